@@ -1,0 +1,86 @@
+# What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
+.PHONY: help setup demo test release dev quick golden format tidy asan tsan ci bench bench-peers \
+        reproduce-staleness clean
+.DEFAULT_GOAL := dev
+.DELETE_ON_ERROR:
+
+JOBS    ?= $(shell nproc)
+SOURCES  = $(shell find src include examples bench -name '*.h' -o -name '*.cc' 2>/dev/null)
+BUILD    = cmake --build --parallel $(JOBS) --preset
+
+help:    ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:   ## install the Debian packages that are missing (root or sudo, once)
+	@tools/install-packages.sh build
+
+demo: release  ## compare policies on Fashion-MNIST with 8 workers of unequal speed
+	@python3 -B tools/demo.py $(DEMO)
+
+# Ninja configures again by itself when CMakeLists.txt changes.
+build/%/build.ninja: CMakePresets.json | setup
+	cmake --preset $*
+
+dev: build/dev/build.ninja  ## build with every check on (the default)
+	$(BUILD) dev
+
+test: dev  ## build and run all tests; some of them: make test T=Backup
+	ctest --preset dev $(if $(T),-R '$(T)')
+	@$(if $(T),,touch build/dev/tests-passed)
+
+quick: build/dev/build.ninja  ## after a small change: only the tests that take no time
+	$(BUILD) dev --target unit_tests
+	ctest --preset dev -L 'pure|unit' $(if $(T),-R '$(T)')
+
+release: build/release/build.ninja  ## build/release/outpace, optimized
+	$(BUILD) release
+
+golden: build/dev/build.ninja  ## rewrite src/*/testdata from what the code says; then read the diff
+	$(BUILD) dev --target unit_tests
+	UPDATE_GOLDEN=1 ctest --preset dev -L 'pure|unit' -R Scenario; git diff --stat
+
+format:  ## clang-format every file in place
+	@tools/install-packages.sh ci
+	clang-format -i $(SOURCES)
+
+tidy:    ## clang-tidy on every file, and the rules of tools/tidy.py
+	@tools/install-packages.sh build ci
+	python3 tools/tidy.py .
+	$(MAKE) --no-print-directory build/tidy/build.ninja
+	$(BUILD) tidy
+
+asan: build/asan/build.ninja  ## tests under the address and undefined-behaviour sanitizers
+	$(BUILD) asan
+	ctest --preset asan
+
+tsan: build/tsan/build.ninja  ## pure folders' tests under the thread sanitizer
+	$(BUILD) tsan --target pure_tests
+	ctest --preset tsan -L pure
+
+# Passing tests are not run again until something that they could depend on changes.
+build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src include examples \
+                                     tools test bench -type f ! -name '*.pyc' 2>/dev/null)
+	$(MAKE) --no-print-directory test
+
+ci:      ## everything that must pass before a change lands
+	@tools/install-packages.sh build ci
+	clang-format --dry-run -Werror $(SOURCES)
+	$(MAKE) --no-print-directory tidy
+	$(MAKE) --no-print-directory build/dev/tests-passed
+	$(MAKE) --no-print-directory asan
+	$(MAKE) --no-print-directory tsan
+
+bench: release  ## microbenchmarks
+	@for program in $(wildcard build/release/*_bench); do $$program || exit 1; done
+
+# PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
+bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DELAYS_DIR=traces
+	@tools/install-packages.sh peers
+	python3 tools/bench_peers.py $(if $(PEER),--peer $(PEER)) \
+	  $(if $(DELAYS_DIR),--delays-dir $(DELAYS_DIR)) $(ARGS)
+
+reproduce-staleness: release  ## the published staleness of each policy, measured here
+	python3 tools/reproduce_staleness.py $(ARGS)
+
+clean:   ## remove every build
+	rm -rf build

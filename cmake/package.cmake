@@ -1,0 +1,82 @@
+# `cmake --install`: the program, the public headers, and what find_package(Outpace) needs.
+#
+# A consumer links Outpace::worker or Outpace::torch; the libraries below those are installed
+# because static libraries must be, and have no headers there: include/outpace is the interface.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Outpace)
+
+# Appends to `out` every library of this project that `target` links, itself included.
+function(libraries_below target out)
+  set(found ${${out}})
+  if(NOT target IN_LIST found)
+    list(APPEND found ${target})
+    foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+      get_target_property(linked ${target} ${property})
+      foreach(below IN LISTS linked)
+        string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" below "${below}")
+        if(TARGET ${below})
+          get_target_property(imported ${below} IMPORTED)
+          if(NOT imported)
+            libraries_below(${below} found)
+          endif()
+        endif()
+      endforeach()
+    endforeach()
+  endif()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+set(libraries "")
+libraries_below(outpace_live libraries)
+foreach(library IN LISTS libraries)
+  get_target_property(folders ${library} INTERFACE_INCLUDE_DIRECTORIES)
+  if(folders)
+    set_target_properties(${library} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
+                          "$<BUILD_INTERFACE:${folders}>")
+  endif()
+endforeach()
+
+# The names are Outpace::worker and Outpace::torch; outpace_worker is src/worker.
+add_library(outpace_public_worker INTERFACE)
+set_target_properties(outpace_public_worker PROPERTIES EXPORT_NAME worker)
+target_include_directories(outpace_public_worker INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(outpace_public_worker INTERFACE cxx_std_20)
+target_link_libraries(outpace_public_worker INTERFACE outpace_live)
+install(TARGETS ${libraries} outpace_public_worker EXPORT OutpaceTargets)
+install(EXPORT OutpaceTargets NAMESPACE Outpace:: DESTINATION ${package_dir})
+
+if(OUTPACE_TORCH)
+  add_library(outpace_public_torch INTERFACE)
+  set_target_properties(outpace_public_torch PROPERTIES EXPORT_NAME torch)
+  target_link_libraries(outpace_public_torch INTERFACE outpace_public_worker torch)
+  install(TARGETS outpace_public_torch EXPORT OutpaceTorchTargets)
+  install(EXPORT OutpaceTorchTargets NAMESPACE Outpace:: DESTINATION ${package_dir})
+endif()
+
+if(EXISTS ${CMAKE_SOURCE_DIR}/include/outpace)
+  install(DIRECTORY include/outpace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+          FILES_MATCHING PATTERN "*.h")
+endif()
+if(TARGET outpace)
+  install(TARGETS outpace)
+endif()
+
+configure_package_config_file(cmake/OutpaceConfig.cmake.in OutpaceConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(OutpaceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/OutpaceConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/OutpaceConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# Installs into an empty folder, and there builds and runs examples/own_network as a stranger would.
+if(OUTPACE_TORCH AND EXISTS ${CMAKE_SOURCE_DIR}/examples/own_network/CMakeLists.txt)
+  add_test(NAME installed_package
+           COMMAND ${CMAKE_COMMAND} -D build=${CMAKE_BINARY_DIR}
+                   -D example=${CMAKE_SOURCE_DIR}/examples/own_network
+                   -D work=${CMAKE_BINARY_DIR}/installed_package
+                   -P ${CMAKE_SOURCE_DIR}/cmake/installed_package_test.cmake)
+  set_tests_properties(installed_package PROPERTIES TIMEOUT 600)
+endif()

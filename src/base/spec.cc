@@ -1,0 +1,127 @@
+#include "base/spec.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace outpace {
+namespace {
+
+std::string shortest(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%g", value);
+  return buffer;
+}
+
+}  // namespace
+
+Spec Spec::parse(std::string_view text) {
+  Spec spec{.name = {}, .options = {}, .text = std::string(text)};
+  const std::size_t colon = text.find(':');
+  spec.name = text.substr(0, colon);
+  if (spec.name.empty()) {
+    throw usage_error("'" + spec.text + "': a name is missing; write name:key=value,key=value");
+  }
+  if (colon == std::string_view::npos) {
+    return spec;
+  }
+  for (const std::string_view part : split(text.substr(colon + 1), ',')) {
+    const std::size_t equals = part.find('=');
+    const bool lone = equals == std::string_view::npos;
+    std::string key(lone ? std::string_view{} : part.substr(0, equals));
+    std::string value(lone ? part : part.substr(equals + 1));
+    if (value.empty() || (!lone && key.empty()) || (lone && !spec.options.empty())) {
+      throw usage_error("'" + spec.text + "': '" + std::string(part) +
+                        "' is not key=value; write name:key=value,key=value");
+    }
+    for (const auto& option : spec.options) {
+      if (option.first == key) {
+        throw usage_error("'" + spec.text + "': '" + key + "' is given twice");
+      }
+    }
+    spec.options.emplace_back(std::move(key), std::move(value));
+  }
+  return spec;
+}
+
+std::optional<std::string> SpecReader::find(const std::string& key) {
+  const bool first = known_.empty();
+  known_.push_back(key);
+  std::optional<std::string> found;
+  for (const auto& option : spec_.options) {
+    if (option.first == key || (first && option.first.empty())) {
+      if (found) {  // "ssp:3,s=4"
+        throw usage_error(what_ + " '" + spec_.text + "': '" + key + "' is given twice");
+      }
+      found = option.second;
+    }
+  }
+  return found;
+}
+
+void SpecReader::refuse(const std::string& key,
+                        const std::string& value,
+                        const std::string& right) const {
+  const std::string found = value.empty() ? "is missing" : "is '" + value + "'";
+  throw usage_error(what_ + " '" + spec_.text + "': " + key + " " + found + "; it takes " + right);
+}
+
+std::uint64_t SpecReader::count(const std::string& key,
+                                std::optional<std::uint64_t> otherwise,
+                                std::uint64_t least,
+                                std::uint64_t most) {
+  const auto text = find(key);
+  const auto value = text ? parse_count(*text) : otherwise;
+  if (!value || *value < least || *value > most) {
+    refuse(key,
+           text.value_or(""),
+           most == UINT64_MAX
+               ? "a whole number of at least " + std::to_string(least)
+               : "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  return *value;
+}
+
+double SpecReader::number(const std::string& key,
+                          std::optional<double> otherwise,
+                          double least,
+                          double most) {
+  const auto text = find(key);
+  const auto value = text ? parse_number(*text) : otherwise;
+  if (!value || *value < least || *value > most) {
+    refuse(key, text.value_or(""), "a number from " + shortest(least) + " to " + shortest(most));
+  }
+  return *value;
+}
+
+std::string SpecReader::word(const std::string& key,
+                             std::span<const std::string> choices,
+                             const std::string& otherwise) {
+  const auto text = find(key);
+  std::string value = text.value_or(otherwise);
+  if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
+    std::string right;
+    for (const std::string& choice : choices) {
+      right += (right.empty() ? "" : "|") + choice;
+    }
+    refuse(key, value, right);
+  }
+  return value;
+}
+
+void SpecReader::finish() const {
+  for (const auto& option : spec_.options) {
+    if (option.first.empty() && !known_.empty()) {
+      continue;  // The lone value, read as the first option.
+    }
+    if (std::find(known_.begin(), known_.end(), option.first) == known_.end()) {
+      const std::string& key = option.first.empty() ? option.second : option.first;
+      throw usage_error(what_ + " '" + spec_.text + "': unknown option '" + key + "'" +
+                        suggestion(key, known_));
+    }
+  }
+}
+
+}  // namespace outpace

@@ -1,0 +1,64 @@
+// A choice and its options in one string: "saps:s=8,action=preempt".
+//
+// The one grammar of policies, optimizers, staleness rules, schedules and networks:
+//   name[:[value|key=value][,key=value]...]
+// A value without a key is the first option ("ssp:3" is "ssp:s=3"). Reading checks everything: an
+// unknown key, a missing or a malformed value is a usage error that names the spec and the nearest
+// key.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outpace {
+
+struct Spec {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> options;  // A lone value has the key "".
+  std::string text;                                          // As it was written, for messages.
+
+  // Throws a usage error if the text is not of the form above, or a key stands twice. That a value
+  // without a key and the first option are both given, only SpecReader can tell.
+  static Spec parse(std::string_view text);
+};
+
+// Reads a spec's options once, by name, and at the end refuses what was not read.
+class SpecReader {
+ public:
+  // `what` is the kind of thing in messages: "policy", "optimizer".
+  SpecReader(std::string what, const Spec& spec) : what_(std::move(what)), spec_(spec) {}
+
+  // A value between `least` and `most`; required if no default is given.
+  [[nodiscard]] std::uint64_t count(const std::string& key,
+                                    std::optional<std::uint64_t> otherwise,
+                                    std::uint64_t least = 0,
+                                    std::uint64_t most = UINT64_MAX);
+  [[nodiscard]] double number(const std::string& key,
+                              std::optional<double> otherwise,
+                              double least,
+                              double most);
+  // One of `choices`; required if `otherwise` is empty.
+  [[nodiscard]] std::string word(const std::string& key,
+                                 std::span<const std::string> choices,
+                                 const std::string& otherwise);
+  // Call last: refuses every option that none of the above asked for.
+  void finish() const;
+
+ private:
+  [[nodiscard]] std::optional<std::string> find(const std::string& key);
+  [[noreturn]] void refuse(const std::string& key,
+                           const std::string& value,
+                           const std::string& right) const;
+
+  std::string what_;
+  const Spec& spec_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace outpace

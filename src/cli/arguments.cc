@@ -1,0 +1,260 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace outpace::cli {
+namespace {
+
+struct Item {
+  std::string option;
+  std::string value;
+  std::string origin;
+};
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string to_value(const toml::node& node, const std::string& where) {
+  if (const auto* text = node.as_string()) {
+    return text->get();
+  }
+  if (node.is_integer() || node.is_floating_point() || node.is_boolean()) {
+    std::ostringstream out;
+    node.visit([&out](const auto& value) {
+      if constexpr (toml::is_boolean<decltype(value)>) {
+        out << (value.get() ? "true" : "false");
+      } else if constexpr (toml::is_number<decltype(value)>) {
+        out << value.get();
+      }
+    });
+    return out.str();
+  }
+  throw usage_error(where + ": a text, a number, true or false was expected");
+}
+
+std::vector<Item> from_file(const std::string& path, const CLI::App& command) {
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    std::ostringstream where;
+    where << path;
+    if (error.source().begin.line > 0) {
+      where << ":" << error.source().begin.line;
+    }
+    throw usage_error(where.str() + ": " + std::string(error.description()));
+  }
+  const std::vector<std::string> names = option_names(command);
+  std::vector<Item> items;
+  for (const auto& [key, node] : table) {
+    const std::string option(key.str());
+    const std::string where = path + ":" + std::to_string(node.source().begin.line);
+    if (!contains(names, option) || option == "config" || option == "help") {
+      throw usage_error(where + ": unknown key '" + option + "'" + suggestion(option, names));
+    }
+    if (const auto* array = node.as_array()) {
+      for (const toml::node& element : *array) {
+        items.push_back({option, to_value(element, where), path});
+      }
+    } else {
+      items.push_back({option, to_value(node, where), path});
+    }
+  }
+  return items;
+}
+
+std::string option_of_variable(std::string_view variable) {
+  std::string option;
+  for (const char letter : variable) {
+    option += letter == '_' ? '-' : static_cast<char>(std::tolower(letter));
+  }
+  return option;
+}
+
+std::vector<Item> from_environment(const CLI::App& app, const CLI::App& command) {
+  constexpr std::string_view kPrefix = "OUTPACE_";
+  std::vector<std::string> known_anywhere;
+  for (const CLI::App* other : app.get_subcommands({})) {
+    const auto names = option_names(*other);
+    known_anywhere.insert(known_anywhere.end(), names.begin(), names.end());
+  }
+  const std::vector<std::string> names = option_names(command);
+  std::vector<Item> items;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (!text.starts_with(kPrefix) || equals == std::string_view::npos) {
+      continue;
+    }
+    const std::string option = option_of_variable(text.substr(kPrefix.size(), equals - 8));
+    if (contains(names, option)) {
+      items.push_back({option, std::string(text.substr(equals + 1)), "environment"});
+    } else if (!contains(known_anywhere, option)) {
+      throw usage_error("environment: unknown variable '" + std::string(text.substr(0, equals)) +
+                        "'" + suggestion(option, names));
+    }
+  }
+  return items;
+}
+
+// "--policy" of "--policy=sync" and of "--policy"; empty if the word is no option.
+std::string option_of_word(const std::string& word) {
+  return word.starts_with("--") ? word.substr(2, word.find('=') - 2) : "";
+}
+
+std::string config_file(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--config" && i + 1 < words.size()) {
+      return words[i + 1];
+    }
+    if (words[i].starts_with("--config=")) {
+      return words[i].substr(9);
+    }
+  }
+  const char* variable = std::getenv("OUTPACE_CONFIG");
+  return variable == nullptr ? "" : variable;
+}
+
+// Later layers replace an option of earlier ones wholly, also if it may stand several times.
+void add_layer(std::vector<Item>& all, std::vector<Item> layer) {
+  std::erase_if(all, [&layer](const Item& item) {
+    return std::any_of(layer.begin(), layer.end(), [&item](const Item& newer) {
+      return newer.option == item.option;
+    });
+  });
+  all.insert(all.end(), layer.begin(), layer.end());
+}
+
+CLI::App* subcommand_of(CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!command->get_group().empty()) {
+      names.push_back(command->get_name());
+    }
+  }
+  if (words.empty()) {
+    throw usage_error("a command is missing" + suggestion("", names) + " (outpace --help)");
+  }
+  if (words.front().starts_with("-")) {
+    return nullptr;  // --help, --version
+  }
+  for (CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == words.front()) {
+      return command;
+    }
+  }
+  throw usage_error("unknown command '" + words.front() + "'" + suggestion(words.front(), names));
+}
+
+void check_words(const std::vector<std::string>& words, const CLI::App& command) {
+  const std::vector<std::string> names = option_names(command);
+  for (const std::string& word : words) {
+    const std::string option = option_of_word(word);
+    if (!option.empty() && !contains(names, option)) {
+      std::vector<std::string> flags;
+      for (const std::string& name : names) {
+        flags.push_back("--" + name);
+      }
+      const std::string near = nearest("--" + option, flags);
+      throw usage_error(
+          command.get_name() + ": unknown option '--" + option + "'" +
+          (near.empty() ? "; see outpace " + command.get_name() + " --help"
+                        : "; did you mean '" + near + "'?"));
+    }
+  }
+}
+
+}  // namespace
+
+Origins parse(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* command = subcommand_of(app, words);
+  std::vector<std::string> line;
+  Origins origins;
+  if (command != nullptr) {
+    const std::vector<std::string> own(words.begin() + 1, words.end());
+    check_words(own, *command);
+    std::vector<Item> items;
+    if (const std::string path = config_file(own); !path.empty()) {
+      add_layer(items, from_file(path, *command));
+    }
+    add_layer(items, from_environment(app, *command));
+    std::vector<Item> given;
+    for (const std::string& word : own) {
+      if (const std::string option = option_of_word(word); !option.empty()) {
+        given.push_back({option, "", "command line"});
+      }
+    }
+    add_layer(items, given);
+    line.push_back(words.front());
+    for (const Item& item : items) {
+      origins[item.option] = item.origin;
+      if (item.origin != "command line") {
+        line.push_back("--" + item.option + "=" + item.value);
+      }
+    }
+    line.insert(line.end(), own.begin(), own.end());
+  } else {
+    line = words;
+  }
+  std::reverse(line.begin(), line.end());  // CLI11 takes its vector from the back.
+  try {
+    app.parse(line);
+  } catch (const CLI::Success&) {
+    throw;  // --help and --version.
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error.what());
+  }
+  return origins;
+}
+
+std::string resolved_toml(const CLI::App& command, const Origins& origins) {
+  std::ostringstream out;
+  out << "# outpace " << command.get_name() << ": every option as this run used it\n";
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_lnames().empty() || option->get_lnames().front() == "help" ||
+        option->get_lnames().front() == "config") {
+      continue;
+    }
+    const std::string& name = option->get_lnames().front();
+    const auto origin = origins.find(name);
+    std::vector<std::string> values = option->results();
+    if (values.empty() && !option->get_default_str().empty()) {
+      values.push_back(option->get_default_str());
+    }
+    if (values.empty()) {
+      continue;
+    }
+    out << name << " = " << (values.size() > 1 ? "[" : "");
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool bare = parse_number(values[i]) || values[i] == "true" || values[i] == "false";
+      out << (i == 0 ? "" : ", ");
+      out << (bare ? values[i] : "'" + values[i] + "'");
+    }
+    out << (values.size() > 1 ? "]" : "") << "  # "
+        << (origin == origins.end() ? "default" : origin->second) << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace outpace::cli

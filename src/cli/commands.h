@@ -1,0 +1,23 @@
+// One function a subcommand: declares its options on the app, and what it does when it is chosen.
+
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/arguments.h"
+
+namespace outpace::cli {
+
+// Runs after parsing; gives the exit code.
+using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
+
+[[nodiscard]] Run add_train(CLI::App& command);
+[[nodiscard]] Run add_server(CLI::App& command);
+[[nodiscard]] Run add_worker(CLI::App& command);
+[[nodiscard]] Run add_evaluator(CLI::App& command);
+[[nodiscard]] Run add_policies(CLI::App& command);
+
+}  // namespace outpace::cli

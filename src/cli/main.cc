@@ -1,0 +1,73 @@
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <malloc.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+
+namespace outpace::cli {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* what;
+  Run (*add)(CLI::App&);
+};
+
+constexpr Command kCommands[] = {
+#if OUTPACE_TORCH
+    {"train", "Train on this machine: one server and N workers, all processes started and reaped", add_train},
+#endif
+    {"server", "Be a job's server", add_server},
+#if OUTPACE_TORCH
+    {"worker", "Be one worker of a job", add_worker},
+    {"evaluator", "Measure a job's accuracy on the test set, off its workers' path", add_evaluator},
+#endif
+    {"policies", "List the policies, staleness rules and optimizers, with their options and sources", add_policies},
+};
+
+int run(const std::vector<std::string>& words) {
+  CLI::App app("Outpace: distributed SGD that does not wait for the slow.\n"
+               "Exit codes: 0 done, 1 failure, 2 usage or input, 3 token refused, 4 incompatible,\n"
+               "5 too few workers, 6 unreadable weights, 128+n ended by signal n.",
+               "outpace");
+  app.set_version_flag("--version", std::string("outpace ") + OUTPACE_VERSION);
+  app.require_subcommand(1);
+  std::map<std::string, Run> runs;
+  for (const Command& command : kCommands) {
+    CLI::App* added = app.add_subcommand(command.name, command.what);
+    added->add_option("--config", "TOML file with any of these options")->type_name("FILE");
+    runs[command.name] = command.add(*added);
+  }
+  try {
+    const Origins origins = parse(app, words);
+    const CLI::App* chosen = app.get_subcommands().front();
+    return runs.at(chosen->get_name())(*chosen, origins);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  }
+}
+
+}  // namespace
+}  // namespace outpace::cli
+
+int main(int argc, char** argv) {
+  // Gradients and weights come and go thousands of times a second: keep their memory.
+  mallopt(M_MMAP_THRESHOLD, 1 << 28);
+  mallopt(M_TRIM_THRESHOLD, 1 << 29);
+  try {
+    return outpace::cli::run({argv + 1, argv + argc});
+  } catch (const outpace::Error& error) {
+    std::fprintf(stderr, "outpace: %s\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "outpace: %s\n", error.what());
+    return 1;
+  }
+}

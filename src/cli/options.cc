@@ -1,0 +1,245 @@
+#include "cli/options.h"
+
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "policy/catalogue.h"
+#include "record/safetensors.h"
+
+namespace outpace::cli {
+namespace {
+
+constexpr std::uint64_t kEpochsByDefault = 5;
+constexpr std::uint64_t kEpochsTowardsTarget = 50;
+
+bool is_local(const std::string& listen) {
+  return listen.starts_with("unix:") || listen.starts_with("127.") ||
+         listen.starts_with("localhost:") || listen.starts_with("[::1]:");
+}
+
+server::Limits limits_of(const JobOptions& options) {
+  server::Limits limits{.updates = options.updates,
+                        .iterations = options.iterations,
+                        .epochs = options.epochs,
+                        .seconds = duration_option("seconds", options.seconds)};
+  const bool none = limits.updates == 0 && limits.iterations == 0 && limits.epochs == 0 &&
+                    limits.seconds == Duration{};
+  if (none) {
+    limits.epochs = options.target_accuracy ? kEpochsTowardsTarget : kEpochsByDefault;
+  }
+  return limits;
+}
+
+std::uint64_t draw_job() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32U) | device();
+}
+
+void check_counts(const JobOptions& options) {
+  if (options.workers < 1 || options.workers > protocol::kWorkersMax) {
+    throw usage_error("--workers is " + std::to_string(options.workers) +
+                      "; it takes a whole number from 1 to " +
+                      std::to_string(protocol::kWorkersMax));
+  }
+  if (options.min_workers < 1 || options.min_workers > options.workers) {
+    throw usage_error("--min-workers is " + std::to_string(options.min_workers) +
+                      "; it takes a whole number from 1 to --workers, " +
+                      std::to_string(options.workers));
+  }
+  if (options.batch < 1 || options.evaluate_every < 1 || options.consecutive < 1) {
+    throw usage_error("--batch, --evaluate-every and --consecutive take at least 1");
+  }
+}
+
+void check_numbers(const JobOptions& options) {
+  if (!(options.rate >= 0.0 && options.rate <= 1e6)) {
+    throw usage_error("--lr takes a number from 0 to 1e6");
+  }
+  if (!(options.weight_decay >= 0.0 && options.clip_norm >= 0.0)) {
+    throw usage_error("--weight-decay and --clip-norm take a number of at least 0");
+  }
+  if (options.target_accuracy && !(*options.target_accuracy > 0 && *options.target_accuracy <= 1)) {
+    throw usage_error("--target-accuracy takes a number from 0 to 1, such as 0.84");
+  }
+  if (options.sampling != "epoch" && options.sampling != "replacement") {
+    throw usage_error("--sampling is '" + options.sampling + "'; it takes epoch or replacement");
+  }
+  if (!options.reduce.empty() && options.reduce != "order" && options.reduce != "arrival") {
+    throw usage_error("--reduce is '" + options.reduce + "'; it takes order or arrival");
+  }
+}
+
+}  // namespace
+
+void add_job_options(CLI::App& command, JobOptions& options) {
+  command.option_defaults()->always_capture_default();
+  command.add_option("--workers", options.workers, "Workers; the run starts when all have joined");
+  command.add_option(
+      "--min-workers", options.min_workers, "With fewer for --patience the run fails (exit 5)");
+  command.add_option("--policy", options.policy, "How long to wait, e.g. backup:cutoff=6; see `outpace policies`");
+  command.add_option("--staleness",
+                     options.staleness,
+                     "Weight by staleness: none, inverse, exponential, polynomial "
+                     "(default: inverse for asynchronous policies)");
+  command.add_option("--optimizer", options.optimizer, "sgd, momentum:mu=0.9, nesterov, adam, adamw");
+  command.add_option("--lr", options.rate, "Learning rate");
+  command.add_option("--schedule",
+                     options.schedule,
+                     "constant, step:every=E,factor=F, cosine:over=E; each with warmup=E (examples)");
+  command.add_option("--lr-scale",
+                     options.rate_scale,
+                     "none, sqrt or linear in accepted over nominal examples of an update");
+  command.add_option("--weight-decay", options.weight_decay, "L2; decoupled in adamw");
+  command.add_option("--clip-norm", options.clip_norm, "Clip each gradient to this norm; 0: do not");
+  command.add_option("--batch", options.batch, "Examples in a worker's mini-batch");
+  command.add_option("--seed", options.seed, "Of the initial weights and the examples' order");
+  command.add_option("--sampling",
+                     options.sampling,
+                     "epoch: every example exactly once an epoch; replacement: at random");
+  command.add_option("--reduce",
+                     options.reduce,
+                     "order: add gradients in worker order, repeatable to the bit; arrival: in one "
+                     "buffer (default: order for sync and backup)");
+  command.add_option("--updates", options.updates, "End after so many updates; 0: no limit");
+  command.add_option("--iterations", options.iterations, "End after so many gradients; 0: no limit");
+  command.add_option("--epochs", options.epochs, "End after so many passes over the data; 0: no limit");
+  command.add_option("--seconds", options.seconds, "End after so long, e.g. 90s; 0s: no limit");
+  command.add_option("--target-accuracy", options.target_accuracy, "End when the test accuracy is reached");
+  command.add_option("--consecutive", options.consecutive, "Evaluations in a row that must reach the target");
+  command.add_option("--evaluate-every", options.evaluate_every, "Applied examples between evaluations");
+  command.add_option("--weights", options.weights, "Start from this safetensors file");
+  command.add_option("--heartbeat-timeout", options.heartbeat_timeout, "A worker silent so long is dead");
+  command.add_option("--patience", options.patience, "How long to wait for workers to come");
+  command.add_option("--listen", options.listen, "HOST:PORT or unix:PATH; port 0 takes a free one");
+  command.add_flag("--insecure-no-tls",
+                   options.insecure_no_tls,
+                   "Allow --listen beyond this machine: traffic and token travel unencrypted");
+  command.add_option("--out", options.out, "The run's directory (default: runs/TIME-POLICY)");
+  command.add_flag("--json", options.json, "Print the result as one JSON object on standard output");
+}
+
+void add_work_options(CLI::App& command, WorkOptions& options) {
+  command.option_defaults()->always_capture_default();
+  command.add_option("--network", options.network, "mlp or cnn");
+  command.add_option("--data", options.data, "fashion-mnist, or fashion-mnist:dir=DIR");
+  command.add_option("--threads", options.threads, "Of libtorch, per worker");
+  command.add_option("--delays",
+                     options.delays,
+                     "Stragglers on demand: CSV, a column a worker, a value the seconds that a full "
+                     "mini-batch takes");
+  command.add_option("--delays-by",
+                     options.delays_by,
+                     "time: row = elapsed / period, a slow period lasts whoever waits; iteration: "
+                     "row = the worker's own iteration");
+  command.add_option("--delays-period", options.delays_period, "How long a row lasts, by time");
+  command.add_option("--slow", options.slow, "Make a worker slower: worker=3,factor=4 (repeatable)");
+}
+
+worker::Pace make_pace(const WorkOptions& options, std::uint32_t worker, std::uint32_t workers) {
+  std::vector<worker::Slow> slow;
+  for (const std::string& text : options.slow) {
+    slow.push_back(worker::Slow::parse(text, workers));
+  }
+  if (options.delays_by != "time" && options.delays_by != "iteration") {
+    throw usage_error("--delays-by is '" + options.delays_by + "'; it takes time or iteration");
+  }
+  worker::PaceOptions pace{
+      .by = options.delays_by == "time" ? worker::DelaysBy::kTime : worker::DelaysBy::kIteration,
+      .period = duration_option("delays-period", options.delays_period),
+      .factor = worker::slow_factor(slow, WorkerId{worker})};
+  if (pace.period <= Duration{}) {
+    throw usage_error("--delays-period must be longer than 0");
+  }
+  if (options.delays.empty()) {
+    return worker::Pace(pace);
+  }
+  std::ifstream file(options.delays);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw usage_error("--delays " + options.delays + ": cannot be read, or is empty");
+  }
+  const auto trace = worker::DelayTrace::parse(text.str(), options.delays, workers);
+  return {trace, WorkerId{worker}, pace};
+}
+
+void check_work_options(const WorkOptions& options, std::uint32_t workers) {
+  (void)make_pace(options, 0, workers);
+  if (options.threads < 1) {
+    throw usage_error("--threads takes at least 1");
+  }
+}
+
+std::string staleness_in_force(const JobOptions& options) {
+  const Spec policy = Spec::parse(options.policy);
+  const policy::Entry& entry = policy::find(policy.name);
+  if (policy::weighs_staleness_itself(policy)) {
+    if (!options.staleness.empty() && options.staleness != "none") {
+      throw usage_error("--staleness " + options.staleness + " beside --policy " + options.policy +
+                        ": this policy weighs staleness itself; leave --staleness out");
+    }
+    return "none";
+  }
+  if (!options.staleness.empty()) {
+    return options.staleness;
+  }
+  return entry.asynchronous ? "inverse" : "none";
+}
+
+Duration duration_option(const std::string& name, const std::string& text) {
+  const auto duration = parse_duration(text);
+  if (!duration) {
+    throw usage_error("--" + name + " is '" + text + "'; it takes a duration such as 20ms or 1.5s");
+  }
+  return *duration;
+}
+
+live::ServerOptions to_server_options(const JobOptions& options) {
+  check_counts(options);
+  check_numbers(options);
+  live::ServerOptions server;
+  server.policy = Spec::parse(options.policy);
+  const policy::Entry& entry = policy::find(server.policy.name);
+  (void)policy::make_policy(server.policy, options.workers);
+  server.listen = options.listen;
+  if (!options.listen.empty() && !is_local(options.listen) && !options.insecure_no_tls) {
+    throw usage_error("--listen " + options.listen +
+                      " reaches beyond this machine, and there is no TLS yet: the token would "
+                      "travel unencrypted; if you accept that, add --insecure-no-tls");
+  }
+  server.coordinator = {.job = draw_job(),
+                        .generation = 1,
+                        .workers = options.workers,
+                        .min_workers = options.min_workers,
+                        .batch = options.batch,
+                        .examples = 1,
+                        .seed = options.seed,
+                        .with_replacement = options.sampling == "replacement",
+                        .limits = limits_of(options),
+                        .staleness = update::StalenessRule::parse(
+                            Spec::parse(staleness_in_force(options))),
+                        .rate = options.rate,
+                        .schedule = update::Schedule::parse(Spec::parse(options.schedule)),
+                        .rate_scale = update::parse_rate_scale(options.rate_scale),
+                        .evaluate_every = options.evaluate_every,
+                        .heartbeat_timeout =
+                            duration_option("heartbeat-timeout", options.heartbeat_timeout),
+                        .patience = duration_option("patience", options.patience)};
+  const bool in_order =
+      options.reduce.empty() ? entry.keeps_slots : options.reduce == "order";
+  server.shard = {.optimizer = Spec::parse(options.optimizer),
+                  .reduce = in_order ? update::Reduce::kWorkerOrder : update::Reduce::kArrival,
+                  .weight_decay = options.weight_decay,
+                  .clip_norm = options.clip_norm};
+  server.target = {.target = options.target_accuracy, .consecutive = options.consecutive};
+  if (!options.weights.empty()) {
+    record::Weights loaded = record::read_safetensors(options.weights);
+    server.manifest = std::move(loaded.manifest);
+    server.weights = std::move(loaded.numbers);
+  }
+  return server;
+}
+
+}  // namespace outpace::cli

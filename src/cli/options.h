@@ -1,0 +1,79 @@
+// The options that several commands share, declared once, and what they mean for the layers below.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "live/server.h"
+#include "worker/pace.h"
+
+namespace outpace::cli {
+
+// What a run optimises and how: server and train.
+struct JobOptions {
+  std::uint32_t workers = 8;
+  std::uint32_t min_workers = 1;
+  std::string policy = "async";
+  std::string staleness;  // Empty: the policy's default.
+  std::string optimizer = "sgd";
+  double rate = 0.1;
+  std::string schedule = "constant";
+  std::string rate_scale = "none";
+  double weight_decay = 0.0;
+  double clip_norm = 0.0;
+  std::uint32_t batch = 32;
+  std::uint64_t seed = 1;
+  std::string sampling = "epoch";
+  std::string reduce;  // Empty: the policy's default.
+  std::uint64_t updates = 0;
+  std::uint64_t iterations = 0;
+  std::uint64_t epochs = 0;
+  std::string seconds = "0s";
+  std::optional<double> target_accuracy;
+  std::uint32_t consecutive = 3;
+  std::uint64_t evaluate_every = 5120;
+  std::string weights;
+  std::string heartbeat_timeout = "5s";
+  std::string patience = "60s";
+  std::string listen;
+  bool insecure_no_tls = false;
+  std::string out;
+  bool json = false;
+};
+void add_job_options(CLI::App& command, JobOptions& options);
+
+// What a worker computes and at what pace: worker and train.
+struct WorkOptions {
+  std::string network = "mlp";
+  std::string data = "fashion-mnist";
+  std::uint32_t threads = 1;
+  std::string delays;
+  std::string delays_by = "time";
+  std::string delays_period = "20ms";
+  std::vector<std::string> slow;
+};
+void add_work_options(CLI::App& command, WorkOptions& options);
+
+// The pace of one worker of `workers`. Throws a usage error for a wrong trace or option.
+[[nodiscard]] worker::Pace make_pace(const WorkOptions& options,
+                                     std::uint32_t worker,
+                                     std::uint32_t workers);
+// Throws a usage error for what would make every worker fail: a wrong trace, network or data set.
+void check_work_options(const WorkOptions& options, std::uint32_t workers);
+
+// The name of the staleness rule in force: given, or the policy's default. Throws a usage error for
+// a rule beside a policy that weighs staleness itself.
+[[nodiscard]] std::string staleness_in_force(const JobOptions& options);
+
+// Everything but token and evaluator. Throws a usage error that names the option.
+[[nodiscard]] live::ServerOptions to_server_options(const JobOptions& options);
+
+// Throws a usage error that names the option if `text` is no duration.
+[[nodiscard]] Duration duration_option(const std::string& name, const std::string& text);
+
+}  // namespace outpace::cli

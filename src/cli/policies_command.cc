@@ -1,0 +1,52 @@
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "policy/catalogue.h"
+#include "update/optimizer.h"
+#include "update/staleness.h"
+
+namespace outpace::cli {
+namespace {
+
+void print_policies() {
+  std::puts("Policies (--policy NAME:option=value,...)\n");
+  for (const policy::Entry& entry : policy::catalogue()) {
+    std::printf("%s\n  %s\n", entry.name.c_str(), entry.rule.c_str());
+    for (const policy::OptionDoc& option : entry.options) {
+      std::printf("  %-8s %s (%s)\n",
+                  option.name.c_str(),
+                  option.meaning.c_str(),
+                  option.otherwise.empty() ? "required" : ("default " + option.otherwise).c_str());
+    }
+    std::printf("  staleness rule by default: %s\n  source: %s\n\n",
+                entry.asynchronous ? "inverse" : "none",
+                entry.source.c_str());
+  }
+}
+
+}  // namespace
+
+Run add_policies(CLI::App& /*command*/) {
+  return [](const CLI::App& /*command*/, const Origins& /*origins*/) {
+    print_policies();
+    std::puts("Staleness rules (--staleness), tau = the gradient's staleness\n");
+    for (const update::StalenessDoc& rule : update::staleness_rules()) {
+      std::printf("%-12s %s %s\n             source: %s\n",
+                  rule.name.c_str(),
+                  rule.rule.c_str(),
+                  rule.options.empty() ? "" : ("(" + rule.options + ")").c_str(),
+                  rule.source.c_str());
+    }
+    std::puts("\nOptimizers (--optimizer), on the server\n");
+    for (const update::OptimizerDoc& optimizer : update::optimizers()) {
+      std::printf("%-12s %s %s\n             source: %s\n",
+                  optimizer.name.c_str(),
+                  optimizer.rule.c_str(),
+                  optimizer.options.empty() ? "" : ("(" + optimizer.options + ")").c_str(),
+                  optimizer.source.c_str());
+    }
+    return 0;
+  };
+}
+
+}  // namespace outpace::cli

@@ -1,0 +1,176 @@
+#include "cli/run_recorder.h"
+
+#include <cstdio>
+#include <utility>
+
+#include <spdlog/sinks/basic_file_sink.h>
+
+#include "record/output_file.h"
+#include "record/runtimes.h"
+#include "record/safetensors.h"
+#include "record/stragglers.h"
+#include "record/worker_table.h"
+
+namespace outpace::cli {
+namespace {
+
+constexpr Duration kMetricsPeriod = std::chrono::seconds(1);
+constexpr double kRateWindow = 2.0;  // Seconds.
+
+record::RunDirectory make_directory(const JobOptions& options) {
+  if (!options.out.empty()) {
+    return record::RunDirectory::create_at(options.out);
+  }
+  return record::RunDirectory::create("runs", std::chrono::system_clock::now(), options.policy);
+}
+
+std::shared_ptr<spdlog::logger> make_log(const std::string& path) {
+  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+  auto log = std::make_shared<spdlog::logger>("server", std::move(sink));
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+  log->flush_on(spdlog::level::info);
+  return log;
+}
+
+double mean_staleness(const server::Statistics& statistics) {
+  double sum = 0.0;
+  for (std::size_t tau = 0; tau < statistics.staleness.size(); ++tau) {
+    sum += static_cast<double>(tau) * static_cast<double>(statistics.staleness[tau]);
+  }
+  return statistics.gradients_applied == 0
+             ? 0.0
+             : sum / static_cast<double>(statistics.gradients_applied);
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
+    : options_(options),
+      directory_(make_directory(options)),
+      log_(make_log(directory_.log())),
+      decisions_(directory_.decisions(), {.policy = options.policy, .workers = options.workers}),
+      metrics_(directory_.metrics()) {
+  record::write_atomically(directory_.config(), resolved);
+  log_->info("run directory {}", directory_.path().string());
+}
+
+live::Watch RunRecorder::watch() {
+  return {.decided =
+              [this](Time now, const policy::Event& event, const policy::Decision& decision) {
+                decisions_.append(now, event, decision);
+              },
+          .evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
+          .status =
+              [this](Time now,
+                     const server::Coordinator& coordinator,
+                     const server::Evaluations& evaluations) {
+                status(now, coordinator, evaluations);
+              },
+          .warned = [this](const std::string& line) { say(line); }};
+}
+
+void RunRecorder::say(const std::string& line) {
+  log_->warn("{}", line);
+  terminal_.say(line);
+}
+
+void RunRecorder::status(Time now,
+                         const server::Coordinator& coordinator,
+                         const server::Evaluations& evaluations) {
+  const server::Statistics& statistics = coordinator.statistics();
+  if (now >= next_metrics_) {
+    next_metrics_ = now + kMetricsPeriod;
+    metrics_.append({.seconds = to_seconds(now),
+                     .version = statistics.updates,
+                     .examples = statistics.examples_applied,
+                     .training_loss = statistics.training_loss,
+                     .live = coordinator.live()});
+    metrics_.flush();
+    decisions_.flush();
+  }
+  const double window = to_seconds(now - rate_since_);
+  if (window >= kRateWindow || rate_ == 0.0) {
+    rate_ = window > 0.0
+                ? static_cast<double>(statistics.examples_applied - rate_examples_) / window
+                : 0.0;
+    rate_since_ = window >= kRateWindow ? now : rate_since_;
+    rate_examples_ = window >= kRateWindow ? statistics.examples_applied : rate_examples_;
+  }
+  record::Status shown{.seconds = to_seconds(now),
+                       .updates = statistics.updates,
+                       .examples = statistics.examples_applied,
+                       .epochs = static_cast<double>(statistics.examples_applied) /
+                                 static_cast<double>(coordinator.options().examples),
+                       .examples_per_second = rate_,
+                       .live = coordinator.live(),
+                       .workers = options_.workers,
+                       .staleness_mean = mean_staleness(statistics),
+                       .dropped = statistics.gradients_dropped + statistics.gradients_cancelled};
+  if (options_.updates > 0) {
+    shown.target_updates = options_.updates;
+  }
+  if (statistics.gradients_applied > 0) {
+    shown.training_loss = statistics.training_loss;
+  }
+  if (!evaluations.all().empty()) {
+    shown.accuracy = evaluations.all().back().accuracy;
+  }
+  for (const record::Straggler& straggler : record::stragglers_now(statistics)) {
+    shown.slow.push_back(record::to_words(straggler));
+  }
+  terminal_.show(shown);
+}
+
+record::Summary RunRecorder::finish(const live::RunResult& result,
+                                    const std::string& network,
+                                    const std::string& data) {
+  terminal_.clear();
+  decisions_.close();
+  metrics_.close();
+  record::Summary summary{.policy = options_.policy,
+                          .staleness = staleness_in_force(options_),
+                          .optimizer = options_.optimizer,
+                          .lr = options_.rate,
+                          .network = network,
+                          .data = data,
+                          .workers = options_.workers,
+                          .seconds = to_seconds(result.statistics.last_commit),
+                          .statistics = result.statistics,
+                          .evaluations = result.evaluations,
+                          .target = options_.target_accuracy,
+                          .why_ended = result.why};
+  if (result.reached_target) {
+    summary.seconds_to_target = to_seconds(*result.reached_target);
+  }
+  if (!result.evaluations.empty() &&
+      count(result.evaluations.back().version) == result.statistics.updates) {
+    summary.final_accuracy = result.evaluations.back().accuracy;
+    summary.final_loss = result.evaluations.back().loss;
+  }
+  if (!result.weights.empty()) {
+    record::write_safetensors(directory_.weights(),
+                              result.manifest,
+                              result.weights,
+                              {{"format", "pt"},
+                               {"network", network},
+                               {"version", std::to_string(result.statistics.updates)}});
+  }
+  record::write_runtimes(directory_.runtimes(), result.statistics.workers);
+  record::write_summary(directory_.summary(), summary);
+  log_->info("ended: {}", result.why);
+  return summary;
+}
+
+void print_result(const record::Summary& summary, const RunRecorder& recorder, bool json) {
+  // With --json standard output holds that one object alone.
+  std::FILE* people = json ? stderr : stdout;
+  std::fputs(record::worker_table(summary).c_str(), people);
+  std::fprintf(people, "run directory: %s\n", recorder.directory().path().c_str());
+  std::fflush(people);
+  if (json) {
+    std::printf("%s\n", record::to_json(summary).dump().c_str());
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace outpace::cli

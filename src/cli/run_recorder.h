@@ -1,0 +1,56 @@
+// Everything that a run leaves behind and shows: the bridge from the live server's watch to the
+// run's directory, the log and the terminal.
+
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <spdlog/logger.h>
+
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "live/server.h"
+#include "record/decision_log.h"
+#include "record/metrics.h"
+#include "record/run_directory.h"
+#include "record/summary.h"
+
+namespace outpace::cli {
+
+class RunRecorder {
+ public:
+  // Makes the run's directory, and writes the resolved configuration into it.
+  RunRecorder(const JobOptions& options, const std::string& resolved);
+
+  [[nodiscard]] const record::RunDirectory& directory() const { return directory_; }
+  [[nodiscard]] live::Watch watch();
+  // A warning or a piece of news, for the log and the terminal. From any thread.
+  void say(const std::string& line);
+
+  // Closes the records and writes weights, runtimes and summary. `network` and `data` for people.
+  record::Summary finish(const live::RunResult& result,
+                         const std::string& network,
+                         const std::string& data);
+
+ private:
+  void status(Time now, const server::Coordinator& coordinator, const server::Evaluations& evaluations);
+
+  JobOptions options_;
+  record::RunDirectory directory_;
+  std::shared_ptr<spdlog::logger> log_;
+  record::DecisionLogWriter decisions_;
+  record::MetricsWriter metrics_;
+  Terminal terminal_;
+  Time next_metrics_{};
+  // For the rate that the progress line shows.
+  Time rate_since_{};
+  std::uint64_t rate_examples_ = 0;
+  double rate_ = 0.0;
+};
+
+// Prints the result: for people, and with --json as one object, last, on standard output.
+void print_result(const record::Summary& summary, const RunRecorder& recorder, bool json);
+
+}  // namespace outpace::cli

@@ -1,0 +1,64 @@
+#include "cli/token.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace outpace::cli {
+
+std::string create_token_file(const std::string& path) {
+  std::array<unsigned char, 32> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw Error(ExitCode::kFailure, "the system gave no random bytes for the job's token");
+  }
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    token += {kDigits[byte >> 4U], kDigits[byte & 15U]};
+  }
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  const std::string line = token + "\n";
+  const bool written =
+      file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  const int error = errno;
+  if (file >= 0) {
+    close(file);
+  }
+  if (!written) {
+    throw Error(ExitCode::kFailure, path + ": cannot write the token: " + std::strerror(error));
+  }
+  return token;
+}
+
+std::string read_token_file(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) {
+    throw usage_error(path + ": no such token file; the server makes one with --token-file");
+  }
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    throw usage_error(path + ": the token can be read by others; run: chmod 600 " + path);
+  }
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  const std::string token(trim(line));
+  if (token.empty()) {
+    throw usage_error(path + ": the token file is empty");
+  }
+  return token;
+}
+
+std::string token_of_server(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0 ? read_token_file(path) : create_token_file(path);
+}
+
+}  // namespace outpace::cli

@@ -1,0 +1,218 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/run_recorder.h"
+#include "cli/token.h"
+#include "live/supervisor.h"
+
+namespace outpace::cli {
+namespace {
+
+constexpr std::uint32_t kRestartsMax = 1000;
+constexpr std::uint32_t kEvaluatorRestartsMax = 3;
+// A restarted process is newer than any that its predecessor rejoined as.
+constexpr std::uint32_t kIncarnationsPerStart = 1000;
+
+struct TrainOptions {
+  JobOptions job;
+  WorkOptions work;
+  bool restart_workers = false;
+};
+
+// A place for the socket and the token that is gone when the run is: socket paths must be short.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "outpace-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw Error(ExitCode::kFailure, pattern + ": cannot make a temporary directory");
+    }
+    path_ = pattern;
+  }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+
+  [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::vector<std::string> role_command(const TrainOptions& options,
+                                      const char* role,
+                                      const std::string& server,
+                                      const std::string& token_file) {
+  return {"outpace",
+          role,
+          "--server=" + server,
+          "--token-file=" + token_file,
+          "--seed=" + std::to_string(options.job.seed),
+          "--network=" + options.work.network,
+          "--data=" + options.work.data,
+          "--threads=" + std::to_string(options.work.threads)};
+}
+
+live::ChildSpec worker_child(const TrainOptions& options,
+                             std::uint32_t worker,
+                             const std::vector<std::string>& common,
+                             const std::string& log) {
+  std::vector<std::string> words = common;
+  words.push_back("--worker=" + std::to_string(worker));
+  words.push_back("--workers=" + std::to_string(options.job.workers));
+  if (!options.work.delays.empty()) {
+    words.push_back("--delays=" + options.work.delays);
+    words.push_back("--delays-by=" + options.work.delays_by);
+    words.push_back("--delays-period=" + options.work.delays_period);
+  }
+  for (const std::string& slow : options.work.slow) {
+    words.push_back("--slow=" + slow);
+  }
+  return {.name = "worker " + std::to_string(worker),
+          .command =
+              [words](std::uint32_t start) {
+                std::vector<std::string> command = words;
+                command.push_back("--incarnation=" +
+                                  std::to_string(1 + start * kIncarnationsPerStart));
+                return command;
+              },
+          .log = log,
+          .restarts_max = options.restart_workers ? kRestartsMax : 0,
+          .is_worker = true};
+}
+
+// What the supervisor's thread tells the run; the first failure of a process is kept, because it
+// says more than "too few workers".
+class Liaison {
+ public:
+  Liaison(live::Server& server, RunRecorder& recorder) : server_(server), recorder_(recorder) {}
+
+  live::SupervisorEvents events() {
+    return {.ended = [this](const live::ChildEnd& end) { ended(end); },
+            .workers_all_ended = [this] { server_.nobody_will_join(); },
+            .interrupted =
+                [this](int signal) { server_.stop(ExitCode{128 + signal}, "interrupted"); }};
+  }
+
+  [[nodiscard]] std::optional<live::ChildEnd> first_refusal() {
+    const std::lock_guard lock(mutex_);
+    return first_refusal_;
+  }
+
+ private:
+  void ended(const live::ChildEnd& end) {
+    if (end.code == 0) {
+      return;
+    }
+    std::string what = end.code > 128 ? "was ended by signal " + std::to_string(end.code - 128)
+                                      : "exited with " + std::to_string(end.code);
+    if (end.code < 128 && !end.last_line.empty()) {
+      what += ": " + without_prefix(end.last_line);
+    }
+    const bool refused = end.code >= 2 && end.code <= 6;  // It would fail again, as all others.
+    if (refused) {
+      const std::lock_guard lock(mutex_);
+      if (!first_refusal_) {
+        first_refusal_ = end;
+        first_refusal_->last_line = without_prefix(end.last_line);
+      }
+    } else {
+      recorder_.say(end.name + " " + what + (end.restarted ? "; starting it again" : ""));
+    }
+    if (refused || (!end.is_worker && !end.restarted)) {
+      server_.stop(refused ? ExitCode{end.code} : ExitCode::kFailure, end.name + " " + what);
+    }
+  }
+
+  static std::string without_prefix(const std::string& line) {
+    constexpr std::string_view kPrefix = "outpace: ";
+    return line.starts_with(kPrefix) ? line.substr(kPrefix.size()) : line;
+  }
+
+  live::Server& server_;
+  RunRecorder& recorder_;
+  std::mutex mutex_;  // The main thread reads what the supervisor's wrote.
+  std::optional<live::ChildEnd> first_refusal_;
+};
+
+std::vector<live::ChildSpec> children_of(const TrainOptions& options,
+                                         const std::string& server,
+                                         const std::string& token_file,
+                                         const std::filesystem::path& run) {
+  std::filesystem::create_directories(run / "logs");
+  const auto log = [&run](const std::string& name) { return (run / "logs" / name).string(); };
+  std::vector<live::ChildSpec> children;
+  const std::vector<std::string> common = role_command(options, "worker", server, token_file);
+  for (std::uint32_t worker = 0; worker < options.job.workers; ++worker) {
+    children.push_back(worker_child(
+        options, worker, common, log("worker-" + std::to_string(worker) + ".log")));
+  }
+  const std::vector<std::string> evaluator = role_command(options, "evaluator", server, token_file);
+  children.push_back({.name = "the evaluator",
+                      .command = [evaluator](std::uint32_t) { return evaluator; },
+                      .log = log("evaluator.log"),
+                      .restarts_max = kEvaluatorRestartsMax,
+                      .is_worker = false});
+  return children;
+}
+
+int train(const TrainOptions& options, const std::string& resolved) {
+  live::ServerOptions server_options = to_server_options(options.job);
+  check_work_options(options.work, options.job.workers);
+  live::block_supervised_signals();
+  const ScratchDirectory scratch;
+  if (server_options.listen.empty()) {
+    server_options.listen = "unix:" + scratch.file("server.sock");
+  }
+  const std::string token_file = scratch.file("token");
+  server_options.token = create_token_file(token_file);
+  server_options.expects_evaluator = true;
+  RunRecorder recorder(options.job, resolved);
+  live::Server server(std::move(server_options), recorder.watch());
+  Liaison liaison(server, recorder);
+  live::RunResult result;
+  {
+    live::Supervisor supervisor(
+        children_of(options, server.address(), token_file, recorder.directory().path()),
+        liaison.events());
+    result = server.run();
+    supervisor.reap(std::chrono::seconds(3));
+  }
+  if (const auto refusal = liaison.first_refusal();
+      refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
+    throw Error(ExitCode{refusal->code}, refusal->last_line);
+  }
+  const record::Summary summary =
+      recorder.finish(result, options.work.network, options.work.data);
+  print_result(summary, recorder, options.job.json);
+  if (result.code != ExitCode::kDone) {
+    throw Error(result.code, result.why);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run add_train(CLI::App& command) {
+  auto options = std::make_shared<TrainOptions>();
+  add_job_options(command, options->job);
+  add_work_options(command, options->work);
+  command.add_flag("--restart-workers",
+                   options->restart_workers,
+                   "Start a worker again that crashed or was killed");
+  return [options](const CLI::App& chosen, const Origins& origins) {
+    return train(*options, resolved_toml(chosen, origins));
+  };
+}
+
+}  // namespace outpace::cli

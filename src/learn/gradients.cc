@@ -1,0 +1,153 @@
+#include "learn/gradients.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+
+#undef CHECK  // The one that libtorch brings along.
+#include "base/check.h"
+#include "learn/dataset.h"
+#include "learn/network.h"
+
+namespace outpace::learn {
+namespace {
+
+void use_threads(int threads) {
+  CHECK(threads >= 1);
+  at::set_num_threads(threads);
+  if (at::get_num_interop_threads() != 1) {
+    at::set_num_interop_threads(1);
+  }
+  // OpenBLAS has threads of its own, of which libtorch does not know; with one process for each
+  // worker they would fight for the cores. Another BLAS does not have this function.
+  using SetThreads = void (*)(int);
+  if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+    reinterpret_cast<SetThreads>(symbol)(threads);
+  }
+}
+
+// A batch's tensors, reused for batches up to the largest so far.
+class Batch {
+ public:
+  void gather(const Dataset& dataset, std::span<const std::uint64_t> indices) {
+    const auto count = static_cast<std::int64_t>(indices.size());
+    if (!all_pixels_.defined() || all_pixels_.size(0) < count) {
+      all_pixels_ = at::empty({count, std::int64_t{Dataset::kPixels}});
+      all_labels_ = at::empty({count}, at::kLong);
+    }
+    dataset.gather(indices,
+                   {all_pixels_.data_ptr<float>(), indices.size() * Dataset::kPixels},
+                   {all_labels_.data_ptr<std::int64_t>(), indices.size()});
+    pixels_ = all_pixels_.narrow(0, 0, count);
+    labels_ = all_labels_.narrow(0, 0, count);
+  }
+
+  [[nodiscard]] const at::Tensor& pixels() const { return pixels_; }
+  [[nodiscard]] const at::Tensor& labels() const { return labels_; }
+
+ private:
+  at::Tensor all_pixels_;
+  at::Tensor all_labels_;
+  at::Tensor pixels_;  // The first rows of the above.
+  at::Tensor labels_;
+};
+
+class TorchGradientSource final : public worker::GradientSource {
+ public:
+  TorchGradientSource(const Spec& network, const Spec& data, const LearnOptions& options)
+      : spec_(network),
+        seed_(options.seed),
+        network_(network),
+        dataset_(Dataset::load(data, Part::kTrain)) {
+    use_threads(options.threads);
+  }
+
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return network_.manifest(); }
+  [[nodiscard]] std::uint64_t dataset_examples() const override { return dataset_.examples(); }
+  [[nodiscard]] std::vector<float> initial_weights() const override {
+    return Network::initial_weights(spec_, seed_);
+  }
+
+  [[nodiscard]] std::optional<double> compute(std::span<const float> weights,
+                                              std::span<const std::uint64_t> examples,
+                                              std::span<float> gradient,
+                                              const Cancelled& cancelled) override {
+    CHECK(!examples.empty());
+    network_.use(weights);
+    batch_.gather(dataset_, examples);
+    try {
+      const at::Tensor logits = network_.forward(batch_.pixels(), cancelled);
+      const at::Tensor loss = at::cross_entropy_loss(logits, batch_.labels());
+      network_.gradient(loss, gradient);
+      return loss.item<double>();
+    } catch (const GivenUp&) {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  // Constant after construction.
+  Spec spec_;
+  std::uint64_t seed_;
+  // State of the pass in hand.
+  Network network_;
+  Dataset dataset_;
+  Batch batch_;
+};
+
+class TorchEvaluator final : public worker::Evaluator {
+ public:
+  TorchEvaluator(const Spec& network, const Spec& data, const LearnOptions& options)
+      : network_(network), dataset_(Dataset::load(data, Part::kTest)) {
+    use_threads(options.threads);
+    indices_.resize(dataset_.examples());
+    std::iota(indices_.begin(), indices_.end(), std::uint64_t{0});
+  }
+
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return network_.manifest(); }
+
+  [[nodiscard]] worker::Evaluation evaluate(std::span<const float> weights) override {
+    constexpr std::size_t kBatch = 1000;
+    const at::NoGradGuard no_gradient;
+    network_.use(weights);
+    std::int64_t right = 0;
+    double loss = 0.0;
+    for (std::size_t begin = 0; begin < indices_.size(); begin += kBatch) {
+      const std::size_t count = std::min(kBatch, indices_.size() - begin);
+      batch_.gather(dataset_, std::span(indices_).subspan(begin, count));
+      const at::Tensor logits = network_.forward(batch_.pixels(), {});
+      loss +=
+          at::cross_entropy_loss(logits, batch_.labels(), {}, at::Reduction::Sum).item<double>();
+      right += logits.argmax(1).eq(batch_.labels()).sum().item<std::int64_t>();
+    }
+    const auto examples = static_cast<double>(indices_.size());
+    return {.accuracy = static_cast<double>(right) / examples, .loss = loss / examples};
+  }
+
+ private:
+  Network network_;
+  Dataset dataset_;
+  std::vector<std::uint64_t> indices_;  // 0, 1, 2, ...: the test set in order.
+  Batch batch_;
+};
+
+}  // namespace
+
+std::unique_ptr<worker::GradientSource> make_gradient_source(const Spec& network,
+                                                             const Spec& data,
+                                                             const LearnOptions& options) {
+  return std::make_unique<TorchGradientSource>(network, data, options);
+}
+
+std::unique_ptr<worker::Evaluator> make_evaluator(const Spec& network,
+                                                  const Spec& data,
+                                                  const LearnOptions& options) {
+  return std::make_unique<TorchEvaluator>(network, data, options);
+}
+
+}  // namespace outpace::learn

@@ -1,0 +1,265 @@
+#include "learn/gradients.h"
+
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <torch/autograd.h>
+#include <torch/nn.h>
+#include <torch/utils.h>
+
+#include "base/error.h"
+#include "base/permutation.h"
+#include "learn/dataset.h"
+#include "learn/network.h"
+
+namespace outpace::learn {
+namespace {
+
+using worker::GradientSource;
+
+const std::array<std::string, 2>& networks() {
+  static const std::array<std::string, 2> kNames{"mlp", "cnn"};
+  return kNames;
+}
+
+std::unique_ptr<GradientSource> source(const std::string& network, std::uint64_t seed = 7) {
+  return make_gradient_source(
+      Spec::parse(network), Spec::parse("fashion-mnist"), LearnOptions{.seed = seed});
+}
+
+std::vector<std::uint64_t> examples(std::uint64_t begin, std::uint64_t end) {
+  const Permutation order(60'000, 11, 0);
+  std::vector<std::uint64_t> examples;
+  for (std::uint64_t position = begin; position < end; ++position) {
+    examples.push_back(order(position % order.size()));
+  }
+  return examples;
+}
+
+struct Result {
+  double loss;
+  std::vector<float> gradient;
+};
+Result gradient_of(GradientSource& source,
+                   const std::vector<float>& weights,
+                   const std::vector<std::uint64_t>& examples) {
+  std::vector<float> gradient(source.manifest().numbers(), std::nanf(""));
+  const auto loss = source.compute(weights, examples, gradient, {});
+  return {loss.value(), gradient};
+}
+
+double largest_difference(const std::vector<float>& one, const std::vector<float>& other) {
+  double largest = one.size() == other.size() ? 0.0 : HUGE_VAL;
+  for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
+    largest = std::max(largest, std::abs(double{one[i]} - double{other[i]}));
+  }
+  return largest;
+}
+
+// The same two networks as anybody would write them.
+torch::nn::Sequential plain(const std::string& name, std::uint64_t seed) {
+  torch::manual_seed(seed);
+  torch::nn::Sequential network;
+  const auto add_convolution = [&network](int from, int to) {
+    network->push_back(torch::nn::Conv2d(torch::nn::Conv2dOptions(from, to, 3).padding(1)));
+    network->push_back(torch::nn::ReLU());
+    network->push_back(torch::nn::MaxPool2d(2));
+  };
+  if (name == "mlp") {
+    network->push_back(torch::nn::Linear(784, 128));
+    network->push_back(torch::nn::ReLU());
+    network->push_back(torch::nn::Linear(128, 10));
+  } else {
+    add_convolution(1, 16);
+    add_convolution(16, 32);
+    add_convolution(32, 32);
+    network->push_back(torch::nn::Flatten());
+    network->push_back(torch::nn::Linear(288, 10));
+  }
+  return network;
+}
+
+// A training step in plain libtorch: the loss, and the gradient flattened.
+Result plain_step(const std::string& name, std::uint64_t seed, std::vector<std::uint64_t> indices) {
+  const auto dataset = Dataset::load(Spec::parse("fashion-mnist"), Part::kTrain);
+  const auto count = static_cast<std::int64_t>(indices.size());
+  std::vector<float> pixels(indices.size() * Dataset::kPixels);
+  std::vector<std::int64_t> labels(indices.size());
+  dataset.gather(indices, pixels, labels);
+  torch::nn::Sequential network = plain(name, seed);
+  const auto input = torch::from_blob(pixels.data(), {count, 1, 28, 28});
+  const auto target = torch::from_blob(labels.data(), {count}, torch::kInt64);
+  const auto output = network->forward(name == "mlp" ? input.view({count, 784}) : input);
+  const auto loss = torch::nn::functional::cross_entropy(output, target);
+  loss.backward();
+  Result result{loss.item<double>(), {}};
+  for (const auto& parameter : network->parameters()) {
+    const auto flat = parameter.grad().contiguous();
+    result.gradient.insert(
+        result.gradient.end(), flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel());
+  }
+  return result;
+}
+
+TEST(Network, NamesItsTensorsAsPyTorchDoes) {
+  const auto manifest = network_manifest(Spec::parse("cnn"));
+  std::vector<std::string> names;
+  for (const auto& tensor : manifest.tensors) {
+    names.push_back(tensor.name);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"0.weight",
+                                      "0.bias",
+                                      "3.weight",
+                                      "3.bias",
+                                      "6.weight",
+                                      "6.bias",
+                                      "10.weight",
+                                      "10.bias"}));
+  EXPECT_EQ(manifest.tensors[2].shape, (std::vector<std::uint64_t>{32, 16, 3, 3}));
+  EXPECT_EQ(network_manifest(Spec::parse("mlp")).numbers(), 101'770U);
+}
+
+TEST(Network, IsRefusedWithTheNearestNameIfUnknown) {
+  const auto complaint = [](const std::string& text) -> std::string {
+    try {
+      (void)network_manifest(Spec::parse(text));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(complaint("mpl"), "unknown network 'mpl'; did you mean 'mlp'?");
+  EXPECT_EQ(complaint("transformer"), "unknown network 'transformer'; known: mlp, cnn");
+  EXPECT_EQ(complaint("mlp:width=3"),
+            "network 'mlp:width=3': unknown option 'width'; it takes none");
+}
+
+// The first weights of nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)) after
+// torch.manual_seed(5) in Python.
+TEST(InitialWeights, AreThoseOfPyTorchInPython) {
+  const auto weights = source("mlp", 5)->initial_weights();
+  EXPECT_FLOAT_EQ(weights[0], 0.023589421063661575F);
+  EXPECT_FLOAT_EQ(weights[1], -0.026706364005804062F);
+  EXPECT_FLOAT_EQ(weights[784 * 128], 0.010922547429800034F);
+  EXPECT_FLOAT_EQ(weights[101'770 - 10], -0.08359252661466599F);
+}
+
+TEST(InitialWeights, DependOnTheSeedAlone) {
+  for (const std::string& network : networks()) {
+    const auto one = source(network, 7);
+    const auto first = one->initial_weights();
+    (void)gradient_of(*one, std::vector<float>(first.size(), 0.5F), examples(0, 8));
+    EXPECT_EQ(one->initial_weights(), first);
+    EXPECT_EQ(source(network, 7)->initial_weights(), first);
+    EXPECT_NE(source(network, 8)->initial_weights(), first);
+  }
+}
+
+TEST(Gradient, EqualsThatOfAPlainTrainingStep) {
+  for (const std::string& network : networks()) {
+    SCOPED_TRACE(network);
+    const auto one = source(network);
+    const auto ours = gradient_of(*one, one->initial_weights(), examples(0, 32));
+    const auto theirs = plain_step(network, 7, examples(0, 32));
+    EXPECT_EQ(ours.loss, theirs.loss);
+    EXPECT_EQ(largest_difference(ours.gradient, theirs.gradient), 0.0);
+  }
+}
+
+TEST(Gradient, OfABatchIsTheMeanOfItsPartsWeightedByExamples) {
+  for (const std::string& network : networks()) {
+    SCOPED_TRACE(network);
+    const auto one = source(network);
+    const auto weights = one->initial_weights();
+    const auto whole = gradient_of(*one, weights, examples(0, 32));
+    const auto first = gradient_of(*one, weights, examples(0, 24));
+    const auto rest = gradient_of(*one, weights, examples(24, 32));
+    std::vector<float> mean(weights.size());
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] = 0.75F * first.gradient[i] + 0.25F * rest.gradient[i];
+    }
+    EXPECT_NEAR(0.75 * first.loss + 0.25 * rest.loss, whole.loss, 1e-6);
+    EXPECT_LT(largest_difference(mean, whole.gradient), 1e-6);
+  }
+}
+
+TEST(Gradient, NeitherChangesTheWeightsNorNeedsThemAfterwards) {
+  const auto one = source("mlp");
+  const auto initial = one->initial_weights();
+  auto weights = std::make_unique<std::vector<float>>(initial);
+  const auto first = gradient_of(*one, *weights, examples(0, 32));
+  EXPECT_EQ(*weights, initial);
+  weights.reset();
+  EXPECT_EQ(gradient_of(*one, initial, examples(0, 32)).gradient, first.gradient);
+}
+
+// Cancelled at each poll in turn, until it is asked no more: every layer, forward and backward.
+TEST(Cancelling, LeavesNothingAtEveryLayerAndTheNextGradientRight) {
+  for (const auto& [network, layers] : {std::pair("mlp", 3), std::pair("cnn", 11)}) {
+    SCOPED_TRACE(network);
+    const auto one = source(network);
+    const auto weights = one->initial_weights();
+    const auto right = gradient_of(*one, weights, examples(0, 32));
+    std::vector<float> gradient(weights.size());
+    int cancelled_at = 0;
+    while (true) {
+      int polls = 0;
+      const auto loss = one->compute(
+          weights, examples(32, 64), gradient, [&] { return polls++ == cancelled_at; });
+      EXPECT_EQ(gradient_of(*one, weights, examples(0, 32)).gradient, right.gradient);
+      if (loss) {
+        break;
+      }
+      EXPECT_EQ(polls, cancelled_at + 1);
+      ++cancelled_at;
+    }
+    EXPECT_EQ(cancelled_at, 2 * layers);
+  }
+}
+
+TEST(Gradient, IsTheSameWhetherOrNotItMayBeCancelled) {
+  const auto one = source("cnn");
+  const auto weights = one->initial_weights();
+  std::vector<float> gradient(weights.size());
+  ASSERT_TRUE(one->compute(weights, examples(0, 32), gradient, [] { return false; }));
+  EXPECT_EQ(gradient, gradient_of(*one, weights, examples(0, 32)).gradient);
+}
+
+TEST(Training, LearnsFashionMnistInAFewHundredSteps) {
+  for (const std::string& network : networks()) {
+    SCOPED_TRACE(network);
+    const auto one = source(network, 1);
+    const auto evaluator =
+        make_evaluator(Spec::parse(network), Spec::parse("fashion-mnist"), LearnOptions{.seed = 1});
+    EXPECT_EQ(evaluator->manifest(), one->manifest());
+    auto weights = one->initial_weights();
+    const auto before = evaluator->evaluate(weights);
+    EXPECT_LT(before.accuracy, 0.3);
+    EXPECT_NEAR(before.loss, std::log(10.0), 0.2);
+    for (std::uint64_t step = 0; step < 300; ++step) {
+      const auto batch = examples(32 * step, 32 * (step + 1));
+      const auto result = gradient_of(*one, weights, batch);
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        weights[i] -= 0.1F * result.gradient[i];
+      }
+    }
+    const auto after = evaluator->evaluate(weights);
+    EXPECT_GT(after.accuracy, 0.7);
+    EXPECT_LT(after.loss, 0.9);
+    EXPECT_EQ(evaluator->evaluate(weights).loss, after.loss);
+  }
+}
+
+TEST(Dataset, ThatIsUnknownIsRefused) {
+  EXPECT_THROW(
+      (void)make_gradient_source(Spec::parse("mlp"), Spec::parse("mnist-fashion"), LearnOptions{}),
+      Error);
+}
+
+}  // namespace
+}  // namespace outpace::learn

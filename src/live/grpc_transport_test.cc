@@ -1,0 +1,264 @@
+// What the contract's test cannot do with transports alone: clients that break the rules, and the
+// addresses, tokens and threads of gRPC.
+
+#include "live/grpc_transport.h"
+
+#include <filesystem>
+#include <iterator>
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include "base/error.h"
+#include "live/transport_test.h"
+#include "protocol/codec.h"
+
+namespace outpace::live {
+namespace {
+
+using protocol::encode;
+using protocol::Heartbeat;
+using protocol::InitialWeights;
+
+class GrpcTransportTest : public TransportTest {};
+
+INSTANTIATE_TEST_SUITE_P(Grpc,
+                         GrpcTransportTest,
+                         testing::Values("tcp", "unix"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+// Speaks gRPC and nothing above it.
+class RawClient {
+ public:
+  RawClient(const std::string& address, const std::string& authorization)
+      : stub_(grpc::CreateChannel(address, grpc::InsecureChannelCredentials())) {
+    if (!authorization.empty()) {
+      context_.AddMetadata("authorization", authorization);
+    }
+    context_.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context_.set_wait_for_ready(true);
+    call_ = stub_.PrepareCall(&context_, "/outpace.wire.Outpace/Connect", &queue_);
+    call_->StartCall(nullptr);
+    next();
+  }
+  ~RawClient() {
+    context_.TryCancel();
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  void write(const std::string& bytes) {
+    const grpc::Slice slice(bytes);
+    call_->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+    next();
+  }
+  // Waits for the server to end the call.
+  grpc::Status finish() {
+    grpc::Status status;
+    call_->Finish(&status, nullptr);
+    next();
+    return status;
+  }
+
+ private:
+  void next() {
+    void* tag = nullptr;
+    bool ok = false;
+    queue_.Next(&tag, &ok);
+  }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+};
+
+std::string good_authorization() {
+  return std::string("Bearer ") + kToken;
+}
+std::string chunk(std::uint64_t offset, std::uint64_t count) {
+  return encode(protocol::ChunkHeader{.offset = offset, .numbers = count}) +
+         std::string(count * sizeof(float), 'x');
+}
+
+TEST_P(GrpcTransportTest, RefusesEveryOtherTokenBeforeItReadsAnything) {
+  const auto server = serve();
+  const std::string good = good_authorization();
+  for (const std::string& wrong : {std::string(),
+                                   std::string("Bearer"),
+                                   std::string("Bearer open-sesamf"),
+                                   good + "e",
+                                   good.substr(0, good.size() - 1),
+                                   std::string("Basic ") + kToken,
+                                   std::string(kToken)}) {
+    RawClient client(server->address(), wrong);
+    client.write("rubbish");  // Had it been parsed, the status would be INVALID_ARGUMENT.
+    EXPECT_EQ(client.finish().error_code(), grpc::StatusCode::UNAUTHENTICATED) << wrong;
+  }
+  EXPECT_TRUE(server_.wait([](const auto& logs) { return logs.empty(); }));
+}
+
+TEST_P(GrpcTransportTest, EndsAConnectionWithAMalformedFrameAndNoOther) {
+  const auto server = serve();
+  Recorder events;
+  const auto bystander = connect(server->address(), events);
+  bystander->send(hello_from("bystander"), nullptr);
+  const ConnectionId bystander_id = server_.wait_hello("bystander");
+
+  struct Case {
+    std::vector<std::string> frames;
+    std::string why;
+  };
+  const std::vector<Case> cases = {
+      {{"rubbish"}, "frame is malformed"},
+      {{""}, "frame holds no message that we know"},
+      {{encode(InitialWeights{}, 9)},
+       "initial_weights has a payload of 9 numbers, and at most 8 are allowed"},
+      {{chunk(0, 1)}, "chunk belongs to no payload"},
+      {{encode(InitialWeights{}, 8), chunk(1, 1)}, "chunk.offset is 1 where 0 comes next"},
+      {{encode(InitialWeights{}, 8), chunk(0, 4), chunk(0, 4)},
+       "chunk.offset is 0 where 4 comes next"},
+      {{encode(InitialWeights{}, 8), chunk(0, 4), chunk(4, 5)},
+       "chunk goes beyond the end of its payload"},
+      {{encode(InitialWeights{}, 8), chunk(0, 4), encode(Heartbeat{}, 0)},
+       "heartbeat came within the payload of initial_weights"},
+      {{encode(InitialWeights{}, 8), chunk(0, 8), chunk(8, 1)}, "chunk belongs to no payload"},
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string host = "rude " + std::to_string(i);
+    RawClient client(server->address(), good_authorization());
+    client.write(encode(hello_from(host), 0));
+    const ConnectionId id = server_.wait_hello(host);
+    server->authorise(id, 8);
+    for (const std::string& frame : cases[i].frames) {
+      client.write(frame);
+    }
+    const grpc::Status status = client.finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << cases[i].why;
+    EXPECT_EQ(status.error_message(), cases[i].why);
+    ASSERT_TRUE(server_.wait_closed(id));
+    EXPECT_EQ(server_.log(id).closed[0].why, cases[i].why);
+  }
+
+  bystander->send(Heartbeat{}, nullptr);
+  EXPECT_TRUE(server_.wait_received(bystander_id, 2));
+  EXPECT_TRUE(events.log().closed.empty());
+}
+
+TEST_P(GrpcTransportTest, EndsAConnectionWithAnOversizedFrame) {
+  const auto server = serve();
+  RawClient client(server->address(), good_authorization());
+  client.write(encode(hello_from("a"), 0));
+  const ConnectionId id = server_.wait_hello("a");
+  client.write(std::string(protocol::kFrameBytesMax + 1, 'x'));
+  EXPECT_EQ(client.finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  ASSERT_TRUE(server_.wait_closed(id));
+  EXPECT_EQ(server_.log(id).closed[0].why,
+            "the connection was lost, or a frame took more than 8 MiB");
+}
+
+TEST_P(GrpcTransportTest, EndsAConnectionThatBreaksOffWithinAPayload) {
+  const auto server = serve();
+  ConnectionId id{0};
+  {
+    RawClient client(server->address(), good_authorization());
+    client.write(encode(hello_from("a"), 0));
+    id = server_.wait_hello("a");
+    server->authorise(id, 8);
+    client.write(encode(InitialWeights{}, 8));
+    client.write(chunk(0, 4));
+  }
+  ASSERT_TRUE(server_.wait_closed(id));
+  EXPECT_EQ(server_.log(id).received.size(), 1U) << "half a payload is no payload";
+}
+
+TEST_P(GrpcTransportTest, LeavesNoThreadsBehind) {
+  const auto server = serve();
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  std::ptrdiff_t before = 0;
+  for (int cycle = 0; cycle < 110; ++cycle) {
+    if (cycle == 10) {  // gRPC's own pools have come to their size.
+      before = threads();
+    }
+    Recorder events;
+    const auto client = connect(server->address(), events);
+    client->send(hello_from(std::to_string(cycle)), nullptr);
+    EXPECT_NE(server_.wait_hello(std::to_string(cycle)), ConnectionId{0});
+  }
+  EXPECT_LE(threads(), before + 4);
+}
+
+TEST_P(GrpcTransportTest, WaitsForAServerThatStartsLater) {
+  if (GetParam() == std::string("tcp")) {
+    GTEST_SKIP() << "a port that is free now may not be free later";
+  }
+  Recorder events;
+  const auto client = connect(any_address(), events);
+  client->send(hello_from("early"), nullptr);
+  const auto server = serve();
+  EXPECT_NE(server_.wait_hello("early"), ConnectionId{0});
+}
+
+std::string refusal_to_listen(const std::string& address) {
+  try {
+    static_cast<void>(serve_grpc({.address = address, .token = kToken}, nullptr));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_P(GrpcTransportTest, SaysWhySomebodyElseListensThere) {
+  const auto server = serve();
+  EXPECT_EQ(refusal_to_listen(server->address()),
+            "cannot listen on " + server->address() +
+                (GetParam() == std::string("tcp")
+                     ? ": the port is in use; choose another --listen, or port 0"
+                     : ": a server listens there already; choose another path"));
+}
+
+TEST_P(GrpcTransportTest, ListensAgainWhereAServerHasJustEnded) {
+  if (GetParam() == std::string("tcp")) {
+    GTEST_SKIP() << "somebody else may get the port in between";
+  }
+  serve().reset();
+  EXPECT_FALSE(serve()->address().empty());
+}
+
+TEST(GrpcListen, SaysWhatIsWrongWithAnAddress) {
+  EXPECT_EQ(refusal_to_listen("nowhere"),
+            "cannot listen on nowhere: expected HOST:PORT or unix:PATH");
+  EXPECT_EQ(refusal_to_listen("127.0.0.1:port"),
+            "cannot listen on 127.0.0.1:port: Name or service not known");
+  EXPECT_EQ(refusal_to_listen("192.0.2.1:0"),
+            "cannot listen on 192.0.2.1:0: Cannot assign requested address");
+  EXPECT_EQ(refusal_to_listen("unix:"),
+            "cannot listen on unix:: a socket's path has 1 to 107 bytes");
+  EXPECT_EQ(refusal_to_listen("unix:/proc/none/s"),
+            "cannot listen on unix:/proc/none/s: /proc/none/: No such file or directory");
+  EXPECT_EQ(refusal_to_listen("unix:/proc/version"),
+            "cannot listen on unix:/proc/version: there is something else than a socket; choose "
+            "another path");
+}
+
+TEST(GrpcListen, DemandsATokenThatCanBeSent) {
+  for (const char* token : {"", "two words", "line\n", "\xc3\xa4"}) {
+    EXPECT_THROW(static_cast<void>(serve_grpc({.address = "127.0.0.1:0", .token = token}, nullptr)),
+                 Error);
+    EXPECT_THROW(
+        static_cast<void>(connect_grpc({.address = "127.0.0.1:1", .token = token}, nullptr)),
+        Error);
+  }
+}
+
+}  // namespace
+}  // namespace outpace::live

@@ -1,0 +1,438 @@
+#include "live/server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "live/grpc_transport.h"
+#include "policy/catalogue.h"
+
+namespace outpace::live {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr Duration kStatusPeriod = std::chrono::milliseconds(100);
+
+Time to_time(steady_clock::time_point point) {
+  return Time{std::chrono::duration_cast<Duration>(point.time_since_epoch())};
+}
+
+steady_clock::time_point to_steady(Time time) {
+  return steady_clock::time_point(
+      std::chrono::duration_cast<steady_clock::duration>(time.time_since_epoch()));
+}
+
+}  // namespace
+
+Server::Server(ServerOptions options, Watch watch)
+    : options_(std::move(options)), watch_(std::move(watch)), evaluations_(options_.target) {
+  // What can be wrong in the options shows before anybody connects.
+  (void)policy::make_policy(options_.policy, options_.coordinator.workers);
+  (void)update::make_optimizer(options_.shard.optimizer, 1);
+  manifest_ = options_.manifest;
+  if (manifest_) {
+    shard_.emplace(options_.shard, std::move(options_.weights));
+  }
+  transport_ = serve_grpc({.address = options_.listen, .token = options_.token},
+                          [this](ConnectionId connection, ConnectionEvent event) {
+                            mailbox_.post(FromConnection{connection, std::move(event)});
+                          });
+}
+
+Server::~Server() = default;
+
+RunResult Server::run() {
+  std::vector<Post> posts;
+  const Time opened = now();
+  while (!finish_) {
+    const Time waited = coordinator_ ? coordinator_->next_deadline()
+                                     : opened + options_.coordinator.patience;
+    mailbox_.receive(to_steady(std::min(waited, now() + kStatusPeriod)), posts);
+    for (Post& post : posts) {
+      handle(now(), std::move(post));
+    }
+    tick(now());
+    if (!coordinator_ && now() - opened >= options_.coordinator.patience && !finish_) {
+      finish_ = {ExitCode::kTooFewWorkers, "too few workers: none has come"};
+    }
+  }
+  await_evaluations();
+  return result();
+}
+
+void Server::stop(ExitCode code, const std::string& why) {
+  mailbox_.post(StopAsked{code, why});
+}
+
+void Server::nobody_will_join() {
+  mailbox_.post(NobodyWillJoin{});
+}
+
+Time Server::now() const {
+  return to_time(steady_clock::now());
+}
+
+// ---- What came in -------------------------------------------------------------------------------
+
+void Server::handle(Time now, Post post) {
+  if (auto* from = std::get_if<FromConnection>(&post)) {
+    if (auto* received = std::get_if<Received>(&from->event)) {
+      receive(now, from->connection, std::move(*received));
+    } else {
+      closed(now, from->connection, std::get<Closed>(from->event));
+    }
+    return;
+  }
+  server::Effects effects;
+  if (const auto* asked = std::get_if<StopAsked>(&post)) {
+    if (coordinator_) {
+      coordinator_->finish(now, asked->code, asked->why, effects);
+    } else if (!finish_) {
+      finish_ = {asked->code, asked->why};
+    }
+  } else if (coordinator_) {
+    coordinator_->nobody_will_join(now, effects);
+  } else if (!finish_) {
+    finish_ = {ExitCode::kTooFewWorkers, "too few workers: all ended before they joined"};
+  }
+  carry_out(now, effects);
+}
+
+void Server::receive(Time now, ConnectionId from, Received received) {
+  Peer& peer = peers_[from];
+  protocol::Message& message = received.message;
+  if (peer.role == Role::kUnknown) {
+    if (const auto* hello = std::get_if<protocol::Hello>(&message)) {
+      greet_worker(from, *hello);
+      join_waiting(now);
+    } else if (const auto* observe = std::get_if<protocol::Observe>(&message)) {
+      greet_evaluator(from, *observe);
+      join_waiting(now);
+    } else {
+      dismiss(from, protocol::Farewell::kIncompatible, "the first message must be a hello");
+    }
+    return;
+  }
+  if (peer.role == Role::kEvaluator) {
+    if (const auto* measurement = std::get_if<protocol::Measurement>(&message)) {
+      take_measurement(now, *measurement);
+    }
+    return;
+  }
+  server::Effects effects;
+  if (const auto* push = std::get_if<protocol::Push>(&message)) {
+    take_push(now, peer, *push, std::move(received.payload));
+  } else if (std::holds_alternative<protocol::InitialWeights>(message)) {
+    take_initial_weights(now, from, std::move(received.payload));
+  } else if (!coordinator_ || !peer.joined) {
+    return;  // Heartbeats while the job gathers.
+  } else if (const auto* abandoned = std::get_if<protocol::Abandoned>(&message)) {
+    coordinator_->abandon(now, abandoned->id, effects);
+  } else if (std::holds_alternative<protocol::Heartbeat>(message)) {
+    coordinator_->heard(now, peer.worker, peer.incarnation);
+  } else if (std::holds_alternative<protocol::Goodbye>(message)) {
+    coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
+  }
+  carry_out(now, effects);
+}
+
+void Server::greet_worker(ConnectionId from, const protocol::Hello& hello) {
+  if (const std::string why = incompatible(hello.protocol, hello.manifest); !why.empty()) {
+    dismiss(from, protocol::Farewell::kIncompatible, why);
+    return;
+  }
+  if (examples_ != 0 && hello.dataset_examples != examples_) {
+    dismiss(from,
+            protocol::Farewell::kIncompatible,
+            "this worker's data set has " + std::to_string(hello.dataset_examples) +
+                " examples, the job's has " + std::to_string(examples_));
+    return;
+  }
+  manifest_ = hello.manifest;
+  examples_ = hello.dataset_examples;
+  peers_[from] = {.role = Role::kWorker,
+                  .worker = hello.worker,
+                  .incarnation = hello.incarnation,
+                  .hello = hello,
+                  .joined = false};
+  transport_->authorise(from, manifest_->numbers());
+  transport_->send(from,
+                   protocol::Welcome{.job = options_.coordinator.job,
+                                     .generation = options_.coordinator.generation,
+                                     .needs_weights = !shard_.has_value(),
+                                     .heartbeat = options_.coordinator.heartbeat_timeout / 5,
+                                     .seed = options_.coordinator.seed,
+                                     .with_replacement = options_.coordinator.with_replacement},
+                   nullptr);
+}
+
+void Server::greet_evaluator(ConnectionId from, const protocol::Observe& observe) {
+  const std::string why = incompatible(observe.protocol, observe.manifest);
+  if (!why.empty()) {
+    dismiss(from, protocol::Farewell::kIncompatible, why);
+    return;
+  }
+  peers_[from].role = Role::kEvaluator;
+  evaluator_ = from;
+  manifest_ = observe.manifest;
+}
+
+std::string Server::incompatible(std::uint32_t protocol, const protocol::Manifest& other) const {
+  if (protocol != protocol::kProtocolVersion) {
+    return "protocol " + std::to_string(protocol) + " was offered, this server speaks " +
+           std::to_string(protocol::kProtocolVersion);
+  }
+  if (manifest_ && other != *manifest_) {
+    return "another network: " + std::to_string(other.tensors.size()) + " tensors of " +
+           std::to_string(other.numbers()) + " numbers, the job's has " +
+           std::to_string(manifest_->tensors.size()) + " of " +
+           std::to_string(manifest_->numbers());
+  }
+  return "";
+}
+
+void Server::take_initial_weights(Time now, ConnectionId from, std::vector<float> weights) {
+  if (shard_ || weights.size() != manifest_->numbers()) {
+    if (!shard_) {
+      dismiss(from, protocol::Farewell::kIncompatible, "initial weights of another size");
+    }
+    return;
+  }
+  shard_.emplace(options_.shard, std::move(weights));
+  join_waiting(now);
+}
+
+void Server::join_waiting(Time now) {
+  if (!shard_ || examples_ == 0 || (options_.expects_evaluator && !evaluator_ && !coordinator_)) {
+    return;
+  }
+  if (!coordinator_) {
+    options_.coordinator.examples = examples_;
+    coordinator_.emplace(options_.coordinator,
+                         policy::make_policy(options_.policy, options_.coordinator.workers),
+                         watch_.decided,
+                         now);
+  }
+  server::Effects effects;
+  for (auto& [connection, peer] : peers_) {
+    if (peer.role == Role::kWorker && !peer.joined) {
+      join(now, connection, peer, effects);
+    }
+  }
+  carry_out(now, effects);
+}
+
+void Server::join(Time now, ConnectionId connection, Peer& peer, server::Effects& effects) {
+  if (finish_) {
+    dismiss(connection, protocol::Farewell::kFinished, finish_->why);
+    return;
+  }
+  const std::size_t worker = index(peer.worker);
+  if (connection_of_.size() <= worker) {
+    connection_of_.resize(worker + 1);
+  }
+  // Set before the join, whose effects go to the newcomer.
+  const auto older = std::exchange(connection_of_[worker], connection);
+  if (!coordinator_->join(now, peer.hello, effects)) {
+    connection_of_[worker] = older;
+    dismiss(connection,
+            protocol::Farewell::kFenced,
+            "worker " + std::to_string(worker) + " has joined already");
+    return;
+  }
+  peer.joined = true;
+  peer.hello = {};
+  if (older) {
+    dismiss(*older, protocol::Farewell::kFenced, "a newer process has taken this worker's place");
+  }
+}
+
+void Server::take_push(Time now,
+                       const Peer& peer,
+                       const protocol::Push& push,
+                       std::vector<float> gradient) {
+  const bool own = push.id.worker == peer.worker && push.id.incarnation == peer.incarnation;
+  if (!coordinator_ || !peer.joined || !own || gradient.size() != manifest_->numbers()) {
+    return;  // From before a restart, or meant for another job: as if it had never come.
+  }
+  const bool finite = shard_->hold(push.id.worker, std::move(gradient));
+  server::Effects effects;
+  coordinator_->push(now, push, finite, effects);
+  carry_out(now, effects);
+}
+
+void Server::take_measurement(Time now, const protocol::Measurement& measurement) {
+  const auto evaluation = evaluations_.measured(measurement);
+  if (!evaluation || !coordinator_) {
+    return;
+  }
+  if (watch_.evaluated) {
+    watch_.evaluated(*evaluation);
+  }
+  server::Effects effects;
+  coordinator_->measured(
+      now,
+      {policy::Measure::kTestAccuracy, evaluation->accuracy, evaluation->version},
+      effects);
+  coordinator_->measured(
+      now, {policy::Measure::kTestLoss, evaluation->loss, evaluation->version}, effects);
+  if (evaluations_.reached() && !coordinator_->finished()) {
+    coordinator_->finish(now, ExitCode::kDone, "target accuracy reached", effects);
+  }
+  carry_out(now, effects);
+}
+
+void Server::closed(Time now, ConnectionId from, const Closed& closed) {
+  const auto found = peers_.find(from);
+  if (found == peers_.end()) {
+    return;
+  }
+  const Peer peer = std::move(found->second);
+  peers_.erase(found);
+  if (evaluator_ == from) {
+    evaluator_.reset();
+    evaluations_.lost();
+  }
+  if (peer.role != Role::kWorker || !peer.joined || !coordinator_) {
+    return;
+  }
+  server::Effects effects;
+  if (connection_of_[index(peer.worker)] == from) {
+    connection_of_[index(peer.worker)].reset();
+    if (!coordinator_->finished() && watch_.warned) {
+      watch_.warned("worker " + std::to_string(index(peer.worker)) + " is gone: " + closed.why);
+    }
+    coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
+  }
+  carry_out(now, effects);
+}
+
+void Server::dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why) {
+  transport_->send(connection, protocol::Stop{how, why}, nullptr);
+  transport_->close(connection);
+  if (watch_.warned && how == protocol::Farewell::kIncompatible) {
+    watch_.warned("refused a connection: " + why);
+  }
+}
+
+// ---- What goes out ------------------------------------------------------------------------------
+
+void Server::carry_out(Time now, server::Effects& effects) {
+  for (server::Effect& effect : effects) {
+    if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
+      shard_->take_up(*taken);
+    } else if (const auto* forgotten = std::get_if<server::Forget>(&effect)) {
+      shard_->forget(forgotten->worker);
+    } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
+      shard_->step(*step);
+      weights_.reset();
+    } else if (const auto* sent = std::get_if<server::Send>(&effect)) {
+      send(*sent);
+    } else if (const auto* dismissed = std::get_if<server::Disconnect>(&effect)) {
+      disconnect(*dismissed);
+    } else if (const auto* snapshot = std::get_if<server::TakeSnapshot>(&effect)) {
+      send_snapshot(snapshot->version, coordinator_->run_time(now), snapshot->examples);
+    } else if (const auto* warning = std::get_if<server::Warn>(&effect)) {
+      if (watch_.warned) {
+        watch_.warned(warning->text);
+      }
+    } else {
+      finish_ = std::get<server::Finish>(effect);
+    }
+  }
+}
+
+void Server::send(const server::Send& send) {
+  const auto& connection = connection_of_[index(send.worker)];
+  if (!connection) {
+    return;
+  }
+  const bool released = std::holds_alternative<protocol::Release>(send.message);
+  transport_->send(*connection, send.message, released ? weights() : nullptr);
+}
+
+void Server::send_snapshot(Version version, Time committed, std::uint64_t examples) {
+  if (!evaluator_) {
+    return;
+  }
+  if (evaluations_.sent(version, committed, examples)) {
+    transport_->send(*evaluator_, protocol::Snapshot{version}, weights());
+  } else if (!std::exchange(warned_of_skipping_, true) && watch_.warned) {
+    watch_.warned("the evaluator is behind; some snapshots are skipped: raise --evaluate-every");
+  }
+}
+
+void Server::disconnect(const server::Disconnect& disconnect) {
+  auto& connection = connection_of_[index(disconnect.worker)];
+  if (connection) {
+    dismiss(*connection, disconnect.stop.how, disconnect.stop.why);
+    connection.reset();
+  }
+}
+
+Payload Server::weights() {
+  if (!weights_) {
+    const std::span<const float> now = shard_->weights();
+    weights_ = std::make_shared<const std::vector<float>>(now.begin(), now.end());
+  }
+  return weights_;
+}
+
+void Server::tick(Time now) {
+  if (!coordinator_) {
+    return;
+  }
+  if (now >= coordinator_->next_deadline()) {
+    server::Effects effects;
+    coordinator_->tick(now, effects);
+    carry_out(now, effects);
+  }
+  if (coordinator_->started() && now - last_status_ >= kStatusPeriod && watch_.status) {
+    last_status_ = now;
+    watch_.status(coordinator_->run_time(now), *coordinator_, evaluations_);
+  }
+}
+
+void Server::await_evaluations() {
+  constexpr Duration kPatience = std::chrono::seconds(60);
+  const Time deadline = now() + kPatience;
+  const bool any = coordinator_ && coordinator_->started() && evaluator_;
+  if (any && evaluations_.newest_sent() != coordinator_->version()) {
+    const server::Statistics& statistics = coordinator_->statistics();
+    send_snapshot(
+        coordinator_->version(), statistics.last_commit, statistics.examples_applied);
+  }
+  std::vector<Post> posts;
+  while (any && evaluator_ && evaluations_.waiting() > 0 && now() < deadline) {
+    mailbox_.receive(to_steady(deadline), posts);
+    for (Post& post : posts) {
+      if (auto* from = std::get_if<FromConnection>(&post)) {
+        handle(now(), std::move(*from));
+      }
+    }
+  }
+  if (evaluator_) {
+    dismiss(*evaluator_, protocol::Farewell::kFinished, "");
+  }
+}
+
+RunResult Server::result() const {
+  RunResult result{.code = finish_->code,
+                   .why = finish_->why,
+                   .statistics = {},
+                   .evaluations = evaluations_.all(),
+                   .reached_target = evaluations_.reached(),
+                   .manifest = manifest_.value_or(protocol::Manifest{}),
+                   .weights = {}};
+  if (coordinator_) {
+    result.statistics = coordinator_->statistics();
+    result.statistics.clipped = shard_->clipped();
+  }
+  if (shard_) {
+    result.weights.assign(shard_->weights().begin(), shard_->weights().end());
+  }
+  return result;
+}
+
+}  // namespace outpace::live

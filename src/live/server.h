@@ -1,0 +1,145 @@
+// The live parameter server: one event loop that owns the coordinator and the shard.
+//
+// Threads: the transport's post what they receive into a mailbox, as does whoever calls stop() or
+// nobody_will_join(); run() is the loop, on its caller's thread, and owns all state.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/spec.h"
+#include "live/mailbox.h"
+#include "live/transport.h"
+#include "server/coordinator.h"
+#include "server/evaluations.h"
+#include "server/shard.h"
+
+namespace outpace::live {
+
+struct ServerOptions {
+  std::string listen = "127.0.0.1:0";
+  std::string token;
+  server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
+  Spec policy;
+  server::ShardOptions shard;
+  server::Evaluations::Options target;
+  bool expects_evaluator = false;  // The run starts when one is there.
+  // To go on from; else the first worker brings both.
+  std::optional<protocol::Manifest> manifest;
+  std::vector<float> weights;
+};
+
+// What the run lets others see while it runs; called on the loop's thread.
+struct Watch {
+  server::Coordinator::Observer decided;
+  std::function<void(const server::Evaluation&)> evaluated;
+  // Some ten times a second, from the start of the run on.
+  std::function<void(Time, const server::Coordinator&, const server::Evaluations&)> status;
+  std::function<void(const std::string&)> warned;
+};
+
+struct RunResult {
+  ExitCode code = ExitCode::kDone;
+  std::string why;
+  server::Statistics statistics;
+  std::vector<server::Evaluation> evaluations;
+  std::optional<Time> reached_target;
+  protocol::Manifest manifest;
+  std::vector<float> weights;
+};
+
+class Server {
+ public:
+  // Listens at once. Throws Error if it cannot, or if an option is wrong.
+  Server(ServerOptions options, Watch watch);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Where workers connect to.
+  [[nodiscard]] std::string address() const { return transport_->address(); }
+
+  // Serves until the run is over.
+  [[nodiscard]] RunResult run();
+
+  // From any thread: end the run with this code and reason.
+  void stop(ExitCode code, const std::string& why);
+  // From any thread: every worker process has ended and none will be started again.
+  void nobody_will_join();
+
+ private:
+  struct FromConnection {
+    ConnectionId connection;
+    ConnectionEvent event;
+  };
+  struct StopAsked {
+    ExitCode code;
+    std::string why;
+  };
+  struct NobodyWillJoin {};
+  using Post = std::variant<FromConnection, StopAsked, NobodyWillJoin>;
+
+  enum class Role : std::uint8_t { kUnknown, kWorker, kEvaluator };
+  struct Peer {
+    Role role = Role::kUnknown;
+    WorkerId worker{};
+    std::uint32_t incarnation = 0;
+    protocol::Hello hello;  // Kept until it has joined.
+    bool joined = false;
+  };
+
+  void handle(Time now, Post post);
+  void receive(Time now, ConnectionId from, Received received);
+  void greet_worker(ConnectionId from, const protocol::Hello& hello);
+  void greet_evaluator(ConnectionId from, const protocol::Observe& observe);
+  void take_initial_weights(Time now, ConnectionId from, std::vector<float> weights);
+  void take_push(Time now, const Peer& peer, const protocol::Push& push, std::vector<float> gradient);
+  void take_measurement(Time now, const protocol::Measurement& measurement);
+  void closed(Time now, ConnectionId from, const Closed& closed);
+  // Lets those who wait join, once there are weights and, if one is expected, an evaluator.
+  void join_waiting(Time now);
+  void join(Time now, ConnectionId connection, Peer& peer, server::Effects& effects);
+  [[nodiscard]] std::string incompatible(std::uint32_t protocol, const protocol::Manifest& other) const;
+  void dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why);
+
+  void carry_out(Time now, server::Effects& effects);
+  void send(const server::Send& send);
+  void send_snapshot(Version version, Time committed, std::uint64_t examples);
+  void disconnect(const server::Disconnect& disconnect);
+  // The weights as they are now; one copy a version, shared by all who get it.
+  [[nodiscard]] Payload weights();
+  void tick(Time now);
+  [[nodiscard]] Time now() const;
+  // After the end: the last version's evaluation, at most some seconds.
+  void await_evaluations();
+  [[nodiscard]] RunResult result() const;
+
+  // Constant after construction.
+  ServerOptions options_;
+  const Watch watch_;
+  // State of the loop.
+  std::optional<protocol::Manifest> manifest_;
+  std::uint64_t examples_ = 0;
+  std::optional<server::Shard> shard_;
+  std::optional<server::Coordinator> coordinator_;
+  server::Evaluations evaluations_;
+  std::map<ConnectionId, Peer> peers_;
+  std::vector<std::optional<ConnectionId>> connection_of_;  // By worker; of those that joined.
+  std::optional<ConnectionId> evaluator_;
+  Payload weights_;
+  Version weights_version_{};
+  Time last_status_{};
+  std::optional<server::Finish> finish_;
+  bool warned_of_skipping_ = false;
+  Mailbox<Post> mailbox_;
+  std::unique_ptr<ServerTransport> transport_;  // Last: its threads post into the mailbox.
+};
+
+}  // namespace outpace::live

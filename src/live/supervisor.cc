@@ -1,0 +1,199 @@
+#include "live/supervisor.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <utility>
+
+namespace outpace::live {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kLook = milliseconds(100);
+constexpr milliseconds kRestartDelay = milliseconds(500);
+
+sigset_t supervised_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) {
+    sigaddset(&signals, signal);
+  }
+  return signals;
+}
+
+std::string last_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    last = line.empty() ? last : line;
+  }
+  return last;
+}
+
+// In the child, between fork and exec: only what POSIX allows there.
+[[noreturn]] void become(pid_t parent, int log, char* const* arguments) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) {
+    _exit(1);  // The parent died before the line above.
+  }
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, STDIN_FILENO);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  execv("/proc/self/exe", arguments);
+  _exit(127);
+}
+
+}  // namespace
+
+void block_supervised_signals() {
+  const sigset_t signals = supervised_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+Supervisor::Supervisor(std::vector<ChildSpec> children, SupervisorEvents events)
+    : events_(std::move(events)) {
+  for (ChildSpec& spec : children) {
+    children_.push_back({.spec = std::move(spec), .id = 0, .starts = 0, .start_again = {}});
+  }
+  thread_ = std::jthread([this] { run(); });
+}
+
+Supervisor::~Supervisor() {
+  reap(milliseconds(0));
+}
+
+void Supervisor::reap(milliseconds grace) {
+  std::int64_t unset = -1;
+  reap_grace_ms_.compare_exchange_strong(unset, grace.count());
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void Supervisor::run() {
+  for (Child& child : children_) {
+    start(child);
+  }
+  const sigset_t signals = supervised_signals();
+  while (reap_grace_ms_ < 0) {
+    const timespec patience{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
+    const int signal = sigtimedwait(&signals, nullptr, &patience);
+    if (signal > 0 && signal != SIGCHLD && events_.interrupted) {
+      events_.interrupted(signal);
+    }
+    collect();
+    start_due();
+  }
+  end_all(milliseconds(reap_grace_ms_));
+}
+
+void Supervisor::start(Child& child) {
+  std::vector<std::string> words = child.spec.command(child.starts);
+  std::vector<char*> arguments;
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  const int log =
+      open(child.spec.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  const pid_t parent = getpid();
+  const pid_t id = fork();
+  if (id == 0) {
+    become(parent, log, arguments.data());
+  }
+  if (log >= 0) {
+    close(log);
+  }
+  ++child.starts;
+  child.start_again.reset();
+  child.id = std::max(id, 0);
+  if (id < 0) {
+    ended(child, 1 << 8);  // As if it had exited with 1: restarts and reports are the same.
+  }
+}
+
+void Supervisor::collect() {
+  for (Child& child : children_) {
+    int status = 0;
+    if (child.id != 0 && waitpid(child.id, &status, WNOHANG) == child.id) {
+      child.id = 0;
+      ended(child, status);
+    }
+  }
+  const bool workers_left = std::any_of(children_.begin(), children_.end(), [](const Child& c) {
+    return c.spec.is_worker && (c.id != 0 || c.start_again);
+  });
+  if (!workers_left && !std::exchange(told_all_ended_, true) && events_.workers_all_ended) {
+    events_.workers_all_ended();
+  }
+}
+
+void Supervisor::ended(Child& child, int status) {
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  // What exited as it should, or would only fail in the same way again, is not started again.
+  const bool worth_it = code == 1 || code > 128;
+  const bool again = worth_it && child.starts <= child.spec.restarts_max && reap_grace_ms_ < 0;
+  if (again) {
+    child.start_again = steady_clock::now() + kRestartDelay;
+  }
+  if (events_.ended && reap_grace_ms_ < 0) {
+    events_.ended({.name = child.spec.name,
+                   .is_worker = child.spec.is_worker,
+                   .code = code,
+                   .restarted = again,
+                   .last_line = last_line(child.spec.log)});
+  }
+}
+
+void Supervisor::start_due() {
+  for (Child& child : children_) {
+    if (child.start_again && steady_clock::now() >= *child.start_again) {
+      start(child);
+    }
+  }
+}
+
+bool Supervisor::any_running() const {
+  return std::any_of(
+      children_.begin(), children_.end(), [](const Child& child) { return child.id != 0; });
+}
+
+void Supervisor::end_all(milliseconds grace) {
+  constexpr milliseconds kGraceAfterTerm = milliseconds(2000);
+  const sigset_t signals = supervised_signals();
+  const auto begun = steady_clock::now();
+  bool terminated = false;
+  while (true) {
+    collect();
+    if (!any_running()) {
+      return;
+    }
+    const auto waited = steady_clock::now() - begun;
+    const bool kill_now = waited >= grace + kGraceAfterTerm;
+    if (kill_now || (waited >= grace && !terminated)) {
+      for (const Child& child : children_) {
+        if (child.id != 0) {
+          kill(child.id, kill_now ? SIGKILL : SIGTERM);
+        }
+      }
+      terminated = true;
+    }
+    const timespec patience{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
+    sigtimedwait(&signals, nullptr, &patience);
+  }
+}
+
+}  // namespace outpace::live

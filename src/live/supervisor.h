@@ -1,0 +1,82 @@
+// Starts the processes of a job on this machine, and reaps every one of them.
+//
+// One thread starts, watches and ends the children, because the kernel ends a child when the thread
+// that started it ends (PR_SET_PDEATHSIG): no orphan stays, however this process dies. Children are
+// in process groups of their own, so that Ctrl-C reaches only us and the run ends in order.
+
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace outpace::live {
+
+struct ChildSpec {
+  std::string name;  // For people: "worker 3".
+  // The command line for the n-th start, n = 0, 1, ...
+  std::function<std::vector<std::string>(std::uint32_t start)> command;
+  std::string log;  // Standard output and error are appended to this file.
+  std::uint32_t restarts_max = 0;
+  bool is_worker = true;
+};
+
+// How a child ended.
+struct ChildEnd {
+  std::string name;
+  bool is_worker;
+  int code;               // Exit code, or 128 + the signal that killed it.
+  bool restarted;         // It will be started again.
+  std::string last_line;  // Of its log: what it said last.
+};
+
+struct SupervisorEvents {
+  std::function<void(const ChildEnd&)> ended;
+  std::function<void()> workers_all_ended;  // And none will be started again.
+  std::function<void(int signal)> interrupted;
+};
+
+// Blocks the signals that the supervisor waits for; call in main() before any thread is started.
+void block_supervised_signals();
+
+class Supervisor {
+ public:
+  // Starts the children. REQUIRES: block_supervised_signals() was called.
+  Supervisor(std::vector<ChildSpec> children, SupervisorEvents events);
+  // Ends and reaps what is left.
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  // Children end by themselves now, for the run is over; those that do not within `grace` are ended.
+  void reap(std::chrono::milliseconds grace);
+
+ private:
+  struct Child {
+    ChildSpec spec;
+    pid_t id = 0;  // 0: not running.
+    std::uint32_t starts = 0;
+    std::optional<std::chrono::steady_clock::time_point> start_again;
+  };
+
+  void run();
+  void start(Child& child);
+  void collect();
+  void ended(Child& child, int status);
+  void start_due();
+  void end_all(std::chrono::milliseconds grace);
+  [[nodiscard]] bool any_running() const;
+
+  std::vector<Child> children_;  // Of the thread.
+  const SupervisorEvents events_;
+  bool told_all_ended_ = false;
+  std::atomic<std::int64_t> reap_grace_ms_{-1};  // Set to end the thread.
+  std::jthread thread_;
+};
+
+}  // namespace outpace::live

@@ -1,0 +1,71 @@
+// The data plane: ordered streams of messages, each with an optional payload of float32 numbers,
+// between one server and many clients (workers, evaluators).
+//
+// One interface, because other transports follow; transport_test.cc is its contract. What holds:
+//  1. Messages of one connection arrive in the order they were sent, whole, with their payloads.
+//  2. A client without the job's token is refused before any byte of its messages is parsed.
+//  3. Nothing is allocated for a payload beyond the size that the receiver authorised.
+//  4. A connection that ends, for whatever reason, yields exactly one Closed, its last event.
+//  5. A malformed or oversized frame ends that connection, with a Closed that says why, and no other.
+//  6. send() never blocks on the network and may be called from any thread.
+// Events are delivered one at a time per connection, on threads of the transport; the receiver
+// queues them to its own loop.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "protocol/messages.h"
+
+namespace outpace::live {
+
+enum class ConnectionId : std::uint64_t {};
+
+// Shared and immutable, because one version's weights go to many workers.
+using Payload = std::shared_ptr<const std::vector<float>>;
+
+struct Received {
+  protocol::Message message;
+  std::vector<float> payload;  // Empty if the message carries none.
+};
+struct Closed {
+  std::string why;              // For people: "connection reset", "end of stream".
+  bool authentication = false;  // Client side: the server refused the token.
+};
+using ConnectionEvent = std::variant<Received, Closed>;
+
+class ServerTransport {
+ public:
+  using Sink = std::function<void(ConnectionId, ConnectionEvent)>;
+
+  virtual ~ServerTransport() = default;
+
+  // Where clients connect to, with the port that was given: "unix:/tmp/x/s", "127.0.0.1:40123".
+  [[nodiscard]] virtual std::string address() const = 0;
+  // Queues the message; drops it silently if the connection is gone (its Closed is on the way).
+  virtual void send(ConnectionId to, const protocol::Message& message, Payload payload) = 0;
+  // The largest payload, in numbers, that this connection may send from now on. 0 at first.
+  virtual void authorise(ConnectionId connection, std::uint64_t numbers) = 0;
+  // Ends the connection after what was queued for it has gone out.
+  virtual void close(ConnectionId connection) = 0;
+};
+
+class ClientTransport {
+ public:
+  using Sink = std::function<void(ConnectionEvent)>;
+
+  virtual ~ClientTransport() = default;  // Ends the connection; no event comes after.
+
+  virtual void send(const protocol::Message& message, Payload payload) = 0;
+  virtual void authorise(std::uint64_t numbers) = 0;
+  // Ends the sending side after what was queued; the server's remaining messages still arrive.
+  virtual void finish() = 0;
+};
+
+}  // namespace outpace::live

@@ -1,0 +1,318 @@
+// The contract of transport.h, point by point, for every transport and kind of address.
+
+#include "live/transport_test.h"
+
+#include <algorithm>
+#include <latch>
+#include <thread>
+
+#include "protocol/codec.h"
+
+namespace outpace::live {
+namespace {
+
+using protocol::Cancel;
+using protocol::Goodbye;
+using protocol::Heartbeat;
+using protocol::InitialWeights;
+using protocol::Snapshot;
+
+INSTANTIATE_TEST_SUITE_P(Grpc, TransportTest, testing::Values("tcp", "unix"), [](const auto& kind) {
+  return std::string(kind.param);
+});
+
+// ---- 1. Messages of one connection arrive in order, whole, with their payloads. ---------------
+
+TEST_P(TransportTest, DeliversWhatAClientSendsInOrderAndWhole) {
+  const std::size_t chunk = protocol::kChunkNumbers;
+  const std::vector<std::size_t> sizes = {
+      0, 1, 1000, chunk - 1, chunk, chunk + 1, 3 * chunk + 5, 2};
+  const auto server = serve();
+  Recorder events;
+  const auto client = connect(server->address(), events);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  server->authorise(id, 4 * chunk);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    client->send(InitialWeights{}, numbers(sizes[i], static_cast<float>(i)));
+    client->send(Heartbeat{}, nullptr);
+  }
+  ASSERT_TRUE(server_.wait_received(id, 1 + 2 * sizes.size()));
+  const Log log = server_.log(id);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Received& weights = log.received[1 + 2 * i];
+    EXPECT_TRUE(std::holds_alternative<InitialWeights>(weights.message));
+    EXPECT_TRUE(weights.payload == *numbers(sizes[i], static_cast<float>(i))) << sizes[i];
+    EXPECT_TRUE(std::holds_alternative<Heartbeat>(log.received[2 + 2 * i].message));
+  }
+}
+
+TEST_P(TransportTest, DeliversWhatTheServerSendsToManyInOrderAndWhole) {
+  constexpr std::size_t kClients = 5;
+  constexpr std::uint64_t kMessages = 20;
+  const auto server = serve();
+  std::vector<Recorder> events(kClients);
+  std::vector<std::unique_ptr<ClientTransport>> clients;
+  for (std::size_t i = 0; i < kClients; ++i) {
+    clients.push_back(connect(server->address(), events[i]));
+    clients[i]->authorise(100'000);
+    clients[i]->send(hello_from(std::to_string(i)), nullptr);
+  }
+  const Payload shared = numbers(100'000, 1);
+  for (std::size_t i = 0; i < kClients; ++i) {
+    const ConnectionId id = server_.wait_hello(std::to_string(i));
+    for (std::uint64_t version = 0; version < kMessages; ++version) {
+      server->send(id, Snapshot{.version = Version{version}}, shared);
+    }
+  }
+  for (Recorder& recorder : events) {
+    ASSERT_TRUE(recorder.wait_received(ConnectionId{0}, kMessages));
+    const Log log = recorder.log();
+    for (std::uint64_t version = 0; version < kMessages; ++version) {
+      EXPECT_EQ(std::get<Snapshot>(log.received[version].message).version, Version{version});
+      EXPECT_TRUE(log.received[version].payload == *shared);
+    }
+  }
+}
+
+// ---- 2. A client without the job's token is refused before anything of it is parsed. ----------
+
+TEST_P(TransportTest, RefusesAWrongTokenAndHearsNothingOfThatClient) {
+  const auto server = serve();
+  Recorder events;
+  const auto client =
+      connect_grpc({.address = server->address(), .token = "open-sesamf", .deadline = kPatience},
+                   events.client_sink());
+  client->send(hello_from("stranger"), nullptr);
+  ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
+  EXPECT_TRUE(events.log().closed[0].authentication);
+  EXPECT_EQ(events.log().closed[0].why, "the server refused the token");
+
+  Recorder friendly;
+  const auto other = connect(server->address(), friendly);
+  other->send(hello_from("friend"), nullptr);
+  EXPECT_NE(server_.wait_hello("friend"), ConnectionId{0});
+  EXPECT_TRUE(server_.wait([](const auto& logs) { return logs.size() == 1; }));
+}
+
+// ---- 3. Nothing is allocated for a payload beyond what the receiver authorised. ---------------
+
+TEST_P(TransportTest, EndsAConnectionWhosePayloadWasNotAuthorisedAndNoOther) {
+  const auto server = serve();
+  Recorder greedy_events;
+  Recorder modest_events;
+  const auto greedy = connect(server->address(), greedy_events);
+  const auto modest = connect(server->address(), modest_events);
+  greedy->send(hello_from("greedy"), nullptr);
+  modest->send(hello_from("modest"), nullptr);
+  const ConnectionId greedy_id = server_.wait_hello("greedy");
+  const ConnectionId modest_id = server_.wait_hello("modest");
+  server->authorise(greedy_id, 10);
+  server->authorise(modest_id, 10);
+
+  greedy->send(InitialWeights{}, numbers(11, 0));
+  const std::string why = "initial_weights has a payload of 11 numbers, and at most 10 are allowed";
+  ASSERT_TRUE(server_.wait_closed(greedy_id));
+  EXPECT_EQ(server_.log(greedy_id).closed[0].why, why);
+  EXPECT_EQ(server_.log(greedy_id).received.size(), 1U);
+  ASSERT_TRUE(greedy_events.wait_closed(ConnectionId{0}));
+  EXPECT_EQ(greedy_events.log().closed[0].why, why);
+
+  modest->send(InitialWeights{}, numbers(10, 0));
+  EXPECT_TRUE(server_.wait_received(modest_id, 2));
+  EXPECT_TRUE(modest_events.log().closed.empty());
+}
+
+TEST_P(TransportTest, AuthorisesNothingAtFirst) {
+  const auto server = serve();
+  Recorder events;
+  const auto client = connect(server->address(), events);
+  client->send(InitialWeights{}, numbers(1, 0));
+  ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
+  EXPECT_EQ(events.log().closed[0].why,
+            "initial_weights has a payload of 1 numbers, and at most 0 are allowed");
+}
+
+TEST_P(TransportTest, ProtectsTheClientFromTheServerToo) {
+  const auto server = serve();
+  Recorder events;
+  const auto client = connect(server->address(), events);
+  client->authorise(5);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  server->send(id, Snapshot{.version = Version{1}}, numbers(5, 0));
+  server->send(id, Snapshot{.version = Version{2}}, numbers(6, 0));
+  ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
+  EXPECT_EQ(events.log().received.size(), 1U);
+  EXPECT_EQ(events.log().closed[0].why,
+            "snapshot has a payload of 6 numbers, and at most 5 are allowed");
+  EXPECT_TRUE(server_.wait_closed(id));
+}
+
+// ---- 4. A connection that ends yields exactly one Closed, its last event. ---------------------
+
+TEST_P(TransportTest, ClosesOnceWhenTheClientFinishes) {
+  auto server = serve();
+  Recorder events;
+  auto client = connect(server->address(), events);
+  client->authorise(1'000'000);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  server->send(id, Snapshot{.version = Version{1}}, numbers(1'000'000, 0));
+  client->send(Goodbye{}, nullptr);
+  client->finish();
+  client->send(Heartbeat{}, nullptr);  // Too late: dropped.
+  ASSERT_TRUE(server_.wait_closed(id));
+  ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
+  client.reset();
+  server.reset();
+  EXPECT_EQ(server_.log(id).received.size(), 2U);
+  EXPECT_EQ(events.log().received.size(), 1U) << "what the server had queued still arrives";
+  EXPECT_EQ(server_.log(id).closed.at(0).why, "end of stream");
+  EXPECT_EQ(events.log().closed.at(0).why, "end of stream");
+  EXPECT_EQ(server_.log(id).after_closed + events.log().after_closed, 0);
+}
+
+TEST_P(TransportTest, ClosesOnceWhenTheServerClosesAfterWhatWasQueued) {
+  auto server = serve();
+  Recorder events;
+  auto client = connect(server->address(), events);
+  client->authorise(1'000'000);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  for (std::uint64_t version = 0; version < 10; ++version) {
+    server->send(id, Snapshot{.version = Version{version}}, numbers(1'000'000, 0));
+  }
+  server->close(id);
+  server->close(id);
+  server->send(id, Snapshot{.version = Version{99}}, nullptr);  // Too late: dropped.
+  server.reset();                                               // Waits for the queue.
+  ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
+  client->send(Heartbeat{}, nullptr);
+  client.reset();
+  EXPECT_EQ(events.log().received.size(), 10U);
+  EXPECT_EQ(events.log().closed.at(0).why, "end of stream");
+  EXPECT_EQ(server_.log(id).closed.at(0).why, "closed by the server");
+  EXPECT_EQ(server_.log(id).after_closed + events.log().after_closed, 0);
+}
+
+TEST_P(TransportTest, ClosesOnceWhenTheClientIsDestroyed) {
+  auto server = serve();
+  Recorder events;
+  auto client = connect(server->address(), events);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  server->send(id, Snapshot{.version = Version{1}}, nullptr);
+  client.reset();
+  EXPECT_EQ(events.log().closed.size(), 1U) << "delivered before the destructor returns";
+  ASSERT_TRUE(server_.wait_closed(id));
+  server->send(id, Snapshot{.version = Version{2}}, nullptr);
+  server->close(id);
+  server.reset();
+  EXPECT_EQ(server_.log(id).closed.size(), 1U);
+  EXPECT_EQ(server_.log(id).after_closed + events.log().after_closed, 0);
+}
+
+TEST_P(TransportTest, ClosesOnceWhenTheServerIsDestroyed) {
+  auto server = serve();
+  std::vector<Recorder> events(3);
+  std::vector<std::unique_ptr<ClientTransport>> clients;
+  for (Recorder& recorder : events) {
+    clients.push_back(connect(server->address(), recorder));
+    clients.back()->send(hello_from(std::to_string(clients.size())), nullptr);
+    EXPECT_NE(server_.wait_hello(std::to_string(clients.size())), ConnectionId{0});
+  }
+  server.reset();
+  EXPECT_TRUE(server_.wait([](const auto& logs) {
+    return std::all_of(logs.begin(), logs.end(), [](const auto& entry) {
+      return entry.second.closed.size() == 1 && entry.second.after_closed == 0;
+    });
+  }));
+  for (Recorder& recorder : events) {
+    EXPECT_TRUE(recorder.wait_closed(ConnectionId{0}));
+  }
+  clients.clear();
+  for (Recorder& recorder : events) {
+    EXPECT_EQ(recorder.log().closed.size(), 1U);
+  }
+}
+
+TEST_P(TransportTest, ClosesOnceWhenThereIsNoServer) {
+  const std::string address = serve()->address();  // Gone again at once.
+  Recorder events;
+  auto client = connect_grpc(
+      {.address = address, .token = kToken, .deadline = std::chrono::milliseconds(200)},
+      events.client_sink());
+  client->send(hello_from("a"), nullptr);
+  ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
+  client.reset();
+  EXPECT_EQ(events.log().closed.size(), 1U);
+  EXPECT_EQ(events.log().closed[0].why, "no server at " + address + " within 0.2 s");
+  EXPECT_FALSE(events.log().closed[0].authentication);
+}
+
+TEST_P(TransportTest, MayBeDestroyedWhileItConnects) {
+  const std::string address = serve()->address();
+  Recorder events;
+  connect(address, events).reset();
+  EXPECT_EQ(events.log().closed.size(), 1U);
+}
+
+// Point 5, malformed frames, needs a client that breaks the rules: grpc_transport_test.cc.
+
+// ---- 6. send() never blocks on the network and may be called from any thread. -----------------
+
+TEST_P(TransportTest, SendsWithoutWaitingForAReceiverThatDoesNotRead) {
+  constexpr std::uint64_t kMessages = 50;
+  const auto server = serve();
+  std::latch read_on(1);
+  Recorder events;
+  const auto client =
+      connect_grpc({.address = server->address(), .token = kToken, .deadline = kPatience},
+                   [&read_on, sink = events.client_sink()](ConnectionEvent event) {
+                     read_on.wait();  // The transport's thread: nothing more is read meanwhile.
+                     sink(std::move(event));
+                   });
+  client->authorise(protocol::kChunkNumbers);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  const Payload payload = numbers(protocol::kChunkNumbers, 1);
+  for (std::uint64_t version = 0; version < kMessages; ++version) {
+    server->send(id, Snapshot{.version = Version{version}}, payload);
+  }
+  read_on.count_down();  // If send() had blocked, this line would never be reached.
+  ASSERT_TRUE(events.wait_received(ConnectionId{0}, kMessages));
+  EXPECT_EQ(std::get<Snapshot>(events.log().received.back().message).version,
+            Version{kMessages - 1});
+}
+
+TEST_P(TransportTest, KeepsTheOrderOfEachOfManySendingThreads) {
+  constexpr std::uint64_t kThreads = 4;
+  constexpr std::uint64_t kMessages = 200;
+  const auto server = serve();
+  Recorder events;
+  const auto client = connect(server->address(), events);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&server, id, thread] {
+        for (std::uint64_t i = 0; i < kMessages; ++i) {
+          server->send(id,
+                       Cancel{.sequence = Sequence{thread * kMessages + i}, .keep_part = false},
+                       nullptr);
+        }
+      });
+    }
+  }
+  ASSERT_TRUE(events.wait_received(ConnectionId{0}, kThreads * kMessages));
+  std::vector<std::uint64_t> next(kThreads, 0);
+  for (const Received& received : events.log().received) {
+    const std::uint64_t sequence = number(std::get<Cancel>(received.message).sequence);
+    EXPECT_EQ(sequence % kMessages, next.at(sequence / kMessages)++);
+  }
+}
+
+}  // namespace
+}  // namespace outpace::live

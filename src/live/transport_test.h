@@ -1,0 +1,144 @@
+// What the tests of transports share: sinks that remember, and waiting for them with a deadline.
+
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "live/grpc_transport.h"
+#include "live/transport.h"
+
+namespace outpace::live {
+
+inline constexpr const char* kToken = "open-sesame";
+inline constexpr std::chrono::seconds kPatience{30};  // Reached only if a test is about to fail.
+
+// The events of one connection.
+struct Log {
+  std::vector<Received> received;
+  std::vector<Closed> closed;
+  int after_closed = 0;  // Events that came when none should.
+
+  void add(ConnectionEvent event) {
+    after_closed += closed.empty() ? 0 : 1;
+    if (auto* message = std::get_if<Received>(&event)) {
+      received.push_back(std::move(*message));
+    } else {
+      closed.push_back(std::get<Closed>(std::move(event)));
+    }
+  }
+};
+
+// A sink of either side: remembers all events, and lets a test wait for what it expects.
+class Recorder {
+ public:
+  ClientTransport::Sink client_sink() {
+    return [this](ConnectionEvent event) { add(ConnectionId{0}, std::move(event)); };
+  }
+  ServerTransport::Sink server_sink() {
+    return [this](ConnectionId id, ConnectionEvent event) { add(id, std::move(event)); };
+  }
+
+  // Whether `holds(logs by connection)` came true in time.
+  template <typename Predicate>
+  bool wait(Predicate holds) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return holds(std::as_const(logs_)); });
+  }
+  // One connection's events so far. The ids are those of `wait`; a client has the id 0.
+  Log log(ConnectionId id = ConnectionId{0}) {
+    const std::lock_guard lock(mutex_);
+    return logs_[id];
+  }
+
+  bool wait_received(ConnectionId id, std::size_t count) {
+    return wait([&](const auto& logs) {
+      return logs.contains(id) && logs.at(id).received.size() >= count;
+    });
+  }
+  bool wait_closed(ConnectionId id) {
+    return wait([&](const auto& logs) { return logs.contains(id) && !logs.at(id).closed.empty(); });
+  }
+  // Of the connection that said hello under this name; 0 if none did in time.
+  ConnectionId wait_hello(const std::string& host) {
+    ConnectionId found{0};
+    wait([&](const auto& logs) {
+      for (const auto& [id, log] : logs) {
+        const bool is_it = !log.received.empty() &&
+                           std::holds_alternative<protocol::Hello>(log.received[0].message) &&
+                           std::get<protocol::Hello>(log.received[0].message).host == host;
+        found = is_it ? id : found;
+      }
+      return found != ConnectionId{0};
+    });
+    return found;
+  }
+
+ private:
+  void add(ConnectionId id, ConnectionEvent event) {
+    const std::lock_guard lock(mutex_);
+    logs_[id].add(std::move(event));
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<ConnectionId, Log> logs_;
+};
+
+inline protocol::Hello hello_from(const std::string& host) {
+  return {.worker = WorkerId{0},
+          .incarnation = 1,
+          .host = host,
+          .dataset_examples = 10,
+          .manifest = {.tensors = {{.name = "w", .shape = {2}}}}};
+}
+
+// Numbers that tell where they stand and in which payload.
+inline Payload numbers(std::size_t size, float first) {
+  auto payload = std::make_shared<std::vector<float>>(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    (*payload)[i] = first + static_cast<float>(i % 1000);
+  }
+  return payload;
+}
+
+class TransportTest : public testing::TestWithParam<const char*> {
+ protected:
+  TransportTest() {
+    std::string name = std::filesystem::temp_directory_path() / "outpace_XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~TransportTest() override { std::filesystem::remove_all(folder_); }
+
+  // The kind under test: loopback TCP with any free port, or a Unix socket.
+  [[nodiscard]] std::string any_address() const {
+    return GetParam() == std::string("tcp") ? "127.0.0.1:0" : "unix:" + folder_ + "/s";
+  }
+  [[nodiscard]] std::unique_ptr<ServerTransport> serve() {
+    return serve_grpc({.address = any_address(), .token = kToken}, server_.server_sink());
+  }
+  [[nodiscard]] static std::unique_ptr<ClientTransport> connect(const std::string& address,
+                                                                Recorder& recorder) {
+    return connect_grpc({.address = address, .token = kToken, .deadline = kPatience},
+                        recorder.client_sink());
+  }
+
+  Recorder server_;  // First: outlives the transports of a test.
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace outpace::live

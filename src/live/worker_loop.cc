@@ -1,0 +1,172 @@
+#include "live/worker_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "worker/inbox.h"
+#include "worker/order.h"
+
+namespace outpace::live {
+namespace {
+
+using std::chrono::steady_clock;
+using worker::CancelMode;
+
+double seconds_since(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+// One connection's worth of work.
+class Work {
+ public:
+  Work(WorkerSession& session, worker::GradientSource& source, const worker::Pace& pace)
+      : session_(session),
+        source_(source),
+        pace_(pace),
+        order_(source.dataset_examples(),
+               session.welcome().seed,
+               session.welcome().with_replacement),
+        gradient_(source.manifest().numbers()) {}
+
+  void run(std::uint64_t& iteration) {
+    while (auto task = session_.next()) {
+      if (!answer(*task, iteration)) {
+        session_.abandon();
+      }
+      ++iteration;
+    }
+  }
+
+ private:
+  // False if there is nothing to push: the task was given up.
+  bool answer(const WorkerSession::Task& task, std::uint64_t iteration) {
+    std::vector<std::uint64_t> examples = order_.examples(task.release.ranges);
+    const std::size_t whole = examples.size();
+    examples.resize(wait_for_pace(task, whole, iteration));
+    if (examples.empty()) {
+      return false;
+    }
+    WorkerSession::Result result{};
+    if (!compute(task, examples, result)) {
+      return false;
+    }
+    result.partial = result.examples < whole;
+    session_.push(result, std::exchange(gradient_, std::vector<float>(gradient_.size())));
+    return true;
+  }
+
+  // Sleeps as long as the delays say that the mini-batch takes. How many examples are done then:
+  // all, or with a cancel the part that this slow machine would have had.
+  std::size_t wait_for_pace(const WorkerSession::Task& task, std::size_t whole, std::uint64_t iteration) {
+    const auto nominal = static_cast<double>(task.release.nominal);
+    const double share = static_cast<double>(whole) / nominal;
+    const Time start = session_.now();
+    switch (session_.sleep_until(pace_.finish(start, share, iteration))) {
+      case CancelMode::kNone:
+        return whole;
+      case CancelMode::kAbandon:
+        return 0;
+      case CancelMode::kKeepPart:
+        break;
+    }
+    const double done = std::min(share, pace_.done(start, session_.now(), iteration));
+    return std::min(whole, static_cast<std::size_t>(done * nominal + 1e-9));
+  }
+
+  // The mean gradient into gradient_, micro-batch by micro-batch if a part may be asked for.
+  bool compute(const WorkerSession::Task& task,
+               std::span<const std::uint64_t> examples,
+               WorkerSession::Result& result) {
+    const auto abandoned = [this] { return session_.cancelled() == CancelMode::kAbandon; };
+    const std::size_t micro = task.release.may_keep_part
+                                  ? micro_batch(task.release.nominal).size()
+                                  : examples.size();
+    double loss_sum = 0.0;
+    for (std::size_t first = 0; first < examples.size(); first += micro) {
+      const auto part = examples.subspan(first, std::min(micro, examples.size() - first));
+      const auto begun = steady_clock::now();
+      std::span<float> into(gradient_);
+      if (first > 0) {
+        part_gradient_.resize(gradient_.size());
+        into = part_gradient_;
+      }
+      const auto loss = source_.compute(task.weights, part, into, abandoned);
+      if (!loss) {
+        return false;
+      }
+      const double took = seconds_since(begun);
+      result.compute_seconds += took;
+      const double extra = pace_.extra_seconds(took);
+      if (extra > 0.0 &&
+          session_.sleep_until(session_.now() + from_seconds(extra)) == CancelMode::kAbandon) {
+        return false;
+      }
+      if (first > 0) {
+        fold(result.examples, part.size());
+      }
+      loss_sum += *loss * static_cast<double>(part.size());
+      result.examples += static_cast<std::uint32_t>(part.size());
+      if (session_.cancelled() == CancelMode::kKeepPart) {
+        break;
+      }
+    }
+    result.loss = loss_sum / result.examples;
+    if (task.release.may_keep_part && result.examples == examples.size()) {
+      micro_batch(task.release.nominal).was_whole();
+    }
+    return true;
+  }
+
+  // gradient_ becomes the mean over `before` examples of its own and `more` of part_gradient_'s.
+  void fold(std::uint32_t before, std::size_t more) {
+    const float share = static_cast<float>(more) / static_cast<float>(before + more);
+    for (std::size_t i = 0; i < gradient_.size(); ++i) {
+      gradient_[i] += share * (part_gradient_[i] - gradient_[i]);
+    }
+  }
+
+  worker::MicroBatch& micro_batch(std::uint32_t nominal) {
+    if (!micro_batch_) {
+      micro_batch_.emplace(nominal);
+    }
+    return *micro_batch_;
+  }
+
+  WorkerSession& session_;
+  worker::GradientSource& source_;
+  const worker::Pace& pace_;
+  worker::Order order_;
+  std::vector<float> gradient_;
+  std::vector<float> part_gradient_;
+  std::optional<worker::MicroBatch> micro_batch_;
+};
+
+}  // namespace
+
+void run_worker(WorkerOptions options, worker::GradientSource& source, const worker::Pace& pace) {
+  const Offer offer{.manifest = source.manifest(),
+                    .dataset_examples = source.dataset_examples(),
+                    .initial_weights = [&source] { return source.initial_weights(); }};
+  std::uint64_t iteration = 0;
+  std::optional<steady_clock::time_point> lost;
+  while (true) {
+    try {
+      WorkerSession session(options.session, offer);
+      lost.reset();
+      Work(session, source, pace).run(iteration);
+      return;
+    } catch (const ConnectionLost&) {
+      lost = lost.value_or(steady_clock::now());
+      if (steady_clock::now() - *lost >= options.rejoin_for) {
+        throw;
+      }
+      ++options.session.incarnation;
+      options.session.deadline = std::min(options.session.deadline, options.rejoin_for);
+    }
+  }
+}
+
+}  // namespace outpace::live

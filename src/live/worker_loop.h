@@ -1,0 +1,23 @@
+// The life of one worker process: releases in, gradients out, at the pace that its delays say.
+
+#pragma once
+
+#include "live/worker_session.h"
+#include "worker/gradient_source.h"
+#include "worker/pace.h"
+
+namespace outpace::live {
+
+struct WorkerOptions {
+  SessionOptions session;
+  Duration rejoin_for = std::chrono::seconds(20);  // After a lost connection.
+};
+
+// Works until the run is over. Joins again, as a newer incarnation, when the connection is lost or
+// the server took this worker for dead. Throws Error when that fails too.
+void run_worker(WorkerOptions options, worker::GradientSource& source, const worker::Pace& pace);
+
+// The life of the evaluator: snapshots in, measurements out, until the run is over.
+void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator);
+
+}  // namespace outpace::live

@@ -1,0 +1,186 @@
+#include "live/worker_session.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "live/grpc_transport.h"
+
+namespace outpace::live {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) {
+    return "unknown host";
+  }
+  return name.data();
+}
+
+}  // namespace
+
+WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
+    : options_(options) {
+  transport_ = connect_grpc(
+      {.address = options.server, .token = options.token, .deadline = options.deadline},
+      [this](ConnectionEvent event) { receive(std::move(event)); });
+  transport_->authorise(offer.manifest.numbers());
+  transport_->send(protocol::Hello{.worker = options.worker,
+                                   .incarnation = options.incarnation,
+                                   .host = host_name() + ":" + std::to_string(getpid()),
+                                   .dataset_examples = offer.dataset_examples,
+                                   .manifest = offer.manifest},
+                   nullptr);
+  {
+    std::unique_lock lock(mutex_);
+    const bool answered = changed_.wait_for(lock, options.deadline, [this] {
+      return welcome_.has_value() || closed_.has_value() || inbox_.stopped().has_value();
+    });
+    if (!answered) {
+      throw Error(ExitCode::kFailure,
+                  options.server + ": the server did not answer in time; is it an outpace server?");
+    }
+    if (!welcome_) {
+      throw_closed();
+    }
+  }
+  if (welcome_->needs_weights) {
+    transport_->send(protocol::InitialWeights{},
+                     std::make_shared<const std::vector<float>>(offer.initial_weights()));
+  }
+  heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
+}
+
+WorkerSession::~WorkerSession() = default;
+
+std::optional<WorkerSession::Task> WorkerSession::next() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    std::optional<protocol::Release> release = inbox_.take();
+    cancelled_ = inbox_.cancelled();
+    if (inbox_.stopped()) {
+      if (inbox_.stopped()->how == protocol::Farewell::kFinished) {
+        return std::nullopt;
+      }
+      throw_closed();
+    }
+    if (release) {
+      current_ = release->sequence;
+      return Task{std::move(*release), std::move(weights_)};
+    }
+    if (closed_) {
+      throw_closed();
+    }
+    changed_.wait(lock);
+  }
+}
+
+worker::CancelMode WorkerSession::sleep_until(Time time) {
+  std::unique_lock lock(mutex_);
+  const auto offset = clock_offset_.value_or(steady_clock::duration{});
+  const auto until = steady_clock::time_point(
+      std::chrono::duration_cast<steady_clock::duration>(time.time_since_epoch()) + offset);
+  changed_.wait_until(lock, until, [this] {
+    return cancelled_.load() != worker::CancelMode::kNone || closed_ || inbox_.stopped();
+  });
+  if (closed_ || inbox_.stopped()) {
+    return worker::CancelMode::kAbandon;
+  }
+  return cancelled_;
+}
+
+Time WorkerSession::now() const {
+  const std::lock_guard lock(mutex_);
+  const auto elapsed = steady_clock::now().time_since_epoch() -
+                       clock_offset_.value_or(steady_clock::duration{});
+  return Time{std::chrono::duration_cast<Duration>(elapsed)};
+}
+
+std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
+                                                     std::vector<float> gradient) {
+  transport_->send(protocol::Push{.id = identity(),
+                                  .examples = result.examples,
+                                  .partial = result.partial,
+                                  .loss = result.loss,
+                                  .compute_seconds = result.compute_seconds},
+                   std::make_shared<const std::vector<float>>(std::move(gradient)));
+  std::unique_lock lock(mutex_);
+  changed_.wait(
+      lock, [this] { return inbox_.verdict().has_value() || inbox_.stopped() || closed_; });
+  return inbox_.verdict();
+}
+
+void WorkerSession::abandon() {
+  transport_->send(protocol::Abandoned{identity()}, nullptr);
+}
+
+void WorkerSession::leave() {
+  transport_->send(protocol::Goodbye{}, nullptr);
+  transport_->finish();
+}
+
+void WorkerSession::receive(ConnectionEvent event) {
+  const std::lock_guard lock(mutex_);
+  if (auto* received = std::get_if<Received>(&event)) {
+    deliver(std::move(*received));
+  } else {
+    closed_ = std::get<Closed>(std::move(event));
+  }
+  changed_.notify_all();
+}
+
+void WorkerSession::deliver(Received received) {
+  if (const auto* welcome = std::get_if<protocol::Welcome>(&received.message)) {
+    welcome_ = *welcome;
+    return;
+  }
+  if (const auto* release = std::get_if<protocol::Release>(&received.message)) {
+    weights_ = std::move(received.payload);
+    // A message can only be late, so the smallest difference seen is the nearest to the truth.
+    const auto offset = steady_clock::now().time_since_epoch() - release->now.time_since_epoch();
+    if (!clock_offset_ || offset < *clock_offset_) {
+      clock_offset_ = offset;
+    }
+  }
+  inbox_.receive(received.message);
+  cancelled_ = inbox_.cancelled();
+}
+
+void WorkerSession::beat(const std::stop_token& stop) {
+  std::unique_lock lock(heart_mutex_);
+  while (!stop.stop_requested()) {
+    transport_->send(protocol::Heartbeat{}, nullptr);
+    heart_stopped_.wait_for(lock, stop, welcome_->heartbeat, [] { return false; });
+  }
+}
+
+protocol::GradientId WorkerSession::identity() const {
+  return {.job = welcome_->job,
+          .generation = welcome_->generation,
+          .worker = options_.worker,
+          .incarnation = options_.incarnation,
+          .sequence = current_};
+}
+
+void WorkerSession::throw_closed() const {
+  if (const auto& stop = inbox_.stopped()) {
+    switch (stop->how) {
+      case protocol::Farewell::kIncompatible:
+        throw Error(ExitCode::kIncompatible, stop->why);
+      case protocol::Farewell::kPresumedDead:
+        throw ConnectionLost(stop->why);
+      default:
+        throw Error(ExitCode::kFailure, stop->why);
+    }
+  }
+  if (closed_ && closed_->authentication) {
+    throw Error(ExitCode::kAuthentication,
+                options_.server + ": the server refused the token; is --token-file the server's?");
+  }
+  throw ConnectionLost(options_.server + ": " + (closed_ ? closed_->why : "connection lost"));
+}
+
+}  // namespace outpace::live

@@ -1,0 +1,114 @@
+// A worker's live connection to the server: joins, beats its heart, and hands releases to the one
+// thread that computes.
+//
+// Threads: the transport's feeds the inbox, a thread of the session sends heartbeats (so that a long
+// backward pass does not look dead), and the caller's computes. One mutex guards the inbox: the
+// callers meet nowhere else.
+
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "live/transport.h"
+#include "protocol/messages.h"
+#include "worker/inbox.h"
+
+namespace outpace::live {
+
+struct SessionOptions {
+  std::string server;  // "HOST:PORT" or "unix:PATH".
+  std::string token;
+  WorkerId worker{};
+  std::uint32_t incarnation = 0;
+  Duration deadline = std::chrono::seconds(60);  // To be welcomed.
+};
+
+// What a worker brings to the job.
+struct Offer {
+  protocol::Manifest manifest;
+  std::uint64_t dataset_examples = 0;
+  std::function<std::vector<float>()> initial_weights;  // Called only if the job has none yet.
+};
+
+// The server took this worker for dead, or the connection broke: it may join again.
+class ConnectionLost : public Error {
+ public:
+  explicit ConnectionLost(const std::string& why) : Error(ExitCode::kFailure, why) {}
+};
+
+class WorkerSession {
+ public:
+  // Connects and waits for the welcome. Throws Error: kAuthentication, kIncompatible, or kFailure.
+  WorkerSession(const SessionOptions& options, const Offer& offer);
+  ~WorkerSession();
+  WorkerSession(const WorkerSession&) = delete;
+  WorkerSession& operator=(const WorkerSession&) = delete;
+
+  [[nodiscard]] const protocol::Welcome& welcome() const { return *welcome_; }
+
+  struct Task {
+    protocol::Release release;
+    std::vector<float> weights;  // In the manifest's order.
+  };
+  // Waits for the next release; nothing when the run is over. Throws ConnectionLost.
+  [[nodiscard]] std::optional<Task> next();
+
+  // Whether the task in hand should be given up. Cheap: poll it between layers.
+  [[nodiscard]] worker::CancelMode cancelled() const { return cancelled_.load(); }
+  // Sleeps until the run's clock shows `time`, or a cancel; says which mode of cancel it was.
+  worker::CancelMode sleep_until(Time time);
+  // The run's clock, as near as messages tell: it starts when the first weights are handed out.
+  [[nodiscard]] Time now() const;
+
+  struct Result {
+    std::uint32_t examples;
+    bool partial;
+    double loss;
+    double compute_seconds;
+  };
+  // Answers the task in hand and waits for the verdict; nothing if the run ended first.
+  std::optional<protocol::Verdict> push(const Result& result, std::vector<float> gradient);
+  void abandon();
+  // Leaves the job: the server counts this worker no longer.
+  void leave();
+
+ private:
+  void receive(ConnectionEvent event);
+  void deliver(Received received);
+  void beat(const std::stop_token& stop);
+  [[nodiscard]] protocol::GradientId identity() const;
+  [[noreturn]] void throw_closed() const;
+
+  // Constant after construction.
+  SessionOptions options_;
+  std::optional<protocol::Welcome> welcome_;  // Set before the constructor returns.
+  // State below is guarded by mutex_.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  worker::Inbox inbox_;
+  std::vector<float> weights_;  // Of the newest release.
+  std::optional<Closed> closed_;
+  std::optional<std::chrono::steady_clock::duration> clock_offset_;  // steady clock minus run's.
+  // Of the thread that computes.
+  Sequence current_{};
+  // Set under mutex_, read anywhere.
+  std::atomic<worker::CancelMode> cancelled_{worker::CancelMode::kNone};
+  std::unique_ptr<ClientTransport> transport_;
+  // The heart has a lock of its own, so that messages do not wake it.
+  std::mutex heart_mutex_;
+  std::condition_variable_any heart_stopped_;
+  std::jthread heart_;  // Last: stops first.
+};
+
+}  // namespace outpace::live

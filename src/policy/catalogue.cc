@@ -1,0 +1,128 @@
+#include "policy/catalogue.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "policy/async.h"
+#include "policy/backup.h"
+#include "policy/saps.h"
+#include "policy/softsync.h"
+#include "policy/ssp.h"
+#include "policy/sync.h"
+
+namespace outpace::policy {
+namespace {
+
+constexpr std::uint64_t kBoundMost = 1'000'000;  // Preemption keeps a list for each coming version.
+
+std::unique_ptr<Policy> make_sync(SpecReader& /*options*/, std::uint32_t /*workers*/) {
+  return std::make_unique<Sync>();
+}
+
+std::unique_ptr<Policy> make_backup(SpecReader& options, std::uint32_t workers) {
+  const std::uint64_t cutoff = options.count("cutoff", std::nullopt, 1, workers);
+  return std::make_unique<Backup>(Backup::Options{static_cast<std::uint32_t>(cutoff)});
+}
+
+std::unique_ptr<Policy> make_async(SpecReader& /*options*/, std::uint32_t /*workers*/) {
+  return std::make_unique<Async>();
+}
+
+std::unique_ptr<Policy> make_softsync(SpecReader& options, std::uint32_t workers) {
+  const std::uint64_t splits = options.count("n", std::nullopt, 1, workers);
+  return std::make_unique<Softsync>(Softsync::Options{static_cast<std::uint32_t>(splits)});
+}
+
+std::unique_ptr<Policy> make_ssp(SpecReader& options, std::uint32_t /*workers*/) {
+  return std::make_unique<Ssp>(Ssp::Options{options.count("s", std::nullopt)});
+}
+
+std::unique_ptr<Policy> make_saps(SpecReader& options, std::uint32_t /*workers*/) {
+  using enum Saps::Remedy;
+  static constexpr std::array kRemedies{kRefresh, kPreempt, kShrink, kDampen};
+  static const std::array<std::string, kRemedies.size()> kWords{
+      "refresh", "preempt", "shrink", "dampen"};
+  const std::uint64_t bound = options.count("s", std::nullopt, 1, kBoundMost);
+  // The default keeps the bound and starves nobody; a worker that cannot be interrupted is no
+  // worse off than under refresh.
+  const std::string word = options.word("action", kWords, "preempt");
+  const auto place = std::find(kWords.begin(), kWords.end(), word) - kWords.begin();
+  return std::make_unique<Saps>(
+      Saps::Options{.bound = bound, .remedy = kRemedies.at(static_cast<std::size_t>(place))});
+}
+
+constexpr bool kAsynchronous = true;
+constexpr bool kKeepsSlots = true;
+
+}  // namespace
+
+std::span<const Entry> catalogue() {
+  // clang-format off
+  static const std::array<Entry, 6> kEntries{{
+      {"sync", "An update waits for a gradient from every live worker.",
+       "Chen et al., Revisiting Distributed Synchronous SGD, 2016",
+       !kAsynchronous, kKeepsSlots, {}, make_sync},
+      {"backup", "An update is the first gradients of a round; the stragglers' are dropped.",
+       "Chen et al., Revisiting Distributed Synchronous SGD, 2016, section 3",
+       !kAsynchronous, kKeepsSlots,
+       {{"cutoff", "", "gradients an update waits for; from 1 to the number of workers"}},
+       make_backup},
+      {"async", "Every gradient is an update, and nobody waits.",
+       "Dean et al., Large Scale Distributed Deep Networks, 2012, section 4.1",
+       kAsynchronous, !kKeepsSlots, {}, make_async},
+      {"softsync", "An update is floor(workers / n) gradients from whoever comes; nobody waits.",
+       "Zhang et al., Staleness-aware Async-SGD for Distributed Deep Learning, 2016, section 2",
+       kAsynchronous, !kKeepsSlots,
+       {{"n", "", "updates in about the time of one iteration; from 1 to the number of workers"}},
+       make_softsync},
+      {"ssp", "Every gradient is an update; who is more than s iterations ahead waits.",
+       "Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel Parameter"
+       " Server, 2013, section 2",
+       kAsynchronous, !kKeepsSlots,
+       {{"s", "", "iterations that the fastest may be ahead of the slowest; 0 is in step"}},
+       make_ssp},
+      {"saps", "Every gradient is an update, except a straggler's, more than s versions old.",
+       "Yu et al., Accelerating Distributed Training in Heterogeneous Clusters via a"
+       " Straggler-Aware Parameter Server, 2019",
+       kAsynchronous, !kKeepsSlots,
+       {{"s", "", "versions that a gradient may be behind; at least 1"},
+        {"action", "preempt",
+         "what is done about a straggler: refresh (drop, start again on current weights),"
+         " preempt (ask for the part it has, in time), shrink (smaller mini-batches),"
+         " dampen (drop nothing, weigh by 1 / staleness)"}},
+       make_saps},
+  }};
+  // clang-format on
+  return kEntries;
+}
+
+const Entry& find(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Entry& entry : catalogue()) {
+    if (entry.name == name) {
+      return entry;
+    }
+    names.push_back(entry.name);
+  }
+  throw usage_error("unknown policy '" + name + "'" + suggestion(name, names));
+}
+
+std::unique_ptr<Policy> make_policy(const Spec& spec, std::uint32_t workers) {
+  SpecReader options("policy", spec);
+  std::unique_ptr<Policy> policy = find(spec.name).make(options, workers);
+  options.finish();
+  return policy;
+}
+
+bool weighs_staleness_itself(const Spec& spec) {
+  const std::pair<std::string, std::string> dampen{"action", "dampen"};
+  return spec.name == "saps" &&
+         std::find(spec.options.begin(), spec.options.end(), dampen) != spec.options.end();
+}
+
+}  // namespace outpace::policy

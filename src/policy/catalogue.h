@@ -1,0 +1,50 @@
+// The list of all policies: name, options, defaults, source; and how to make one from a spec.
+//
+// A new policy is one file and one line in catalogue.cc; CONTRIBUTING.md walks through it.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/spec.h"
+#include "policy/policy.h"
+
+namespace outpace::policy {
+
+struct OptionDoc {
+  std::string name;
+  std::string otherwise;  // Default; empty if the option is required.
+  std::string meaning;
+};
+
+struct Entry {
+  std::string name;
+  std::string rule;    // One sentence.
+  std::string source;  // Author, title, year, section.
+  // Asynchronous policies default to the staleness rule `inverse`, the others to `none`.
+  bool asynchronous;
+  // The gradients of one update are kept in slots and reduced in worker order at the commit, so
+  // that a run is repeatable to the bit.
+  bool keeps_slots;
+  std::vector<OptionDoc> options;
+  // `workers` is the planned number, against which options are checked.
+  std::unique_ptr<Policy> (*make)(SpecReader& options, std::uint32_t workers);
+};
+
+[[nodiscard]] std::span<const Entry> catalogue();
+
+// Throws a usage error that names the nearest policy if there is none of that name.
+[[nodiscard]] const Entry& find(const std::string& name);
+
+// Reads every option, refuses the unknown ones. Throws a usage error on anything wrong.
+[[nodiscard]] std::unique_ptr<Policy> make_policy(const Spec& spec, std::uint32_t workers);
+
+// True if the policy weights stale gradients itself (saps:action=dampen), so that the staleness
+// rule must not be multiplied in again.
+[[nodiscard]] bool weighs_staleness_itself(const Spec& spec);
+
+}  // namespace outpace::policy

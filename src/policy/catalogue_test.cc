@@ -1,0 +1,91 @@
+#include "policy/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace outpace::policy {
+namespace {
+
+std::string refusal(const std::string& spec, std::uint32_t workers) {
+  try {
+    (void)make_policy(Spec::parse(spec), workers);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+std::uint32_t nominal_cutoff(const std::string& spec, std::uint32_t workers) {
+  return make_policy(Spec::parse(spec), workers)->nominal_cutoff(workers);
+}
+
+TEST(Catalogue, TellsEachPolicysNatureAndDocumentsItsOptions) {
+  std::string asynchronous;
+  std::string keeps_slots;
+  for (const Entry& entry : catalogue()) {
+    asynchronous += entry.asynchronous ? entry.name + " " : "";
+    keeps_slots += entry.keeps_slots ? entry.name + " " : "";
+    EXPECT_FALSE(entry.rule.empty() || entry.source.empty());
+  }
+  EXPECT_EQ(asynchronous, "async softsync ssp saps ");
+  EXPECT_EQ(keeps_slots, "sync backup ");
+}
+
+TEST(Catalogue, ReadsEveryDocumentedOptionAndNoOther) {
+  for (const Entry& entry : catalogue()) {
+    std::string spec = entry.name;
+    for (const OptionDoc& option : entry.options) {
+      const std::string value = option.otherwise.empty() ? "2" : option.otherwise;
+      spec += (spec == entry.name ? ":" : ",") + option.name + "=" + value;
+    }
+    EXPECT_EQ(refusal(spec, 4), "");
+    const std::string more = spec + (spec == entry.name ? ":" : ",") + "zzzzzz=1";
+    EXPECT_NE(refusal(more, 4).find("unknown option 'zzzzzz'"), std::string::npos) << more;
+  }
+}
+
+TEST(Catalogue, RefusesWhatTheWorkersCannotFill) {
+  EXPECT_EQ(refusal("backup:cutoff=9", 8),
+            "policy 'backup:cutoff=9': cutoff is '9'; it takes a whole number from 1 to 8");
+  EXPECT_EQ(refusal("softsync:n=0", 8),
+            "policy 'softsync:n=0': n is '0'; it takes a whole number from 1 to 8");
+  EXPECT_EQ(refusal("backup", 8),
+            "policy 'backup': cutoff is missing; it takes a whole number from 1 to 8");
+  EXPECT_EQ(refusal("saps:s=0", 8),
+            "policy 'saps:s=0': s is '0'; it takes a whole number from 1 to 1000000");
+  EXPECT_EQ(refusal("saps:s=3,action=wait", 8),
+            "policy 'saps:s=3,action=wait': action is 'wait'; it takes "
+            "refresh|preempt|shrink|dampen");
+}
+
+TEST(Catalogue, NamesTheNearestPolicy) {
+  EXPECT_EQ(refusal("asink", 8), "unknown policy 'asink'; did you mean 'async'?");
+}
+
+TEST(Catalogue, TakesALoneValueForTheFirstOption) {
+  EXPECT_EQ(nominal_cutoff("backup:6", 8), 6U);
+  EXPECT_EQ(refusal("saps:8,action=dampen", 8), "");
+  EXPECT_TRUE(weighs_staleness_itself(Spec::parse("saps:8,action=dampen")));
+}
+
+TEST(Catalogue, KnowsHowManyGradientsATypicalUpdateHas) {
+  EXPECT_EQ(nominal_cutoff("sync", 8), 8U);
+  EXPECT_EQ(nominal_cutoff("backup:cutoff=6", 8), 6U);
+  EXPECT_EQ(nominal_cutoff("softsync:n=4", 30), 7U);
+  EXPECT_EQ(nominal_cutoff("softsync:n=1", 30), 30U);
+  EXPECT_EQ(nominal_cutoff("async", 8), 1U);
+  EXPECT_EQ(nominal_cutoff("ssp:s=3", 8), 1U);
+  EXPECT_EQ(nominal_cutoff("saps:s=3", 8), 1U);
+}
+
+TEST(Catalogue, OnlyDampenWeighsStalenessItself) {
+  EXPECT_TRUE(weighs_staleness_itself(Spec::parse("saps:s=8,action=dampen")));
+  EXPECT_FALSE(weighs_staleness_itself(Spec::parse("saps:s=8,action=shrink")));
+  EXPECT_FALSE(weighs_staleness_itself(Spec::parse("saps:s=8")));
+  EXPECT_FALSE(weighs_staleness_itself(Spec::parse("async")));
+}
+
+}  // namespace
+}  // namespace outpace::policy

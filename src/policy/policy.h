@@ -1,0 +1,142 @@
+// A policy decides whether an arriving gradient counts, when the weights move, and who computes
+// next. This is the whole contract between policies and whoever drives them.
+//
+// Policies are pure state machines: no clock, no I/O, no threads, no randomness but what is in
+// their options. A driver (the live server, a simulator, a replay) calls decide() with one event at
+// a time and carries the actions out in order, so that all of them run the same code:
+//
+//   policy.decide(now, event, decision);       // decision is cleared and filled, never reallocated
+//   for (const Action& action : decision.actions) carry_out(action);
+//
+// What holds between the two:
+//  1. A worker computes at most one release at a time. Between its WorkerJoined and WorkerLeft
+//  every
+//     release ends in exactly one event: GradientArrived, or ReleaseEnded (abandoned or refused).
+//     WorkerLeft ends an open release too.
+//  2. The decision for a GradientArrived holds exactly one Accept or Drop of that gradient.
+//  3. Nothing comes from a worker without a release, and a release is given only to a live worker
+//     that has none open.
+//  4. A Cancel may cross a push: after it the gradient may still arrive, whole or partial.
+//  5. Commit needs at least one gradient accepted since the last one.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "policy/reason.h"
+
+namespace outpace::policy {
+
+// ---- Events -----------------------------------------------------------------------------------
+
+struct WorkerJoined {
+  WorkerId worker;
+};
+
+enum class Departure : std::uint8_t {
+  kLeft,     // It said so.
+  kDead,     // Its connection broke, or its heartbeats stopped.
+  kDrained,  // There is no data left for it; it joins again if some comes back.
+};
+struct WorkerLeft {
+  WorkerId worker;
+  Departure how;
+};
+
+struct GradientArrived {
+  WorkerId worker;
+  Sequence release;
+  Version computed_on;
+  std::uint32_t examples;  // In the gradient; at least 1.
+  std::uint32_t nominal;   // In a full mini-batch; examples < nominal if partial or shrunk.
+  bool partial;            // The worker was cancelled and pushed the part that it had.
+  Duration runtime;        // From the release to the arrival.
+};
+
+enum class Ending : std::uint8_t {
+  kAbandoned,  // Cancelled with nothing worth pushing.
+  kRefused,    // The gradient held a number that is not finite; nothing of it was used.
+};
+struct ReleaseEnded {
+  WorkerId worker;
+  Sequence release;
+  Ending how;
+};
+
+struct TimerFired {};
+
+enum class Measure : std::uint8_t { kTrainingLoss, kTestLoss, kTestAccuracy, kGradientNorm };
+struct Measured {
+  Measure what;
+  double value;
+  Version version;
+};
+
+using Event =
+    std::variant<WorkerJoined, WorkerLeft, GradientArrived, ReleaseEnded, TimerFired, Measured>;
+
+// ---- Actions ----------------------------------------------------------------------------------
+
+// Take the gradient up. `weight` is the policy's own; the server multiplies in the staleness rule.
+struct Accept {
+  WorkerId worker;
+  Sequence release;
+  double weight;
+};
+// Forget the gradient, tell the worker why, and return its examples to the data lease.
+struct Drop {
+  WorkerId worker;
+  Sequence release;
+  Why why;
+};
+// The optimizer takes one step with what was taken up; the version goes up by one.
+struct Commit {};
+// The worker gets the weights as they are at this point of the stream, and computes.
+struct Release {
+  WorkerId worker;
+  double share = 1.0;  // Of a full mini-batch, in (0, 1]; at least one example is computed.
+};
+// The worker should abandon what it computes or, with keep_part, push the part it has.
+struct Cancel {
+  WorkerId worker;
+  bool keep_part;
+};
+// The one timer; a new time replaces the old.
+struct WakeAt {
+  Time time;
+};
+
+using Action = std::variant<Accept, Drop, Commit, Release, Cancel, WakeAt>;
+
+struct Decision {
+  std::vector<Action> actions;
+  Reason reason;
+
+  void clear() {
+    actions.clear();
+    reason = {};
+  }
+};
+
+// ---- The policy -------------------------------------------------------------------------------
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  // Clears `out`, then fills it. REQUIRES: the order of events given at the top.
+  virtual void decide(Time now, const Event& event, Decision& out) = 0;
+
+  // Gradients in a typical update when all of `workers` live: the unit of `--lr-scale`.
+  [[nodiscard]] virtual std::uint32_t nominal_cutoff(std::uint32_t workers) const = 0;
+
+  // True if it may Cancel with keep_part: workers then compute so that there is a part.
+  [[nodiscard]] virtual bool asks_for_parts() const { return false; }
+};
+
+}  // namespace outpace::policy

@@ -1,0 +1,90 @@
+#include "policy/preemption.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace outpace::policy {
+namespace {
+
+constexpr double kFallPerRelease = 1.0 / 8.0;
+
+}  // namespace
+
+Preemption::Preemption(std::uint64_t bound) : bound_(bound), heads_(bound + 1, kNobody) {
+  CHECK(bound_ >= 1);
+}
+
+void Preemption::join(WorkerId worker) {
+  if (index(worker) >= workers_.size()) {
+    workers_.resize(index(worker) + 1);
+  }
+  CHECK(!workers_[index(worker)].waiting);
+  workers_[index(worker)] = {};
+}
+
+void Preemption::released(WorkerId worker, std::uint64_t version) {
+  Worker& state = workers_[index(worker)];
+  CHECK(!state.waiting);
+  const auto early = static_cast<std::uint64_t>(std::ceil(state.crossing));
+  state.due = version + (bound_ > early ? bound_ - early : 1);
+  state.waiting = true;
+  state.was_interrupted = false;
+  std::uint32_t& first = head(state.due);
+  state.before = kNobody;
+  state.after = first;
+  if (first != kNobody) {
+    workers_[first].before = static_cast<std::uint32_t>(index(worker));
+  }
+  first = static_cast<std::uint32_t>(index(worker));
+}
+
+bool Preemption::ended(WorkerId worker) {
+  const Worker& state = workers_[index(worker)];
+  if (state.waiting) {
+    unlink(static_cast<std::uint32_t>(index(worker)));
+  }
+  return state.was_interrupted;
+}
+
+void Preemption::answered(WorkerId worker, std::uint64_t version, bool whole) {
+  Worker& state = workers_[index(worker)];
+  const auto seen = static_cast<double>(version - state.interrupted);
+  // A whole gradient had been pushed before the interruption was noticed: the crossing is at least
+  // this long, but how much longer it does not say.
+  const double fallen = whole ? state.crossing : state.crossing - kFallPerRelease;
+  state.crossing = std::max(seen, fallen);
+}
+
+std::optional<WorkerId> Preemption::next_due(std::uint64_t version) {
+  const std::uint32_t first = head(version);
+  if (first == kNobody) {
+    return std::nullopt;
+  }
+  Worker& state = workers_[first];
+  CHECK(state.due == version);
+  unlink(first);
+  state.was_interrupted = true;
+  state.interrupted = version;
+  return WorkerId{first};
+}
+
+std::uint32_t& Preemption::head(std::uint64_t version) {
+  return heads_[version % heads_.size()];
+}
+
+void Preemption::unlink(std::uint32_t worker) {
+  Worker& state = workers_[worker];
+  if (state.before == kNobody) {
+    head(state.due) = state.after;
+  } else {
+    workers_[state.before].after = state.after;
+  }
+  if (state.after != kNobody) {
+    workers_[state.after].before = state.before;
+  }
+  state.waiting = false;
+}
+
+}  // namespace outpace::policy

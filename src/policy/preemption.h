@@ -1,0 +1,66 @@
+// When to interrupt a straggler, so that the part it has done still arrives in time.
+//
+// A worker released at version v and interrupted at lag L answers with lag L + x, where the
+// crossing x is what the others commit while the interruption travels, is noticed and is answered.
+// For the answer to come with lag <= s it is interrupted at
+//
+//   L = max(1, s - ceil(x)).
+//
+// x is learnt for each worker: it rises at once to the most that was seen and falls by 1/8 a
+// release, because one part too late is a whole iteration lost and one interrupted early is not.
+//
+// The version at which a release falls due is known when it is given, and is at most s ahead. So
+// the releases wait in a wheel of s + 1 lists, one for each coming version, and a commit looks at
+// one list instead of at every worker.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace outpace::policy {
+
+class Preemption {
+ public:
+  // REQUIRES: bound >= 1.
+  explicit Preemption(std::uint64_t bound);
+
+  // Forgets what was learnt of a worker of this id. The only call that allocates.
+  void join(WorkerId worker);
+  // The worker computes from `version` on. REQUIRES: it joined and does not compute.
+  void released(WorkerId worker, std::uint64_t version);
+  // The release answered, was given up, or its worker left; true if it had been interrupted.
+  bool ended(WorkerId worker);
+  // Learns from an answer to an interruption. REQUIRES: ended() was true for it.
+  void answered(WorkerId worker, std::uint64_t version, bool whole);
+  // The next worker to interrupt at this version; call until there is none. Each version is asked
+  // for, in order, after its commit; each release is returned at most once.
+  [[nodiscard]] std::optional<WorkerId> next_due(std::uint64_t version);
+
+ private:
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
+
+  struct Worker {
+    double crossing = 1.0;
+    std::uint64_t due = 0;           // The version at which to interrupt.
+    std::uint64_t interrupted = 0;   // The version at which it was.
+    bool waiting = false;            // It is in the list of `due`.
+    bool was_interrupted = false;    // Since its last release.
+    std::uint32_t before = kNobody;  // Its neighbours in that list.
+    std::uint32_t after = kNobody;
+  };
+
+  [[nodiscard]] std::uint32_t& head(std::uint64_t version);
+  void unlink(std::uint32_t worker);
+
+  // Constant after construction.
+  const std::uint64_t bound_;
+
+  std::vector<Worker> workers_;
+  std::vector<std::uint32_t> heads_;
+};
+
+}  // namespace outpace::policy

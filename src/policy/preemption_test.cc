@@ -1,0 +1,109 @@
+#include "policy/preemption.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace outpace::policy {
+namespace {
+
+constexpr WorkerId kSlow{0};
+
+// The lag at which the worker is interrupted if it is released now, at `version`.
+std::uint64_t lag_when_due(Preemption& preemption, std::uint64_t& version) {
+  const std::uint64_t released = version;
+  preemption.released(kSlow, version);
+  while (!preemption.next_due(++version)) {
+  }
+  return version - released;
+}
+
+// It is interrupted, and answers after `crossing` more versions.
+std::uint64_t interrupt(Preemption& preemption, std::uint64_t& version, std::uint64_t crossing) {
+  const std::uint64_t lag = lag_when_due(preemption, version);
+  for (std::uint64_t i = 0; i < crossing; ++i) {
+    EXPECT_FALSE(preemption.next_due(++version));
+  }
+  EXPECT_TRUE(preemption.ended(kSlow));
+  preemption.answered(kSlow, version, /*whole=*/false);
+  return lag;
+}
+
+TEST(Preemption, AllowsForTheLongestCrossingSeenAtOnce) {
+  Preemption preemption(10);
+  preemption.join(kSlow);
+  std::uint64_t version = 0;
+  EXPECT_EQ(interrupt(preemption, version, 4), 9U);  // Before it knows better: 1.
+  EXPECT_EQ(interrupt(preemption, version, 0), 6U);
+}
+
+TEST(Preemption, ForgetsALongCrossingSlowly) {
+  Preemption preemption(10);
+  preemption.join(kSlow);
+  std::uint64_t version = 0;
+  (void)interrupt(preemption, version, 3);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(interrupt(preemption, version, 0), 7U);
+  }
+  for (int i = 0; i < 16; ++i) {
+    (void)interrupt(preemption, version, 0);
+  }
+  EXPECT_EQ(interrupt(preemption, version, 0), 10U);
+}
+
+TEST(Preemption, NeverInterruptsBeforeOneVersion) {
+  Preemption preemption(3);
+  preemption.join(kSlow);
+  std::uint64_t version = 0;
+  (void)interrupt(preemption, version, 20);
+  EXPECT_EQ(interrupt(preemption, version, 20), 1U);
+}
+
+TEST(Preemption, LearnsNoShorterCrossingFromAGradientThatHadLeft) {
+  Preemption preemption(10);
+  preemption.join(kSlow);
+  std::uint64_t version = 0;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(lag_when_due(preemption, version), 9U);
+    EXPECT_TRUE(preemption.ended(kSlow));
+    preemption.answered(kSlow, version, /*whole=*/true);
+  }
+}
+
+TEST(Preemption, FindsTheSameWorkersAsLookingAtEveryOne) {
+  constexpr std::uint64_t kBound = 5;
+  constexpr std::uint32_t kWorkers = 9;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed, 0);
+    Preemption preemption(kBound);
+    std::vector<std::uint64_t> due(kWorkers, 0);  // Every crossing stays 1; 0 is not waiting.
+    for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+      preemption.join(WorkerId{worker});
+    }
+    for (std::uint64_t version = 1; version < 200; ++version) {
+      std::vector<std::uint32_t> found;
+      while (const auto worker = preemption.next_due(version)) {
+        found.push_back(static_cast<std::uint32_t>(*worker));
+      }
+      std::sort(found.begin(), found.end());
+      std::vector<std::uint32_t> expected;
+      for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+        if (due[worker] == version) {
+          expected.push_back(worker);
+          due[worker] = 0;
+        }
+      }
+      ASSERT_EQ(found, expected);
+      const auto worker = static_cast<std::uint32_t>(rng.below(kWorkers));
+      (void)preemption.ended(WorkerId{worker});
+      preemption.released(WorkerId{worker}, version);
+      due[worker] = version + kBound - 1;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace outpace::policy

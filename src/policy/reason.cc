@@ -1,0 +1,108 @@
+#include "policy/reason.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace outpace::policy {
+namespace {
+
+// Counts in full, shares and weights to three digits.
+std::string shortest(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, std::trunc(value) == value ? "%.0f" : "%.3g", value);
+  return buffer;
+}
+
+// What stands around the two numbers: "cutoff reached" + ": " + a + " of " + b + " live".
+struct Words {
+  const char* before_a;
+  const char* before_b;  // Null if the reason has no second number.
+  const char* end;
+};
+
+Words words_around(Why why) {
+  switch (why) {
+    case Why::kJoined:
+    case Why::kLeft:
+      return {.before_a = ": ", .before_b = nullptr, .end = " live"};
+    case Why::kWaiting:
+      return {.before_a = ": ", .before_b = " of ", .end = ""};
+    case Why::kCutoffReached:
+      return {.before_a = ": ", .before_b = " of ", .end = " live"};
+    case Why::kAfterCutoff:
+    case Why::kEachCounts:
+      return {.before_a = ": staleness ", .before_b = nullptr, .end = ""};
+    case Why::kTooFarAhead:
+      return {.before_a = ": clock ", .before_b = ", least ", .end = ""};
+    case Why::kCaughtUp:
+      return {.before_a = ": least clock ", .before_b = ", ", .end = " let go"};
+    case Why::kTooStale:
+      return {.before_a = ": staleness ", .before_b = ", bound ", .end = ""};
+    case Why::kStragglerCancelled:
+      return {.before_a = ": lag ", .before_b = ", bound ", .end = ""};
+    case Why::kStragglerShrunk:
+      return {.before_a = ": lag ", .before_b = ", share ", .end = ""};
+    case Why::kStragglerDampened:
+      return {.before_a = ": staleness ", .before_b = ", weight ", .end = ""};
+    case Why::kNone:
+    case Why::kAbandoned:
+    case Why::kRefused:
+    case Why::kFinished:
+      break;
+  }
+  return {.before_a = nullptr, .before_b = nullptr, .end = ""};
+}
+
+}  // namespace
+
+std::string to_words(const Reason& reason) {
+  const Words words = words_around(reason.why);
+  std::string text = to_words(reason.why);
+  if (words.before_a != nullptr) {
+    text += words.before_a + shortest(reason.a);
+  }
+  if (words.before_b != nullptr) {
+    text += words.before_b + shortest(reason.b);
+  }
+  return text + words.end;
+}
+
+std::string to_words(Why why) {
+  switch (why) {
+    case Why::kNone:
+      return "nothing changed";
+    case Why::kJoined:
+      return "joined";
+    case Why::kLeft:
+      return "left";
+    case Why::kWaiting:
+      return "waiting";
+    case Why::kCutoffReached:
+      return "cutoff reached";
+    case Why::kAfterCutoff:
+      return "after the cutoff";
+    case Why::kEachCounts:
+      return "each gradient counts";
+    case Why::kTooFarAhead:
+      return "too far ahead";
+    case Why::kCaughtUp:
+      return "caught up";
+    case Why::kTooStale:
+      return "too stale";
+    case Why::kStragglerCancelled:
+      return "straggler cancelled";
+    case Why::kStragglerShrunk:
+      return "straggler shrunk";
+    case Why::kStragglerDampened:
+      return "straggler dampened";
+    case Why::kAbandoned:
+      return "mini-batch abandoned";
+    case Why::kRefused:
+      return "gradient not finite";
+    case Why::kFinished:
+      return "run finished";
+  }
+  return "unknown";
+}
+
+}  // namespace outpace::policy

@@ -1,0 +1,41 @@
+// Why a policy decided as it did: an enumerator and two numbers, which become words only when
+// recorded or shown, so that millions of decisions a second allocate nothing.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace outpace::policy {
+
+enum class Why : std::uint8_t {
+  kNone,                // Nothing to explain: an event that changed nothing.
+  kJoined,              // a: live workers.
+  kLeft,                // a: live workers.
+  kWaiting,             // a: gradients taken up, b: the cutoff.
+  kCutoffReached,       // a: gradients taken up, b: live workers.
+  kAfterCutoff,         // a: staleness of the late gradient. The gradient came after its update.
+  kEachCounts,          // a: staleness. Every gradient is an update of its own.
+  kTooFarAhead,         // a: the worker's clock, b: the least clock. SSP holds the worker.
+  kCaughtUp,            // a: the least clock, b: workers let go. SSP lets the held go on.
+  kTooStale,            // a: staleness, b: the bound. SaPS drops the gradient.
+  kStragglerCancelled,  // a: lag, b: the bound. SaPS asks for the part that is done.
+  kStragglerShrunk,     // a: lag, b: the new share of a mini-batch.
+  kStragglerDampened,   // a: staleness, b: the weight.
+  kAbandoned,           // The worker gave its mini-batch up when asked to.
+  kRefused,             // The gradient held a number that is not finite.
+  kFinished,            // The run is over; only the server itself says this.
+};
+
+struct Reason {
+  Why why = Why::kNone;
+  double a = 0.0;
+  double b = 0.0;
+};
+
+// A short lower-case phrase for people and for the record: "cutoff reached: 6 of 8 live".
+[[nodiscard]] std::string to_words(const Reason& reason);
+// The phrase without numbers: "cutoff reached".
+[[nodiscard]] std::string to_words(Why why);
+
+}  // namespace outpace::policy

@@ -1,0 +1,129 @@
+#include "policy/saps.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "policy/lone_weight.h"
+
+namespace outpace::policy {
+
+Saps::Saps(Options options) : options_(options) {
+  CHECK(options_.bound >= 1);
+  if (options_.remedy == Remedy::kPreempt) {
+    preemption_.emplace(options_.bound);
+  } else if (options_.remedy == Remedy::kShrink) {
+    shrinking_.emplace();
+  }
+}
+
+void Saps::decide(Time /*now*/, const Event& event, Decision& out) {
+  out.clear();
+  if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
+    join(*joined, out);
+  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
+    leave(*left, out);
+  } else if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
+    arrive(*gradient, out);
+  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
+    end(*ended, out);
+  }
+}
+
+void Saps::join(const WorkerJoined& event, Decision& out) {
+  workers_.join(event.worker);
+  if (preemption_) {
+    preemption_->join(event.worker);
+  }
+  if (shrinking_) {
+    shrinking_->join(event.worker);
+  }
+  out.reason = {.why = Why::kJoined, .a = static_cast<double>(workers_.live())};
+  release(event.worker, out);
+}
+
+void Saps::leave(const WorkerLeft& event, Decision& out) {
+  workers_.leave(event.worker);
+  if (preemption_) {
+    preemption_->ended(event.worker);
+  }
+  if (shrinking_) {
+    shrinking_->leave(event.worker);
+  }
+  out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
+}
+
+void Saps::arrive(const GradientArrived& event, Decision& out) {
+  const std::uint64_t lag = version_ - workers_[event.worker].version;
+  const bool late = lag > options_.bound && options_.remedy != Remedy::kDampen;
+  if (preemption_ && preemption_->ended(event.worker)) {
+    preemption_->answered(event.worker, version_, /*whole=*/!event.partial);
+  }
+  if (shrinking_) {
+    shrinking_->arrived(event, late);
+  }
+  if (late) {
+    drop(event, lag, out);
+  } else {
+    apply(event, lag, out);
+  }
+  release(event.worker, out);
+}
+
+void Saps::end(const ReleaseEnded& event, Decision& out) {
+  if (preemption_ && preemption_->ended(event.worker)) {
+    preemption_->answered(event.worker, version_, /*whole=*/event.how == Ending::kRefused);
+  }
+  out.reason = {.why = event.how == Ending::kRefused ? Why::kRefused : Why::kAbandoned};
+  release(event.worker, out);
+}
+
+void Saps::drop(const GradientArrived& event, std::uint64_t lag, Decision& out) {
+  out.reason = {.why = Why::kTooStale,
+                .a = static_cast<double>(lag),
+                .b = static_cast<double>(options_.bound)};
+  if (shrinking_) {
+    out.reason = {.why = Why::kStragglerShrunk,
+                  .a = static_cast<double>(lag),
+                  .b = shrinking_->share(event.worker)};
+  }
+  out.actions.push_back(Drop{event.worker, event.release, Why::kTooStale});
+}
+
+void Saps::apply(const GradientArrived& event, std::uint64_t staleness, Decision& out) {
+  const auto tau = static_cast<double>(staleness);
+  double weight = lone_weight(event);
+  out.reason = {.why = Why::kEachCounts, .a = tau};
+  if (options_.remedy == Remedy::kDampen) {
+    weight /= std::max(1.0, tau);
+    if (staleness > options_.bound) {
+      out.reason = {.why = Why::kStragglerDampened, .a = tau, .b = weight};
+    }
+  }
+  out.actions.push_back(Accept{event.worker, event.release, weight});
+  out.actions.push_back(Commit{});
+  ++version_;
+  if (!preemption_) {
+    return;
+  }
+  while (const auto straggler = preemption_->next_due(version_)) {
+    const std::uint64_t lag = version_ - workers_[*straggler].version;
+    out.actions.push_back(Cancel{*straggler, /*keep_part=*/true});
+    out.reason = {.why = Why::kStragglerCancelled,
+                  .a = static_cast<double>(lag),
+                  .b = static_cast<double>(options_.bound)};
+  }
+}
+
+void Saps::release(WorkerId worker, Decision& out) {
+  workers_[worker].version = version_;
+  if (preemption_) {
+    preemption_->released(worker, version_);
+  }
+  out.actions.push_back(Release{worker, shrinking_ ? shrinking_->share(worker) : 1.0});
+}
+
+std::uint32_t Saps::nominal_cutoff(std::uint32_t /*workers*/) const {
+  return 1;
+}
+
+}  // namespace outpace::policy

@@ -1,0 +1,70 @@
+// Straggler-aware parameter server: asynchronous, with stragglers seen by the version they hold.
+//
+//   lag_w = V - v_w,   straggler iff lag_w > s
+//
+// where V counts the updates and v_w is V when w was last given weights. Yu, Zhu, Chen, Cheng, Hu,
+// Li, "Accelerating Distributed Training in Heterogeneous Clusters via a Straggler-Aware Parameter
+// Server" (IEEE HPCC 2019); the abstract's idea, with the means rebuilt here. Nobody waits; what is
+// done about a straggler is one of
+//
+//   refresh   its gradient is dropped and it gets the current weights. No work is ever saved: one
+//             that is always slower than s updates never counts.
+//   preempt   it is told to push the part it has early enough to arrive with lag <= s
+//             (preemption.h). A worker that cannot be interrupted is treated as by refresh.
+//   shrink    once late, it gets smaller mini-batches (shrinking.h).
+//   dampen    nothing is dropped: each gradient weighs 1 / max(1, tau), so tau has no bound.
+//
+// Under the first three no gradient with tau > s is ever taken up.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "policy/members.h"
+#include "policy/policy.h"
+#include "policy/preemption.h"
+#include "policy/shrinking.h"
+
+namespace outpace::policy {
+
+class Saps final : public Policy {
+ public:
+  // The option `action`, which is another word for Action here.
+  enum class Remedy : std::uint8_t { kRefresh, kPreempt, kShrink, kDampen };
+
+  struct Options {
+    std::uint64_t bound;  // The paper's s; at least 1.
+    Remedy remedy;
+  };
+
+  explicit Saps(Options options);
+
+  void decide(Time now, const Event& event, Decision& out) override;
+  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+
+ private:
+  struct Worker {
+    std::uint64_t version = 0;  // At its last release.
+  };
+
+  void join(const WorkerJoined& event, Decision& out);
+  void leave(const WorkerLeft& event, Decision& out);
+  void arrive(const GradientArrived& event, Decision& out);
+  void end(const ReleaseEnded& event, Decision& out);
+  // Drops the gradient of a straggler.
+  void drop(const GradientArrived& event, std::uint64_t lag, Decision& out);
+  // Takes the gradient up as an update, and asks whom that makes a straggler for its part.
+  void apply(const GradientArrived& event, std::uint64_t staleness, Decision& out);
+  void release(WorkerId worker, Decision& out);
+
+  // Constant after construction.
+  const Options options_;
+
+  Members<Worker> workers_;
+  std::uint64_t version_ = 0;             // Commits so far: V.
+  std::optional<Preemption> preemption_;  // Present for preempt only.
+  std::optional<Shrinking> shrinking_;    // Present for shrink only.
+};
+
+}  // namespace outpace::policy

@@ -1,0 +1,30 @@
+// Synchronous SGD: an update waits for a gradient from everybody.
+//
+//   w(t+1) = w(t) - eta * 1/N * sum over all N workers of g_k(w(t)),   tau = 0 always
+//
+// "Sync-Opt" in Chen, Pan, Monga, Bengio, Jozefowicz, "Revisiting Distributed Synchronous SGD"
+// (2016); "hardsync" in Zhang, Gupta, Lian, Liu, "Staleness-aware Async-SGD for Distributed Deep
+// Learning" (IJCAI 2016), section 2; bulk synchronous parallel elsewhere. As fast as the slowest.
+//
+// N is whoever is live. A joiner counts from the round it joins in; one that leaves after its
+// gradient was taken up has given its share, which stays in the update.
+
+#pragma once
+
+#include "policy/policy.h"
+#include "policy/round.h"
+
+namespace outpace::policy {
+
+class Sync final : public Policy {
+ public:
+  Sync();
+
+  void decide(Time now, const Event& event, Decision& out) override;
+  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+
+ private:
+  Round round_;
+};
+
+}  // namespace outpace::policy

@@ -1,0 +1,447 @@
+#include "protocol/codec.h"
+
+#include <array>
+#include <cmath>
+#include <set>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream.h>
+#include <outpace.pb.h>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace outpace::protocol {
+namespace {
+
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
+using google::protobuf::io::ZeroCopyInputStream;
+
+// A field's number and type as they stand on the wire.
+constexpr std::uint8_t tag(int field, int type) {
+  return static_cast<std::uint8_t>(field << 3 | type);
+}
+constexpr int kFixed64 = 1;
+constexpr int kLength = 2;
+constexpr std::uint8_t kChunkTag = tag(wire::Frame::kChunkFieldNumber, kLength);
+constexpr std::uint8_t kOffsetTag = tag(wire::Chunk::kOffsetFieldNumber, kFixed64);
+constexpr std::uint8_t kNumbersTag = tag(wire::Chunk::kNumbersFieldNumber, kLength);
+constexpr std::uint8_t kTensorTag = tag(wire::Manifest::kTensorsFieldNumber, kLength);
+// A name, a shape and room for fields to come.
+constexpr int kTensorBytesMax = 2 * static_cast<int>(kTextMax);
+
+// ---- Writing ----------------------------------------------------------------------------------
+
+// Cut at the limit, but never inside a UTF-8 sequence, whose later bytes are 10xxxxxx.
+std::string clip(const std::string& text) {
+  if (text.size() <= kTextMax) {
+    return text;
+  }
+  std::size_t end = kTextMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return text.substr(0, end);
+}
+
+std::string write(const Manifest& manifest) {
+  wire::Manifest out;
+  for (const TensorInfo& tensor : manifest.tensors) {
+    wire::TensorInfo& info = *out.add_tensors();
+    info.set_name(tensor.name);
+    info.mutable_shape()->Add(tensor.shape.begin(), tensor.shape.end());
+  }
+  return out.SerializeAsString();
+}
+
+void write(const GradientId& id, wire::GradientId& out) {
+  out.set_job(id.job);
+  out.set_generation(id.generation);
+  out.set_worker(static_cast<std::uint32_t>(id.worker));
+  out.set_incarnation(id.incarnation);
+  out.set_sequence(number(id.sequence));
+}
+
+void write(const Hello& hello, wire::Frame& frame) {
+  wire::Hello& out = *frame.mutable_hello();
+  out.set_protocol(hello.protocol);
+  out.set_worker(static_cast<std::uint32_t>(hello.worker));
+  out.set_incarnation(hello.incarnation);
+  out.set_host(clip(hello.host));
+  out.set_dataset_examples(hello.dataset_examples);
+  out.set_manifest(write(hello.manifest));
+}
+void write(const Observe& observe, wire::Frame& frame) {
+  frame.mutable_observe()->set_protocol(observe.protocol);
+  frame.mutable_observe()->set_manifest(write(observe.manifest));
+}
+void write(const InitialWeights& /*nothing*/, wire::Frame& frame) {
+  frame.mutable_initial_weights();
+}
+void write(const Push& push, wire::Frame& frame) {
+  wire::Push& out = *frame.mutable_push();
+  write(push.id, *out.mutable_id());
+  out.set_examples(push.examples);
+  out.set_partial(push.partial);
+  out.set_loss(push.loss);
+  out.set_compute_seconds(push.compute_seconds);
+}
+void write(const Abandoned& abandoned, wire::Frame& frame) {
+  write(abandoned.id, *frame.mutable_abandoned()->mutable_id());
+}
+void write(const Heartbeat& /*nothing*/, wire::Frame& frame) {
+  frame.mutable_heartbeat();
+}
+void write(const Goodbye& /*nothing*/, wire::Frame& frame) {
+  frame.mutable_goodbye();
+}
+void write(const Measurement& measurement, wire::Frame& frame) {
+  wire::Measurement& out = *frame.mutable_measurement();
+  out.set_version(count(measurement.version));
+  out.set_accuracy(measurement.accuracy);
+  out.set_loss(measurement.loss);
+}
+void write(const Welcome& welcome, wire::Frame& frame) {
+  wire::Welcome& out = *frame.mutable_welcome();
+  out.set_job(welcome.job);
+  out.set_generation(welcome.generation);
+  out.set_needs_weights(welcome.needs_weights);
+  out.set_heartbeat_ns(welcome.heartbeat.count());
+  out.set_seed(welcome.seed);
+  out.set_with_replacement(welcome.with_replacement);
+}
+void write(const Release& release, wire::Frame& frame) {
+  wire::Release& out = *frame.mutable_release();
+  out.set_sequence(number(release.sequence));
+  out.set_version(count(release.version));
+  out.set_nominal(release.nominal);
+  out.set_may_keep_part(release.may_keep_part);
+  out.set_now_ns(release.now.time_since_epoch().count());
+  for (const Range& range : release.ranges) {
+    out.add_ranges(range.epoch);
+    out.add_ranges(range.begin);
+    out.add_ranges(range.end);
+  }
+}
+void write(const Cancel& cancel, wire::Frame& frame) {
+  frame.mutable_cancel()->set_sequence(number(cancel.sequence));
+  frame.mutable_cancel()->set_keep_part(cancel.keep_part);
+}
+// On the wire 0 means that the field was not given, so ours count from 1.
+void write(const Verdict& verdict, wire::Frame& frame) {
+  wire::Verdict& out = *frame.mutable_verdict();
+  out.set_sequence(number(verdict.sequence));
+  out.set_outcome(static_cast<wire::Outcome>(static_cast<int>(verdict.outcome) + 1));
+  out.set_why(clip(verdict.why));
+}
+void write(const Snapshot& snapshot, wire::Frame& frame) {
+  frame.mutable_snapshot()->set_version(count(snapshot.version));
+}
+void write(const Stop& stop, wire::Frame& frame) {
+  frame.mutable_stop()->set_how(static_cast<wire::Farewell>(static_cast<int>(stop.how) + 1));
+  frame.mutable_stop()->set_why(clip(stop.why));
+}
+
+// ---- Reading ----------------------------------------------------------------------------------
+
+void require(bool holds, std::string_view field, std::string_view rule) {
+  if (!holds) {
+    throw Error(ExitCode::kFailure, std::string(field).append(" ").append(rule));
+  }
+}
+
+void require_finite(double value, std::string_view field) {
+  require(std::isfinite(value), field, "must be finite");
+}
+
+std::string read_text(const std::string& text, std::string_view field) {
+  require(text.size() <= kTextMax, field, "is longer than 1024 bytes");
+  return text;
+}
+
+WorkerId read_worker(std::uint32_t worker, std::string_view field) {
+  require(worker < kWorkersMax, field, "must be below 65536");
+  return WorkerId{worker};
+}
+
+TensorInfo read_tensor(CodedInputStream& in, const std::string& field) {
+  int length = 0;
+  require(in.ReadVarintSizeAsInt(&length), field, "is malformed");
+  require(length <= kTensorBytesMax, field, "holds a tensor of more than 2048 bytes");
+  const CodedInputStream::Limit limit = in.PushLimit(length);
+  wire::TensorInfo tensor;
+  require(tensor.ParseFromCodedStream(&in), field, "is malformed");
+  require(in.BytesUntilLimit() == 0, field, "is malformed");
+  in.PopLimit(limit);
+
+  require(!tensor.name().empty(), field, "holds a tensor without a name");
+  TensorInfo info{.name = read_text(tensor.name(), field + ".name"),
+                  .shape = {tensor.shape().begin(), tensor.shape().end()}};
+  require(info.shape.size() <= kTensorRankMax, field, "holds a tensor of rank above 16");
+  for (const std::uint64_t extent : info.shape) {
+    require(extent >= 1, field, "holds a tensor with an extent of 0");
+  }
+  return info;
+}
+
+Manifest read_manifest(const std::string& bytes, const std::string& field) {
+  CodedInputStream in(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                      static_cast<int>(bytes.size()));
+  Manifest manifest;
+  std::set<std::string> names;
+  while (const std::uint32_t next = in.ReadTag()) {
+    require(next == kTensorTag, field, "is malformed");
+    require(manifest.tensors.size() < kTensorsMax, field, "has more than 65536 tensors");
+    manifest.tensors.push_back(read_tensor(in, field));
+    require(names.insert(manifest.tensors.back().name).second, field, "names a tensor twice");
+  }
+  require(in.ConsumedEntireMessage(), field, "is malformed");
+  require(!manifest.tensors.empty(), field, "has no tensors");
+  require(manifest.numbers() <= kWeightsMax, field, "has more than 2^32 numbers");
+  return manifest;
+}
+
+GradientId read_id(bool given, const wire::GradientId& id, const std::string& field) {
+  require(given, field, "is missing");
+  return {.job = id.job(),
+          .generation = id.generation(),
+          .worker = read_worker(id.worker(), field + ".worker"),
+          .incarnation = id.incarnation(),
+          .sequence = Sequence{id.sequence()}};
+}
+
+Message read(const wire::Hello& hello) {
+  require(hello.dataset_examples() >= 1, "hello.dataset_examples", "must be at least 1");
+  return Hello{.protocol = hello.protocol(),
+               .worker = read_worker(hello.worker(), "hello.worker"),
+               .incarnation = hello.incarnation(),
+               .host = read_text(hello.host(), "hello.host"),
+               .dataset_examples = hello.dataset_examples(),
+               .manifest = read_manifest(hello.manifest(), "hello.manifest")};
+}
+Message read(const wire::Observe& observe) {
+  return Observe{.protocol = observe.protocol(),
+                 .manifest = read_manifest(observe.manifest(), "observe.manifest")};
+}
+Message read(const wire::Push& push) {
+  require(push.examples() >= 1, "push.examples", "must be at least 1");
+  require_finite(push.loss(), "push.loss");
+  require_finite(push.compute_seconds(), "push.compute_seconds");
+  require(push.compute_seconds() >= 0, "push.compute_seconds", "must not be negative");
+  return Push{.id = read_id(push.has_id(), push.id(), "push.id"),
+              .examples = push.examples(),
+              .partial = push.partial(),
+              .loss = push.loss(),
+              .compute_seconds = push.compute_seconds()};
+}
+Message read(const wire::Abandoned& abandoned) {
+  return Abandoned{.id = read_id(abandoned.has_id(), abandoned.id(), "abandoned.id")};
+}
+Message read(const wire::Measurement& measurement) {
+  const double accuracy = measurement.accuracy();
+  require(accuracy >= 0 && accuracy <= 1, "measurement.accuracy", "must lie in [0, 1]");
+  require_finite(measurement.loss(), "measurement.loss");
+  return Measurement{
+      .version = Version{measurement.version()}, .accuracy = accuracy, .loss = measurement.loss()};
+}
+Message read(const wire::Welcome& welcome) {
+  require(welcome.heartbeat_ns() >= 1, "welcome.heartbeat", "must be above 0");
+  return Welcome{.job = welcome.job(),
+                 .generation = welcome.generation(),
+                 .needs_weights = welcome.needs_weights(),
+                 .heartbeat = Duration{welcome.heartbeat_ns()},
+                 .seed = welcome.seed(),
+                 .with_replacement = welcome.with_replacement()};
+}
+Message read(const wire::Release& release) {
+  require(release.nominal() >= 1, "release.nominal", "must be at least 1");
+  require(release.now_ns() >= 0, "release.now", "must not be negative");
+  const google::protobuf::RepeatedField<std::uint64_t>& positions = release.ranges();
+  const auto thirds = static_cast<std::size_t>(positions.size());
+  require(thirds % 3 == 0, "release.ranges", "must be triples");
+  require(thirds >= 3, "release.ranges", "must not be empty");
+  require(thirds / 3 <= kRangesMax, "release.ranges", "are more than 4096");
+  Release out{.sequence = Sequence{release.sequence()},
+              .version = Version{release.version()},
+              .nominal = release.nominal(),
+              .may_keep_part = release.may_keep_part(),
+              .now = Time{Duration{release.now_ns()}},
+              .ranges = {}};
+  out.ranges.reserve(thirds / 3);
+  std::uint64_t left = UINT32_MAX;  // A push counts its examples in 32 bits.
+  for (int i = 0; i < positions.size(); i += 3) {
+    const Range range{.epoch = positions[i], .begin = positions[i + 1], .end = positions[i + 2]};
+    require(range.begin < range.end, "release.ranges", "hold one that is empty");
+    require(range.size() <= left, "release.ranges", "hold more than 2^32 - 1 examples");
+    left -= range.size();
+    out.ranges.push_back(range);
+  }
+  return out;
+}
+Message read(const wire::Cancel& cancel) {
+  return Cancel{.sequence = Sequence{cancel.sequence()}, .keep_part = cancel.keep_part()};
+}
+Message read(const wire::Verdict& verdict) {
+  const int outcome = verdict.outcome();
+  require(outcome >= 1 && outcome <= 3, "verdict.outcome", "is not one that we know");
+  return Verdict{.sequence = Sequence{verdict.sequence()},
+                 .outcome = static_cast<Outcome>(outcome - 1),
+                 .why = read_text(verdict.why(), "verdict.why")};
+}
+Message read(const wire::Stop& stop) {
+  const int how = stop.how();
+  require(how >= 1 && how <= 4, "stop.how", "is not one that we know");
+  return Stop{.how = static_cast<Farewell>(how - 1), .why = read_text(stop.why(), "stop.why")};
+}
+
+Message read(const wire::Frame& frame) {
+  switch (frame.kind_case()) {
+    case wire::Frame::kHello:
+      return read(frame.hello());
+    case wire::Frame::kObserve:
+      return read(frame.observe());
+    case wire::Frame::kInitialWeights:
+      return InitialWeights{};
+    case wire::Frame::kPush:
+      return read(frame.push());
+    case wire::Frame::kAbandoned:
+      return read(frame.abandoned());
+    case wire::Frame::kHeartbeat:
+      return Heartbeat{};
+    case wire::Frame::kGoodbye:
+      return Goodbye{};
+    case wire::Frame::kMeasurement:
+      return read(frame.measurement());
+    case wire::Frame::kWelcome:
+      return read(frame.welcome());
+    case wire::Frame::kRelease:
+      return read(frame.release());
+    case wire::Frame::kCancel:
+      return read(frame.cancel());
+    case wire::Frame::kVerdict:
+      return read(frame.verdict());
+    case wire::Frame::kSnapshot:
+      return Snapshot{.version = Version{frame.snapshot().version()}};
+    case wire::Frame::kStop:
+      return read(frame.stop());
+    case wire::Frame::kChunk:
+      require(false, "chunk", "must be the first and only field of its frame");
+      break;
+    case wire::Frame::KIND_NOT_SET:
+      break;
+  }
+  throw Error(ExitCode::kFailure, "frame holds no message that we know");
+}
+
+// The first byte, left in the stream; 0, which begins no frame, if there is none.
+std::uint8_t peek(ZeroCopyInputStream& in) {
+  const void* data = nullptr;
+  int size = 0;
+  while (in.Next(&data, &size)) {
+    if (size > 0) {
+      in.BackUp(size);
+      return *static_cast<const std::uint8_t*>(data);
+    }
+  }
+  return 0;
+}
+
+ChunkHeader read_chunk(ZeroCopyInputStream& frame, std::uint64_t bytes) {
+  CodedInputStream in(&frame);  // Gives back what it has not read when it goes.
+  const auto ends_the_frame = [&in, bytes](std::uint32_t size) {
+    return static_cast<std::uint64_t>(in.CurrentPosition()) + size == bytes;
+  };
+  std::uint32_t size = 0;
+  std::uint64_t offset = 0;
+  require(in.ReadTag() == kChunkTag && in.ReadVarint32(&size) && ends_the_frame(size),
+          "chunk",
+          "must fill its frame");
+  require(in.ReadTag() == kOffsetTag && in.ReadLittleEndian64(&offset),
+          "chunk.offset",
+          "must come first");
+  require(offset < kWeightsMax, "chunk.offset", "must be below 2^32");
+  require(in.ReadTag() == kNumbersTag && in.ReadVarint32(&size) && ends_the_frame(size),
+          "chunk.numbers",
+          "must come last");
+  require(
+      size >= 1 && size % sizeof(float) == 0, "chunk.numbers", "must be whole and at least one");
+  require(size <= kChunkBytes, "chunk.numbers", "take more than 1 MiB");
+  return {.offset = offset, .numbers = size / sizeof(float)};
+}
+
+}  // namespace
+
+const char* name(const Message& message) {
+  static constexpr std::array<const char*, std::variant_size_v<Message>> kNames = {
+      "hello",
+      "observe",
+      "initial_weights",
+      "push",
+      "abandoned",
+      "heartbeat",
+      "goodbye",
+      "measurement",
+      "welcome",
+      "release",
+      "cancel",
+      "verdict",
+      "snapshot",
+      "stop"};
+  return kNames.at(message.index());
+}
+
+bool carries_payload(const Message& message) {
+  return std::holds_alternative<InitialWeights>(message) || std::holds_alternative<Push>(message) ||
+         std::holds_alternative<Release>(message) || std::holds_alternative<Snapshot>(message);
+}
+
+std::string encode(const Message& message, std::uint64_t payload_numbers) {
+  CHECK(payload_numbers == 0 || carries_payload(message));
+  wire::Frame frame;
+  std::visit([&frame](const auto& kind) { write(kind, frame); }, message);
+  frame.set_payload_numbers(payload_numbers);
+  if (frame.ByteSizeLong() > kFrameBytesMax) {
+    throw usage_error(std::string(name(message)) + " takes " +
+                      std::to_string(frame.ByteSizeLong()) +
+                      " bytes and a frame at most 8 MiB; use fewer tensors or shorter names");
+  }
+  return frame.SerializeAsString();
+}
+
+std::string encode(const ChunkHeader& chunk) {
+  CHECK(chunk.numbers >= 1 && chunk.numbers <= kChunkNumbers);
+  const auto size = static_cast<std::uint32_t>(chunk.numbers * sizeof(float));
+  const auto inner = static_cast<std::uint32_t>(1 + sizeof(chunk.offset) + 1 +
+                                                CodedOutputStream::VarintSize32(size));
+  std::array<std::uint8_t, 24> bytes{};
+  std::uint8_t* end = bytes.data();
+  *end++ = kChunkTag;
+  end = CodedOutputStream::WriteVarint32ToArray(inner + size, end);
+  *end++ = kOffsetTag;
+  end = CodedOutputStream::WriteLittleEndian64ToArray(chunk.offset, end);
+  *end++ = kNumbersTag;
+  end = CodedOutputStream::WriteVarint32ToArray(size, end);
+  return {bytes.data(), end};
+}
+
+Frame decode(ZeroCopyInputStream& frame, std::uint64_t bytes) {
+  require(bytes <= kFrameBytesMax, "frame", "takes more than 8 MiB");
+  if (peek(frame) == kChunkTag) {
+    return read_chunk(frame, bytes);
+  }
+  wire::Frame parsed;
+  require(parsed.ParseFromZeroCopyStream(&frame), "frame", "is malformed");
+  MessageFrame out{.message = read(parsed), .payload_numbers = parsed.payload_numbers()};
+  require(out.payload_numbers == 0 || carries_payload(out.message),
+          name(out.message),
+          "must not have a payload");
+  require(
+      out.payload_numbers <= kWeightsMax, name(out.message), "has a payload above 2^32 numbers");
+  return out;
+}
+
+}  // namespace outpace::protocol

@@ -1,0 +1,458 @@
+#include "protocol/codec.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/common.h>
+#include <gtest/gtest.h>
+#include <outpace.pb.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+namespace outpace::protocol {
+namespace {
+
+using google::protobuf::io::ArrayInputStream;
+
+// Read in blocks of an awkward size, as a transport may deliver them.
+Frame decode_bytes(const std::string& bytes) {
+  ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 7);
+  return decode(stream, bytes.size());
+}
+
+// The error's line; empty if the bytes decode.
+std::string refusal(const std::string& bytes) {
+  try {
+    static_cast<void>(decode_bytes(bytes));
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    return error.what();
+  }
+  return "";
+}
+std::string refusal(const Message& message, std::uint64_t payload_numbers = 0) {
+  return refusal(encode(message, payload_numbers));
+}
+
+class RandomMessages {
+ public:
+  explicit RandomMessages(std::uint64_t seed) : rng_(seed, 0) {}
+
+  Message next() {
+    switch (rng_.below(std::variant_size_v<Message>)) {
+      case 0:
+        return Hello{.protocol = small(),
+                     .worker = worker(),
+                     .incarnation = small(),
+                     .host = text(),
+                     .dataset_examples = rng_.next() | 1U,
+                     .manifest = manifest()};
+      case 1:
+        return Observe{.protocol = small(), .manifest = manifest()};
+      case 2:
+        return InitialWeights{};
+      case 3:
+        return Push{.id = id(),
+                    .examples = small() | 1U,
+                    .partial = coin(),
+                    .loss = rng_.normal(),
+                    .compute_seconds = rng_.exponential()};
+      case 4:
+        return Abandoned{.id = id()};
+      case 5:
+        return Heartbeat{};
+      case 6:
+        return Goodbye{};
+      case 7:
+        return Measurement{
+            .version = Version{rng_.next()}, .accuracy = rng_.uniform(), .loss = rng_.normal()};
+      default:
+        return from_server();
+    }
+  }
+
+ private:
+  Message from_server() {
+    switch (rng_.below(6)) {
+      case 0:
+        return Welcome{.job = rng_.next(),
+                       .generation = small(),
+                       .needs_weights = coin(),
+                       .heartbeat = Duration{static_cast<std::int64_t>(rng_.below(1U << 30U)) + 1},
+                       .seed = rng_.next(),
+                       .with_replacement = coin()};
+      case 1:
+        return Release{.sequence = Sequence{rng_.next()},
+                       .version = Version{rng_.next()},
+                       .nominal = small() | 1U,
+                       .may_keep_part = coin(),
+                       .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}},
+                       .ranges = ranges()};
+      case 2:
+        return Cancel{.sequence = Sequence{rng_.next()}, .keep_part = coin()};
+      case 3:
+        return Verdict{.sequence = Sequence{rng_.next()},
+                       .outcome = static_cast<Outcome>(rng_.below(3)),
+                       .why = text()};
+      case 4:
+        return Snapshot{.version = Version{rng_.next()}};
+      default:
+        return Stop{.how = static_cast<Farewell>(rng_.below(4)), .why = text()};
+    }
+  }
+
+  bool coin() { return rng_.below(2) == 1; }
+  std::uint32_t small() { return static_cast<std::uint32_t>(rng_.next() >> rng_.below(64)); }
+  WorkerId worker() { return WorkerId{static_cast<std::uint32_t>(rng_.below(kWorkersMax))}; }
+  std::string text() {
+    return std::string(rng_.below(40), static_cast<char>('a' + rng_.below(26)));
+  }
+  GradientId id() {
+    return {.job = rng_.next(),
+            .generation = small(),
+            .worker = worker(),
+            .incarnation = small(),
+            .sequence = Sequence{rng_.next()}};
+  }
+  Manifest manifest() {
+    Manifest manifest;
+    for (std::uint64_t i = rng_.below(5) + 1; i > 0; --i) {
+      TensorInfo tensor{.name = std::to_string(i).append(text()), .shape = {}};
+      for (std::uint64_t rank = rng_.below(4); rank > 0; --rank) {
+        tensor.shape.push_back(rng_.below(300) + 1);
+      }
+      manifest.tensors.push_back(tensor);
+    }
+    return manifest;
+  }
+  std::vector<Range> ranges() {
+    std::vector<Range> ranges;
+    for (std::uint64_t i = rng_.below(5) + 1; i > 0; --i) {
+      const std::uint64_t begin = rng_.next() >> 1U;
+      ranges.push_back(
+          {.epoch = rng_.next(), .begin = begin, .end = begin + 1 + rng_.below(1U << 20U)});
+    }
+    return ranges;
+  }
+
+  Rng rng_;
+};
+
+// A decoded frame again as bytes: what was taken must be well formed, or this fails.
+std::string encode_again(const Frame& frame) {
+  if (const auto* chunk = std::get_if<ChunkHeader>(&frame)) {
+    return encode(*chunk) + std::string(chunk->numbers * sizeof(float), 'x');
+  }
+  const auto& message = std::get<MessageFrame>(frame);
+  return encode(message.message, message.payload_numbers);
+}
+
+TEST(Codec, GivesBackEveryMessageAsItWas) {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Message message = RandomMessages(seed).next();
+    const std::uint64_t numbers = carries_payload(message) ? seed : 0;
+    const Frame frame = decode_bytes(encode(message, numbers));
+    ASSERT_TRUE(std::holds_alternative<MessageFrame>(frame));
+    EXPECT_TRUE(std::get<MessageFrame>(frame).message == message) << name(message);
+    EXPECT_EQ(std::get<MessageFrame>(frame).payload_numbers, numbers);
+  }
+}
+
+TEST(Codec, LeavesTheNumbersOfAChunkInTheStream) {
+  const ChunkHeader header{.offset = 12345, .numbers = 3};
+  const std::string bytes = encode(header) + "abcdefghijkl";
+  for (int block = 1; block < 40; ++block) {
+    ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), block);
+    EXPECT_EQ(std::get<ChunkHeader>(decode(stream, bytes.size())), header);
+    std::string rest;
+    const void* data = nullptr;
+    int size = 0;
+    while (stream.Next(&data, &size)) {
+      rest.append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+    }
+    EXPECT_EQ(rest, "abcdefghijkl") << "in blocks of " << block;
+  }
+}
+
+TEST(Codec, WritesChunksThatTheSchemaReads) {
+  wire::Frame frame;
+  ASSERT_TRUE(frame.ParseFromString(encode(ChunkHeader{.offset = 7, .numbers = 2}) + "12345678"));
+  EXPECT_EQ(frame.chunk().offset(), 7U);
+  EXPECT_EQ(frame.chunk().numbers(), "12345678");
+}
+
+TEST(Codec, RefusesOrUnderstandsEveryTruncatedFrame) {
+  const google::protobuf::LogSilencer silence;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const std::string bytes = encode(RandomMessages(seed).next(), 0);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      const std::string part = bytes.substr(0, size);
+      if (refusal(part).empty()) {
+        EXPECT_EQ(refusal(encode_again(decode_bytes(part))), "");
+      }
+    }
+  }
+}
+
+TEST(Codec, RefusesOrUnderstandsEveryFrameWithFlippedBits) {
+  const google::protobuf::LogSilencer silence;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed, 1);
+    std::string bytes = encode(RandomMessages(seed).next(), 0);
+    if (seed % 5 == 0) {
+      bytes = encode(ChunkHeader{.offset = seed, .numbers = 4}) + std::string(16, 'x');
+    }
+    for (int flips = 0; flips < 20; ++flips) {
+      char& byte = bytes[rng.below(bytes.size())];
+      byte = static_cast<char>(static_cast<unsigned char>(byte) ^ (1U << rng.below(8)));
+      if (refusal(bytes).empty()) {
+        EXPECT_EQ(refusal(encode_again(decode_bytes(bytes))), "");
+      }
+    }
+  }
+}
+
+TEST(Codec, RefusesOrUnderstandsNoise) {
+  const google::protobuf::LogSilencer silence;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed, 2);
+    std::string bytes(rng.below(200), '\0');
+    for (char& byte : bytes) {
+      byte = static_cast<char>(rng.below(256));
+    }
+    if (!bytes.empty() && seed % 2 == 0) {  // Half of it begins as a real frame does.
+      bytes[0] = static_cast<char>((1 + rng.below(15)) << 3U | 2U);
+    }
+    static_cast<void>(refusal(bytes));
+  }
+}
+
+TEST(Codec, RefusesFramesAboveTheLimit) {
+  const std::string bytes(kFrameBytesMax + 1, '\0');
+  EXPECT_EQ(refusal(bytes), "frame takes more than 8 MiB");
+}
+
+TEST(Codec, RefusesAFrameWithoutAMessage) {
+  EXPECT_EQ(refusal(std::string()), "frame holds no message that we know");
+  EXPECT_EQ(refusal(std::string("\xfa\x01\x00", 3)), "frame holds no message that we know");
+}
+
+TEST(Codec, IgnoresFieldsThatItDoesNotKnow) {
+  // Field 31, as a later version may send it.
+  const Frame frame = decode_bytes(encode(Heartbeat{}, 0) + std::string("\xfa\x01\x01x", 4));
+  EXPECT_TRUE(std::holds_alternative<Heartbeat>(std::get<MessageFrame>(frame).message));
+}
+
+TEST(Codec, RefusesAPayloadOnAMessageThatHasNone) {
+  wire::Frame frame;
+  frame.mutable_heartbeat();
+  frame.set_payload_numbers(1);
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "heartbeat must not have a payload");
+}
+
+TEST(Codec, RefusesAPayloadAboveTheLimit) {
+  EXPECT_EQ(refusal(InitialWeights{}, kWeightsMax), "");
+  EXPECT_EQ(refusal(InitialWeights{}, kWeightsMax + 1),
+            "initial_weights has a payload above 2^32 numbers");
+}
+
+TEST(Codec, CutsTextsForPeopleBetweenLetters) {
+  const std::string letters = std::string(kTextMax - 1, 'a') + "\xc3\xa4\xc3\xa4";  // Two umlauts.
+  const Frame frame = decode_bytes(encode(Stop{.how = Farewell::kFailed, .why = letters}, 0));
+  EXPECT_EQ(std::get<Stop>(std::get<MessageFrame>(frame).message).why,
+            std::string(kTextMax - 1, 'a'));
+}
+
+TEST(Codec, DoesNotSendAManifestThatFillsMoreThanAFrame) {
+  Observe observe;
+  for (int i = 0; i < 9000; ++i) {
+    observe.manifest.tensors.push_back(
+        {.name = std::to_string(i) + std::string(1000, 'n'), .shape = {1}});
+  }
+  EXPECT_THROW(static_cast<void>(encode(observe, 0)), Error);
+}
+
+// ---- Field by field ---------------------------------------------------------------------------
+
+Hello a_hello(Manifest manifest = {.tensors = {{.name = "w", .shape = {2}}}}) {
+  return {.worker = WorkerId{0},
+          .incarnation = 1,
+          .host = "here",
+          .dataset_examples = 1,
+          .manifest = std::move(manifest)};
+}
+Push a_push() {
+  return {.id = {.job = 1,
+                 .generation = 1,
+                 .worker = WorkerId{2},
+                 .incarnation = 1,
+                 .sequence = Sequence{3}},
+          .examples = 32,
+          .partial = false,
+          .loss = 0.5,
+          .compute_seconds = 0.1};
+}
+Release a_release(std::vector<Range> ranges = {{.epoch = 0, .begin = 0, .end = 32}}) {
+  return {.sequence = Sequence{1},
+          .version = Version{2},
+          .nominal = 32,
+          .may_keep_part = false,
+          .now = Time{},
+          .ranges = std::move(ranges)};
+}
+
+TEST(Codec, ChecksTheFieldsOfHello) {
+  EXPECT_EQ(refusal(a_hello()), "");
+  Hello hello = a_hello();
+  hello.worker = WorkerId{kWorkersMax};
+  EXPECT_EQ(refusal(hello), "hello.worker must be below 65536");
+  hello = a_hello();
+  hello.dataset_examples = 0;
+  EXPECT_EQ(refusal(hello), "hello.dataset_examples must be at least 1");
+
+  wire::Frame frame;
+  frame.mutable_hello()->set_dataset_examples(1);
+  frame.mutable_hello()->set_host(std::string(kTextMax + 1, 'h'));
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "hello.host is longer than 1024 bytes");
+}
+
+TEST(Codec, ChecksTheManifest) {
+  const auto said = [](Manifest manifest) { return refusal(a_hello(std::move(manifest))); };
+  const std::uint64_t most = kWeightsMax;
+  EXPECT_EQ(said({.tensors = {{.name = "w", .shape = {most}}}}), "");
+  EXPECT_EQ(said({.tensors = {{.name = "w", .shape = {most}}, {.name = "b", .shape = {}}}}),
+            "hello.manifest has more than 2^32 numbers");
+  EXPECT_EQ(said({.tensors = {{.name = "w", .shape = {most, most}}}}),
+            "hello.manifest has more than 2^32 numbers");
+  EXPECT_EQ(said({}), "hello.manifest has no tensors");
+  EXPECT_EQ(said({.tensors = {{.name = "w", .shape = {2, 0}}}}),
+            "hello.manifest holds a tensor with an extent of 0");
+  EXPECT_EQ(said({.tensors = {{.name = "w", .shape = std::vector<std::uint64_t>(17, 1)}}}),
+            "hello.manifest holds a tensor of rank above 16");
+  EXPECT_EQ(said({.tensors = {{.name = "", .shape = {1}}}}),
+            "hello.manifest holds a tensor without a name");
+  EXPECT_EQ(said({.tensors = {{.name = std::string(kTextMax + 1, 'n'), .shape = {1}}}}),
+            "hello.manifest.name is longer than 1024 bytes");
+  EXPECT_EQ(said({.tensors = {{.name = "w", .shape = {1}}, {.name = "w", .shape = {1}}}}),
+            "hello.manifest names a tensor twice");
+  EXPECT_EQ(refusal(Observe{.manifest = {}}), "observe.manifest has no tensors");
+}
+
+TEST(Codec, RefusesTooManyTensorsWithoutReadingThemAll) {
+  // Each takes two bytes: were all of them read first, 8 MiB would become hundreds.
+  wire::Frame frame;
+  std::string& manifest = *frame.mutable_hello()->mutable_manifest();
+  for (std::uint32_t i = 0; i <= kTensorsMax; ++i) {
+    const std::string tensor_name = std::to_string(i);
+    manifest.append({'\x0a', static_cast<char>(tensor_name.size() + 2), '\x0a'});
+    manifest.append(1, static_cast<char>(tensor_name.size())).append(tensor_name);
+  }
+  frame.mutable_hello()->set_dataset_examples(1);
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "hello.manifest has more than 65536 tensors");
+}
+
+TEST(Codec, ChecksTheFieldsOfPush) {
+  EXPECT_EQ(refusal(a_push(), 5), "");
+  const std::vector<std::pair<std::function<void(Push&)>, std::string>> cases = {
+      {[](Push& push) { push.id.worker = WorkerId{kWorkersMax}; },
+       "push.id.worker must be below 65536"},
+      {[](Push& push) { push.examples = 0; }, "push.examples must be at least 1"},
+      {[](Push& push) { push.loss = std::nan(""); }, "push.loss must be finite"},
+      {[](Push& push) { push.compute_seconds = std::numeric_limits<double>::infinity(); },
+       "push.compute_seconds must be finite"},
+      {[](Push& push) { push.compute_seconds = -1; }, "push.compute_seconds must not be negative"},
+  };
+  for (const auto& [spoil, line] : cases) {
+    Push push = a_push();
+    spoil(push);
+    EXPECT_EQ(refusal(push), line);
+  }
+  wire::Frame frame;
+  frame.mutable_push()->set_examples(1);
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "push.id is missing");
+  frame.mutable_abandoned();
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "abandoned.id is missing");
+}
+
+TEST(Codec, ChecksTheFieldsOfRelease) {
+  EXPECT_EQ(refusal(a_release()), "");
+  EXPECT_EQ(refusal(a_release({})), "release.ranges must not be empty");
+  EXPECT_EQ(refusal(a_release({{.epoch = 0, .begin = 5, .end = 5}})),
+            "release.ranges hold one that is empty");
+  EXPECT_EQ(refusal(a_release({{.epoch = 0, .begin = 6, .end = 5}})),
+            "release.ranges hold one that is empty");
+  EXPECT_EQ(refusal(a_release(
+                {{.epoch = 0, .begin = 0, .end = UINT32_MAX}, {.epoch = 1, .begin = 0, .end = 1}})),
+            "release.ranges hold more than 2^32 - 1 examples");
+  EXPECT_EQ(refusal(a_release(std::vector<Range>(kRangesMax, {.epoch = 0, .begin = 0, .end = 1}))),
+            "");
+  EXPECT_EQ(
+      refusal(a_release(std::vector<Range>(kRangesMax + 1, {.epoch = 0, .begin = 0, .end = 1}))),
+      "release.ranges are more than 4096");
+  Release release = a_release();
+  release.nominal = 0;
+  EXPECT_EQ(refusal(release), "release.nominal must be at least 1");
+  release = a_release();
+  release.now = Time{Duration{-1}};
+  EXPECT_EQ(refusal(release), "release.now must not be negative");
+
+  wire::Frame frame;
+  frame.mutable_release()->set_nominal(1);
+  frame.mutable_release()->add_ranges(1);
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "release.ranges must be triples");
+}
+
+TEST(Codec, ChecksTheOtherMessages) {
+  Measurement measurement{.version = Version{1}, .accuracy = 1.5, .loss = 0.1};
+  EXPECT_EQ(refusal(measurement), "measurement.accuracy must lie in [0, 1]");
+  measurement.accuracy = std::nan("");
+  EXPECT_EQ(refusal(measurement), "measurement.accuracy must lie in [0, 1]");
+  measurement = {.version = Version{1}, .accuracy = 1, .loss = std::nan("")};
+  EXPECT_EQ(refusal(measurement), "measurement.loss must be finite");
+  EXPECT_EQ(refusal(Welcome{}), "welcome.heartbeat must be above 0");
+
+  wire::Frame frame;
+  frame.mutable_verdict();
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "verdict.outcome is not one that we know");
+  frame.mutable_verdict()->set_outcome(static_cast<wire::Outcome>(4));
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "verdict.outcome is not one that we know");
+  frame.mutable_stop();
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
+  frame.mutable_stop()->set_how(static_cast<wire::Farewell>(-1));
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
+}
+
+TEST(Codec, ChecksChunks) {
+  const auto said = [](std::uint64_t offset, std::size_t bytes) {
+    wire::Frame frame;
+    frame.mutable_chunk()->set_offset(offset);
+    frame.mutable_chunk()->set_numbers(std::string(bytes, 'x'));
+    return refusal(frame.SerializeAsString());
+  };
+  EXPECT_EQ(said(1, 4), "");
+  EXPECT_EQ(said(kWeightsMax - 1, kChunkBytes), "");
+  EXPECT_EQ(said(1, 3), "chunk.numbers must be whole and at least one");
+  EXPECT_EQ(said(1, kChunkBytes + 4), "chunk.numbers take more than 1 MiB");
+  EXPECT_EQ(said(kWeightsMax, 4), "chunk.offset must be below 2^32");
+  const std::string chunk = encode(ChunkHeader{.offset = 1, .numbers = 1}) + "1234";
+  EXPECT_EQ(refusal(chunk), "");
+  EXPECT_EQ(refusal(chunk + "5"), "chunk must fill its frame");
+  EXPECT_EQ(refusal(chunk + encode(Heartbeat{}, 0)), "chunk must fill its frame");
+  // Behind a message a chunk would replace it.
+  EXPECT_EQ(refusal(encode(Heartbeat{}, 0) + chunk),
+            "chunk must be the first and only field of its frame");
+}
+
+}  // namespace
+}  // namespace outpace::protocol

@@ -1,0 +1,34 @@
+#include "protocol/messages.h"
+
+#include <limits>
+
+namespace outpace::protocol {
+namespace {
+
+// A manifest from a stranger may claim more than 2^64 numbers. It is then as large as can be said,
+// which no limit lets pass.
+constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
+
+std::uint64_t TensorInfo::numbers() const {
+  std::uint64_t product = 1;
+  for (const std::uint64_t extent : shape) {
+    if (extent == 0) {
+      return 0;
+    }
+    product = product > kTooMany / extent ? kTooMany : product * extent;
+  }
+  return product;
+}
+
+std::uint64_t Manifest::numbers() const {
+  std::uint64_t sum = 0;
+  for (const TensorInfo& tensor : tensors) {
+    const std::uint64_t numbers = tensor.numbers();
+    sum = sum > kTooMany - numbers ? kTooMany : sum + numbers;
+  }
+  return sum;
+}
+
+}  // namespace outpace::protocol

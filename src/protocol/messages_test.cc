@@ -1,0 +1,39 @@
+#include "protocol/messages.h"
+
+#include <gtest/gtest.h>
+
+namespace outpace::protocol {
+namespace {
+
+TEST(TensorInfo, HasTheProductOfItsExtents) {
+  EXPECT_EQ((TensorInfo{.name = "w", .shape = {3, 4, 5}}.numbers()), 60U);
+  EXPECT_EQ((TensorInfo{.name = "b", .shape = {7}}.numbers()), 7U);
+}
+
+TEST(TensorInfo, IsOneNumberIfItIsAScalar) {
+  EXPECT_EQ((TensorInfo{.name = "s", .shape = {}}.numbers()), 1U);
+}
+
+TEST(TensorInfo, IsAsLargeAsCanBeSaidIfTheProductOverflows) {
+  const std::uint64_t half = std::uint64_t{1} << 32U;
+  EXPECT_EQ((TensorInfo{.name = "w", .shape = {half, half}}.numbers()), UINT64_MAX);
+  // 2^64 + 2 in 64 bits would be 2.
+  EXPECT_EQ((TensorInfo{.name = "w", .shape = {(std::uint64_t{1} << 63U) + 1, 2}}.numbers()),
+            UINT64_MAX);
+  EXPECT_EQ((TensorInfo{.name = "w", .shape = {half, half, 3}}.numbers()), UINT64_MAX);
+}
+
+TEST(Manifest, HasTheSumOfItsTensors) {
+  const Manifest manifest{.tensors = {{.name = "w", .shape = {3, 4}}, {.name = "b", .shape = {4}}}};
+  EXPECT_EQ(manifest.numbers(), 16U);
+  EXPECT_EQ(Manifest{}.numbers(), 0U);
+}
+
+TEST(Manifest, IsAsLargeAsCanBeSaidIfTheSumOverflows) {
+  const Manifest manifest{
+      .tensors = {{.name = "w", .shape = {UINT64_MAX}}, {.name = "b", .shape = {1}}}};
+  EXPECT_EQ(manifest.numbers(), UINT64_MAX);
+}
+
+}  // namespace
+}  // namespace outpace::protocol

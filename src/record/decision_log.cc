@@ -1,0 +1,140 @@
+#include "record/decision_log.h"
+
+#include <cmath>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "record/decision_words.h"
+
+namespace outpace::record {
+namespace {
+
+// Appends to the line, with no tree in between: this is done for every gradient.
+class LineAppender {
+ public:
+  explicit LineAppender(fmt::memory_buffer& line) : line_(line) {}
+
+  template <typename... Values>
+  void add(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(line_), format, std::forward<Values>(values)...);
+  }
+
+  // The shortest text that reads back as the same number. JSON has no word for those that are not
+  // finite, and its reader would take -0 for a whole number, which has no sign.
+  void add_number(double value) {
+    if (!std::isfinite(value)) {
+      add("\"{}\"", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    } else if (value == 0.0 && std::signbit(value)) {
+      add("-0.0");
+    } else {
+      add("{}", value);
+    }
+  }
+
+  void operator()(const policy::WorkerJoined& event) {
+    add(R"({{"type":"worker_joined","worker":{}}})", index(event.worker));
+  }
+  void operator()(const policy::WorkerLeft& event) {
+    add(R"({{"type":"worker_left","worker":{},"how":"{}"}})",
+        index(event.worker),
+        text_of(kDepartures, event.how));
+  }
+  void operator()(const policy::GradientArrived& event) {
+    add(R"({{"type":"gradient_arrived","worker":{},"release":{},"computed_on":{},)",
+        index(event.worker),
+        number(event.release),
+        count(event.computed_on));
+    add(R"("examples":{},"nominal":{},"partial":{},"runtime":{}}})",
+        event.examples,
+        event.nominal,
+        event.partial,
+        event.runtime.count());
+  }
+  void operator()(const policy::ReleaseEnded& event) {
+    add(R"({{"type":"release_ended","worker":{},"release":{},"how":"{}"}})",
+        index(event.worker),
+        number(event.release),
+        text_of(kEndings, event.how));
+  }
+  void operator()(const policy::TimerFired& /*event*/) { add(R"({{"type":"timer_fired"}})"); }
+  void operator()(const policy::Measured& event) {
+    add(R"({{"type":"measured","what":"{}","value":)", text_of(kMeasures, event.what));
+    add_number(event.value);
+    add(R"(,"version":{}}})", count(event.version));
+  }
+
+  void operator()(const policy::Accept& action) {
+    add(R"({{"type":"accept","worker":{},"release":{},"weight":)",
+        index(action.worker),
+        number(action.release));
+    add_number(action.weight);
+    add("}}");
+  }
+  void operator()(const policy::Drop& action) {
+    add(R"({{"type":"drop","worker":{},"release":{},"why":"{}"}})",
+        index(action.worker),
+        number(action.release),
+        to_words(action.why));
+  }
+  void operator()(const policy::Commit& /*action*/) { add(R"({{"type":"commit"}})"); }
+  void operator()(const policy::Release& action) {
+    add(R"({{"type":"release","worker":{})", index(action.worker));
+    if (action.share != 1.0) {
+      add(",\"share\":");
+      add_number(action.share);
+    }
+    add("}}");
+  }
+  void operator()(const policy::Cancel& action) {
+    add(R"({{"type":"cancel","worker":{},"keep_part":{}}})",
+        index(action.worker),
+        action.keep_part);
+  }
+  void operator()(const policy::WakeAt& action) {
+    add(R"({{"type":"wake_at","time":{}}})", action.time.time_since_epoch().count());
+  }
+
+ private:
+  fmt::memory_buffer& line_;
+};
+
+}  // namespace
+
+DecisionLogWriter::DecisionLogWriter(const std::filesystem::path& path,
+                                     const DecisionLogHeader& header)
+    : file_(path) {
+  const nlohmann::ordered_json line{{"outpace_decisions", kDecisionLogVersion},
+                                    {"policy", header.policy},
+                                    {"workers", header.workers}};
+  // A spec may name a file, whose name may be any bytes.
+  LineAppender(file_.buffer())
+      .add("{}", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  file_.end_line();
+}
+
+void DecisionLogWriter::append(Time now,
+                               const policy::Event& event,
+                               const policy::Decision& decision) {
+  LineAppender line(file_.buffer());
+  line.add(R"({{"now":{},"event":)", now.time_since_epoch().count());
+  std::visit(line, event);
+  line.add(",\"actions\":[");
+  bool first = true;
+  for (const policy::Action& action : decision.actions) {
+    if (!first) {
+      line.add(",");
+    }
+    first = false;
+    std::visit(line, action);
+  }
+  // The words of a reason are ours: no quote or backslash is in them.
+  line.add(R"(],"reason":"{}"}})", to_words(decision.reason));
+  file_.end_line();
+}
+
+}  // namespace outpace::record

@@ -1,0 +1,36 @@
+// metrics.jsonl: how the training went, one JSON line each for a moment and for an evaluation.
+//
+// A number that is not finite (a loss that diverged) is null, since JSON has no word for it.
+
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "record/output_file.h"
+#include "server/evaluations.h"
+
+namespace outpace::record {
+
+struct TrainingMetrics {
+  double seconds = 0.0;
+  std::uint64_t version = 0;
+  std::uint64_t examples = 0;  // Applied so far.
+  double training_loss = 0.0;
+  std::uint32_t live = 0;
+};
+
+class MetricsWriter {
+ public:
+  explicit MetricsWriter(const std::filesystem::path& path) : file_(path) {}
+
+  void append(const TrainingMetrics& metrics);
+  void append(const server::Evaluation& evaluation);
+  void flush() { file_.flush(); }
+  void close() { file_.close(); }
+
+ private:
+  OutputFile file_;
+};
+
+}  // namespace outpace::record

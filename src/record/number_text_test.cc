@@ -1,0 +1,40 @@
+#include "record/number_text.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace outpace::record {
+namespace {
+
+TEST(NumberText, GroupsByThousands) {
+  EXPECT_EQ(grouped(std::uint64_t{0}), "0");
+  EXPECT_EQ(grouped(std::uint64_t{999}), "999");
+  EXPECT_EQ(grouped(std::uint64_t{1'000}), "1,000");
+  EXPECT_EQ(grouped(std::uint64_t{123'456'789}), "123,456,789");
+  EXPECT_EQ(grouped(7219.6), "7,220");
+  EXPECT_EQ(grouped(NAN), "-");
+}
+
+TEST(NumberText, KeepsThreeDigitsOrSo) {
+  EXPECT_EQ(brief(0.4123), "0.412");
+  EXPECT_EQ(brief(9.9996), "10.0");
+  EXPECT_EQ(brief(31.62), "31.6");
+  EXPECT_EQ(brief(1234.4), "1,234");
+  EXPECT_EQ(brief(1e12), "1e+12");
+  EXPECT_EQ(brief(INFINITY), "-");
+  EXPECT_EQ(percent(0.8412), "84.1%");
+}
+
+TEST(NumberText, ShowsSecondsThenMinutesThenHours) {
+  EXPECT_EQ(elapsed(12.34), "12.3s");
+  EXPECT_EQ(elapsed(99.94), "99.9s");
+  EXPECT_EQ(elapsed(99.96), "1m40s");
+  EXPECT_EQ(elapsed(725), "12m05s");
+  EXPECT_EQ(elapsed(3599.9), "1h00m");
+  EXPECT_EQ(elapsed(11'230), "3h07m");
+  EXPECT_EQ(elapsed(NAN), "-");
+}
+
+}  // namespace
+}  // namespace outpace::record

@@ -1,0 +1,83 @@
+#include "record/progress.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "record/number_text.h"
+
+namespace outpace::record {
+namespace {
+
+struct Field {
+  std::string text;
+  int importance;  // The least goes first; equal ones from the right.
+};
+
+// As many names as are worth reading; the rest as a count.
+std::string slow_names(const std::vector<std::string>& names, std::size_t shown) {
+  std::string text = "slow: ";
+  for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > shown) {
+    text += fmt::format(" +{}", names.size() - shown);
+  }
+  return text;
+}
+
+std::vector<Field> fields_of(const Status& status, std::size_t slow_shown) {
+  std::vector<Field> fields;
+  fields.push_back({elapsed(status.seconds), 9});
+  fields.push_back({"update " + grouped(status.updates) +
+                        (status.target_updates ? "/" + grouped(*status.target_updates) : ""),
+                    8});
+  fields.push_back({fmt::format("epoch {:.1f}", status.epochs), 2});
+  if (status.training_loss) {
+    fields.push_back({"loss " + brief(*status.training_loss), 4});
+  }
+  if (status.accuracy) {
+    fields.push_back({"accuracy " + percent(*status.accuracy), 7});
+  }
+  fields.push_back({grouped(status.examples_per_second) + " ex/s", 3});
+  // Unless some are missing, the number of workers is no news.
+  fields.push_back({fmt::format("live {}/{}", status.live, status.workers),
+                    status.live < status.workers ? 6 : 3});
+  fields.push_back({fmt::format("stale {:.1f}", status.staleness_mean), 0});
+  fields.push_back({"dropped " + grouped(status.dropped), 1});
+  if (!status.slow.empty()) {
+    fields.push_back({slow_names(status.slow, slow_shown), 5});
+  }
+  return fields;
+}
+
+std::string join(const std::vector<Field>& fields) {
+  std::string line;
+  for (const Field& field : fields) {
+    line += (line.empty() ? "" : "  ") + field.text;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string progress_line(const Status& status, std::size_t width) {
+  constexpr std::size_t kSlowNamed = 3;
+  std::vector<Field> fields = fields_of(status, kSlowNamed);
+  std::string line = join(fields);
+  if (line.size() > width) {
+    fields = fields_of(status, 1);
+    line = join(fields);
+  }
+  while (line.size() > width && fields.size() > 1) {
+    auto least = fields.begin();
+    for (auto field = fields.begin(); field != fields.end(); ++field) {
+      least = field->importance <= least->importance ? field : least;
+    }
+    fields.erase(least);
+    line = join(fields);
+  }
+  return line.substr(0, width);
+}
+
+}  // namespace outpace::record

@@ -1,0 +1,103 @@
+#include "record/run_directory.h"
+
+#include <cctype>
+#include <cstddef>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace outpace::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_make(const fs::path& path, const std::error_code& error) {
+  return Error(ExitCode::kFailure,
+               "cannot make the directory " + path.string() + ": " + error.message());
+}
+
+void make_with_parents(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    throw cannot_make(path, error);
+  }
+}
+
+// UTC, so that runs on machines of several time zones sort by when they began.
+std::string stamp(std::chrono::system_clock::time_point time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - day));
+  return fmt::format("{:04}{:02}{:02}-{:02}{:02}{:02}",
+                     static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()),
+                     clock.hours().count(),
+                     clock.minutes().count(),
+                     clock.seconds().count());
+}
+
+// "backup:cutoff=6" as "backup-cutoff-6": a name that no shell and no copy command reads otherwise.
+std::string file_name(std::string_view policy) {
+  constexpr std::size_t kLongest = 60;
+  std::string name(policy.substr(0, kLongest));
+  for (char& letter : name) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.' && letter != '_') {
+      letter = '-';
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::create(const fs::path& runs,
+                                  std::chrono::system_clock::time_point started,
+                                  std::string_view policy) {
+  make_with_parents(runs);
+  const std::string name = stamp(started) + "-" + file_name(policy);
+  for (unsigned attempt = 1;; ++attempt) {
+    fs::path path = runs / (attempt == 1 ? name : name + "-" + std::to_string(attempt));
+    std::error_code error;
+    if (fs::create_directory(path, error)) {  // False if it is there: another run took the name.
+      return RunDirectory(std::move(path));
+    }
+    // A file in the way is reported as an error, but is as good a reason for the next name.
+    if (error && !fs::exists(path)) {
+      throw cannot_make(path, error);
+    }
+  }
+}
+
+RunDirectory RunDirectory::create_at(const fs::path& out) {
+  std::error_code error;
+  const fs::file_status status = fs::status(out, error);
+  if (fs::exists(status)) {
+    if (!fs::is_directory(status)) {
+      throw usage_error("--out " + out.string() + " is not a directory");
+    }
+    const bool empty = fs::is_empty(out, error);
+    if (error) {
+      throw Error(ExitCode::kFailure, "cannot read " + out.string() + ": " + error.message());
+    }
+    if (!empty) {
+      throw usage_error("--out " + out.string() +
+                        " is not empty; name a new directory, since a run overwrites no other");
+    }
+  }
+  make_with_parents(out);
+  return RunDirectory(out);
+}
+
+RunDirectory RunDirectory::open(const fs::path& directory) {
+  std::error_code error;
+  if (!fs::is_directory(directory, error)) {
+    throw usage_error(directory.string() + " is not a run's directory");
+  }
+  return RunDirectory(directory);
+}
+
+}  // namespace outpace::record

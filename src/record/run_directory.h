@@ -1,0 +1,42 @@
+// A run's directory: makes it, and knows the names of the files in it. A value; nothing is kept
+// open.
+
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace outpace::record {
+
+class RunDirectory {
+ public:
+  // Makes <runs>/<UTC yyyymmdd-hhmmss>-<policy>, and <runs> if need be; -2, -3, ... is added if
+  // there is one already, also when two runs start at once. Throws Error if it cannot.
+  [[nodiscard]] static RunDirectory create(const std::filesystem::path& runs,
+                                           std::chrono::system_clock::time_point started,
+                                           std::string_view policy);
+  // Makes the directory that the user asked for with --out. Throws a usage error if it is there
+  // and not empty: a run never overwrites another.
+  [[nodiscard]] static RunDirectory create_at(const std::filesystem::path& out);
+  // One that is there, to read from. Throws a usage error if it is not a directory.
+  [[nodiscard]] static RunDirectory open(const std::filesystem::path& directory);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::filesystem::path config() const { return path_ / "config.toml"; }
+  [[nodiscard]] std::filesystem::path decisions() const { return path_ / "decisions.jsonl"; }
+  [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  [[nodiscard]] std::filesystem::path runtimes() const { return path_ / "runtimes.csv"; }
+  [[nodiscard]] std::filesystem::path weights() const { return path_ / "weights.safetensors"; }
+  [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }
+  [[nodiscard]] std::filesystem::path log() const { return path_ / "server.log"; }
+
+ private:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  std::filesystem::path path_;
+};
+
+}  // namespace outpace::record

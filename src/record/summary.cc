@@ -1,0 +1,124 @@
+#include "record/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "record/output_file.h"
+#include "record/quantiles.h"
+
+namespace outpace::record {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json ratio(std::uint64_t a, double b) {
+  return number(b > 0.0 ? std::optional(static_cast<double>(a) / b) : std::nullopt);
+}
+
+// The counts of staleness: {"0": 12, "1": 40}, those that occurred.
+ordered_json histogram(std::span<const std::uint64_t> counts) {
+  ordered_json object = ordered_json::object();
+  for (std::size_t tau = 0; tau < counts.size(); ++tau) {
+    if (counts[tau] > 0) {
+      object[std::to_string(tau)] = counts[tau];
+    }
+  }
+  return object;
+}
+
+ordered_json staleness(std::span<const std::uint64_t> counts) {
+  const auto max = quantile_of_counts(counts, 1.0);
+  const auto p99 = quantile_of_counts(counts, 0.99);
+  return {{"mean", number(mean_of_counts(counts))},
+          {"max", max ? ordered_json(*max) : ordered_json(nullptr)},
+          {"p99", p99 ? ordered_json(*p99) : ordered_json(nullptr)},
+          {"histogram", histogram(counts)}};
+}
+
+ordered_json worker_detail(std::size_t worker,
+                           const server::WorkerStatistics& counts,
+                           std::uint64_t examples_applied) {
+  return {
+      {"worker", worker},
+      {"host", counts.host},
+      {"iterations", counts.iterations()},
+      {"accepted", counts.accepted},
+      {"dropped", counts.dropped},
+      {"cancelled", counts.cancelled},
+      {"refused", counts.refused},
+      {"partial", counts.partial},
+      {"lost", counts.lost},
+      {"median_runtime", number(quantile(counts.runtimes, 0.5))},
+      {"p99_runtime", number(quantile(counts.runtimes, 0.99))},
+      {"examples", counts.examples_applied},
+      {"share_of_examples", ratio(counts.examples_applied, static_cast<double>(examples_applied))},
+      {"longest_in_vain", counts.starved},
+      {"incarnations", counts.incarnations}};
+}
+
+ordered_json evaluation_detail(const server::Evaluation& evaluation) {
+  return {{"version", count(evaluation.version)},
+          {"seconds", to_seconds(evaluation.committed)},
+          {"examples", evaluation.examples},
+          {"accuracy", number(evaluation.accuracy)},
+          {"loss", number(evaluation.loss)}};
+}
+
+}  // namespace
+
+ordered_json to_json(const Summary& summary) {
+  const server::Statistics& counts = summary.statistics;
+  ordered_json json{
+      {"policy", summary.policy},
+      {"staleness_rule", summary.staleness},
+      {"optimizer", summary.optimizer},
+      {"lr", number(summary.lr)},
+      {"network", summary.network},
+      {"data", summary.data},
+      {"workers", summary.workers},
+      {"why_ended", summary.why_ended},
+      {"seconds", number(summary.seconds)},
+      {"updates", counts.updates},
+      {"examples", counts.examples_applied},
+      {"gradients_applied", counts.gradients_applied},
+      {"gradients_dropped", counts.gradients_dropped},
+      {"gradients_cancelled", counts.gradients_cancelled},
+      {"gradients_refused", counts.gradients_refused},
+      {"gradients_clipped", counts.clipped},
+      {"examples_per_second", ratio(counts.examples_applied, summary.seconds)},
+      {"gradients_per_second", ratio(counts.gradients_applied, summary.seconds)},
+      {"target_accuracy", number(summary.target)},
+      {"seconds_to_target", number(summary.seconds_to_target)},
+      {"final_accuracy", number(summary.final_accuracy)},
+      {"final_loss", number(summary.final_loss)},
+      {"training_loss",
+       counts.gradients_applied > 0 ? number(counts.training_loss) : ordered_json(nullptr)},
+      {"staleness", staleness(counts.staleness)},
+      {"epochs_complete", counts.epochs_complete},
+      {"examples_used_per_epoch_min", counts.examples_used_per_epoch_min},
+      {"examples_used_per_epoch_max", counts.examples_used_per_epoch_max}};
+  json["workers_detail"] = ordered_json::array();
+  for (std::size_t worker = 0; worker < counts.workers.size(); ++worker) {
+    json["workers_detail"].push_back(
+        worker_detail(worker, counts.workers[worker], counts.examples_applied));
+  }
+  json["evaluations"] = ordered_json::array();
+  for (const server::Evaluation& evaluation : summary.evaluations) {
+    json["evaluations"].push_back(evaluation_detail(evaluation));
+  }
+  return json;
+}
+
+void write_summary(const std::filesystem::path& path, const Summary& summary) {
+  // A host may call itself by any bytes.
+  write_atomically(
+      path, to_json(summary).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace outpace::record

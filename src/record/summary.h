@@ -1,0 +1,46 @@
+// The result of a run, for programs: summary.json, which is also what --json prints.
+//
+// worker_table.h shows the same to people.
+
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "server/evaluations.h"
+#include "server/statistics.h"
+
+namespace outpace::record {
+
+struct Summary {
+  // As the user wrote them.
+  std::string policy;
+  std::string staleness;
+  std::string optimizer;
+  double lr = 0.0;
+  std::string network;
+  std::string data;
+  std::uint32_t workers = 0;  // Planned.
+  // What came of it.
+  double seconds = 0.0;
+  server::Statistics statistics;
+  std::vector<server::Evaluation> evaluations;
+  std::optional<double> target;
+  std::optional<double> seconds_to_target;
+  std::optional<double> final_accuracy;
+  std::optional<double> final_loss;
+  std::string why_ended;
+};
+
+// What is not known, or not finite, is null; no key is ever missing.
+[[nodiscard]] nlohmann::ordered_json to_json(const Summary& summary);
+
+// Atomically. Throws Error if the file system refuses.
+void write_summary(const std::filesystem::path& path, const Summary& summary);
+
+}  // namespace outpace::record

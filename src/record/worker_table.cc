@@ -1,0 +1,220 @@
+#include "record/worker_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "record/number_text.h"
+#include "record/quantiles.h"
+#include "record/stragglers.h"
+
+namespace outpace::record {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kHostWidth = 11;  // With it, a table with hosts has room for a note.
+
+struct Column {
+  std::string header;
+  bool to_the_left = false;
+  std::vector<std::string> cells;
+};
+
+std::string milliseconds(const std::optional<double>& seconds) {
+  return seconds ? brief(1e3 * *seconds) + "ms" : "-";
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+  return whole > 0 ? percent(static_cast<double>(part) / static_cast<double>(whole)) : "-";
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+// The workers to list, by number: all, or the slowest if they are too many.
+std::vector<std::size_t> listed(const server::Statistics& counts) {
+  std::vector<std::size_t> workers(counts.workers.size());
+  std::iota(workers.begin(), workers.end(), std::size_t{0});
+  if (workers.size() > kRowsMax) {
+    std::vector<double> medians;
+    medians.reserve(workers.size());
+    for (const server::WorkerStatistics& worker : counts.workers) {
+      medians.push_back(quantile(worker.runtimes, 0.5).value_or(0.0));
+    }
+    std::ranges::stable_sort(
+        workers, std::ranges::greater{}, [&](std::size_t worker) { return medians[worker]; });
+    workers.resize(kRowsMax);
+    std::ranges::sort(workers);
+  }
+  return workers;
+}
+
+// What is unusual about a worker; empty for most.
+std::string note(const server::WorkerStatistics& worker, std::optional<double> factor) {
+  std::vector<std::string> notes;
+  if (factor) {
+    notes.push_back(fmt::format("{:.1f}x slower", *factor));
+  }
+  if (worker.incarnations == 0) {
+    notes.emplace_back("never joined");
+  } else if (worker.incarnations > 1) {
+    notes.push_back(fmt::format("joined {} times", worker.incarnations));
+  }
+  if (worker.refused > 0) {
+    notes.push_back(grouped(worker.refused) + " refused");
+  }
+  if (worker.partial > 0) {
+    notes.push_back(grouped(worker.partial) + " partial");
+  }
+  return fmt::format("{}", fmt::join(notes, ", "));
+}
+
+bool hosts_differ(const server::Statistics& counts) {
+  return std::ranges::any_of(counts.workers, [&](const server::WorkerStatistics& worker) {
+    return worker.host != counts.workers.front().host;
+  });
+}
+
+std::vector<Column> columns_of(const server::Statistics& counts) {
+  std::map<std::size_t, double> slow;
+  for (const Straggler& straggler : stragglers_overall(counts)) {
+    slow[index(straggler.worker)] = straggler.factor;
+  }
+  std::vector<Column> columns{{"worker", false, {}},
+                              {"host", true, {}},
+                              {"iterations", false, {}},
+                              {"accepted", false, {}},
+                              {"dropped", false, {}},
+                              {"cancelled", false, {}},
+                              {"median", false, {}},
+                              {"p99", false, {}},
+                              {"examples", false, {}},
+                              {"", true, {}}};
+  for (const std::size_t id : listed(counts)) {
+    const server::WorkerStatistics& worker = counts.workers[id];
+    const auto factor = slow.find(id);
+    const std::array<std::string, 10> cells{
+        std::to_string(id),
+        shortened(worker.host, kHostWidth),
+        grouped(worker.iterations()),
+        grouped(worker.accepted),
+        grouped(worker.dropped),
+        grouped(worker.cancelled),
+        milliseconds(quantile(worker.runtimes, 0.5)),
+        milliseconds(quantile(worker.runtimes, 0.99)),
+        share(worker.examples_applied, counts.examples_applied),
+        note(worker, factor == slow.end() ? std::nullopt : std::optional(factor->second))};
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      columns[i].cells.push_back(cells[i]);
+    }
+  }
+  if (!hosts_differ(counts)) {
+    columns.erase(columns.begin() + 1);
+  }
+  return columns;
+}
+
+std::string row_text(const std::vector<Column>& columns, std::optional<std::size_t> row) {
+  std::string line;
+  for (const Column& column : columns) {
+    std::size_t width = column.header.size();
+    for (const std::string& cell : column.cells) {
+      width = std::max(width, cell.size());
+    }
+    const std::string& text = row ? column.cells[*row] : column.header;
+    line += line.empty() ? "" : "  ";
+    line += column.to_the_left ? fmt::format("{:<{}}", text, width)
+                               : fmt::format("{:>{}}", text, width);
+  }
+  if (line.size() > kWidth) {  // The last of the notes go.
+    line.resize(std::min(line.rfind(", ", kWidth), kWidth));
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string target_text(const Summary& summary) {
+  if (!summary.target) {
+    return "";
+  }
+  return fmt::format("; target {:.4g}% {}",
+                     100.0 * *summary.target,
+                     summary.seconds_to_target
+                         ? "reached after " + elapsed(*summary.seconds_to_target)
+                         : "not reached");
+}
+
+std::string accuracy_text(const Summary& summary) {
+  std::string text = summary.final_accuracy ? "accuracy " + percent(*summary.final_accuracy)
+                                            : "accuracy not measured";
+  if (summary.final_loss) {
+    text += ", test loss " + brief(*summary.final_loss);
+  }
+  return text + target_text(summary);
+}
+
+}  // namespace
+
+std::string headline(const Summary& summary) {
+  const server::Statistics& counts = summary.statistics;
+  const double seconds = summary.seconds;
+  const std::uint64_t arrived = counts.gradients_applied + counts.gradients_dropped;
+  const std::uint64_t stalest = quantile_of_counts(counts.staleness, 1.0).value_or(0);
+  const double rate = seconds > 0 ? static_cast<double>(counts.examples_applied) / seconds : 0.0;
+  std::string text;
+  text += fmt::format("{} on {} {}: {} updates in {}\n",
+                      summary.policy,
+                      summary.workers,
+                      summary.workers == 1 ? "worker" : "workers",
+                      grouped(counts.updates),
+                      elapsed(seconds));
+  text += fmt::format("  {}\n", accuracy_text(summary));
+  text += fmt::format("  {} examples/s, {} in all (what was dropped is not counted)\n",
+                      grouped(rate),
+                      grouped(counts.examples_applied));
+  text += fmt::format("  staleness {:.2f} on average, {} at most; {} of {} gradients dropped",
+                      mean_of_counts(counts.staleness).value_or(0.0),
+                      grouped(stalest),
+                      grouped(counts.gradients_dropped),
+                      grouped(arrived));
+  if (counts.gradients_cancelled > 0) {
+    text += fmt::format(", {} cancelled", grouped(counts.gradients_cancelled));
+  }
+  if (counts.gradients_refused > 0) {
+    text += fmt::format(", {} refused (not finite)", grouped(counts.gradients_refused));
+  }
+  text += "\n";
+  if (!summary.why_ended.empty()) {
+    text += "  ended: " + summary.why_ended + "\n";
+  }
+  return text;
+}
+
+std::string worker_table(const Summary& summary) {
+  const server::Statistics& counts = summary.statistics;
+  std::string text = headline(summary);
+  if (counts.workers.empty()) {
+    return text;
+  }
+  const std::vector<Column> columns = columns_of(counts);
+  const std::size_t rows = columns.front().cells.size();
+  text += "\n" + row_text(columns, std::nullopt);
+  for (std::size_t row = 0; row < rows; ++row) {
+    text += row_text(columns, row);
+  }
+  if (rows < counts.workers.size()) {
+    text += fmt::format("the slowest {} of {} workers; summary.json has all\n",
+                        rows,
+                        grouped(counts.workers.size()));
+  }
+  return text;
+}
+
+}  // namespace outpace::record

@@ -1,0 +1,179 @@
+// The one owner of policy, version, membership and leases: turns what workers say into effects.
+//
+// A pure state machine. The driver passes every message with the time it came, carries the effects
+// out in order, and calls tick() at next_deadline(). Gradients and weights themselves are the
+// shard's (shard.h); here a gradient is an identity and a count of examples. A gradient is applied
+// exactly once or not at all: it must answer the release that its worker has open, under the job,
+// generation and incarnation it joined with; a repeated push gets its first verdict again.
+
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "policy/policy.h"
+#include "protocol/messages.h"
+#include "server/effects.h"
+#include "server/leases.h"
+#include "server/statistics.h"
+#include "update/schedule.h"
+#include "update/staleness.h"
+
+namespace outpace::server {
+
+// When the run ends; 0 means no such limit. The first one reached counts.
+struct Limits {
+  std::uint64_t updates = 0;
+  std::uint64_t iterations = 0;  // Gradients that arrived.
+  std::uint64_t epochs = 0;      // Drains: every example of the last epoch is used.
+  Duration seconds{};
+};
+
+struct CoordinatorOptions {
+  std::uint64_t job = 1;
+  std::uint32_t generation = 1;
+  std::uint32_t workers = 1;      // The run starts when so many have joined.
+  std::uint32_t min_workers = 1;  // With fewer for `patience` the run fails.
+  std::uint32_t batch = 32;       // Examples in a full mini-batch.
+  std::uint64_t examples = 1;     // In the data set.
+  std::uint64_t seed = 1;
+  bool with_replacement = false;
+  Limits limits;
+  update::StalenessRule staleness = update::StalenessRule::none();
+  double rate = 0.1;  // Learning rate before schedule and scale.
+  update::Schedule schedule;
+  update::RateScale rate_scale = update::RateScale::kNone;
+  std::uint64_t evaluate_every = 5120;  // Applied examples between snapshots.
+  Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
+  Duration patience = std::chrono::seconds(60);          // For workers to come, first or again.
+};
+
+class Coordinator {
+ public:
+  // Sees every decision before it is carried out: the run's record.
+  using Observer = std::function<void(Time, const policy::Event&, const policy::Decision&)>;
+
+  // Time given to the calls below is the driver's clock; it may begin anywhere. `created` is now.
+  Coordinator(CoordinatorOptions options,
+              std::unique_ptr<policy::Policy> policy,
+              Observer observer,
+              Time created);
+
+  // ---- What workers said. `out` is appended to. ----
+
+  // A newer incarnation takes the older one's place. False, and nothing changes, if one that is as
+  // new or newer has joined already.
+  [[nodiscard]] bool join(Time now, const protocol::Hello& hello, Effects& out);
+  void leave(Time now, WorkerId worker, std::uint32_t incarnation, policy::Departure how, Effects& out);
+  // The shard holds the gradient whole. `finite`: every number of it is.
+  void push(Time now, const protocol::Push& push, bool finite, Effects& out);
+  void abandon(Time now, const protocol::GradientId& id, Effects& out);
+  void heard(Time now, WorkerId worker, std::uint32_t incarnation);
+  void measured(Time now, policy::Measured measured, Effects& out);
+
+  // ---- Time and the end ----
+
+  // Deadlines that have passed: the start, silence, the policy's timer, the limit on seconds.
+  void tick(Time now, Effects& out);
+  // The latest time at which tick() should be called next.
+  [[nodiscard]] Time next_deadline() const;
+  // No worker will join any more; if too few are live, the run fails now and not after `patience`.
+  void nobody_will_join(Time now, Effects& out);
+  void finish(Time now, ExitCode code, const std::string& why, Effects& out);
+
+  [[nodiscard]] bool started() const { return started_.has_value(); }
+  [[nodiscard]] bool finished() const { return finished_; }
+  // Since the first weights were handed out. REQUIRES: started().
+  [[nodiscard]] Time run_time(Time now) const;
+  [[nodiscard]] Version version() const { return version_; }
+  [[nodiscard]] std::uint32_t live() const;
+  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+  [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
+
+ private:
+  enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked };
+  struct Member {
+    State state = State::kAbsent;
+    std::uint32_t incarnation = 0;
+    Time last_heard{};
+    // The open release; meaningful while computing.
+    Sequence sequence{};
+    Version version{};
+    Time released{};
+    bool cancelled = false;
+    std::vector<protocol::Range> ranges;
+    // The arrived gradient, between its arrival and the policy's answer.
+    std::uint32_t examples = 0;
+    bool partial = false;
+    double loss = 0.0;
+    bool answered = true;
+    // For a push that is repeated because its verdict was lost.
+    std::optional<protocol::Verdict> last_verdict;
+    std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
+  };
+  // Taken up since the last commit.
+  struct Taken {
+    WorkerId worker;
+    std::uint64_t staleness;
+    std::uint32_t examples;
+    bool partial;
+    double loss;
+  };
+
+  void start(Time now, Effects& out);
+  void enqueue(policy::Event event) { events_.push_back(event); }
+  // Decides the queued events and those that decisions add, then lets the parked come back.
+  void decide_all(Time now, Effects& out);
+  void decide_queued(Time now, Effects& out);
+  void rejoin_parked(Time now, Effects& out);
+  void carry_out(Time now, const policy::Decision& decision, Effects& out);
+
+  void accept(const policy::Accept& action, Effects& out);
+  void drop(const policy::Drop& action, Effects& out);
+  void commit(Time now, Effects& out);
+  void release(Time now, const policy::Release& action, Effects& out);
+  void cancel(const policy::Cancel& action, Effects& out);
+
+  // The member, if this is its present incarnation and it takes part.
+  [[nodiscard]] Member* present(WorkerId worker, std::uint32_t incarnation);
+  [[nodiscard]] Member* answering(const protocol::GradientId& id, Effects& out);
+  void end_release(Member& member, WorkerId worker, bool in_vain, Effects& out);
+  void send_verdict(Member& member,
+                    WorkerId worker,
+                    protocol::Outcome outcome,
+                    const std::string& why,
+                    Effects& out);
+  void check_limits(Time now, Effects& out);
+  void check_live(Time now, Effects& out);
+  WorkerStatistics& counts(WorkerId worker) { return statistics_.workers[index(worker)]; }
+
+  // Constant after construction.
+  const CoordinatorOptions options_;
+  const std::unique_ptr<policy::Policy> policy_;
+  const Observer observer_;
+  const std::uint64_t nominal_examples_;  // Of an update, when all live.
+  // State.
+  Leases leases_;
+  std::vector<Member> members_;
+  std::deque<policy::Event> events_;
+  policy::Decision decision_;
+  std::vector<Taken> taken_;
+  std::vector<protocol::Range> taken_ranges_;
+  Version version_{};
+  std::uint64_t sequences_ = 0;
+  std::uint64_t refused_in_a_row_ = 0;
+  std::optional<Time> started_;
+  std::optional<Time> policy_timer_;  // On the driver's clock.
+  Time too_few_since_;
+  bool nobody_will_join_ = false;
+  bool finished_ = false;
+  Statistics statistics_;
+};
+
+}  // namespace outpace::server

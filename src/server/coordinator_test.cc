@@ -1,0 +1,68 @@
+#include "server/coordinator.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/catalogue.h"
+
+namespace outpace::server {
+namespace {
+
+TEST(Coordinator, FencesAnOlderIncarnation) {
+  Coordinator coordinator({.workers = 1, .examples = 8},
+                          policy::make_policy(Spec::parse("async"), 1),
+                          nullptr,
+                          Time{});
+  Effects effects;
+  EXPECT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 2}, effects));
+  effects.clear();
+  EXPECT_FALSE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 1}, effects));
+  EXPECT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 3}, effects));
+  EXPECT_EQ(coordinator.live(), 1U);
+  // What the older one pushes changes nothing.
+  effects.clear();
+  coordinator.push(Time{},
+                   {.id = {.job = 1,
+                           .generation = 1,
+                           .worker = WorkerId{0},
+                           .incarnation = 2,
+                           .sequence = Sequence{1}},
+                    .examples = 1,
+                    .partial = false,
+                    .loss = 0.0,
+                    .compute_seconds = 0.0},
+                   true,
+                   effects);
+  EXPECT_EQ(coordinator.version(), Version{0});
+}
+
+TEST(Coordinator, DeclaresASilentWorkerDeadAndGoesOnWithoutIt) {
+  Coordinator coordinator({.workers = 2, .examples = 64, .heartbeat_timeout = from_seconds(5)},
+                          policy::make_policy(Spec::parse("sync"), 2),
+                          nullptr,
+                          Time{});
+  Effects effects;
+  ASSERT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 1}, effects));
+  ASSERT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{1}, .incarnation = 1}, effects));
+  EXPECT_EQ(coordinator.next_deadline(), Time{from_seconds(5)});
+  coordinator.heard(Time{from_seconds(4)}, WorkerId{0}, 1);
+  coordinator.tick(Time{from_seconds(5)}, effects);
+  EXPECT_EQ(coordinator.live(), 1U);
+  EXPECT_TRUE(coordinator.statistics().workers[0].live);
+  EXPECT_FALSE(coordinator.statistics().workers[1].live);
+}
+
+TEST(Coordinator, FailsWithTooFewWorkersAfterItsPatience) {
+  Coordinator coordinator({.workers = 2, .examples = 64, .patience = from_seconds(10)},
+                          policy::make_policy(Spec::parse("sync"), 2),
+                          nullptr,
+                          Time{});
+  Effects effects;
+  coordinator.tick(Time{from_seconds(9)}, effects);
+  EXPECT_TRUE(effects.empty());
+  coordinator.tick(Time{from_seconds(10)}, effects);
+  ASSERT_EQ(effects.size(), 1U);
+  EXPECT_EQ(std::get<Finish>(effects[0]).code, ExitCode::kTooFewWorkers);
+}
+
+}  // namespace
+}  // namespace outpace::server

@@ -1,0 +1,64 @@
+// What the coordinator asks its driver to do, in order. The driver owns sockets and the shard.
+
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "protocol/messages.h"
+
+namespace outpace::server {
+
+// ---- For the shard: weights and optimizer -----------------------------------------------------
+
+// The gradient that `worker` last pushed counts. `weight` has the staleness rule in it.
+struct TakeUp {
+  WorkerId worker;
+  Sequence sequence;
+  double weight;
+  std::uint32_t examples;
+};
+struct Forget {
+  WorkerId worker;
+};
+// One optimizer step with everything taken up.
+struct StepWeights {
+  double rate;  // Schedule and lr-scale are in it.
+};
+
+// ---- For the network --------------------------------------------------------------------------
+
+// A Release goes out with the weights as they are at this point of the list.
+struct Send {
+  WorkerId worker;
+  protocol::Message message;
+};
+// The worker's connection is of no use any more.
+struct Disconnect {
+  WorkerId worker;
+  protocol::Stop stop;
+};
+// Give the evaluator the weights as they are at this point of the list.
+struct TakeSnapshot {
+  Version version;
+  std::uint64_t examples;
+};
+
+// ---- For people and for the driver's loop -----------------------------------------------------
+
+struct Warn {
+  std::string text;
+};
+struct Finish {
+  ExitCode code;
+  std::string why;
+};
+
+using Effect =
+    std::variant<TakeUp, Forget, StepWeights, Send, Disconnect, TakeSnapshot, Warn, Finish>;
+using Effects = std::vector<Effect>;
+
+}  // namespace outpace::server

@@ -1,0 +1,61 @@
+// Snapshots on their way to the evaluator and back, and when the target accuracy was reached.
+//
+// A measurement comes some time after its snapshot was taken; what counts is when the version was
+// committed. The target is reached when `consecutive` evaluations in a row reach it, and is timed at
+// the first of them.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "protocol/messages.h"
+
+namespace outpace::server {
+
+struct Evaluation {
+  Version version;
+  Time committed;
+  std::uint64_t examples;  // Applied by then.
+  double accuracy;
+  double loss;
+};
+
+class Evaluations {
+ public:
+  struct Options {
+    std::optional<double> target;
+    std::uint32_t consecutive = 3;
+  };
+  explicit Evaluations(Options options) : options_(options) {}
+
+  // False, and the snapshot is not to be sent, if too many are waiting: the evaluator is slow.
+  [[nodiscard]] bool sent(Version version, Time committed, std::uint64_t examples);
+  // The evaluator is gone, and what it had with it.
+  void lost() { waiting_.clear(); }
+  // The evaluation that it completes; nothing if no such snapshot is waiting.
+  std::optional<Evaluation> measured(const protocol::Measurement& measurement);
+
+  [[nodiscard]] const std::vector<Evaluation>& all() const { return all_; }
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+  [[nodiscard]] std::uint64_t skipped() const { return skipped_; }
+  [[nodiscard]] std::optional<Version> newest_sent() const { return newest_sent_; }
+  // When the target was reached; nothing if it was not (or not yet).
+  [[nodiscard]] std::optional<Time> reached() const { return reached_; }
+
+ private:
+  Options options_;
+  std::deque<Evaluation> waiting_;  // Accuracy and loss not set yet.
+  std::vector<Evaluation> all_;
+  std::optional<Version> newest_sent_;
+  std::uint64_t skipped_ = 0;
+  std::uint32_t hits_ = 0;
+  Time first_hit_{};
+  std::optional<Time> reached_;
+};
+
+}  // namespace outpace::server

@@ -1,0 +1,144 @@
+#include "server/leases.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace outpace::server {
+
+std::uint64_t UsedPositions::add(std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t overlap = 0;
+  std::uint64_t merged_begin = begin;
+  std::uint64_t merged_end = end;
+  auto next = intervals_.lower_bound(begin);
+  if (next != intervals_.begin() && std::prev(next)->second >= begin) {
+    --next;
+  }
+  while (next != intervals_.end() && next->first <= end) {
+    const std::uint64_t from = std::max(begin, next->first);
+    const std::uint64_t to = std::min(end, next->second);
+    overlap += to > from ? to - from : 0;
+    merged_begin = std::min(merged_begin, next->first);
+    merged_end = std::max(merged_end, next->second);
+    next = intervals_.erase(next);
+  }
+  intervals_.emplace(merged_begin, merged_end);
+  size_ += end - begin - overlap;
+  return overlap;
+}
+
+Leases::Leases(std::uint64_t examples, std::uint64_t epochs)
+    : examples_(examples), epochs_(epochs) {
+  CHECK(examples >= 1);
+}
+
+void Leases::take(WorkerId worker, std::uint64_t wanted, std::vector<protocol::Range>& out) {
+  wanted -= take_given_back(worker, /*own=*/false, wanted, out);
+  while (wanted > 0) {
+    wanted -= take_fresh(wanted, out);
+    if (wanted == 0) {
+      return;
+    }
+    // The seam: the worker's own losses come before the next epoch, or it could lag for ever.
+    wanted -= take_given_back(worker, /*own=*/true, wanted, out);
+    if (wanted == 0 || !fresh_left()) {
+      return;
+    }
+    ++epoch_;
+    position_ = 0;
+    if (!fresh_left()) {
+      return;
+    }
+  }
+}
+
+std::uint64_t Leases::take_given_back(WorkerId worker,
+                                      bool own,
+                                      std::uint64_t wanted,
+                                      std::vector<protocol::Range>& out) {
+  std::uint64_t taken = 0;
+  for (auto next = given_back_.begin(); next != given_back_.end() && taken < wanted;) {
+    if (!own && next->second.from == worker) {
+      ++next;
+      continue;
+    }
+    const auto [epoch, begin] = next->first;
+    const std::uint64_t end = std::min(next->second.end, begin + wanted - taken);
+    const GivenBack rest = next->second;
+    out.push_back({epoch, begin, end});
+    taken += end - begin;
+    next = given_back_.erase(next);
+    if (end < rest.end) {
+      given_back_.emplace(std::pair{epoch, end}, rest);
+    }
+  }
+  return taken;
+}
+
+std::uint64_t Leases::take_fresh(std::uint64_t wanted, std::vector<protocol::Range>& out) {
+  if (!fresh_left() || position_ == examples_) {
+    return 0;
+  }
+  const std::uint64_t end = std::min(examples_, position_ + wanted);
+  const std::uint64_t taken = end - position_;
+  out.push_back({epoch_, position_, end});
+  position_ = end;
+  return taken;
+}
+
+void Leases::give_back(WorkerId from, const std::vector<protocol::Range>& ranges) {
+  for (const protocol::Range& range : ranges) {
+    const bool fresh_key =
+        given_back_.emplace(std::pair{range.epoch, range.begin}, GivenBack{range.end, from}).second;
+    CHECK(fresh_key);
+  }
+}
+
+void Leases::use(const std::vector<protocol::Range>& ranges) {
+  for (const protocol::Range& range : ranges) {
+    CHECK(range.epoch >= first_open_ && range.end <= examples_);
+    while (used_.size() <= range.epoch - first_open_) {
+      used_.emplace_back();
+    }
+    const std::uint64_t again = used_[range.epoch - first_open_].add(range.begin, range.end);
+    used_max_ = again > 0 ? std::max<std::uint64_t>(used_max_, 2) : used_max_;
+  }
+  while (!used_.empty() && used_.front().size() == examples_) {
+    used_.pop_front();
+    ++first_open_;
+  }
+}
+
+bool Leases::empty() const {
+  const bool fresh = fresh_left() && (position_ < examples_ || next_epoch_allowed());
+  return !fresh && given_back_.empty();
+}
+
+bool Leases::finished() const {
+  return epochs_ != 0 && first_open_ == epochs_;
+}
+
+SplitRanges split_ranges(const std::vector<protocol::Range>& ranges, std::uint64_t examples) {
+  SplitRanges split;
+  for (const protocol::Range& range : ranges) {
+    const std::uint64_t head = std::min(examples, range.size());
+    examples -= head;
+    if (head > 0) {
+      split.head.push_back({range.epoch, range.begin, range.begin + head});
+    }
+    if (head < range.size()) {
+      split.tail.push_back({range.epoch, range.begin + head, range.end});
+    }
+  }
+  return split;
+}
+
+std::uint64_t total_size(const std::vector<protocol::Range>& ranges) {
+  std::uint64_t total = 0;
+  for (const protocol::Range& range : ranges) {
+    total += range.size();
+  }
+  return total;
+}
+
+}  // namespace outpace::server

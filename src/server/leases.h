@@ -1,0 +1,94 @@
+// Which examples are out with whom: every example is used exactly once an epoch, whatever is
+// dropped or dies.
+//
+// An epoch's order is a permutation that workers compute for themselves; here it is only positions
+// 0..examples-1. A position is in one of four places: not handed out, out with a worker, given back,
+// or used. What was given back goes out first, to another worker than the one that lost it if one
+// asks. Epochs overlap: with nothing left in one, the next begins, so that nobody waits at the seam;
+// a limit on epochs makes take() return nothing at the end instead.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "protocol/messages.h"
+
+namespace outpace::server {
+
+// The positions of one epoch that were used, as disjoint intervals.
+class UsedPositions {
+ public:
+  // Says how many of the positions had been used before.
+  std::uint64_t add(std::uint64_t begin, std::uint64_t end);
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> intervals_;  // begin -> end, disjoint, merged.
+  std::uint64_t size_ = 0;
+};
+
+class Leases {
+ public:
+  // `epochs` 0: no end. REQUIRES: examples >= 1.
+  Leases(std::uint64_t examples, std::uint64_t epochs);
+
+  // Adds ranges of `wanted` examples in all to `out`; fewer only if the last epoch runs out.
+  void take(WorkerId worker, std::uint64_t wanted, std::vector<protocol::Range>& out);
+  // The examples of these ranges go out again, first, to another worker than `from` if one asks.
+  void give_back(WorkerId from, const std::vector<protocol::Range>& ranges);
+  // The examples of these ranges are in the weights.
+  void use(const std::vector<protocol::Range>& ranges);
+
+  // take() would return nothing.
+  [[nodiscard]] bool empty() const;
+  // Every example of every epoch was used. Never with epochs == 0.
+  [[nodiscard]] bool finished() const;
+
+  [[nodiscard]] std::uint64_t epochs_complete() const { return first_open_; }
+  // Least and greatest number of uses of an example in a complete epoch; 0 and 0 before the first.
+  [[nodiscard]] std::uint64_t used_min() const { return first_open_ == 0 ? 0 : 1; }
+  [[nodiscard]] std::uint64_t used_max() const { return first_open_ == 0 ? 0 : used_max_; }
+
+ private:
+  struct GivenBack {
+    std::uint64_t end;
+    WorkerId from;
+  };
+  using GivenBackMap = std::map<std::pair<std::uint64_t, std::uint64_t>, GivenBack>;
+
+  // Takes from what was given back: by others than `worker` or, with `own`, by anybody.
+  std::uint64_t take_given_back(WorkerId worker,
+                                bool own,
+                                std::uint64_t wanted,
+                                std::vector<protocol::Range>& out);
+  std::uint64_t take_fresh(std::uint64_t wanted, std::vector<protocol::Range>& out);
+  [[nodiscard]] bool fresh_left() const { return epochs_ == 0 || epoch_ < epochs_; }
+  [[nodiscard]] bool next_epoch_allowed() const { return epochs_ == 0 || epoch_ + 1 < epochs_; }
+
+  // Constant after construction.
+  std::uint64_t examples_;
+  std::uint64_t epochs_;
+  // State.
+  std::uint64_t epoch_ = 0;  // Being handed out, from position_ on.
+  std::uint64_t position_ = 0;
+  GivenBackMap given_back_;  // (epoch, begin) -> rest: the oldest epoch goes out first.
+  std::uint64_t first_open_ = 0;
+  std::deque<UsedPositions> used_;  // Of epochs first_open_, first_open_ + 1, ...
+  std::uint64_t used_max_ = 1;
+};
+
+// The first `examples` examples of the ranges, and the rest.
+struct SplitRanges {
+  std::vector<protocol::Range> head;
+  std::vector<protocol::Range> tail;
+};
+[[nodiscard]] SplitRanges split_ranges(const std::vector<protocol::Range>& ranges,
+                                       std::uint64_t examples);
+[[nodiscard]] std::uint64_t total_size(const std::vector<protocol::Range>& ranges);
+
+}  // namespace outpace::server

@@ -1,0 +1,50 @@
+// What a run has done so far, by worker and in all: counted by the coordinator, shown and recorded
+// by others. A plain value.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace outpace::server {
+
+struct WorkerStatistics {
+  std::string host;
+  bool live = false;
+  std::uint32_t incarnations = 0;  // Times it joined.
+  std::uint64_t accepted = 0;      // Gradients taken up.
+  std::uint64_t dropped = 0;       // Arrived and forgotten.
+  std::uint64_t refused = 0;       // Arrived and not finite.
+  std::uint64_t cancelled = 0;     // Releases given up when asked to.
+  std::uint64_t partial = 0;       // Of the accepted: the part that was done when cancelled.
+  std::uint64_t lost = 0;          // Releases open when it died.
+  std::uint64_t examples_applied = 0;
+  std::uint64_t starved = 0;  // Longest run of releases in a row of which nothing was applied.
+  std::vector<float> runtimes;  // Seconds from release to arrival of each gradient, in order.
+
+  // Releases that ended with a gradient.
+  [[nodiscard]] std::uint64_t iterations() const { return accepted + dropped + refused; }
+};
+
+struct Statistics {
+  std::uint64_t updates = 0;  // Equals the version.
+  std::uint64_t gradients_applied = 0;
+  std::uint64_t gradients_dropped = 0;
+  std::uint64_t gradients_refused = 0;
+  std::uint64_t gradients_cancelled = 0;
+  std::uint64_t examples_applied = 0;
+  std::uint64_t clipped = 0;
+  double training_loss = 0.0;  // Exponential mean over some 50 gradients; 0 before the first.
+  Time last_commit{};
+  std::vector<std::uint64_t> staleness;  // [tau] = applied gradients of that staleness.
+  std::vector<WorkerStatistics> workers;
+  // Over the epochs that are complete, how often an example was used: 1 and 1 if all is well.
+  std::uint64_t epochs_complete = 0;
+  std::uint64_t examples_used_per_epoch_min = 0;
+  std::uint64_t examples_used_per_epoch_max = 0;
+};
+
+}  // namespace outpace::server

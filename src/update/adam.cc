@@ -1,0 +1,46 @@
+#include "update/adam.h"
+
+#include <cmath>
+
+#include "base/check.h"
+
+namespace outpace::update {
+
+Adam::Adam(Decay decay, const AdamOptions& options, std::size_t size)
+    : decay_(decay), options_(options), first_(size), second_(size) {
+  CHECK(options.beta1 >= 0.0 && options.beta1 < 1.0);
+  CHECK(options.beta2 >= 0.0 && options.beta2 < 1.0);
+  CHECK(options.epsilon > 0.0);
+}
+
+void Adam::step(const Step& step, std::span<const float> mean, std::span<float> weights) {
+  const std::size_t size = first_.size();
+  CHECK(mean.size() == size && weights.size() == size);
+  beta1_power_ *= options_.beta1;
+  beta2_power_ *= options_.beta2;
+
+  // Everything that is the same for all weights, in double, rounded once.
+  const double decay = step.weight_decay * step.mean_weight;
+  const bool decoupled = decay_ == Decay::kDecoupled;
+  const auto in_gradient = static_cast<float>(decoupled ? 0.0 : decay);
+  const auto shrink = static_cast<float>(decoupled ? step.rate * decay : 0.0);
+  const auto rate = static_cast<float>(step.rate * step.mean_weight / (1.0 - beta1_power_));
+  const auto correction = static_cast<float>(1.0 / std::sqrt(1.0 - beta2_power_));
+  const auto epsilon = static_cast<float>(options_.epsilon);
+  const auto beta1 = static_cast<float>(options_.beta1);
+  const auto beta2 = static_cast<float>(options_.beta2);
+  const auto fresh1 = static_cast<float>(1.0 - options_.beta1);
+  const auto fresh2 = static_cast<float>(1.0 - options_.beta2);
+
+  const std::span<float> first(first_);
+  const std::span<float> second(second_);
+  for (std::size_t i = 0; i < size; ++i) {
+    const float gradient = mean[i] + in_gradient * weights[i];
+    first[i] = beta1 * first[i] + fresh1 * gradient;
+    second[i] = beta2 * second[i] + fresh2 * (gradient * gradient);
+    const float length = std::sqrt(second[i]) * correction + epsilon;
+    weights[i] = weights[i] - shrink * weights[i] - rate * (first[i] / length);
+  }
+}
+
+}  // namespace outpace::update

@@ -1,0 +1,135 @@
+#include "update/aggregate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+
+namespace outpace::update {
+namespace {
+
+void scale(std::span<float> values, float factor) {
+  if (factor == 1.0F) {
+    return;  // The usual case of a fresh gradient: the pass would change nothing.
+  }
+  for (float& value : values) {
+    value *= factor;
+  }
+}
+
+void set_scaled(std::span<float> sum, std::span<const float> values, float factor) {
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    sum[i] = factor * values[i];
+  }
+}
+
+void add_scaled(std::span<float> sum, std::span<const float> values, float factor) {
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    sum[i] += factor * values[i];
+  }
+}
+
+}  // namespace
+
+Aggregate::Aggregate(std::size_t size, Reduce reduce, bool weighted)
+    : size_(size), reduce_(reduce), weighted_(weighted) {}
+
+std::vector<float> Aggregate::add(const Contribution& contribution, std::vector<float> gradient) {
+  CHECK(gradient.size() == size_);
+  CHECK(std::isfinite(contribution.weight) && contribution.weight >= 0.0);
+  CHECK(contribution.examples >= 1);
+  ++gradients_;
+  examples_ += contribution.examples;
+  return reduce_ == Reduce::kWorkerOrder ? keep(contribution, std::move(gradient))
+                                         : add_in(contribution, std::move(gradient));
+}
+
+std::vector<float> Aggregate::keep(const Contribution& contribution, std::vector<float> gradient) {
+  const auto place = std::upper_bound(
+      slots_.begin(), slots_.end(), contribution, [](const Contribution& a, const Slot& slot) {
+        const Contribution& b = slot.contribution;
+        return std::pair(a.worker, a.release) < std::pair(b.worker, b.release);
+      });
+  slots_.insert(place, Slot{.contribution = contribution, .gradient = std::move(gradient)});
+  if (free_.empty()) {
+    return std::vector<float>(size_);
+  }
+  std::vector<float> spare = std::move(free_.back());
+  free_.pop_back();
+  return spare;
+}
+
+std::vector<float> Aggregate::add_in(const Contribution& contribution,
+                                     std::vector<float> gradient) {
+  const double examples = contribution.examples;
+  const double weight = weighted_ ? contribution.weight : 1.0;
+  weighted_examples_ += contribution.weight * examples;
+  if (gradients_ > 1) {
+    add_scaled(buffer_, gradient, static_cast<float>(weight * examples / divisor_));
+    return gradient;
+  }
+  divisor_ = examples;
+  std::swap(buffer_, gradient);
+  scale(buffer_, static_cast<float>(weight));
+  gradient.resize(size_);  // The old buffer, which is empty the first time.
+  return gradient;
+}
+
+double Aggregate::mean_weight() const {
+  CHECK(gradients_ >= 1);
+  double sum = weighted_examples_;
+  for (const Slot& slot : slots_) {  // In the slots' order, or the sum would show that of arrival.
+    sum += slot.contribution.weight * slot.contribution.examples;
+  }
+  return sum / static_cast<double>(examples_);
+}
+
+std::span<const float> Aggregate::mean() {
+  CHECK(gradients_ >= 1);
+  if (reduce_ == Reduce::kWorkerOrder) {
+    return mean_of_slots();
+  }
+  const auto divisor = static_cast<double>(examples_);
+  scale(buffer_, static_cast<float>(divisor_ / divisor));
+  divisor_ = divisor;
+  return buffer_;
+}
+
+std::span<const float> Aggregate::mean_of_slots() {
+  factors_.clear();
+  for (const Slot& slot : slots_) {
+    const double weight = weighted_ ? slot.contribution.weight : 1.0;
+    factors_.push_back(
+        static_cast<float>(weight * slot.contribution.examples / static_cast<double>(examples_)));
+  }
+  if (slots_.size() == 1 && factors_[0] == 1.0F) {
+    return slots_[0].gradient;
+  }
+  buffer_.resize(size_);
+  // Block by block, so that the part of the sum in work stays in the cache. Each number is still
+  // added up in the order of the slots.
+  constexpr std::size_t kBlock = 4096;
+  for (std::size_t begin = 0; begin < size_; begin += kBlock) {
+    const std::size_t length = std::min(kBlock, size_ - begin);
+    const std::span<float> sum = std::span(buffer_).subspan(begin, length);
+    set_scaled(sum, std::span(slots_[0].gradient).subspan(begin, length), factors_[0]);
+    for (std::size_t k = 1; k < slots_.size(); ++k) {
+      add_scaled(sum, std::span(slots_[k].gradient).subspan(begin, length), factors_[k]);
+    }
+  }
+  return buffer_;
+}
+
+void Aggregate::clear() {
+  for (Slot& slot : slots_) {
+    free_.push_back(std::move(slot.gradient));
+  }
+  slots_.clear();
+  gradients_ = 0;
+  examples_ = 0;
+  divisor_ = 1.0;
+  weighted_examples_ = 0.0;
+}
+
+}  // namespace outpace::update

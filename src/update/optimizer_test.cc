@@ -1,0 +1,130 @@
+#include "update/optimizer.h"
+
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+namespace outpace::update {
+namespace {
+
+std::string refusal(const std::string& spec) {
+  try {
+    std::ignore = make_optimizer(Spec::parse(spec), 1);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
+  }
+  return "taken";
+}
+
+TEST(Optimizers, AreMadeFromTheirOwnDescription) {
+  for (const OptimizerDoc& doc : optimizers()) {
+    EXPECT_EQ(refusal(doc.name), "taken");
+    if (!doc.options.empty()) {
+      EXPECT_EQ(refusal(doc.name + ":" + doc.options), "taken");
+    }
+    EXPECT_FALSE(doc.rule.empty());
+    EXPECT_FALSE(doc.source.empty());
+  }
+}
+
+TEST(Optimizers, WithASecondMomentAreScaleInvariant) {
+  for (const OptimizerDoc& doc : optimizers()) {
+    const auto optimizer = make_optimizer(Spec::parse(doc.name), 1);
+    EXPECT_EQ(optimizer->scale_invariant(), doc.name.starts_with("adam")) << doc.name;
+  }
+}
+
+TEST(Optimizers, TakeTheirDefaultsFromTheDescription) {
+  for (const OptimizerDoc& doc : optimizers()) {
+    const std::string full = doc.name + (doc.options.empty() ? "" : ":" + doc.options);
+    std::vector<float> plain{1.0F};
+    std::vector<float> spelt{1.0F};
+    const auto first = make_optimizer(Spec::parse(doc.name), 1);
+    const auto second = make_optimizer(Spec::parse(full), 1);
+    for (const float gradient : {1.0F, -0.5F, 2.0F}) {
+      const Step step{.rate = 0.1, .mean_weight = 1, .weight_decay = 0.01};
+      first->step(step, {&gradient, 1}, plain);
+      second->step(step, {&gradient, 1}, spelt);
+    }
+    EXPECT_EQ(plain, spelt) << doc.name;
+  }
+}
+
+TEST(Optimizers, StepTheSameToTheBitHoweverTheWeightsAreSplit) {
+  for (const OptimizerDoc& doc : optimizers()) {
+    Rng rng(1, 0);
+    const Spec spec = Spec::parse(doc.name);
+    const auto whole = make_optimizer(spec, 37);
+    const auto left = make_optimizer(spec, 10);
+    const auto right = make_optimizer(spec, 27);
+    std::vector<float> weights(37, 1.0F);
+    std::vector<float> split(37, 1.0F);
+    std::vector<float> mean(37);
+    for (int t = 0; t < 100; ++t) {
+      for (float& value : mean) {
+        value = static_cast<float>(rng.normal());
+      }
+      const Step step{.rate = 0.1, .mean_weight = 0.7, .weight_decay = 0.01};
+      const std::span<const float> gradient(mean);
+      whole->step(step, gradient, weights);
+      left->step(step, gradient.first(10), std::span(split).first(10));
+      right->step(step, gradient.subspan(10), std::span(split).subspan(10));
+    }
+    EXPECT_EQ(weights, split) << doc.name;
+  }
+}
+
+TEST(Optimizers, DoNotMoveAtRateZero) {
+  for (const OptimizerDoc& doc : optimizers()) {
+    const auto optimizer = make_optimizer(Spec::parse(doc.name), 2);
+    const std::vector<float> mean{1.0F, -3.0F};
+    std::vector<float> weights{0.5F, 0.25F};
+    optimizer->step({.rate = 0, .mean_weight = 1, .weight_decay = 0.1}, mean, weights);
+    EXPECT_EQ(weights, (std::vector<float>{0.5F, 0.25F})) << doc.name;
+  }
+}
+
+TEST(Optimizers, RefuseAnUnknownNameAndSuggestTheNearest) {
+  EXPECT_EQ(refusal("adma"), "unknown optimizer 'adma'; did you mean 'adam'?");
+  EXPECT_EQ(refusal("lbfgs-b"),
+            "unknown optimizer 'lbfgs-b'; known: sgd, momentum, nesterov, adam, adamw");
+}
+
+TEST(Optimizers, RefuseOptionsOutOfRange) {
+  EXPECT_EQ(refusal("momentum:mu=1"),
+            "optimizer 'momentum:mu=1': mu is '1'; it takes a number from 0 to 0.999999");
+  EXPECT_EQ(refusal("nesterov:-0.1"),
+            "optimizer 'nesterov:-0.1': mu is '-0.1'; it takes a number from 0 to 0.999999");
+  for (const char* spec : {"adam:beta1=1",
+                           "adam:beta1=-0.5",
+                           "adamw:beta2=1.5",
+                           "adam:epsilon=0",
+                           "adamw:epsilon=nan",
+                           "momentum:mu=x"}) {
+    EXPECT_NE(refusal(spec).find("it takes a number from"), std::string::npos) << spec;
+  }
+}
+
+TEST(Optimizers, RefuseOptionsTheyDoNotHave) {
+  EXPECT_EQ(refusal("momentum:m=0.9"),
+            "optimizer 'momentum:m=0.9': unknown option 'm'; did you mean 'mu'?");
+  EXPECT_EQ(refusal("sgd:0.1"), "optimizer 'sgd:0.1': unknown option '0.1'; it takes none");
+}
+
+TEST(OptimizersDeathTest, WantSpansOfTheirSize) {
+  const auto optimizer = make_optimizer(Spec::parse("sgd"), 2);
+  const std::vector<float> mean(2);
+  std::vector<float> weights(3);
+  EXPECT_DEATH(optimizer->step({.rate = 1, .mean_weight = 1, .weight_decay = 0}, mean, weights),
+               "CHECK");
+}
+
+}  // namespace
+}  // namespace outpace::update

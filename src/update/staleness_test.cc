@@ -1,0 +1,91 @@
+#include "update/staleness.h"
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace outpace::update {
+namespace {
+
+StalenessRule rule(const std::string& spec) {
+  return StalenessRule::parse(Spec::parse(spec));
+}
+
+std::string refusal(const std::string& spec) {
+  try {
+    std::ignore = rule(spec);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
+  }
+  return "taken";
+}
+
+TEST(Staleness, HasTheWeightsOfItsEquations) {
+  EXPECT_EQ(rule("none").weight(1000), 1.0);
+  EXPECT_EQ(StalenessRule::none().weight(7), 1.0);
+  // Zhang et al. 2016: tau = 0 and tau = 1 both give alpha_0.
+  EXPECT_EQ(rule("inverse").weight(1), 1.0);
+  EXPECT_EQ(rule("inverse").weight(2), 0.5);
+  EXPECT_EQ(rule("inverse").weight(8), 0.125);
+  EXPECT_NEAR(rule("exponential").weight(5), 0.36787944117, 1e-11);  // exp(-1)
+  EXPECT_NEAR(rule("exponential:rate=0.5").weight(4), 0.13533528324, 1e-11);
+  EXPECT_NEAR(rule("polynomial").weight(3), 0.5, 1e-15);  // 1 / sqrt(4)
+  EXPECT_NEAR(rule("polynomial:power=2").weight(4), 0.04, 1e-15);
+}
+
+TEST(Staleness, IsTheIdentityAtTauZero) {
+  for (const StalenessDoc& doc : staleness_rules()) {
+    EXPECT_EQ(rule(doc.name).weight(0), 1.0) << doc.name;
+  }
+  EXPECT_EQ(rule("exponential:rate=1000").weight(0), 1.0);
+  EXPECT_EQ(rule("polynomial:power=1000").weight(0), 1.0);
+}
+
+TEST(Staleness, NeverRisesWithTauAndNeverVanishes) {
+  for (const char* spec : {"none",
+                           "inverse",
+                           "exponential",
+                           "exponential:rate=0",
+                           "exponential:rate=1000",
+                           "polynomial",
+                           "polynomial:power=0",
+                           "polynomial:power=1000"}) {
+    const StalenessRule weigh = rule(spec);
+    double last = 1.0;
+    for (std::uint64_t tau = 0; tau < 10000; ++tau) {
+      const double weight = weigh.weight(tau);
+      ASSERT_GT(weight, 0.0) << spec << " at " << tau;
+      ASSERT_LE(weight, last) << spec << " at " << tau;
+      last = weight;
+    }
+    EXPECT_LE(weigh.weight(UINT64_MAX), last) << spec;
+    EXPECT_GT(weigh.weight(UINT64_MAX), 0.0) << spec;
+  }
+}
+
+TEST(Staleness, IsMadeFromItsOwnDescription) {
+  for (const StalenessDoc& doc : staleness_rules()) {
+    const std::string full = doc.name + (doc.options.empty() ? "" : ":" + doc.options);
+    EXPECT_EQ(rule(full).weight(9), rule(doc.name).weight(9)) << doc.name;
+    EXPECT_FALSE(doc.rule.empty());
+    EXPECT_FALSE(doc.source.empty());
+  }
+}
+
+TEST(Staleness, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(refusal("invers"), "unknown staleness rule 'invers'; did you mean 'inverse'?");
+  EXPECT_EQ(refusal("polynomial:power=-1"),
+            "staleness rule 'polynomial:power=-1': power is '-1'; it takes a number from 0 to "
+            "1000");
+  EXPECT_EQ(refusal("exponential:rat=1"),
+            "staleness rule 'exponential:rat=1': unknown option 'rat'; did you mean 'rate'?");
+  EXPECT_EQ(refusal("inverse:2"), "staleness rule 'inverse:2': unknown option '2'; it takes none");
+}
+
+}  // namespace
+}  // namespace outpace::update

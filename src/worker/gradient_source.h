@@ -1,0 +1,51 @@
+// What a worker computes: the gradient of a network's loss on some examples.
+//
+// The interface keeps libtorch out of everything but learn/: the worker's loop, the simulator and
+// tests drive any source.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "protocol/messages.h"
+
+namespace outpace::worker {
+
+class GradientSource {
+ public:
+  // Asked between layers, forward and backward; true means give up.
+  using Cancelled = std::function<bool()>;
+
+  virtual ~GradientSource() = default;
+
+  [[nodiscard]] virtual const protocol::Manifest& manifest() const = 0;
+  [[nodiscard]] virtual std::uint64_t dataset_examples() const = 0;
+  // The same on every worker of a job: a function of the job's options alone.
+  [[nodiscard]] virtual std::vector<float> initial_weights() const = 0;
+
+  // Writes the mean gradient over `examples` (indices into the data set) at `weights` into
+  // `gradient` and returns the mean loss; nothing if it was cancelled, and `gradient` is then
+  // undefined. REQUIRES: both spans hold manifest().numbers() numbers; at least one example.
+  [[nodiscard]] virtual std::optional<double> compute(std::span<const float> weights,
+                                                      std::span<const std::uint64_t> examples,
+                                                      std::span<float> gradient,
+                                                      const Cancelled& cancelled) = 0;
+};
+
+// How good weights are on the test set.
+struct Evaluation {
+  double accuracy;  // In [0, 1].
+  double loss;      // Mean.
+};
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  [[nodiscard]] virtual const protocol::Manifest& manifest() const = 0;
+  [[nodiscard]] virtual Evaluation evaluate(std::span<const float> weights) = 0;
+};
+
+}  // namespace outpace::worker

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that a job needs; says nothing if they are all there.
+#
+#   tools/install-packages.sh [build] [ci] [peers]      the groups wanted; "build" if none is named
+#
+# The list below is the only one. A new library also needs a paragraph in DECISIONS.md.
+set -euo pipefail
+
+packages() {  # group, package, what for
+  cat <<'LIST'
+build cmake                   configures; 3.25 or later
+build ninja-build             builds
+build g++                     compiles C++20
+build lld                     links in a third of the time of GNU ld
+build pkg-config              finds libraries that have no CMake package
+build python3                 runs tools/*.py
+build libtorch-dev            tensors and gradients, in src/learn
+build libopenblas0-pthread    the fast matrix product below libtorch
+build libgrpc++-dev           the network between server and workers
+build libprotobuf-dev         messages
+build protobuf-compiler       generates their classes
+build protobuf-compiler-grpc  generates their services; gRPC's CMake package asks for it
+build libfmt-dev              formatting
+build libspdlog-dev           logging
+build libcli11-dev            the command line
+build libtomlplusplus-dev     the configuration file
+build nlohmann-json3-dev      --json and the record
+build zlib1g-dev              data sets come as .gz
+build dataset-fashion-mnist   what the demo trains on
+build libgtest-dev            tests
+build libgmock-dev            matchers in tests
+build libbenchmark-dev        benchmarks
+ci    clang-format            the format check; 14
+ci    clang-tidy              the lint; 14
+peers python3-torch           DistributedDataParallel, to measure beside
+peers python3-numpy           its arrays
+LIST
+}
+
+say() { echo "install-packages: $*" >&2; }
+
+wanted=()
+for group in "${@:-build}"; do
+  mapfile -t of_group < <(packages | awk -v group="$group" '$1 == group { print $2 }')
+  if [ ${#of_group[@]} -eq 0 ]; then
+    say "no group '$group'; there are build, ci and peers"
+    exit 2
+  fi
+  wanted+=("${of_group[@]}")
+done
+
+command -v dpkg-query >/dev/null || { say "this is not Debian; install: ${wanted[*]}"; exit 1; }
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)
+missing=()
+for package in "${wanted[@]}"; do
+  grep -qx "installed $package" <<<"$installed" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || {
+    say "needs root or sudo, once, for: apt-get install ${missing[*]}"
+    exit 1
+  }
+  as_root=(sudo)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+    -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null
+}
+
+say "installing, once: ${missing[*]}"
+apt update || say "apt-get update complained; going on with the package lists there are"
+if ! apt install --no-install-recommends "${missing[@]}"; then
+  tail -n 30 "$log" >&2
+  say "apt-get install failed; its last lines are above"
+  exit 1
+fi

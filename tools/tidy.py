@@ -1,0 +1,148 @@
+"""Checks what no compiler does: the arrows between folders, and a few banned words.
+
+Run by ctest as the test "tidy" and by `make tidy`. Which folder may include which, and which are
+pure, is read from the outpace_module() calls of CMakeLists.txt, so that there is one list of them.
+tidy_test.py proves that every rule fires.
+"""
+
+import pathlib
+import re
+import sys
+
+FILE_LINES_MAX = 500
+SUFFIXES = (".h", ".cc")
+CODE_FOLDERS = ("src", "include", "examples", "bench", "test")
+
+BANNED_IN_PURE = {  # what makes a run depend on anything but its inputs
+    r"_clock::now\(": "pass `now` in",
+    r"std::(jthread|thread|mutex|async|atomic|random_device)\b": "drivers own threads and seeds",
+    r"#include <(iostream|fstream|filesystem|thread|mutex|random|unistd\.h)>": "drivers own I/O",
+    r"\bgetenv\b": "pass the option in",
+    r"std::unordered_(map|set)\b": "its order is not the same on every run; use std::map",
+}
+BANNED = {
+    r"\bFIXME\b": "finish it before it lands",
+    r"\bDISABLED_|\bGTEST_SKIP\b": "a test may not be disabled",
+    r"\bNOLINT(NEXTLINE|BEGIN)?\b(?!\()": "name the check in parentheses, then say why",
+    r"\bstd::views::": "clang-tidy 14 cannot parse libstdc++ 12's views",
+    r"\bstd::source_location\b": "clang-tidy 14 cannot parse it",
+    r"\bstd::\w+_distribution\b": "it differs from library to library; use base/rng",
+    r"\busing namespace (?!.*literals)": "name what you use",
+    r"#include \"\.": "include from src/, as \"folder/file.h\"",
+}
+BANNED_FILE_WORDS = {  # one word per idea: ARCHITECTURE.md has the table
+    "strategy": "policy",
+    "manager": "what it does",
+    "handler": "what it does",
+    "helper": "what it does",
+    "helpers": "what it does",
+    "util": "what it does",
+    "utils": "what it does",
+    "misc": "what it does",
+    "common": "base, or what it does",
+}
+TORCH = re.compile(r"#include <(torch|ATen|c10|caffe2)/|#include <torch\.h>|\btorch::")
+NETWORK = re.compile(
+    r"#include <(grpc|grpcpp|sys/socket\.h|sys/un\.h|netinet|arpa|netdb\.h)|\bgrpc::|::socket\(")
+
+
+def modules_of(cmake):
+    """Folder -> (folders it names, whether it is pure), from the outpace_module() calls."""
+    cmake = re.sub(r"#.*", "", cmake)
+    modules = {}
+    for call in re.findall(r"\boutpace_module\(\s*([^)]*)\)", cmake):
+        name, *words = call.split()
+        depends, keyword = set(), ""
+        for word in words:
+            if word.isupper():
+                keyword = word
+            elif keyword == "DEPENDS":
+                depends.add(word)
+        modules[name] = (depends, "PURE" in words)
+    modules.pop("${name}", None)
+    return modules
+
+
+def reachable(name, modules):
+    found, todo = {name}, [name]
+    while todo:
+        for below in modules.get(todo.pop(), (set(), False))[0] - found:
+            found.add(below)
+            todo.append(below)
+    return found
+
+
+def whole_file_problems(path, pure):
+    """What is wrong with the file as such."""
+    text = path.read_text()
+    lines = text.count("\n")
+    if lines > FILE_LINES_MAX:
+        yield 1, f"{lines} lines; split it at {FILE_LINES_MAX}"
+    if path.suffix == ".h" and not re.match(r"// \S.*", text):
+        yield 1, "a header opens with a sentence that says what it is"
+    if path.suffix == ".h" and "#pragma once" not in text:
+        yield 1, "no #pragma once"
+    if path.suffix == ".cc" and pure and not path.stem.endswith("_test"):
+        if not path.with_name(path.stem + "_test.cc").exists():
+            yield 1, "no test beside it"
+    for word in path.stem.split("_"):
+        if word in BANNED_FILE_WORDS:
+            yield 1, f"'{word}' in a file name; say {BANNED_FILE_WORDS[word]}"
+
+
+def may_include_torch(place):
+    return place.parts[:2] == ("src", "learn") or place.parts[0] == "examples" or (
+        place.as_posix() == "include/outpace/torch.h")
+
+
+def line_problems(path, place, modules):
+    folder = place.parts[1] if place.parts[0] == "src" and len(place.parts) > 2 else None
+    pure = folder is not None and modules.get(folder, (set(), False))[1]
+    is_test = path.stem.endswith("_test")
+    banned = {**BANNED, **(BANNED_IN_PURE if pure and not is_test else {})}
+    allowed = reachable(folder, modules) if folder else set()
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        included = re.match(r'#include "(\w+)/', line)
+        if included and folder and included[1] not in allowed | {"outpace"}:
+            yield number, f"{folder}/ may not include {included[1]}/"
+        code = re.sub(r"//.*", "", line)
+        if TORCH.search(code) and not may_include_torch(place):
+            yield number, "libtorch belongs in src/learn and include/outpace/torch.h"
+        if NETWORK.search(code) and folder != "live":
+            yield number, "sockets and gRPC belong in src/live"
+        for pattern, instead in banned.items():
+            if re.search(pattern, line):
+                yield number, f"{pattern} is banned: {instead}"
+
+
+def problems(root):
+    """Yields (path, line number, message)."""
+    modules = modules_of((root / "CMakeLists.txt").read_text())
+    for name, (depends, _) in modules.items():
+        for below in depends:
+            if name in reachable(below, modules):
+                yield root / "CMakeLists.txt", 1, f"{name} and {below} depend on each other"
+    for folder in sorted(path for path in (root / "src").iterdir() if path.is_dir()):
+        if folder.name not in modules and any(folder.glob("*.cc")):
+            yield folder, 1, "no outpace_module() in CMakeLists.txt names this folder"
+    for path in sorted(p for top in CODE_FOLDERS for p in (root / top).rglob("*")):
+        if path.suffix not in SUFFIXES:
+            continue
+        place = path.relative_to(root)
+        pure = place.parts[0] == "src" and modules.get(place.parts[1], (set(), False))[1]
+        for number, message in whole_file_problems(path, pure):
+            yield path, number, message
+        for number, message in line_problems(path, place, modules):
+            yield path, number, message
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    found = list(problems(root))
+    for path, number, message in found:
+        print(f"{path.relative_to(root)}:{number}: {message}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""Proves that every rule of tidy.py fires on a small tree, and that a clean tree passes."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import tidy  # noqa: E402 (its folder has just been added)
+
+CMAKE = """
+function(outpace_module name)
+endfunction()
+outpace_module(base PURE)
+outpace_module(policy PURE DEPENDS base)
+outpace_module(protocol PURE DEPENDS base)
+outpace_module(live DEPENDS base
+               protocol  # a comment (with parentheses)
+               LIBRARIES gRPC::grpc++ fmt::fmt)
+if(OUTPACE_TORCH)
+  outpace_module(learn DEPENDS base LIBRARIES torch)
+endif()
+"""
+CLEAN_HEADER = "// A thing that stands for one.\n\n#pragma once\n"
+
+
+class Tidy(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        self.write("CMakeLists.txt", CMAKE)
+        self.write("src/base/time.h", CLEAN_HEADER)
+        self.write("src/policy/sync.h", CLEAN_HEADER + '#include "base/time.h"\n')
+        self.write("src/policy/sync.cc", '#include "policy/sync.h"\n')
+        self.write("src/policy/sync_test.cc", '#include "policy/sync.h"\n')
+
+    def write(self, place, text):
+        path = self.root / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def assert_found(self, place, message):
+        found = [f"{path.relative_to(self.root)}:{number}: {text}"
+                 for path, number, text in tidy.problems(self.root)]
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith(place), found)
+        self.assertIn(message, found[0])
+
+    def assert_clean(self):
+        self.assertEqual(list(tidy.problems(self.root)), [])
+
+    def test_a_clean_tree_passes(self):
+        self.assert_clean()
+
+    def test_reads_calls_that_are_indented_or_span_lines(self):
+        modules = tidy.modules_of(CMAKE)
+        self.assertEqual(modules["live"], ({"base", "protocol"}, False))
+        self.assertEqual(modules["learn"], ({"base"}, False))
+        self.assertEqual(modules["policy"], ({"base"}, True))
+        self.assertEqual(modules["base"], (set(), True))
+
+    def test_an_arrow_that_is_not_listed(self):
+        self.write("src/base/time.h", CLEAN_HEADER + '#include "policy/sync.h"\n')
+        self.assert_found("src/base/time.h:4", "base/ may not include policy/")
+
+    def test_an_arrow_through_another_folder_is_allowed(self):
+        self.write("CMakeLists.txt", CMAKE + "outpace_module(cli DEPENDS live)\n")
+        self.write("src/cli/main.cc", '#include "base/time.h"\n')
+        self.assert_clean()
+
+    def test_folders_that_depend_on_each_other(self):
+        self.write("CMakeLists.txt", "outpace_module(base DEPENDS policy PURE)\n"
+                                     "outpace_module(policy PURE DEPENDS base)\n")
+        messages = [message for _, _, message in tidy.problems(self.root)]
+        self.assertIn("base and policy depend on each other", messages)
+
+    def test_a_folder_without_a_module(self):
+        self.write("src/stray/thing.cc", "int x();\n")
+        self.assert_found("src/stray", "no outpace_module()")
+
+    def test_torch_outside_learn(self):
+        for text in ("#include <torch/torch.h>\n", "torch::Tensor weights();\n"):
+            with self.subTest(text):
+                self.write("src/live/loop.cc", text)
+                self.assert_found("src/live/loop.cc:1", "libtorch belongs")
+
+    def test_torch_where_it_belongs(self):
+        self.write("src/learn/network.cc", "#include <torch/torch.h>\n")
+        self.write("include/outpace/torch.h", CLEAN_HEADER + "#include <torch/torch.h>\n")
+        self.write("examples/own_network/main.cc", "#include <torch/torch.h>\n")
+        self.assert_clean()
+
+    def test_torch_in_the_torch_free_public_header(self):
+        self.write("include/outpace/worker.h", CLEAN_HEADER + "#include <torch/torch.h>\n")
+        self.assert_found("include/outpace/worker.h:4", "libtorch belongs")
+
+    def test_sockets_outside_live(self):
+        for text in ("#include <sys/socket.h>\n", "#include <grpcpp/grpcpp.h>\n",
+                     "grpc::Status status();\n"):
+            with self.subTest(text):
+                self.write("src/learn/network.cc", text)
+                self.assert_found("src/learn/network.cc:1", "sockets and gRPC")
+
+    def test_sockets_in_live(self):
+        self.write("src/live/loop.cc", "#include <grpcpp/grpcpp.h>\n")
+        self.assert_clean()
+
+    def test_what_pure_folders_may_not_use(self):
+        for text in ("auto now = std::chrono::steady_clock::now();", "std::thread thread;",
+                     "std::mutex mutex;", "#include <fstream>", "std::random_device device;",
+                     'std::getenv("HOME");', "std::unordered_map<int, int> state;"):
+            with self.subTest(text):
+                self.write("src/policy/sync.cc", text + "\n")
+                self.assert_found("src/policy/sync.cc:1", "is banned")
+
+    def test_tests_of_pure_folders_and_other_folders_may(self):
+        self.write("src/policy/sync_test.cc", "#include <fstream>\n")
+        self.write("src/live/loop.cc", "std::thread thread;\n")
+        self.assert_clean()
+
+    def test_what_nobody_may_use(self):
+        for text in ("// FIXME: later", "TEST(A, DISABLED_B)", "GTEST_SKIP();", "int x;  // NOLINT",
+                     "for (int x : std::views::iota(0, 3))", "std::source_location place;",
+                     "std::normal_distribution<> normal;", "using namespace std;",
+                     '#include "../base/time.h"'):
+            with self.subTest(text):
+                self.write("src/live/loop.cc", text + "\n")
+                self.assert_found("src/live/loop.cc:1", "is banned")
+
+    def test_a_reasoned_exception_and_literals_may_stay(self):
+        self.write("src/live/loop.cc", "int x;  // NOLINT(bugprone-x): the library wants it.\n"
+                                       "using namespace std::chrono_literals;\n")
+        self.assert_clean()
+
+    def test_a_file_that_is_too_long(self):
+        self.write("src/live/loop.cc", "\n" * (tidy.FILE_LINES_MAX + 1))
+        self.assert_found("src/live/loop.cc:1", "501 lines")
+
+    def test_a_header_that_does_not_say_what_it_is(self):
+        self.write("src/live/loop.h", "#pragma once\n")
+        self.assert_found("src/live/loop.h:1", "opens with a sentence")
+
+    def test_a_header_without_its_guard(self):
+        self.write("src/live/loop.h", "// A loop.\n")
+        self.assert_found("src/live/loop.h:1", "no #pragma once")
+
+    def test_a_pure_file_without_a_test(self):
+        self.write("src/policy/async.cc", "\n")
+        self.assert_found("src/policy/async.cc:1", "no test beside it")
+
+    def test_a_file_named_for_nothing(self):
+        for name in ("strategy", "worker_manager", "event_handler", "helpers", "text_util"):
+            with self.subTest(name):
+                path = f"src/live/{name}.cc"
+                self.write(path, "\n")
+                self.assert_found(path, "in a file name")
+                (self.root / path).unlink()
+
+
+if __name__ == "__main__":
+    unittest.main()
