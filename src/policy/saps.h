@@ -42,6 +42,7 @@ class Saps final : public Policy {
 
   void decide(Time now, const Event& event, Decision& out) override;
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+  [[nodiscard]] bool asks_for_parts() const override { return preemption_.has_value(); }
 
  private:
   struct Worker {

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cerrno>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

@@ -52,7 +52,7 @@ inline Summary example_summary() {
   counts.gradients_applied = 6000;
   counts.gradients_dropped = 150;
   counts.gradients_cancelled = 3;
-  counts.examples_applied = 6000 * 32;
+  counts.examples_applied = 192'000;
   counts.training_loss = 0.375;
   counts.staleness = {5900, 0, 100};
   counts.epochs_complete = 3;

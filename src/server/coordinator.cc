@@ -109,6 +109,7 @@ void Coordinator::push(Time now, const protocol::Push& push, bool finite, Effect
     return;
   }
   const Duration runtime = now - member->released;
+  counts(worker).compute_seconds += push.compute_seconds;
   counts(worker).runtimes.push_back(static_cast<float>(to_seconds(runtime)));
   if (!finite) {
     ++counts(worker).refused;

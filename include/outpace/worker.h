@@ -1,0 +1,122 @@
+// A worker of an Outpace job, for a trainer that computes its gradients itself. Needs no libtorch;
+// outpace/torch.h is the same for a torch::nn::Module.
+//
+//   auto worker = outpace::Worker::from_environment();
+//   worker.join(parameters, initial_weights, examples);
+//   while (const auto minibatch = worker.next()) {
+//     worker.push(mean_gradient(*minibatch), loss);
+//   }
+
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace outpace {
+
+// What went wrong, in one line, and the exit code that Outpace's own programs end with then:
+// 2 usage or configuration, 3 the token was refused, 4 incompatible with the job, 1 anything else.
+class WorkerError : public std::runtime_error {
+ public:
+  WorkerError(int exit_code, const std::string& message)
+      : std::runtime_error(message), exit_code_(exit_code) {}
+
+  [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
+
+ private:
+  int exit_code_;
+};
+
+struct WorkerOptions {
+  std::string server;  // "HOST:PORT" or "unix:PATH".
+  std::string token;   // The job's secret: what the server's --token-file holds.
+  std::uint32_t worker = 0;       // This worker's rank: 0, 1, 2, ...
+  std::uint32_t incarnation = 1;  // Greater than that of any earlier process of this rank.
+  std::chrono::nanoseconds deadline = std::chrono::seconds(60);    // To reach the server at first.
+  std::chrono::nanoseconds rejoin_for = std::chrono::seconds(20);  // After a lost connection.
+};
+
+// One tensor of the network. All of them, in one order, are what the flat buffers of weights and
+// gradients mean; every worker of a job names the same ones.
+struct Parameter {
+  std::string name;
+  std::vector<std::uint64_t> shape;  // Every extent at least 1; empty for a scalar.
+};
+
+struct Minibatch {
+  std::vector<float> weights;           // To compute the gradient at; in the parameters' order.
+  std::vector<std::uint64_t> examples;  // Indices into the data set; at least one.
+  std::uint64_t version = 0;            // Of the weights: the updates applied so far.
+};
+
+enum class PushOutcome : std::uint8_t {
+  kAccepted,    // It counts: an update takes it up.
+  kDropped,     // The policy did not wait for it. Its examples go to another mini-batch.
+  kRefused,     // It is not finite.
+  kCancelled,   // Given up before it was pushed: the server had asked for that.
+  kUnanswered,  // The run ended, or the connection was lost, before the server answered.
+};
+struct PushResult {
+  PushOutcome outcome = PushOutcome::kUnanswered;
+  std::string why;  // For people; empty if accepted.
+
+  [[nodiscard]] bool accepted() const { return outcome == PushOutcome::kAccepted; }
+};
+
+// Belongs to one thread at a time; a thread of its own tells the server that it is alive, so a
+// mini-batch may take as long as it takes. Destroyed before the end without leave(), it counts as
+// dead, and its examples go to others.
+class Worker {
+ public:
+  // OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if it is set, OUTPACE_INCARNATION say
+  // what WorkerOptions does. Throws WorkerError, which names the variable.
+  [[nodiscard]] static Worker from_environment();
+  // Connects to nothing yet.
+  explicit Worker(WorkerOptions options);
+  ~Worker();
+  Worker(Worker&& other) noexcept;
+  Worker& operator=(Worker&& other) noexcept;
+
+  // Connects and joins the job. The first worker of a job supplies the weights that it starts from:
+  // `initial_weights` is called only then, before join() returns. `examples` is the size of the data
+  // set, the same on every worker. Throws WorkerError; 4 if the job's parameters or data are others.
+  void join(const std::vector<Parameter>& parameters,
+            const std::function<std::vector<float>()>& initial_weights,
+            std::uint64_t examples);
+  [[nodiscard]] bool joined() const;
+
+  // Waits for weights and a lease of examples; nothing when the run is over. Over an epoch every
+  // example counts exactly once, whichever workers compute it. A mini-batch that was not pushed is
+  // given up. Joins again if the connection is lost, and throws WorkerError when that fails.
+  [[nodiscard]] std::optional<Minibatch> next();
+
+  // Whether the mini-batch in hand should be given up: then abandon() it, or push() the part that is
+  // done. Cheap, and may be asked by any thread while no other call runs but push(): poll it between
+  // layers.
+  [[nodiscard]] bool cancelled() const;
+
+  // Answers the mini-batch in hand and waits for the verdict. `gradient` is the mean over its
+  // examples, or over the first `part` of them, in the parameters' order; `loss` is their mean loss.
+  // REQUIRES: a mini-batch of next(). Throws WorkerError if the sizes are wrong.
+  PushResult push(std::vector<float> gradient,
+                  double loss,
+                  std::optional<std::size_t> part = std::nullopt);
+  // Gives the mini-batch in hand up, if there is one; its examples go to others.
+  void abandon();
+  // Leaves the job before its end: next() then gives nothing.
+  void leave();
+
+ private:
+  class Job;
+
+  std::unique_ptr<Job> job_;
+};
+
+}  // namespace outpace

@@ -1,0 +1,52 @@
+#include "live/lasting_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace outpace::live {
+
+using std::chrono::steady_clock;
+
+LastingSession::LastingSession(const WorkerOptions& options, const Offer& offer)
+    : options_(options), offer_(offer) {
+  connect(options_.session.deadline);
+}
+
+std::optional<LastingSession::Task> LastingSession::next() {
+  while (true) {
+    try {
+      std::optional<WorkerSession::Task> work = session_->next();
+      if (!work) {
+        return std::nullopt;
+      }
+      std::vector<std::uint64_t> examples = order_->examples(work->release.ranges);
+      return Task{std::move(*work), std::move(examples)};
+    } catch (const ConnectionLost&) {
+      ++options_.session.incarnation;
+      connect(options_.rejoin_for);
+    }
+  }
+}
+
+void LastingSession::connect(Duration limit) {
+  const auto begun = steady_clock::now();
+  SessionOptions options = options_.session;
+  options.deadline = std::min(options.deadline, limit);
+  while (true) {
+    try {
+      session_.emplace(options, offer_);
+      break;
+    } catch (const ConnectionLost&) {
+      if (steady_clock::now() - begun >= limit) {
+        throw;
+      }
+      ++options.incarnation;
+    }
+  }
+  options_.session.incarnation = options.incarnation;
+  const protocol::Welcome& welcome = session_->welcome();
+  order_.emplace(offer_.dataset_examples, welcome.seed, welcome.with_replacement);
+}
+
+}  // namespace outpace::live

@@ -1,0 +1,47 @@
+// A worker's session that outlasts its connections: when one is lost, or the server took this worker
+// for dead, it joins again as a newer incarnation. Also turns leased positions into examples.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "live/worker_session.h"
+#include "worker/order.h"
+
+namespace outpace::live {
+
+struct WorkerOptions {
+  SessionOptions session;
+  Duration rejoin_for = std::chrono::seconds(20);  // After a lost connection.
+};
+
+class LastingSession {
+ public:
+  // Tries for `session.deadline`. Throws Error as WorkerSession does.
+  LastingSession(const WorkerOptions& options, const Offer& offer);
+
+  struct Task {
+    WorkerSession::Task work;
+    std::vector<std::uint64_t> examples;  // Indices into the data set.
+  };
+  // Waits for the next release, over a new connection if need be; nothing when the run is over.
+  // Throws Error if no connection comes about in time.
+  [[nodiscard]] std::optional<Task> next();
+
+  // The connection over which the last task came; next() may replace it.
+  [[nodiscard]] WorkerSession& session() { return *session_; }
+
+ private:
+  void connect(Duration limit);
+
+  // Constant after construction, but for incarnation.
+  WorkerOptions options_;
+  const Offer offer_;
+  // State.
+  std::optional<WorkerSession> session_;
+  std::optional<worker::Order> order_;
+};
+
+}  // namespace outpace::live
