@@ -1,4 +1,4 @@
-"""Measures Outpace beside a program that trains with DistributedDataParallel, in turn, on one machine.
+"""Measures Outpace beside a program that trains with DistributedDataParallel, on one machine.
 
 Both train the same network (a perceptron, 784-128-10) on Fashion-MNIST with the same workers, batch
 and delays, to the same target accuracy, each at its own best learning rate.
@@ -113,7 +113,8 @@ class Bench:
         if trace:
             arguments += ["--delays", str(self.traces[trace]), "--delays-by", by,
                           "--delays-period", f"{PERIOD * 1000:g}ms"]
-        return measured_runs.outpace(o.outpace, arguments, RUN_SECONDS + GRACE)
+        result = measured_runs.outpace(o.outpace, arguments, RUN_SECONDS + GRACE)
+        return {**result, "examples_per_second": result["examples_per_second"] or 0.0}
 
     def systems(self):
         return [PEER, *self.options.policies]
@@ -129,7 +130,7 @@ def choose_rates(bench):
         for lr in options.rates:
             for system in bench.systems():
                 bench.get(system, None, None, lr, seed)
-    chosen = {}
+    chosen, notes = {}, []
     rows = [("no delays: s to the target", *(f"lr {lr:g}" for lr in options.rates), "chosen")]
     for system in bench.systems():
         cells, ranks = [], {}
@@ -142,15 +143,16 @@ def choose_rates(bench):
             cells.append((f"{mean:.2f}" if reached else "-") + some)
         chosen[system] = min(options.rates, key=lambda lr: ranks[lr])
         rows.append((system, *cells, f"{chosen[system]:g}"))
-    print("\n" + "\n".join(measured_runs.table(rows)))
-    for system, lr in chosen.items():
-        if lr in (min(options.rates), max(options.rates)):
-            print(f"note: {system} is best at {lr:g}, the end of what was tried")
+        if math.isinf(ranks[chosen[system]][1]):
+            notes.append(f"note: {system} never reached the target; its rate is not a choice")
+        elif chosen[system] in (min(options.rates), max(options.rates)):
+            notes.append(f"note: {system} is best at {chosen[system]:g}, the end of what was tried")
+    print("\n" + "\n".join([*measured_runs.table(rows), *notes]))
     return chosen
 
 
 def sooner(peer, ours):
-    """How many times as fast to the target; 0 if we did not arrive, infinite if only the peer did not."""
+    """How many times as fast to the target; 0 if we never came there, infinite if only we did."""
     if ours["seconds_to_target"] is None:
         return 0.0
     if peer["seconds_to_target"] is None:
@@ -167,7 +169,7 @@ def compare(peers, ours):
             "faster": statistics.median(own["examples_per_second"] / peer["examples_per_second"]
                                         for peer, own in zip(peers, ours)),
             "seconds": statistics.median(reached) if reached else None,
-            "sooner": statistics.median(sooner(peer, own) for peer, own in zip(peers, ours)),
+            "sooner": statistics.median_low(sooner(peer, own) for peer, own in zip(peers, ours)),
             "reached": f"{len(reached)}/{len(ours)}"}
 
 
@@ -187,7 +189,7 @@ def bar_line(trace, rows):
         row = ours[name]
         return min(row["faster"] / rate, row["sooner"] / time_ratio if time_ratio else math.inf)
 
-    best = max(ours, key=score)
+    best = max(ours, key=lambda name: (score(name), ours[name]["faster"]))
     mark = "PASS" if score(best) >= 1.0 else "SHORT"
     found = f"{best} {ours[best]['faster']:.2f} x"
     found += f" and {ours[best]['sooner']:.2f} x" if time_ratio else ""
@@ -206,7 +208,7 @@ def summary(bench, trace, by, rates):
         cells.append((system, f"{rates[system]:g}", f"{row['rate']:,.0f}",
                       f"{row['rate_min']:,.0f} - {row['rate_max']:,.0f}", f"{row['faster']:.2f}",
                       "-" if row["seconds"] is None else f"{row['seconds']:.1f}",
-                      f"{row['sooner']:.2f}", row["reached"]))
+                      f"{row['sooner']:.2f}" if row["sooner"] > 0 else "-", row["reached"]))
     lines = measured_runs.table(cells)
     bar = bar_line(trace, rows)
     return [*lines, bar] if bar else lines
@@ -315,8 +317,8 @@ def measure(options, folder):
           flush=True)
     for turn in order:
         bench.get(*turn)
-    print(f"\n{measured_runs.machine()}; {options.workers} workers, batch {options.batch}, median of "
-          f"{options.seeds} seeds; ratios are medians over pairs of runs of one seed")
+    print(f"\n{measured_runs.machine()}; {options.workers} workers, batch {options.batch}, median "
+          f"of {options.seeds} seeds; ratios are medians over pairs of runs of one seed")
     for by in options.by:
         for trace in options.traces:
             print("\n" + "\n".join(summary(bench, trace, by, rates)))

@@ -1,4 +1,4 @@
-"""Programs run one after the other, and their results kept in a file, so that a stopped job goes on.
+"""Programs run one after the other; results are kept in a file, so that a stopped job goes on.
 
 bench_peers.py and reproduce_staleness.py are made of this. A result is kept under a key that says
 what was run; the file also says with which programs and on what machine (its identity), and results
@@ -30,7 +30,8 @@ def machine():
             lines = pathlib.Path(path).read_text().splitlines()
         except OSError:
             return None
-        return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)
+        return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)),
+                    None)
 
     words = [first("/proc/cpuinfo", "model name") or os.uname().machine,
              f"{os.cpu_count()} cores"]
@@ -50,8 +51,8 @@ def quiet_or_warn():
     now = load()
     print(f"{machine()}; load average {now:.2f}", flush=True)
     if now > QUIET_LOAD:
-        print(f"WARNING: the load average is above {QUIET_LOAD}: something else runs here, and what "
-              "is measured now is not to be quoted", flush=True)
+        print(f"WARNING: the load average is above {QUIET_LOAD}: something else runs here, and "
+              "what is measured now is not to be quoted", flush=True)
 
 
 def digest(path):
@@ -103,7 +104,8 @@ def outpace(program, arguments, seconds):
     A run that diverged is a result too: its key "diverged" is true.
     """
     with tempfile.TemporaryDirectory(prefix="outpace-run-") as folder:
-        command = [str(program), "train", *arguments, "--json", "--out", os.path.join(folder, "run")]
+        command = [str(program), "train", *arguments, "--json",
+                   "--out", os.path.join(folder, "run")]
         code, out, errors = run(command, seconds)
     result = demo.last_json_object(out)
     diverged = result is not None and "diverged" in (result.get("why_ended") or "")
@@ -146,7 +148,8 @@ class Runs:
             self.walls.append(wall)
             self.expected = max(0, self.expected - 1)
             left = self.expected * sum(self.walls) / len(self.walls)
-            print(f"  {key}: {wall:.0f} s; {self.expected} to go, {duration(left)}", flush=True)
+            print(f"  {key}: {words(result)}took {wall:.0f} s; {self.expected} to go, "
+                  f"{duration(left)}", flush=True)
         return self.results[key]
 
     def save(self):
@@ -155,6 +158,18 @@ class Runs:
         new.write_text(json.dumps({"identity": self.identity, "machine": machine(),
                                    "runs": self.results}, indent=1) + "\n")
         new.replace(self.path)
+
+
+def words(result):
+    """What matters most of one run, or nothing."""
+    parts = []
+    if result.get("examples_per_second") is not None:
+        parts.append(f"{result['examples_per_second']:,.0f} examples/s, ")
+    if result.get("seconds_to_target") is not None:
+        parts.append(f"target after {result['seconds_to_target']:.2f} s, ")
+    elif result.get("final_accuracy") is not None:
+        parts.append(f"accuracy {result['final_accuracy']:.3f}, ")
+    return "".join(parts)
 
 
 def duration(seconds):

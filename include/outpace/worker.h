@@ -35,8 +35,8 @@ class WorkerError : public std::runtime_error {
 };
 
 struct WorkerOptions {
-  std::string server;  // "HOST:PORT" or "unix:PATH".
-  std::string token;   // The job's secret: what the server's --token-file holds.
+  std::string server;             // "HOST:PORT" or "unix:PATH".
+  std::string token;              // The job's secret: what the server's --token-file holds.
   std::uint32_t worker = 0;       // This worker's rank: 0, 1, 2, ...
   std::uint32_t incarnation = 1;  // Greater than that of any earlier process of this rank.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);    // To reach the server at first.
@@ -60,7 +60,7 @@ enum class PushOutcome : std::uint8_t {
   kAccepted,    // It counts: an update takes it up.
   kDropped,     // The policy did not wait for it. Its examples go to another mini-batch.
   kRefused,     // It is not finite.
-  kCancelled,   // Given up before it was pushed: the server had asked for that.
+  kCancelled,   // Given up before it was pushed, because the server no longer wanted it.
   kUnanswered,  // The run ended, or the connection was lost, before the server answered.
 };
 struct PushResult {
@@ -85,8 +85,9 @@ class Worker {
   Worker& operator=(Worker&& other) noexcept;
 
   // Connects and joins the job. The first worker of a job supplies the weights that it starts from:
-  // `initial_weights` is called only then, before join() returns. `examples` is the size of the data
-  // set, the same on every worker. Throws WorkerError; 4 if the job's parameters or data are others.
+  // `initial_weights` is called only then, before join() returns. `examples` is the size of the
+  // data set, the same on every worker. Throws WorkerError; 4 if the job's parameters or data are
+  // others.
   void join(const std::vector<Parameter>& parameters,
             const std::function<std::vector<float>()>& initial_weights,
             std::uint64_t examples);
@@ -97,14 +98,14 @@ class Worker {
   // given up. Joins again if the connection is lost, and throws WorkerError when that fails.
   [[nodiscard]] std::optional<Minibatch> next();
 
-  // Whether the mini-batch in hand should be given up: then abandon() it, or push() the part that is
-  // done. Cheap, and may be asked by any thread while no other call runs but push(): poll it between
-  // layers.
+  // Whether the mini-batch in hand should be given up: then abandon() it, or push() the part that
+  // is done. Cheap, and may be asked by any thread while no other call runs but push(): poll it
+  // between layers.
   [[nodiscard]] bool cancelled() const;
 
   // Answers the mini-batch in hand and waits for the verdict. `gradient` is the mean over its
-  // examples, or over the first `part` of them, in the parameters' order; `loss` is their mean loss.
-  // REQUIRES: a mini-batch of next(). Throws WorkerError if the sizes are wrong.
+  // examples, or over the first `part` of them, in the parameters' order; `loss` is their mean
+  // loss. REQUIRES: a mini-batch of next(). Throws WorkerError if the sizes are wrong.
   PushResult push(std::vector<float> gradient,
                   double loss,
                   std::optional<std::size_t> part = std::nullopt);

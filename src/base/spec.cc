@@ -64,6 +64,13 @@ std::optional<std::string> SpecReader::find(const std::string& key) {
 void SpecReader::refuse(const std::string& key,
                         const std::string& value,
                         const std::string& right) const {
+  for (const auto& option : spec_.options) {
+    const bool unread = std::find(known_.begin(), known_.end(), option.first) == known_.end();
+    // A missing option beside one that is nearly it: a slip of the finger.
+    if (value.empty() && unread && !nearest(option.first, std::span(&key, 1)).empty()) {
+      refuse_unknown(option.first);
+    }
+  }
   const std::string found = value.empty() ? "is missing" : "is '" + value + "'";
   throw usage_error(what_ + " '" + spec_.text + "': " + key + " " + found + "; it takes " + right);
 }
@@ -118,10 +125,14 @@ void SpecReader::finish() const {
     }
     if (std::find(known_.begin(), known_.end(), option.first) == known_.end()) {
       const std::string& key = option.first.empty() ? option.second : option.first;
-      throw usage_error(what_ + " '" + spec_.text + "': unknown option '" + key + "'" +
-                        suggestion(key, known_));
+      refuse_unknown(key);
     }
   }
+}
+
+void SpecReader::refuse_unknown(const std::string& key) const {
+  throw usage_error(what_ + " '" + spec_.text + "': unknown option '" + key + "'" +
+                    suggestion(key, known_));
 }
 
 }  // namespace outpace

@@ -55,6 +55,7 @@ class SpecReader {
   [[noreturn]] void refuse(const std::string& key,
                            const std::string& value,
                            const std::string& right) const;
+  [[noreturn]] void refuse_unknown(const std::string& key) const;
 
   std::string what_;
   const Spec& spec_;

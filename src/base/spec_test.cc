@@ -160,6 +160,20 @@ TEST(SpecReader, RefusesAnUnknownOptionAndSuggestsTheNearest) {
             "policy 'saps:s=8,x=1': unknown option 'x'; known: s, share, action");
 }
 
+TEST(SpecReader, TakesANameNearAMissingOneForASlip) {
+  const auto cutoff = [](const std::string& text) {
+    const Spec spec = Spec::parse(text);
+    return message_of([&] {
+      SpecReader reader("policy", spec);
+      std::ignore = reader.count("cutoff", std::nullopt, 1, 8);
+    });
+  };
+  EXPECT_EQ(cutoff("backup:cutof=3"),
+            "policy 'backup:cutof=3': unknown option 'cutof'; did you mean 'cutoff'?");
+  EXPECT_EQ(cutoff("backup:other=3"),
+            "policy 'backup:other=3': cutoff is missing; it takes a whole number from 1 to 8");
+}
+
 TEST(SpecReader, RefusesAnyOptionOfWhatTakesNone) {
   for (const char* text : {"sync:3", "sync:3=3"}) {
     const Spec spec = Spec::parse(text);

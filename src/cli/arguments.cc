@@ -1,7 +1,9 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <sstream>
 #include <utility>
@@ -31,6 +33,18 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
+Error unknown(const std::string& what,
+              const std::string& word,
+              const std::vector<std::string>& known) {
+  return usage_error(what + " '" + word + "'" + suggestion(word, known));
+}
+
+// What to say after something unknown: there are too many options to list.
+std::string or_help(const CLI::App& command, const std::string& near) {
+  return near.empty() ? "; see outpace " + command.get_name() + " --help"
+                      : "; did you mean '" + near + "'?";
+}
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -45,7 +59,9 @@ std::string to_value(const toml::node& node, const std::string& where) {
       if constexpr (toml::is_boolean<decltype(value)>) {
         out << (value.get() ? "true" : "false");
       } else if constexpr (toml::is_number<decltype(value)>) {
-        out << value.get();
+        std::array<char, 32> digits{};  // As few as give the same number again.
+        const auto end = std::to_chars(digits.begin(), digits.end(), value.get()).ptr;
+        out << std::string_view(digits.begin(), end);
       }
     });
     return out.str();
@@ -71,7 +87,7 @@ std::vector<Item> from_file(const std::string& path, const CLI::App& command) {
     const std::string option(key.str());
     const std::string where = path + ":" + std::to_string(node.source().begin.line);
     if (!contains(names, option) || option == "config" || option == "help") {
-      throw usage_error(where + ": unknown key '" + option + "'" + suggestion(option, names));
+      throw unknown(where + ": unknown key", option, names);
     }
     if (const auto* array = node.as_array()) {
       for (const toml::node& element : *array) {
@@ -84,6 +100,16 @@ std::vector<Item> from_file(const std::string& path, const CLI::App& command) {
   return items;
 }
 
+constexpr std::string_view kPrefix = "OUTPACE_";
+
+std::string variable_of_option(const std::string& option) {
+  std::string variable(kPrefix);
+  for (const char letter : option) {
+    variable += letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
+  }
+  return variable;
+}
+
 std::string option_of_variable(std::string_view variable) {
   std::string option;
   for (const char letter : variable) {
@@ -93,7 +119,6 @@ std::string option_of_variable(std::string_view variable) {
 }
 
 std::vector<Item> from_environment(const CLI::App& app, const CLI::App& command) {
-  constexpr std::string_view kPrefix = "OUTPACE_";
   std::vector<std::string> known_anywhere;
   for (const CLI::App* other : app.get_subcommands({})) {
     const auto names = option_names(*other);
@@ -107,12 +132,13 @@ std::vector<Item> from_environment(const CLI::App& app, const CLI::App& command)
     if (!text.starts_with(kPrefix) || equals == std::string_view::npos) {
       continue;
     }
-    const std::string option = option_of_variable(text.substr(kPrefix.size(), equals - 8));
+    const std::string option = option_of_variable(text.substr(kPrefix.size(), equals - kPrefix.size()));
     if (contains(names, option)) {
       items.push_back({option, std::string(text.substr(equals + 1)), "environment"});
     } else if (!contains(known_anywhere, option)) {
+      const std::string near = nearest(option, names);
       throw usage_error("environment: unknown variable '" + std::string(text.substr(0, equals)) +
-                        "'" + suggestion(option, names));
+                        "'" + or_help(command, near.empty() ? "" : variable_of_option(near)));
     }
   }
   return items;
@@ -164,7 +190,7 @@ CLI::App* subcommand_of(CLI::App& app, const std::vector<std::string>& words) {
       return command;
     }
   }
-  throw usage_error("unknown command '" + words.front() + "'" + suggestion(words.front(), names));
+  throw unknown("unknown command", words.front(), names);
 }
 
 void check_words(const std::vector<std::string>& words, const CLI::App& command) {
@@ -172,17 +198,33 @@ void check_words(const std::vector<std::string>& words, const CLI::App& command)
   for (const std::string& word : words) {
     const std::string option = option_of_word(word);
     if (!option.empty() && !contains(names, option)) {
-      std::vector<std::string> flags;
-      for (const std::string& name : names) {
-        flags.push_back("--" + name);
+      std::vector<std::string> flags(names.size(), "--");
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        flags[i] += names[i];
       }
       const std::string near = nearest("--" + option, flags);
-      throw usage_error(
-          command.get_name() + ": unknown option '--" + option + "'" +
-          (near.empty() ? "; see outpace " + command.get_name() + " --help"
-                        : "; did you mean '" + near + "'?"));
+      throw usage_error(command.get_name() + ": unknown option '--" + option + "'" +
+                        or_help(command, near));
     }
   }
+}
+
+// As TOML has it: what is written can be read again with --config.
+std::string to_toml(const std::string& value) {
+  const auto is_unlike_text = [](const toml::table& table) {
+    const toml::node* node = table.get("value");
+    return table.size() == 1 && (node->is_number() || node->is_boolean());
+  };
+  try {
+    if (is_unlike_text(toml::parse("value = " + value))) {
+      return value;
+    }
+  } catch (const toml::parse_error&) {
+    // A text, then.
+  }
+  std::ostringstream out;
+  out << toml::value<std::string>(value);
+  return out.str();
 }
 
 }  // namespace
@@ -239,17 +281,17 @@ std::string resolved_toml(const CLI::App& command, const Origins& origins) {
     const std::string& name = option->get_lnames().front();
     const auto origin = origins.find(name);
     std::vector<std::string> values = option->results();
-    if (values.empty() && !option->get_default_str().empty()) {
-      values.push_back(option->get_default_str());
+    // "[]" is how CLI11 writes that a repeatable option was not given.
+    if (const std::string text = option->get_default_str();
+        values.empty() && !text.empty() && text != "[]") {
+      values.push_back(text);
     }
     if (values.empty()) {
       continue;
     }
     out << name << " = " << (values.size() > 1 ? "[" : "");
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const bool bare = parse_number(values[i]) || values[i] == "true" || values[i] == "false";
-      out << (i == 0 ? "" : ", ");
-      out << (bare ? values[i] : "'" + values[i] + "'");
+      out << (i == 0 ? "" : ", ") << to_toml(values[i]);
     }
     out << (values.size() > 1 ? "]" : "") << "  # "
         << (origin == origins.end() ? "default" : origin->second) << "\n";

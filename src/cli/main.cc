@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <malloc.h>
-
 #include <CLI/CLI.hpp>
+#include <malloc.h>
 
 #include "base/error.h"
 #include "cli/commands.h"
@@ -22,21 +21,26 @@ struct Command {
 
 constexpr Command kCommands[] = {
 #if OUTPACE_TORCH
-    {"train", "Train on this machine: one server and N workers, all processes started and reaped", add_train},
+    {"train",
+     "Train on this machine: one server and N workers, all processes started and reaped",
+     add_train},
 #endif
     {"server", "Be a job's server", add_server},
 #if OUTPACE_TORCH
     {"worker", "Be one worker of a job", add_worker},
     {"evaluator", "Measure a job's accuracy on the test set, off its workers' path", add_evaluator},
 #endif
-    {"policies", "List the policies, staleness rules and optimizers, with their options and sources", add_policies},
+    {"policies",
+     "List the policies, staleness rules and optimizers, with their options and sources",
+     add_policies},
 };
 
 int run(const std::vector<std::string>& words) {
-  CLI::App app("Outpace: distributed SGD that does not wait for the slow.\n"
-               "Exit codes: 0 done, 1 failure, 2 usage or input, 3 token refused, 4 incompatible,\n"
-               "5 too few workers, 6 unreadable weights, 128+n ended by signal n.",
-               "outpace");
+  CLI::App app(
+      "Outpace: distributed SGD that does not wait for the slow.\n"
+      "Exit codes: 0 done, 1 failure, 2 usage or input, 3 token refused, 4 incompatible,\n"
+      "5 too few workers, 6 unreadable weights, 128+n ended by signal n.",
+      "outpace");
   app.set_version_flag("--version", std::string("outpace ") + OUTPACE_VERSION);
   app.require_subcommand(1);
   std::map<std::string, Run> runs;

@@ -79,21 +79,25 @@ void add_job_options(CLI::App& command, JobOptions& options) {
   command.add_option("--workers", options.workers, "Workers; the run starts when all have joined");
   command.add_option(
       "--min-workers", options.min_workers, "With fewer for --patience the run fails (exit 5)");
-  command.add_option("--policy", options.policy, "How long to wait, e.g. backup:cutoff=6; see `outpace policies`");
+  command.add_option(
+      "--policy", options.policy, "How long to wait, e.g. backup:cutoff=6; see `outpace policies`");
   command.add_option("--staleness",
                      options.staleness,
                      "Weight by staleness: none, inverse, exponential, polynomial "
                      "(default: inverse for asynchronous policies)");
-  command.add_option("--optimizer", options.optimizer, "sgd, momentum:mu=0.9, nesterov, adam, adamw");
+  command.add_option(
+      "--optimizer", options.optimizer, "sgd, momentum:mu=0.9, nesterov, adam, adamw");
   command.add_option("--lr", options.rate, "Learning rate");
-  command.add_option("--schedule",
-                     options.schedule,
-                     "constant, step:every=E,factor=F, cosine:over=E; each with warmup=E (examples)");
+  command.add_option(
+      "--schedule",
+      options.schedule,
+      "constant, step:every=E,factor=F, cosine:over=E; each with warmup=E (examples)");
   command.add_option("--lr-scale",
                      options.rate_scale,
                      "none, sqrt or linear in accepted over nominal examples of an update");
   command.add_option("--weight-decay", options.weight_decay, "L2; decoupled in adamw");
-  command.add_option("--clip-norm", options.clip_norm, "Clip each gradient to this norm; 0: do not");
+  command.add_option(
+      "--clip-norm", options.clip_norm, "Clip each gradient to this norm; 0: do not");
   command.add_option("--batch", options.batch, "Examples in a worker's mini-batch");
   command.add_option("--seed", options.seed, "Of the initial weights and the examples' order");
   command.add_option("--sampling",
@@ -104,21 +108,28 @@ void add_job_options(CLI::App& command, JobOptions& options) {
                      "order: add gradients in worker order, repeatable to the bit; arrival: in one "
                      "buffer (default: order for sync and backup)");
   command.add_option("--updates", options.updates, "End after so many updates; 0: no limit");
-  command.add_option("--iterations", options.iterations, "End after so many gradients; 0: no limit");
-  command.add_option("--epochs", options.epochs, "End after so many passes over the data; 0: no limit");
+  command.add_option(
+      "--iterations", options.iterations, "End after so many gradients; 0: no limit");
+  command.add_option(
+      "--epochs", options.epochs, "End after so many passes over the data; 0: no limit");
   command.add_option("--seconds", options.seconds, "End after so long, e.g. 90s; 0s: no limit");
-  command.add_option("--target-accuracy", options.target_accuracy, "End when the test accuracy is reached");
-  command.add_option("--consecutive", options.consecutive, "Evaluations in a row that must reach the target");
-  command.add_option("--evaluate-every", options.evaluate_every, "Applied examples between evaluations");
+  command.add_option(
+      "--target-accuracy", options.target_accuracy, "End when the test accuracy is reached");
+  command.add_option(
+      "--consecutive", options.consecutive, "Evaluations in a row that must reach the target");
+  command.add_option(
+      "--evaluate-every", options.evaluate_every, "Applied examples between evaluations");
   command.add_option("--weights", options.weights, "Start from this safetensors file");
-  command.add_option("--heartbeat-timeout", options.heartbeat_timeout, "A worker silent so long is dead");
+  command.add_option(
+      "--heartbeat-timeout", options.heartbeat_timeout, "A worker silent so long is dead");
   command.add_option("--patience", options.patience, "How long to wait for workers to come");
   command.add_option("--listen", options.listen, "HOST:PORT or unix:PATH; port 0 takes a free one");
   command.add_flag("--insecure-no-tls",
                    options.insecure_no_tls,
                    "Allow --listen beyond this machine: traffic and token travel unencrypted");
   command.add_option("--out", options.out, "The run's directory (default: runs/TIME-POLICY)");
-  command.add_flag("--json", options.json, "Print the result as one JSON object on standard output");
+  command.add_flag(
+      "--json", options.json, "Print the result as one JSON object on standard output");
 }
 
 void add_work_options(CLI::App& command, WorkOptions& options) {
@@ -126,16 +137,18 @@ void add_work_options(CLI::App& command, WorkOptions& options) {
   command.add_option("--network", options.network, "mlp or cnn");
   command.add_option("--data", options.data, "fashion-mnist, or fashion-mnist:dir=DIR");
   command.add_option("--threads", options.threads, "Of libtorch, per worker");
-  command.add_option("--delays",
-                     options.delays,
-                     "Stragglers on demand: CSV, a column a worker, a value the seconds that a full "
-                     "mini-batch takes");
+  command.add_option(
+      "--delays",
+      options.delays,
+      "Stragglers on demand: CSV, a column a worker, a value the seconds that a full "
+      "mini-batch takes");
   command.add_option("--delays-by",
                      options.delays_by,
                      "time: row = elapsed / period, a slow period lasts whoever waits; iteration: "
                      "row = the worker's own iteration");
   command.add_option("--delays-period", options.delays_period, "How long a row lasts, by time");
-  command.add_option("--slow", options.slow, "Make a worker slower: worker=3,factor=4 (repeatable)");
+  command.add_option(
+      "--slow", options.slow, "Make a worker slower: worker=3,factor=4 (repeatable)");
 }
 
 worker::Pace make_pace(const WorkOptions& options, std::uint32_t worker, std::uint32_t workers) {
@@ -209,26 +222,24 @@ live::ServerOptions to_server_options(const JobOptions& options) {
                       " reaches beyond this machine, and there is no TLS yet: the token would "
                       "travel unencrypted; if you accept that, add --insecure-no-tls");
   }
-  server.coordinator = {.job = draw_job(),
-                        .generation = 1,
-                        .workers = options.workers,
-                        .min_workers = options.min_workers,
-                        .batch = options.batch,
-                        .examples = 1,
-                        .seed = options.seed,
-                        .with_replacement = options.sampling == "replacement",
-                        .limits = limits_of(options),
-                        .staleness = update::StalenessRule::parse(
-                            Spec::parse(staleness_in_force(options))),
-                        .rate = options.rate,
-                        .schedule = update::Schedule::parse(Spec::parse(options.schedule)),
-                        .rate_scale = update::parse_rate_scale(options.rate_scale),
-                        .evaluate_every = options.evaluate_every,
-                        .heartbeat_timeout =
-                            duration_option("heartbeat-timeout", options.heartbeat_timeout),
-                        .patience = duration_option("patience", options.patience)};
-  const bool in_order =
-      options.reduce.empty() ? entry.keeps_slots : options.reduce == "order";
+  server.coordinator = {
+      .job = draw_job(),
+      .generation = 1,
+      .workers = options.workers,
+      .min_workers = options.min_workers,
+      .batch = options.batch,
+      .examples = 1,
+      .seed = options.seed,
+      .with_replacement = options.sampling == "replacement",
+      .limits = limits_of(options),
+      .staleness = update::StalenessRule::parse(Spec::parse(staleness_in_force(options))),
+      .rate = options.rate,
+      .schedule = update::Schedule::parse(Spec::parse(options.schedule)),
+      .rate_scale = update::parse_rate_scale(options.rate_scale),
+      .evaluate_every = options.evaluate_every,
+      .heartbeat_timeout = duration_option("heartbeat-timeout", options.heartbeat_timeout),
+      .patience = duration_option("patience", options.patience)};
+  const bool in_order = options.reduce.empty() ? entry.keeps_slots : options.reduce == "order";
   server.shard = {.optimizer = Spec::parse(options.optimizer),
                   .reduce = in_order ? update::Reduce::kWorkerOrder : update::Reduce::kArrival,
                   .weight_decay = options.weight_decay,

@@ -55,18 +55,17 @@ RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
 }
 
 live::Watch RunRecorder::watch() {
-  return {.decided =
-              [this](Time now, const policy::Event& event, const policy::Decision& decision) {
-                decisions_.append(now, event, decision);
-              },
-          .evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
-          .status =
-              [this](Time now,
-                     const server::Coordinator& coordinator,
-                     const server::Evaluations& evaluations) {
-                status(now, coordinator, evaluations);
-              },
-          .warned = [this](const std::string& line) { say(line); }};
+  return {
+      .decided =
+          [this](Time now, const policy::Event& event, const policy::Decision& decision) {
+            decisions_.append(now, event, decision);
+          },
+      .evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
+      .status =
+          [this](Time now,
+                 const server::Coordinator& coordinator,
+                 const server::Evaluations& evaluations) { status(now, coordinator, evaluations); },
+      .warned = [this](const std::string& line) { say(line); }};
 }
 
 void RunRecorder::say(const std::string& line) {

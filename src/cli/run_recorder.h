@@ -35,7 +35,9 @@ class RunRecorder {
                          const std::string& data);
 
  private:
-  void status(Time now, const server::Coordinator& coordinator, const server::Evaluations& evaluations);
+  void status(Time now,
+              const server::Coordinator& coordinator,
+              const server::Evaluations& evaluations);
 
   JobOptions options_;
   record::RunDirectory directory_;

@@ -4,8 +4,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_recorder.h"
-#include "cli/token.h"
 #include "live/supervisor.h"
+#include "live/token_file.h"
 
 namespace outpace::cli {
 namespace {
@@ -20,7 +20,7 @@ int serve(const ServerCommandOptions& options, const std::string& resolved) {
   if (server_options.listen.empty()) {
     server_options.listen = "127.0.0.1:0";
   }
-  server_options.token = token_of_server(options.token_file);
+  server_options.token = live::token_of_server(options.token_file);
   server_options.expects_evaluator = options.job.target_accuracy.has_value();
   live::block_supervised_signals();
   RunRecorder recorder(options.job, resolved);
@@ -28,8 +28,7 @@ int serve(const ServerCommandOptions& options, const std::string& resolved) {
   recorder.say("listening on " + server.address() + "; workers: outpace worker --server " +
                server.address() + " --token-file " + options.token_file);
   // A supervisor without children: it turns Ctrl-C into an orderly end.
-  live::Supervisor signals({},
-                           {.interrupted = [&server](int signal) {
+  live::Supervisor signals({}, {.interrupted = [&server](int signal) {
                              server.stop(ExitCode{128 + signal}, "interrupted");
                            }});
   const live::RunResult result = server.run();

@@ -1,9 +1,9 @@
 #include "cli/terminal.h"
 
+#include <cstdio>
+
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 namespace outpace::cli {
 namespace {
@@ -32,7 +32,8 @@ void Terminal::show(const record::Status& status) {
   if (now < next_) {
     return;
   }
-  next_ = now + (is_terminal_ ? std::chrono::nanoseconds(kRedraw) : std::chrono::nanoseconds(kPlainLine));
+  next_ = now +
+          (is_terminal_ ? std::chrono::nanoseconds(kRedraw) : std::chrono::nanoseconds(kPlainLine));
   const std::string line =
       record::progress_line(status, is_terminal_ ? terminal_width() : kPlainWidth);
   if (is_terminal_) {

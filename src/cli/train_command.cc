@@ -1,16 +1,16 @@
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 
+#include <unistd.h>
+
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_recorder.h"
-#include "cli/token.h"
 #include "live/supervisor.h"
+#include "live/token_file.h"
 
 namespace outpace::cli {
 namespace {
@@ -78,17 +78,17 @@ live::ChildSpec worker_child(const TrainOptions& options,
   for (const std::string& slow : options.work.slow) {
     words.push_back("--slow=" + slow);
   }
-  return {.name = "worker " + std::to_string(worker),
-          .command =
-              [words](std::uint32_t start) {
-                std::vector<std::string> command = words;
-                command.push_back("--incarnation=" +
-                                  std::to_string(1 + start * kIncarnationsPerStart));
-                return command;
-              },
-          .log = log,
-          .restarts_max = options.restart_workers ? kRestartsMax : 0,
-          .is_worker = true};
+  return {
+      .name = "worker " + std::to_string(worker),
+      .command =
+          [words](std::uint32_t start) {
+            std::vector<std::string> command = words;
+            command.push_back("--incarnation=" + std::to_string(1 + start * kIncarnationsPerStart));
+            return command;
+          },
+      .log = log,
+      .restarts_max = options.restart_workers ? kRestartsMax : 0,
+      .is_worker = true};
 }
 
 // What the supervisor's thread tells the run; the first failure of a process is kept, because it
@@ -98,10 +98,10 @@ class Liaison {
   Liaison(live::Server& server, RunRecorder& recorder) : server_(server), recorder_(recorder) {}
 
   live::SupervisorEvents events() {
-    return {.ended = [this](const live::ChildEnd& end) { ended(end); },
-            .workers_all_ended = [this] { server_.nobody_will_join(); },
-            .interrupted =
-                [this](int signal) { server_.stop(ExitCode{128 + signal}, "interrupted"); }};
+    return {
+        .ended = [this](const live::ChildEnd& end) { ended(end); },
+        .workers_all_ended = [this] { server_.nobody_will_join(); },
+        .interrupted = [this](int signal) { server_.stop(ExitCode{128 + signal}, "interrupted"); }};
   }
 
   [[nodiscard]] std::optional<live::ChildEnd> first_refusal() {
@@ -154,8 +154,8 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
   std::vector<live::ChildSpec> children;
   const std::vector<std::string> common = role_command(options, "worker", server, token_file);
   for (std::uint32_t worker = 0; worker < options.job.workers; ++worker) {
-    children.push_back(worker_child(
-        options, worker, common, log("worker-" + std::to_string(worker) + ".log")));
+    children.push_back(
+        worker_child(options, worker, common, log("worker-" + std::to_string(worker) + ".log")));
   }
   const std::vector<std::string> evaluator = role_command(options, "evaluator", server, token_file);
   children.push_back({.name = "the evaluator",
@@ -175,7 +175,7 @@ int train(const TrainOptions& options, const std::string& resolved) {
     server_options.listen = "unix:" + scratch.file("server.sock");
   }
   const std::string token_file = scratch.file("token");
-  server_options.token = create_token_file(token_file);
+  server_options.token = live::create_token_file(token_file);
   server_options.expects_evaluator = true;
   RunRecorder recorder(options.job, resolved);
   live::Server server(std::move(server_options), recorder.watch());
@@ -192,8 +192,7 @@ int train(const TrainOptions& options, const std::string& resolved) {
       refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
     throw Error(ExitCode{refusal->code}, refusal->last_line);
   }
-  const record::Summary summary =
-      recorder.finish(result, options.work.network, options.work.data);
+  const record::Summary summary = recorder.finish(result, options.work.network, options.work.data);
   print_result(summary, recorder, options.job.json);
   if (result.code != ExitCode::kDone) {
     throw Error(result.code, result.why);

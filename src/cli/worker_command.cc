@@ -1,14 +1,14 @@
-#include <unistd.h>
-
 #include <fstream>
 #include <memory>
 #include <sstream>
 
+#include <unistd.h>
+
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/token.h"
 #include "learn/gradients.h"
+#include "live/token_file.h"
 #include "live/worker_loop.h"
 
 namespace outpace::cli {
@@ -29,15 +29,14 @@ void add_role_options(CLI::App& command, RoleOptions& options) {
   command.option_defaults()->always_capture_default();
   command.add_option("--server", options.server, "HOST:PORT or unix:PATH of the job's server")
       ->required();
-  command.add_option("--token-file", options.token_file, "The job's secret, mode 0600")
-      ->required();
+  command.add_option("--token-file", options.token_file, "The job's secret, mode 0600")->required();
   command.add_option("--seed", options.seed, "Of the initial weights: the same on every worker");
   command.add_option("--connect-deadline", options.deadline, "How long to try to reach the server");
 }
 
 live::SessionOptions session_of(const RoleOptions& options) {
   return {.server = options.server,
-          .token = read_token_file(options.token_file),
+          .token = live::read_token_file(options.token_file),
           .worker = WorkerId{options.worker},
           .incarnation = options.incarnation,
           .deadline = duration_option("connect-deadline", options.deadline)};
@@ -49,10 +48,12 @@ int work(const RoleOptions& options) {
                       std::to_string(protocol::kWorkersMax - 1));
   }
   const live::SessionOptions session = session_of(options);
-  const worker::Pace pace = make_pace(options.work, options.worker, std::max(options.workers, options.worker + 1));
-  const auto source = learn::make_gradient_source(Spec::parse(options.work.network),
-                                                  Spec::parse(options.work.data),
-                                                  {options.seed, static_cast<int>(options.work.threads)});
+  const worker::Pace pace =
+      make_pace(options.work, options.worker, std::max(options.workers, options.worker + 1));
+  const auto source =
+      learn::make_gradient_source(Spec::parse(options.work.network),
+                                  Spec::parse(options.work.data),
+                                  {options.seed, static_cast<int>(options.work.threads)});
   live::run_worker({.session = session}, *source, pace);
   return 0;
 }
@@ -64,9 +65,10 @@ int evaluate(const RoleOptions& options) {
     // Not being nice is no reason to fail.
   }
   const live::SessionOptions session = session_of(options);
-  const auto evaluator = learn::make_evaluator(Spec::parse(options.work.network),
-                                               Spec::parse(options.work.data),
-                                               {options.seed, static_cast<int>(options.work.threads)});
+  const auto evaluator =
+      learn::make_evaluator(Spec::parse(options.work.network),
+                            Spec::parse(options.work.data),
+                            {options.seed, static_cast<int>(options.work.threads)});
   live::run_evaluator(session, *evaluator);
   return 0;
 }
@@ -82,9 +84,8 @@ Run add_worker(CLI::App& command) {
   command.add_option("--incarnation",
                      options->incarnation,
                      "Greater than that of any earlier process of this rank");
-  return [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) {
-    return work(*options);
-  };
+  return
+      [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) { return work(*options); };
 }
 
 Run add_evaluator(CLI::App& command) {

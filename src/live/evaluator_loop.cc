@@ -43,10 +43,10 @@ void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator) 
       }
       if (const auto* snapshot = std::get_if<protocol::Snapshot>(&received.message)) {
         const worker::Evaluation found = evaluator.evaluate(received.payload);
-        transport->send(protocol::Measurement{.version = snapshot->version,
-                                              .accuracy = found.accuracy,
-                                              .loss = found.loss},
-                        nullptr);
+        transport->send(
+            protocol::Measurement{
+                .version = snapshot->version, .accuracy = found.accuracy, .loss = found.loss},
+            nullptr);
       }
     }
   }

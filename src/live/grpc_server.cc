@@ -23,7 +23,7 @@ constexpr int kIdleMs = 30'000;
 constexpr int kHandshakeMs = 10'000;
 
 // Takes as long for any two texts of the same lengths, so that a token cannot be guessed by letter.
-bool same(grpc::string_ref a, const std::string& b) {
+bool same(const grpc::string_ref& a, const std::string& b) {
   if (a.size() != b.size()) {
     return false;
   }

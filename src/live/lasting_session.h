@@ -1,5 +1,6 @@
-// A worker's session that outlasts its connections: when one is lost, or the server took this worker
-// for dead, it joins again as a newer incarnation. Also turns leased positions into examples.
+// A worker's session that outlasts its connections: when one is lost, or the server took this
+// worker for dead, it joins again as a newer incarnation. Also turns leased positions into
+// examples.
 
 #pragma once
 

@@ -22,7 +22,7 @@ constexpr std::string_view kUnix = "unix:";
 
 class Socket {
  public:
-  Socket(int family) : descriptor_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  explicit Socket(int family) : descriptor_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
   ~Socket() {
     if (descriptor_ >= 0) {
       ::close(descriptor_);

@@ -46,8 +46,8 @@ RunResult Server::run() {
   std::vector<Post> posts;
   const Time opened = now();
   while (!finish_) {
-    const Time waited = coordinator_ ? coordinator_->next_deadline()
-                                     : opened + options_.coordinator.patience;
+    const Time waited =
+        coordinator_ ? coordinator_->next_deadline() : opened + options_.coordinator.patience;
     mailbox_.receive(to_steady(std::min(waited, now() + kStatusPeriod)), posts);
     for (Post& post : posts) {
       handle(now(), std::move(post));
@@ -272,9 +272,7 @@ void Server::take_measurement(Time now, const protocol::Measurement& measurement
   }
   server::Effects effects;
   coordinator_->measured(
-      now,
-      {policy::Measure::kTestAccuracy, evaluation->accuracy, evaluation->version},
-      effects);
+      now, {policy::Measure::kTestAccuracy, evaluation->accuracy, evaluation->version}, effects);
   coordinator_->measured(
       now, {policy::Measure::kTestLoss, evaluation->loss, evaluation->version}, effects);
   if (evaluations_.reached() && !coordinator_->finished()) {
@@ -400,8 +398,7 @@ void Server::await_evaluations() {
   const bool any = coordinator_ && coordinator_->started() && evaluator_;
   if (any && evaluations_.newest_sent() != coordinator_->version()) {
     const server::Statistics& statistics = coordinator_->statistics();
-    send_snapshot(
-        coordinator_->version(), statistics.last_commit, statistics.examples_applied);
+    send_snapshot(coordinator_->version(), statistics.last_commit, statistics.examples_applied);
   }
   std::vector<Post> posts;
   while (any && evaluator_ && evaluations_.waiting() > 0 && now() < deadline) {

@@ -100,13 +100,17 @@ class Server {
   void greet_worker(ConnectionId from, const protocol::Hello& hello);
   void greet_evaluator(ConnectionId from, const protocol::Observe& observe);
   void take_initial_weights(Time now, ConnectionId from, std::vector<float> weights);
-  void take_push(Time now, const Peer& peer, const protocol::Push& push, std::vector<float> gradient);
+  void take_push(Time now,
+                 const Peer& peer,
+                 const protocol::Push& push,
+                 std::vector<float> gradient);
   void take_measurement(Time now, const protocol::Measurement& measurement);
   void closed(Time now, ConnectionId from, const Closed& closed);
   // Lets those who wait join, once there are weights and, if one is expected, an evaluator.
   void join_waiting(Time now);
   void join(Time now, ConnectionId connection, Peer& peer, server::Effects& effects);
-  [[nodiscard]] std::string incompatible(std::uint32_t protocol, const protocol::Manifest& other) const;
+  [[nodiscard]] std::string incompatible(std::uint32_t protocol,
+                                         const protocol::Manifest& other) const;
   void dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why);
 
   void carry_out(Time now, server::Effects& effects);

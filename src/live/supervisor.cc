@@ -1,15 +1,16 @@
 #include "live/supervisor.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 namespace outpace::live {
 namespace {
@@ -20,13 +21,23 @@ using std::chrono::steady_clock;
 constexpr milliseconds kLook = milliseconds(100);
 constexpr milliseconds kRestartDelay = milliseconds(500);
 
+constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};
+
 sigset_t supervised_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) {
+  sigaddset(&signals, SIGCHLD);
+  for (const int signal : kEnds) {
     sigaddset(&signals, signal);
   }
   return signals;
+}
+
+// A library may have started threads before main(), which block nothing (OpenBLAS does): such a one
+// blocks the signal from now on and leaves it to the thread that waits for it.
+void pass_on(int signal, siginfo_t* /*info*/, void* context) {
+  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
+  kill(getpid(), signal);
 }
 
 std::string last_line(const std::string& path) {
@@ -59,12 +70,19 @@ std::string last_line(const std::string& path) {
 }  // namespace
 
 void block_supervised_signals() {
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const int signal : kEnds) {
+    sigaction(signal, &action, nullptr);
+  }
   const sigset_t signals = supervised_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 Supervisor::Supervisor(std::vector<ChildSpec> children, SupervisorEvents events)
     : events_(std::move(events)) {
+  children_.reserve(children.size());
   for (ChildSpec& spec : children) {
     children_.push_back({.spec = std::move(spec), .id = 0, .starts = 0, .start_again = {}});
   }
@@ -103,6 +121,7 @@ void Supervisor::run() {
 void Supervisor::start(Child& child) {
   std::vector<std::string> words = child.spec.command(child.starts);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) {
     arguments.push_back(word.data());
   }

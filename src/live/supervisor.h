@@ -53,7 +53,8 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Children end by themselves now, for the run is over; those that do not within `grace` are ended.
+  // Children end by themselves now, for the run is over; those that do not within `grace` are
+  // ended.
   void reap(std::chrono::milliseconds grace);
 
  private:

@@ -1,4 +1,5 @@
-// The file that holds a job's token: only its owner may read it.
+// The job's secret: whoever has it may join. It lives in a file that only its owner can read; it is
+// never on a command line or in a log.
 
 #pragma once
 
@@ -6,7 +7,11 @@
 
 namespace outpace::live {
 
+// Draws a new token (256 bits, hexadecimal) into a new file of mode 0600.
+std::string create_token_file(const std::string& path);
 // Throws a usage error if the file is missing, empty, or readable by others.
 [[nodiscard]] std::string read_token_file(const std::string& path);
+// Reads the file, or makes it if it is not there.
+[[nodiscard]] std::string token_of_server(const std::string& path);
 
 }  // namespace outpace::live

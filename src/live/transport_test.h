@@ -115,13 +115,14 @@ inline Payload numbers(std::size_t size, float first) {
 }
 
 class TransportTest : public testing::TestWithParam<const char*> {
+ public:
+  ~TransportTest() override { std::filesystem::remove_all(folder_); }
+
  protected:
   TransportTest() {
     std::string name = std::filesystem::temp_directory_path() / "outpace_XXXXXX";
     folder_ = ::mkdtemp(name.data());
   }
-  ~TransportTest() override { std::filesystem::remove_all(folder_); }
-
   // The kind under test: loopback TCP with any free port, or a Unix socket.
   [[nodiscard]] std::string any_address() const {
     return GetParam() == std::string("tcp") ? "127.0.0.1:0" : "unix:" + folder_ + "/s";

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "worker/inbox.h"
-#include "worker/order.h"
 
 namespace outpace::live {
 namespace {
@@ -19,42 +18,38 @@ double seconds_since(steady_clock::time_point start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
 
-// One connection's worth of work.
 class Work {
  public:
-  Work(WorkerSession& session, worker::GradientSource& source, const worker::Pace& pace)
-      : session_(session),
-        source_(source),
-        pace_(pace),
-        order_(source.dataset_examples(),
-               session.welcome().seed,
-               session.welcome().with_replacement),
-        gradient_(source.manifest().numbers()) {}
+  Work(LastingSession& session, worker::GradientSource& source, const worker::Pace& pace)
+      : lasting_(session), source_(source), pace_(pace), gradient_(source.manifest().numbers()) {}
 
-  void run(std::uint64_t& iteration) {
-    while (auto task = session_.next()) {
+  void run() {
+    std::uint64_t iteration = 0;
+    while (auto task = lasting_.next()) {
       if (!answer(*task, iteration)) {
-        session_.abandon();
+        session().abandon();
       }
       ++iteration;
     }
   }
 
  private:
+  [[nodiscard]] WorkerSession& session() { return lasting_.session(); }
+
   // False if there is nothing to push: the task was given up.
-  bool answer(const WorkerSession::Task& task, std::uint64_t iteration) {
-    std::vector<std::uint64_t> examples = order_.examples(task.release.ranges);
-    const std::size_t whole = examples.size();
-    examples.resize(wait_for_pace(task, whole, iteration));
+  bool answer(const LastingSession::Task& task, std::uint64_t iteration) {
+    const std::size_t whole = task.examples.size();
+    const std::span examples =
+        std::span(task.examples).first(wait_for_pace(task.work, whole, iteration));
     if (examples.empty()) {
       return false;
     }
     WorkerSession::Result result{};
-    if (!compute(task, examples, result)) {
+    if (!compute(task.work, examples, result)) {
       return false;
     }
     result.partial = result.examples < whole;
-    session_.push(result, std::exchange(gradient_, std::vector<float>(gradient_.size())));
+    session().push(result, std::exchange(gradient_, std::vector<float>(gradient_.size())));
     return true;
   }
 
@@ -63,8 +58,8 @@ class Work {
   std::size_t wait_for_pace(const WorkerSession::Task& task, std::size_t whole, std::uint64_t iteration) {
     const auto nominal = static_cast<double>(task.release.nominal);
     const double share = static_cast<double>(whole) / nominal;
-    const Time start = session_.now();
-    switch (session_.sleep_until(pace_.finish(start, share, iteration))) {
+    const Time start = session().now();
+    switch (session().sleep_until(pace_.finish(start, share, iteration))) {
       case CancelMode::kNone:
         return whole;
       case CancelMode::kAbandon:
@@ -72,7 +67,7 @@ class Work {
       case CancelMode::kKeepPart:
         break;
     }
-    const double done = std::min(share, pace_.done(start, session_.now(), iteration));
+    const double done = std::min(share, pace_.done(start, session().now(), iteration));
     return std::min(whole, static_cast<std::size_t>(done * nominal + 1e-9));
   }
 
@@ -80,7 +75,7 @@ class Work {
   bool compute(const WorkerSession::Task& task,
                std::span<const std::uint64_t> examples,
                WorkerSession::Result& result) {
-    const auto abandoned = [this] { return session_.cancelled() == CancelMode::kAbandon; };
+    const auto abandoned = [this] { return session().cancelled() == CancelMode::kAbandon; };
     const std::size_t micro = task.release.may_keep_part
                                   ? micro_batch(task.release.nominal).size()
                                   : examples.size();
@@ -101,7 +96,7 @@ class Work {
       result.compute_seconds += took;
       const double extra = pace_.extra_seconds(took);
       if (extra > 0.0 &&
-          session_.sleep_until(session_.now() + from_seconds(extra)) == CancelMode::kAbandon) {
+          session().sleep_until(session().now() + from_seconds(extra)) == CancelMode::kAbandon) {
         return false;
       }
       if (first > 0) {
@@ -109,7 +104,10 @@ class Work {
       }
       loss_sum += *loss * static_cast<double>(part.size());
       result.examples += static_cast<std::uint32_t>(part.size());
-      if (session_.cancelled() == CancelMode::kKeepPart) {
+      if (session().cancelled() == CancelMode::kKeepPart) {
+        if (first == 0) {
+          micro_batch(task.release.nominal).had_no_part();
+        }
         break;
       }
     }
@@ -135,10 +133,9 @@ class Work {
     return *micro_batch_;
   }
 
-  WorkerSession& session_;
+  LastingSession& lasting_;
   worker::GradientSource& source_;
   const worker::Pace& pace_;
-  worker::Order order_;
   std::vector<float> gradient_;
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
@@ -146,27 +143,14 @@ class Work {
 
 }  // namespace
 
-void run_worker(WorkerOptions options, worker::GradientSource& source, const worker::Pace& pace) {
-  const Offer offer{.manifest = source.manifest(),
-                    .dataset_examples = source.dataset_examples(),
-                    .initial_weights = [&source] { return source.initial_weights(); }};
-  std::uint64_t iteration = 0;
-  std::optional<steady_clock::time_point> lost;
-  while (true) {
-    try {
-      WorkerSession session(options.session, offer);
-      lost.reset();
-      Work(session, source, pace).run(iteration);
-      return;
-    } catch (const ConnectionLost&) {
-      lost = lost.value_or(steady_clock::now());
-      if (steady_clock::now() - *lost >= options.rejoin_for) {
-        throw;
-      }
-      ++options.session.incarnation;
-      options.session.deadline = std::min(options.session.deadline, options.rejoin_for);
-    }
-  }
+void run_worker(const WorkerOptions& options,
+                worker::GradientSource& source,
+                const worker::Pace& pace) {
+  LastingSession session(options,
+                         {.manifest = source.manifest(),
+                          .dataset_examples = source.dataset_examples(),
+                          .initial_weights = [&source] { return source.initial_weights(); }});
+  Work(session, source, pace).run();
 }
 
 }  // namespace outpace::live

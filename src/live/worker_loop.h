@@ -2,20 +2,17 @@
 
 #pragma once
 
-#include "live/worker_session.h"
+#include "live/lasting_session.h"
 #include "worker/gradient_source.h"
 #include "worker/pace.h"
 
 namespace outpace::live {
 
-struct WorkerOptions {
-  SessionOptions session;
-  Duration rejoin_for = std::chrono::seconds(20);  // After a lost connection.
-};
-
 // Works until the run is over. Joins again, as a newer incarnation, when the connection is lost or
 // the server took this worker for dead. Throws Error when that fails too.
-void run_worker(WorkerOptions options, worker::GradientSource& source, const worker::Pace& pace);
+void run_worker(const WorkerOptions& options,
+                worker::GradientSource& source,
+                const worker::Pace& pace);
 
 // The life of the evaluator: snapshots in, measurements out, until the run is over.
 void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator);

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "live/grpc_transport.h"
@@ -101,10 +103,16 @@ Time WorkerSession::now() const {
 
 std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
                                                      std::vector<float> gradient) {
+  // The numbers of a message are finite. A loss that is not is told by its gradient, which the
+  // server then refuses.
+  const bool finite = std::isfinite(result.loss);
+  if (!finite && !gradient.empty()) {
+    gradient.front() = std::numeric_limits<float>::quiet_NaN();
+  }
   transport_->send(protocol::Push{.id = identity(),
                                   .examples = result.examples,
                                   .partial = result.partial,
-                                  .loss = result.loss,
+                                  .loss = finite ? result.loss : 0.0,
                                   .compute_seconds = result.compute_seconds},
                    std::make_shared<const std::vector<float>>(std::move(gradient)));
   std::unique_lock lock(mutex_);
@@ -120,6 +128,10 @@ void WorkerSession::abandon() {
 void WorkerSession::leave() {
   transport_->send(protocol::Goodbye{}, nullptr);
   transport_->finish();
+  // Whoever destroys the session at once would take the farewell back.
+  constexpr std::chrono::seconds kToLeave{5};
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kToLeave, [this] { return closed_.has_value(); });
 }
 
 void WorkerSession::receive(ConnectionEvent event) {
@@ -128,6 +140,7 @@ void WorkerSession::receive(ConnectionEvent event) {
     deliver(std::move(*received));
   } else {
     closed_ = std::get<Closed>(std::move(event));
+    cancelled_ = worker::CancelMode::kAbandon;  // Nobody waits for what is computed now.
   }
   changed_.notify_all();
 }
@@ -146,7 +159,7 @@ void WorkerSession::deliver(Received received) {
     }
   }
   inbox_.receive(received.message);
-  cancelled_ = inbox_.cancelled();
+  cancelled_ = inbox_.stopped() ? worker::CancelMode::kAbandon : inbox_.cancelled();
 }
 
 void WorkerSession::beat(const std::stop_token& stop) {

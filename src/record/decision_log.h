@@ -2,7 +2,7 @@
 //
 // What is read back is what was written, to the bit, so that a run can be replayed into its policy
 // and must give the same actions. The first line names the policy; the reason is in words, for
-// people. A line costs some 2 us: a run of thousands of gradients a second can afford it.
+// people. A line costs under 5 us: a run of thousands of gradients a second can afford it.
 
 #pragma once
 

@@ -21,11 +21,11 @@ bool is_live(auto state) {
 
 }  // namespace
 
-Coordinator::Coordinator(CoordinatorOptions options,
+Coordinator::Coordinator(const CoordinatorOptions& options,
                          std::unique_ptr<policy::Policy> policy,
                          Observer observer,
                          Time created)
-    : options_(std::move(options)),
+    : options_(options),
       policy_(std::move(policy)),
       observer_(std::move(observer)),
       nominal_examples_(std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch),
@@ -67,11 +67,8 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
   return true;
 }
 
-void Coordinator::leave(Time now,
-                        WorkerId worker,
-                        std::uint32_t incarnation,
-                        policy::Departure how,
-                        Effects& out) {
+void Coordinator::leave(
+    Time now, WorkerId worker, std::uint32_t incarnation, policy::Departure how, Effects& out) {
   Member* member = present(worker, incarnation);
   if (member == nullptr) {
     return;
@@ -103,8 +100,8 @@ void Coordinator::push(Time now, const protocol::Push& push, bool finite, Effect
   member->last_heard = now;
   if (push.examples == 0 || push.examples > total_size(member->ranges)) {
     out.emplace_back(Forget{worker});
-    out.emplace_back(Disconnect{
-        worker, {protocol::Farewell::kFailed, "push: more examples than were leased"}});
+    out.emplace_back(
+        Disconnect{worker, {protocol::Farewell::kFailed, "push: more examples than were leased"}});
     leave(now, worker, member->incarnation, policy::Departure::kDead, out);
     return;
   }
@@ -171,9 +168,10 @@ void Coordinator::tick(Time now, Effects& out) {
     const Member& member = members_[at];
     if (is_live(member.state) && now - member.last_heard >= options_.heartbeat_timeout) {
       const WorkerId worker{static_cast<std::uint32_t>(at)};
-      const std::string why = name(worker) + ": silent for " +
-                              std::to_string(static_cast<int>(to_seconds(
-                                  options_.heartbeat_timeout))) + " s, taken for dead";
+      const std::string why =
+          name(worker) + ": silent for " +
+          std::to_string(static_cast<int>(to_seconds(options_.heartbeat_timeout))) +
+          " s, taken for dead";
       out.emplace_back(Warn{why});
       out.emplace_back(Disconnect{worker, {protocol::Farewell::kPresumedDead, why}});
       leave(now, worker, member.incarnation, policy::Departure::kDead, out);
@@ -392,9 +390,9 @@ void Coordinator::commit(Time now, Effects& out) {
     statistics_.training_loss += fresh * (taken.loss - statistics_.training_loss);
     ++statistics_.gradients_applied;
   }
-  out.emplace_back(
-      StepWeights{options_.rate * options_.schedule.factor(statistics_.examples_applied + examples) *
-                  update::rate_scale(options_.rate_scale, examples, nominal_examples_)});
+  out.emplace_back(StepWeights{
+      options_.rate * options_.schedule.factor(statistics_.examples_applied + examples) *
+      update::rate_scale(options_.rate_scale, examples, nominal_examples_)});
   leases_.use(taken_ranges_);
   taken_.clear();
   taken_ranges_.clear();

@@ -49,7 +49,7 @@ struct CoordinatorOptions {
   double rate = 0.1;  // Learning rate before schedule and scale.
   update::Schedule schedule;
   update::RateScale rate_scale = update::RateScale::kNone;
-  std::uint64_t evaluate_every = 5120;  // Applied examples between snapshots.
+  std::uint64_t evaluate_every = 5120;                   // Applied examples between snapshots.
   Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
   Duration patience = std::chrono::seconds(60);          // For workers to come, first or again.
 };
@@ -60,7 +60,7 @@ class Coordinator {
   using Observer = std::function<void(Time, const policy::Event&, const policy::Decision&)>;
 
   // Time given to the calls below is the driver's clock; it may begin anywhere. `created` is now.
-  Coordinator(CoordinatorOptions options,
+  Coordinator(const CoordinatorOptions& options,
               std::unique_ptr<policy::Policy> policy,
               Observer observer,
               Time created);
@@ -70,7 +70,8 @@ class Coordinator {
   // A newer incarnation takes the older one's place. False, and nothing changes, if one that is as
   // new or newer has joined already.
   [[nodiscard]] bool join(Time now, const protocol::Hello& hello, Effects& out);
-  void leave(Time now, WorkerId worker, std::uint32_t incarnation, policy::Departure how, Effects& out);
+  void leave(
+      Time now, WorkerId worker, std::uint32_t incarnation, policy::Departure how, Effects& out);
   // The shard holds the gradient whole. `finite`: every number of it is.
   void push(Time now, const protocol::Push& push, bool finite, Effects& out);
   void abandon(Time now, const protocol::GradientId& id, Effects& out);

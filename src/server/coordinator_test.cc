@@ -8,10 +8,8 @@ namespace outpace::server {
 namespace {
 
 TEST(Coordinator, FencesAnOlderIncarnation) {
-  Coordinator coordinator({.workers = 1, .examples = 8},
-                          policy::make_policy(Spec::parse("async"), 1),
-                          nullptr,
-                          Time{});
+  Coordinator coordinator(
+      {.workers = 1, .examples = 8}, policy::make_policy(Spec::parse("async"), 1), nullptr, Time{});
   Effects effects;
   EXPECT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 2}, effects));
   effects.clear();

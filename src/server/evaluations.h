@@ -1,8 +1,8 @@
 // Snapshots on their way to the evaluator and back, and when the target accuracy was reached.
 //
 // A measurement comes some time after its snapshot was taken; what counts is when the version was
-// committed. The target is reached when `consecutive` evaluations in a row reach it, and is timed at
-// the first of them.
+// committed. The target is reached when `consecutive` evaluations in a row reach it, and is timed
+// at the first of them.
 
 #pragma once
 

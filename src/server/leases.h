@@ -2,10 +2,10 @@
 // dropped or dies.
 //
 // An epoch's order is a permutation that workers compute for themselves; here it is only positions
-// 0..examples-1. A position is in one of four places: not handed out, out with a worker, given back,
-// or used. What was given back goes out first, to another worker than the one that lost it if one
-// asks. Epochs overlap: with nothing left in one, the next begins, so that nobody waits at the seam;
-// a limit on epochs makes take() return nothing at the end instead.
+// 0..examples-1. A position is in one of four places: not handed out, out with a worker, given
+// back, or used. What was given back goes out first, to another worker than the one that lost it if
+// one asks. Epochs overlap: with nothing left in one, the next begins, so that nobody waits at the
+// seam; a limit on epochs makes take() return nothing at the end instead.
 
 #pragma once
 

@@ -49,11 +49,10 @@ void Shard::forget(WorkerId worker) {
 
 void Shard::step(const StepWeights& step) {
   const double mean_weight = aggregate_.mean_weight();
-  optimizer_->step({.rate = step.rate,
-                    .mean_weight = mean_weight,
-                    .weight_decay = options_.weight_decay},
-                   aggregate_.mean(),
-                   weights_);
+  optimizer_->step(
+      {.rate = step.rate, .mean_weight = mean_weight, .weight_decay = options_.weight_decay},
+      aggregate_.mean(),
+      weights_);
   aggregate_.clear();
 }
 

@@ -23,8 +23,8 @@ struct WorkerStatistics {
   std::uint64_t lost = 0;          // Releases open when it died.
   std::uint64_t examples_applied = 0;
   double compute_seconds = 0.0;  // Of forward and backward passes, of all gradients that arrived.
-  std::uint64_t starved = 0;  // Longest run of releases in a row of which nothing was applied.
-  std::vector<float> runtimes;  // Seconds from release to arrival of each gradient, in order.
+  std::uint64_t starved = 0;     // Longest run of releases in a row of which nothing was applied.
+  std::vector<float> runtimes;   // Seconds from release to arrival of each gradient, in order.
 
   // Releases that ended with a gradient.
   [[nodiscard]] std::uint64_t iterations() const { return accepted + dropped + refused; }

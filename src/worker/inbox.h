@@ -39,9 +39,10 @@ class Inbox {
 
 // How many examples a worker computes between two looks at whether a part is asked for.
 //
-// A part is whole micro-batches. A worker that was asked for its part and had none halves its
-// micro-batch; after eight whole mini-batches in a row it doubles it again. Workers of which nobody
-// asks parts compute the mini-batch at one go.
+// A part is whole micro-batches. A worker that was asked for its part before it had one finishes
+// its first micro-batch, and from then on takes half as many examples at once; after eight whole
+// mini-batches in a row it doubles them again. Workers of which nobody asks parts compute the
+// mini-batch at one go.
 class MicroBatch {
  public:
   // REQUIRES: nominal >= 1.

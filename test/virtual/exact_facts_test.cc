@@ -92,10 +92,8 @@ TEST(VirtualCluster, FinishesWhenAllButOneWorkerDieForGood) {
 }
 
 TEST(VirtualCluster, AnswersARepeatedPushWithItsFirstVerdict) {
-  VirtualCluster cluster({.policy = "async",
-                          .workers = 1,
-                          .limits = {.epochs = 1},
-                          .repeated_push = 1.0});
+  VirtualCluster cluster(
+      {.policy = "async", .workers = 1, .limits = {.epochs = 1}, .repeated_push = 1.0});
   cluster.start();
   ASSERT_TRUE(cluster.run());
   expect_each_example_used(cluster, 1.0F);
@@ -138,9 +136,7 @@ TEST(VirtualCluster, WarnsOfAStarvedWorker) {
 }
 
 TEST(VirtualCluster, SamplesWithReplacementWhenAsked) {
-  VirtualCluster cluster({.policy = "sync",
-                          .limits = {.epochs = 8},
-                          .with_replacement = true});
+  VirtualCluster cluster({.policy = "sync", .limits = {.epochs = 8}, .with_replacement = true});
   cluster.start();
   ASSERT_TRUE(cluster.run());
   float total = 0;

@@ -33,9 +33,9 @@ struct VirtualOptions {
   std::uint64_t seed = 1;
   bool with_replacement = false;
   std::string staleness = "none";
-  Duration latency{};               // Each message takes up to so long, at random.
-  double repeated_push = 0.0;       // Probability that a push is sent twice.
-  double not_finite = 0.0;          // Probability that a gradient is refused.
+  Duration latency{};                  // Each message takes up to so long, at random.
+  double repeated_push = 0.0;          // Probability that a push is sent twice.
+  double not_finite = 0.0;             // Probability that a gradient is refused.
   double delivered_after_death = 0.0;  // Probability that a dead worker's message still arrives.
   // Seconds of a worker's next full mini-batch.
   std::function<double(WorkerId, Rng&)> runtime = [](WorkerId, Rng& rng) {
@@ -48,13 +48,11 @@ class VirtualCluster {
   explicit VirtualCluster(const VirtualOptions& options)
       : options_(options),
         rng_(options.seed, 7),
-        shard_({.optimizer = Spec::parse("sgd")},
-               std::vector<float>(options.examples, 0.0F)),
+        shard_({.optimizer = Spec::parse("sgd")}, std::vector<float>(options.examples, 0.0F)),
         order_(options.examples, options.seed, options.with_replacement),
         workers_(options.workers) {
     auto policy = policy::make_policy(Spec::parse(options.policy), options.workers);
-    const double nominal =
-        double(options.batch) * double(policy->nominal_cutoff(options.workers));
+    const double nominal = double(options.batch) * double(policy->nominal_cutoff(options.workers));
     CoordinatorOptions coordinator{.job = 42,
                                    .workers = options.workers,
                                    .batch = options.batch,
@@ -130,8 +128,8 @@ class VirtualCluster {
     queue_.emplace(std::pair{time, ++ids_}, std::move(what));
   }
   Duration delay() {
-    return Duration{static_cast<std::int64_t>(rng_.uniform() *
-                                              static_cast<double>(options_.latency.count()))};
+    return Duration{
+        static_cast<std::int64_t>(rng_.uniform() * static_cast<double>(options_.latency.count()))};
   }
 
   void join_now(std::uint32_t id) {

@@ -1,19 +1,19 @@
-#include "cli/token.h"
-
-#include <fcntl.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "live/token_file.h"
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/error.h"
 #include "base/text.h"
 
-namespace outpace::cli {
+namespace outpace::live {
 
 std::string create_token_file(const std::string& path) {
   std::array<unsigned char, 32> bytes{};
@@ -61,4 +61,4 @@ std::string token_of_server(const std::string& path) {
   return access(path.c_str(), F_OK) == 0 ? read_token_file(path) : create_token_file(path);
 }
 
-}  // namespace outpace::cli
+}  // namespace outpace::live

@@ -1,0 +1,199 @@
+// A worker of an Outpace job for a torch::nn::Module and a torch::data data set.
+//
+//   auto worker = outpace::Worker::from_environment();
+//   outpace::torch::Trainer trainer(worker, *net);
+//   while (const auto minibatch = trainer.next(dataset)) {
+//     trainer.push(loss(net, *minibatch));
+//   }
+
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "outpace/worker.h"
+
+namespace outpace::torch {
+
+// Examples of a data set, stacked: the first dimension counts them.
+struct Minibatch {
+  ::torch::Tensor data;
+  ::torch::Tensor target;
+  std::uint64_t version = 0;  // Of the weights that the parameters hold now.
+};
+
+// A torch::data data set of known size, whose get(index) gives an Example<>; or one that gives
+// batches already stacked, as .map(torch::data::transforms::Stack<>()) does.
+template <typename Dataset>
+concept Indexed = requires(Dataset& dataset, std::vector<std::size_t> indices) {
+  { *dataset.size() } -> std::convertible_to<std::size_t>;
+  dataset.get_batch(indices);
+};
+
+// Trains a module's parameters: all of named_parameters(), in its order. Those that need no
+// gradient travel too, and their gradient is 0. Buffers (the running statistics of batch
+// normalisation) do not travel: each worker keeps its own. The module may be on any device; move it
+// there, and freeze what is to be frozen, before the trainer is made. After the last mini-batch it
+// holds the weights that were pulled last, which are nearly those at the end of the run.
+//
+// Neither the worker nor the module may go before the trainer does. Use it from one thread.
+class Trainer {
+ public:
+  Trainer(Worker& worker, ::torch::nn::Module& module) : worker_(worker) {
+    for (const auto& named : module.named_parameters()) {
+      names_.push_back(named.key());
+      parameters_.push_back(named.value());
+    }
+    for (const ::torch::Tensor& parameter : parameters_) {
+      if (parameter.requires_grad()) {
+        const unsigned hook = parameter.register_hook([this](const ::torch::Tensor&) { poll(); });
+        hooks_.emplace_back(parameter, hook);
+      }
+    }
+  }
+  ~Trainer() {
+    for (const auto& [parameter, hook] : hooks_) {
+      parameter.remove_hook(hook);
+    }
+  }
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Waits for weights and a lease of examples; nothing when the run is over. The parameters then
+  // hold those weights, and have no gradients. The first call joins the job; if this worker is the
+  // job's first, the weights that the module has then are those that the run starts from.
+  // Throws WorkerError.
+  template <Indexed Dataset>
+  [[nodiscard]] std::optional<Minibatch> next(Dataset& dataset) {
+    if (!worker_.joined()) {
+      join(*dataset.size());
+    }
+    auto leased = worker_.next();
+    if (!leased) {
+      return std::nullopt;
+    }
+    use(leased->weights);
+    auto batch = dataset.get_batch(
+        std::vector<std::size_t>(leased->examples.begin(), leased->examples.end()));
+    if constexpr (std::is_same_v<decltype(batch), std::vector<::torch::data::Example<>>>) {
+      auto stacked = ::torch::data::transforms::Stack<>().apply_batch(std::move(batch));
+      return Minibatch{std::move(stacked.data), std::move(stacked.target), leased->version};
+    } else {
+      return Minibatch{std::move(batch.data), std::move(batch.target), leased->version};
+    }
+  }
+
+  // The backward pass from `loss`, a scalar, the mean over the mini-batch of next(); then pushes
+  // the gradient and waits for the verdict. Asks between the parameters whether the server still
+  // wants it, and if not gives the pass up: kCancelled. A long forward pass may ask
+  // worker.cancelled() itself, and go on to the next mini-batch. Throws WorkerError, and what the
+  // backward pass throws.
+  PushResult push(const ::torch::Tensor& loss) {
+    if (worker_.cancelled() || !backward(loss)) {
+      worker_.abandon();
+      return {PushOutcome::kCancelled, "given up: nobody waits for it any more"};
+    }
+    return worker_.push(gradient(), loss.item<double>());
+  }
+
+ private:
+  // How a backward pass that was given up ends.
+  class GivenUp final : public std::exception {};
+
+  void poll() const {
+    if (pushing_ && worker_.cancelled()) {
+      throw GivenUp();
+    }
+  }
+
+  // False if the pass was given up.
+  bool backward(const ::torch::Tensor& loss) {
+    clear_gradients();
+    pushing_ = true;
+    try {
+      loss.backward();
+    } catch (const GivenUp&) {
+      pushing_ = false;
+      return false;
+    } catch (...) {
+      pushing_ = false;
+      throw;
+    }
+    pushing_ = false;
+    return true;
+  }
+
+  void join(std::size_t examples) {
+    std::vector<Parameter> parameters;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      Parameter parameter{.name = names_[i], .shape = {}};
+      for (const std::int64_t extent : parameters_[i].sizes()) {
+        parameter.shape.push_back(static_cast<std::uint64_t>(extent));
+      }
+      parameters.push_back(std::move(parameter));
+    }
+    const auto initial_weights = [this] {
+      std::vector<float> weights;
+      for (const ::torch::Tensor& parameter : parameters_) {
+        append(parameter, weights);
+      }
+      return weights;
+    };
+    worker_.join(parameters, initial_weights, examples);
+  }
+
+  void use(std::vector<float>& weights) {
+    const ::torch::NoGradGuard no_gradient;
+    const auto all = ::torch::from_blob(
+        weights.data(), {static_cast<std::int64_t>(weights.size())}, ::torch::kFloat);
+    std::int64_t begin = 0;
+    for (::torch::Tensor& parameter : parameters_) {
+      const std::int64_t end = begin + parameter.numel();
+      parameter.copy_(all.slice(/*dim=*/0, begin, end).view(parameter.sizes()));
+      begin = end;
+    }
+    clear_gradients();
+  }
+
+  void clear_gradients() {
+    for (::torch::Tensor& parameter : parameters_) {
+      parameter.mutable_grad() = ::torch::Tensor();
+    }
+  }
+
+  // Zeros for a parameter that the loss does not depend on.
+  [[nodiscard]] std::vector<float> gradient() const {
+    std::vector<float> gradient;
+    for (const ::torch::Tensor& parameter : parameters_) {
+      if (parameter.grad().defined()) {
+        append(parameter.grad(), gradient);
+      } else {
+        gradient.resize(gradient.size() + static_cast<std::size_t>(parameter.numel()));
+      }
+    }
+    return gradient;
+  }
+
+  static void append(const ::torch::Tensor& tensor, std::vector<float>& numbers) {
+    const auto flat = tensor.detach().to(::torch::kCPU, ::torch::kFloat).contiguous();
+    const float* first = flat.data_ptr<float>();
+    numbers.insert(numbers.end(), first, first + flat.numel());
+  }
+
+  Worker& worker_;
+  std::vector<std::string> names_;
+  std::vector<::torch::Tensor> parameters_;  // The module's own, in the job's order.
+  std::vector<std::pair<::torch::Tensor, unsigned>> hooks_;
+  bool pushing_ = false;
+};
+
+}  // namespace outpace::torch

@@ -1,0 +1,268 @@
+#include "outpace/worker.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "live/lasting_session.h"
+#include "live/token_file.h"
+
+namespace outpace {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Runs what may throw an Error, which is not for those outside.
+template <typename Function>
+auto for_the_public(Function function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    throw WorkerError(static_cast<int>(error.code()), error.what());
+  }
+}
+
+// ---- The environment ----------------------------------------------------------------------------
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string required(const char* name, const std::string& takes) {
+  std::string value = variable(name);
+  if (value.empty()) {
+    throw usage_error(std::string(name) + " is not set; it takes " + takes);
+  }
+  return value;
+}
+
+std::uint32_t number_below(const char* name, const std::string& value, std::uint64_t limit) {
+  const std::optional<std::uint64_t> number = parse_count(value);
+  if (!number || *number >= limit) {
+    throw usage_error(std::string(name) + " is '" + value + "'; it takes 0 to " +
+                      std::to_string(limit - 1));
+  }
+  return static_cast<std::uint32_t>(*number);
+}
+
+WorkerOptions options_from_environment() {
+  WorkerOptions options;
+  options.server = required("OUTPACE_SERVER", "HOST:PORT or unix:PATH of the job's server");
+  options.token = live::read_token_file(
+      required("OUTPACE_TOKEN_FILE", "the file with the job's secret, the server's --token-file"));
+  options.worker = number_below("OUTPACE_WORKER",
+                                required("OUTPACE_WORKER", "this worker's rank: 0, 1, 2, ..."),
+                                protocol::kWorkersMax);
+  if (const std::string given = variable("OUTPACE_INCARNATION"); !given.empty()) {
+    options.incarnation =
+        number_below("OUTPACE_INCARNATION", given, std::numeric_limits<std::uint32_t>::max());
+  }
+  return options;
+}
+
+// ---- What the user brings -----------------------------------------------------------------------
+
+void require(bool holds, const std::string& message) {
+  if (!holds) {
+    throw usage_error(message);
+  }
+}
+
+// The server would refuse a wrong one too, but could not say so to who got it wrong.
+protocol::Manifest manifest_of(const std::vector<Parameter>& parameters) {
+  require(!parameters.empty(), "join: there are no parameters to train");
+  require(parameters.size() <= protocol::kTensorsMax,
+          "join: at most " + std::to_string(protocol::kTensorsMax) + " parameters are possible");
+  protocol::Manifest manifest;
+  std::set<std::string> names;
+  double numbers = 0;  // A product of extents may be more than any integer holds.
+  for (const Parameter& parameter : parameters) {
+    const std::string which = "join: parameter '" + parameter.name + "' ";
+    require(!parameter.name.empty() && parameter.name.size() <= protocol::kTextMax,
+            which + "needs a name of at most " + std::to_string(protocol::kTextMax) + " bytes");
+    require(names.insert(parameter.name).second, which + "is named twice");
+    require(parameter.shape.size() <= protocol::kTensorRankMax,
+            which + "has more than " + std::to_string(protocol::kTensorRankMax) + " dimensions");
+    double product = 1;
+    for (const std::uint64_t extent : parameter.shape) {
+      require(extent >= 1, which + "has an extent of 0");
+      product *= static_cast<double>(extent);
+    }
+    numbers += product;
+    require(
+        numbers <= static_cast<double>(protocol::kWeightsMax),
+        which + "takes the weights beyond " + std::to_string(protocol::kWeightsMax) + " numbers");
+    manifest.tensors.push_back({.name = parameter.name, .shape = parameter.shape});
+  }
+  return manifest;
+}
+
+PushOutcome to_outcome(protocol::Outcome outcome) {
+  switch (outcome) {
+    case protocol::Outcome::kAccepted:
+      return PushOutcome::kAccepted;
+    case protocol::Outcome::kDropped:
+      return PushOutcome::kDropped;
+    case protocol::Outcome::kRefused:
+      break;
+  }
+  return PushOutcome::kRefused;
+}
+
+}  // namespace
+
+// ---- The worker ---------------------------------------------------------------------------------
+
+class Worker::Job {
+ public:
+  explicit Job(WorkerOptions options) : options_(std::move(options)) {}
+
+  void join(const std::vector<Parameter>& parameters,
+            const std::function<std::vector<float>()>& initial_weights,
+            std::uint64_t examples) {
+    require(!joined_, "join: this worker has joined already");
+    require(options_.worker < protocol::kWorkersMax,
+            "worker " + std::to_string(options_.worker) + ": ranks are below " +
+                std::to_string(protocol::kWorkersMax));
+    require(examples >= 1, "join: the data set is empty");
+    const protocol::Manifest manifest = manifest_of(parameters);
+    numbers_ = manifest.numbers();
+    const auto checked = [initial_weights, numbers = numbers_] {
+      std::vector<float> weights = initial_weights();
+      require(weights.size() == numbers,
+              "join: there are " + std::to_string(weights.size()) +
+                  " initial weights, the parameters hold " + std::to_string(numbers));
+      return weights;
+    };
+    session_.emplace(
+        live::WorkerOptions{.session = {.server = options_.server,
+                                        .token = options_.token,
+                                        .worker = WorkerId{options_.worker},
+                                        .incarnation = options_.incarnation,
+                                        .deadline = options_.deadline},
+                            .rejoin_for = options_.rejoin_for},
+        live::Offer{
+            .manifest = manifest, .dataset_examples = examples, .initial_weights = checked});
+    joined_ = true;
+  }
+
+  [[nodiscard]] bool joined() const { return joined_; }
+
+  std::optional<Minibatch> next() {
+    require(joined_, "next: join() comes first");
+    abandon();
+    if (!session_) {
+      return std::nullopt;
+    }
+    std::optional<live::LastingSession::Task> task;
+    try {
+      task = session_->next();
+    } catch (...) {
+      session_.reset();  // There is no connection any more that could be used.
+      throw;
+    }
+    if (!task) {
+      return std::nullopt;
+    }
+    in_hand_ = task->examples.size();
+    begun_ = steady_clock::now();
+    return Minibatch{.weights = std::move(task->work.weights),
+                     .examples = std::move(task->examples),
+                     .version = count(task->work.release.version)};
+  }
+
+  [[nodiscard]] bool cancelled() {
+    return session_ && session_->session().cancelled() != worker::CancelMode::kNone;
+  }
+
+  PushResult push(std::vector<float> gradient, double loss, std::optional<std::size_t> part) {
+    require(in_hand_ > 0, "push: there is no mini-batch in hand; next() gives one");
+    require(gradient.size() == numbers_,
+            "push: the gradient has " + std::to_string(gradient.size()) +
+                " numbers, the parameters hold " + std::to_string(numbers_));
+    const std::size_t examples = part.value_or(in_hand_);
+    require(examples >= 1 && examples <= in_hand_,
+            "push: a part of " + std::to_string(examples) + " examples, the mini-batch has " +
+                std::to_string(in_hand_));
+    const live::WorkerSession::Result result{
+        .examples = static_cast<std::uint32_t>(examples),
+        .partial = examples < in_hand_,
+        .loss = loss,
+        .compute_seconds = std::chrono::duration<double>(steady_clock::now() - begun_).count()};
+    in_hand_ = 0;
+    const auto verdict = session_->session().push(result, std::move(gradient));
+    if (!verdict) {
+      return {PushOutcome::kUnanswered, "the run ended or the connection was lost first"};
+    }
+    return {to_outcome(verdict->outcome), verdict->why};
+  }
+
+  void abandon() {
+    if (std::exchange(in_hand_, 0) > 0) {
+      session_->session().abandon();
+    }
+  }
+
+  void leave() {
+    if (session_) {
+      session_->session().leave();
+      session_.reset();
+    }
+    in_hand_ = 0;
+  }
+
+ private:
+  const WorkerOptions options_;
+  // State.
+  bool joined_ = false;
+  std::uint64_t numbers_ = 0;
+  std::optional<live::LastingSession> session_;  // From join() to the end.
+  std::size_t in_hand_ = 0;  // Examples of the mini-batch that awaits its answer.
+  steady_clock::time_point begun_;
+};
+
+Worker Worker::from_environment() {
+  return for_the_public([] { return Worker(options_from_environment()); });
+}
+
+Worker::Worker(WorkerOptions options) : job_(std::make_unique<Job>(std::move(options))) {}
+Worker::~Worker() = default;
+Worker::Worker(Worker&& other) noexcept = default;
+Worker& Worker::operator=(Worker&& other) noexcept = default;
+
+void Worker::join(const std::vector<Parameter>& parameters,
+                  const std::function<std::vector<float>()>& initial_weights,
+                  std::uint64_t examples) {
+  for_the_public([&] { job_->join(parameters, initial_weights, examples); });
+}
+
+bool Worker::joined() const {
+  return job_->joined();
+}
+
+std::optional<Minibatch> Worker::next() {
+  return for_the_public([this] { return job_->next(); });
+}
+
+bool Worker::cancelled() const {
+  return job_->cancelled();
+}
+
+PushResult Worker::push(std::vector<float> gradient, double loss, std::optional<std::size_t> part) {
+  return for_the_public([&] { return job_->push(std::move(gradient), loss, part); });
+}
+
+void Worker::abandon() {
+  for_the_public([this] { job_->abandon(); });
+}
+
+void Worker::leave() {
+  for_the_public([this] { job_->leave(); });
+}
+
+}  // namespace outpace

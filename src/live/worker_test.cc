@@ -1,0 +1,287 @@
+#include "outpace/worker.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "live/grpc_transport.h"
+#include "live/server.h"
+
+namespace outpace {
+namespace {
+
+constexpr const char* kToken = "open-sesame";
+constexpr std::uint64_t kExamples = 60;  // Not a multiple of the mini-batch.
+constexpr std::uint64_t kEpochs = 60;
+
+const std::vector<Parameter>& line() {
+  static const std::vector<Parameter> kLine{{.name = "slope", .shape = {1, 1}},
+                                            {.name = "offset", .shape = {}}};
+  return kLine;
+}
+
+std::vector<float> zeros() {
+  return {0, 0};
+}
+
+struct Gradient {
+  std::vector<float> numbers;
+  double loss = 0.0;
+};
+
+// Of the mean of (slope x + offset - y)^2 / 2 over points of the line y = 3x + 1.
+Gradient gradient_of(const Minibatch& minibatch) {
+  Gradient gradient{.numbers = {0, 0}};
+  const auto size = static_cast<float>(minibatch.examples.size());
+  for (const std::uint64_t example : minibatch.examples) {
+    const float x = 2.0F * static_cast<float>(example) / static_cast<float>(kExamples) - 1.0F;
+    const float error = minibatch.weights[0] * x + minibatch.weights[1] - (3.0F * x + 1.0F);
+    gradient.numbers[0] += error * x / size;
+    gradient.numbers[1] += error / size;
+    gradient.loss += 0.5 * error * error / size;
+  }
+  return gradient;
+}
+
+std::string error_of(const std::function<void()>& function, int exit_code) {
+  try {
+    function();
+  } catch (const WorkerError& error) {
+    EXPECT_EQ(error.exit_code(), exit_code) << error.what();
+    return error.what();
+  }
+  return "no error";
+}
+
+class WorkerTest : public testing::Test {
+ protected:
+  WorkerTest() {
+    std::string name = std::filesystem::temp_directory_path() / "outpace_XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~WorkerTest() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string address() const { return "unix:" + folder_ + "/s"; }
+
+  // A server of its own thread; get() waits for the end of its run.
+  [[nodiscard]] std::future<live::RunResult> serve(std::uint32_t workers) const {
+    live::ServerOptions options{.listen = address(), .token = kToken};
+    options.coordinator.workers = workers;
+    options.coordinator.batch = 8;
+    options.coordinator.rate = 0.3;
+    options.coordinator.limits.epochs = kEpochs;
+    options.policy = Spec::parse("async");
+    options.shard.optimizer = Spec::parse("sgd");
+    auto server = std::make_unique<live::Server>(options, live::Watch{});
+    return std::async(std::launch::async, [server = std::move(server)] { return server->run(); });
+  }
+
+  [[nodiscard]] Worker worker(std::uint32_t rank) const {
+    return Worker({.server = address(), .token = kToken, .worker = rank});
+  }
+
+  [[nodiscard]] std::string write_token() const {
+    const std::string path = folder_ + "/token";
+    std::ofstream(path) << kToken << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    return path;
+  }
+
+ private:
+  std::string folder_;
+};
+
+// How often each example was in a mini-batch that counted.
+using Ledger = std::vector<std::uint64_t>;
+
+Ledger train(Worker worker) {
+  Ledger accepted(kExamples);
+  if (!worker.joined()) {
+    worker.join(line(), zeros, kExamples);
+  }
+  while (const auto minibatch = worker.next()) {
+    const Gradient gradient = gradient_of(*minibatch);
+    if (worker.push(gradient.numbers, gradient.loss).accepted()) {
+      for (const std::uint64_t example : minibatch->examples) {
+        ++accepted[example];
+      }
+    }
+  }
+  return accepted;
+}
+
+TEST_F(WorkerTest, TwoWorkersFitALineAndEveryExampleCountsOnceAnEpoch) {
+  auto run = serve(2);
+  auto other = std::async(std::launch::async, [this] { return train(worker(1)); });
+  Ledger accepted = train(worker(0));
+  const Ledger of_other = other.get();
+  for (std::uint64_t example = 0; example < kExamples; ++example) {
+    EXPECT_EQ(accepted[example] + of_other[example], kEpochs) << "example " << example;
+  }
+  const live::RunResult result = run.get();
+  EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
+  ASSERT_EQ(result.weights.size(), 2U);
+  EXPECT_NEAR(result.weights[0], 3.0, 0.05);
+  EXPECT_NEAR(result.weights[1], 1.0, 0.05);
+}
+
+TEST_F(WorkerTest, AMiniBatchMayBeAbandonedOrPushedInPartOrForgotten) {
+  auto run = serve(1);
+  Worker worker = this->worker(0);
+  worker.join(line(), zeros, kExamples);
+  ASSERT_TRUE(worker.next());
+  EXPECT_FALSE(worker.cancelled());
+  worker.abandon();
+  ASSERT_TRUE(worker.next());
+  const auto minibatch = worker.next();  // The one before was neither pushed nor abandoned.
+  ASSERT_TRUE(minibatch);
+  EXPECT_EQ(minibatch->version, 0U);
+  Minibatch part = *minibatch;
+  part.examples.resize(3);
+  const Gradient gradient = gradient_of(part);
+  EXPECT_TRUE(worker.push(gradient.numbers, gradient.loss, part.examples.size()).accepted());
+  train(std::move(worker));
+  const live::RunResult result = run.get();
+  EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
+  EXPECT_EQ(result.statistics.gradients_cancelled, 2U);
+  EXPECT_EQ(result.statistics.workers[0].partial, 1U);
+  EXPECT_EQ(result.statistics.examples_used_per_epoch_min, 1U);
+  EXPECT_EQ(result.statistics.examples_used_per_epoch_max, 1U);
+}
+
+TEST_F(WorkerTest, ALossThatIsNotFiniteIsRefusedAndTheWorkerGoesOn) {
+  auto run = serve(1);
+  Worker worker = this->worker(0);
+  worker.join(line(), zeros, kExamples);
+  ASSERT_TRUE(worker.next());
+  const PushResult result = worker.push({0, 0}, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(result.outcome, PushOutcome::kRefused);
+  EXPECT_EQ(result.why, "not finite");
+  train(std::move(worker));
+  EXPECT_EQ(run.get().statistics.gradients_refused, 1U);
+}
+
+TEST_F(WorkerTest, WhoLeavesGetsNothingMoreAndTheOthersGoOn) {
+  auto run = serve(2);
+  auto other = std::async(std::launch::async, [this] { return train(worker(1)); });
+  Worker worker = this->worker(0);
+  worker.join(line(), zeros, kExamples);
+  ASSERT_TRUE(worker.next());
+  worker.leave();
+  EXPECT_FALSE(worker.next());
+  EXPECT_FALSE(worker.cancelled());
+  EXPECT_EQ(other.get(), Ledger(kExamples, kEpochs));
+  EXPECT_EQ(run.get().code, ExitCode::kDone);
+}
+
+// A server that hangs up on the first incarnation with a release open, and ends the second's run.
+TEST_F(WorkerTest, ALostConnectionIsMadeAgainByANewerIncarnation) {
+  std::vector<std::uint32_t> incarnations;  // Read after the transport is gone.
+  std::unique_ptr<live::ServerTransport> transport;
+  std::promise<void> made;
+  const auto sink = [&, ready = made.get_future().share()](live::ConnectionId from,
+                                                           const live::ConnectionEvent& event) {
+    ready.wait();
+    const auto* received = std::get_if<live::Received>(&event);
+    const auto* hello =
+        received == nullptr ? nullptr : std::get_if<protocol::Hello>(&received->message);
+    if (hello == nullptr) {
+      return;
+    }
+    incarnations.push_back(hello->incarnation);
+    transport->send(from, protocol::Welcome{.heartbeat = std::chrono::seconds(1)}, nullptr);
+    const bool first = incarnations.size() == 1;
+    if (!first) {
+      transport->send(from, protocol::Stop{protocol::Farewell::kFinished, "done"}, nullptr);
+    } else {
+      transport->send(from,
+                      protocol::Release{.sequence = Sequence{1},
+                                        .nominal = 2,
+                                        .ranges = {{.epoch = 0, .begin = 0, .end = 2}}},
+                      std::make_shared<const std::vector<float>>(zeros()));
+    }
+    transport->close(from);
+  };
+  transport = live::serve_grpc({.address = address(), .token = kToken}, sink);
+  made.set_value();
+  Worker worker = this->worker(0);
+  worker.join(line(), zeros, kExamples);
+  if (worker.next()) {  // Or the connection was lost before.
+    EXPECT_EQ(worker.push({0, 0}, 0.0).outcome, PushOutcome::kUnanswered);
+    EXPECT_TRUE(worker.cancelled());
+    EXPECT_FALSE(worker.next());
+  }
+  transport.reset();
+  EXPECT_EQ(incarnations, (std::vector<std::uint32_t>{1, 2}));
+}
+
+TEST_F(WorkerTest, AnErrorSaysWhatIsWrongAndHasAnExitCode) {
+  auto run = serve(1);
+  const std::vector<Parameter> other{{.name = "w", .shape = {3}}};
+  EXPECT_EQ(error_of([&] { worker(0).join({}, zeros, 1); }, 2),
+            "join: there are no parameters to train");
+  EXPECT_EQ(error_of(
+                [&] {
+                  worker(0).join({{"w", {0}}}, zeros, 1);
+                },
+                2),
+            "join: parameter 'w' has an extent of 0");
+  EXPECT_EQ(error_of([&] { (void)worker(0).next(); }, 2), "next: join() comes first");
+  EXPECT_EQ(
+      error_of([&] { Worker({.server = address(), .token = "no"}).join(line(), zeros, 1); }, 3),
+      address() + ": the server refused the token; is --token-file the server's?");
+  Worker first = worker(0);
+  first.join(line(), zeros, kExamples);
+  EXPECT_EQ(error_of([&] { worker(1).join(other, zeros, kExamples); }, 4),
+            "another network: 1 tensors of 3 numbers, the job's has 2 of 2");
+  EXPECT_EQ(error_of(
+                [&] {
+                  first.push({0, 0}, 0.0);
+                },
+                2),
+            "push: there is no mini-batch in hand; next() gives one");
+  ASSERT_TRUE(first.next());
+  EXPECT_EQ(error_of([&] { first.push({0}, 0.0); }, 2),
+            "push: the gradient has 1 numbers, the parameters hold 2");
+  train(std::move(first));
+  EXPECT_EQ(run.get().code, ExitCode::kDone);
+}
+
+TEST_F(WorkerTest, TheEnvironmentSaysWhereAndWho) {
+  for (const char* name : {"OUTPACE_SERVER", "OUTPACE_TOKEN_FILE", "OUTPACE_WORKER"}) {
+    ::unsetenv(name);
+  }
+  const auto error = [] { return error_of([] { (void)Worker::from_environment(); }, 2); };
+  EXPECT_EQ(error(),
+            "OUTPACE_SERVER is not set; it takes HOST:PORT or unix:PATH of the job's server");
+  ::setenv("OUTPACE_SERVER", address().c_str(), 1);
+  EXPECT_EQ(error(),
+            "OUTPACE_TOKEN_FILE is not set; it takes the file with the job's secret, "
+            "the server's --token-file");
+  ::setenv("OUTPACE_TOKEN_FILE", "/nowhere", 1);
+  EXPECT_EQ(error(), "/nowhere: no such token file; the server makes one with --token-file");
+  ::setenv("OUTPACE_TOKEN_FILE", write_token().c_str(), 1);
+  EXPECT_EQ(error(), "OUTPACE_WORKER is not set; it takes this worker's rank: 0, 1, 2, ...");
+  ::setenv("OUTPACE_WORKER", "one", 1);
+  EXPECT_EQ(error(), "OUTPACE_WORKER is 'one'; it takes 0 to 65535");
+  ::setenv("OUTPACE_WORKER", "0", 1);
+  ::setenv("OUTPACE_INCARNATION", "-1", 1);
+  EXPECT_EQ(error(), "OUTPACE_INCARNATION is '-1'; it takes 0 to 4294967294");
+  ::setenv("OUTPACE_INCARNATION", "3", 1);
+  auto run = serve(1);
+  train(Worker::from_environment());
+  EXPECT_EQ(run.get().code, ExitCode::kDone);
+}
+
+}  // namespace
+}  // namespace outpace

@@ -1,0 +1,338 @@
+"""Bad input: one line on standard error that says what and where, the right exit code, soon.
+
+Job: what `outpace server` refuses, in builds with and without libtorch. Work: what `outpace train`
+and `outpace worker` refuse. Connection: what the server or its clients find out from each other.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import signal
+import socket
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main  # noqa: E402
+
+SOON = 40.0  # Seconds, on a machine with much else to do; the program itself needs one or two.
+FASHION_MNIST = pathlib.Path("/usr/share/datasets/fashion-mnist")
+EXIT_FAILURE, EXIT_USAGE, EXIT_TOKEN, EXIT_INCOMPATIBLE, EXIT_UNREADABLE = 1, 2, 3, 4, 6
+
+
+class Case:
+    def __init__(self, words, *says, code=EXIT_USAGE, variables=None):
+        self.words = words.split() if isinstance(words, str) else words
+        self.says = says
+        self.code = code
+        self.variables = variables
+
+
+class BadInput(ProgramTest):
+    def assert_one_line(self, process, says):
+        lines = process.err.splitlines()
+        self.assertEqual(len(lines), 1, process.err)
+        for part in says:
+            self.assertIn(part, lines[0])
+        self.assertNotIn("\x00", lines[0])
+        self.assertLess(len(lines[0]), 600)
+
+    def check(self, case, command):
+        begun = time.monotonic()
+        process = self.start(*command, *case.words, variables=case.variables)
+        code = process.wait(SOON)
+        took = time.monotonic() - begun
+        with self.subTest(" ".join(map(str, case.words)), variables=case.variables):
+            self.assertEqual(code, case.code, process.err)
+            self.assert_one_line(process, case.says)
+            self.assertEqual(process.out, "")
+            self.assertLess(took, SOON)
+
+    def check_all(self, cases, *command):
+        # Two at a time: most of it is the program's start.
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for done in [pool.submit(self.check, case, command) for case in cases]:
+                done.result()
+        self.assert_nothing_left()
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+
+class Job(BadInput):
+    def check_server(self, cases):
+        self.check_all(cases, "server", "--token-file", self.folder / "token")
+
+    def test_choices_name_the_nearest(self):
+        self.check_server([
+            Case("--policy asinc", "unknown policy 'asinc'", "did you mean 'async'?"),
+            Case("--policy zzzzzz", "unknown policy 'zzzzzz'", "known: ", "sync"),
+            Case("--policy ssp:s=2,x=1", "'ssp:s=2,x=1'", "unknown option 'x'", "known: s"),
+            Case("--policy backup:cutof=3", "'backup:cutof=3'", "unknown option 'cutof'",
+                 "did you mean 'cutoff'?"),
+            Case("--policy saps:s=8,acton=refresh", "unknown option 'acton'",
+                 "did you mean 'action'?"),
+            Case("--policy saps:s=8,action=stop", "action is 'stop'", "refresh|"),
+            Case("--policy backup", "cutoff is missing"),
+            Case("--optimizer sdg", "unknown optimizer 'sdg'", "did you mean 'sgd'?"),
+            Case("--optimizer momentum:nu=0.9", "unknown option 'nu'", "did you mean 'mu'?"),
+            Case("--staleness invers", "unknown staleness rule 'invers'",
+                 "did you mean 'inverse'?"),
+            Case("--schedule cosin:over=5", "unknown schedule 'cosin'", "did you mean 'cosine'?"),
+            Case("--lr-scale linar", "'linar'", "did you mean 'linear'?"),
+        ])
+
+    def test_numbers_out_of_range(self):
+        self.check_server([
+            Case("--policy backup:cutoff=9 --workers 8", "cutoff is '9'", "from 1 to 8"),
+            Case("--policy backup:cutoff=0", "cutoff is '0'"),
+            Case("--workers 0", "--workers is 0", "from 1 to"),
+            Case("--workers -3", "--workers", "-3"),
+            Case("--workers many", "--workers", "many"),
+            Case("--min-workers 9 --workers 8", "--min-workers is 9", "8"),
+            Case("--batch 0", "--batch", "at least 1"),
+            Case("--batch 99999999999", "--batch", "99999999999"),
+            Case("--lr nan", "--lr", "from 0"),
+            Case("--lr -1", "--lr"),
+            Case("--seconds 5x", "--seconds", "'5x'", "duration"),
+            Case("--target-accuracy 84", "--target-accuracy", "0.84"),
+        ])
+
+    def test_unknown_words(self):
+        self.check_server([
+            Case("--polcy sync", "server", "'--polcy'", "did you mean '--policy'?"),
+            Case("--policy", "--policy"),
+            Case("sync", "sync"),
+        ])
+        self.check_all([
+            Case("serve", "unknown command 'serve'", "did you mean 'server'?"),
+            Case("", "a command is missing"),
+            Case("server", "--token-file"),
+        ])
+
+    def test_configuration_files(self):
+        good = 'workers = 2\npolicy = "sync"\n'
+        self.path("key.toml", good + 'polcy = "sync"\n')
+        self.path("syntax.toml", good + "batch = = 3\n")
+        self.path("table.toml", good + "[optimizer]\nname = 3\n")
+        self.path("value.toml", good + 'batch = "many"\n')
+        self.check_server([
+            Case("--config key.toml", "key.toml:3: ", "unknown key 'polcy'",
+                 "did you mean 'policy'?"),
+            Case("--config syntax.toml", "syntax.toml:3: "),
+            Case("--config table.toml", "table.toml:3: "),
+            Case("--config value.toml", "batch", "many"),
+            Case("--config nowhere.toml", "nowhere.toml"),
+            Case("", "nowhere.toml", variables={"OUTPACE_CONFIG": "nowhere.toml"}),
+        ])
+
+    def test_environment(self):
+        self.check_server([
+            Case("", "environment", "'OUTPACE_POLCY'", "did you mean 'OUTPACE_POLICY'?",
+                 variables={"OUTPACE_POLCY": "sync"}),
+            Case("", "batch", "many", variables={"OUTPACE_BATCH": "many"}),
+        ])
+
+    def test_weights_that_cannot_be_read(self):
+        header = b'{"w":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'
+        whole = len(header).to_bytes(8, "little") + header + bytes(16)
+        self.path("short.safetensors", whole[:-3])
+        self.path("half.safetensors", whole[:20])
+        self.path("huge.safetensors", b"\xff" * 64)
+        self.path("empty.safetensors", b"")
+        self.path("other.safetensors", whole.replace(b'"F32"', b'"I32"'))
+        self.check_server([
+            Case(f"--weights {name}", name, code=EXIT_UNREADABLE)
+            for name in ("nowhere.safetensors", ".", "short.safetensors", "half.safetensors",
+                         "huge.safetensors", "empty.safetensors", "other.safetensors")])
+
+    def test_where_to_listen(self):
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(taken.close)
+        port = taken.getsockname()[1]
+        path = self.folder / "taken"
+        local = socket.socket(socket.AF_UNIX)
+        self.addCleanup(local.close)
+        local.bind(str(path))
+        local.listen()
+        self.path("file", "not a socket")
+        self.check_server([
+            Case(f"--listen 127.0.0.1:{port}", f"127.0.0.1:{port}", "in use"),
+            Case(f"--listen unix:{path}", str(path), "listens there already"),
+            Case(f"--listen unix:{self.folder}/file", f"{self.folder}/file", "socket"),
+            Case("--listen unix:/nonexistent/s", "/nonexistent/"),
+            Case("--listen unix:/" + "x" * 200, "bytes"),
+            Case("--listen 0.0.0.0:0", "0.0.0.0:0", "--insecure-no-tls"),
+            Case("--listen [::]:0", "[::]:0", "--insecure-no-tls"),
+            Case("--listen 127.0.0.1", "127.0.0.1", "HOST:PORT"),
+        ])
+        self.assertTrue(path.exists(), "the socket of another program was removed")
+
+    def test_run_directory(self):
+        (self.folder / "full").mkdir()
+        self.path("full/something", "old")
+        self.path("file", "")
+        self.check_server([
+            Case("--out full", "full", "not empty"),
+            Case("--out file", "file"),
+            Case("--out /proc/nowhere/run", "/proc/nowhere/run", code=EXIT_FAILURE),
+        ])
+        self.assertEqual(sorted(p.name for p in (self.folder / "full").iterdir()), ["something"])
+
+    def test_token_file(self):
+        self.path("open", "secret\n", mode=0o644)
+        self.path("group", "secret\n", mode=0o640)
+        self.path("empty", "")
+        self.check_all([
+            Case("server --token-file open", "open", "chmod 600"),
+            Case("server --token-file group", "group", "chmod 600"),
+            Case("server --token-file empty", "empty", "is empty"),
+            Case("server --token-file /nonexistent/token", "/nonexistent/token",
+                 code=EXIT_FAILURE),
+        ])
+
+
+class Work(BadInput):
+    TRAIN = ("train", "--workers", 2, "--out")
+
+    def check_train(self, cases):
+        for number, case in enumerate(cases):
+            case.words = [f"run-{number}", *case.words]
+        self.check_all(cases, *self.TRAIN)
+
+    def delays(self, name, text):
+        self.path(name, text)
+        return f"--delays {name}"
+
+    def test_choices_name_the_nearest(self):
+        self.check_train([
+            Case("--network mpl", "unknown network 'mpl'", "did you mean 'mlp'?"),
+            Case("--network mlp:hiden=3", "'mlp:hiden=3'", "hiden"),
+            Case("--data fashion-mnst", "unknown data set 'fashion-mnst'",
+                 "did you mean 'fashion-mnist'?"),
+            Case("--data fashion-mnist:dri=/x", "unknown option 'dri'", "did you mean 'dir'?"),
+            Case("--netwrk mlp", "train", "'--netwrk'", "did you mean '--network'?"),
+            Case("--policy asinc", "unknown policy 'asinc'", "did you mean 'async'?"),
+            Case("--workers 0", "--workers is 0"),
+            Case("--threads 0", "--threads"),
+            Case("--slow worker=2,factor=3", "worker", "'2'", "from 0 to 1"),
+            Case("--slow 3", "'3'"),
+            Case("--delays-by row", "--delays-by is 'row'", "time or iteration"),
+        ])
+
+    def test_delay_files(self):
+        self.check_train([
+            Case(self.delays("columns.csv", "1,2\n# a remark\n1,2,3\n"), "columns.csv:3: ",
+                 "3 columns", "2 were expected"),
+            Case(self.delays("letter.csv", "1,2\n0.1,O.2\n"), "letter.csv:2: ", "column 2", "'O.2'"),
+            Case(self.delays("nan.csv", "nan,1\n"), "nan.csv:1: ", "column 1", "'nan'"),
+            Case(self.delays("negative.csv", "1,-1\n"), "negative.csv:1: ", "column 2", "'-1'"),
+            Case(self.delays("empty.csv", ""), "empty.csv", "empty"),
+            Case(self.delays("remarks.csv", "# nothing\n\n"), "remarks.csv", "no delays"),
+            Case(self.delays("binary.csv", b"\x00\xff\x1b[31m,\x07\n"), "binary.csv:1: "),
+            Case("--delays nowhere.csv", "nowhere.csv"),
+            Case("--delays .", "--delays ."),
+        ])
+
+    def test_data_sets(self):
+        def copy_with(name, damaged, cut):
+            folder = self.folder / name
+            folder.mkdir()
+            for file in FASHION_MNIST.iterdir():
+                if file.name == damaged:
+                    (folder / file.name).write_bytes(cut(file.read_bytes()))
+                else:
+                    (folder / file.name).symlink_to(file)
+            return f"--data fashion-mnist:dir={folder}"
+
+        images, labels = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"
+        test_images = "t10k-images-idx3-ubyte.gz"
+        self.check_train([
+            Case("--data fashion-mnist:dir=/nonexistent", "/nonexistent/", "no such file"),
+            Case(copy_with("images", images, lambda data: data[:100_000]), f"images/{images}"),
+            Case(copy_with("labels", labels, lambda data: data[:1000]), f"labels/{labels}"),
+            Case(copy_with("test", test_images, lambda data: data[:1000]), f"test/{test_images}"),
+            Case(copy_with("zero", labels, lambda _: b""), f"zero/{labels}"),
+            Case(copy_with("noise", labels, lambda _: b"no gzip " * 10), f"noise/{labels}"),
+        ])
+
+    def test_workers_and_evaluators(self):
+        self.path("token", "secret\n")
+        server = f"--server unix:{self.folder}/nobody --connect-deadline 500ms"
+        self.check_all([
+            Case("worker --worker 0 --server 127.0.0.1:1", "--token-file"),
+            Case(f"worker --worker 0 {server} --token-file nowhere", "nowhere", "no such token"),
+            Case(f"worker --worker 0 {server} --token-file token", "nobody", code=EXIT_FAILURE),
+            Case(f"evaluator {server} --token-file token", "nobody", code=EXIT_FAILURE),
+            Case(f"worker --worker 99999 {server} --token-file token", "--worker is 99999"),
+        ])
+
+    def test_wrong_token(self):
+        job = LedgerJob(self, "async", workers=2)
+        self.path("other", "another-secret\n")
+        for role in ("worker --worker 1", "evaluator"):
+            process = self.start(*role.split(), "--server", f"unix:{self.folder}/s",
+                                 "--token-file", "other")
+            self.assertEqual(process.wait(SOON), EXIT_TOKEN)
+            self.assert_one_line(process, ("token", f"{self.folder}/s"))
+        job.finish()
+
+
+class Connection(BadInput):
+    def endless_job(self):
+        job = LedgerJob(self, "async", workers=2, epochs=10_000)
+        job.until_gradients(1, 3)
+        return job
+
+    def interrupt(self, job):
+        """It was none the worse for what happened."""
+        job.until_gradients(0, job.gradients(0) + 5)
+        job.until_gradients(1, job.gradients(1) + 5)
+        job.server.send(signal.SIGINT)
+        self.assertEqual(job.server.wait(SOON), 130)
+        for worker in job.workers:
+            worker.wait(SOON)
+        self.assert_nothing_left()
+
+    def join(self, job, *options):
+        return self.start("--server", f"unix:{self.folder}/s", "--worker", 2, *options,
+                          program=LEDGER_WORKER)
+
+    def test_wrong_token(self):
+        job = self.endless_job()
+        for token in ("another-secret", "x", "x" * 5000):
+            self.path("other", token + "\n")
+            worker = self.join(job, "--token-file", "other")
+            self.assertEqual(worker.wait(SOON), EXIT_TOKEN, worker.err)
+            self.assert_one_line(worker, ("token", f"{self.folder}/s"))
+        self.interrupt(job)
+
+    def test_another_network(self):
+        job = self.endless_job()
+        worker = self.join(job, "--token-file", job.token, "--examples", 77)
+        self.assertEqual(worker.wait(SOON), EXIT_INCOMPATIBLE, worker.err)
+        self.assert_one_line(worker, ("another network", "77", "1024"))
+        self.interrupt(job)
+
+    def test_noise_at_the_port(self):
+        job = self.endless_job()
+        for noise in (b"", b"GET / HTTP/1.1\r\n\r\n", os.urandom(100_000), b"PRI * HTTP/2.0\r\n"):
+            with socket.socket(socket.AF_UNIX) as stranger:
+                stranger.connect(f"{self.folder}/s")
+                try:
+                    stranger.sendall(noise)
+                except OSError:
+                    pass  # It was shown the door already.
+        self.interrupt(job)
+
+    def test_nobody_comes(self):
+        begun = time.monotonic()
+        server = self.start("server", "--token-file", "token", "--patience", "500ms",
+                            "--out", "run")
+        self.assertEqual(server.wait(SOON), 5)
+        self.assertLess(time.monotonic() - begun, SOON)
+        self.assertEqual(len(server.err.splitlines()), 2, server.err)  # Where, and the end.
+        self.assertIn("too few workers", server.err.splitlines()[-1])
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""Starts the real program for a test, waits for conditions, and leaves no process behind.
+
+The environment names the program in OUTPACE and the torch-free worker in LEDGER_WORKER. Nothing here
+waits for time: every wait is for a condition, with a deadline that fails the test.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+sys.dont_write_bytecode = True
+
+OUTPACE = os.environ["OUTPACE"]
+LEDGER_WORKER = os.environ.get("LEDGER_WORKER", "")
+DEADLINE = 100.0  # Seconds, for what takes a few on an idle machine.
+BATCH = 4  # Of ledger jobs; small, so that 1 / n times n is 1 in float32 for every n that occurs.
+
+
+def wait_until(condition, what, seconds=DEADLINE):
+    """What `condition` returns as soon as that is true; fails after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"after {seconds} s still waiting: {what}")
+        time.sleep(0.01)
+
+
+def marked_processes(mark):
+    """Processes, zombies apart, that have the mark in their environment: whoever their parent is."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            pass  # It ended meanwhile, or is another user's.
+    return found
+
+
+def children_of(parent):
+    """Process id -> command line."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            after_name = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(after_name[1]) == parent:
+                words = (folder / "cmdline").read_bytes().decode().split("\0")
+                found[int(folder.name)] = words
+        except OSError:
+            pass
+    return found
+
+
+def read_weights(path):
+    """All numbers of a safetensors file, in the file's order, and its header."""
+    data = pathlib.Path(path).read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    body = data[8 + length:]
+    return list(struct.unpack(f"<{len(body) // 4}f", body)), header
+
+
+def read_json_lines(path):
+    """The whole lines of a file that may be growing."""
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+
+class Process:
+    def __init__(self, words, folder, name, environment):
+        self.words = words
+        self.out_path = folder / f"{name}.out"
+        self.err_path = folder / f"{name}.err"
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.popen = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
+                cwd=folder, start_new_session=True)
+
+    @property
+    def id(self):
+        return self.popen.pid
+
+    @property
+    def out(self):
+        return self.out_path.read_text()
+
+    @property
+    def err(self):
+        return self.err_path.read_text()
+
+    def running(self):
+        return self.popen.poll() is None
+
+    def send(self, number):
+        os.kill(self.id, number)
+
+    def wait(self, seconds=DEADLINE):
+        """The exit code, or minus the signal."""
+        try:
+            return self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(
+                f"still running after {seconds} s: {' '.join(self.words)}\n{self.err}") from None
+
+    def until_said(self, text, seconds=DEADLINE):
+        def said():
+            if text in self.err:
+                return True
+            if not self.running():
+                raise AssertionError(f"ended without saying '{text}':\n{self.err}")
+            return False
+        wait_until(said, f"'{text}' on standard error", seconds)
+
+
+class ProgramTest(unittest.TestCase):
+    """A folder, a mark that every process started inherits, and the check that none is left."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="outpace-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.scratch = self.folder / "tmp"
+        self.scratch.mkdir()
+        self.mark = "PROGRAM_TEST=" + uuid.uuid4().hex
+        self.names = 0
+        self.addCleanup(self.end_all)
+
+    def end_all(self):
+        left = marked_processes(self.mark)
+        for one in left:
+            try:
+                os.kill(one, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def start(self, *words, program=OUTPACE, variables=None):
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("OUTPACE")}
+        key, value = self.mark.split("=")
+        environment.update({key: value, "TMPDIR": str(self.scratch)}, **(variables or {}))
+        self.names += 1
+        return Process([program, *map(str, words)], self.folder, f"process-{self.names}",
+                       environment)
+
+    def assert_nothing_left(self, seconds=20.0):
+        wait_until(lambda: not marked_processes(self.mark), "the end of all processes", seconds)
+
+    def path(self, name, content=None, mode=0o600):
+        path = self.folder / name
+        if content is not None:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            path.chmod(mode)
+        return path
+
+
+class LedgerJob:
+    """`outpace server` and workers whose gradients count the uses of each example.
+
+    With this learning rate and scale each example of an accepted gradient of weight 1 takes exactly
+    1 from its number, whoever else is in the update.
+    """
+
+    def __init__(self, test, policy, workers=8, examples=1024, epochs=3, batch_seconds=0.004,
+                 options=()):
+        self.test = test
+        self.examples = examples
+        self.epochs = epochs
+        self.run = test.folder / "run"
+        self.token = test.folder / "token"
+        cutoff = {"sync": workers, "backup": 3, "softsync": workers // 2}.get(
+            policy.partition(":")[0], 1)
+        self.server = test.start(
+            "server", "--policy", policy, "--workers", workers, "--batch", BATCH,
+            "--epochs", epochs, "--lr", BATCH * cutoff, "--lr-scale", "linear",
+            "--staleness", "none", "--listen", f"unix:{test.folder}/s", "--token-file", self.token,
+            "--out", self.run, "--json", *options)
+        self.server.until_said("listening on")
+        pace = batch_seconds if callable(batch_seconds) else lambda worker: batch_seconds
+        self.workers = [self.start_worker(worker, pace(worker)) for worker in range(workers)]
+
+    def start_worker(self, worker, batch_seconds, incarnation=1):
+        return self.test.start(
+            "--server", f"unix:{self.test.folder}/s", "--token-file", self.token,
+            "--worker", worker, "--incarnation", incarnation, "--examples", self.examples,
+            "--batch-seconds", f"{batch_seconds:f}", program=LEDGER_WORKER)
+
+    def gradients(self, worker):
+        return self.workers[worker].out.count("\n")
+
+    def until_gradients(self, worker, least):
+        """Waits for so many gradients of a worker, while the run goes on."""
+        def enough():
+            self.test.assertTrue(self.server.running(), "the run ended too early")
+            return self.gradients(worker) >= least
+        wait_until(enough, f"{least} gradients of worker {worker}")
+
+    def finish(self):
+        """Waits for the end in order of the server and all workers that were not killed."""
+        self.test.assertEqual(self.server.wait(), 0, self.server.err)
+        for worker in self.workers:
+            if worker.popen.poll() != -signal.SIGKILL:
+                self.test.assertEqual(worker.wait(), 0, worker.err)
+        self.test.assert_nothing_left()
+        return json.loads(self.server.out)
+
+    def assert_each_example_used(self, summary, exact=True):
+        test = self.test
+        test.assertEqual(summary["epochs_complete"], self.epochs)
+        test.assertEqual(summary["examples_used_per_epoch_min"], 1)
+        test.assertEqual(summary["examples_used_per_epoch_max"], 1)
+        test.assertEqual(summary["examples"], self.epochs * self.examples)
+        test.assertEqual(sum(worker["examples"] for worker in summary["workers_detail"]),
+                         self.epochs * self.examples)
+        ledger, _ = read_weights(self.run / "weights.safetensors")
+        test.assertEqual(len(ledger), self.examples)
+        if exact:
+            wrong = {example: -uses for example, uses in enumerate(ledger)
+                     if -uses != float(self.epochs)}
+            test.assertFalse(wrong, "example: times it was applied")
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,174 @@
+"""Exactly once: whatever dies, stalls or is slow, every example counts once an epoch.
+
+Real processes: `outpace server` and torch-free workers whose final weights are a ledger.
+"""
+
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main  # noqa: E402
+
+POLICIES = ("sync", "backup:cutoff=3", "async", "softsync:n=2", "ssp:s=2", "saps:s=8,action=refresh")
+# Weights that are shares of one: counts of examples are exact all the same.
+POLICIES_OF_SHARES = ("saps:s=8,action=preempt", "saps:s=8,action=shrink", "saps:s=8,action=dampen")
+
+
+class Death(ProgramTest):
+    def half_of_the_workers_die(self, policy):
+        job = LedgerJob(self, policy)
+        killed = (1, 3, 5, 7)
+        for worker in killed:
+            job.until_gradients(worker, 6)
+            job.workers[worker].send(signal.SIGKILL)
+            self.assertEqual(job.workers[worker].wait(), -signal.SIGKILL)
+            # The others go on before the next one dies.
+            job.until_gradients(0, job.gradients(0) + 4)
+        summary = job.finish()
+        details = summary["workers_detail"]
+        for worker in killed:
+            self.assertEqual(details[worker]["incarnations"], 1)
+        survivors = [details[worker]["examples"] for worker in (0, 2, 4, 6)]
+        self.assertGreater(min(survivors), 0)
+        self.assertLess(sum(details[worker]["examples"] for worker in killed), sum(survivors))
+        for worker in killed:
+            self.assertIn(f"worker {worker} is gone", job.server.err)
+        job.assert_each_example_used(summary, exact=policy in POLICIES)
+
+    def test_sync(self):
+        self.half_of_the_workers_die("sync")
+
+    def test_backup(self):
+        self.half_of_the_workers_die("backup:cutoff=3")
+
+    def test_async(self):
+        self.half_of_the_workers_die("async")
+
+    def test_softsync(self):
+        self.half_of_the_workers_die("softsync:n=2")
+
+    def test_ssp(self):
+        self.half_of_the_workers_die("ssp:s=2")
+
+    def test_saps_refresh(self):
+        self.half_of_the_workers_die("saps:s=8,action=refresh")
+
+    def test_saps_preempt(self):
+        self.half_of_the_workers_die("saps:s=8,action=preempt")
+
+    def test_saps_shrink(self):
+        self.half_of_the_workers_die("saps:s=8,action=shrink")
+
+    def test_saps_dampen(self):
+        self.half_of_the_workers_die("saps:s=8,action=dampen")
+
+    def test_the_last_worker_to_die_ends_the_run_with_code_5(self):
+        job = LedgerJob(self, "async", workers=2, epochs=1000, options=("--patience", "1s"))
+        for worker in (0, 1):
+            job.until_gradients(worker, 5)
+        for worker in job.workers:
+            worker.send(signal.SIGKILL)
+        begun = time.monotonic()
+        self.assertEqual(job.server.wait(30), 5)
+        self.assertGreaterEqual(time.monotonic() - begun, 0.9)
+        self.assertIn("too few workers", job.server.err.splitlines()[-1])
+        for worker in job.workers:
+            worker.wait()
+        self.assert_nothing_left()
+
+    def test_workers_end_when_their_server_has_died(self):
+        job = LedgerJob(self, "async", workers=2, epochs=1000)
+        for worker in (0, 1):
+            job.until_gradients(worker, 5)
+        job.server.send(signal.SIGKILL)
+        job.server.wait()
+        for worker in job.workers:
+            self.assertEqual(worker.wait(60), 1)
+            self.assertEqual(len(worker.err.splitlines()), 1, worker.err)
+        self.assert_nothing_left()
+
+
+class Return(ProgramTest):
+    def test_a_worker_that_comes_back_contributes_again(self):
+        job = LedgerJob(self, "async", workers=3, epochs=4, batch_seconds=0.02)
+        job.until_gradients(1, 10)
+        job.workers[1].send(signal.SIGKILL)
+        job.workers[1].wait()
+        job.workers[1] = job.start_worker(1, 0.02, incarnation=2)
+        job.until_gradients(1, 10)
+        summary = job.finish()
+        self.assertEqual(summary["workers_detail"][1]["incarnations"], 2)
+        job.assert_each_example_used(summary)
+
+    def test_a_stopped_worker_is_taken_for_dead_and_joins_again(self):
+        job = LedgerJob(self, "sync", workers=3, epochs=4, batch_seconds=0.02,
+                        options=("--heartbeat-timeout", "1s"))
+        job.until_gradients(1, 10)
+        job.workers[1].send(signal.SIGSTOP)
+        begun = time.monotonic()
+        job.server.until_said("worker 1: silent for", 20)
+        self.assertGreater(time.monotonic() - begun, 0.5)
+        job.until_gradients(0, job.gradients(0) + 10)
+        before = job.gradients(1)
+        job.workers[1].send(signal.SIGCONT)
+        # One that it had in hand, and one of its new life.
+        job.until_gradients(1, before + 3)
+        summary = job.finish()
+        self.assertGreaterEqual(summary["workers_detail"][1]["incarnations"], 2)
+        job.assert_each_example_used(summary)
+
+    def test_a_second_process_of_the_same_incarnation_is_turned_away(self):
+        job = LedgerJob(self, "async", workers=2, epochs=1000)
+        job.until_gradients(1, 5)
+        second = job.start_worker(1, 0.004)
+        self.assertEqual(second.wait(60), 1)
+        self.assertIn("has joined already", second.err)
+        self.assertEqual(len(second.err.splitlines()), 1, second.err)
+        job.until_gradients(1, job.gradients(1) + 5)
+        job.server.send(signal.SIGINT)
+        self.assertEqual(job.server.wait(30), 130)
+        for worker in job.workers:
+            self.assertEqual(worker.wait(30), 1)  # Its job did not end as it should.
+        self.assert_nothing_left()
+
+
+class Slow(ProgramTest):
+    """With sorted labels, to lose a straggler's examples would be to lose a class."""
+
+    def one_of_eight_is_fifty_times_slower(self, policy):
+        job = LedgerJob(self, policy, examples=256, epochs=2,
+                        batch_seconds=lambda worker: 0.2 if worker == 7 else 0.004)
+        summary = job.finish()
+        details = summary["workers_detail"]
+        fast = [worker["accepted"] for worker in details[:7]]
+        self.assertGreaterEqual(min(fast), details[7]["accepted"])
+        job.assert_each_example_used(summary, exact=policy in POLICIES)
+
+    def test_every_policy(self):
+        for number, policy in enumerate(POLICIES + POLICIES_OF_SHARES):
+            with self.subTest(policy):
+                if number > 0:
+                    self.doCleanups()
+                    self.setUp()
+                self.one_of_eight_is_fifty_times_slower(policy)
+
+
+class Tcp(ProgramTest):
+    def test_over_a_port_that_the_system_chose(self):
+        token = self.folder / "token"
+        server = self.start("server", "--workers", 1, "--policy", "async", "--batch", 4,
+                            "--epochs", 1, "--token-file", token, "--out", self.folder / "run")
+        server.until_said("listening on 127.0.0.1:")
+        address = server.err.partition("listening on ")[2].partition(";")[0]
+        self.assertNotIn(address.rpartition(":")[2], ("", "0"))
+        worker = self.start("--server", address, "--token-file", token, "--worker", 0,
+                            "--examples", 64, program=LEDGER_WORKER)
+        self.assertEqual(server.wait(), 0, server.err)
+        self.assertEqual(worker.wait(), 0, worker.err)
+        self.assertIn("run directory:", server.out)
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    main()

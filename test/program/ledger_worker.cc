@@ -1,0 +1,108 @@
+// A worker whose gradients are a ledger: example e adds one to number e, in whole numbers that
+// float32 holds exactly, so that the final weights say how often each example was applied.
+//
+// The real session, loop, pace and transport around it; no libtorch. Prints a line for each
+// gradient computed: its tests wait for those, never for time.
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "live/worker_loop.h"
+
+namespace outpace {
+namespace {
+
+struct Options {
+  std::string server;
+  std::string token_file;
+  std::uint32_t worker = 0;
+  std::uint32_t incarnation = 1;
+  std::uint64_t examples = 256;
+  std::string batch_seconds = "0.004";  // What a full mini-batch takes.
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  CLI::App app("A worker whose gradients count the uses of each example");
+  app.add_option("--server", options.server)->required();
+  app.add_option("--token-file", options.token_file)->required();
+  app.add_option("--worker", options.worker)->required();
+  app.add_option("--incarnation", options.incarnation);
+  app.add_option("--examples", options.examples);
+  app.add_option("--batch-seconds", options.batch_seconds);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error.what());
+  }
+  return options;
+}
+
+class Ledger final : public worker::GradientSource {
+ public:
+  explicit Ledger(std::uint64_t examples)
+      : manifest_{{{.name = "ledger", .shape = {examples}}}}, examples_(examples) {}
+
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return manifest_; }
+  [[nodiscard]] std::uint64_t dataset_examples() const override { return examples_; }
+  [[nodiscard]] std::vector<float> initial_weights() const override {
+    return std::vector<float>(examples_, 0.0F);
+  }
+  [[nodiscard]] std::optional<double> compute(std::span<const float> /*weights*/,
+                                              std::span<const std::uint64_t> examples,
+                                              std::span<float> gradient,
+                                              const Cancelled& cancelled) override {
+    if (cancelled()) {
+      return std::nullopt;
+    }
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    for (const std::uint64_t example : examples) {
+      gradient[example] += 1.0F / static_cast<float>(examples.size());
+    }
+    std::puts("gradient");
+    std::fflush(stdout);
+    return 1.0;
+  }
+
+ private:
+  protocol::Manifest manifest_;
+  std::uint64_t examples_;
+};
+
+int run(const Options& options) {
+  std::ifstream file(options.token_file);
+  std::string token;
+  std::getline(file, token);
+  const auto trace = worker::DelayTrace::parse(options.batch_seconds, "--batch-seconds", 1);
+  const worker::Pace pace(trace, WorkerId{0}, {});
+  Ledger ledger(options.examples);
+  live::run_worker({.session = {.server = options.server,
+                                .token = token,
+                                .worker = WorkerId{options.worker},
+                                .incarnation = options.incarnation}},
+                   ledger,
+                   pace);
+  return 0;
+}
+
+}  // namespace
+}  // namespace outpace
+
+int main(int argc, char** argv) {
+  try {
+    return outpace::run(outpace::parse(argc, argv));
+  } catch (const outpace::Error& error) {
+    std::fprintf(stderr, "ledger_worker: %s\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ledger_worker: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,141 @@
+"""Signals and crashes: no process of a job outlives it, and what was asked to end ends in order."""
+
+import json
+import os
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import (LedgerJob, ProgramTest, children_of, main, marked_processes,  # noqa: E402
+                  read_json_lines, wait_until)
+
+AT_ONCE = 20.0  # Seconds, on a machine with much else to do.
+
+
+class Server(ProgramTest):
+    def end(self, number):
+        job = LedgerJob(self, "async", workers=2, epochs=100_000)
+        for worker in (0, 1):
+            job.until_gradients(worker, 5)
+        job.server.send(number)
+        self.assertEqual(job.server.wait(AT_ONCE), 128 + number)
+        self.assertEqual(job.server.err.splitlines()[-1], "outpace: interrupted")
+        for worker in job.workers:
+            self.assertEqual(worker.wait(AT_ONCE), 1)
+            self.assertIn("interrupted", worker.err)
+        self.assert_nothing_left(AT_ONCE)
+        summary = json.loads((job.run / "summary.json").read_text())
+        self.assertEqual(summary, json.loads(job.server.out))
+        self.assertEqual(summary["why_ended"], "interrupted")
+        self.assertGreaterEqual(summary["updates"], 8)
+
+    def test_interrupt(self):
+        # Several times: any thread of the process may be given the signal.
+        for number in range(3):
+            if number > 0:
+                self.doCleanups()
+                self.setUp()
+            self.end(signal.SIGINT)
+
+    def test_termination(self):
+        self.end(signal.SIGTERM)
+
+    def test_hangup(self):
+        self.end(signal.SIGHUP)
+
+    def test_before_any_worker_has_come(self):
+        server = self.start("server", "--token-file", "token", "--out", "run")
+        server.until_said("listening on")
+        server.send(signal.SIGINT)
+        self.assertEqual(server.wait(AT_ONCE), 130)
+        self.assert_nothing_left(AT_ONCE)
+
+
+class Train(ProgramTest):
+    def start_training(self, *options, workers=2):
+        """A run of which every worker has contributed."""
+        self.run_directory = self.folder / "run"
+        process = self.start("train", "--workers", workers, "--policy", "async", "--epochs", 1000,
+                             "--out", self.run_directory, *options)
+
+        def all_contribute():
+            self.assertTrue(process.running(), process.err)
+            return all(self.arrivals(worker) for worker in range(workers))
+        wait_until(all_contribute, "a gradient of every worker")
+        self.children = children_of(process.id)
+        self.assertEqual(len(self.children), workers + 1)  # And the evaluator.
+        self.assertEqual(len(marked_processes(self.mark)), workers + 2)
+        self.assertEqual(len(list(self.scratch.iterdir())), 1)
+        return process
+
+    def decisions(self):
+        return read_json_lines(self.run_directory / "decisions.jsonl")[1:]
+
+    def arrivals(self, worker):
+        return [one["now"] for one in self.decisions()
+                if one["event"]["type"] == "gradient_arrived" and one["event"]["worker"] == worker]
+
+    def end_in_order(self, process, number):
+        process.send(number)
+        self.assertEqual(process.wait(AT_ONCE * 2), 128 + number, process.err)
+        self.assert_nothing_left(AT_ONCE)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+        self.assertEqual(process.err.splitlines()[-1], "outpace: interrupted")
+        summary = json.loads((self.run_directory / "summary.json").read_text())
+        self.assertEqual(summary["why_ended"], "interrupted")
+        self.assertGreater(summary["updates"], 0)
+        self.assertTrue((self.run_directory / "weights.safetensors").exists())
+        return summary
+
+    def test_interrupt(self):
+        summary = self.end_in_order(self.start_training(), signal.SIGINT)
+        self.assertIsNotNone(summary["final_accuracy"])
+
+    def test_termination(self):
+        self.end_in_order(self.start_training(), signal.SIGTERM)
+
+    def test_kill(self):
+        process = self.start_training()
+        process.send(signal.SIGKILL)
+        self.assertEqual(process.wait(AT_ONCE), -signal.SIGKILL)
+        self.assert_nothing_left(AT_ONCE)
+
+    def test_interrupt_while_the_processes_start(self):
+        run = self.folder / "run"
+        process = self.start("train", "--workers", 2, "--out", run)
+        wait_until(lambda: len(children_of(process.id)) == 3, "all children")
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(AT_ONCE * 2), 130, process.err)
+        self.assert_nothing_left(AT_ONCE)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_a_killed_worker_is_started_again_if_asked_for(self):
+        process = self.start_training("--restart-workers")
+        self.kill_worker(0)
+
+        def contributes_again():
+            self.assertTrue(process.running(), process.err)
+            joined = [one["now"] for one in self.decisions()
+                      if one["event"] == {"type": "worker_joined", "worker": 0}]
+            return len(joined) >= 2 and self.arrivals(0)[-1] > joined[1]
+        wait_until(contributes_again, "a gradient of worker 0's second life")
+        self.assertIn("worker 0 was ended by signal 9; starting it again", process.err)
+        summary = self.end_in_order(process, signal.SIGINT)
+        self.assertEqual([one["incarnations"] for one in summary["workers_detail"]], [2, 1])
+
+    def test_the_others_go_on_without_a_killed_worker(self):
+        process = self.start_training()
+        self.kill_worker(0)
+        wait_until(lambda: "worker 0 was ended by signal 9" in process.err, "the word of its end")
+        before = len(self.arrivals(1))
+        wait_until(lambda: len(self.arrivals(1)) > before + 5, "more gradients of worker 1")
+        summary = self.end_in_order(process, signal.SIGINT)
+        self.assertEqual([one["incarnations"] for one in summary["workers_detail"]], [1, 1])
+
+    def kill_worker(self, worker):
+        one = next(one for one, words in self.children.items() if f"--worker={worker}" in words)
+        os.kill(one, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()
