@@ -132,7 +132,8 @@ std::vector<Item> from_environment(const CLI::App& app, const CLI::App& command)
     if (!text.starts_with(kPrefix) || equals == std::string_view::npos) {
       continue;
     }
-    const std::string option = option_of_variable(text.substr(kPrefix.size(), equals - kPrefix.size()));
+    const std::string option =
+        option_of_variable(text.substr(kPrefix.size(), equals - kPrefix.size()));
     if (contains(names, option)) {
       items.push_back({option, std::string(text.substr(equals + 1)), "environment"});
     } else if (!contains(known_anywhere, option)) {

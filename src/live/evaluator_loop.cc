@@ -1,3 +1,4 @@
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,9 @@
 
 namespace outpace::live {
 namespace {
+
+// The numbers of a message are finite; a loss that is not is at least this bad.
+constexpr double kLossMax = 1e30;
 
 [[noreturn]] void throw_closed(const SessionOptions& options, const Closed& closed) {
   if (closed.authentication) {
@@ -44,8 +48,9 @@ void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator) 
       if (const auto* snapshot = std::get_if<protocol::Snapshot>(&received.message)) {
         const worker::Evaluation found = evaluator.evaluate(received.payload);
         transport->send(
-            protocol::Measurement{
-                .version = snapshot->version, .accuracy = found.accuracy, .loss = found.loss},
+            protocol::Measurement{.version = snapshot->version,
+                                  .accuracy = found.accuracy,
+                                  .loss = std::isfinite(found.loss) ? found.loss : kLossMax},
             nullptr);
       }
     }

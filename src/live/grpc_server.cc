@@ -230,6 +230,7 @@ class GrpcServer final : public ServerTransport, private grpc::CallbackGenericSe
     }
     server_->Shutdown(std::chrono::system_clock::now() + kShutdown);
     server_.reset();
+    const std::lock_guard lock(mutex_);
     CHECK(connections_.empty());
   }
   GrpcServer(const GrpcServer&) = delete;

@@ -50,7 +50,7 @@ std::string read_token_file(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
-  const std::string token(trim(line));
+  std::string token(trim(line));
   if (token.empty()) {
     throw usage_error(path + ": the token file is empty");
   }

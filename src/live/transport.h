@@ -6,7 +6,8 @@
 //  2. A client without the job's token is refused before any byte of its messages is parsed.
 //  3. Nothing is allocated for a payload beyond the size that the receiver authorised.
 //  4. A connection that ends, for whatever reason, yields exactly one Closed, its last event.
-//  5. A malformed or oversized frame ends that connection, with a Closed that says why, and no other.
+//  5. A malformed or oversized frame ends that connection, with a Closed that says why, and no
+//  other.
 //  6. send() never blocks on the network and may be called from any thread.
 // Events are delivered one at a time per connection, on threads of the transport; the receiver
 // queues them to its own loop.

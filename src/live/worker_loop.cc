@@ -55,7 +55,9 @@ class Work {
 
   // Sleeps as long as the delays say that the mini-batch takes. How many examples are done then:
   // all, or with a cancel the part that this slow machine would have had.
-  std::size_t wait_for_pace(const WorkerSession::Task& task, std::size_t whole, std::uint64_t iteration) {
+  std::size_t wait_for_pace(const WorkerSession::Task& task,
+                            std::size_t whole,
+                            std::uint64_t iteration) {
     const auto nominal = static_cast<double>(task.release.nominal);
     const double share = static_cast<double>(whole) / nominal;
     const Time start = session().now();
@@ -76,9 +78,8 @@ class Work {
                std::span<const std::uint64_t> examples,
                WorkerSession::Result& result) {
     const auto abandoned = [this] { return session().cancelled() == CancelMode::kAbandon; };
-    const std::size_t micro = task.release.may_keep_part
-                                  ? micro_batch(task.release.nominal).size()
-                                  : examples.size();
+    const std::size_t micro =
+        task.release.may_keep_part ? micro_batch(task.release.nominal).size() : examples.size();
     double loss_sum = 0.0;
     for (std::size_t first = 0; first < examples.size(); first += micro) {
       const auto part = examples.subspan(first, std::min(micro, examples.size() - first));

@@ -1,11 +1,11 @@
 #include "live/worker_session.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
+
+#include <unistd.h>
 
 #include "live/grpc_transport.h"
 
@@ -69,12 +69,12 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
       }
       throw_closed();
     }
+    if (closed_) {  // Nobody would take the answer to a release that came before.
+      throw_closed();
+    }
     if (release) {
       current_ = release->sequence;
       return Task{std::move(*release), std::move(weights_)};
-    }
-    if (closed_) {
-      throw_closed();
     }
     changed_.wait(lock);
   }
@@ -96,8 +96,8 @@ worker::CancelMode WorkerSession::sleep_until(Time time) {
 
 Time WorkerSession::now() const {
   const std::lock_guard lock(mutex_);
-  const auto elapsed = steady_clock::now().time_since_epoch() -
-                       clock_offset_.value_or(steady_clock::duration{});
+  const auto elapsed =
+      steady_clock::now().time_since_epoch() - clock_offset_.value_or(steady_clock::duration{});
   return Time{std::chrono::duration_cast<Duration>(elapsed)};
 }
 
@@ -116,8 +116,8 @@ std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
                                   .compute_seconds = result.compute_seconds},
                    std::make_shared<const std::vector<float>>(std::move(gradient)));
   std::unique_lock lock(mutex_);
-  changed_.wait(
-      lock, [this] { return inbox_.verdict().has_value() || inbox_.stopped() || closed_; });
+  changed_.wait(lock,
+                [this] { return inbox_.verdict().has_value() || inbox_.stopped() || closed_; });
   return inbox_.verdict();
 }
 

@@ -1,9 +1,9 @@
 // A worker's live connection to the server: joins, beats its heart, and hands releases to the one
 // thread that computes.
 //
-// Threads: the transport's feeds the inbox, a thread of the session sends heartbeats (so that a long
-// backward pass does not look dead), and the caller's computes. One mutex guards the inbox: the
-// callers meet nowhere else.
+// Threads: the transport's feeds the inbox, a thread of the session sends heartbeats (so that a
+// long backward pass does not look dead), and the caller's computes. One mutex guards the inbox:
+// the callers meet nowhere else.
 
 #pragma once
 

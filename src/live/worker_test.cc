@@ -64,13 +64,14 @@ std::string error_of(const std::function<void()>& function, int exit_code) {
 }
 
 class WorkerTest : public testing::Test {
- protected:
+ public:
   WorkerTest() {
     std::string name = std::filesystem::temp_directory_path() / "outpace_XXXXXX";
     folder_ = ::mkdtemp(name.data());
   }
   ~WorkerTest() override { std::filesystem::remove_all(folder_); }
 
+ protected:
   [[nodiscard]] std::string address() const { return "unix:" + folder_ + "/s"; }
 
   // A server of its own thread; get() waits for the end of its run.
@@ -91,7 +92,7 @@ class WorkerTest : public testing::Test {
   }
 
   [[nodiscard]] std::string write_token() const {
-    const std::string path = folder_ + "/token";
+    std::string path = folder_ + "/token";
     std::ofstream(path) << kToken << "\n";
     std::filesystem::permissions(path, std::filesystem::perms::owner_read);
     return path;
@@ -187,7 +188,7 @@ TEST_F(WorkerTest, WhoLeavesGetsNothingMoreAndTheOthersGoOn) {
 // A server that hangs up on the first incarnation with a release open, and ends the second's run.
 TEST_F(WorkerTest, ALostConnectionIsMadeAgainByANewerIncarnation) {
   std::vector<std::uint32_t> incarnations;  // Read after the transport is gone.
-  std::unique_ptr<live::ServerTransport> transport;
+  live::ServerTransport* server = nullptr;
   std::promise<void> made;
   const auto sink = [&, ready = made.get_future().share()](live::ConnectionId from,
                                                            const live::ConnectionEvent& event) {
@@ -199,20 +200,21 @@ TEST_F(WorkerTest, ALostConnectionIsMadeAgainByANewerIncarnation) {
       return;
     }
     incarnations.push_back(hello->incarnation);
-    transport->send(from, protocol::Welcome{.heartbeat = std::chrono::seconds(1)}, nullptr);
+    server->send(from, protocol::Welcome{.heartbeat = std::chrono::seconds(1)}, nullptr);
     const bool first = incarnations.size() == 1;
     if (!first) {
-      transport->send(from, protocol::Stop{protocol::Farewell::kFinished, "done"}, nullptr);
+      server->send(from, protocol::Stop{protocol::Farewell::kFinished, "done"}, nullptr);
     } else {
-      transport->send(from,
-                      protocol::Release{.sequence = Sequence{1},
-                                        .nominal = 2,
-                                        .ranges = {{.epoch = 0, .begin = 0, .end = 2}}},
-                      std::make_shared<const std::vector<float>>(zeros()));
+      server->send(from,
+                   protocol::Release{.sequence = Sequence{1},
+                                     .nominal = 2,
+                                     .ranges = {{.epoch = 0, .begin = 0, .end = 2}}},
+                   std::make_shared<const std::vector<float>>(zeros()));
     }
-    transport->close(from);
+    server->close(from);
   };
-  transport = live::serve_grpc({.address = address(), .token = kToken}, sink);
+  auto transport = live::serve_grpc({.address = address(), .token = kToken}, sink);
+  server = transport.get();
   made.set_value();
   Worker worker = this->worker(0);
   worker.join(line(), zeros, kExamples);

@@ -21,7 +21,7 @@ std::string excerpt(std::string_view cell) {
   constexpr std::size_t kLettersMax = 24;
   std::string text(cell.substr(0, kLettersMax));
   std::replace_if(
-      text.begin(), text.end(), [](unsigned char letter) { return letter < ' '; }, '?');
+      text.begin(), text.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
   return "'" + text + (cell.size() > kLettersMax ? "...'" : "'");
 }
 

@@ -71,6 +71,8 @@ TEST(DelayTrace, NamesTheLineAndTheColumnThatAreWrong) {
   EXPECT_EQ(complaint(std::string("\x1b[2J") + std::string(1000, 'x'), 1),
             "delays.csv:1: column 1 is '?[2Jxxxxxxxxxxxxxxxxxxxx...'; a number of seconds was "
             "expected");
+  EXPECT_EQ(complaint("\xff\x7f\n", 1),
+            "delays.csv:1: column 1 is '?\?'; a number of seconds was expected");
 }
 
 TEST(Slow, NamesAWorkerAndAFactor) {

@@ -37,24 +37,38 @@ class BadInput(ProgramTest):
         self.assertNotIn("\x00", lines[0])
         self.assertLess(len(lines[0]), 600)
 
-    def check(self, case, command):
+    def run_case(self, case, command):
         begun = time.monotonic()
         process = self.start(*command, *case.words, variables=case.variables)
-        code = process.wait(SOON)
-        took = time.monotonic() - begun
-        with self.subTest(" ".join(map(str, case.words)), variables=case.variables):
-            self.assertEqual(code, case.code, process.err)
-            self.assert_one_line(process, case.says)
-            self.assertEqual(process.out, "")
-            self.assertLess(took, SOON)
+        return case, process, process.wait(SOON), time.monotonic() - begun
 
     def check_all(self, cases, *command):
         # Two at a time: most of it is the program's start.
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for done in [pool.submit(self.check, case, command) for case in cases]:
-                done.result()
+            ended = list(pool.map(lambda case: self.run_case(case, command), cases))
+        for case, process, code, took in ended:
+            with self.subTest(" ".join(process.words[1:]), variables=case.variables):
+                self.assertEqual(code, case.code, process.err)
+                self.assert_one_line(process, case.says)
+                self.assertEqual(process.out, "")
+                self.assertLess(took, SOON)
         self.assert_nothing_left()
         self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def endless_job(self):
+        job = LedgerJob(self, "async", workers=2, epochs=10_000)
+        job.until_gradients(1, 3)
+        return job
+
+    def interrupt(self, job):
+        """It was none the worse for what happened."""
+        job.until_gradients(0, job.gradients(0) + 5)
+        job.until_gradients(1, job.gradients(1) + 5)
+        job.server.send(signal.SIGINT)
+        self.assertEqual(job.server.wait(SOON), 130)
+        for worker in job.workers:
+            worker.wait(SOON)
+        self.assert_nothing_left()
 
 
 class Job(BadInput):
@@ -211,7 +225,7 @@ class Work(BadInput):
             Case("--data fashion-mnist:dri=/x", "unknown option 'dri'", "did you mean 'dir'?"),
             Case("--netwrk mlp", "train", "'--netwrk'", "did you mean '--network'?"),
             Case("--policy asinc", "unknown policy 'asinc'", "did you mean 'async'?"),
-            Case("--workers 0", "--workers is 0"),
+            Case("--workers 3", "--workers"),  # The second one of the line.
             Case("--threads 0", "--threads"),
             Case("--slow worker=2,factor=3", "worker", "'2'", "from 0 to 1"),
             Case("--slow 3", "'3'"),
@@ -222,7 +236,8 @@ class Work(BadInput):
         self.check_train([
             Case(self.delays("columns.csv", "1,2\n# a remark\n1,2,3\n"), "columns.csv:3: ",
                  "3 columns", "2 were expected"),
-            Case(self.delays("letter.csv", "1,2\n0.1,O.2\n"), "letter.csv:2: ", "column 2", "'O.2'"),
+            Case(self.delays("letter.csv", "1,2\n0.1,O.2\n"), "letter.csv:2: ", "column 2",
+                 "'O.2'"),
             Case(self.delays("nan.csv", "nan,1\n"), "nan.csv:1: ", "column 1", "'nan'"),
             Case(self.delays("negative.csv", "1,-1\n"), "negative.csv:1: ", "column 2", "'-1'"),
             Case(self.delays("empty.csv", ""), "empty.csv", "empty"),
@@ -266,32 +281,17 @@ class Work(BadInput):
         ])
 
     def test_wrong_token(self):
-        job = LedgerJob(self, "async", workers=2)
+        job = self.endless_job()
         self.path("other", "another-secret\n")
         for role in ("worker --worker 1", "evaluator"):
             process = self.start(*role.split(), "--server", f"unix:{self.folder}/s",
                                  "--token-file", "other")
             self.assertEqual(process.wait(SOON), EXIT_TOKEN)
             self.assert_one_line(process, ("token", f"{self.folder}/s"))
-        job.finish()
+        self.interrupt(job)
 
 
 class Connection(BadInput):
-    def endless_job(self):
-        job = LedgerJob(self, "async", workers=2, epochs=10_000)
-        job.until_gradients(1, 3)
-        return job
-
-    def interrupt(self, job):
-        """It was none the worse for what happened."""
-        job.until_gradients(0, job.gradients(0) + 5)
-        job.until_gradients(1, job.gradients(1) + 5)
-        job.server.send(signal.SIGINT)
-        self.assertEqual(job.server.wait(SOON), 130)
-        for worker in job.workers:
-            worker.wait(SOON)
-        self.assert_nothing_left()
-
     def join(self, job, *options):
         return self.start("--server", f"unix:{self.folder}/s", "--worker", 2, *options,
                           program=LEDGER_WORKER)

@@ -1,5 +1,6 @@
 """Defaults < TOML file < environment < command line, and config.toml says which it was."""
 
+import itertools
 import signal
 import sys
 import tomllib
@@ -18,10 +19,16 @@ def values_and_origins(path):
     return tomllib.loads(text), origins
 
 
-class Precedence(ProgramTest):
+class Configuration(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.runs = itertools.count()
+
+
+class Precedence(Configuration):
     def configuration(self, *words, variables=None, command="server"):
         """Of a run that is ended as soon as it is there."""
-        run = self.folder / f"run-{self.names}"
+        run = self.folder / f"run-{next(self.runs)}"
         process = self.start(command, "--token-file", "token", "--out", run, *words,
                              variables=variables)
         process.until_said("listening on")
@@ -74,11 +81,11 @@ class Precedence(ProgramTest):
         self.assertEqual(float(second["weight-decay"]), 0.5)
 
 
-class Replay(ProgramTest):
+class Replay(Configuration):
     """The same for `train`, which has options that may stand several times."""
 
     def configuration(self, *words):
-        run = self.folder / f"run-{self.names}"
+        run = self.folder / f"run-{next(self.runs)}"
         process = self.start("train", "--out", run, *words)
         wait_until((run / "config.toml").exists, "config.toml")
         process.send(signal.SIGTERM)
@@ -88,12 +95,12 @@ class Replay(ProgramTest):
 
     def test_what_a_run_wrote_configures_the_next(self):
         delays = self.path("it's a delay.csv", "0.1,0.2\n")
-        for given in (("--workers", "2"),
-                      ("--workers", "2", "--slow", "worker=1,factor=2",
-                       "--slow", "worker=0,factor=3", "--delays", delays)):
+        for turn, given in enumerate((("--workers", "2"),
+                                       ("--workers", "2", "--slow", "worker=1,factor=2",
+                                        "--slow", "worker=0,factor=3", "--delays", delays))):
             with self.subTest(given):
                 first = self.configuration(*given)
-                written = self.folder / f"run-{self.names - 1}" / "config.toml"
+                written = self.folder / f"run-{2 * turn}" / "config.toml"
                 second = self.configuration("--config", written)
                 first.pop("out"), second.pop("out")
                 self.assertEqual(second, first)

@@ -1,9 +1,10 @@
 """Starts the real program for a test, waits for conditions, and leaves no process behind.
 
-The environment names the program in OUTPACE and the torch-free worker in LEDGER_WORKER. Nothing here
-waits for time: every wait is for a condition, with a deadline that fails the test.
+The environment names the program in OUTPACE and the torch-free worker in LEDGER_WORKER. Nothing
+here waits for time: every wait is for a condition, with a deadline that fails the test.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -38,7 +39,7 @@ def wait_until(condition, what, seconds=DEADLINE):
 
 
 def marked_processes(mark):
-    """Processes, zombies apart, that have the mark in their environment: whoever their parent is."""
+    """Processes, zombies apart, with the mark in their environment: whoever their parent is."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -133,7 +134,7 @@ class ProgramTest(unittest.TestCase):
         self.scratch = self.folder / "tmp"
         self.scratch.mkdir()
         self.mark = "PROGRAM_TEST=" + uuid.uuid4().hex
-        self.names = 0
+        self.names = itertools.count()
         self.addCleanup(self.end_all)
 
     def end_all(self):
@@ -149,8 +150,7 @@ class ProgramTest(unittest.TestCase):
                        if not key.startswith("OUTPACE")}
         key, value = self.mark.split("=")
         environment.update({key: value, "TMPDIR": str(self.scratch)}, **(variables or {}))
-        self.names += 1
-        return Process([program, *map(str, words)], self.folder, f"process-{self.names}",
+        return Process([program, *map(str, words)], self.folder, f"process-{next(self.names)}",
                        environment)
 
     def assert_nothing_left(self, seconds=20.0):
@@ -212,6 +212,8 @@ class LedgerJob:
             if worker.popen.poll() != -signal.SIGKILL:
                 self.test.assertEqual(worker.wait(), 0, worker.err)
         self.test.assert_nothing_left()
+
+    def summary(self):
         return json.loads(self.server.out)
 
     def assert_each_example_used(self, summary, exact=True):

@@ -10,7 +10,8 @@ import time
 sys.dont_write_bytecode = True
 from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main  # noqa: E402
 
-POLICIES = ("sync", "backup:cutoff=3", "async", "softsync:n=2", "ssp:s=2", "saps:s=8,action=refresh")
+POLICIES = ("sync", "backup:cutoff=3", "async", "softsync:n=2", "ssp:s=2",
+            "saps:s=8,action=refresh")
 # Weights that are shares of one: counts of examples are exact all the same.
 POLICIES_OF_SHARES = ("saps:s=8,action=preempt", "saps:s=8,action=shrink", "saps:s=8,action=dampen")
 
@@ -25,7 +26,8 @@ class Death(ProgramTest):
             self.assertEqual(job.workers[worker].wait(), -signal.SIGKILL)
             # The others go on before the next one dies.
             job.until_gradients(0, job.gradients(0) + 4)
-        summary = job.finish()
+        job.finish()
+        summary = job.summary()
         details = summary["workers_detail"]
         for worker in killed:
             self.assertEqual(details[worker]["incarnations"], 1)
@@ -97,7 +99,8 @@ class Return(ProgramTest):
         job.workers[1].wait()
         job.workers[1] = job.start_worker(1, 0.02, incarnation=2)
         job.until_gradients(1, 10)
-        summary = job.finish()
+        job.finish()
+        summary = job.summary()
         self.assertEqual(summary["workers_detail"][1]["incarnations"], 2)
         job.assert_each_example_used(summary)
 
@@ -114,7 +117,8 @@ class Return(ProgramTest):
         job.workers[1].send(signal.SIGCONT)
         # One that it had in hand, and one of its new life.
         job.until_gradients(1, before + 3)
-        summary = job.finish()
+        job.finish()
+        summary = job.summary()
         self.assertGreaterEqual(summary["workers_detail"][1]["incarnations"], 2)
         job.assert_each_example_used(summary)
 
@@ -139,7 +143,8 @@ class Slow(ProgramTest):
     def one_of_eight_is_fifty_times_slower(self, policy):
         job = LedgerJob(self, policy, examples=256, epochs=2,
                         batch_seconds=lambda worker: 0.2 if worker == 7 else 0.004)
-        summary = job.finish()
+        job.finish()
+        summary = job.summary()
         details = summary["workers_detail"]
         fast = [worker["accepted"] for worker in details[:7]]
         self.assertGreaterEqual(min(fast), details[7]["accepted"])

@@ -73,7 +73,7 @@ class Server(Result):
     def test_without_json_people_read_standard_output(self):
         job = LedgerJob(self, "async", workers=2, examples=64, epochs=1,
                         options=("--json=false",))
-        self.assertEqual(job.server.wait(), 0)
+        job.finish()
         self.assertIn("worker", job.server.out)
         self.assertIn(str(job.run), job.server.out)
         self.assertNotIn("{", job.server.out)
