@@ -102,9 +102,8 @@ class GrpcClient final : public ClientTransport,
       end();
       return;
     }
-    std::optional<Received> received;
     try {
-      received = reader_.take(incoming_, authorised_);
+      reader_.take(incoming_, authorised_, sink_);
     } catch (const std::exception& error) {  // Also of memory that ran out.
       const std::lock_guard lock(mutex_);
       why_ = error.what();
@@ -113,9 +112,6 @@ class GrpcClient final : public ClientTransport,
       return;
     }
     incoming_.Clear();
-    if (received) {
-      sink_(std::move(*received));
-    }
     StartRead(&incoming_);
   }
 
@@ -199,7 +195,7 @@ class GrpcClient final : public ClientTransport,
   grpc::GenericStub stub_;
   // Of the read that is under way: gRPC starts one at a time.
   grpc::ByteBuffer incoming_;
-  FrameReader reader_;
+  PacketReader reader_;
   // Set by any thread.
   grpc::ClientContext context_;
   grpc::Alarm alarm_;
@@ -207,7 +203,7 @@ class GrpcClient final : public ClientTransport,
   // State below is guarded by mutex_: callers of send() meet gRPC's threads here.
   std::mutex mutex_;
   std::condition_variable changed_;  // done_ or alarm_done_.
-  FrameWriter writer_;
+  PacketWriter writer_;
   grpc::ByteBuffer outgoing_;  // Of the write that is under way.
   std::string why_;            // The connection ends, if it was this side that ended it.
   bool writing_ = false;

@@ -70,11 +70,13 @@ class Connection final : public grpc::ServerGenericBidiReactor,
     StartRead(&incoming_);
   }
 
-  void send(const protocol::Message& message, Payload payload) {
+  void send(const protocol::Message& message, Payload payload, More more) {
     const std::lock_guard lock(mutex_);
     if (!closing_ && !end_) {
       writer_.add(message, std::move(payload));
-      pump();
+      if (more == More::kNone) {
+        pump();
+      }
     }
   }
 
@@ -91,18 +93,14 @@ class Connection final : public grpc::ServerGenericBidiReactor,
 
  private:
   void OnReadDone(bool ok) override {
-    std::optional<Received> received;
     if (ok) {
       try {
-        received = reader_.take(incoming_, authorised_);
+        reader_.take(incoming_, authorised_, events_.received);
       } catch (const std::exception& error) {  // Also of memory that ran out.
         fail(error.what());
         return;
       }
       incoming_.Clear();
-      if (received) {
-        events_.received(std::move(*received));
-      }
     }
     const std::lock_guard lock(mutex_);
     if (ok && !end_) {
@@ -139,7 +137,7 @@ class Connection final : public grpc::ServerGenericBidiReactor,
       const std::lock_guard lock(mutex_);
       why = !why_.empty() ? why_
             // gRPC does not tell these two apart.
-            : cancelled_ ? "the connection was lost, or a frame took more than 8 MiB"
+            : cancelled_ ? "the connection was lost, or a packet took more than 8 MiB"
                          : "end of stream";
     }
     events_.closed({.why = why});
@@ -184,12 +182,12 @@ class Connection final : public grpc::ServerGenericBidiReactor,
   const Events events_;
   // Of the read that is under way: gRPC starts one at a time.
   grpc::ByteBuffer incoming_;
-  FrameReader reader_;
+  PacketReader reader_;
   // Set by any thread.
   std::atomic<std::uint64_t> authorised_{0};
   // State below is guarded by mutex_: callers of send() meet gRPC's threads here.
   std::mutex mutex_;
-  FrameWriter writer_;
+  PacketWriter writer_;
   grpc::ByteBuffer outgoing_;        // Of the write that is under way.
   std::string why_;                  // The connection ends, if it was this side that ended it.
   std::optional<grpc::Status> end_;  // No write is begun any more.
@@ -238,9 +236,12 @@ class GrpcServer final : public ServerTransport, private grpc::CallbackGenericSe
 
   [[nodiscard]] std::string address() const override { return address_; }
 
-  void send(ConnectionId to, const protocol::Message& message, Payload payload) override {
+  void send(ConnectionId to,
+            const protocol::Message& message,
+            Payload payload,
+            More more) override {
     if (const std::shared_ptr<Connection> connection = find(to)) {
-      connection->send(message, std::move(payload));
+      connection->send(message, std::move(payload), more);
     }
   }
   void authorise(ConnectionId connection, std::uint64_t numbers) override {

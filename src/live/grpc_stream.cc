@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
-#include <grpcpp/support/slice.h>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -16,6 +16,9 @@
 
 namespace outpace::live {
 namespace {
+
+// A packet takes no further frame once it holds as much: one chunk, or many messages.
+constexpr std::size_t kEnoughBytes = protocol::kChunkBytes / 2;
 
 static_assert(std::endian::native == std::endian::little,
               "numbers travel as they lie in memory, and the wire format is little-endian");
@@ -36,7 +39,7 @@ Error broken(const std::string& what) {
 }
 
 // Moves exactly the rest of the stream to `to`. REQUIRES: it is `bytes` long.
-void copy_rest(grpc::ProtoBufferReader& from, char* to, std::size_t bytes) {
+void copy_rest(google::protobuf::io::ZeroCopyInputStream& from, char* to, std::size_t bytes) {
   const void* data = nullptr;
   int size = 0;
   while (bytes > 0 && from.Next(&data, &size)) {
@@ -60,54 +63,83 @@ std::string authorization(const std::string& token) {
 
 std::span<const Setting> connection_settings() {
   static constexpr std::array kSettings = {
-      Setting{GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(protocol::kFrameBytesMax)},
+      Setting{GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(protocol::kPacketBytesMax)},
       // A dead peer is noticed after at most the sum, whatever the heartbeats of the job are.
       Setting{GRPC_ARG_KEEPALIVE_TIME_MS, 10'000},
       Setting{GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000},
       // A worker that computes for minutes says nothing meanwhile; pings are then no nuisance.
       Setting{GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
       Setting{GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0},
+      // A gRPC that measures the line asks for an echo with every message, which wakes both sides once
+      // more. Room for some packets to be under way serves the networks of a cluster as well.
       // A small compressed frame may become a large one: none is accepted.
       Setting{GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0},
   };
   return kSettings;
 }
 
-void FrameWriter::add(const protocol::Message& message, Payload payload) {
+void PacketWriter::add(const protocol::Message& message, Payload payload) {
   const std::uint64_t numbers = payload ? payload->size() : 0;
   queue_.push_back({.message = protocol::encode(message, numbers), .payload = std::move(payload)});
 }
 
-grpc::ByteBuffer FrameWriter::next() {
+grpc::ByteBuffer PacketWriter::next() {
   CHECK(!queue_.empty());
+  std::vector<grpc::Slice> packet;
+  std::size_t bytes = 0;
+  do {
+    bytes += add_frame(packet);
+  } while (!queue_.empty() && bytes < kEnoughBytes);
+  return {packet.data(), packet.size()};
+}
+
+std::size_t PacketWriter::add_frame(std::vector<grpc::Slice>& packet) {
   Outgoing& oldest = queue_.front();
   const std::uint64_t numbers = oldest.payload ? oldest.payload->size() : 0;
-  grpc::ByteBuffer frame;
+  std::size_t bytes = 0;
   if (!oldest.message.empty()) {
-    const grpc::Slice bytes(std::exchange(oldest.message, {}));
-    frame = grpc::ByteBuffer(&bytes, 1);
+    bytes = oldest.message.size();
+    packet.emplace_back(protocol::encode_frame_head(bytes));
+    packet.emplace_back(std::exchange(oldest.message, {}));
   } else {
     const protocol::ChunkHeader chunk{
         .offset = oldest.sent, .numbers = std::min(numbers - oldest.sent, protocol::kChunkNumbers)};
-    const std::array<grpc::Slice, 2> slices = {
-        grpc::Slice(protocol::encode(chunk)),
-        slice_of(oldest.payload, chunk.offset, chunk.numbers)};
-    frame = grpc::ByteBuffer(slices.data(), slices.size());
+    const std::string header = protocol::encode(chunk);
+    bytes = header.size() + chunk.numbers * sizeof(float);
+    packet.emplace_back(protocol::encode_frame_head(bytes) + header);
+    packet.push_back(slice_of(oldest.payload, chunk.offset, chunk.numbers));
     oldest.sent += chunk.numbers;
   }
   if (oldest.sent == numbers) {
     queue_.pop_front();
   }
-  return frame;
+  return bytes;
 }
 
-grpc::WriteOptions write_options(const FrameWriter& rest) {
+grpc::WriteOptions write_options(const PacketWriter& rest) {
   return rest.empty() ? grpc::WriteOptions() : grpc::WriteOptions().set_buffer_hint();
 }
 
-std::optional<Received> FrameReader::take(grpc::ByteBuffer& frame, std::uint64_t authorised) {
-  grpc::ProtoBufferReader stream(&frame);
-  protocol::Frame decoded = protocol::decode(stream, frame.Length());
+void PacketReader::take(grpc::ByteBuffer& packet,
+                        const std::atomic<std::uint64_t>& authorised,
+                        const std::function<void(Received)>& sink) {
+  const std::uint64_t length = packet.Length();
+  grpc::ProtoBufferReader stream(&packet);
+  const auto left = [&] { return length - static_cast<std::uint64_t>(stream.ByteCount()); };
+  do {
+    const std::uint64_t bytes = protocol::decode_frame_head(stream, left());
+    // Ends where the frame does, and gives back what it has not read.
+    google::protobuf::io::LimitingInputStream frame(&stream, static_cast<std::int64_t>(bytes));
+    if (std::optional<Received> received = take_frame(frame, bytes, authorised)) {
+      sink(std::move(*received));
+    }
+  } while (left() > 0);
+}
+
+std::optional<Received> PacketReader::take_frame(google::protobuf::io::ZeroCopyInputStream& frame,
+                                                 std::uint64_t bytes,
+                                                 std::uint64_t authorised) {
+  protocol::Frame decoded = protocol::decode(frame, bytes);
   if (auto* begun = std::get_if<protocol::MessageFrame>(&decoded)) {
     if (pending_) {
       throw broken(std::string(protocol::name(begun->message)) + " came within the payload of " +
@@ -141,7 +173,7 @@ std::optional<Received> FrameReader::take(grpc::ByteBuffer& frame, std::uint64_t
     throw broken("chunk goes beyond the end of its payload");
   }
   payload.resize(payload.size() + chunk.numbers);
-  copy_rest(stream,
+  copy_rest(frame,
             reinterpret_cast<char*>(payload.data() + chunk.offset),
             chunk.numbers * sizeof(float));
   if (payload.size() < announced_) {

@@ -18,6 +18,7 @@ namespace outpace::live {
 namespace {
 
 using protocol::encode;
+using protocol::Goodbye;
 using protocol::Heartbeat;
 using protocol::InitialWeights;
 
@@ -58,7 +59,11 @@ class RawClient {
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
 
-  void write(const std::string& bytes) {
+  // A packet of one frame.
+  void write(const std::string& frame) {
+    write_raw(protocol::encode_frame_head(frame.size()) + frame);
+  }
+  void write_raw(const std::string& bytes) {
     const grpc::Slice slice(bytes);
     call_->Write(grpc::ByteBuffer(&slice, 1), nullptr);
     next();
@@ -122,7 +127,6 @@ TEST_P(GrpcTransportTest, EndsAConnectionWithAMalformedFrameAndNoOther) {
   };
   const std::vector<Case> cases = {
       {{"rubbish"}, "frame is malformed"},
-      {{""}, "frame holds no message that we know"},
       {{encode(InitialWeights{}, 9)},
        "initial_weights has a payload of 9 numbers, and at most 8 are allowed"},
       {{chunk(0, 1)}, "chunk belongs to no payload"},
@@ -156,16 +160,55 @@ TEST_P(GrpcTransportTest, EndsAConnectionWithAMalformedFrameAndNoOther) {
   EXPECT_TRUE(events.log().closed.empty());
 }
 
-TEST_P(GrpcTransportTest, EndsAConnectionWithAnOversizedFrame) {
+TEST_P(GrpcTransportTest, EndsAConnectionWithAMalformedPacket) {
+  const auto server = serve();
+  const std::string frame = encode(Heartbeat{}, 0);
+  const std::string head = protocol::encode_frame_head(frame.size());
+  const std::vector<std::string> packets = {
+      "", "rubbish", head, head + frame.substr(1), head + frame + "x", head + frame + head};
+  for (std::size_t i = 0; i < packets.size(); ++i) {
+    const std::string host = "rude " + std::to_string(i);
+    RawClient client(server->address(), good_authorization());
+    client.write(encode(hello_from(host), 0));
+    const ConnectionId id = server_.wait_hello(host);
+    client.write_raw(packets[i]);
+    EXPECT_EQ(client.finish().error_message(), "packet must hold whole frames and nothing else");
+    ASSERT_TRUE(server_.wait_closed(id));
+  }
+}
+
+TEST_P(GrpcTransportTest, TakesAllFramesOfAPacket) {
   const auto server = serve();
   RawClient client(server->address(), good_authorization());
   client.write(encode(hello_from("a"), 0));
   const ConnectionId id = server_.wait_hello("a");
-  client.write(std::string(protocol::kFrameBytesMax + 1, 'x'));
+  server->authorise(id, 8);
+  std::string packet;
+  for (const std::string& frame : {encode(InitialWeights{}, 8),
+                                   chunk(0, 5),
+                                   chunk(5, 3),
+                                   encode(Heartbeat{}, 0),
+                                   encode(Goodbye{}, 0)}) {
+    packet += protocol::encode_frame_head(frame.size()) + frame;
+  }
+  client.write_raw(packet);
+  ASSERT_TRUE(server_.wait_received(id, 4));
+  const Log log = server_.log(id);
+  EXPECT_EQ(log.received[1].payload.size(), 8U);
+  EXPECT_EQ(std::string(protocol::name(log.received[2].message)), "heartbeat");
+  EXPECT_EQ(std::string(protocol::name(log.received[3].message)), "goodbye");
+}
+
+TEST_P(GrpcTransportTest, EndsAConnectionWithAnOversizedPacket) {
+  const auto server = serve();
+  RawClient client(server->address(), good_authorization());
+  client.write(encode(hello_from("a"), 0));
+  const ConnectionId id = server_.wait_hello("a");
+  client.write_raw(std::string(protocol::kPacketBytesMax + 1, 'x'));
   EXPECT_EQ(client.finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   ASSERT_TRUE(server_.wait_closed(id));
   EXPECT_EQ(server_.log(id).closed[0].why,
-            "the connection was lost, or a frame took more than 8 MiB");
+            "the connection was lost, or a packet took more than 8 MiB");
 }
 
 TEST_P(GrpcTransportTest, EndsAConnectionThatBreaksOffWithinAPayload) {

@@ -317,7 +317,9 @@ void Server::dismiss(ConnectionId connection, protocol::Farewell how, const std:
 // ---- What goes out ------------------------------------------------------------------------------
 
 void Server::carry_out(Time now, server::Effects& effects) {
-  for (server::Effect& effect : effects) {
+  find_last_sends(effects);
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    server::Effect& effect = effects[i];
     if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
       shard_->take_up(*taken);
     } else if (const auto* forgotten = std::get_if<server::Forget>(&effect)) {
@@ -326,7 +328,7 @@ void Server::carry_out(Time now, server::Effects& effects) {
       shard_->step(*step);
       weights_.reset();
     } else if (const auto* sent = std::get_if<server::Send>(&effect)) {
-      send(*sent);
+      send(*sent, last_send_[index(sent->worker)] == i ? More::kNone : More::kAtOnce);
     } else if (const auto* dismissed = std::get_if<server::Disconnect>(&effect)) {
       disconnect(*dismissed);
     } else if (const auto* snapshot = std::get_if<server::TakeSnapshot>(&effect)) {
@@ -341,13 +343,23 @@ void Server::carry_out(Time now, server::Effects& effects) {
   }
 }
 
-void Server::send(const server::Send& send) {
+void Server::find_last_sends(const server::Effects& effects) {
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    if (const auto* sent = std::get_if<server::Send>(&effects[i])) {
+      const std::size_t worker = index(sent->worker);
+      last_send_.resize(std::max(last_send_.size(), worker + 1));
+      last_send_[worker] = i;
+    }
+  }
+}
+
+void Server::send(const server::Send& send, More more) {
   const auto& connection = connection_of_[index(send.worker)];
   if (!connection) {
     return;
   }
   const bool released = std::holds_alternative<protocol::Release>(send.message);
-  transport_->send(*connection, send.message, released ? weights() : nullptr);
+  transport_->send(*connection, send.message, released ? weights() : nullptr, more);
 }
 
 void Server::send_snapshot(Version version, Time committed, std::uint64_t examples) {

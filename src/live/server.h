@@ -114,7 +114,9 @@ class Server {
   void dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why);
 
   void carry_out(Time now, server::Effects& effects);
-  void send(const server::Send& send);
+  // Where in `effects` the last message to each worker stands.
+  void find_last_sends(const server::Effects& effects);
+  void send(const server::Send& send, More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
   void disconnect(const server::Disconnect& disconnect);
   // The weights as they are now; one copy a version, shared by all who get it.
@@ -136,9 +138,9 @@ class Server {
   server::Evaluations evaluations_;
   std::map<ConnectionId, Peer> peers_;
   std::vector<std::optional<ConnectionId>> connection_of_;  // By worker; of those that joined.
+  std::vector<std::size_t> last_send_;  // By worker; of the effects in hand.
   std::optional<ConnectionId> evaluator_;
   Payload weights_;
-  Version weights_version_{};
   Time last_status_{};
   std::optional<server::Finish> finish_;
   bool warned_of_skipping_ = false;

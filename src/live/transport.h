@@ -41,6 +41,9 @@ struct Closed {
 };
 using ConnectionEvent = std::variant<Received, Closed>;
 
+// Whether another message to the same connection follows at once: this one may wait for it.
+enum class More : std::uint8_t { kNone, kAtOnce };
+
 class ServerTransport {
  public:
   using Sink = std::function<void(ConnectionId, ConnectionEvent)>;
@@ -50,7 +53,10 @@ class ServerTransport {
   // Where clients connect to, with the port that was given: "unix:/tmp/x/s", "127.0.0.1:40123".
   [[nodiscard]] virtual std::string address() const = 0;
   // Queues the message; drops it silently if the connection is gone (its Closed is on the way).
-  virtual void send(ConnectionId to, const protocol::Message& message, Payload payload) = 0;
+  virtual void send(ConnectionId to,
+                    const protocol::Message& message,
+                    Payload payload,
+                    More more = More::kNone) = 0;
   // The largest payload, in numbers, that this connection may send from now on. 0 at first.
   virtual void authorise(ConnectionId connection, std::uint64_t numbers) = 0;
   // Ends the connection after what was queued for it has gone out.

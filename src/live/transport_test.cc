@@ -77,6 +77,29 @@ TEST_P(TransportTest, DeliversWhatTheServerSendsToManyInOrderAndWhole) {
 
 // ---- 2. A client without the job's token is refused before anything of it is parsed. ----------
 
+TEST_P(TransportTest, DeliversAMessageThatMayWaitWithTheNextOrWithTheEnd) {
+  const auto server = serve();
+  Recorder events;
+  const auto client = connect(server->address(), events);
+  client->authorise(1000);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  server->send(id, Snapshot{.version = Version{1}}, numbers(1000, 0), More::kAtOnce);
+  server->send(id, Snapshot{.version = Version{2}}, numbers(10, 0), More::kAtOnce);
+  server->send(id, Snapshot{.version = Version{3}}, nullptr);
+  ASSERT_TRUE(events.wait_received(ConnectionId{0}, 3));
+  server->send(id, Snapshot{.version = Version{4}}, numbers(1000, 0), More::kAtOnce);
+  server->close(id);
+  ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
+  const Log log = events.log();
+  ASSERT_EQ(log.received.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(std::get<Snapshot>(log.received[i].message).version, Version{i + 1});
+  }
+  EXPECT_EQ(log.received[0].payload, *numbers(1000, 0));
+  EXPECT_EQ(log.received[3].payload, *numbers(1000, 0));
+}
+
 TEST_P(TransportTest, RefusesAWrongTokenAndHearsNothingOfThatClient) {
   const auto server = serve();
   Recorder events;

@@ -27,6 +27,7 @@ constexpr std::uint8_t tag(int field, int type) {
 }
 constexpr int kFixed64 = 1;
 constexpr int kLength = 2;
+constexpr std::uint8_t kFrameTag = tag(wire::Packet::kFramesFieldNumber, kLength);
 constexpr std::uint8_t kChunkTag = tag(wire::Frame::kChunkFieldNumber, kLength);
 constexpr std::uint8_t kOffsetTag = tag(wire::Chunk::kOffsetFieldNumber, kFixed64);
 constexpr std::uint8_t kNumbersTag = tag(wire::Chunk::kNumbersFieldNumber, kLength);
@@ -426,6 +427,24 @@ std::string encode(const ChunkHeader& chunk) {
   *end++ = kNumbersTag;
   end = CodedOutputStream::WriteVarint32ToArray(size, end);
   return {bytes.data(), end};
+}
+
+std::string encode_frame_head(std::uint64_t bytes) {
+  std::array<std::uint8_t, 8> head{};
+  head[0] = kFrameTag;
+  std::uint8_t* end = CodedOutputStream::WriteVarint32ToArray(static_cast<std::uint32_t>(bytes),
+                                                              head.data() + 1);
+  return {head.data(), end};
+}
+
+std::uint64_t decode_frame_head(ZeroCopyInputStream& packet, std::uint64_t left) {
+  CodedInputStream in(&packet);
+  std::uint32_t size = 0;
+  require(in.ReadTag() == kFrameTag && in.ReadVarint32(&size) && size >= 1 &&
+              static_cast<std::uint64_t>(in.CurrentPosition()) + size <= left,
+          "packet",
+          "must hold whole frames and nothing else");
+  return size;
 }
 
 Frame decode(ZeroCopyInputStream& frame, std::uint64_t bytes) {

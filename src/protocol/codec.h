@@ -1,7 +1,7 @@
 // Messages to bytes and back: the place where what a peer says is checked.
 //
-// A connection carries frames. A frame holds a message and the size of its payload, or a chunk of
-// the payload that was announced last. What decode() returns is within every limit of messages.h;
+// A connection carries packets of frames. A frame holds a message and the size of its payload, or a
+// chunk of the payload that was announced last. What decode() returns is within every limit of messages.h;
 // what it refuses, it refuses with one line that names message and field: "push.examples must be
 // at least 1". Nothing is allocated beyond a small multiple of the bytes at hand.
 //
@@ -48,6 +48,13 @@ inline constexpr std::uint64_t kChunkNumbers = kChunkBytes / sizeof(float);
 [[nodiscard]] std::string encode(const Message& message, std::uint64_t payload_numbers);
 // The bytes of a frame up to its numbers, which must follow as they lie in memory.
 [[nodiscard]] std::string encode(const ChunkHeader& chunk);
+
+// The bytes that go before a frame of `bytes` bytes in its packet.
+[[nodiscard]] std::string encode_frame_head(std::uint64_t bytes);
+// Reads a frame's head, `left` bytes before the end of its packet; returns the size of the frame
+// that follows. Throws an Error if there is none, or less of it than it says.
+[[nodiscard]] std::uint64_t decode_frame_head(google::protobuf::io::ZeroCopyInputStream& packet,
+                                              std::uint64_t left);
 
 // Reads a frame of `bytes` bytes. Of a chunk it reads the header alone: exactly its numbers are
 // left in the stream. Throws an Error if the frame breaks a rule.

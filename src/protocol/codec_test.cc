@@ -433,6 +433,20 @@ TEST(Codec, ChecksTheOtherMessages) {
   EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
 }
 
+TEST(Codec, PutsAHeadBeforeAFrameOfAPacket) {
+  for (const std::uint64_t size : {1UL, 127UL, 128UL, 70'000UL, kFrameBytesMax}) {
+    std::string packet = encode_frame_head(size);
+    const std::uint64_t whole = packet.size() + size;
+    EXPECT_LE(whole, kPacketBytesMax);
+    packet += "frame";
+    ArrayInputStream stream(packet.data(), static_cast<int>(packet.size()), 3);
+    EXPECT_EQ(decode_frame_head(stream, whole), size);
+    EXPECT_EQ(static_cast<std::uint64_t>(stream.ByteCount()), whole - size) << "the frame is next";
+    ArrayInputStream again(packet.data(), static_cast<int>(packet.size()), 3);
+    EXPECT_THROW(static_cast<void>(decode_frame_head(again, whole - 1)), Error);
+  }
+}
+
 TEST(Codec, ChecksChunks) {
   const auto said = [](std::uint64_t offset, std::size_t bytes) {
     wire::Frame frame;

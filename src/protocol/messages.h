@@ -27,8 +27,9 @@ inline constexpr std::uint64_t kWeightsMax = std::uint64_t{1} << 32U;  // Number
 inline constexpr std::size_t kTextMax = 1024;
 inline constexpr std::size_t kRangesMax = 4096;
 inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20U;  // Of a payload, per frame.
-// A frame that does not fit is refused by the transport while it is being read.
 inline constexpr std::size_t kFrameBytesMax = 8 * kChunkBytes;
+// A packet that does not fit is refused by the transport while it is being read.
+inline constexpr std::size_t kPacketBytesMax = kFrameBytesMax + 8;  // With the head of a frame.
 
 // Names, shapes and order of a network's parameters: what the flat buffer means.
 struct TensorInfo {
