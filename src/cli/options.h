@@ -63,7 +63,7 @@ void add_work_options(CLI::App& command, WorkOptions& options);
 [[nodiscard]] worker::Pace make_pace(const WorkOptions& options,
                                      std::uint32_t worker,
                                      std::uint32_t workers);
-// Throws a usage error for what would make every worker fail: a wrong trace, network or data set.
+// Throws a usage error for a wrong trace or number of threads, which would make every worker fail.
 void check_work_options(const WorkOptions& options, std::uint32_t workers);
 
 // The name of the staleness rule in force: given, or the policy's default. Throws a usage error for

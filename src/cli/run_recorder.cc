@@ -1,6 +1,7 @@
 #include "cli/run_recorder.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include <spdlog/sinks/basic_file_sink.h>
@@ -118,6 +119,11 @@ void RunRecorder::status(Time now,
     shown.slow.push_back(record::to_words(straggler));
   }
   terminal_.show(shown);
+}
+
+void RunRecorder::discard() {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_.path(), ignored);
 }
 
 record::Summary RunRecorder::finish(const live::RunResult& result,

@@ -33,6 +33,8 @@ class RunRecorder {
   record::Summary finish(const live::RunResult& result,
                          const std::string& network,
                          const std::string& data);
+  // Removes the run's directory: a run that never began leaves nothing in the way of the next try.
+  void discard();
 
  private:
   void status(Time now,

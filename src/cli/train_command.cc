@@ -9,6 +9,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_recorder.h"
+#include "learn/dataset.h"
+#include "learn/network.h"
 #include "live/supervisor.h"
 #include "live/token_file.h"
 
@@ -169,6 +171,8 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
 int train(const TrainOptions& options, const std::string& resolved) {
   live::ServerOptions server_options = to_server_options(options.job);
   check_work_options(options.work, options.job.workers);
+  (void)learn::network_manifest(Spec::parse(options.work.network));
+  learn::Dataset::check(Spec::parse(options.work.data));
   live::block_supervised_signals();
   const ScratchDirectory scratch;
   if (server_options.listen.empty()) {
@@ -190,6 +194,7 @@ int train(const TrainOptions& options, const std::string& resolved) {
   }
   if (const auto refusal = liaison.first_refusal();
       refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
+    recorder.discard();
     throw Error(ExitCode{refusal->code}, refusal->last_line);
   }
   const record::Summary summary = recorder.finish(result, options.work.network, options.work.data);

@@ -42,18 +42,28 @@ std::string folder(const Spec& spec) {
   return folder;
 }
 
-}  // namespace
+std::string images_name(Part part) {
+  return std::string(part == Part::kTrain ? "train" : "t10k") + "-images-idx3-ubyte";
+}
+std::string labels_name(Part part) {
+  return std::string(part == Part::kTrain ? "train" : "t10k") + "-labels-idx1-ubyte";
+}
 
-Dataset Dataset::load(const Spec& spec, Part part) {
-  const std::string directory = folder(spec);
-  const std::string prefix = part == Part::kTrain ? "train" : "t10k";
-  Idx images = read_idx(directory, prefix + "-images-idx3-ubyte", {kSide, kSide});
-  Idx labels = read_idx(directory, prefix + "-labels-idx1-ubyte", {});
+void require_as_many(const Idx& images, const Idx& labels) {
   if (images.extents[0] != labels.extents[0]) {
     throw usage_error(labels.path + ": " + std::to_string(labels.extents[0]) + " labels, but " +
                       images.path + " has " + std::to_string(images.extents[0]) +
                       " images; both must be of one data set");
   }
+}
+
+}  // namespace
+
+Dataset Dataset::load(const Spec& spec, Part part) {
+  const std::string directory = folder(spec);
+  Idx images = read_idx(directory, images_name(part), {kSide, kSide});
+  Idx labels = read_idx(directory, labels_name(part), {});
+  require_as_many(images, labels);
   const auto wrong = std::find_if(labels.bytes.begin(), labels.bytes.end(), [](std::uint8_t label) {
     return label >= kClasses;
   });
@@ -69,6 +79,14 @@ Dataset Dataset::load(const Spec& spec, Part part) {
     dataset.normalised_.push_back((static_cast<float>(value) / 255.0F - kMean) / kDeviation);
   }
   return dataset;
+}
+
+void Dataset::check(const Spec& spec) {
+  const std::string directory = folder(spec);
+  for (const Part part : {Part::kTrain, Part::kTest}) {
+    require_as_many(read_idx_header(directory, images_name(part), {kSide, kSide}),
+                    read_idx_header(directory, labels_name(part), {}));
+  }
 }
 
 void Dataset::gather(std::span<const std::uint64_t> indices,

@@ -26,6 +26,9 @@ class Dataset {
   // "fashion-mnist" from where Debian's package puts it, "fashion-mnist:dir=DIR" from elsewhere.
   // Throws a usage error that names the file, what is wrong, and what would be right.
   static Dataset load(const Spec& spec, Part part);
+  // Whether load() would find files that look right, of both parts, without reading the images.
+  // Throws as load() does.
+  static void check(const Spec& spec);
 
   [[nodiscard]] std::size_t examples() const { return labels_.size(); }
 

@@ -152,4 +152,13 @@ Idx read_idx(const std::string& directory,
   return idx;
 }
 
+Idx read_idx_header(const std::string& directory,
+                    const std::string& name,
+                    const std::vector<std::uint32_t>& example_shape) {
+  Idx idx;
+  const File file = open(directory, name, idx.path);
+  idx.extents = read_header(file.get(), idx.path, example_shape);
+  return idx;
+}
+
 }  // namespace outpace::learn

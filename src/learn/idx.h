@@ -27,5 +27,9 @@ inline constexpr std::uint32_t kExamplesMax = 4'000'000;
 [[nodiscard]] Idx read_idx(const std::string& directory,
                            const std::string& name,
                            const std::vector<std::uint32_t>& example_shape);
+// The same without the numbers: opens the file and checks its header.
+[[nodiscard]] Idx read_idx_header(const std::string& directory,
+                                  const std::string& name,
+                                  const std::vector<std::uint32_t>& example_shape);
 
 }  // namespace outpace::learn

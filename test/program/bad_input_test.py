@@ -211,6 +211,8 @@ class Work(BadInput):
         for number, case in enumerate(cases):
             case.words = [f"run-{number}", *case.words]
         self.check_all(cases, *self.TRAIN)
+        for number, _ in enumerate(cases):  # Nothing in the way of the next try.
+            self.assertFalse((self.folder / f"run-{number}").exists(), cases[number].words)
 
     def delays(self, name, text):
         self.path(name, text)

@@ -230,6 +230,13 @@ class LedgerJob:
             wrong = {example: -uses for example, uses in enumerate(ledger)
                      if -uses != float(self.epochs)}
             test.assertFalse(wrong, "example: times it was applied")
+        return [-weight for weight in ledger]
+
+    def class_shares(self, applied, classes=8):
+        """Of what was applied, by label, if the data were sorted by label."""
+        size = self.examples // classes
+        return [sum(applied[label * size:(label + 1) * size]) / sum(applied)
+                for label in range(classes)]
 
 
 def main():

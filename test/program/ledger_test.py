@@ -148,7 +148,9 @@ class Slow(ProgramTest):
         details = summary["workers_detail"]
         fast = [worker["accepted"] for worker in details[:7]]
         self.assertGreaterEqual(min(fast), details[7]["accepted"])
-        job.assert_each_example_used(summary, exact=policy in POLICIES)
+        applied = job.assert_each_example_used(summary, exact=policy in POLICIES)
+        if policy in POLICIES:  # The others weigh: their examples are counted, above, not summed.
+            self.assertEqual(job.class_shares(applied), [1 / 8] * 8)
 
     def test_every_policy(self):
         for number, policy in enumerate(POLICIES + POLICIES_OF_SHARES):
