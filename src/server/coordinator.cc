@@ -9,8 +9,6 @@
 namespace outpace::server {
 namespace {
 
-constexpr std::uint64_t kStarvedWarning = 20;  // Releases in vain before people are told.
-
 std::string name(WorkerId worker) {
   return "worker " + std::to_string(index(worker));
 }
@@ -52,7 +50,9 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
   }
   member.incarnation = hello.incarnation;
   member.state = State::kIdle;
+  ++live_;
   member.last_heard = now;
+  silence_check_ = std::min(silence_check_, now + options_.heartbeat_timeout);
   member.last_verdict.reset();
   WorkerStatistics& worker = counts(hello.worker);
   worker.host = hello.host;
@@ -74,7 +74,11 @@ void Coordinator::leave(
     return;
   }
   const State state = std::exchange(member->state, State::kAbsent);
+  --live_;
   counts(worker).live = false;
+  if (state == State::kParked) {
+    parked_.erase(worker);
+  }
   if (state == State::kComputing) {
     ++counts(worker).lost;
     leases_.give_back(worker, member->ranges);
@@ -164,18 +168,8 @@ void Coordinator::tick(Time now, Effects& out) {
   if (finished_) {
     return;
   }
-  for (std::size_t at = 0; at < members_.size(); ++at) {
-    const Member& member = members_[at];
-    if (is_live(member.state) && now - member.last_heard >= options_.heartbeat_timeout) {
-      const WorkerId worker{static_cast<std::uint32_t>(at)};
-      const std::string why =
-          name(worker) + ": silent for " +
-          std::to_string(static_cast<int>(to_seconds(options_.heartbeat_timeout))) +
-          " s, taken for dead";
-      out.emplace_back(Warn{why});
-      out.emplace_back(Disconnect{worker, {protocol::Farewell::kPresumedDead, why}});
-      leave(now, worker, member.incarnation, policy::Departure::kDead, out);
-    }
+  if (now >= silence_check_) {
+    dismiss_silent(now, out);
   }
   if (!started() && live() >= options_.min_workers && now - too_few_since_ >= options_.patience) {
     out.emplace_back(Warn{"starting with " + std::to_string(live()) + " of " +
@@ -191,13 +185,30 @@ void Coordinator::tick(Time now, Effects& out) {
   check_limits(now, out);
 }
 
-Time Coordinator::next_deadline() const {
-  Time next = Time::max();
-  for (const Member& member : members_) {
-    if (is_live(member.state)) {
-      next = std::min(next, member.last_heard + options_.heartbeat_timeout);
+void Coordinator::dismiss_silent(Time now, Effects& out) {
+  silence_check_ = Time::max();
+  for (std::size_t at = 0; at < members_.size(); ++at) {
+    const Member& member = members_[at];
+    if (!is_live(member.state)) {
+      continue;
     }
+    if (now - member.last_heard < options_.heartbeat_timeout) {
+      silence_check_ = std::min(silence_check_, member.last_heard + options_.heartbeat_timeout);
+      continue;
+    }
+    const WorkerId worker{static_cast<std::uint32_t>(at)};
+    const std::string why =
+        name(worker) + ": silent for " +
+        std::to_string(static_cast<int>(to_seconds(options_.heartbeat_timeout))) +
+        " s, taken for dead";
+    out.emplace_back(Warn{why});
+    out.emplace_back(Disconnect{worker, {protocol::Farewell::kPresumedDead, why}});
+    leave(now, worker, member.incarnation, policy::Departure::kDead, out);
   }
+}
+
+Time Coordinator::next_deadline() const {
+  Time next = silence_check_;
   if (!started() || live() < options_.min_workers) {
     next = std::min(next, too_few_since_ + options_.patience);
   }
@@ -236,11 +247,6 @@ void Coordinator::finish(Time /*now*/, ExitCode code, const std::string& why, Ef
 Time Coordinator::run_time(Time now) const {
   CHECK(started_.has_value());
   return Time{now - *started_};
-}
-
-std::uint32_t Coordinator::live() const {
-  return static_cast<std::uint32_t>(std::count_if(
-      members_.begin(), members_.end(), [](const Member& m) { return is_live(m.state); }));
 }
 
 void Coordinator::start(Time now, Effects& out) {
@@ -310,136 +316,14 @@ void Coordinator::decide_queued(Time now, Effects& out) {
 
 // Workers that found no data come back when some was given back: theirs is the end of the run.
 void Coordinator::rejoin_parked(Time now, Effects& out) {
-  for (std::size_t at = 0; at < members_.size() && !leases_.empty() && !finished_; ++at) {
-    if (members_[at].state == State::kParked) {
-      members_[at].state = State::kIdle;
-      enqueue(policy::WorkerJoined{WorkerId{static_cast<std::uint32_t>(at)}});
-      decide_queued(now, out);
-    }
-  }
-}
-
-void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects& out) {
-  for (const policy::Action& action : decision.actions) {
-    if (const auto* taken = std::get_if<policy::Accept>(&action)) {
-      accept(*taken, out);
-    } else if (const auto* dropped = std::get_if<policy::Drop>(&action)) {
-      drop(*dropped, out);
-    } else if (std::holds_alternative<policy::Commit>(action)) {
-      commit(now, out);
-    } else if (const auto* released = std::get_if<policy::Release>(&action)) {
-      release(now, *released, out);
-    } else if (const auto* cancelled = std::get_if<policy::Cancel>(&action)) {
-      cancel(*cancelled, out);
-    } else {
-      policy_timer_ = *started_ + std::get<policy::WakeAt>(action).time.time_since_epoch();
-    }
-    check_limits(now, out);
-    if (finished_) {
-      return;
-    }
-  }
-}
-
-void Coordinator::accept(const policy::Accept& action, Effects& out) {
-  Member& member = members_[index(action.worker)];
-  CHECK(!member.answered && member.sequence == action.release && std::isfinite(action.weight));
-  const std::uint64_t staleness = count(version_) - count(member.version);
-  out.emplace_back(TakeUp{.worker = action.worker,
-                          .sequence = action.release,
-                          .weight = action.weight * options_.staleness.weight(staleness),
-                          .examples = member.examples});
-  taken_.push_back({.worker = action.worker,
-                    .staleness = staleness,
-                    .examples = member.examples,
-                    .partial = member.partial,
-                    .loss = member.loss});
-  SplitRanges split = split_ranges(member.ranges, member.examples);
-  taken_ranges_.insert(taken_ranges_.end(), split.head.begin(), split.head.end());
-  member.ranges = std::move(split.tail);
-  refused_in_a_row_ = 0;
-  send_verdict(member, action.worker, protocol::Outcome::kAccepted, "", out);
-  end_release(member, action.worker, /*in_vain=*/false, out);
-}
-
-void Coordinator::drop(const policy::Drop& action, Effects& out) {
-  Member& member = members_[index(action.worker)];
-  CHECK(!member.answered && member.sequence == action.release);
-  ++counts(action.worker).dropped;
-  ++statistics_.gradients_dropped;
-  out.emplace_back(Forget{action.worker});
-  send_verdict(
-      member, action.worker, protocol::Outcome::kDropped, policy::to_words(action.why), out);
-  end_release(member, action.worker, /*in_vain=*/true, out);
-}
-
-void Coordinator::commit(Time now, Effects& out) {
-  CHECK(!taken_.empty());
-  std::uint64_t examples = 0;
-  for (const Taken& taken : taken_) {
-    examples += taken.examples;
-    WorkerStatistics& worker = counts(taken.worker);
-    ++worker.accepted;
-    worker.partial += taken.partial ? 1 : 0;
-    worker.examples_applied += taken.examples;
-    if (taken.staleness >= statistics_.staleness.size()) {
-      statistics_.staleness.resize(taken.staleness + 1);
-    }
-    ++statistics_.staleness[taken.staleness];
-    const double fresh = statistics_.gradients_applied == 0 ? 1.0 : 0.02;
-    statistics_.training_loss += fresh * (taken.loss - statistics_.training_loss);
-    ++statistics_.gradients_applied;
-  }
-  out.emplace_back(StepWeights{
-      options_.rate * options_.schedule.factor(statistics_.examples_applied + examples) *
-      update::rate_scale(options_.rate_scale, examples, nominal_examples_)});
-  leases_.use(taken_ranges_);
-  taken_.clear();
-  taken_ranges_.clear();
-  version_ = next(version_);
-  ++statistics_.updates;
-  const std::uint64_t before = statistics_.examples_applied;
-  statistics_.examples_applied += examples;
-  statistics_.last_commit = run_time(now);
-  statistics_.epochs_complete = leases_.epochs_complete();
-  statistics_.examples_used_per_epoch_min = leases_.used_min();
-  statistics_.examples_used_per_epoch_max = leases_.used_max();
-  if (before / options_.evaluate_every != statistics_.examples_applied / options_.evaluate_every) {
-    out.emplace_back(TakeSnapshot{version_, statistics_.examples_applied});
-  }
-}
-
-void Coordinator::release(Time now, const policy::Release& action, Effects& out) {
-  Member& member = members_[index(action.worker)];
-  CHECK(member.state == State::kIdle && action.share > 0.0 && action.share <= 1.0);
-  const auto wanted = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(std::llround(action.share * options_.batch)));
-  CHECK(member.ranges.empty());
-  leases_.take(action.worker, wanted, member.ranges);
-  if (member.ranges.empty()) {
-    member.state = State::kParked;
-    enqueue(policy::WorkerLeft{action.worker, policy::Departure::kDrained});
-    return;
-  }
-  member.state = State::kComputing;
-  member.sequence = Sequence{++sequences_};
-  member.version = version_;
-  member.released = now;
-  member.cancelled = false;
-  out.emplace_back(Send{action.worker,
-                        protocol::Release{.sequence = member.sequence,
-                                          .version = version_,
-                                          .nominal = options_.batch,
-                                          .may_keep_part = policy_->asks_for_parts(),
-                                          .now = run_time(now),
-                                          .ranges = member.ranges}});
-}
-
-void Coordinator::cancel(const policy::Cancel& action, Effects& out) {
-  Member& member = members_[index(action.worker)];
-  if (member.state == State::kComputing && !member.cancelled) {
-    member.cancelled = true;
-    out.emplace_back(Send{action.worker, protocol::Cancel{member.sequence, action.keep_part}});
+  // In the order of their numbers; one that finds nothing is parked again, and is behind.
+  for (auto next = parked_.begin(); next != parked_.end() && !leases_.empty() && !finished_;) {
+    const WorkerId worker = *next;
+    parked_.erase(next);
+    members_[index(worker)].state = State::kIdle;
+    enqueue(policy::WorkerJoined{worker});
+    decide_queued(now, out);
+    next = parked_.upper_bound(worker);
   }
 }
 
@@ -464,29 +348,6 @@ Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effe
     out.emplace_back(Send{id.worker, *member->last_verdict});
   }
   return nullptr;
-}
-
-// The release has had its answer; what is left of its ranges goes back.
-void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Effects& out) {
-  member.answered = true;
-  member.state = State::kIdle;
-  leases_.give_back(worker, member.ranges);
-  member.ranges.clear();
-  member.in_vain = in_vain ? member.in_vain + 1 : 0;
-  counts(worker).starved = std::max(counts(worker).starved, member.in_vain);
-  if (member.in_vain == kStarvedWarning) {
-    out.emplace_back(Warn{name(worker) + " is starved: nothing of its last " +
-                          std::to_string(kStarvedWarning) + " mini-batches was used"});
-  }
-}
-
-void Coordinator::send_verdict(Member& member,
-                               WorkerId worker,
-                               protocol::Outcome outcome,
-                               const std::string& why,
-                               Effects& out) {
-  member.last_verdict = protocol::Verdict{member.sequence, outcome, why};
-  out.emplace_back(Send{worker, *member.last_verdict});
 }
 
 }  // namespace outpace::server

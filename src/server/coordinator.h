@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -93,7 +94,7 @@ class Coordinator {
   // Since the first weights were handed out. REQUIRES: started().
   [[nodiscard]] Time run_time(Time now) const;
   [[nodiscard]] Version version() const { return version_; }
-  [[nodiscard]] std::uint32_t live() const;
+  [[nodiscard]] std::uint32_t live() const { return live_; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
   [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
 
@@ -152,6 +153,8 @@ class Coordinator {
                     Effects& out);
   void check_limits(Time now, Effects& out);
   void check_live(Time now, Effects& out);
+  // Those of whom nothing was heard for the heartbeat timeout are taken for dead.
+  void dismiss_silent(Time now, Effects& out);
   WorkerStatistics& counts(WorkerId worker) { return statistics_.workers[index(worker)]; }
 
   // Constant after construction.
@@ -162,6 +165,9 @@ class Coordinator {
   // State.
   Leases leases_;
   std::vector<Member> members_;
+  std::uint32_t live_ = 0;            // Members that are not absent.
+  std::set<WorkerId> parked_;         // Those that found no data.
+  Time silence_check_ = Time::max();  // No live member is silent too long before.
   std::deque<policy::Event> events_;
   policy::Decision decision_;
   std::vector<Taken> taken_;
