@@ -70,8 +70,8 @@ ci:      ## everything that must pass before a change lands
 	$(MAKE) --no-print-directory asan
 	$(MAKE) --no-print-directory tsan
 
-bench: release  ## microbenchmarks
-	@for program in $(wildcard build/release/*_bench); do $$program || exit 1; done
+bench: release  ## microbenchmarks: the transport, the event queue, draws of runtimes
+	@for program in build/release/*_bench; do $$program || exit 1; done
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
 bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DELAYS_DIR=traces

@@ -1,6 +1,7 @@
 #include "base/spec.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "base/error.h"
@@ -12,6 +13,19 @@ namespace {
 std::string shortest(double value) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%g", value);
+  return buffer;
+}
+
+// "1ns", "0s", "1000000s".
+std::string shortest_time(double seconds) {
+  static constexpr std::array<std::pair<double, const char*>, 4> kUnits{
+      {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+  const auto* unit = kUnits.data();
+  while (unit != &kUnits.back() && seconds > 0 && seconds < unit->first) {
+    ++unit;
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.9g%s", seconds / unit->first, unit->second);
   return buffer;
 }
 
@@ -101,6 +115,33 @@ double SpecReader::number(const std::string& key,
     refuse(key, text.value_or(""), "a number from " + shortest(least) + " to " + shortest(most));
   }
   return *value;
+}
+
+double SpecReader::seconds(const std::string& key,
+                           std::optional<double> otherwise,
+                           double least,
+                           double most) {
+  const auto text = find(key);
+  auto value = otherwise;
+  if (text) {
+    const auto duration = parse_number(*text) ? std::nullopt : parse_duration(*text);
+    value = duration ? std::optional(to_seconds(*duration)) : std::nullopt;
+  }
+  if (!value || *value < least || *value > most) {
+    refuse(key,
+           text.value_or(""),
+           "a time with its unit, such as 100ms or 1.5s, from " + shortest_time(least) + " to " +
+               shortest_time(most));
+  }
+  return *value;
+}
+
+std::string SpecReader::text(const std::string& key, const std::string& right) {
+  const auto text = find(key);
+  if (!text) {
+    refuse(key, "", right);
+  }
+  return *text;
 }
 
 std::string SpecReader::word(const std::string& key,

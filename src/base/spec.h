@@ -43,6 +43,14 @@ class SpecReader {
                               std::optional<double> otherwise,
                               double least,
                               double most);
+  // A time with its unit ("100ms"), in seconds; without one it is refused, for nobody would see
+  // that 100 was meant in milliseconds.
+  [[nodiscard]] double seconds(const std::string& key,
+                               std::optional<double> otherwise,
+                               double least,
+                               double most);
+  // Whatever stands there, to be read elsewhere; required. `right` says what it takes.
+  [[nodiscard]] std::string text(const std::string& key, const std::string& right);
   // One of `choices`; required if `otherwise` is empty.
   [[nodiscard]] std::string word(const std::string& key,
                                  std::span<const std::string> choices,

@@ -144,6 +144,29 @@ TEST(SpecReader, NamesNoUpperBoundWhereThereIsNone) {
             "schedule 'step:every=0': every is '0'; it takes a whole number of at least 1");
 }
 
+TEST(SpecReader, RefusesATimeWithoutAUnitAndOneOutOfRange) {
+  const auto reading_seconds = [](const std::string& value) {
+    const Spec spec = Spec::parse("wait:for=" + value);
+    SpecReader reader("delay", spec);
+    return reader.seconds("for", std::nullopt, 0.001, 60);
+  };
+  EXPECT_EQ(reading_seconds("100ms"), 0.1);
+  EXPECT_EQ(reading_seconds("1m"), 60.0);
+  for (const char* value : {"100", "100us", "61s", "-1s", "nan", "nans", "ms", "1 s"}) {
+    EXPECT_EQ(message_of([&] { std::ignore = reading_seconds(value); }),
+              std::string("delay 'wait:for=") + value + "': for is '" + value +
+                  "'; it takes a time with its unit, such as 100ms or 1.5s, from 1ms to 60s");
+  }
+}
+
+TEST(SpecReader, TakesAnyTextButRequiresIt) {
+  const Spec spec = Spec::parse("delay:of=anything");
+  SpecReader reader("delay", spec);
+  EXPECT_EQ(reader.text("of", "a runtime"), "anything");
+  EXPECT_EQ(message_of([&] { std::ignore = reader.text("to", "a runtime"); }),
+            "delay 'delay:of=anything': to is missing; it takes a runtime");
+}
+
 TEST(SpecReader, RequiresAWordWithoutADefault) {
   const Spec spec = Spec::parse("network");
   EXPECT_EQ(message_of([&] {

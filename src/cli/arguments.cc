@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -210,6 +211,18 @@ void check_words(const std::vector<std::string>& words, const CLI::App& command)
   }
 }
 
+// An option that takes one value stands once on the command line.
+void check_once(const std::vector<Item>& given, const CLI::App& command) {
+  std::set<std::string> seen;
+  for (const Item& item : given) {
+    const CLI::Option* option = command.get_option_no_throw("--" + item.option);
+    if (!seen.insert(item.option).second && option != nullptr &&
+        option->get_items_expected_max() == 1) {
+      throw usage_error("--" + item.option + " is given twice on the command line");
+    }
+  }
+}
+
 // As TOML has it: what is written can be read again with --config.
 std::string to_toml(const std::string& value) {
   const auto is_unlike_text = [](const toml::table& table) {
@@ -248,6 +261,7 @@ Origins parse(CLI::App& app, const std::vector<std::string>& words) {
         given.push_back({option, "", "command line"});
       }
     }
+    check_once(given, *command);
     add_layer(items, given);
     line.push_back(words.front());
     for (const Item& item : items) {

@@ -30,8 +30,14 @@ constexpr Command kCommands[] = {
     {"worker", "Be one worker of a job", add_worker},
     {"evaluator", "Measure a job's accuracy on the test set, off its workers' path", add_evaluator},
 #endif
+    {"simulate",
+     "Run a job of simulated workers in virtual time, with the same policies",
+     add_simulate},
+    {"replay",
+     "Feed a recorded run's events to its policy again: are the decisions the same?",
+     add_replay},
     {"policies",
-     "List the policies, staleness rules and optimizers, with their options and sources",
+     "List the policies, staleness rules, optimizers and runtimes, with their options and sources",
      add_policies},
 };
 

@@ -38,11 +38,10 @@ std::uint64_t draw_job() {
   return (std::uint64_t{device()} << 32U) | device();
 }
 
-void check_counts(const JobOptions& options) {
-  if (options.workers < 1 || options.workers > protocol::kWorkersMax) {
+void check_counts(const JobOptions& options, std::uint32_t workers_max) {
+  if (options.workers < 1 || options.workers > workers_max) {
     throw usage_error("--workers is " + std::to_string(options.workers) +
-                      "; it takes a whole number from 1 to " +
-                      std::to_string(protocol::kWorkersMax));
+                      "; it takes a whole number from 1 to " + std::to_string(workers_max));
   }
   if (options.min_workers < 1 || options.min_workers > options.workers) {
     throw usage_error("--min-workers is " + std::to_string(options.min_workers) +
@@ -74,11 +73,9 @@ void check_numbers(const JobOptions& options) {
 
 }  // namespace
 
-void add_job_options(CLI::App& command, JobOptions& options) {
+void add_training_options(CLI::App& command, JobOptions& options) {
   command.option_defaults()->always_capture_default();
   command.add_option("--workers", options.workers, "Workers; the run starts when all have joined");
-  command.add_option(
-      "--min-workers", options.min_workers, "With fewer for --patience the run fails (exit 5)");
   command.add_option(
       "--policy", options.policy, "How long to wait, e.g. backup:cutoff=6; see `outpace policies`");
   command.add_option("--staleness",
@@ -119,7 +116,15 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       "--consecutive", options.consecutive, "Evaluations in a row that must reach the target");
   command.add_option(
       "--evaluate-every", options.evaluate_every, "Applied examples between evaluations");
+  command.add_flag(
+      "--json", options.json, "Print the result as one JSON object on standard output");
+}
+
+void add_job_options(CLI::App& command, JobOptions& options) {
+  add_training_options(command, options);
   command.add_option("--weights", options.weights, "Start from this safetensors file");
+  command.add_option(
+      "--min-workers", options.min_workers, "With fewer for --patience the run fails (exit 5)");
   command.add_option(
       "--heartbeat-timeout", options.heartbeat_timeout, "A worker silent so long is dead");
   command.add_option("--patience", options.patience, "How long to wait for workers to come");
@@ -128,15 +133,9 @@ void add_job_options(CLI::App& command, JobOptions& options) {
                    options.insecure_no_tls,
                    "Allow --listen beyond this machine: traffic and token travel unencrypted");
   command.add_option("--out", options.out, "The run's directory (default: runs/TIME-POLICY)");
-  command.add_flag(
-      "--json", options.json, "Print the result as one JSON object on standard output");
 }
 
-void add_work_options(CLI::App& command, WorkOptions& options) {
-  command.option_defaults()->always_capture_default();
-  command.add_option("--network", options.network, "mlp or cnn");
-  command.add_option("--data", options.data, "fashion-mnist, or fashion-mnist:dir=DIR");
-  command.add_option("--threads", options.threads, "Of libtorch, per worker");
+void add_delay_options(CLI::App& command, WorkOptions& options) {
   command.add_option(
       "--delays",
       options.delays,
@@ -149,6 +148,14 @@ void add_work_options(CLI::App& command, WorkOptions& options) {
   command.add_option("--delays-period", options.delays_period, "How long a row lasts, by time");
   command.add_option(
       "--slow", options.slow, "Make a worker slower: worker=3,factor=4 (repeatable)");
+}
+
+void add_work_options(CLI::App& command, WorkOptions& options) {
+  command.option_defaults()->always_capture_default();
+  command.add_option("--network", options.network, "mlp or cnn");
+  command.add_option("--data", options.data, "fashion-mnist, or fashion-mnist:dir=DIR");
+  command.add_option("--threads", options.threads, "Of libtorch, per worker");
+  add_delay_options(command, options);
 }
 
 worker::Pace make_pace(const WorkOptions& options, std::uint32_t worker, std::uint32_t workers) {
@@ -209,21 +216,14 @@ Duration duration_option(const std::string& name, const std::string& text) {
   return *duration;
 }
 
-live::ServerOptions to_server_options(const JobOptions& options) {
-  check_counts(options);
+Training to_training(const JobOptions& options, std::uint32_t workers_max) {
+  check_counts(options, workers_max);
   check_numbers(options);
-  live::ServerOptions server;
-  server.policy = Spec::parse(options.policy);
-  const policy::Entry& entry = policy::find(server.policy.name);
-  (void)policy::make_policy(server.policy, options.workers);
-  server.listen = options.listen;
-  if (!options.listen.empty() && !is_local(options.listen) && !options.insecure_no_tls) {
-    throw usage_error("--listen " + options.listen +
-                      " reaches beyond this machine, and there is no TLS yet: the token would "
-                      "travel unencrypted; if you accept that, add --insecure-no-tls");
-  }
-  server.coordinator = {
-      .job = draw_job(),
+  Training training;
+  training.policy = Spec::parse(options.policy);
+  const policy::Entry& entry = policy::find(training.policy.name);
+  (void)policy::make_policy(training.policy, options.workers);
+  training.coordinator = {
       .generation = 1,
       .workers = options.workers,
       .min_workers = options.min_workers,
@@ -240,11 +240,28 @@ live::ServerOptions to_server_options(const JobOptions& options) {
       .heartbeat_timeout = duration_option("heartbeat-timeout", options.heartbeat_timeout),
       .patience = duration_option("patience", options.patience)};
   const bool in_order = options.reduce.empty() ? entry.keeps_slots : options.reduce == "order";
-  server.shard = {.optimizer = Spec::parse(options.optimizer),
-                  .reduce = in_order ? update::Reduce::kWorkerOrder : update::Reduce::kArrival,
-                  .weight_decay = options.weight_decay,
-                  .clip_norm = options.clip_norm};
-  server.target = {.target = options.target_accuracy, .consecutive = options.consecutive};
+  training.shard = {.optimizer = Spec::parse(options.optimizer),
+                    .reduce = in_order ? update::Reduce::kWorkerOrder : update::Reduce::kArrival,
+                    .weight_decay = options.weight_decay,
+                    .clip_norm = options.clip_norm};
+  training.target = {.target = options.target_accuracy, .consecutive = options.consecutive};
+  return training;
+}
+
+live::ServerOptions to_server_options(const JobOptions& options) {
+  Training training = to_training(options, protocol::kWorkersMax);
+  live::ServerOptions server;
+  server.policy = std::move(training.policy);
+  server.coordinator = std::move(training.coordinator);
+  server.coordinator.job = draw_job();
+  server.shard = std::move(training.shard);
+  server.target = training.target;
+  server.listen = options.listen;
+  if (!options.listen.empty() && !is_local(options.listen) && !options.insecure_no_tls) {
+    throw usage_error("--listen " + options.listen +
+                      " reaches beyond this machine, and there is no TLS yet: the token would "
+                      "travel unencrypted; if you accept that, add --insecure-no-tls");
+  }
   if (!options.weights.empty()) {
     record::Weights loaded = record::read_safetensors(options.weights);
     server.manifest = std::move(loaded.manifest);

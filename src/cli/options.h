@@ -45,6 +45,9 @@ struct JobOptions {
   std::string out;
   bool json = false;
 };
+// Those that hold in virtual time too.
+void add_training_options(CLI::App& command, JobOptions& options);
+// All of them.
 void add_job_options(CLI::App& command, JobOptions& options);
 
 // What a worker computes and at what pace: worker and train.
@@ -57,6 +60,7 @@ struct WorkOptions {
   std::string delays_period = "20ms";
   std::vector<std::string> slow;
 };
+void add_delay_options(CLI::App& command, WorkOptions& options);
 void add_work_options(CLI::App& command, WorkOptions& options);
 
 // The pace of one worker of `workers`. Throws a usage error for a wrong trace or option.
@@ -69,6 +73,15 @@ void check_work_options(const WorkOptions& options, std::uint32_t workers);
 // The name of the staleness rule in force: given, or the policy's default. Throws a usage error for
 // a rule beside a policy that weighs staleness itself.
 [[nodiscard]] std::string staleness_in_force(const JobOptions& options);
+
+// What the options say to the layers that compute. Throws a usage error that names the option.
+struct Training {
+  Spec policy;
+  server::CoordinatorOptions coordinator;  // But for job and examples.
+  server::ShardOptions shard;
+  server::Evaluations::Options target;
+};
+[[nodiscard]] Training to_training(const JobOptions& options, std::uint32_t workers_max);
 
 // Everything but token and evaluator. Throws a usage error that names the option.
 [[nodiscard]] live::ServerOptions to_server_options(const JobOptions& options);

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "policy/catalogue.h"
+#include "sim/distribution_catalogue.h"
 #include "update/optimizer.h"
 #include "update/staleness.h"
 
@@ -21,6 +22,20 @@ void print_policies() {
     std::printf("  staleness rule by default: %s\n  source: %s\n\n",
                 entry.asynchronous ? "inverse" : "none",
                 entry.source.c_str());
+  }
+}
+
+void print_runtimes() {
+  std::puts(
+      "\nRuntimes of simulated workers (outpace simulate --runtime NAME(option=value,...))\n");
+  for (const sim::DistributionEntry& entry : sim::distribution_catalogue()) {
+    std::printf("%s\n  %s\n", entry.name.c_str(), entry.rule.c_str());
+    for (const sim::DistributionEntry::Option& option : entry.options) {
+      std::printf("  %-8s %s (%s)\n",
+                  option.name.c_str(),
+                  option.meaning.c_str(),
+                  option.otherwise.empty() ? "required" : ("default " + option.otherwise).c_str());
+    }
   }
 }
 
@@ -45,6 +60,7 @@ Run add_policies(CLI::App& /*command*/) {
                   optimizer.options.empty() ? "" : ("(" + optimizer.options + ")").c_str(),
                   optimizer.source.c_str());
     }
+    print_runtimes();
     return 0;
   };
 }

@@ -36,6 +36,17 @@ class LineAppender {
     }
   }
 
+  void add_actions(std::span<const policy::Action> actions) {
+    add("[");
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (i > 0) {
+        add(",");
+      }
+      std::visit(*this, actions[i]);
+    }
+    add("]");
+  }
+
   void operator()(const policy::WorkerJoined& event) {
     add(R"({{"type":"worker_joined","worker":{}}})", index(event.worker));
   }
@@ -105,6 +116,18 @@ class LineAppender {
 
 }  // namespace
 
+std::string to_text(const policy::Event& event) {
+  fmt::memory_buffer text;
+  std::visit(LineAppender(text), event);
+  return fmt::to_string(text);
+}
+
+std::string to_text(std::span<const policy::Action> actions) {
+  fmt::memory_buffer text;
+  LineAppender(text).add_actions(actions);
+  return fmt::to_string(text);
+}
+
 DecisionLogWriter::DecisionLogWriter(const std::filesystem::path& path,
                                      const DecisionLogHeader& header)
     : file_(path) {
@@ -123,17 +146,10 @@ void DecisionLogWriter::append(Time now,
   LineAppender line(file_.buffer());
   line.add(R"({{"now":{},"event":)", now.time_since_epoch().count());
   std::visit(line, event);
-  line.add(",\"actions\":[");
-  bool first = true;
-  for (const policy::Action& action : decision.actions) {
-    if (!first) {
-      line.add(",");
-    }
-    first = false;
-    std::visit(line, action);
-  }
+  line.add(",\"actions\":");
+  line.add_actions(decision.actions);
   // The words of a reason are ours: no quote or backslash is in them.
-  line.add(R"(],"reason":"{}"}})", to_words(decision.reason));
+  line.add(R"(,"reason":"{}"}})", to_words(decision.reason));
   file_.end_line();
 }
 

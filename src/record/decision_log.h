@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,10 @@ class DecisionLogWriter {
  private:
   OutputFile file_;
 };
+
+// As they stand in the log.
+[[nodiscard]] std::string to_text(const policy::Event& event);
+[[nodiscard]] std::string to_text(std::span<const policy::Action> actions);
 
 struct LoggedDecision {
   Time now{};

@@ -210,7 +210,7 @@ std::string worker_table(const Summary& summary) {
     text += row_text(columns, row);
   }
   if (rows < counts.workers.size()) {
-    text += fmt::format("the slowest {} of {} workers; summary.json has all\n",
+    text += fmt::format("the slowest {} of {} workers; --json lists all\n",
                         rows,
                         grouped(counts.workers.size()));
   }

@@ -10,7 +10,7 @@
 
 namespace outpace::record {
 
-// Beyond so many workers only the slowest are listed; summary.json has all.
+// Beyond so many workers only the slowest are listed; --json lists all.
 inline constexpr std::size_t kRowsMax = 32;
 
 // The result alone, some five lines.

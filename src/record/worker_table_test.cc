@@ -68,7 +68,7 @@ TEST(WorkerTable, ListsTheSlowestOfVeryMany) {
   summary.statistics.workers[777] = example_worker(0.1F, 2);
   const std::string table = worker_table(summary);
   EXPECT_NE(table.find("5.0x slower"), std::string::npos);
-  EXPECT_NE(table.find("the slowest 32 of 1,000 workers; summary.json has all"), std::string::npos);
+  EXPECT_NE(table.find("the slowest 32 of 1,000 workers; --json lists all"), std::string::npos);
   EXPECT_LT(lines_of(table).size(), 50U);
 }
 

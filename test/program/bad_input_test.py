@@ -227,7 +227,7 @@ class Work(BadInput):
             Case("--data fashion-mnist:dri=/x", "unknown option 'dri'", "did you mean 'dir'?"),
             Case("--netwrk mlp", "train", "'--netwrk'", "did you mean '--network'?"),
             Case("--policy asinc", "unknown policy 'asinc'", "did you mean 'async'?"),
-            Case("--workers 3", "--workers"),  # The second one of the line.
+            Case("--workers 3", "--workers is given twice"),
             Case("--threads 0", "--threads"),
             Case("--slow worker=2,factor=3", "worker", "'2'", "from 0 to 1"),
             Case("--slow 3", "'3'"),

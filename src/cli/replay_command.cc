@@ -1,0 +1,77 @@
+#include <cstdio>
+#include <memory>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "record/replay.h"
+#include "record/run_directory.h"
+
+namespace outpace::cli {
+namespace {
+
+struct ReplayOptions {
+  std::string run;
+  bool json = false;
+};
+
+nlohmann::ordered_json to_json(const record::Replay& found) {
+  nlohmann::ordered_json json{{"policy", found.header.policy},
+                              {"workers", found.header.workers},
+                              {"identical_decisions", found.decisions},
+                              {"cut_short", found.cut_short},
+                              {"difference", nullptr}};
+  if (const auto& difference = found.difference) {
+    json["difference"] = {{"line", difference->line},
+                          {"seconds", to_seconds(difference->now)},
+                          {"event", nlohmann::ordered_json::parse(difference->event)},
+                          {"recorded", nlohmann::ordered_json::parse(difference->recorded)},
+                          {"replayed", nlohmann::ordered_json::parse(difference->replayed)}};
+  }
+  return json;
+}
+
+int run_replay(const ReplayOptions& options) {
+  const auto directory = record::RunDirectory::open(options.run);
+  const record::Replay found = record::replay(directory.decisions());
+  if (options.json) {
+    fmt::print("{}\n", to_json(found).dump());
+  } else {
+    fmt::print("{} on {} worker{}: {} decisions replayed, {}\n",
+               found.header.policy,
+               found.header.workers,
+               found.header.workers == 1 ? "" : "s",
+               found.decisions,
+               found.difference ? "then another one" : "all identical");
+    if (found.cut_short) {
+      fmt::print("the last line of the log is cut off, and was left out\n");
+    }
+  }
+  std::fflush(stdout);
+  if (const auto& difference = found.difference) {
+    throw Error(ExitCode::kFailure,
+                fmt::format("{}:{}: at {:.6f} s, after {}, the run did {} and the replay {}",
+                            directory.decisions().string(),
+                            difference->line,
+                            to_seconds(difference->now),
+                            difference->event,
+                            difference->recorded,
+                            difference->replayed));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run add_replay(CLI::App& command) {
+  auto options = std::make_shared<ReplayOptions>();
+  command.add_option("run", options->run, "A run's directory")->required();
+  command.add_flag("--json", options->json, "Print one JSON object on standard output");
+  return [options](const CLI::App& /*command*/, const Origins& /*origins*/) {
+    return run_replay(*options);
+  };
+}
+
+}  // namespace outpace::cli

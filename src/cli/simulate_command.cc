@@ -1,0 +1,115 @@
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/simulated_run.h"
+#include "sim/cluster.h"
+#if OUTPACE_TORCH
+#include "learn/gradients.h"
+#endif
+
+namespace outpace::cli {
+namespace {
+
+constexpr std::uint32_t kSimulatedWorkersMax = 1'000'000;
+
+struct SimulateOptions {
+  JobOptions job;
+  WorkOptions work;  // Delays alone.
+  SimulatedCluster cluster;
+  std::string learn;
+  std::string data = "fashion-mnist";
+  std::uint64_t examples = 60'000;
+};
+
+// What --learn asks for; empty without it.
+struct Learner {
+  std::unique_ptr<worker::GradientSource> gradients;
+  std::unique_ptr<worker::Evaluator> evaluator;
+  std::optional<sim::Learning> learning;
+
+  explicit Learner(const SimulateOptions& options) {
+    if (options.learn.empty()) {
+      if (options.job.target_accuracy) {
+        throw usage_error("--target-accuracy without --learn: nothing is learnt; add --learn mlp");
+      }
+      return;
+    }
+#if OUTPACE_TORCH
+    const Spec network = Spec::parse(options.learn);
+    const Spec data = Spec::parse(options.data);
+    gradients = learn::make_gradient_source(network, data, {.seed = options.job.seed});
+    evaluator = learn::make_evaluator(network, data, {.seed = options.job.seed});
+    learning.emplace(sim::Learning{*gradients, evaluator.get()});
+#else
+    throw usage_error("--learn: this program was built without libtorch");
+#endif
+  }
+};
+
+int simulate(const SimulateOptions& options, const std::string& resolved) {
+  Training training = to_training(options.job, kSimulatedWorkersMax);
+  const std::unique_ptr<sim::Timing> timing =
+      make_timing(options.cluster, options.work, options.job);
+  Learner learner(options);
+  training.coordinator.examples =
+      learner.gradients ? learner.gradients->dataset_examples() : options.examples;
+  if (training.coordinator.examples < 1) {
+    throw usage_error("--examples takes at least 1");
+  }
+  sim::ClusterOptions cluster{.policy = training.policy,
+                              .coordinator = training.coordinator,
+                              .shard = training.shard,
+                              .target = training.target,
+                              .latency = duration_option("latency", options.cluster.latency),
+                              .apply = duration_option("apply", options.cluster.apply)};
+  for (const std::string& fault : options.cluster.faults) {
+    cluster.faults.push_back(sim::parse_fault(fault, options.job.workers));
+  }
+  SimulatedRecord record(options.job, resolved);
+  const auto begun = std::chrono::steady_clock::now();
+  sim::Cluster run(cluster,
+                   *timing,
+                   learner.learning ? &*learner.learning : nullptr,
+                   record.decided(),
+                   [&record](const std::string& warning) { record.say(warning); });
+  const sim::ClusterResult result = run.run();
+  const double wall =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  record.finish(result,
+                {.network = options.learn.empty() ? "none" : options.learn,
+                 .data = options.learn.empty() ? "none" : options.data,
+                 .manifest = learner.gradients ? &learner.gradients->manifest() : nullptr,
+                 .wall_seconds = wall});
+  if (result.code != ExitCode::kDone) {
+    throw Error(result.code, result.why);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run add_simulate(CLI::App& command) {
+  auto options = std::make_shared<SimulateOptions>();
+  add_training_options(command, options->job);
+  add_delay_options(command, options->work);
+  add_cluster_options(command, options->cluster);
+  command.add_option("--learn",
+                     options->learn,
+                     "Compute every gradient of this network (mlp or cnn) for real, on the weights "
+                     "of the right version");
+  command.add_option("--data", options->data, "For --learn: fashion-mnist[:dir=DIR]");
+  command.add_option("--examples", options->examples, "Without --learn: in the data set");
+  command.add_option("--out", options->job.out, "Record the run in this directory");
+  return [options](const CLI::App& chosen, const Origins& origins) {
+    return simulate(*options, resolved_toml(chosen, origins));
+  };
+}
+
+}  // namespace outpace::cli

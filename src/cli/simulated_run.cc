@@ -1,0 +1,183 @@
+#include "cli/simulated_run.h"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "record/metrics.h"
+#include "record/output_file.h"
+#include "record/runtimes.h"
+#include "record/safetensors.h"
+#include "record/summary.h"
+#include "record/worker_table.h"
+
+namespace outpace::cli {
+namespace {
+
+constexpr const char* kRuntimeByDefault = "lognormal(mean=100ms,cv=0.3)";
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw usage_error("--runtime: " + path + " cannot be read, or is empty");
+  }
+  return text.str();
+}
+
+record::Summary summary_of(const JobOptions& options,
+                           const sim::ClusterResult& result,
+                           const SimulatedRecord::About& about) {
+  record::Summary summary{.policy = options.policy,
+                          .staleness = staleness_in_force(options),
+                          .optimizer = options.optimizer,
+                          .lr = options.rate,
+                          .network = about.network,
+                          .data = about.data,
+                          .workers = options.workers,
+                          .seconds = to_seconds(result.statistics.last_commit),
+                          .statistics = result.statistics,
+                          .evaluations = result.evaluations,
+                          .target = options.target_accuracy,
+                          .why_ended = result.why};
+  if (result.reached_target) {
+    summary.seconds_to_target = to_seconds(*result.reached_target);
+  }
+  if (!result.evaluations.empty()) {
+    summary.final_accuracy = result.evaluations.back().accuracy;
+    summary.final_loss = result.evaluations.back().loss;
+  }
+  return summary;
+}
+
+nlohmann::ordered_json to_json(const record::Summary& summary,
+                               const sim::ClusterResult& result,
+                               double wall_seconds) {
+  nlohmann::ordered_json json = record::to_json(summary);
+  json["simulated_seconds"] = to_seconds(result.ended);
+  json["wall_seconds"] = wall_seconds;
+  json["events"] = result.events;
+  json["event_log_hash"] = fmt::format("{:016x}", result.hash);
+  return json;
+}
+
+}  // namespace
+
+void add_cluster_options(CLI::App& command, SimulatedCluster& options) {
+  command.option_defaults()->always_capture_default();
+  command.add_option("--runtime",
+                     options.runtime,
+                     "How long workers take for a mini-batch: a distribution, or classes such as "
+                     "'28*lognormal(mean=100ms,cv=0.3),2*constant(400ms)' (default: " +
+                         std::string(kRuntimeByDefault) + ")");
+  command.add_option(
+      "--compute", options.compute, "With --delays: what computing a mini-batch takes on top");
+  command.add_option("--latency", options.latency, "Of every message, each way");
+  command.add_option(
+      "--apply", options.apply, "What the server needs for a gradient; gradients queue for it");
+  command.add_option("--fault",
+                     options.faults,
+                     "crash:worker=3,at=10s[,for=5s], leave:worker=3,at=10s or "
+                     "slow:worker=3,at=10s,for=60s,factor=4 (repeatable)");
+}
+
+std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
+                                         const WorkOptions& delays,
+                                         const JobOptions& job) {
+  if (delays.delays.empty()) {
+    std::vector<worker::Slow> slow;
+    for (const std::string& text : delays.slow) {
+      slow.push_back(worker::Slow::parse(text, job.workers));
+    }
+    std::vector<double> factors;
+    for (std::uint32_t worker = 0; worker < job.workers && !slow.empty(); ++worker) {
+      factors.push_back(worker::slow_factor(slow, WorkerId{worker}));
+    }
+    return std::make_unique<sim::DrawnTiming>(
+        sim::Runtimes::parse(cluster.runtime.empty() ? kRuntimeByDefault : cluster.runtime,
+                             {.workers = job.workers, .seed = job.seed, .read_file = read_file}),
+        std::move(factors));
+  }
+  if (!cluster.runtime.empty()) {
+    throw usage_error("--runtime beside --delays: both say how long workers take; leave one out");
+  }
+  std::vector<worker::Pace> paces;
+  for (std::uint32_t worker = 0; worker < job.workers; ++worker) {
+    paces.push_back(make_pace(delays, worker, job.workers));
+  }
+  return std::make_unique<sim::PacedTiming>(std::move(paces),
+                                            duration_option("compute", cluster.compute));
+}
+
+SimulatedRecord::SimulatedRecord(const JobOptions& options, const std::string& resolved)
+    : options_(options) {
+  if (!options.out.empty()) {
+    directory_ = record::RunDirectory::create_at(options.out);
+    record::write_atomically(directory_->config(), resolved);
+    decisions_.emplace(
+        directory_->decisions(),
+        record::DecisionLogHeader{.policy = options.policy, .workers = options.workers});
+  }
+}
+
+sim::Cluster::Decided SimulatedRecord::decided() {
+  if (!decisions_) {
+    return nullptr;
+  }
+  return [this](Time now, const policy::Event& event, const policy::Decision& decision) {
+    decisions_->append(now, event, decision);
+  };
+}
+
+void SimulatedRecord::say(const std::string& line) {
+  fmt::print(stderr, "{}\n", line);
+}
+
+void SimulatedRecord::keep_what_was_learnt(const sim::ClusterResult& result, const About& about) {
+  if (about.manifest == nullptr) {
+    return;
+  }
+  record::MetricsWriter metrics(directory_->metrics());
+  for (const server::Evaluation& evaluation : result.evaluations) {
+    metrics.append(evaluation);
+  }
+  metrics.close();
+  record::write_safetensors(directory_->weights(),
+                            *about.manifest,
+                            result.weights,
+                            {{"format", "pt"},
+                             {"network", about.network},
+                             {"version", std::to_string(result.statistics.updates)}});
+}
+
+void SimulatedRecord::finish(const sim::ClusterResult& result, const About& about) {
+  const record::Summary summary = summary_of(options_, result, about);
+  const nlohmann::ordered_json json = to_json(summary, result, about.wall_seconds);
+  std::FILE* people = options_.json ? stderr : stdout;
+  fmt::print(people, "{}", record::worker_table(summary));
+  fmt::print(people,
+             "{:.6g} simulated seconds in {:.3g} s; {} events, {:.3g} million/s; event log {}\n",
+             to_seconds(result.ended),
+             about.wall_seconds,
+             result.events,
+             1e-6 * static_cast<double>(result.events) / about.wall_seconds,
+             json["event_log_hash"].get<std::string>());
+  if (directory_) {
+    decisions_->close();
+    keep_what_was_learnt(result, about);
+    record::write_runtimes(directory_->runtimes(), result.statistics.workers);
+    record::write_atomically(directory_->summary(), json.dump(2) + "\n");
+    fmt::print(people, "run directory: {}\n", directory_->path().string());
+  }
+  std::fflush(people);
+  if (options_.json) {
+    fmt::print("{}\n", json.dump());
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace outpace::cli

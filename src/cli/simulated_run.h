@@ -1,0 +1,60 @@
+// What `outpace simulate` needs besides training: the cluster that its options describe, and the
+// record and result of a run in virtual time.
+
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "record/decision_log.h"
+#include "record/run_directory.h"
+#include "sim/cluster.h"
+#include "sim/timing.h"
+
+namespace outpace::cli {
+
+struct SimulatedCluster {
+  std::string runtime;  // Empty: as kRuntimeByDefault, or what --delays says.
+  std::string compute = "0s";
+  std::string latency = "0s";
+  std::string apply = "0s";
+  std::vector<std::string> faults;
+};
+void add_cluster_options(CLI::App& command, SimulatedCluster& options);
+
+// Throws a usage error that names option, file or distribution.
+[[nodiscard]] std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
+                                                       const WorkOptions& delays,
+                                                       const JobOptions& job);
+
+// The record of a run, if --out asks for one, and its result on the terminal.
+class SimulatedRecord {
+ public:
+  // Throws as a live run's record does.
+  SimulatedRecord(const JobOptions& options, const std::string& resolved);
+
+  // Nothing if there is no record.
+  [[nodiscard]] sim::Cluster::Decided decided();
+  void say(const std::string& line);
+
+  struct About {
+    std::string network;
+    std::string data;
+    const protocol::Manifest* manifest;  // Null without learning.
+    double wall_seconds;
+  };
+  // Closes the record, and prints the result for people or, with --json, for programs.
+  void finish(const sim::ClusterResult& result, const About& about);
+
+ private:
+  void keep_what_was_learnt(const sim::ClusterResult& result, const About& about);
+
+  const JobOptions options_;
+  std::optional<record::RunDirectory> directory_;
+  std::optional<record::DecisionLogWriter> decisions_;
+};
+
+}  // namespace outpace::cli

@@ -1,0 +1,32 @@
+#include "record/replay.h"
+
+#include "base/spec.h"
+#include "policy/catalogue.h"
+
+namespace outpace::record {
+
+Replay replay(const std::filesystem::path& decisions) {
+  DecisionLogReader log(decisions);
+  Replay result{.header = log.header()};
+  const auto policy = policy::make_policy(Spec::parse(log.header().policy), log.header().workers);
+  LoggedDecision logged;
+  policy::Decision again;
+  while (log.next(logged)) {
+    policy->decide(logged.now, logged.event, again);
+    const std::string recorded = to_text(logged.actions);
+    const std::string replayed = to_text(again.actions);
+    if (recorded != replayed) {
+      result.difference = {.line = log.line(),
+                           .now = logged.now,
+                           .event = to_text(logged.event),
+                           .recorded = recorded,
+                           .replayed = replayed};
+      return result;
+    }
+    ++result.decisions;
+  }
+  result.cut_short = log.cut_short();
+  return result;
+}
+
+}  // namespace outpace::record

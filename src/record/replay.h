@@ -1,0 +1,35 @@
+// A recorded run's events once more into its policy: the same events must give the same actions.
+
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "record/decision_log.h"
+
+namespace outpace::record {
+
+struct Replay {
+  // The first decision that came out differently; in the words of the log.
+  struct Difference {
+    std::uint64_t line;  // Of the log, from 1.
+    Time now;
+    std::string event;
+    std::string recorded;
+    std::string replayed;
+  };
+
+  DecisionLogHeader header;
+  std::uint64_t decisions = 0;  // That were identical.
+  bool cut_short = false;       // The log's writer was killed: its last line was left out.
+  std::optional<Difference> difference;
+};
+
+// Replays decisions.jsonl up to the first difference. Throws a usage error if the log cannot be
+// read, or names a policy that there is not.
+[[nodiscard]] Replay replay(const std::filesystem::path& decisions);
+
+}  // namespace outpace::record

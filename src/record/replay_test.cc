@@ -1,0 +1,91 @@
+#include "record/replay.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/spec.h"
+#include "policy/catalogue.h"
+
+namespace outpace::record {
+namespace {
+
+class ReplayTest : public testing::Test {
+ protected:
+  ReplayTest() : path_(testing::TempDir() + "/replay_test.jsonl") {}
+  ~ReplayTest() override { std::filesystem::remove(path_); }
+
+  // Two workers, each of which answers and is released again in turn.
+  void record(const std::string& spec, std::uint64_t gradients, std::uint64_t forged = UINT64_MAX) {
+    DecisionLogWriter log(path_, {.policy = spec, .workers = 2});
+    const auto policy = policy::make_policy(Spec::parse(spec), 2);
+    policy::Decision decision;
+    const auto tell = [&](std::uint64_t at, const policy::Event& event, bool forge) {
+      const Time now{Duration{static_cast<std::int64_t>(at)}};
+      policy->decide(now, event, decision);
+      if (forge) {
+        decision.actions.pop_back();
+      }
+      log.append(now, event, decision);
+    };
+    tell(0, policy::WorkerJoined{WorkerId{0}}, false);
+    tell(0, policy::WorkerJoined{WorkerId{1}}, false);
+    for (std::uint64_t i = 0; i < gradients; ++i) {
+      tell(100 * (i + 1),
+           policy::GradientArrived{.worker = WorkerId{static_cast<std::uint32_t>(i % 2)},
+                                   .release = Sequence{i + 1},
+                                   .computed_on = Version{i == 0 ? 0 : i - 1},
+                                   .examples = 4,
+                                   .nominal = 4,
+                                   .partial = false,
+                                   .runtime = Duration{100}},
+           i == forged);
+    }
+    log.close();
+  }
+
+  std::filesystem::path path_;
+};
+
+TEST_F(ReplayTest, GivesTheSameDecisions) {
+  record("async", 20);
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 22U);
+  EXPECT_FALSE(found.difference.has_value());
+  EXPECT_FALSE(found.cut_short);
+  EXPECT_EQ(found.header.policy, "async");
+}
+
+TEST_F(ReplayTest, ShowsTheFirstDifference) {
+  record("async", 20, /*forged=*/7);
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 9U);
+  ASSERT_TRUE(found.difference.has_value());
+  EXPECT_EQ(found.difference->line, 11U);  // A header and 9 decisions before it.
+  EXPECT_EQ(found.difference->now, Time{Duration{800}});
+  EXPECT_NE(found.difference->event.find(R"("release":8)"), std::string::npos);
+  EXPECT_EQ(found.difference->recorded,
+            R"([{"type":"accept","worker":1,"release":8,"weight":1},{"type":"commit"}])");
+  EXPECT_EQ(found.difference->replayed,
+            R"([{"type":"accept","worker":1,"release":8,"weight":1},{"type":"commit"},)"
+            R"({"type":"release","worker":1}])");
+}
+
+TEST_F(ReplayTest, LeavesOutALineThatWasCut) {
+  record("async", 5);
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 10);
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 6U);
+  EXPECT_TRUE(found.cut_short);
+}
+
+TEST_F(ReplayTest, RefusesAPolicyThatThereIsNot) {
+  record("async", 1);
+  std::ofstream(path_) << R"({"outpace_decisions":1,"policy":"asink","workers":2})"
+                       << "\n";
+  EXPECT_THROW(static_cast<void>(replay(path_)), Error);
+}
+
+}  // namespace
+}  // namespace outpace::record

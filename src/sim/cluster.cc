@@ -1,0 +1,463 @@
+#include "sim/cluster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "policy/catalogue.h"
+
+namespace outpace::sim {
+namespace {
+
+// Nobody is silent in virtual time: a worker that stops is one that leaves.
+constexpr Duration kNever = std::chrono::hours(24 * 365 * 100);
+
+void add_to(Digest& digest, const policy::Action& action) {
+  digest.add(action.index());
+  if (const auto* accepted = std::get_if<policy::Accept>(&action)) {
+    digest.add(number(accepted->release));
+    digest.add(accepted->weight);
+  } else if (const auto* dropped = std::get_if<policy::Drop>(&action)) {
+    digest.add(number(dropped->release));
+  } else if (const auto* released = std::get_if<policy::Release>(&action)) {
+    digest.add(index(released->worker));
+    digest.add(released->share);
+  } else if (const auto* cancelled = std::get_if<policy::Cancel>(&action)) {
+    digest.add(2 * index(cancelled->worker) + (cancelled->keep_part ? 1U : 0U));
+  } else if (const auto* wake = std::get_if<policy::WakeAt>(&action)) {
+    digest.add(static_cast<std::uint64_t>(wake->time.time_since_epoch().count()));
+  }
+}
+
+Duration stretched(Duration duration, double factor) {
+  return factor == 1.0 ? duration : from_seconds(to_seconds(duration) * factor);
+}
+
+server::CoordinatorOptions without_silence(server::CoordinatorOptions options) {
+  options.heartbeat_timeout = kNever;
+  options.patience = kNever;
+  return options;
+}
+
+}  // namespace
+
+Cluster::Cluster(const ClusterOptions& options,
+                 Timing& timing,
+                 Learning* learning,
+                 Decided decided,
+                 Warned warned)
+    : options_(options),
+      timing_(timing),
+      learning_(learning),
+      warned_(std::move(warned)),
+      evaluations_(options.target),
+      workers_(options.coordinator.workers) {
+  if (learning_ != nullptr) {
+    shard_.emplace(options_.shard, learning_->gradients.initial_weights());
+    order_.emplace(options_.coordinator.examples,
+                   options_.coordinator.seed,
+                   options_.coordinator.with_replacement);
+  }
+  coordinator_ = std::make_unique<server::Coordinator>(
+      without_silence(options_.coordinator),
+      policy::make_policy(options_.policy, options_.coordinator.workers),
+      [this, decided = std::move(decided)](
+          Time now, const policy::Event& event, const policy::Decision& decision) {
+        for (const policy::Action& action : decision.actions) {
+          add_to(digest_, action);
+        }
+        if (decided) {
+          decided(now, event, decision);
+        }
+      },
+      now_);
+}
+
+Cluster::~Cluster() = default;
+
+ClusterResult Cluster::run() {
+  for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
+    queue_.push(now_, {Kind::kJoin, worker, 0});
+  }
+  for (std::size_t i = 0; i < options_.faults.size(); ++i) {
+    const Fault& fault = options_.faults[i];
+    queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
+  }
+  while (!finish_) {
+    if (queue_.empty()) {  // All are gone, and none comes back.
+      coordinator_->nobody_will_join(now_, effects_);
+      carry_out();
+      CHECK(finish_);
+      break;
+    }
+    const auto [time, id, event] = queue_.pop();
+    now_ = time;
+    ++events_;
+    digest_.add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
+    digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);
+    handle(event);
+  }
+  ClusterResult result{.code = finish_->code,
+                       .why = finish_->why,
+                       .statistics = coordinator_->statistics(),
+                       .evaluations = {},
+                       .reached_target = evaluations_.reached(),
+                       .weights = {},
+                       .ended = coordinator_->started() ? coordinator_->run_time(now_) : Time{},
+                       .events = events_,
+                       .hash = digest_.value()};
+  if (shard_) {
+    if (evaluations_.newest_sent() != coordinator_->version()) {
+      evaluate(coordinator_->version(), result.statistics.examples_applied);
+    }
+    for (const protocol::Measurement& found : measurements_) {
+      (void)evaluations_.measured(found);
+    }
+    result.statistics.clipped = shard_->clipped();
+    result.weights.assign(shard_->weights().begin(), shard_->weights().end());
+  }
+  result.evaluations = evaluations_.all();
+  return result;
+}
+
+void Cluster::handle(const Event& event) {
+  switch (event.kind) {
+    case Kind::kJoin:
+      return join(event.worker);
+    case Kind::kFinished:
+      return push(event.worker);
+    case Kind::kAtServer:
+      return at_server(event.worker, event.number);
+    case Kind::kServed:
+      return serve(event.worker, event.number);
+    case Kind::kAtWorker:
+      return at_worker(event.worker, event.number);
+    case Kind::kMeasured:
+      return measured();
+    case Kind::kFault:
+      return befall(options_.faults[event.number]);
+    case Kind::kGone:
+      return gone(event.worker, event.number);
+    case Kind::kDeadline: {
+      deadline_.reset();
+      deadline_at_ = Time::max();
+      coordinator_->tick(now_, effects_);
+      return carry_out();
+    }
+  }
+}
+
+// ---- Workers ------------------------------------------------------------------------------------
+
+void Cluster::join(std::uint32_t worker) {
+  Worker& newcomer = workers_[worker];
+  if (newcomer.alive) {
+    return;
+  }
+  newcomer.alive = true;
+  ++newcomer.incarnation;
+  newcomer.inbox = {};
+  const bool joined = coordinator_->join(now_,
+                                         {.worker = WorkerId{worker},
+                                          .incarnation = newcomer.incarnation,
+                                          .host = "",
+                                          .dataset_examples = options_.coordinator.examples,
+                                          .manifest = {}},
+                                         effects_);
+  CHECK(joined);
+  carry_out();
+}
+
+void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
+  Mail mail = take_out(slot);
+  if (workers_[worker].alive && workers_[worker].incarnation == mail.incarnation) {
+    take(worker, mail.message, std::move(mail.weights));
+  }
+}
+
+void Cluster::take(std::uint32_t worker, const protocol::Message& message, Weights weights) {
+  Worker& to = workers_[worker];
+  to.inbox.receive(message);
+  if (auto release = to.inbox.take()) {
+    begin(worker, std::move(*release), std::move(weights));
+  }
+  if (to.task && to.inbox.cancelled() != worker::CancelMode::kNone) {
+    give_up(worker, to.inbox.cancelled());
+  }
+}
+
+void Cluster::begin(std::uint32_t worker, protocol::Release release, Weights weights) {
+  Worker& to = workers_[worker];
+  to.task = std::move(release);
+  to.weights = std::move(weights);
+  to.begun = now_;
+  to.examples = static_cast<std::uint32_t>(server::total_size(to.task->ranges));
+  const double share = static_cast<double>(to.examples) / static_cast<double>(to.task->nominal);
+  const Time done = timing_.finish(WorkerId{worker}, now_, share, to.iteration);
+  to.stretch = now_ < to.slow_until ? to.slow_factor : 1.0;
+  finish_at(worker, now_ + stretched(done - now_, to.stretch));
+}
+
+void Cluster::finish_at(std::uint32_t worker, Time time) {
+  workers_[worker].done = queue_.push(time, {Kind::kFinished, worker, 0});
+}
+
+void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
+  Worker& from = workers_[worker];
+  if (from.keeps_part) {  // Asked before.
+    return;
+  }
+  const auto nominal = static_cast<double>(from.task->nominal);
+  const double whole = static_cast<double>(from.examples) / nominal;
+  const Time unstretched = from.begun + stretched(now_ - from.begun, 1.0 / from.stretch);
+  const double done =
+      std::min(whole, timing_.done(WorkerId{worker}, from.begun, unstretched, from.iteration));
+  const auto examples = static_cast<std::uint32_t>(done * nominal + 1e-9);
+  if (mode == worker::CancelMode::kKeepPart && examples == from.examples) {
+    return;  // It is as good as done.
+  }
+  queue_.cancel(from.done);
+  if (mode == worker::CancelMode::kKeepPart && examples > 0) {
+    from.examples = examples;
+    from.keeps_part = true;
+    const double share = static_cast<double>(examples) / nominal;
+    finish_at(worker,
+              timing_.finish_part(WorkerId{worker}, from.begun, now_, share, from.iteration));
+    return;
+  }
+  Mail mail{.message = protocol::Abandoned{identity(worker)},
+            .incarnation = from.incarnation,
+            .weights = {},
+            .gradient = {}};
+  end_task(from);
+  to_server(worker, std::move(mail));
+}
+
+void Cluster::befall(const Fault& fault) {
+  const auto id = static_cast<std::uint32_t>(index(fault.worker));
+  Worker& worker = workers_[id];
+  if (fault.kind == Fault::Kind::kSlow) {
+    worker.slow_until = now_ + *fault.lasts;
+    worker.slow_factor = fault.factor;
+    return;
+  }
+  if (worker.alive) {
+    worker.alive = false;
+    if (worker.task) {
+      queue_.cancel(worker.done);
+      end_task(worker);
+    }
+    // The server hears of it after what was sent before.
+    worker.last_departure = std::max(worker.last_departure, now_ + options_.latency);
+    const std::uint64_t left = fault.kind == Fault::Kind::kLeave ? 1 : 0;
+    queue_.push(worker.last_departure,
+                {Kind::kGone, id, std::uint64_t{2} * worker.incarnation + left});
+  }
+  if (fault.lasts) {
+    queue_.push(std::max(now_ + *fault.lasts, worker.last_departure), {Kind::kJoin, id, 0});
+  }
+}
+
+void Cluster::gone(std::uint32_t worker, std::uint64_t how) {
+  coordinator_->leave(now_,
+                      WorkerId{worker},
+                      static_cast<std::uint32_t>(how / 2),
+                      how % 2 == 1 ? policy::Departure::kLeft : policy::Departure::kDead,
+                      effects_);
+  carry_out();
+}
+
+void Cluster::end_task(Worker& worker) {
+  worker.task.reset();
+  worker.weights.reset();
+  worker.keeps_part = false;
+  ++worker.iteration;
+}
+
+void Cluster::push(std::uint32_t worker) {
+  Worker& from = workers_[worker];
+  protocol::Push push{.id = identity(worker),
+                      .examples = from.examples,
+                      .partial = from.keeps_part,
+                      .loss = 0.0,
+                      .compute_seconds = to_seconds(now_ - from.begun)};
+  std::vector<float> gradient;
+  if (learning_ != nullptr) {
+    gradient.resize(learning_->gradients.manifest().numbers());
+    const std::vector<std::uint64_t> used =
+        order_->examples(server::split_ranges(from.task->ranges, from.examples).head);
+    const auto loss =
+        learning_->gradients.compute(*from.weights, used, gradient, [] { return false; });
+    if (std::isfinite(*loss)) {
+      push.loss = *loss;
+    } else {  // As the live worker says it: by a gradient that the server refuses.
+      gradient.front() = NAN;
+    }
+  }
+  end_task(from);
+  Mail mail{.message = push,
+            .incarnation = from.incarnation,
+            .weights = {},
+            .gradient = std::move(gradient)};
+  if (options_.latency == Duration{}) {  // No event: nothing can come between.
+    at_server(worker, store(std::move(mail)));
+  } else {
+    to_server(worker, std::move(mail));
+  }
+}
+
+void Cluster::to_server(std::uint32_t worker, Mail mail) {
+  // In order: what was sent earlier arrives earlier.
+  Worker& from = workers_[worker];
+  from.last_departure = std::max(from.last_departure, now_ + options_.latency);
+  queue_.push(from.last_departure, {Kind::kAtServer, worker, store(std::move(mail))});
+}
+
+protocol::GradientId Cluster::identity(std::uint32_t worker) const {
+  return {.job = options_.coordinator.job,
+          .generation = options_.coordinator.generation,
+          .worker = WorkerId{worker},
+          .incarnation = workers_[worker].incarnation,
+          .sequence = workers_[worker].task->sequence};
+}
+
+// ---- The server ---------------------------------------------------------------------------------
+
+void Cluster::at_server(std::uint32_t worker, std::size_t slot) {
+  if (options_.apply == Duration{} ||
+      !std::holds_alternative<protocol::Push>(mail_[slot].message)) {
+    return serve(worker, slot);
+  }
+  server_free_ = std::max(server_free_, now_) + options_.apply;
+  queue_.push(server_free_, {Kind::kServed, worker, slot});
+}
+
+void Cluster::serve(std::uint32_t worker, std::size_t slot) {
+  Mail mail = take_out(slot);
+  if (const auto* push = std::get_if<protocol::Push>(&mail.message)) {
+    const bool finite = !shard_ || shard_->hold(WorkerId{worker}, std::move(mail.gradient));
+    coordinator_->push(now_, *push, finite, effects_);
+  } else {
+    coordinator_->abandon(now_, std::get<protocol::Abandoned>(mail.message).id, effects_);
+  }
+  carry_out();
+}
+
+void Cluster::carry_out() {
+  for (const server::Effect& effect : effects_) {
+    if (const auto* sent = std::get_if<server::Send>(&effect)) {
+      send(*sent);
+    } else if (const auto* snapshot = std::get_if<server::TakeSnapshot>(&effect)) {
+      evaluate(snapshot->version, snapshot->examples);
+    } else if (const auto* warning = std::get_if<server::Warn>(&effect)) {
+      if (warned_) {
+        warned_(warning->text);
+      }
+    } else if (const auto* finish = std::get_if<server::Finish>(&effect)) {
+      finish_ = *finish;
+    } else if (shard_) {
+      if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
+        shard_->take_up(*taken);
+      } else if (const auto* forgotten = std::get_if<server::Forget>(&effect)) {
+        shard_->forget(forgotten->worker);
+      } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
+        shard_->step(*step);
+        weights_.reset();
+      }
+    }
+  }
+  effects_.clear();
+  if (!finish_) {
+    schedule_deadline();
+  }
+}
+
+void Cluster::send(const server::Send& send) {
+  const auto worker = static_cast<std::uint32_t>(index(send.worker));
+  Weights with;
+  if (learning_ != nullptr && std::holds_alternative<protocol::Release>(send.message)) {
+    with = weights();
+  }
+  Worker& to = workers_[worker];
+  if (!to.alive) {  // The server has not heard of it yet.
+    return;
+  }
+  if (options_.latency == Duration{}) {  // No event: nothing can come between.
+    return take(worker, send.message, std::move(with));
+  }
+  to.last_arrival = std::max(to.last_arrival, now_ + options_.latency);
+  queue_.push(to.last_arrival,
+              {Kind::kAtWorker,
+               worker,
+               store({.message = send.message,
+                      .incarnation = to.incarnation,
+                      .weights = std::move(with),
+                      .gradient = {}})});
+}
+
+void Cluster::evaluate(Version version, std::uint64_t examples) {
+  if (learning_ == nullptr || learning_->evaluator == nullptr ||
+      !evaluations_.sent(version, coordinator_->run_time(now_), examples)) {
+    return;
+  }
+  const worker::Evaluation found = learning_->evaluator->evaluate(shard_->weights());
+  measurements_.push_back({.version = version, .accuracy = found.accuracy, .loss = found.loss});
+  queue_.push(now_, {Kind::kMeasured, 0, 0});  // After the effects in hand.
+}
+
+void Cluster::measured() {
+  const protocol::Measurement found = measurements_.front();
+  measurements_.pop_front();
+  (void)evaluations_.measured(found);
+  coordinator_->measured(
+      now_, {policy::Measure::kTestAccuracy, found.accuracy, found.version}, effects_);
+  coordinator_->measured(now_, {policy::Measure::kTestLoss, found.loss, found.version}, effects_);
+  if (evaluations_.reached() && !coordinator_->finished()) {
+    coordinator_->finish(now_, ExitCode::kDone, "target accuracy reached", effects_);
+  }
+  carry_out();
+}
+
+Cluster::Weights Cluster::weights() {
+  if (!weights_) {
+    const std::span<const float> present = shard_->weights();
+    weights_ = std::make_shared<const std::vector<float>>(present.begin(), present.end());
+  }
+  return weights_;
+}
+
+void Cluster::schedule_deadline() {
+  const Time next = coordinator_->next_deadline();
+  if (next == deadline_at_) {
+    return;
+  }
+  if (deadline_) {
+    queue_.cancel(*deadline_);
+    deadline_.reset();
+  }
+  deadline_at_ = next;
+  if (next < Time{kNever}) {
+    deadline_ = queue_.push(std::max(now_, next), {Kind::kDeadline, 0, 0});
+  }
+}
+
+// ---- Messages under way -------------------------------------------------------------------------
+
+std::size_t Cluster::store(Mail mail) {
+  if (free_mail_.empty()) {
+    mail_.push_back(std::move(mail));
+    return mail_.size() - 1;
+  }
+  const std::size_t slot = free_mail_.back();
+  free_mail_.pop_back();
+  mail_[slot] = std::move(mail);
+  return slot;
+}
+
+Cluster::Mail Cluster::take_out(std::size_t slot) {
+  free_mail_.push_back(slot);
+  return std::move(mail_[slot]);
+}
+
+}  // namespace outpace::sim

@@ -1,0 +1,182 @@
+// A cluster in virtual time: the coordinator, shard, inboxes and policies of a live run, driven by
+// a queue of events instead of sockets and processes.
+//
+// Nothing here decides anything: what the live server and the live worker's loop do with an effect
+// or a message, this does at a virtual time. A run is a function of its options alone: the same
+// options give the same events, the same decisions and the same hash of both.
+//
+// What is modelled: when a worker finishes (Timing), how long a message is on its way, how long the
+// server takes for a gradient. What costs no time: decisions, evaluation, and handing out weights.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/spec.h"
+#include "base/time.h"
+#include "protocol/messages.h"
+#include "server/coordinator.h"
+#include "server/evaluations.h"
+#include "server/shard.h"
+#include "sim/event_queue.h"
+#include "sim/faults.h"
+#include "sim/timing.h"
+#include "worker/gradient_source.h"
+#include "worker/inbox.h"
+#include "worker/order.h"
+
+namespace outpace::sim {
+
+// Real gradients on the weights of the right version. Both belong to the caller.
+struct Learning {
+  worker::GradientSource& gradients;
+  worker::Evaluator* evaluator = nullptr;
+};
+
+struct ClusterOptions {
+  Spec policy;
+  server::CoordinatorOptions coordinator;
+  server::ShardOptions shard;
+  server::Evaluations::Options target;
+  Duration latency{};  // Of every message, each way.
+  Duration apply{};    // What the server needs for a gradient; they queue before it.
+  std::vector<Fault> faults;
+};
+
+struct ClusterResult {
+  ExitCode code = ExitCode::kDone;
+  std::string why;
+  server::Statistics statistics;
+  std::vector<server::Evaluation> evaluations;
+  std::optional<Time> reached_target;
+  std::vector<float> weights;  // Of the last version; empty without learning.
+  Time ended{};                // On the run's clock.
+  std::uint64_t events = 0;    // Taken from the queue.
+  std::uint64_t hash = 0;      // Of every event and decision, in order.
+};
+
+class Cluster {
+ public:
+  using Decided = server::Coordinator::Observer;
+  using Warned = std::function<void(const std::string&)>;
+
+  // Throws a usage error if an option is wrong. `learning` may be null: then gradients have no
+  // numbers, and only time and decisions are computed.
+  Cluster(const ClusterOptions& options,
+          Timing& timing,
+          Learning* learning,
+          Decided decided,
+          Warned warned);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  // All workers join at time 0, and the run goes to its end.
+  [[nodiscard]] ClusterResult run();
+
+ private:
+  using Weights = std::shared_ptr<const std::vector<float>>;
+
+  enum class Kind : std::uint8_t {
+    kJoin,
+    kFinished,
+    kAtServer,
+    kServed,
+    kAtWorker,
+    kMeasured,
+    kFault,
+    kGone,
+    kDeadline
+  };
+  struct Event {
+    Kind kind;
+    std::uint32_t worker;
+    std::uint64_t number;  // Of a message under way its slot, of a fault its place.
+  };
+  // A message on its way, with what travels with it.
+  struct Mail {
+    protocol::Message message;
+    std::uint32_t incarnation;  // Of the worker that sent it, or that it is for.
+    Weights weights;
+    std::vector<float> gradient;
+  };
+  struct Worker {
+    bool alive = false;
+    std::uint32_t incarnation = 0;
+    worker::Inbox inbox;
+    std::optional<protocol::Release> task;
+    Weights weights;  // The task's, with learning.
+    Time begun{};
+    std::uint32_t examples = 0;  // That it will push: all, or the part that it keeps.
+    bool keeps_part = false;     // It was cancelled, and pushes what it has.
+    EventId done{};              // When it pushes.
+    double stretch = 1.0;        // How many times as long as it should the task takes.
+    std::uint64_t iteration = 0;
+    Time slow_until{};
+    double slow_factor = 1.0;
+    Time last_departure{};
+    Time last_arrival{};
+  };
+
+  void handle(const Event& event);
+  void join(std::uint32_t worker);
+  void at_server(std::uint32_t worker, std::size_t slot);
+  void serve(std::uint32_t worker, std::size_t slot);
+  void at_worker(std::uint32_t worker, std::size_t slot);
+  void take(std::uint32_t worker, const protocol::Message& message, Weights weights);
+  void begin(std::uint32_t worker, protocol::Release release, Weights weights);
+  void finish_at(std::uint32_t worker, Time time);
+  void give_up(std::uint32_t worker, worker::CancelMode mode);
+  static void end_task(Worker& worker);
+  void befall(const Fault& fault);
+  // `how`: twice the incarnation, and one more if it said goodbye.
+  void gone(std::uint32_t worker, std::uint64_t how);
+  // Computes the task's gradient, or the part of it that is kept, and sends it off.
+  void push(std::uint32_t worker);
+  void to_server(std::uint32_t worker, Mail mail);
+
+  // The effects in hand, which are then gone. Nothing that it calls asks the coordinator anything.
+  void carry_out();
+  void send(const server::Send& send);
+  void evaluate(Version version, std::uint64_t examples);
+  void measured();
+  void schedule_deadline();
+  [[nodiscard]] Weights weights();
+  [[nodiscard]] protocol::GradientId identity(std::uint32_t worker) const;
+  [[nodiscard]] std::size_t store(Mail mail);
+  [[nodiscard]] Mail take_out(std::size_t slot);
+
+  // Constant after construction.
+  const ClusterOptions options_;
+  Timing& timing_;
+  Learning* const learning_;
+  const Warned warned_;
+  // State.
+  Time now_{};
+  EventQueue<Event> queue_;
+  std::optional<EventId> deadline_;
+  Time deadline_at_ = Time::max();
+  Digest digest_;
+  std::optional<server::Shard> shard_;
+  std::unique_ptr<server::Coordinator> coordinator_;
+  server::Evaluations evaluations_;
+  std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
+  std::optional<worker::Order> order_;
+  std::vector<Worker> workers_;
+  std::vector<Mail> mail_;
+  std::vector<std::size_t> free_mail_;
+  Weights weights_;  // Of the present version, if somebody has it.
+  Time server_free_{};
+  server::Effects effects_;  // In hand; kept for its memory.
+  std::uint64_t events_ = 0;
+  std::optional<server::Finish> finish_;
+};
+
+}  // namespace outpace::sim

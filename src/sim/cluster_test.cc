@@ -1,0 +1,303 @@
+#include "sim/cluster.h"
+
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "policy/catalogue.h"
+
+namespace outpace::sim {
+namespace {
+
+// A gradient that is a ledger: example e adds one to number e, in whole numbers that float32 holds
+// exactly, so that the final weights say how often each example was applied.
+class Ledger final : public worker::GradientSource {
+ public:
+  explicit Ledger(std::uint64_t examples)
+      : manifest_{{{.name = "ledger", .shape = {examples}}}}, examples_(examples) {}
+
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return manifest_; }
+  [[nodiscard]] std::uint64_t dataset_examples() const override { return examples_; }
+  [[nodiscard]] std::vector<float> initial_weights() const override {
+    return std::vector<float>(examples_, 0.0F);
+  }
+  [[nodiscard]] std::optional<double> compute(std::span<const float> weights,
+                                              std::span<const std::uint64_t> examples,
+                                              std::span<float> gradient,
+                                              const Cancelled& /*cancelled*/) override {
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    for (const std::uint64_t example : examples) {
+      gradient[example] += 1.0F / static_cast<float>(examples.size());
+    }
+    sums_.push_back(std::accumulate(weights.begin(), weights.end(), 0.0));
+    return 1.0;
+  }
+  // Of the weights that each gradient was computed on: minus the examples applied by then.
+  [[nodiscard]] const std::vector<double>& sums() const { return sums_; }
+
+ private:
+  protocol::Manifest manifest_;
+  std::uint64_t examples_;
+  std::vector<double> sums_;
+};
+
+struct Job {
+  std::string policy = "async";
+  std::string runtime = "exponential(mean=100ms)";
+  std::uint32_t workers = 8;
+  std::uint32_t batch = 4;
+  std::uint64_t examples = 64;
+  server::Limits limits{.updates = 1000};
+  std::uint64_t seed = 1;
+  std::string staleness = "none";
+  Duration latency{};
+  Duration apply{};
+  std::vector<std::string> faults;
+  worker::GradientSource* gradients = nullptr;
+};
+
+ClusterResult run(const Job& job) {
+  ClusterOptions options{.policy = Spec::parse(job.policy),
+                         .coordinator = {.workers = job.workers,
+                                         .batch = job.batch,
+                                         .examples = job.examples,
+                                         .seed = job.seed,
+                                         .limits = job.limits},
+                         .shard = {.optimizer = Spec::parse("sgd")},
+                         .target = {},
+                         .latency = job.latency,
+                         .apply = job.apply};
+  for (const std::string& fault : job.faults) {
+    options.faults.push_back(parse_fault(fault, job.workers));
+  }
+  options.coordinator.staleness = update::StalenessRule::parse(Spec::parse(job.staleness));
+  if (job.gradients != nullptr) {  // Each example of an update moves its number by one.
+    const auto policy = policy::make_policy(options.policy, job.workers);
+    options.coordinator.rate = double(job.batch) * double(policy->nominal_cutoff(job.workers));
+    options.coordinator.rate_scale = update::RateScale::kLinear;
+  }
+  DrawnTiming timing(
+      Runtimes::parse(job.runtime, {.workers = job.workers, .seed = job.seed, .read_file = {}}),
+      {});
+  std::optional<Learning> learning;
+  if (job.gradients != nullptr) {
+    learning.emplace(Learning{*job.gradients});
+  }
+  Cluster cluster(options, timing, learning ? &*learning : nullptr, nullptr, nullptr);
+  return cluster.run();
+}
+
+double mean_staleness(const server::Statistics& statistics) {
+  double sum = 0.0;
+  for (std::size_t tau = 0; tau < statistics.staleness.size(); ++tau) {
+    sum += double(tau) * double(statistics.staleness[tau]);
+  }
+  return sum / double(statistics.gradients_applied);
+}
+
+constexpr const char* kPolicies[] = {"sync",
+                                     "backup:cutoff=6",
+                                     "async",
+                                     "softsync:n=2",
+                                     "ssp:s=3",
+                                     "saps:s=12,action=refresh",
+                                     "saps:s=12,action=preempt",
+                                     "saps:s=12,action=shrink",
+                                     "saps:s=12,action=dampen"};
+
+TEST(Cluster, IsAFunctionOfItsOptions) {
+  for (const char* policy : kPolicies) {
+    const Job job{.policy = policy, .latency = std::chrono::milliseconds(3)};
+    const ClusterResult once = run(job);
+    const ClusterResult again = run(job);
+    EXPECT_EQ(once.hash, again.hash) << policy;
+    EXPECT_EQ(once.events, again.events) << policy;
+    EXPECT_EQ(once.ended, again.ended) << policy;
+    Job other = job;
+    other.seed = 2;
+    EXPECT_NE(run(other).hash, once.hash) << policy;
+  }
+}
+
+TEST(Cluster, TakesOneEventForAGradientWithoutANetwork) {
+  const ClusterResult found = run({.policy = "async", .workers = 8, .limits = {.updates = 1000}});
+  EXPECT_EQ(found.events, 8U + 1000U);  // Eight joined.
+}
+
+// Of any sample mean: the probability to be further off is below one in a million.
+constexpr double kFiveDeviations = 5.0;
+
+TEST(Cluster, WaitsForAllAsLongAsTheMaximumOfExponentialRuntimes) {
+  // E max = H_P / mu, Var max = sum of 1 / (k mu)^2 (Dutta et al., "Slow and stale gradients can
+  // win the race", AISTATS 2018, for K-sync: (H_P - H_(P-K)) / mu).
+  for (const auto& [policy, cutoff] :
+       std::map<std::string, int>{{"sync", 8}, {"backup:cutoff=6", 6}, {"backup:cutoff=1", 1}}) {
+    constexpr int kWorkers = 8;
+    constexpr double kMean = 0.1;
+    constexpr std::uint64_t kUpdates = 20'000;
+    double mean = 0.0;
+    double variance = 0.0;
+    for (int k = kWorkers - cutoff + 1; k <= kWorkers; ++k) {
+      mean += kMean / k;
+      variance += kMean * kMean / (double(k) * k);
+    }
+    const ClusterResult found =
+        run({.policy = policy, .workers = kWorkers, .limits = {.updates = kUpdates}});
+    const double measured = to_seconds(found.statistics.last_commit) / double(kUpdates);
+    EXPECT_NEAR(measured, mean, kFiveDeviations * std::sqrt(variance / double(kUpdates))) << policy;
+  }
+}
+
+TEST(Cluster, NeverWaitsUnderAsync) {
+  // A worker's runs make a renewal process: P / E[X] gradients a second, and over n gradients the
+  // time varies as the mean of n runtimes does.
+  constexpr std::uint64_t kGradients = 20'000;
+  const ClusterResult found = run({.policy = "async", .limits = {.updates = kGradients}});
+  const double measured = to_seconds(found.statistics.last_commit) / double(kGradients);
+  EXPECT_NEAR(measured, 0.1 / 8, kFiveDeviations * 0.1 / 8 / std::sqrt(double(kGradients)));
+}
+
+TEST(Cluster, HasTheMeanStalenessOfSoftsync) {
+  // (lambda - 1) / c for any runtimes, but for what the gradients under way at the end have seen of
+  // others: of exponential runtimes lambda - 1 gradients each on average, and as much deviation.
+  constexpr double kLambda = 30;
+  constexpr double kUnderWay =
+      (kLambda - 1) * kLambda + kFiveDeviations * (kLambda - 1) * 5.5;  // 5.5 > sqrt(lambda)
+  for (const std::string runtime : {"exponential(mean=100ms)", "constant(mean=100ms)"}) {
+    for (const std::uint32_t n : {1U, 4U, 15U, 30U}) {
+      const std::uint64_t gradients_per_update = 30 / n;
+      const ClusterResult found = run({.policy = "softsync:n=" + std::to_string(n),
+                                       .runtime = runtime,
+                                       .workers = 30,
+                                       .limits = {.updates = 60'000 / gradients_per_update}});
+      EXPECT_NEAR(mean_staleness(found.statistics) * double(gradients_per_update),
+                  kLambda - 1,
+                  kUnderWay / double(found.statistics.gradients_applied))
+          << runtime << ", n = " << n;
+    }
+  }
+}
+
+TEST(Cluster, AddsTheLatencyOfBothWays) {
+  const ClusterResult found = run({.policy = "sync",
+                                   .runtime = "constant(mean=100ms)",
+                                   .limits = {.updates = 100},
+                                   .latency = std::chrono::milliseconds(7)});
+  // The last update is committed when its gradients are there, half a round trip early.
+  EXPECT_EQ(found.statistics.last_commit, Time{std::chrono::milliseconds(100 * 114)});
+}
+
+TEST(Cluster, LetsGradientsQueueBeforeASlowServer) {
+  const ClusterResult found = run({.policy = "async",
+                                   .runtime = "constant(mean=1ms)",
+                                   .limits = {.updates = 1000},
+                                   .apply = std::chrono::milliseconds(2)});
+  EXPECT_EQ(found.statistics.last_commit, Time{std::chrono::milliseconds(1 + 2 * 1000)});
+}
+
+TEST(Cluster, UsesEachExampleOfAnEpochOnceUnderEveryPolicy) {
+  for (const char* policy : kPolicies) {
+    Ledger ledger(256);
+    const ClusterResult found = run({.policy = policy,
+                                     .runtime = "7*exponential(mean=10ms),1*constant(mean=500ms)",
+                                     .examples = 256,
+                                     .limits = {.epochs = 3},
+                                     .latency = std::chrono::microseconds(500),
+                                     .gradients = &ledger});
+    EXPECT_EQ(found.why, "epochs done") << policy;
+    EXPECT_EQ(found.statistics.examples_applied, 3U * 256U) << policy;
+    EXPECT_EQ(found.statistics.examples_used_per_epoch_min, 1U) << policy;
+    EXPECT_EQ(found.statistics.examples_used_per_epoch_max, 1U) << policy;
+    const bool weighs = std::string(policy).find("action=") != std::string::npos &&
+                        std::string(policy).find("refresh") == std::string::npos;
+    for (std::size_t example = 0; example < 256 && !weighs; ++example) {
+      ASSERT_EQ(found.weights[example], -3.0F) << policy << ", example " << example;
+    }
+  }
+}
+
+TEST(Cluster, SurvivesHalfOfItsWorkersUnderEveryPolicy) {
+  for (const char* policy : kPolicies) {
+    Ledger ledger(256);
+    const ClusterResult found = run({.policy = policy,
+                                     .runtime = "exponential(mean=10ms)",
+                                     .examples = 256,
+                                     .limits = {.epochs = 6},
+                                     .latency = std::chrono::microseconds(500),
+                                     .faults = {"crash:worker=1,at=50ms",
+                                                "crash:worker=3,at=80ms,for=100ms",
+                                                "leave:worker=5,at=110ms",
+                                                "crash:worker=7,at=140ms,for=1ms"},
+                                     .gradients = &ledger});
+    EXPECT_EQ(found.why, "epochs done") << policy;
+    EXPECT_EQ(found.statistics.examples_used_per_epoch_min, 1U) << policy;
+    EXPECT_EQ(found.statistics.examples_used_per_epoch_max, 1U) << policy;
+    EXPECT_EQ(found.statistics.workers[1].incarnations, 1U) << policy;
+    EXPECT_EQ(found.statistics.workers[7].incarnations, 2U) << policy;
+    const bool weighs = std::string(policy).find("action=") != std::string::npos &&
+                        std::string(policy).find("refresh") == std::string::npos;
+    for (std::size_t example = 0; example < 256 && !weighs; ++example) {
+      ASSERT_EQ(found.weights[example], -6.0F) << policy << ", example " << example;
+    }
+  }
+}
+
+TEST(Cluster, EndsWhenTheLastWorkerIsGoneForGood) {
+  const ClusterResult found = run({.policy = "async",
+                                   .workers = 2,
+                                   .limits = {.updates = 1'000'000},
+                                   .faults = {"crash:worker=0,at=1s", "leave:worker=1,at=2s"}});
+  EXPECT_EQ(found.code, ExitCode::kTooFewWorkers);
+  EXPECT_EQ(found.ended, Time{std::chrono::seconds(2)});
+}
+
+TEST(Cluster, StretchesWhatASlowWorkerBegins) {
+  // Mini-batches of 100 ms, but for those begun from 250 ms to 450 ms: the one begun at 300 ms
+  // takes 300 ms. Done at 100, 200, 300, 600, 700 ms.
+  const ClusterResult found = run({.policy = "async",
+                                   .runtime = "constant(mean=100ms)",
+                                   .workers = 1,
+                                   .limits = {.updates = 5},
+                                   .faults = {"slow:worker=0,at=250ms,for=200ms,factor=3"}});
+  EXPECT_EQ(found.statistics.last_commit, Time{std::chrono::milliseconds(700)});
+}
+
+TEST(Cluster, ComputesOnTheWeightsOfTheVersionThatWasHandedOut) {
+  // One worker of constant runtime: gradient i is computed when i mini-batches are applied.
+  Ledger ledger(64);
+  (void)run({.policy = "async",
+             .runtime = "constant(mean=100ms)",
+             .workers = 1,
+             .limits = {.updates = 10},
+             .gradients = &ledger});
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(ledger.sums()[i], -4.0 * double(i));
+  }
+  // Two that take turns, under async: each misses what the other did meanwhile.
+  Ledger both(64);
+  (void)run({.policy = "async",
+             .runtime = "1*constant(mean=100ms),1*constant(mean=150ms)",
+             .workers = 2,
+             .limits = {.updates = 3},
+             .gradients = &both});
+  // Done at 100 (by 0, on version 0), 150 (by 1, on 0), 200 (by 0, on 1).
+  EXPECT_EQ(both.sums()[0], 0.0);
+  EXPECT_EQ(both.sums()[1], 0.0);
+  EXPECT_EQ(both.sums()[2], -4.0);
+}
+
+TEST(Cluster, EndsAtTheLimitOfTime) {
+  const ClusterResult found =
+      run({.policy = "sync",
+           .runtime = "constant(mean=1s)",
+           .limits = {.updates = 0, .seconds = std::chrono::milliseconds(10'500)}});
+  EXPECT_EQ(found.why, "time is up");
+  EXPECT_EQ(found.statistics.updates, 10U);
+  EXPECT_EQ(found.ended, Time{std::chrono::milliseconds(10'500)});
+}
+
+}  // namespace
+}  // namespace outpace::sim

@@ -1,0 +1,152 @@
+#include "sim/event_queue.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace outpace::sim {
+namespace {
+
+struct Payload {
+  std::uint32_t worker;
+};
+using Queue = EventQueue<Payload>;
+
+Time at(std::int64_t nanoseconds) {
+  return Time{Duration{nanoseconds}};
+}
+
+TEST(EventQueue, PopsByTimeAndAmongEqualTimesFirstInFirstOut) {
+  Queue queue;
+  queue.push(at(20), {0});
+  queue.push(at(10), {1});
+  queue.push(at(20), {2});
+  queue.push(at(10), {3});
+  std::vector<std::pair<Time, std::uint32_t>> popped;
+  while (!queue.empty()) {
+    EXPECT_EQ(queue.size(), 4 - popped.size());
+    const Time next = queue.next_time();
+    const Queue::Event event = queue.pop();
+    EXPECT_EQ(event.time, next);
+    EXPECT_EQ(queue.now(), next);
+    popped.emplace_back(event.time, event.payload.worker);
+  }
+  const std::vector<std::pair<Time, std::uint32_t>> expected{
+      {at(10), 1}, {at(10), 3}, {at(20), 0}, {at(20), 2}};
+  EXPECT_EQ(popped, expected);
+}
+
+TEST(EventQueue, ACancelledEventNeverComesAndItsIdIsNotUsedAgain) {
+  Queue queue;
+  const EventId first = queue.push(at(1), {0});
+  const EventId second = queue.push(at(2), {1});
+  EXPECT_TRUE(queue.cancel(first));
+  EXPECT_FALSE(queue.cancel(first));
+  EXPECT_EQ(queue.size(), 1U);
+  EXPECT_EQ(queue.next_time(), at(2));
+  const EventId third = queue.push(at(3), {2});  // In the slot that the first left.
+  EXPECT_NE(third, first);
+  EXPECT_FALSE(queue.cancel(first));
+  EXPECT_EQ(queue.pop().id, second);
+  EXPECT_FALSE(queue.cancel(second));
+  EXPECT_EQ(queue.pop().id, third);
+  EXPECT_TRUE(queue.empty());
+  EXPECT_FALSE(queue.cancel(EventId{12345}));
+  EXPECT_FALSE(queue.cancel(EventId{~std::uint64_t{0}}));
+}
+
+TEST(EventQueue, CancellingAllLeavesItEmptyAndUsable) {
+  Queue queue;
+  std::vector<EventId> ids;
+  for (std::uint32_t worker = 0; worker < 1000; ++worker) {
+    ids.push_back(queue.push(at(worker % 7), {worker}));
+  }
+  for (const EventId id : ids) {
+    EXPECT_TRUE(queue.cancel(id));
+  }
+  EXPECT_TRUE(queue.empty());
+  queue.push(at(5), {7});
+  EXPECT_EQ(queue.pop().payload.worker, 7U);
+}
+
+TEST(EventQueueDeathTest, RefusesThePast) {
+  Queue queue;
+  queue.push(at(10), {0});
+  EXPECT_EQ(queue.pop().payload.worker, 0U);
+  queue.push(at(10), {0});  // Now is not the past.
+  EXPECT_DEATH(queue.push(at(9), {0}), "time >= now_");
+  EXPECT_DEATH(queue.push(Time::max(), {0}), "Time::max");
+  EXPECT_EQ(queue.pop().time, at(10));
+  EXPECT_DEATH(std::ignore = queue.pop(), "!empty");
+  EXPECT_DEATH(std::ignore = queue.next_time(), "!empty");
+}
+
+// The rule in words: a sorted map by (time, number of the push).
+class DumbTwin {
+ public:
+  using Key = std::pair<Time, std::uint64_t>;
+
+  Key push(Time time, std::uint32_t worker) {
+    const Key key{time, pushed_++};
+    events_[key] = worker;
+    return key;
+  }
+  bool cancel(const Key& key) { return events_.erase(key) == 1; }
+  [[nodiscard]] const std::map<Key, std::uint32_t>& events() const { return events_; }
+  std::pair<Time, std::uint32_t> pop() {
+    const auto first = events_.extract(events_.begin());
+    return {first.key().first, first.mapped()};
+  }
+
+ private:
+  std::map<Key, std::uint32_t> events_;
+  std::uint64_t pushed_ = 0;
+};
+
+// Pushes, cancels (also what is long gone) and pops at random, in both; few times, so many ties.
+void compare_with_dumb_twin(std::uint64_t seed) {
+  Rng rng(seed, 0);
+  Queue queue;
+  DumbTwin twin;
+  std::vector<std::pair<EventId, DumbTwin::Key>> pushed;
+  std::int64_t now = 0;
+  const std::uint64_t pushes = 1 + rng.below(8);  // Of 10 steps: queues that grow and that drain.
+  const std::uint64_t cancels = rng.below(8);     // Of 10 other steps.
+  for (std::uint32_t step = 0; step < 400; ++step) {
+    if (rng.below(10) < pushes) {
+      const Time time = at(now + static_cast<std::int64_t>(rng.below(16)));
+      pushed.emplace_back(queue.push(time, {step}), twin.push(time, step));
+    } else if (rng.below(10) < cancels && !pushed.empty()) {
+      const auto& [id, key] = pushed[rng.below(pushed.size())];
+      ASSERT_EQ(queue.cancel(id), twin.cancel(key));
+    } else if (!twin.events().empty()) {
+      const Queue::Event event = queue.pop();
+      ASSERT_EQ(std::pair(event.time, event.payload.worker), twin.pop());
+      now = event.time.time_since_epoch().count();
+    }
+    ASSERT_EQ(queue.size(), twin.events().size());
+    if (!queue.empty()) {
+      ASSERT_EQ(queue.next_time(), twin.events().begin()->first.first);
+    }
+  }
+  while (!twin.events().empty()) {
+    const Queue::Event event = queue.pop();
+    ASSERT_EQ(std::pair(event.time, event.payload.worker), twin.pop());
+  }
+  ASSERT_TRUE(queue.empty());
+}
+
+TEST(EventQueue, AgreesWithADumbTwin) {
+  for (std::uint64_t seed = 0; seed < 2000 && !testing::Test::HasFatalFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    compare_with_dumb_twin(seed);
+  }
+}
+
+}  // namespace
+}  // namespace outpace::sim

@@ -1,0 +1,46 @@
+#include "sim/faults.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace outpace::sim {
+namespace {
+
+using std::chrono::seconds;
+
+std::string refusal(const std::string& text) {
+  try {
+    (void)parse_fault(text, 4);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Faults, AreReadFromASpec) {
+  EXPECT_EQ(parse_fault("crash:worker=3,at=10s", 4),
+            (Fault{.kind = Fault::Kind::kCrash,
+                   .worker = WorkerId{3},
+                   .at = Time{seconds(10)},
+                   .lasts = std::nullopt}));
+  EXPECT_EQ(parse_fault("crash:worker=0,at=500ms,for=5s", 4).lasts, Duration{seconds(5)});
+  EXPECT_EQ(parse_fault("leave:worker=1,at=1s", 4).kind, Fault::Kind::kLeave);
+  const Fault slow = parse_fault("slow:worker=2,at=10s,for=60s,factor=4", 4);
+  EXPECT_EQ(slow.lasts, Duration{seconds(60)});
+  EXPECT_EQ(slow.factor, 4.0);
+}
+
+TEST(Faults, ThatAreWrongAreRefusedInALine) {
+  EXPECT_NE(refusal("crahs:worker=3,at=10s").find("did you mean 'crash'?"), std::string::npos);
+  EXPECT_NE(refusal("crash:worker=4,at=10s").find("worker"), std::string::npos);
+  EXPECT_NE(refusal("crash:worker=1").find("at"), std::string::npos);
+  EXPECT_NE(refusal("crash:worker=1,at=10").find("at"), std::string::npos) << "no unit";
+  EXPECT_NE(refusal("crash:worker=1,at=-1s").find("at"), std::string::npos);
+  EXPECT_NE(refusal("leave:worker=1,at=1s,for=3s").find("for"), std::string::npos);
+  EXPECT_NE(refusal("slow:worker=1,at=1s,factor=2").find("for"), std::string::npos);
+  EXPECT_NE(refusal("slow:worker=1,at=1s,for=1s,factor=0.5").find("factor"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace outpace::sim

@@ -1,0 +1,98 @@
+#include "sim/order_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "sim/special_functions.h"
+
+namespace outpace::sim {
+namespace {
+
+// Of each interval: they add up. No smaller than what beta_cdf rounds away, which no step mends.
+constexpr double kRelativeError = 1e-12;
+constexpr double kRoundingOfOne = 1e-14;
+constexpr int kDepthMin = 3;  // Of halvings, before two estimates are believed.
+constexpr int kDepthMax = 45;
+// Intervals double from about the least runtime of interest to the greatest, in seconds.
+constexpr double kLeast = 0x1p-60;
+constexpr double kMost = 0x1p1000;
+
+// P(fewer than k of n are done by t).
+class Waiting {
+ public:
+  Waiting(const std::function<double(double)>& cdf, Order order) : cdf_(cdf), order_(order) {}
+
+  [[nodiscard]] double at(double t) const {
+    const double done = std::clamp(cdf_(t), 0.0, 1.0);
+    return beta_cdf(
+        {.a = static_cast<double>(order_.n - order_.k) + 1.0, .b = static_cast<double>(order_.k)},
+        1.0 - done);
+  }
+
+ private:
+  const std::function<double(double)>& cdf_;
+  Order order_;
+};
+
+struct Interval {
+  double begin;
+  double end;
+  double at_begin;  // The function's values.
+  double at_middle;
+  double at_end;
+
+  [[nodiscard]] double simpson() const {
+    return (end - begin) / 6.0 * (at_begin + 4.0 * at_middle + at_end);
+  }
+};
+
+double integrate(const Waiting& waiting, const Interval& whole, double error, int depth) {
+  const double middle = whole.begin + (whole.end - whole.begin) / 2;
+  const Interval left{whole.begin,
+                      middle,
+                      whole.at_begin,
+                      waiting.at(whole.begin + (middle - whole.begin) / 2),
+                      whole.at_middle};
+  const Interval right{middle,
+                       whole.end,
+                       whole.at_middle,
+                       waiting.at(middle + (whole.end - middle) / 2),
+                       whole.at_end};
+  const double halves = left.simpson() + right.simpson();
+  const double correction = (halves - whole.simpson()) / 15.0;
+  // The function never rises, so that no rule is further off than this.
+  const bool flat = (whole.end - whole.begin) * (whole.at_begin - whole.at_end) <= error;
+  if (flat || depth == kDepthMax || (depth >= kDepthMin && std::fabs(correction) <= error)) {
+    return halves + correction;
+  }
+  return integrate(waiting, left, error / 2, depth + 1) +
+         integrate(waiting, right, error / 2, depth + 1);
+}
+
+}  // namespace
+
+double expected_order_statistic(const std::function<double(double)>& cdf, Order order) {
+  CHECK(order.k >= 1 && order.k <= order.n);
+  const Waiting waiting(cdf, order);
+  double begin = 1.0;
+  while (begin > kLeast && waiting.at(begin) < 1.0) {
+    begin /= 2;
+  }
+  while (begin < kMost && waiting.at(2 * begin) == 1.0) {
+    begin *= 2;
+  }
+  const double error = std::max(kRelativeError, kRoundingOfOne * order.n);
+  double sum = begin;  // Nobody is done before.
+  double at_begin = waiting.at(begin);
+  for (; begin < kMost && at_begin * begin > error * sum; begin *= 2) {
+    const double at_end = waiting.at(2 * begin);
+    const Interval interval{begin, 2 * begin, at_begin, waiting.at(1.5 * begin), at_end};
+    sum += integrate(waiting, interval, error * sum, 0);
+    at_begin = at_end;
+  }
+  CHECK(std::isfinite(sum));
+  return sum;
+}
+
+}  // namespace outpace::sim

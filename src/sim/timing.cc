@@ -1,0 +1,37 @@
+#include "sim/timing.h"
+
+namespace outpace::sim {
+
+Time DrawnTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
+  return start + from_seconds(share * seconds(worker, start, iteration));
+}
+
+double DrawnTiming::done(WorkerId worker, Time start, Time now, std::uint64_t iteration) {
+  return to_seconds(now - start) / seconds(worker, start, iteration);
+}
+
+double DrawnTiming::seconds(WorkerId worker, Time start, std::uint64_t iteration) const {
+  const double drawn = runtimes_.at(worker, iteration, start);
+  return factors_.empty() ? drawn : factors_[index(worker)] * drawn;
+}
+
+Time PacedTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
+  const worker::Pace& pace = paces_[index(worker)];
+  return pace.finish(start, share, iteration) + computing(pace, share);
+}
+
+double PacedTiming::done(WorkerId worker, Time start, Time now, std::uint64_t iteration) {
+  return paces_[index(worker)].done(start, now, iteration);
+}
+
+Time PacedTiming::finish_part(
+    WorkerId worker, Time /*start*/, Time now, double share, std::uint64_t /*iteration*/) {
+  return now + computing(paces_[index(worker)], share);
+}
+
+Duration PacedTiming::computing(const worker::Pace& pace, double share) const {
+  const double seconds = to_seconds(compute_) * share;
+  return from_seconds(seconds + pace.extra_seconds(seconds));
+}
+
+}  // namespace outpace::sim

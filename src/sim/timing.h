@@ -1,0 +1,89 @@
+// How long workers compute: by a distribution of runtimes, or at the pace of a trace of delays.
+
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "sim/runtimes.h"
+#include "worker/pace.h"
+
+namespace outpace::sim {
+
+// A share is a fraction of a full mini-batch; `iteration` counts a worker's own, from 0.
+class Timing {
+ public:
+  virtual ~Timing() = default;
+
+  // When a share begun at `start` is done.
+  [[nodiscard]] virtual Time finish(WorkerId worker,
+                                    Time start,
+                                    double share,
+                                    std::uint64_t iteration) = 0;
+  // The share that is done by `now`; infinite where nothing is delayed.
+  [[nodiscard]] virtual double done(WorkerId worker,
+                                    Time start,
+                                    Time now,
+                                    std::uint64_t iteration) = 0;
+  // When a worker that was cancelled at `now` has the gradient of the share that it keeps.
+  [[nodiscard]] virtual Time finish_part(WorkerId /*worker*/,
+                                         Time /*start*/,
+                                         Time now,
+                                         double /*share*/,
+                                         std::uint64_t /*iteration*/) {
+    return now;
+  }
+};
+
+// A runtime of its own for every mini-batch, drawn when it begins.
+class DrawnTiming final : public Timing {
+ public:
+  // `factors`: a worker's runtimes are so many times as long; empty: as they are.
+  DrawnTiming(Runtimes runtimes, std::vector<double> factors)
+      : runtimes_(std::move(runtimes)), factors_(std::move(factors)) {}
+
+  [[nodiscard]] Time finish(WorkerId worker,
+                            Time start,
+                            double share,
+                            std::uint64_t iteration) override;
+  [[nodiscard]] double done(WorkerId worker,
+                            Time start,
+                            Time now,
+                            std::uint64_t iteration) override;
+
+ private:
+  [[nodiscard]] double seconds(WorkerId worker, Time start, std::uint64_t iteration) const;
+
+  const Runtimes runtimes_;
+  const std::vector<double> factors_;
+};
+
+// As a live worker keeps the pace of --delays: it first sleeps, then computes.
+class PacedTiming final : public Timing {
+ public:
+  // `compute`: of a full mini-batch, without any delay. REQUIRES: a pace for each worker.
+  PacedTiming(std::vector<worker::Pace> paces, Duration compute)
+      : paces_(std::move(paces)), compute_(compute) {}
+
+  [[nodiscard]] Time finish(WorkerId worker,
+                            Time start,
+                            double share,
+                            std::uint64_t iteration) override;
+  [[nodiscard]] double done(WorkerId worker,
+                            Time start,
+                            Time now,
+                            std::uint64_t iteration) override;
+  [[nodiscard]] Time finish_part(
+      WorkerId worker, Time start, Time now, double share, std::uint64_t iteration) override;
+
+ private:
+  [[nodiscard]] Duration computing(const worker::Pace& pace, double share) const;
+
+  const std::vector<worker::Pace> paces_;
+  const Duration compute_;
+};
+
+}  // namespace outpace::sim

@@ -1,0 +1,72 @@
+#include "sim/timing.h"
+
+#include <gtest/gtest.h>
+
+namespace outpace::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+DrawnTiming constant(std::vector<double> factors) {
+  return {Runtimes::parse("constant(mean=100ms)", {.workers = 2, .seed = 1, .read_file = {}}),
+          std::move(factors)};
+}
+
+TEST(DrawnTiming, TakesItsShareOfARuntime) {
+  DrawnTiming timing = constant({});
+  const Time start{milliseconds(30)};
+  EXPECT_EQ(timing.finish(WorkerId{0}, start, 1.0, 0), Time{milliseconds(130)});
+  EXPECT_EQ(timing.finish(WorkerId{1}, start, 0.25, 7), Time{milliseconds(55)});
+  EXPECT_DOUBLE_EQ(timing.done(WorkerId{0}, start, Time{milliseconds(55)}, 0), 0.25);
+}
+
+TEST(DrawnTiming, MultipliesTheRuntimesOfASlowWorker) {
+  DrawnTiming timing = constant({1.0, 4.0});
+  EXPECT_EQ(timing.finish(WorkerId{0}, Time{}, 1.0, 0), Time{milliseconds(100)});
+  EXPECT_EQ(timing.finish(WorkerId{1}, Time{}, 1.0, 0), Time{milliseconds(400)});
+}
+
+TEST(DrawnTiming, KeepsTheRuntimeThatAMiniBatchBeganWith) {
+  DrawnTiming timing(
+      Runtimes::parse("exponential(mean=1s)", {.workers = 1, .seed = 3, .read_file = {}}), {});
+  for (std::uint64_t iteration = 0; iteration < 100; ++iteration) {
+    const Time start{milliseconds(1000 * iteration)};
+    const Time end = timing.finish(WorkerId{0}, start, 1.0, iteration);
+    EXPECT_NEAR(timing.done(WorkerId{0}, start, end, iteration), 1.0, 1e-6);
+  }
+}
+
+// As tests of live runs give delays: a column for each worker.
+PacedTiming paced(const std::string& trace, Duration compute) {
+  std::vector<worker::Pace> paces;
+  for (std::uint32_t worker = 0; worker < 2; ++worker) {
+    paces.emplace_back(
+        worker::DelayTrace::parse(trace, "trace", 2), WorkerId{worker}, worker::PaceOptions{});
+  }
+  return {std::move(paces), compute};
+}
+
+TEST(PacedTiming, ComputesAfterTheDelay) {
+  PacedTiming timing = paced("0.1,0.4\n", milliseconds(8));
+  const worker::Pace slow(
+      worker::DelayTrace::parse("0.1,0.4\n", "trace", 2), WorkerId{1}, worker::PaceOptions{});
+  EXPECT_EQ(timing.finish(WorkerId{1}, Time{}, 1.0, 0),
+            slow.finish(Time{}, 1.0, 0) + milliseconds(8));
+  EXPECT_EQ(timing.finish(WorkerId{1}, Time{}, 0.5, 0),
+            slow.finish(Time{}, 0.5, 0) + milliseconds(4));
+}
+
+TEST(PacedTiming, ComputesThePartThatIsKept) {
+  PacedTiming timing = paced("0.1,0.4\n", milliseconds(8));
+  const Time now{milliseconds(100)};
+  EXPECT_NEAR(timing.done(WorkerId{1}, Time{}, now, 0), 0.25, 1e-9);
+  EXPECT_EQ(timing.finish_part(WorkerId{1}, Time{}, now, 0.25, 0), Time{milliseconds(102)});
+}
+
+TEST(PacedTiming, SlowsTheComputingOfAWorkerWithoutATrace) {
+  PacedTiming timing({worker::Pace({.factor = 3.0})}, milliseconds(10));
+  EXPECT_EQ(timing.finish(WorkerId{0}, Time{}, 1.0, 0), Time{milliseconds(30)});
+}
+
+}  // namespace
+}  // namespace outpace::sim

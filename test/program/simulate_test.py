@@ -1,0 +1,114 @@
+"""Runs in virtual time: the same run every time, quickly, with the result of a real one; and the
+replay of a live run's decisions."""
+
+import json
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import LedgerJob, ProgramTest, main  # noqa: E402
+
+POLICIES = ("sync", "backup:cutoff=6", "async", "softsync:n=4", "ssp:s=3",
+            "saps:s=12,action=refresh", "saps:s=12,action=preempt", "saps:s=12,action=shrink",
+            "saps:s=12,action=dampen")
+TRAIN_KEYS = {"policy", "workers", "updates", "seconds", "gradients_applied", "gradients_dropped",
+              "gradients_cancelled", "examples_per_second", "gradients_per_second",
+              "seconds_to_target", "final_accuracy", "final_loss", "staleness",
+              "examples_used_per_epoch_min", "examples_used_per_epoch_max", "workers_detail"}
+
+
+class Simulated(ProgramTest):
+    def simulate(self, *words, code=0):
+        process = self.start("simulate", *words, "--json")
+        self.assertEqual(process.wait(), code, process.err)
+        return json.loads(process.out) if code == 0 else process
+
+    def test_the_same_options_give_the_same_run(self):
+        words = ("--workers", 30, "--policy", "softsync:n=15", "--runtime",
+                 "22*lognormal(mean=100ms,cv=0.2),8*lognormal(mean=400ms,cv=0.2)",
+                 "--latency", "1ms", "--updates", 2000)
+        once, again = self.simulate(*words), self.simulate(*words)
+        self.assertLessEqual(TRAIN_KEYS, set(once))
+        self.assertEqual(len(once["event_log_hash"]), 16)
+        for key in set(once) - {"wall_seconds"}:
+            self.assertEqual(once[key], again[key], key)
+        other = self.simulate(*words, "--seed", 2)
+        self.assertNotEqual(once["event_log_hash"], other["event_log_hash"])
+
+    def test_every_policy_uses_every_example_once(self):
+        for policy in POLICIES:
+            with self.subTest(policy):
+                found = self.simulate("--policy", policy, "--workers", 8, "--examples", 1000,
+                                      "--epochs", 3, "--slow", "worker=7,factor=50")
+                self.assertEqual(found["why_ended"], "epochs done")
+                self.assertEqual(found["examples"], 3000)
+                self.assertEqual(found["examples_used_per_epoch_min"], 1)
+                self.assertEqual(found["examples_used_per_epoch_max"], 1)
+
+    def test_its_record_replays(self):
+        for policy in POLICIES:
+            with self.subTest(policy):
+                run = self.folder / policy.replace(":", "-")
+                self.simulate("--policy", policy, "--updates", 300, "--out", run)
+                replay = self.start("replay", run)
+                self.assertEqual(replay.wait(), 0, replay.err)
+                self.assertIn("all identical", replay.out)
+
+    def test_bad_input_is_one_line(self):
+        for words, part in (
+                (("--runtime", "lognormall(mean=1s,cv=1)"), "lognormal"),
+                (("--runtime", "exponential(mean=-1s)"), "mean"),
+                (("--runtime", "constant(mean=1s)", "--delays", "x.csv"), "--delays"),
+                (("--runtime", "replay(file=/nowhere.csv)"), "/nowhere.csv"),
+                (("--runtime", "9*constant(mean=1s)"), "9"),
+                (("--latency", "-3ms"), "--latency"),
+                (("--workers", 0), "--workers"),
+                (("--policy", "backup:cutoff=9"), "cutoff"),
+                (("--target-accuracy", 0.9), "--learn"),
+                (("--fault", "crash:worker=8,at=1s"), "worker"),
+                (("--fault", "crahs:worker=1,at=1s"), "crash"),
+                (("--examples", 0), "--examples")):
+            process = self.simulate(*words, code=2)
+            self.assertEqual(len(process.err.splitlines()), 1, process.err)
+            self.assertIn(part, process.err)
+            self.assertEqual(process.out, "")
+
+
+class Replay(ProgramTest):
+    def test_a_live_run_gives_the_same_decisions_again(self):
+        for policy in ("backup:cutoff=3", "ssp:s=2", "saps:s=8,action=shrink"):
+            with self.subTest(policy):
+                self.doCleanups()
+                self.setUp()
+                job = LedgerJob(self, policy, epochs=2)
+                job.finish()
+                replay = self.start("replay", job.run, "--json")
+                self.assertEqual(replay.wait(), 0, replay.err)
+                found = json.loads(replay.out)
+                self.assertEqual((found["policy"], found["difference"]), (policy, None))
+                lines = (job.run / "decisions.jsonl").read_text().splitlines()
+                self.assertEqual(found["identical_decisions"], len(lines) - 1)
+
+    def test_a_forged_decision_is_found(self):
+        job = LedgerJob(self, "async", epochs=1)
+        job.finish()
+        log = job.run / "decisions.jsonl"
+        lines = log.read_text().splitlines()
+        forged = next(number for number, line in enumerate(lines)
+                      if '"type":"accept"' in line and number > 20)
+        lines[forged] = lines[forged].replace('"weight":1}', '"weight":0.5}', 1)
+        log.write_text("\n".join(lines) + "\n")
+        replay = self.start("replay", job.run)
+        self.assertEqual(replay.wait(), 1, replay.err)
+        self.assertEqual(len(replay.err.splitlines()), 1, replay.err)
+        self.assertIn(f"decisions.jsonl:{forged + 1}: ", replay.err)
+        self.assertIn('"weight":0.5', replay.err)
+        self.assertIn('"weight":1}', replay.err)
+
+    def test_what_is_no_run_is_refused(self):
+        process = self.start("replay", self.folder / "nowhere")
+        self.assertEqual(process.wait(), 2, process.err)
+        self.assertEqual(len(process.err.splitlines()), 1, process.err)
+
+
+if __name__ == "__main__":
+    main()
