@@ -22,7 +22,6 @@ import shlex
 import socket
 import statistics
 import sys
-import tempfile
 
 import make_delays
 import measured_runs
@@ -258,8 +257,8 @@ def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", required=True, metavar="SCRIPT")
-    parser.add_argument("--peer-python", default=sys.executable, metavar="PROGRAM",
-                        help="what runs the peer (default: what runs this)")
+    parser.add_argument("--peer-python", default="/usr/bin/python3", metavar="PROGRAM",
+                        help="what runs the peer (default: Debian's, for which python3-torch is)")
     parser.add_argument("--delays-dir", metavar="DIR",
                         help="with synthetic-calm-8.csv and so on (default: make_delays.py's)")
     parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
@@ -329,19 +328,8 @@ def measure(options, folder):
 
 
 def main(arguments):
-    options = parse(arguments)
-    try:
-        with tempfile.TemporaryDirectory(prefix="bench-peers-") as folder:
-            measure(options, pathlib.Path(folder))
-    except RunFailed as error:
-        print(f"bench-peers: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return measured_runs.main("bench-peers", parse, measure, arguments)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        print("stopped; what was measured is kept, and the same command goes on", file=sys.stderr)
-        sys.exit(130)
+    sys.exit(main(sys.argv[1:]))

@@ -11,6 +11,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -98,19 +99,18 @@ def failure(command, code, errors):
     return RunFailed(f"exit code {code}; its last words:\n{tail}\ncommand: {' '.join(command)}")
 
 
-def outpace(program, arguments, seconds):
-    """What `outpace train --json` says of a run. The run's directory is gone afterwards.
+def outpace(program, arguments, seconds, command="train"):
+    """What `outpace train --json`, or another command, says of a run. The run's directory is gone afterwards.
 
     A run that diverged is a result too: its key "diverged" is true.
     """
     with tempfile.TemporaryDirectory(prefix="outpace-run-") as folder:
-        command = [str(program), "train", *arguments, "--json",
-                   "--out", os.path.join(folder, "run")]
-        code, out, errors = run(command, seconds)
+        line = [str(program), command, *arguments, "--json", "--out", os.path.join(folder, "run")]
+        code, out, errors = run(line, seconds)
     result = demo.last_json_object(out)
     diverged = result is not None and "diverged" in (result.get("why_ended") or "")
     if result is None or (code != 0 and not diverged):
-        raise failure(command, code, errors)
+        raise failure(line, code, errors)
     return {**result, "diverged": diverged}
 
 
@@ -183,3 +183,18 @@ def table(rows):
                        [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
              for row in rows]
     return [lines[0], "-" * len(lines[0]), *lines[1:]]
+
+
+def main(name, parse, measure, arguments):
+    """The exit code of a tool: measure(options, folder) in a folder that is gone afterwards."""
+    options = parse(arguments)
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"{name}-") as folder:
+            measure(options, pathlib.Path(folder))
+    except RunFailed as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("stopped; what was measured is kept, and the same command goes on", file=sys.stderr)
+        return 130
+    return 0

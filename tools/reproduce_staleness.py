@@ -12,8 +12,9 @@ with
              as what alpha/tau gave out
 
 and a single worker with as many examples. Delays pace the workers, so that they are as slow beside
-each other as they would be on machines of their own. `make reproduce-staleness` runs this;
-docs/reproduce-staleness.md says how to read it.
+each other as they would be on machines of their own. With --simulate the runs are those of
+`outpace simulate --learn`: the same runtimes in virtual time, real gradients, many times as fast.
+`make reproduce-staleness` runs this; docs/reproduce-staleness.md says how to read it.
 """
 
 import argparse
@@ -23,10 +24,8 @@ import pathlib
 import random
 import statistics
 import sys
-import tempfile
 
 import measured_runs
-from measured_runs import RunFailed
 
 SIGMA = 0.2  # Standard deviation of the logarithm of a lognormal runtime.
 SLOWDOWN = 4.0
@@ -114,17 +113,27 @@ class Experiment:
 
     def common(self, seed, lr):
         o = self.options
-        return ["--network", "mlp", "--data", "fashion-mnist", "--optimizer", "sgd",
-                "--batch", str(o.batch), "--sampling", "replacement", "--lr", repr(lr),
-                "--iterations", str(o.gradients), "--seconds", f"{RUN_SECONDS}s",
-                "--seed", str(seed), "--patience", f"{GRACE - 100}s", "--heartbeat-timeout", "30s"]
+        words = ["--data", "fashion-mnist", "--optimizer", "sgd", "--batch", str(o.batch),
+                 "--sampling", "replacement", "--lr", repr(lr), "--iterations", str(o.gradients),
+                 "--seed", str(seed)]
+        if o.simulate:
+            return ["--learn", "mlp", "--evaluate-every", str(o.gradients * o.batch), *words]
+        return ["--network", "mlp", *words, "--seconds", f"{RUN_SECONDS}s",
+                "--patience", f"{GRACE - 100}s", "--heartbeat-timeout", "30s"]
+
+    def measure(self, arguments):
+        o = self.options
+        return measured_runs.outpace(o.outpace, arguments, RUN_SECONDS + GRACE,
+                                     "simulate" if o.simulate else "train")
+
+    def key(self, words):
+        return ("simulated, " if self.options.simulate else "") + words
 
     def single(self, seed):
         o = self.options
-        key = f"single, {self.size()}, lr {o.lr:g}, seed {seed}"
-        return self.runs.get(key, lambda: measured_runs.outpace(
-            o.outpace, ["--workers", "1", "--policy", "sync", *self.common(seed, o.lr)],
-            RUN_SECONDS + GRACE))
+        key = self.key(f"single, {self.size()}, lr {o.lr:g}, seed {seed}")
+        return self.runs.get(key, lambda: self.measure(
+            ["--workers", "1", "--policy", "sync", *self.common(seed, o.lr)]))
 
     def rate(self, kind, n, rule, seed):
         """The learning rate of a run; that of a control comes from the run with alpha/tau."""
@@ -140,8 +149,9 @@ class Experiment:
         lr = self.rate(kind, n, rule, seed)
         staleness = "inverse" if rule == "alpha/tau" else "none"
         # A constant rate that is alpha is the run "fixed", and is not run again.
-        key = (f"{kind}, n {n} of {o.workers}, {staleness}, {self.size()}, "
-               f"base {o.base:g}, lr {lr:.6g}, seed {seed}")
+        key = self.key(
+            f"{kind}, n {n} of {o.workers}, {staleness}, {self.size()}, "
+            f"base {o.base:g}, lr {lr:.6g}, seed {seed}")
 
         def measure():
             path = self.folder / f"{kind}-{seed}.csv"
@@ -149,11 +159,9 @@ class Experiment:
                 rows = 2 * math.ceil(o.gradients / o.workers) + 50
                 path.write_text("".join(",".join(f"{seconds:.6f}" for seconds in row) + "\n"
                                         for row in delays(kind, o.workers, rows, o.base, seed)))
-            return measured_runs.outpace(
-                o.outpace, ["--workers", str(o.workers), "--policy", f"softsync:n={n}",
-                            "--staleness", staleness, "--delays", str(path),
-                            "--delays-by", "iteration", *self.common(seed, lr)],
-                RUN_SECONDS + GRACE)
+            return self.measure(["--workers", str(o.workers), "--policy", f"softsync:n={n}",
+                                 "--staleness", staleness, "--delays", str(path),
+                                 "--delays-by", "iteration", *self.common(seed, lr)])
 
         return self.runs.get(key, measure)
 
@@ -265,6 +273,9 @@ def expected_seconds(options):
     counted = sum(rules - (exact_mean_tau(options.workers, n) <= 1.0) for n in options.n)
     starts = len(options.kinds) * START_SECONDS_A_WORKER * options.workers
     single = options.gradients * 0.0025 + 5
+    if options.simulate:
+        run = starts = 0.0
+        single = (1 + counted * len(options.kinds)) * (options.gradients * 0.0005 + 2)
     return (counted * len(options.kinds) + 1) * options.seeds, options.seeds * (
         counted * (run + starts) + single)
 
@@ -283,6 +294,7 @@ def parse(arguments):
                         help="of a mini-batch; so long that the cores are idle most of the time")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--matched", action="store_true", help="one more control: see above")
+    parser.add_argument("--simulate", action="store_true", help="in virtual time: see above")
     parser.add_argument("--quick", action="store_true",
                         help="1 seed, 1,500 gradients: does it work?")
     parser.add_argument("--results", default="build/reproduce-staleness.json", metavar="FILE")
@@ -333,19 +345,8 @@ def measure(options, folder):
 
 
 def main(arguments):
-    options = parse(arguments)
-    try:
-        with tempfile.TemporaryDirectory(prefix="staleness-") as folder:
-            measure(options, pathlib.Path(folder))
-    except RunFailed as error:
-        print(f"reproduce-staleness: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return measured_runs.main("reproduce-staleness", parse, measure, arguments)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        print("stopped; what was measured is kept, and the same command goes on", file=sys.stderr)
-        sys.exit(130)
+    sys.exit(main(sys.argv[1:]))

@@ -100,6 +100,17 @@ class Reproduce(unittest.TestCase):
             self.assertEqual((call["--batch"], call["--optimizer"], call["--sampling"],
                               call["--iterations"]), ("4", "sgd", "replacement", "100"))
 
+    def test_simulates_if_asked_to(self):
+        code, _, errors = self.reproduce("--n", "4", "--seeds", "1", "--kinds", "slow",
+                                         "--simulate")
+        self.assertEqual(code, 0, errors)
+        for call in self.calls():
+            self.assertEqual(call["--learn"], "mlp")
+            self.assertNotIn("--network", call)
+            self.assertNotIn("--patience", call)
+        kept = json.loads((self.folder / "results.json").read_text())["runs"]
+        self.assertTrue(all(key.startswith("simulated, ") for key in kept))
+
     def test_a_run_that_fails_ends_it(self):
         (self.folder / "outpace").write_text("#!/bin/sh\necho no data set >&2\nexit 2\n")
         code, _, errors = self.reproduce()
