@@ -252,7 +252,7 @@ live::ServerOptions to_server_options(const JobOptions& options) {
   Training training = to_training(options, protocol::kWorkersMax);
   live::ServerOptions server;
   server.policy = std::move(training.policy);
-  server.coordinator = std::move(training.coordinator);
+  server.coordinator = training.coordinator;
   server.coordinator.job = draw_job();
   server.shard = std::move(training.shard);
   server.target = training.target;

@@ -70,8 +70,6 @@ std::span<const Setting> connection_settings() {
       // A worker that computes for minutes says nothing meanwhile; pings are then no nuisance.
       Setting{GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
       Setting{GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0},
-      // A gRPC that measures the line asks for an echo with every message, which wakes both sides once
-      // more. Room for some packets to be under way serves the networks of a cluster as well.
       // A small compressed frame may become a large one: none is accepted.
       Setting{GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0},
   };
@@ -173,9 +171,8 @@ std::optional<Received> PacketReader::take_frame(google::protobuf::io::ZeroCopyI
     throw broken("chunk goes beyond the end of its payload");
   }
   payload.resize(payload.size() + chunk.numbers);
-  copy_rest(frame,
-            reinterpret_cast<char*>(payload.data() + chunk.offset),
-            chunk.numbers * sizeof(float));
+  copy_rest(
+      frame, reinterpret_cast<char*>(payload.data() + chunk.offset), chunk.numbers * sizeof(float));
   if (payload.size() < announced_) {
     return std::nullopt;
   }

@@ -48,7 +48,8 @@ class PacketWriter {
   void clear() { queue_.clear(); }
 
   [[nodiscard]] bool empty() const { return queue_.empty(); }
-  // The next packet: all that is queued, or as much as is worth sending at once. REQUIRES: !empty().
+  // The next packet: all that is queued, or as much as is worth sending at once. REQUIRES:
+  // !empty().
   [[nodiscard]] grpc::ByteBuffer next();
 
  private:
@@ -58,7 +59,8 @@ class PacketWriter {
     std::uint64_t sent = 0;  // Numbers of the payload.
   };
 
-  // The oldest message's next frame, behind its head, goes to the end of `packet`. Returns its size.
+  // The oldest message's next frame, behind its head, goes to the end of `packet`. Returns its
+  // size.
   std::size_t add_frame(std::vector<grpc::Slice>& packet);
 
   std::deque<Outgoing> queue_;
@@ -71,8 +73,9 @@ class PacketWriter {
 class PacketReader {
  public:
   // Takes in one packet; calls `sink` with each message that it completes. Memory for a payload
-  // is allocated only if its message announces at most `authorised` numbers, which `sink` may change.
-  // Throws an Error that says what is wrong with a frame; the stream is then of no more use.
+  // is allocated only if its message announces at most `authorised` numbers, which `sink` may
+  // change. Throws an Error that says what is wrong with a frame; the stream is then of no more
+  // use.
   void take(grpc::ByteBuffer& packet,
             const std::atomic<std::uint64_t>& authorised,
             const std::function<void(Received)>& sink);

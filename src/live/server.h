@@ -138,7 +138,7 @@ class Server {
   server::Evaluations evaluations_;
   std::map<ConnectionId, Peer> peers_;
   std::vector<std::optional<ConnectionId>> connection_of_;  // By worker; of those that joined.
-  std::vector<std::size_t> last_send_;  // By worker; of the effects in hand.
+  std::vector<std::size_t> last_send_;                      // By worker; of the effects in hand.
   std::optional<ConnectionId> evaluator_;
   Payload weights_;
   Time last_status_{};

@@ -432,8 +432,8 @@ std::string encode(const ChunkHeader& chunk) {
 std::string encode_frame_head(std::uint64_t bytes) {
   std::array<std::uint8_t, 8> head{};
   head[0] = kFrameTag;
-  std::uint8_t* end = CodedOutputStream::WriteVarint32ToArray(static_cast<std::uint32_t>(bytes),
-                                                              head.data() + 1);
+  std::uint8_t* end =
+      CodedOutputStream::WriteVarint32ToArray(static_cast<std::uint32_t>(bytes), head.data() + 1);
   return {head.data(), end};
 }
 

@@ -1,9 +1,10 @@
 // Messages to bytes and back: the place where what a peer says is checked.
 //
 // A connection carries packets of frames. A frame holds a message and the size of its payload, or a
-// chunk of the payload that was announced last. What decode() returns is within every limit of messages.h;
-// what it refuses, it refuses with one line that names message and field: "push.examples must be
-// at least 1". Nothing is allocated beyond a small multiple of the bytes at hand.
+// chunk of the payload that was announced last. What decode() returns is within every limit of
+// messages.h; what it refuses, it refuses with one line that names message and field:
+// "push.examples must be at least 1". Nothing is allocated beyond a small multiple of the bytes at
+// hand.
 //
 // Bulk numbers never pass through here: a chunk is a header, and the caller moves the numbers.
 

@@ -210,9 +210,8 @@ std::string worker_table(const Summary& summary) {
     text += row_text(columns, row);
   }
   if (rows < counts.workers.size()) {
-    text += fmt::format("the slowest {} of {} workers; --json lists all\n",
-                        rows,
-                        grouped(counts.workers.size()));
+    text += fmt::format(
+        "the slowest {} of {} workers; --json lists all\n", rows, grouped(counts.workers.size()));
   }
   return text;
 }

@@ -110,8 +110,12 @@ Made make_mixture(SpecReader& /*options*/, const Spec& spec, const DistributionM
     const Multiple multiple = split_multiple(value);
     const auto weight = parse_number(multiple.count);
     if (!key.empty() || !weight || *weight <= 0) {
-      refuse(spec,
-             "'" + (key.empty() ? value : key + "=" + value) + "' has no weight above 0; " + form);
+      std::string why = "'";
+      if (!key.empty()) {
+        why.append(key).append("=");
+      }
+      why.append(value).append("' has no weight above 0; ").append(form);
+      refuse(spec, why);
     }
     sum += *weight;
     parts.push_back({*weight, maker.make(multiple.rest)});

@@ -34,6 +34,7 @@ std::vector<std::uint32_t> share_out(const std::vector<std::optional<std::uint64
            "; a class without a count takes the rest");
   }
   std::vector<std::uint32_t> shares;
+  shares.reserve(written.size());
   for (const auto& count : written) {
     shares.push_back(static_cast<std::uint32_t>(count.value_or(workers - counted)));
   }

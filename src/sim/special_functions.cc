@@ -85,8 +85,10 @@ constexpr Rational kFarTail{{6.65790464350110377720e0,
 // Thompson & Barnett (1986). `term(i)` gives {a_i, b_i} for i = 1, 2, ...
 template <typename Term>
 double continued_fraction(double b0, const Term& term) {
-  constexpr double kTiny = 1e-300;  // Stands for a zero that would be divided by.
-  const auto away_from_zero = [](double x) { return std::fabs(x) < kTiny ? kTiny : x; };
+  const auto away_from_zero = [](double x) {
+    constexpr double kTiny = 1e-300;  // Stands for a zero that would be divided by.
+    return std::fabs(x) < kTiny ? kTiny : x;
+  };
   double value = away_from_zero(b0);
   double c = value;
   double d = 0.0;
