@@ -15,7 +15,7 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
-#include "live/grpc_transport.h"
+#include "live/transports.h"
 #include "protocol/messages.h"
 
 namespace outpace::live {
@@ -63,10 +63,10 @@ class Counter {
 class Rounds {
  public:
   Rounds(const std::string& address, std::size_t clients) {
-    server_ = serve_grpc({.address = address, .token = "bench"},
+    server_ = live::serve({.address = address, .token = "bench"},
                          [this](ConnectionId id, ConnectionEvent event) { serve(id, event); });
     for (std::size_t i = 0; i < clients; ++i) {
-      clients_.push_back(connect_grpc({.address = server_->address(), .token = "bench"},
+      clients_.push_back(live::connect({.address = server_->address(), .token = "bench"},
                                       [this](const ConnectionEvent& event) {
                                         if (std::holds_alternative<Received>(event)) {
                                           arrived_.add();

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "live/grpc_transport.h"
+#include "live/transports.h"
 #include "live/mailbox.h"
 #include "live/worker_loop.h"
 
@@ -26,7 +26,7 @@ constexpr double kLossMax = 1e30;
 
 void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator) {
   Mailbox<ConnectionEvent> mailbox;
-  const auto transport = connect_grpc(
+  const auto transport = connect(
       {.address = options.server, .token = options.token, .deadline = options.deadline},
       [&mailbox](ConnectionEvent event) { mailbox.post(std::move(event)); });
   transport->authorise(evaluator.manifest().numbers());

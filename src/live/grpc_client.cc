@@ -103,7 +103,7 @@ class GrpcClient final : public ClientTransport,
       return;
     }
     try {
-      reader_.take(incoming_, authorised_, sink_);
+      take_packet(reader_, incoming_, authorised_, sink_);
     } catch (const std::exception& error) {  // Also of memory that ran out.
       const std::lock_guard lock(mutex_);
       why_ = error.what();
@@ -160,7 +160,7 @@ class GrpcClient final : public ClientTransport,
       return;
     }
     if (!writer_.empty()) {
-      outgoing_ = writer_.next();
+      outgoing_ = next_packet(writer_);
       writing_ = true;
       StartWrite(&outgoing_, write_options(writer_));
     } else if (finishing_ && !writes_done_) {

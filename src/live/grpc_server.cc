@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "live/grpc_stream.h"
 #include "live/grpc_transport.h"
-#include "live/listen_check.h"
 
 namespace outpace::live {
 namespace {
@@ -95,7 +94,7 @@ class Connection final : public grpc::ServerGenericBidiReactor,
   void OnReadDone(bool ok) override {
     if (ok) {
       try {
-        reader_.take(incoming_, authorised_, events_.received);
+        take_packet(reader_, incoming_, authorised_, events_.received);
       } catch (const std::exception& error) {  // Also of memory that ran out.
         fail(error.what());
         return;
@@ -162,7 +161,7 @@ class Connection final : public grpc::ServerGenericBidiReactor,
       return;
     }
     if (!end_ && !writer_.empty()) {
-      outgoing_ = writer_.next();
+      outgoing_ = next_packet(writer_);
       writing_ = true;
       StartWrite(&outgoing_, write_options(writer_));
       return;
@@ -202,7 +201,6 @@ class GrpcServer final : public ServerTransport, private grpc::CallbackGenericSe
   // Throws a usage error.
   GrpcServer(const ServeOptions& options, Sink sink)
       : authorization_(authorization(options.token)), sink_(std::move(sink)) {
-    check_listenable(options.address);
     grpc::ServerBuilder builder;
     configure(builder);
     int port = 0;

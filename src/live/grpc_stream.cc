@@ -1,63 +1,33 @@
 #include "live/grpc_stream.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/slice.h>
 
-#include "base/check.h"
-#include "base/error.h"
-#include "protocol/codec.h"
+#include "protocol/messages.h"
 
 namespace outpace::live {
 namespace {
 
-// A packet takes no further frame once it holds as much: one chunk, or many messages.
-constexpr std::size_t kEnoughBytes = protocol::kChunkBytes / 2;
-
-static_assert(std::endian::native == std::endian::little,
-              "numbers travel as they lie in memory, and the wire format is little-endian");
-
-// A view of the payload that keeps it alive for as long as gRPC needs the bytes.
-grpc::Slice slice_of(const Payload& payload, std::uint64_t offset, std::uint64_t numbers) {
-  auto owner = std::make_unique<Payload>(payload);
+// A view of the piece, which is kept alive for as long as gRPC needs the bytes.
+grpc::Slice slice_of(Piece piece) {
+  auto owner = std::make_unique<Piece>(std::move(piece));
+  const std::string_view bytes = owner->view();
   // gRPC has no slice of constant bytes, but does not write to this one.
-  void* begin = const_cast<float*>(payload->data() + offset);
+  void* begin = const_cast<char*>(bytes.data());
   const auto release = [](void* taken) {
-    const std::unique_ptr<Payload> returned(static_cast<Payload*>(taken));
+    const std::unique_ptr<Piece> returned(static_cast<Piece*>(taken));
   };
-  return {begin, numbers * sizeof(float), release, owner.release()};
-}
-
-Error broken(const std::string& what) {
-  return {ExitCode::kFailure, what};
-}
-
-// Moves exactly the rest of the stream to `to`. REQUIRES: it is `bytes` long.
-void copy_rest(google::protobuf::io::ZeroCopyInputStream& from, char* to, std::size_t bytes) {
-  const void* data = nullptr;
-  int size = 0;
-  while (bytes > 0 && from.Next(&data, &size)) {
-    const std::size_t step = std::min(bytes, static_cast<std::size_t>(size));
-    std::memcpy(to, data, step);
-    to += step;
-    bytes -= step;
-  }
-  CHECK(bytes == 0);
+  return {begin, bytes.size(), release, owner.release()};
 }
 
 }  // namespace
 
 std::string authorization(const std::string& token) {
-  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
-  if (token.empty() || !std::all_of(token.begin(), token.end(), printable)) {
-    throw usage_error("the job's token must be printable ASCII without blanks, and not empty");
-  }
   return "Bearer " + token;
 }
 
@@ -76,107 +46,25 @@ std::span<const Setting> connection_settings() {
   return kSettings;
 }
 
-void PacketWriter::add(const protocol::Message& message, Payload payload) {
-  const std::uint64_t numbers = payload ? payload->size() : 0;
-  queue_.push_back({.message = protocol::encode(message, numbers), .payload = std::move(payload)});
-}
-
-grpc::ByteBuffer PacketWriter::next() {
-  CHECK(!queue_.empty());
-  std::vector<grpc::Slice> packet;
-  std::size_t bytes = 0;
-  do {
-    bytes += add_frame(packet);
-  } while (!queue_.empty() && bytes < kEnoughBytes);
-  return {packet.data(), packet.size()};
-}
-
-std::size_t PacketWriter::add_frame(std::vector<grpc::Slice>& packet) {
-  Outgoing& oldest = queue_.front();
-  const std::uint64_t numbers = oldest.payload ? oldest.payload->size() : 0;
-  std::size_t bytes = 0;
-  if (!oldest.message.empty()) {
-    bytes = oldest.message.size();
-    packet.emplace_back(protocol::encode_frame_head(bytes));
-    packet.emplace_back(std::exchange(oldest.message, {}));
-  } else {
-    const protocol::ChunkHeader chunk{
-        .offset = oldest.sent, .numbers = std::min(numbers - oldest.sent, protocol::kChunkNumbers)};
-    const std::string header = protocol::encode(chunk);
-    bytes = header.size() + chunk.numbers * sizeof(float);
-    packet.emplace_back(protocol::encode_frame_head(bytes) + header);
-    packet.push_back(slice_of(oldest.payload, chunk.offset, chunk.numbers));
-    oldest.sent += chunk.numbers;
+grpc::ByteBuffer next_packet(PacketWriter& writer) {
+  std::vector<grpc::Slice> slices;
+  for (Piece& piece : writer.next()) {
+    slices.push_back(slice_of(std::move(piece)));
   }
-  if (oldest.sent == numbers) {
-    queue_.pop_front();
-  }
-  return bytes;
+  return {slices.data(), slices.size()};
 }
 
 grpc::WriteOptions write_options(const PacketWriter& rest) {
   return rest.empty() ? grpc::WriteOptions() : grpc::WriteOptions().set_buffer_hint();
 }
 
-void PacketReader::take(grpc::ByteBuffer& packet,
-                        const std::atomic<std::uint64_t>& authorised,
-                        const std::function<void(Received)>& sink) {
-  const std::uint64_t length = packet.Length();
+void take_packet(PacketReader& reader,
+                 grpc::ByteBuffer& packet,
+                 const std::atomic<std::uint64_t>& authorised,
+                 const std::function<void(Received)>& sink) {
+  const std::uint64_t bytes = packet.Length();
   grpc::ProtoBufferReader stream(&packet);
-  const auto left = [&] { return length - static_cast<std::uint64_t>(stream.ByteCount()); };
-  do {
-    const std::uint64_t bytes = protocol::decode_frame_head(stream, left());
-    // Ends where the frame does, and gives back what it has not read.
-    google::protobuf::io::LimitingInputStream frame(&stream, static_cast<std::int64_t>(bytes));
-    if (std::optional<Received> received = take_frame(frame, bytes, authorised)) {
-      sink(std::move(*received));
-    }
-  } while (left() > 0);
-}
-
-std::optional<Received> PacketReader::take_frame(google::protobuf::io::ZeroCopyInputStream& frame,
-                                                 std::uint64_t bytes,
-                                                 std::uint64_t authorised) {
-  protocol::Frame decoded = protocol::decode(frame, bytes);
-  if (auto* begun = std::get_if<protocol::MessageFrame>(&decoded)) {
-    if (pending_) {
-      throw broken(std::string(protocol::name(begun->message)) + " came within the payload of " +
-                   protocol::name(pending_->message));
-    }
-    if (begun->payload_numbers > authorised) {
-      throw broken(std::string(protocol::name(begun->message)) + " has a payload of " +
-                   std::to_string(begun->payload_numbers) + " numbers, and at most " +
-                   std::to_string(authorised) + " are allowed");
-    }
-    Received received{.message = std::move(begun->message), .payload = {}};
-    if (begun->payload_numbers == 0) {
-      return received;
-    }
-    announced_ = begun->payload_numbers;
-    received.payload.reserve(announced_);
-    pending_ = std::move(received);
-    return std::nullopt;
-  }
-
-  const auto& chunk = std::get<protocol::ChunkHeader>(decoded);
-  if (!pending_) {
-    throw broken("chunk belongs to no payload");
-  }
-  std::vector<float>& payload = pending_->payload;
-  if (chunk.offset != payload.size()) {
-    throw broken("chunk.offset is " + std::to_string(chunk.offset) + " where " +
-                 std::to_string(payload.size()) + " comes next");
-  }
-  if (chunk.numbers > announced_ - payload.size()) {
-    throw broken("chunk goes beyond the end of its payload");
-  }
-  payload.resize(payload.size() + chunk.numbers);
-  copy_rest(
-      frame, reinterpret_cast<char*>(payload.data() + chunk.offset), chunk.numbers * sizeof(float));
-  if (payload.size() < announced_) {
-    return std::nullopt;
-  }
-  return std::exchange(pending_, std::nullopt);
+  reader.take(stream, bytes, authorised, sink);
 }
 
 }  // namespace outpace::live

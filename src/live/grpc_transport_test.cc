@@ -1,5 +1,5 @@
 // What the contract's test cannot do with transports alone: clients that break the rules, and the
-// addresses, tokens and threads of gRPC.
+// threads of gRPC.
 
 #include "live/grpc_transport.h"
 
@@ -10,7 +10,6 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
-#include "base/error.h"
 #include "live/transport_test.h"
 #include "protocol/codec.h"
 
@@ -24,15 +23,7 @@ using protocol::InitialWeights;
 
 class GrpcTransportTest : public TransportTest {};
 
-INSTANTIATE_TEST_SUITE_P(Grpc,
-                         GrpcTransportTest,
-                         testing::Values("tcp", "unix"),
-                         [](const auto& kind) { return std::string(kind.param); });
-
-// What needs an address that nobody else can take meanwhile, as they might a port.
-class GrpcUnixTest : public TransportTest {};
-
-INSTANTIATE_TEST_SUITE_P(Grpc, GrpcUnixTest, testing::Values("unix"));
+INSTANTIATE_TEST_SUITE_P(Grpc, GrpcTransportTest, testing::Values("tcp"));
 
 // Speaks gRPC and nothing above it.
 class RawClient {
@@ -242,64 +233,6 @@ TEST_P(GrpcTransportTest, LeavesNoThreadsBehind) {
     EXPECT_NE(server_.wait_hello(std::to_string(cycle)), ConnectionId{0});
   }
   EXPECT_LE(threads(), before + 4);
-}
-
-TEST_P(GrpcUnixTest, WaitsForAServerThatStartsLater) {
-  Recorder events;
-  const auto client = connect(any_address(), events);
-  client->send(hello_from("early"), nullptr);
-  const auto server = serve();
-  EXPECT_NE(server_.wait_hello("early"), ConnectionId{0});
-}
-
-std::string refusal_to_listen(const std::string& address) {
-  try {
-    static_cast<void>(serve_grpc({.address = address, .token = kToken}, nullptr));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "";
-}
-
-TEST_P(GrpcTransportTest, SaysWhySomebodyElseListensThere) {
-  const auto server = serve();
-  EXPECT_EQ(refusal_to_listen(server->address()),
-            "cannot listen on " + server->address() +
-                (GetParam() == std::string("tcp")
-                     ? ": the port is in use; choose another --listen, or port 0"
-                     : ": a server listens there already; choose another path"));
-}
-
-TEST_P(GrpcUnixTest, ListensAgainWhereAServerHasJustEnded) {
-  serve().reset();
-  EXPECT_FALSE(serve()->address().empty());
-}
-
-TEST(GrpcListen, SaysWhatIsWrongWithAnAddress) {
-  EXPECT_EQ(refusal_to_listen("nowhere"),
-            "cannot listen on nowhere: expected HOST:PORT or unix:PATH");
-  EXPECT_EQ(refusal_to_listen("127.0.0.1:port"),
-            "cannot listen on 127.0.0.1:port: Name or service not known");
-  EXPECT_EQ(refusal_to_listen("192.0.2.1:0"),
-            "cannot listen on 192.0.2.1:0: Cannot assign requested address");
-  EXPECT_EQ(refusal_to_listen("unix:"),
-            "cannot listen on unix:: a socket's path has 1 to 107 bytes");
-  EXPECT_EQ(refusal_to_listen("unix:/proc/none/s"),
-            "cannot listen on unix:/proc/none/s: /proc/none/: No such file or directory");
-  EXPECT_EQ(refusal_to_listen("unix:/proc/version"),
-            "cannot listen on unix:/proc/version: there is something else than a socket; choose "
-            "another path");
-}
-
-TEST(GrpcListen, DemandsATokenThatCanBeSent) {
-  for (const char* token : {"", "two words", "line\n", "\xc3\xa4"}) {
-    EXPECT_THROW(static_cast<void>(serve_grpc({.address = "127.0.0.1:0", .token = token}, nullptr)),
-                 Error);
-    EXPECT_THROW(
-        static_cast<void>(connect_grpc({.address = "127.0.0.1:1", .token = token}, nullptr)),
-        Error);
-  }
 }
 
 }  // namespace

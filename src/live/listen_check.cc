@@ -1,56 +1,37 @@
 #include "live/listen_check.h"
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <system_error>
 
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "live/descriptor.h"
+#include "live/unix_address.h"
 
 namespace outpace::live {
 namespace {
 
-constexpr std::string_view kUnix = "unix:";
-
-class Socket {
- public:
-  explicit Socket(int family) : descriptor_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
-  ~Socket() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
+Descriptor stream_socket(int family) {
+  return Descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
 
 std::string words(int error_number) {
   return std::generic_category().message(error_number);
 }
 
-// gRPC would delete the socket of a server that is alive, and take its place.
-std::string problem_with_path(const std::string& path) {
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof(name.sun_path)) {
-    return "a socket's path has 1 to " + std::to_string(sizeof(name.sun_path) - 1) + " bytes";
+// A server deletes the socket that it finds: it must not be that of one that is alive.
+std::string problem_with_path(const UnixAddress& name) {
+  if (!name.fits()) {
+    return "a socket's path has 1 to " + std::to_string(UnixAddress::kPathMax) + " bytes";
   }
-  std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
-  const Socket socket(AF_UNIX);
-  if (::connect(socket.descriptor(), reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0) {
+  const std::string& path = name.path();
+  const Descriptor socket = stream_socket(AF_UNIX);
+  if (::connect(socket.number(), name.address(), UnixAddress::size()) == 0) {
     return "a server listens there already; choose another path";
   }
   struct stat found {};
@@ -66,11 +47,11 @@ std::string problem_with_path(const std::string& path) {
 }
 
 std::string problem_with_binding(const addrinfo& candidate) {
-  const Socket socket(candidate.ai_family);
+  const Descriptor socket = stream_socket(candidate.ai_family);
   const int on = 1;
   // As gRPC does it: without this, a server that has just ended would look as if it still listened.
-  ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (::bind(socket.descriptor(), candidate.ai_addr, candidate.ai_addrlen) == 0) {
+  ::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(socket.number(), candidate.ai_addr, candidate.ai_addrlen) == 0) {
     return "";
   }
   return errno == EADDRINUSE ? "the port is in use; choose another --listen, or port 0"
@@ -109,8 +90,8 @@ std::string problem_with_host_and_port(const std::string& address) {
 }  // namespace
 
 void check_listenable(const std::string& address) {
-  const std::string problem = address.starts_with(kUnix)
-                                  ? problem_with_path(address.substr(kUnix.size()))
+  const std::string problem = address.starts_with(kUnixPrefix)
+                                  ? problem_with_path(UnixAddress(address))
                                   : problem_with_host_and_port(address);
   if (!problem.empty()) {
     throw usage_error("cannot listen on " + address + ": " + problem);

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "live/grpc_transport.h"
+#include "live/transports.h"
 #include "policy/catalogue.h"
 
 namespace outpace::live {
@@ -26,7 +26,10 @@ steady_clock::time_point to_steady(Time time) {
 }  // namespace
 
 Server::Server(ServerOptions options, Watch watch)
-    : options_(std::move(options)), watch_(std::move(watch)), evaluations_(options_.target) {
+    : options_(std::move(options)),
+      watch_(std::move(watch)),
+      evaluations_(options_.target),
+      strand_([this](Post post) { take(std::move(post)); }) {
   // What can be wrong in the options shows before anybody connects.
   (void)policy::make_policy(options_.policy, options_.coordinator.workers);
   (void)update::make_optimizer(options_.shard.optimizer, 1);
@@ -34,39 +37,41 @@ Server::Server(ServerOptions options, Watch watch)
   if (manifest_) {
     shard_.emplace(options_.shard, std::move(options_.weights));
   }
-  transport_ = serve_grpc({.address = options_.listen, .token = options_.token},
+  transport_ = serve({.address = options_.listen, .token = options_.token},
                           [this](ConnectionId connection, ConnectionEvent event) {
-                            mailbox_.post(FromConnection{connection, std::move(event)});
+                            strand_.post(FromConnection{connection, std::move(event)});
                           });
 }
 
 Server::~Server() = default;
 
 RunResult Server::run() {
-  std::vector<Post> posts;
-  const Time opened = now();
-  while (!finish_) {
-    const Time waited =
-        coordinator_ ? coordinator_->next_deadline() : opened + options_.coordinator.patience;
-    mailbox_.receive(to_steady(std::min(waited, now() + kStatusPeriod)), posts);
-    for (Post& post : posts) {
-      handle(now(), std::move(post));
-    }
-    tick(now());
-    if (!coordinator_ && now() - opened >= options_.coordinator.patience && !finish_) {
-      finish_ = {ExitCode::kTooFewWorkers, "too few workers: none has come"};
+  opened_ = now();
+  strand_.open();
+  for (bool over = false; !over;) {
+    Time next{};
+    strand_.run([&] {
+      if (!finish_) {
+        tick(now());
+      }
+      over = finish_.has_value();
+      next = wake_at_ = std::min(next_tick(), now() + kStatusPeriod);
+    });
+    if (!over) {
+      strand_.wait_until(to_steady(next));
     }
   }
   await_evaluations();
+  strand_.close();
   return result();
 }
 
 void Server::stop(ExitCode code, const std::string& why) {
-  mailbox_.post(StopAsked{code, why});
+  strand_.post(StopAsked{code, why});
 }
 
 void Server::nobody_will_join() {
-  mailbox_.post(NobodyWillJoin{});
+  strand_.post(NobodyWillJoin{});
 }
 
 Time Server::now() const {
@@ -74,6 +79,16 @@ Time Server::now() const {
 }
 
 // ---- What came in -------------------------------------------------------------------------------
+
+void Server::take(Post post) {
+  handle(now(), std::move(post));
+  if (!finish_) {
+    tick(now());
+  }
+  if (finish_ || next_tick() < wake_at_) {
+    strand_.wake();
+  }
+}
 
 void Server::handle(Time now, Post post) {
   if (auto* from = std::get_if<FromConnection>(&post)) {
@@ -84,16 +99,19 @@ void Server::handle(Time now, Post post) {
     }
     return;
   }
+  if (finish_) {
+    return;
+  }
   server::Effects effects;
   if (const auto* asked = std::get_if<StopAsked>(&post)) {
     if (coordinator_) {
       coordinator_->finish(now, asked->code, asked->why, effects);
-    } else if (!finish_) {
+    } else {
       finish_ = {asked->code, asked->why};
     }
   } else if (coordinator_) {
     coordinator_->nobody_will_join(now, effects);
-  } else if (!finish_) {
+  } else {
     finish_ = {ExitCode::kTooFewWorkers, "too few workers: all ended before they joined"};
   }
   carry_out(now, effects);
@@ -389,8 +407,15 @@ Payload Server::weights() {
   return weights_;
 }
 
+Time Server::next_tick() const {
+  return coordinator_ ? coordinator_->next_deadline() : opened_ + options_.coordinator.patience;
+}
+
 void Server::tick(Time now) {
   if (!coordinator_) {
+    if (now >= next_tick()) {
+      finish_ = {ExitCode::kTooFewWorkers, "too few workers: none has come"};
+    }
     return;
   }
   if (now >= coordinator_->next_deadline()) {
@@ -407,23 +432,26 @@ void Server::tick(Time now) {
 void Server::await_evaluations() {
   constexpr Duration kPatience = std::chrono::seconds(60);
   const Time deadline = now() + kPatience;
-  const bool any = coordinator_ && coordinator_->started() && evaluator_;
-  if (any && evaluations_.newest_sent() != coordinator_->version()) {
-    const server::Statistics& statistics = coordinator_->statistics();
-    send_snapshot(coordinator_->version(), statistics.last_commit, statistics.examples_applied);
-  }
-  std::vector<Post> posts;
-  while (any && evaluator_ && evaluations_.waiting() > 0 && now() < deadline) {
-    mailbox_.receive(to_steady(deadline), posts);
-    for (Post& post : posts) {
-      if (auto* from = std::get_if<FromConnection>(&post)) {
-        handle(now(), std::move(*from));
-      }
+  strand_.run([this] {
+    if (!coordinator_ || !coordinator_->started() || !evaluator_) {
+      return;
+    }
+    if (evaluations_.newest_sent() != coordinator_->version()) {
+      const server::Statistics& statistics = coordinator_->statistics();
+      send_snapshot(coordinator_->version(), statistics.last_commit, statistics.examples_applied);
+    }
+  });
+  for (bool waits = true; waits;) {
+    strand_.run([&] { waits = evaluator_ && evaluations_.waiting() > 0 && now() < deadline; });
+    if (waits) {
+      strand_.wait_until(to_steady(deadline));
     }
   }
-  if (evaluator_) {
-    dismiss(*evaluator_, protocol::Farewell::kFinished, "");
-  }
+  strand_.run([this] {
+    if (evaluator_) {
+      dismiss(*evaluator_, protocol::Farewell::kFinished, "");
+    }
+  });
 }
 
 RunResult Server::result() const {

@@ -1,7 +1,8 @@
-// The live parameter server: one event loop that owns the coordinator and the shard.
+// The live parameter server: owns the coordinator and the shard.
 //
-// Threads: the transport's post what they receive into a mailbox, as does whoever calls stop() or
-// nobody_will_join(); run() is the loop, on its caller's thread, and owns all state.
+// Threads: everything happens on one strand. The transport's threads post what they receive to it,
+// as does whoever calls stop() or nobody_will_join(), and mostly handle it at once; run(), on its
+// caller's thread, sees to what is due when nobody posts.
 
 #pragma once
 
@@ -15,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/spec.h"
-#include "live/mailbox.h"
+#include "live/strand.h"
 #include "live/transport.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
@@ -36,7 +37,7 @@ struct ServerOptions {
   std::vector<float> weights;
 };
 
-// What the run lets others see while it runs; called on the loop's thread.
+// What the run lets others see while it runs; called on one thread at a time.
 struct Watch {
   server::Coordinator::Observer decided;
   std::function<void(const server::Evaluation&)> evaluated;
@@ -95,6 +96,7 @@ class Server {
     bool joined = false;
   };
 
+  void take(Post post);
   void handle(Time now, Post post);
   void receive(Time now, ConnectionId from, Received received);
   void greet_worker(ConnectionId from, const protocol::Hello& hello);
@@ -121,7 +123,9 @@ class Server {
   void disconnect(const server::Disconnect& disconnect);
   // The weights as they are now; one copy a version, shared by all who get it.
   [[nodiscard]] Payload weights();
+  // What is due.
   void tick(Time now);
+  [[nodiscard]] Time next_tick() const;
   [[nodiscard]] Time now() const;
   // After the end: the last version's evaluation, at most some seconds.
   void await_evaluations();
@@ -130,7 +134,7 @@ class Server {
   // Constant after construction.
   ServerOptions options_;
   const Watch watch_;
-  // State of the loop.
+  // State of the strand.
   std::optional<protocol::Manifest> manifest_;
   std::uint64_t examples_ = 0;
   std::optional<server::Shard> shard_;
@@ -144,8 +148,10 @@ class Server {
   Time last_status_{};
   std::optional<server::Finish> finish_;
   bool warned_of_skipping_ = false;
-  Mailbox<Post> mailbox_;
-  std::unique_ptr<ServerTransport> transport_;  // Last: its threads post into the mailbox.
+  Time opened_{};
+  Time wake_at_{};  // When run() looks again.
+  Strand<Post> strand_;
+  std::unique_ptr<ServerTransport> transport_;  // Last: its threads post to the strand.
 };
 
 }  // namespace outpace::live

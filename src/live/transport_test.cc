@@ -6,6 +6,7 @@
 #include <latch>
 #include <thread>
 
+#include "base/error.h"
 #include "protocol/codec.h"
 
 namespace outpace::live {
@@ -17,9 +18,14 @@ using protocol::Heartbeat;
 using protocol::InitialWeights;
 using protocol::Snapshot;
 
-INSTANTIATE_TEST_SUITE_P(Grpc, TransportTest, testing::Values("tcp", "unix"), [](const auto& kind) {
+INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::Values("tcp", "unix"), [](const auto& kind) {
   return std::string(kind.param);
 });
+
+// What needs an address that nobody else can take meanwhile, as they might a port.
+class UnixTest : public TransportTest {};
+
+INSTANTIATE_TEST_SUITE_P(All, UnixTest, testing::Values("unix"));
 
 // ---- 1. Messages of one connection arrive in order, whole, with their payloads. ---------------
 
@@ -104,7 +110,7 @@ TEST_P(TransportTest, RefusesAWrongTokenAndHearsNothingOfThatClient) {
   const auto server = serve();
   Recorder events;
   const auto client =
-      connect_grpc({.address = server->address(), .token = "open-sesamf", .deadline = kPatience},
+      live::connect({.address = server->address(), .token = "open-sesamf", .deadline = kPatience},
                    events.client_sink());
   client->send(hello_from("stranger"), nullptr);
   ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
@@ -263,7 +269,7 @@ TEST_P(TransportTest, ClosesOnceWhenTheServerIsDestroyed) {
 TEST_P(TransportTest, ClosesOnceWhenThereIsNoServer) {
   const std::string address = serve()->address();  // Gone again at once.
   Recorder events;
-  auto client = connect_grpc(
+  auto client = live::connect(
       {.address = address, .token = kToken, .deadline = std::chrono::milliseconds(200)},
       events.client_sink());
   client->send(hello_from("a"), nullptr);
@@ -281,7 +287,8 @@ TEST_P(TransportTest, MayBeDestroyedWhileItConnects) {
   EXPECT_EQ(events.log().closed.size(), 1U);
 }
 
-// Point 5, malformed frames, needs a client that breaks the rules: grpc_transport_test.cc.
+// Point 5, malformed frames, needs clients that break the rules: grpc_transport_test.cc and
+// unix_transport_test.cc.
 
 // ---- 6. send() never blocks on the network and may be called from any thread. -----------------
 
@@ -291,7 +298,7 @@ TEST_P(TransportTest, SendsWithoutWaitingForAReceiverThatDoesNotRead) {
   std::latch read_on(1);
   Recorder events;
   const auto client =
-      connect_grpc({.address = server->address(), .token = kToken, .deadline = kPatience},
+      live::connect({.address = server->address(), .token = kToken, .deadline = kPatience},
                    [&read_on, sink = events.client_sink()](ConnectionEvent event) {
                      read_on.wait();  // The transport's thread: nothing more is read meanwhile.
                      sink(std::move(event));
@@ -334,6 +341,66 @@ TEST_P(TransportTest, KeepsTheOrderOfEachOfManySendingThreads) {
   for (const Received& received : events.log().received) {
     const std::uint64_t sequence = number(std::get<Cancel>(received.message).sequence);
     EXPECT_EQ(sequence % kMessages, next.at(sequence / kMessages)++);
+  }
+}
+
+// ---- Addresses and tokens -----------------------------------------------------------------------
+
+TEST_P(UnixTest, WaitsForAServerThatStartsLater) {
+  Recorder events;
+  const auto client = connect(any_address(), events);
+  client->send(hello_from("early"), nullptr);
+  const auto server = serve();
+  EXPECT_NE(server_.wait_hello("early"), ConnectionId{0});
+}
+
+std::string refusal_to_listen(const std::string& address) {
+  try {
+    static_cast<void>(live::serve({.address = address, .token = kToken}, nullptr));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_P(TransportTest, SaysWhySomebodyElseListensThere) {
+  const auto server = serve();
+  EXPECT_EQ(refusal_to_listen(server->address()),
+            "cannot listen on " + server->address() +
+                (GetParam() == std::string("tcp")
+                     ? ": the port is in use; choose another --listen, or port 0"
+                     : ": a server listens there already; choose another path"));
+}
+
+TEST_P(UnixTest, ListensAgainWhereAServerHasJustEnded) {
+  serve().reset();
+  EXPECT_FALSE(serve()->address().empty());
+}
+
+TEST(Listen, SaysWhatIsWrongWithAnAddress) {
+  EXPECT_EQ(refusal_to_listen("nowhere"),
+            "cannot listen on nowhere: expected HOST:PORT or unix:PATH");
+  EXPECT_EQ(refusal_to_listen("127.0.0.1:port"),
+            "cannot listen on 127.0.0.1:port: Name or service not known");
+  EXPECT_EQ(refusal_to_listen("192.0.2.1:0"),
+            "cannot listen on 192.0.2.1:0: Cannot assign requested address");
+  EXPECT_EQ(refusal_to_listen("unix:"),
+            "cannot listen on unix:: a socket's path has 1 to 107 bytes");
+  EXPECT_EQ(refusal_to_listen("unix:/proc/none/s"),
+            "cannot listen on unix:/proc/none/s: /proc/none/: No such file or directory");
+  EXPECT_EQ(refusal_to_listen("unix:/proc/version"),
+            "cannot listen on unix:/proc/version: there is something else than a socket; choose "
+            "another path");
+}
+
+TEST(Listen, DemandsATokenThatCanBeSent) {
+  for (const char* token : {"", "two words", "line\n", "\xc3\xa4"}) {
+    EXPECT_THROW(static_cast<void>(live::serve({.address = "127.0.0.1:0", .token = token}, nullptr)),
+                 Error);
+    EXPECT_THROW(
+        static_cast<void>(live::connect({.address = "127.0.0.1:1", .token = token}, nullptr)),
+        Error);
   }
 }
 

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "live/grpc_transport.h"
+#include "live/transports.h"
 #include "live/transport.h"
 
 namespace outpace::live {
@@ -128,11 +128,11 @@ class TransportTest : public testing::TestWithParam<const char*> {
     return GetParam() == std::string("tcp") ? "127.0.0.1:0" : "unix:" + folder_ + "/s";
   }
   [[nodiscard]] std::unique_ptr<ServerTransport> serve() {
-    return serve_grpc({.address = any_address(), .token = kToken}, server_.server_sink());
+    return live::serve({.address = any_address(), .token = kToken}, server_.server_sink());
   }
   [[nodiscard]] static std::unique_ptr<ClientTransport> connect(const std::string& address,
                                                                 Recorder& recorder) {
-    return connect_grpc({.address = address, .token = kToken, .deadline = kPatience},
+    return live::connect({.address = address, .token = kToken, .deadline = kPatience},
                         recorder.client_sink());
   }
 

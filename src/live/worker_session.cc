@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "live/grpc_transport.h"
+#include "live/transports.h"
 
 namespace outpace::live {
 namespace {
@@ -26,7 +26,7 @@ std::string host_name() {
 
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     : options_(options) {
-  transport_ = connect_grpc(
+  transport_ = connect(
       {.address = options.server, .token = options.token, .deadline = options.deadline},
       [this](ConnectionEvent event) { receive(std::move(event)); });
   transport_->authorise(offer.manifest.numbers());

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "live/grpc_transport.h"
+#include "live/transports.h"
 #include "live/server.h"
 
 namespace outpace {
@@ -213,7 +213,7 @@ TEST_F(WorkerTest, ALostConnectionIsMadeAgainByANewerIncarnation) {
     }
     server->close(from);
   };
-  auto transport = live::serve_grpc({.address = address(), .token = kToken}, sink);
+  auto transport = live::serve({.address = address(), .token = kToken}, sink);
   server = transport.get();
   made.set_value();
   Worker worker = this->worker(0);

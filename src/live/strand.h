@@ -1,0 +1,137 @@
+// Values handled one at a time, in the order they were posted, on whichever thread is there: a post
+// that finds nobody at work does the work itself. To wake another thread for it would take longer
+// than most of it does.
+
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace outpace::live {
+
+// One thread, the owner, calls open(), run(), wait_until() and close(); any thread posts and wakes.
+template <typename T>
+class Strand {
+ public:
+  // What `handle` throws, the owner gets from its next call; no value is handled after that.
+  explicit Strand(std::function<void(T)> handle) : handle_(std::move(handle)) {}
+
+  // Until then, values wait.
+  void open() {
+    std::unique_lock lock(mutex_);
+    work(lock);
+    rethrow();
+  }
+
+  // From now on, values are dropped; returns when nobody is at work.
+  void close() {
+    std::unique_lock lock(mutex_);
+    free_.wait(lock, [this] { return !busy_; });
+    closed_ = true;
+  }
+
+  // The value is handled when this returns, or by the thread that is at work already.
+  void post(T value) {
+    std::unique_lock lock(mutex_);
+    if (closed_) {
+      return;
+    }
+    waiting_.push_back(std::move(value));
+    if (!busy_ && !owner_waits_) {
+      busy_ = true;
+      work(lock);
+    }
+  }
+
+  // Calls `task` while nobody is at work. REQUIRES: not from within `handle` or another task.
+  template <typename Task>
+  void run(Task task) {
+    std::unique_lock lock(mutex_);
+    owner_waits_ = true;  // Else busy posters could keep the owner out for ever.
+    free_.wait(lock, [this] { return !busy_; });
+    owner_waits_ = false;
+    rethrow();
+    busy_ = true;
+    lock.unlock();
+    try {
+      task();
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    lock.lock();
+    work(lock);
+    rethrow();
+  }
+
+  // Ends the owner's present wait, or its next one.
+  void wake() {
+    {
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+    }
+    waking_.notify_one();
+  }
+  void wait_until(std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    waking_.wait_until(lock, deadline, [this] { return woken_; });
+    woken_ = false;
+  }
+
+ private:
+  // Handles what is there. REQUIRES: busy_, and the lock, which is free while `handle` runs.
+  void work(std::unique_lock<std::mutex>& lock) {
+    while (!waiting_.empty()) {
+      taken_.swap(waiting_);
+      lock.unlock();
+      try {
+        for (T& value : taken_) {
+          handle_(std::move(value));
+        }
+      } catch (...) {
+        fail(std::current_exception());
+      }
+      taken_.clear();
+      lock.lock();
+    }
+    busy_ = false;
+    free_.notify_one();
+  }
+
+  void fail(std::exception_ptr failure) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::move(failure);
+      closed_ = true;
+      waiting_.clear();
+    }
+    wake();
+  }
+
+  // REQUIRES: mutex_ is held.
+  void rethrow() {
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+  }
+
+  const std::function<void(T)> handle_;
+  // Of whoever is at work.
+  std::vector<T> taken_;
+  // State below is guarded by mutex_.
+  std::mutex mutex_;
+  std::condition_variable free_;    // busy_ has become false.
+  std::condition_variable waking_;  // woken_ has become true.
+  std::vector<T> waiting_;
+  std::exception_ptr failure_;
+  bool busy_ = true;  // Somebody is at work, or it has not been opened.
+  bool owner_waits_ = false;
+  bool closed_ = false;
+  bool woken_ = false;
+};
+
+}  // namespace outpace::live

@@ -1,0 +1,17 @@
+// The data plane over a Unix socket, between processes of one machine: the packets of gRPC's
+// streams, but written by whoever sends and read by one thread per connection. A round trip takes
+// half of the time, because half as many threads have to wake up for it.
+
+#pragma once
+
+#include "live/transports.h"
+
+namespace outpace::live {
+
+// REQUIRES: the address begins with "unix:", and the token is well formed.
+[[nodiscard]] std::unique_ptr<ServerTransport> serve_unix(const ServeOptions& options,
+                                                          ServerTransport::Sink sink);
+[[nodiscard]] std::unique_ptr<ClientTransport> connect_unix(const ConnectOptions& options,
+                                                            ClientTransport::Sink sink);
+
+}  // namespace outpace::live
