@@ -17,6 +17,7 @@ build python3                 runs tools/*.py
 build libtorch-dev            tensors and gradients, in src/learn
 build libopenblas0-pthread    the fast matrix product below libtorch
 build libgrpc++-dev           the network between server and workers
+build libabsl-dev             a vector whose first element needs no allocation
 build libprotobuf-dev         messages
 build protobuf-compiler       generates their classes
 build protobuf-compiler-grpc  generates their services; gRPC's CMake package asks for it

@@ -116,6 +116,9 @@ void add_training_options(CLI::App& command, JobOptions& options) {
       "--consecutive", options.consecutive, "Evaluations in a row that must reach the target");
   command.add_option(
       "--evaluate-every", options.evaluate_every, "Applied examples between evaluations");
+  command.add_option("--trace",
+                     options.trace,
+                     "Write a Chrome trace of tasks and updates to this file; see ui.perfetto.dev");
   command.add_flag(
       "--json", options.json, "Print the result as one JSON object on standard output");
 }

@@ -43,6 +43,7 @@ struct JobOptions {
   std::string listen;
   bool insecure_no_tls = false;
   std::string out;
+  std::string trace;  // Empty: none.
   bool json = false;
 };
 // Those that hold in virtual time too.

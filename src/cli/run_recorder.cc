@@ -6,6 +6,7 @@
 
 #include <spdlog/sinks/basic_file_sink.h>
 
+#include "cli/open_trace.h"
 #include "record/output_file.h"
 #include "record/runtimes.h"
 #include "record/safetensors.h"
@@ -47,6 +48,7 @@ double mean_staleness(const server::Statistics& statistics) {
 
 RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
     : options_(options),
+      trace_(open_trace(options)),
       directory_(make_directory(options)),
       log_(make_log(directory_.log())),
       decisions_(directory_.decisions(), {.policy = options.policy, .workers = options.workers}),
@@ -60,6 +62,9 @@ live::Watch RunRecorder::watch() {
       .decided =
           [this](Time now, const policy::Event& event, const policy::Decision& decision) {
             decisions_.append(now, event, decision);
+            if (trace_) {
+              trace_->append(now, event, decision);
+            }
           },
       .evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
       .status =
@@ -87,6 +92,9 @@ void RunRecorder::status(Time now,
                      .live = coordinator.live()});
     metrics_.flush();
     decisions_.flush();
+    if (trace_) {
+      trace_->flush();
+    }
   }
   const double window = to_seconds(now - rate_since_);
   if (window >= kRateWindow || rate_ == 0.0) {
@@ -124,6 +132,9 @@ void RunRecorder::status(Time now,
 void RunRecorder::discard() {
   std::error_code ignored;
   std::filesystem::remove_all(directory_.path(), ignored);
+  if (trace_) {
+    std::filesystem::remove(options_.trace, ignored);
+  }
 }
 
 record::Summary RunRecorder::finish(const live::RunResult& result,
@@ -132,6 +143,9 @@ record::Summary RunRecorder::finish(const live::RunResult& result,
   terminal_.clear();
   decisions_.close();
   metrics_.close();
+  if (trace_) {
+    trace_->close();
+  }
   record::Summary summary{.policy = options_.policy,
                           .staleness = staleness_in_force(options_),
                           .optimizer = options_.optimizer,

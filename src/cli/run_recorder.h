@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "live/server.h"
+#include "record/chrome_trace.h"
 #include "record/decision_log.h"
 #include "record/metrics.h"
 #include "record/run_directory.h"
@@ -42,6 +43,7 @@ class RunRecorder {
               const server::Evaluations& evaluations);
 
   JobOptions options_;
+  std::unique_ptr<record::ChromeTrace> trace_;  // Null if none was asked for.
   record::RunDirectory directory_;
   std::shared_ptr<spdlog::logger> log_;
   record::DecisionLogWriter decisions_;

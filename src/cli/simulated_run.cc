@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/open_trace.h"
 #include "record/metrics.h"
 #include "record/output_file.h"
 #include "record/runtimes.h"
@@ -76,6 +77,9 @@ void add_cluster_options(CLI::App& command, SimulatedCluster& options) {
                          std::string(kRuntimeByDefault) + ")");
   command.add_option(
       "--compute", options.compute, "With --delays: what computing a mini-batch takes on top");
+  command.add_option("--cores",
+                     options.cores,
+                     "With --compute: workers share so many processors; 0: each has its own");
   command.add_option("--latency", options.latency, "Of every message, each way");
   command.add_option(
       "--apply", options.apply, "What the server needs for a gradient; gradients queue for it");
@@ -89,6 +93,9 @@ std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
                                          const WorkOptions& delays,
                                          const JobOptions& job) {
   if (delays.delays.empty()) {
+    if (duration_option("compute", cluster.compute) != Duration{} || cluster.cores != 0) {
+      throw usage_error("--compute and --cores go with --delays; --runtime says all that it takes");
+    }
     std::vector<worker::Slow> slow;
     for (const std::string& text : delays.slow) {
       slow.push_back(worker::Slow::parse(text, job.workers));
@@ -109,12 +116,12 @@ std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
   for (std::uint32_t worker = 0; worker < job.workers; ++worker) {
     paces.push_back(make_pace(delays, worker, job.workers));
   }
-  return std::make_unique<sim::PacedTiming>(std::move(paces),
-                                            duration_option("compute", cluster.compute));
+  return std::make_unique<sim::PacedTiming>(
+      std::move(paces), duration_option("compute", cluster.compute), cluster.cores);
 }
 
 SimulatedRecord::SimulatedRecord(const JobOptions& options, const std::string& resolved)
-    : options_(options) {
+    : options_(options), trace_(open_trace(options)) {
   if (!options.out.empty()) {
     directory_ = record::RunDirectory::create_at(options.out);
     record::write_atomically(directory_->config(), resolved);
@@ -125,11 +132,16 @@ SimulatedRecord::SimulatedRecord(const JobOptions& options, const std::string& r
 }
 
 sim::Cluster::Decided SimulatedRecord::decided() {
-  if (!decisions_) {
+  if (!decisions_ && !trace_) {
     return nullptr;
   }
   return [this](Time now, const policy::Event& event, const policy::Decision& decision) {
-    decisions_->append(now, event, decision);
+    if (decisions_) {
+      decisions_->append(now, event, decision);
+    }
+    if (trace_) {
+      trace_->append(now, event, decision);
+    }
   };
 }
 
@@ -166,6 +178,9 @@ void SimulatedRecord::finish(const sim::ClusterResult& result, const About& abou
              result.events,
              1e-6 * static_cast<double>(result.events) / about.wall_seconds,
              json["event_log_hash"].get<std::string>());
+  if (trace_) {
+    trace_->close();
+  }
   if (directory_) {
     decisions_->close();
     keep_what_was_learnt(result, about);

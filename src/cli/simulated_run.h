@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "record/chrome_trace.h"
 #include "record/decision_log.h"
 #include "record/run_directory.h"
 #include "sim/cluster.h"
@@ -19,6 +20,7 @@ namespace outpace::cli {
 struct SimulatedCluster {
   std::string runtime;  // Empty: as kRuntimeByDefault, or what --delays says.
   std::string compute = "0s";
+  std::uint32_t cores = 0;  // 0: one for each worker.
   std::string latency = "0s";
   std::string apply = "0s";
   std::vector<std::string> faults;
@@ -53,6 +55,7 @@ class SimulatedRecord {
   void keep_what_was_learnt(const sim::ClusterResult& result, const About& about);
 
   const JobOptions options_;
+  std::unique_ptr<record::ChromeTrace> trace_;  // Null if none was asked for.
   std::optional<record::RunDirectory> directory_;
   std::optional<record::DecisionLogWriter> decisions_;
 };

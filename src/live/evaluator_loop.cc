@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "live/transports.h"
 #include "live/mailbox.h"
+#include "live/transports.h"
 #include "live/worker_loop.h"
 
 namespace outpace::live {
@@ -26,9 +26,9 @@ constexpr double kLossMax = 1e30;
 
 void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator) {
   Mailbox<ConnectionEvent> mailbox;
-  const auto transport = connect(
-      {.address = options.server, .token = options.token, .deadline = options.deadline},
-      [&mailbox](ConnectionEvent event) { mailbox.post(std::move(event)); });
+  const auto transport =
+      connect({.address = options.server, .token = options.token, .deadline = options.deadline},
+              [&mailbox](ConnectionEvent event) { mailbox.post(std::move(event)); });
   transport->authorise(evaluator.manifest().numbers());
   transport->send(protocol::Observe{.manifest = evaluator.manifest()}, nullptr);
   std::vector<ConnectionEvent> events;

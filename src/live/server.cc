@@ -38,9 +38,9 @@ Server::Server(ServerOptions options, Watch watch)
     shard_.emplace(options_.shard, std::move(options_.weights));
   }
   transport_ = serve({.address = options_.listen, .token = options_.token},
-                          [this](ConnectionId connection, ConnectionEvent event) {
-                            strand_.post(FromConnection{connection, std::move(event)});
-                          });
+                     [this](ConnectionId connection, ConnectionEvent event) {
+                       strand_.post(FromConnection{connection, std::move(event)});
+                     });
 }
 
 Server::~Server() = default;

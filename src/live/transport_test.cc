@@ -111,7 +111,7 @@ TEST_P(TransportTest, RefusesAWrongTokenAndHearsNothingOfThatClient) {
   Recorder events;
   const auto client =
       live::connect({.address = server->address(), .token = "open-sesamf", .deadline = kPatience},
-                   events.client_sink());
+                    events.client_sink());
   client->send(hello_from("stranger"), nullptr);
   ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
   EXPECT_TRUE(events.log().closed[0].authentication);
@@ -299,10 +299,10 @@ TEST_P(TransportTest, SendsWithoutWaitingForAReceiverThatDoesNotRead) {
   Recorder events;
   const auto client =
       live::connect({.address = server->address(), .token = kToken, .deadline = kPatience},
-                   [&read_on, sink = events.client_sink()](ConnectionEvent event) {
-                     read_on.wait();  // The transport's thread: nothing more is read meanwhile.
-                     sink(std::move(event));
-                   });
+                    [&read_on, sink = events.client_sink()](ConnectionEvent event) {
+                      read_on.wait();  // The transport's thread: nothing more is read meanwhile.
+                      sink(std::move(event));
+                    });
   client->authorise(protocol::kChunkNumbers);
   client->send(hello_from("a"), nullptr);
   const ConnectionId id = server_.wait_hello("a");
@@ -396,8 +396,8 @@ TEST(Listen, SaysWhatIsWrongWithAnAddress) {
 
 TEST(Listen, DemandsATokenThatCanBeSent) {
   for (const char* token : {"", "two words", "line\n", "\xc3\xa4"}) {
-    EXPECT_THROW(static_cast<void>(live::serve({.address = "127.0.0.1:0", .token = token}, nullptr)),
-                 Error);
+    EXPECT_THROW(
+        static_cast<void>(live::serve({.address = "127.0.0.1:0", .token = token}, nullptr)), Error);
     EXPECT_THROW(
         static_cast<void>(live::connect({.address = "127.0.0.1:1", .token = token}, nullptr)),
         Error);

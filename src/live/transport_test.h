@@ -16,8 +16,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "live/transports.h"
 #include "live/transport.h"
+#include "live/transports.h"
 
 namespace outpace::live {
 
@@ -133,7 +133,7 @@ class TransportTest : public testing::TestWithParam<const char*> {
   [[nodiscard]] static std::unique_ptr<ClientTransport> connect(const std::string& address,
                                                                 Recorder& recorder) {
     return live::connect({.address = address, .token = kToken, .deadline = kPatience},
-                        recorder.client_sink());
+                         recorder.client_sink());
   }
 
   Recorder server_;  // First: outlives the transports of a test.

@@ -123,9 +123,8 @@ class UnixClient final : public ClientTransport {
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
   }
   [[nodiscard]] Closed nobody() const {
-    return {.why = fmt::format("no server at {} within {:g} s",
-                               options_.address,
-                               to_seconds(options_.deadline))};
+    return {.why = fmt::format(
+                "no server at {} within {:g} s", options_.address, to_seconds(options_.deadline))};
   }
   [[nodiscard]] static Closed lost() {
     return {.why = "connection lost: the server has closed it"};

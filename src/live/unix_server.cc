@@ -84,7 +84,8 @@ class Connection {
     } catch (const std::exception& error) {  // Also of memory that ran out.
       end(error.what(), error.what());
       // Whoever sends rubbish may also never read: wait no longer than for one who does.
-      static_cast<void>(stream_.next(0, static_cast<int>(kShutdown / std::chrono::milliseconds(1))));
+      static_cast<void>(
+          stream_.next(0, static_cast<int>(kShutdown / std::chrono::milliseconds(1))));
     }
     const std::lock_guard lock(mutex_);
     return why_.empty() ? "the connection was lost" : why_;

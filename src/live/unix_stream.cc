@@ -197,9 +197,8 @@ std::optional<Record> UnixStream::next(std::size_t bytes_max, int timeout_ms) {
       patience = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
     }
     const auto events = static_cast<short>((reads ? POLLIN : 0) | (blocked ? POLLOUT : 0));
-    std::array<pollfd, 2> wait = {
-        pollfd{.fd = socket_.number(), .events = events, .revents = 0},
-        pollfd{.fd = waker_.number(), .events = POLLIN, .revents = 0}};
+    std::array<pollfd, 2> wait = {pollfd{.fd = socket_.number(), .events = events, .revents = 0},
+                                  pollfd{.fd = waker_.number(), .events = POLLIN, .revents = 0}};
     if (::poll(wait.data(), wait.size(), patience) == 0) {
       return std::nullopt;
     }

@@ -77,8 +77,8 @@ class RawClient {
 
  private:
   [[nodiscard]] bool read_all(char* to, std::size_t bytes) const {
-    return bytes == 0 || ::recv(socket_.number(), to, bytes, MSG_WAITALL) ==
-                             static_cast<ssize_t>(bytes);
+    return bytes == 0 ||
+           ::recv(socket_.number(), to, bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes);
   }
 
   const Descriptor socket_;
@@ -98,9 +98,9 @@ TEST_P(UnixTransportTest, RefusesEveryOtherTokenBeforeItReadsAnything) {
     EXPECT_EQ(answer->second, "the server refused the token");
     EXPECT_FALSE(client.read());
   }
-  for (const std::string& rubbish :
-       {RawClient::head(5000, RecordKind::kAuthentication), std::string("GET / HTTP/1.1\r\n\r\n"),
-        RawClient::head(0, RecordKind::kPacket)}) {
+  for (const std::string& rubbish : {RawClient::head(5000, RecordKind::kAuthentication),
+                                     std::string("GET / HTTP/1.1\r\n\r\n"),
+                                     RawClient::head(0, RecordKind::kPacket)}) {
     const RawClient client(server->address());
     client.write(rubbish);
     EXPECT_FALSE(client.read()) << "dropped without a word";
@@ -153,8 +153,9 @@ TEST_P(UnixTransportTest, PutsTogetherWhatComesByteByByte) {
   const std::string packet = protocol::encode_frame_head(hello.size()) + hello;
   const std::string token = kToken;
   const std::string all =
-      RawClient::head(static_cast<std::uint32_t>(token.size()), RecordKind::kAuthentication) + token +
-      RawClient::head(static_cast<std::uint32_t>(packet.size()), RecordKind::kPacket) + packet;
+      RawClient::head(static_cast<std::uint32_t>(token.size()), RecordKind::kAuthentication) +
+      token + RawClient::head(static_cast<std::uint32_t>(packet.size()), RecordKind::kPacket) +
+      packet;
   for (const char byte : all) {
     client.write(std::string(1, byte));
   }

@@ -26,9 +26,9 @@ std::string host_name() {
 
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     : options_(options) {
-  transport_ = connect(
-      {.address = options.server, .token = options.token, .deadline = options.deadline},
-      [this](ConnectionEvent event) { receive(std::move(event)); });
+  transport_ =
+      connect({.address = options.server, .token = options.token, .deadline = options.deadline},
+              [this](ConnectionEvent event) { receive(std::move(event)); });
   transport_->authorise(offer.manifest.numbers());
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .incarnation = options.incarnation,

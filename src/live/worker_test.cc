@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "live/transports.h"
 #include "live/server.h"
+#include "live/transports.h"
 
 namespace outpace {
 namespace {

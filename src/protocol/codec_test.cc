@@ -132,8 +132,8 @@ class RandomMessages {
     }
     return manifest;
   }
-  std::vector<Range> ranges() {
-    std::vector<Range> ranges;
+  Ranges ranges() {
+    Ranges ranges;
     for (std::uint64_t i = rng_.below(5) + 1; i > 0; --i) {
       const std::uint64_t begin = rng_.next() >> 1U;
       ranges.push_back(
@@ -303,7 +303,7 @@ Push a_push() {
           .loss = 0.5,
           .compute_seconds = 0.1};
 }
-Release a_release(std::vector<Range> ranges = {{.epoch = 0, .begin = 0, .end = 32}}) {
+Release a_release(Ranges ranges = {{.epoch = 0, .begin = 0, .end = 32}}) {
   return {.sequence = Sequence{1},
           .version = Version{2},
           .nominal = 32,
@@ -395,11 +395,9 @@ TEST(Codec, ChecksTheFieldsOfRelease) {
   EXPECT_EQ(refusal(a_release(
                 {{.epoch = 0, .begin = 0, .end = UINT32_MAX}, {.epoch = 1, .begin = 0, .end = 1}})),
             "release.ranges hold more than 2^32 - 1 examples");
-  EXPECT_EQ(refusal(a_release(std::vector<Range>(kRangesMax, {.epoch = 0, .begin = 0, .end = 1}))),
-            "");
-  EXPECT_EQ(
-      refusal(a_release(std::vector<Range>(kRangesMax + 1, {.epoch = 0, .begin = 0, .end = 1}))),
-      "release.ranges are more than 4096");
+  EXPECT_EQ(refusal(a_release(Ranges(kRangesMax, {.epoch = 0, .begin = 0, .end = 1}))), "");
+  EXPECT_EQ(refusal(a_release(Ranges(kRangesMax + 1, {.epoch = 0, .begin = 0, .end = 1}))),
+            "release.ranges are more than 4096");
   Release release = a_release();
   release.nominal = 0;
   EXPECT_EQ(refusal(release), "release.nominal must be at least 1");

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include <absl/container/inlined_vector.h>
+
 #include "base/ids.h"
 #include "base/time.h"
 
@@ -55,6 +57,8 @@ struct Range {
   [[nodiscard]] std::uint64_t size() const { return end - begin; }
   bool operator==(const Range&) const = default;
 };
+// Nearly always one: more only at an epoch's seam, or where examples were given back.
+using Ranges = absl::InlinedVector<Range, 1>;
 
 // The identity of a gradient, with the job: applied exactly once or not at all.
 struct GradientId {
@@ -140,7 +144,7 @@ struct Release {
   std::uint32_t nominal;  // Examples in a full mini-batch.
   bool may_keep_part;     // A Cancel may ask for the part: compute so that there is one.
   Time now;               // The run's clock at the sending.
-  std::vector<Range> ranges;
+  Ranges ranges;
 
   bool operator==(const Release&) const = default;
 };

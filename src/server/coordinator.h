@@ -109,7 +109,7 @@ class Coordinator {
     Version version{};
     Time released{};
     bool cancelled = false;
-    std::vector<protocol::Range> ranges;
+    protocol::Ranges ranges;
     // The arrived gradient, between its arrival and the policy's answer.
     std::uint32_t examples = 0;
     bool partial = false;
@@ -171,7 +171,7 @@ class Coordinator {
   std::deque<policy::Event> events_;
   policy::Decision decision_;
   std::vector<Taken> taken_;
-  std::vector<protocol::Range> taken_ranges_;
+  protocol::Ranges taken_ranges_;
   Version version_{};
   std::uint64_t sequences_ = 0;
   std::uint64_t refused_in_a_row_ = 0;

@@ -147,7 +147,7 @@ TEST(CoordinatorActions, ParkWhoFindsNoDataUntilSomeComesBack) {
   ASSERT_TRUE(job.open(0) && job.open(1));
   EXPECT_FALSE(job.open(2).has_value());
   EXPECT_EQ(job.coordinator().live(), 3U);
-  const std::vector<protocol::Range> lost = job.open(0)->ranges;
+  const protocol::Ranges lost = job.open(0)->ranges;
   (void)job.die(0);
   ASSERT_TRUE(job.open(2).has_value());
   EXPECT_EQ(job.open(2)->ranges, lost);

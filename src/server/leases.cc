@@ -1,28 +1,26 @@
 #include "server/leases.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 
 namespace outpace::server {
 
 std::uint64_t UsedPositions::add(std::uint64_t begin, std::uint64_t end) {
+  constexpr std::uint64_t kBits = 64;
+  const std::uint64_t last = (end - 1) / kBits;
+  if (words_.size() <= last) {
+    words_.resize(last + 1);
+  }
   std::uint64_t overlap = 0;
-  std::uint64_t merged_begin = begin;
-  std::uint64_t merged_end = end;
-  auto next = intervals_.lower_bound(begin);
-  if (next != intervals_.begin() && std::prev(next)->second >= begin) {
-    --next;
+  for (std::uint64_t word = begin / kBits; word <= last; ++word) {
+    const std::uint64_t from = std::max(begin, word * kBits) % kBits;
+    const std::uint64_t to = std::min(end - word * kBits, kBits);
+    const std::uint64_t bits = (~std::uint64_t{0} >> (kBits - to)) & (~std::uint64_t{0} << from);
+    overlap += static_cast<std::uint64_t>(std::popcount(words_[word] & bits));
+    words_[word] |= bits;
   }
-  while (next != intervals_.end() && next->first <= end) {
-    const std::uint64_t from = std::max(begin, next->first);
-    const std::uint64_t to = std::min(end, next->second);
-    overlap += to > from ? to - from : 0;
-    merged_begin = std::min(merged_begin, next->first);
-    merged_end = std::max(merged_end, next->second);
-    next = intervals_.erase(next);
-  }
-  intervals_.emplace(merged_begin, merged_end);
   size_ += end - begin - overlap;
   return overlap;
 }
@@ -32,7 +30,7 @@ Leases::Leases(std::uint64_t examples, std::uint64_t epochs)
   CHECK(examples >= 1);
 }
 
-void Leases::take(WorkerId worker, std::uint64_t wanted, std::vector<protocol::Range>& out) {
+void Leases::take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out) {
   wanted -= take_given_back(worker, /*own=*/false, wanted, out);
   while (wanted > 0) {
     wanted -= take_fresh(wanted, out);
@@ -55,7 +53,7 @@ void Leases::take(WorkerId worker, std::uint64_t wanted, std::vector<protocol::R
 std::uint64_t Leases::take_given_back(WorkerId worker,
                                       bool own,
                                       std::uint64_t wanted,
-                                      std::vector<protocol::Range>& out) {
+                                      protocol::Ranges& out) {
   std::uint64_t taken = 0;
   for (auto next = given_back_.begin(); next != given_back_.end() && taken < wanted;) {
     if (!own && next->second.from == worker) {
@@ -75,7 +73,7 @@ std::uint64_t Leases::take_given_back(WorkerId worker,
   return taken;
 }
 
-std::uint64_t Leases::take_fresh(std::uint64_t wanted, std::vector<protocol::Range>& out) {
+std::uint64_t Leases::take_fresh(std::uint64_t wanted, protocol::Ranges& out) {
   if (!fresh_left() || position_ == examples_) {
     return 0;
   }
@@ -86,7 +84,7 @@ std::uint64_t Leases::take_fresh(std::uint64_t wanted, std::vector<protocol::Ran
   return taken;
 }
 
-void Leases::give_back(WorkerId from, const std::vector<protocol::Range>& ranges) {
+void Leases::give_back(WorkerId from, const protocol::Ranges& ranges) {
   for (const protocol::Range& range : ranges) {
     const bool fresh_key =
         given_back_.emplace(std::pair{range.epoch, range.begin}, GivenBack{range.end, from}).second;
@@ -94,7 +92,7 @@ void Leases::give_back(WorkerId from, const std::vector<protocol::Range>& ranges
   }
 }
 
-void Leases::use(const std::vector<protocol::Range>& ranges) {
+void Leases::use(const protocol::Ranges& ranges) {
   for (const protocol::Range& range : ranges) {
     CHECK(range.epoch >= first_open_ && range.end <= examples_);
     while (used_.size() <= range.epoch - first_open_) {
@@ -118,7 +116,7 @@ bool Leases::finished() const {
   return epochs_ != 0 && first_open_ == epochs_;
 }
 
-SplitRanges split_ranges(const std::vector<protocol::Range>& ranges, std::uint64_t examples) {
+SplitRanges split_ranges(const protocol::Ranges& ranges, std::uint64_t examples) {
   SplitRanges split;
   for (const protocol::Range& range : ranges) {
     const std::uint64_t head = std::min(examples, range.size());
@@ -133,7 +131,7 @@ SplitRanges split_ranges(const std::vector<protocol::Range>& ranges, std::uint64
   return split;
 }
 
-std::uint64_t total_size(const std::vector<protocol::Range>& ranges) {
+std::uint64_t total_size(const protocol::Ranges& ranges) {
   std::uint64_t total = 0;
   for (const protocol::Range& range : ranges) {
     total += range.size();

@@ -20,15 +20,15 @@
 
 namespace outpace::server {
 
-// The positions of one epoch that were used, as disjoint intervals.
+// The positions of one epoch that were used: a bit each, up to the last of them.
 class UsedPositions {
  public:
-  // Says how many of the positions had been used before.
+  // Says how many of the positions had been used before. REQUIRES: begin < end.
   std::uint64_t add(std::uint64_t begin, std::uint64_t end);
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
  private:
-  std::map<std::uint64_t, std::uint64_t> intervals_;  // begin -> end, disjoint, merged.
+  std::vector<std::uint64_t> words_;  // Position i is bit i % 64 of word i / 64.
   std::uint64_t size_ = 0;
 };
 
@@ -38,11 +38,11 @@ class Leases {
   Leases(std::uint64_t examples, std::uint64_t epochs);
 
   // Adds ranges of `wanted` examples in all to `out`; fewer only if the last epoch runs out.
-  void take(WorkerId worker, std::uint64_t wanted, std::vector<protocol::Range>& out);
+  void take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out);
   // The examples of these ranges go out again, first, to another worker than `from` if one asks.
-  void give_back(WorkerId from, const std::vector<protocol::Range>& ranges);
+  void give_back(WorkerId from, const protocol::Ranges& ranges);
   // The examples of these ranges are in the weights.
-  void use(const std::vector<protocol::Range>& ranges);
+  void use(const protocol::Ranges& ranges);
 
   // take() would return nothing.
   [[nodiscard]] bool empty() const;
@@ -65,8 +65,8 @@ class Leases {
   std::uint64_t take_given_back(WorkerId worker,
                                 bool own,
                                 std::uint64_t wanted,
-                                std::vector<protocol::Range>& out);
-  std::uint64_t take_fresh(std::uint64_t wanted, std::vector<protocol::Range>& out);
+                                protocol::Ranges& out);
+  std::uint64_t take_fresh(std::uint64_t wanted, protocol::Ranges& out);
   [[nodiscard]] bool fresh_left() const { return epochs_ == 0 || epoch_ < epochs_; }
   [[nodiscard]] bool next_epoch_allowed() const { return epochs_ == 0 || epoch_ + 1 < epochs_; }
 
@@ -84,11 +84,10 @@ class Leases {
 
 // The first `examples` examples of the ranges, and the rest.
 struct SplitRanges {
-  std::vector<protocol::Range> head;
-  std::vector<protocol::Range> tail;
+  protocol::Ranges head;
+  protocol::Ranges tail;
 };
-[[nodiscard]] SplitRanges split_ranges(const std::vector<protocol::Range>& ranges,
-                                       std::uint64_t examples);
-[[nodiscard]] std::uint64_t total_size(const std::vector<protocol::Range>& ranges);
+[[nodiscard]] SplitRanges split_ranges(const protocol::Ranges& ranges, std::uint64_t examples);
+[[nodiscard]] std::uint64_t total_size(const protocol::Ranges& ranges);
 
 }  // namespace outpace::server

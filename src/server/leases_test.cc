@@ -10,7 +10,7 @@ namespace outpace::server {
 namespace {
 
 using protocol::Range;
-using Ranges = std::vector<Range>;
+using protocol::Ranges;
 
 constexpr WorkerId kOne{1};
 constexpr WorkerId kTwo{2};

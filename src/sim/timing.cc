@@ -17,7 +17,7 @@ double DrawnTiming::seconds(WorkerId worker, Time start, std::uint64_t iteration
 
 Time PacedTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
   const worker::Pace& pace = paces_[index(worker)];
-  return pace.finish(start, share, iteration) + computing(pace, share);
+  return cores_.finish(start, pace.finish(start, share, iteration), computing(pace, share));
 }
 
 double PacedTiming::done(WorkerId worker, Time start, Time now, std::uint64_t iteration) {
@@ -26,7 +26,7 @@ double PacedTiming::done(WorkerId worker, Time start, Time now, std::uint64_t it
 
 Time PacedTiming::finish_part(
     WorkerId worker, Time /*start*/, Time now, double share, std::uint64_t /*iteration*/) {
-  return now + computing(paces_[index(worker)], share);
+  return cores_.finish(now, now, computing(paces_[index(worker)], share));
 }
 
 Duration PacedTiming::computing(const worker::Pace& pace, double share) const {

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "sim/cores.h"
 #include "sim/runtimes.h"
 #include "worker/pace.h"
 
@@ -61,12 +62,13 @@ class DrawnTiming final : public Timing {
   const std::vector<double> factors_;
 };
 
-// As a live worker keeps the pace of --delays: it first sleeps, then computes.
+// As live workers of one machine keep the pace of --delays: each first sleeps, then computes.
 class PacedTiming final : public Timing {
  public:
-  // `compute`: of a full mini-batch, without any delay. REQUIRES: a pace for each worker.
-  PacedTiming(std::vector<worker::Pace> paces, Duration compute)
-      : paces_(std::move(paces)), compute_(compute) {}
+  // `compute`: of a full mini-batch, without any delay. They share so many processors; 0: each has
+  // its own. REQUIRES: a pace for each worker, and starts that never decrease.
+  PacedTiming(std::vector<worker::Pace> paces, Duration compute, std::uint32_t cores)
+      : paces_(std::move(paces)), compute_(compute), cores_(cores) {}
 
   [[nodiscard]] Time finish(WorkerId worker,
                             Time start,
@@ -84,6 +86,7 @@ class PacedTiming final : public Timing {
 
   const std::vector<worker::Pace> paces_;
   const Duration compute_;
+  Cores cores_;
 };
 
 }  // namespace outpace::sim

@@ -37,13 +37,13 @@ TEST(DrawnTiming, KeepsTheRuntimeThatAMiniBatchBeganWith) {
 }
 
 // As tests of live runs give delays: a column for each worker.
-PacedTiming paced(const std::string& trace, Duration compute) {
+PacedTiming paced(const std::string& trace, Duration compute, std::uint32_t cores = 0) {
   std::vector<worker::Pace> paces;
   for (std::uint32_t worker = 0; worker < 2; ++worker) {
     paces.emplace_back(
         worker::DelayTrace::parse(trace, "trace", 2), WorkerId{worker}, worker::PaceOptions{});
   }
-  return {std::move(paces), compute};
+  return {std::move(paces), compute, cores};
 }
 
 TEST(PacedTiming, ComputesAfterTheDelay) {
@@ -56,6 +56,12 @@ TEST(PacedTiming, ComputesAfterTheDelay) {
             slow.finish(Time{}, 0.5, 0) + milliseconds(4));
 }
 
+TEST(PacedTiming, SharesTheProcessorsOfItsMachineAfterTheDelays) {
+  PacedTiming timing = paced("0.1,0.1\n", milliseconds(8), 1);
+  const Time first = timing.finish(WorkerId{0}, Time{}, 1.0, 0);
+  EXPECT_EQ(timing.finish(WorkerId{1}, Time{}, 1.0, 0), first + milliseconds(8));
+}
+
 TEST(PacedTiming, ComputesThePartThatIsKept) {
   PacedTiming timing = paced("0.1,0.4\n", milliseconds(8));
   const Time now{milliseconds(100)};
@@ -64,7 +70,7 @@ TEST(PacedTiming, ComputesThePartThatIsKept) {
 }
 
 TEST(PacedTiming, SlowsTheComputingOfAWorkerWithoutATrace) {
-  PacedTiming timing({worker::Pace({.factor = 3.0})}, milliseconds(10));
+  PacedTiming timing({worker::Pace({.factor = 3.0})}, milliseconds(10), 0);
   EXPECT_EQ(timing.finish(WorkerId{0}, Time{}, 1.0, 0), Time{milliseconds(30)});
 }
 

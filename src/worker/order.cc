@@ -9,7 +9,7 @@ constexpr std::uint64_t kSamplingStream = 0x5a3d;  // Apart from the streams of 
 
 }  // namespace
 
-std::vector<std::uint64_t> Order::examples(const std::vector<protocol::Range>& ranges) {
+std::vector<std::uint64_t> Order::examples(const protocol::Ranges& ranges) {
   std::vector<std::uint64_t> found;
   for (const protocol::Range& range : ranges) {
     for (std::uint64_t position = range.begin; position < range.end; ++position) {

@@ -18,7 +18,7 @@ class Order {
       : examples_(examples), seed_(seed), with_replacement_(with_replacement) {}
 
   // The examples of the ranges, in order. REQUIRES: every range's end is at most `examples`.
-  [[nodiscard]] std::vector<std::uint64_t> examples(const std::vector<protocol::Range>& ranges);
+  [[nodiscard]] std::vector<std::uint64_t> examples(const protocol::Ranges& ranges);
 
  private:
   [[nodiscard]] std::uint64_t example(std::uint64_t epoch, std::uint64_t position);

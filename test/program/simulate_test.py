@@ -16,6 +16,23 @@ TRAIN_KEYS = {"policy", "workers", "updates", "seconds", "gradients_applied", "g
               "examples_used_per_epoch_min", "examples_used_per_epoch_max", "workers_detail"}
 
 
+def assert_trace(test, path, found):
+    """The Chrome trace at `path` shows the run whose result is `found`."""
+    slices = [event for event in json.loads(path.read_text()) if event["ph"] == "X"]
+    updates = [event for event in slices if event["pid"] == 0]
+    test.assertEqual(len(updates), found["updates"])
+    test.assertEqual(sum(event["args"]["gradients"] for event in updates),
+                     found["gradients_applied"])
+    tasks = [event for event in slices if event["pid"] > 0]
+    test.assertEqual({event["pid"] - 1 for event in tasks}, set(range(found["workers"])))
+    accepted = sum(event["args"]["outcome"].startswith("accepted") for event in tasks)
+    test.assertGreaterEqual(accepted, found["gradients_applied"])
+    free = {}
+    for task in tasks:  # A worker does one thing at a time; times have three decimals.
+        test.assertGreaterEqual(task["ts"] + 1e-3, free.get(task["pid"], 0))
+        free[task["pid"]] = task["ts"] + task["dur"]
+
+
 class Simulated(ProgramTest):
     def simulate(self, *words, code=0):
         process = self.start("simulate", *words, "--json")
@@ -53,6 +70,21 @@ class Simulated(ProgramTest):
                 self.assertEqual(replay.wait(), 0, replay.err)
                 self.assertIn("all identical", replay.out)
 
+    def test_its_trace_shows_every_task_and_update(self):
+        trace = self.folder / "trace.json"
+        found = self.simulate("--policy", "backup:cutoff=6", "--updates", 100, "--trace", trace)
+        assert_trace(self, trace, found)
+
+    def test_a_file_may_describe_the_cluster(self):
+        file = self.folder / "cluster.toml"
+        file.write_text('runtime = "22*constant(100ms),8*constant(400ms)"\nworkers = 30\n'
+                        'latency = "1ms"\nfault = ["crash:worker=3,at=1s"]\n')
+        by_file = self.simulate("--config", file, "--updates", 100)
+        by_flags = self.simulate("--runtime", "22*constant(100ms),8*constant(400ms)",
+                                 "--workers", 30, "--latency", "1ms",
+                                 "--fault", "crash:worker=3,at=1s", "--updates", 100)
+        self.assertEqual(by_file["event_log_hash"], by_flags["event_log_hash"])
+
     def test_bad_input_is_one_line(self):
         for words, part in (
                 (("--runtime", "lognormall(mean=1s,cv=1)"), "lognormal"),
@@ -66,6 +98,9 @@ class Simulated(ProgramTest):
                 (("--target-accuracy", 0.9), "--learn"),
                 (("--fault", "crash:worker=8,at=1s"), "worker"),
                 (("--fault", "crahs:worker=1,at=1s"), "crash"),
+                (("--compute", "2ms"), "--delays"),
+                (("--cores", 2), "--delays"),
+                (("--trace", "/nowhere/trace.json"), "/nowhere"),
                 (("--examples", 0), "--examples")):
             process = self.simulate(*words, code=2)
             self.assertEqual(len(process.err.splitlines()), 1, process.err)
@@ -87,6 +122,12 @@ class Replay(ProgramTest):
                 self.assertEqual((found["policy"], found["difference"]), (policy, None))
                 lines = (job.run / "decisions.jsonl").read_text().splitlines()
                 self.assertEqual(found["identical_decisions"], len(lines) - 1)
+
+    def test_a_live_run_writes_the_same_trace(self):
+        trace = self.folder / "trace.json"
+        job = LedgerJob(self, "backup:cutoff=3", epochs=2, options=("--trace", trace))
+        job.finish()
+        assert_trace(self, trace, job.summary())
 
     def test_a_forged_decision_is_found(self):
         job = LedgerJob(self, "async", epochs=1)

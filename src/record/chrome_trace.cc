@@ -1,0 +1,165 @@
+#include "record/chrome_trace.h"
+
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "record/decision_words.h"
+
+namespace outpace::record {
+namespace {
+
+// The server is the first process, worker w is process w + 1; each has one track.
+constexpr std::uint32_t kServer = 0;
+
+// An update takes no time in the record; a slice without length has no place for an arrow's head.
+constexpr Duration kInstant{1};
+
+std::size_t process_of(WorkerId worker) {
+  return index(worker) + 1;
+}
+
+double micros(Duration duration) {
+  return 1e-3 * static_cast<double>(duration.count());
+}
+double micros(Time time) {
+  return micros(time.time_since_epoch());
+}
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+ChromeTrace::ChromeTrace(const std::filesystem::path& path, const std::string& policy)
+    : file_(path) {
+  add(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":{}}})",
+      kServer,
+      quoted("server: " + policy));
+}
+
+void ChromeTrace::append(Time now, const policy::Event& event, const policy::Decision& decision) {
+  last_ = now;
+  if (const auto* joined = std::get_if<policy::WorkerJoined>(&event)) {
+    const std::size_t process = process_of(joined->worker);
+    add(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":"worker {}"}})",
+        process,
+        index(joined->worker));
+    add(R"("ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}})", process);
+    counter(now, "live workers", ++live_);
+  } else if (const auto* left = std::get_if<policy::WorkerLeft>(&event)) {
+    end_task(now, left->worker, {.how = text_of(kDepartures, left->how), .now = version_});
+    counter(now, "live workers", --live_);
+  } else if (const auto* ended = std::get_if<policy::ReleaseEnded>(&event)) {
+    end_task(now, ended->worker, {.how = text_of(kEndings, ended->how), .now = version_});
+  } else if (const auto* arrived = std::get_if<policy::GradientArrived>(&event)) {
+    tell(now, *arrived, decision);
+  }
+  for (const policy::Action& action : decision.actions) {
+    if (std::holds_alternative<policy::Commit>(action)) {
+      commit(now, decision);
+    } else if (const auto* released = std::get_if<policy::Release>(&action)) {
+      task_of(released->worker) = {.open = true, .begun = now, .version = version_};
+    }
+  }
+}
+
+void ChromeTrace::tell(Time now,
+                       const policy::GradientArrived& event,
+                       const policy::Decision& decision) {
+  std::string how;
+  for (const policy::Action& action : decision.actions) {
+    if (const auto* dropped = std::get_if<policy::Drop>(&action);
+        dropped != nullptr && dropped->worker == event.worker) {
+      how = "dropped: " + std::string(to_words(dropped->why));
+    } else if (const auto* accepted = std::get_if<policy::Accept>(&action);
+               accepted != nullptr && accepted->worker == event.worker) {
+      how = event.partial ? "accepted in part" : "accepted";
+      contributed_.push_back(event.release);
+      add(R"("ph":"s","cat":"update","name":"push","id":{},"pid":{},"tid":0,"ts":{:.3f})",
+          number(event.release),
+          process_of(event.worker),
+          micros(now - kInstant));  // Within the task's slice.
+    }
+  }
+  end_task(now, event.worker, {.how = how, .examples = event.examples, .now = version_});
+  counter(now,
+          "staleness",
+          static_cast<double>(count(version_)) - static_cast<double>(count(event.computed_on)));
+}
+
+void ChromeTrace::end_task(Time now, WorkerId worker, const Outcome& outcome) {
+  Task& task = task_of(worker);
+  if (!std::exchange(task.open, false)) {
+    return;
+  }
+  add(R"("ph":"X","cat":"task","name":"version {}","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},)"
+      R"("args":{{"outcome":"{}","examples":{},"staleness":{}}})",
+      count(task.version),
+      process_of(worker),
+      micros(task.begun),
+      micros(now - task.begun),
+      outcome.how,
+      outcome.examples,
+      count(outcome.now) - count(task.version));
+}
+
+void ChromeTrace::commit(Time now, const policy::Decision& decision) {
+  version_ = Version{count(version_) + 1};
+  add(R"("ph":"X","cat":"update","name":"version {}","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},)"
+      R"("args":{{"gradients":{},"reason":"{}"}})",
+      count(version_),
+      kServer,
+      micros(now),
+      micros(kInstant),
+      contributed_.size(),
+      to_words(decision.reason));
+  for (const Sequence release : contributed_) {
+    add(R"("ph":"f","bp":"e","cat":"update","name":"push","id":{},"pid":{},"tid":0,"ts":{:.3f})",
+        number(release),
+        kServer,
+        micros(now));
+  }
+  contributed_.clear();
+}
+
+void ChromeTrace::counter(Time now, std::string_view name, double value) {
+  add(R"("ph":"C","name":"{0}","pid":{1},"ts":{2:.3f},"args":{{"{0}":{3}}})",
+      name,
+      kServer,
+      micros(now),
+      value);
+}
+
+void ChromeTrace::close() {
+  for (std::size_t worker = 0; worker < tasks_.size(); ++worker) {
+    end_task(last_,
+             WorkerId{static_cast<std::uint32_t>(worker)},
+             {.how = "open at the end", .now = version_});
+  }
+  fmt::format_to(std::back_inserter(file_.buffer()), "]");
+  file_.end_line();
+  file_.close();
+}
+
+ChromeTrace::Task& ChromeTrace::task_of(WorkerId worker) {
+  if (tasks_.size() <= index(worker)) {
+    tasks_.resize(index(worker) + 1);
+  }
+  return tasks_[index(worker)];
+}
+
+template <typename... Values>
+void ChromeTrace::add(fmt::format_string<Values...> format, Values&&... values) {
+  const auto out = std::back_inserter(file_.buffer());
+  fmt::format_to(out, "{}", std::exchange(first_, false) ? "[{" : ",{");
+  fmt::format_to(out, format, std::forward<Values>(values)...);
+  fmt::format_to(out, "}}");
+  file_.end_line();
+}
+
+}  // namespace outpace::record

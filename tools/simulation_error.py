@@ -1,0 +1,109 @@
+"""How far `outpace simulate` is from `outpace train` on this machine.
+
+A lone worker without delays tells what a mini-batch costs to compute and what the way to the server
+and back takes. With these two numbers, and the delays of a trace, each policy is simulated with
+real gradients and then run live for as many seconds; the table has both, and their difference in
+updates (percent) and in test accuracy at the same moments (points). Nothing of the live runs goes
+into the simulation. docs/simulation.md says how to read it.
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import sys
+
+import measured_runs
+
+GRACE = 120  # Seconds for a run to start and end, beyond those that it trains.
+POLICIES = ("sync", "backup:cutoff=6", "async", "ssp:s=3")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0],
+                                     epilog=__doc__.split("\n\n", 1)[1],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("delays", nargs="+", type=pathlib.Path, metavar="TRACE",
+                        help="CSV, a column a worker")
+    parser.add_argument("--policies", nargs="+", default=POLICIES, metavar="POLICY")
+    parser.add_argument("--network", default="mlp")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--lr", type=float, default=0.1)
+    parser.add_argument("--seconds", type=float, default=15.0, help="of each run (default: 15)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
+    return parser.parse_args(arguments)
+
+
+def workers_of(trace):
+    try:
+        with trace.open() as file:
+            return len(file.readline().split(","))
+    except OSError as error:
+        raise measured_runs.RunFailed(f"{trace}: {error.strerror}") from error
+
+
+def calibrate(options):
+    """(seconds to compute a mini-batch, seconds of the rest of an iteration) of a lone worker."""
+    found = measured_runs.outpace(
+        options.outpace,
+        ["--workers", "1", "--policy", "sync", "--network", options.network, "--batch",
+         str(options.batch), "--updates", "500", "--evaluate-every", "1000000000"], GRACE)
+    compute = found["workers_detail"][0]["compute_seconds"] / found["updates"]
+    return compute, found["seconds"] / found["updates"] - compute
+
+
+def accuracy_at(evaluations, seconds):
+    """Between two evaluations on the line that joins them; None outside all of them."""
+    for before, after in zip(evaluations, evaluations[1:]):
+        if before["seconds"] <= seconds <= after["seconds"]:
+            part = (seconds - before["seconds"]) / max(1e-12, after["seconds"] - before["seconds"])
+            return before["accuracy"] + part * (after["accuracy"] - before["accuracy"])
+    return None
+
+
+def accuracy_differences(simulated, live):
+    """In points, at the moments of the live run's evaluations."""
+    pairs = [(accuracy_at(simulated["evaluations"], found["seconds"]), found["accuracy"])
+             for found in live["evaluations"]]
+    return [100.0 * (mine - theirs) for mine, theirs in pairs if mine is not None]
+
+
+def compare(options, trace, policy, compute, rest):
+    same = ["--workers", str(workers_of(trace)), "--policy", policy, "--delays", str(trace),
+            "--batch", str(options.batch), "--lr", str(options.lr), "--seed", str(options.seed),
+            "--seconds", f"{options.seconds:g}s", "--evaluate-every", "2560"]
+    limit = options.seconds + GRACE
+    simulated = measured_runs.outpace(
+        options.outpace,
+        [*same, "--learn", options.network, "--compute", f"{compute * 1e6:.0f}us", "--cores",
+         str(os.cpu_count()), "--latency", f"{rest / 2 * 1e6:.0f}us"], 10 * limit, "simulate")
+    live = measured_runs.outpace(options.outpace, [*same, "--network", options.network], limit)
+    return simulated, live
+
+
+def measure(options, _folder):
+    measured_runs.quiet_or_warn()
+    compute, rest = calibrate(options)
+    print(f"a lone worker: {compute * 1e3:.2f} ms to compute {options.batch} examples, "
+          f"{rest * 1e3:.2f} ms for the rest\n", flush=True)
+    rows = [["trace, policy", "simulated", "live", "updates", "accuracy, mean", "greatest"]]
+    for trace in options.delays:
+        for policy in options.policies:
+            simulated, live = compare(options, trace, policy, compute, rest)
+            updates = simulated["updates"] / max(1, live["updates"]) - 1.0
+            points = accuracy_differences(simulated, live)
+            rows.append([f"{trace.stem}, {policy}", f"{simulated['updates']:,}",
+                         f"{live['updates']:,}", f"{updates:+.1%}",
+                         f"{statistics.fmean(points):+.1f}" if points else "-",
+                         f"{max(map(abs, points)):.1f}" if points else "-"])
+            print(f"  {rows[-1][0]}: {rows[-1][1]} updates simulated, {rows[-1][2]} live", flush=True)
+    print("\n" + "\n".join(measured_runs.table(rows)))
+
+
+def main(arguments):
+    return measured_runs.main("simulation_error", parse, measure, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
