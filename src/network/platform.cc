@@ -84,10 +84,13 @@ class Zone {
     const XmlElement zone(file_, node, {"id", "routing"});
     (void)zone.text("id");
     (void)zone.word("routing", {"Full"});
-    const auto parts = children(file_, node, {"host", "link", "route"});
+    const auto parts = file_.children(node, {"host", "link", "route"});
     for (const pugi::xml_node part : parts) {  // Routes last: they name what may come after them.
-      const std::string_view name = part.name();
-      name == "host" ? add_host(part) : name == "link" ? add_link(part) : void();
+      if (std::string_view(part.name()) == "host") {
+        add_host(part);
+      } else if (std::string_view(part.name()) == "link") {
+        add_link(part);
+      }
     }
     for (const pugi::xml_node part : parts) {
       if (std::string_view(part.name()) == "route") {
@@ -119,7 +122,7 @@ class Zone {
 
   void add_host(pugi::xml_node node) {
     const XmlElement host(file_, node, {"id", "speed"});
-    (void)children(file_, node, {});
+    (void)file_.children(node, {});
     check_speed(host);
     const HostId id(static_cast<std::uint32_t>(result_.hosts.size()));
     result_.hosts.push_back(host.text("id"));
@@ -130,7 +133,7 @@ class Zone {
 
   void add_link(pugi::xml_node node) {
     const XmlElement link(file_, node, {"id", "bandwidth", "latency", "sharing_policy"});
-    (void)children(file_, node, {});
+    (void)file_.children(node, {});
     const std::string id = link.text("id");
     const std::string policy =
         link.has("sharing_policy")
@@ -158,7 +161,7 @@ class Zone {
     const bool both_ways =
         !route.has("symmetrical") || route.word("symmetrical", {"YES", "NO"}) == "YES";
     std::vector<Passage> passages;
-    for (const pugi::xml_node part : children(file_, node, {"link_ctn"})) {
+    for (const pugi::xml_node part : file_.children(node, {"link_ctn"})) {
       passages.push_back(passage(part));
     }
     if (passages.empty()) {
