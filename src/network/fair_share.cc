@@ -120,17 +120,17 @@ void FairShare::check_touched() {
 }
 
 // Gives the link the level that it should have, and touches the links beside it that this may
-// concern: those of a flow whose own level, the lowest on its route, is another now.
+// concern: those of a flow whose own level, the lowest on its route, is another now; and those that
+// wait in the queue to rise, because how far they will depends on levels above their own.
 void FairShare::set_level(std::uint32_t link) {
   const double before = levels_[link];
   levels_[link] = links_[link].due;
   for (const Share& share : links_[link].shares) {
     const double elsewhere = lowest_beside(share, link);
-    if (!same(std::min(before, elsewhere), std::min(levels_[link], elsewhere))) {
-      for (const Hop hop : flows_[share.flow].hops) {
-        if (hop.link != link) {
-          touch(hop.link);
-        }
+    const bool same_rate = same(std::min(before, elsewhere), std::min(levels_[link], elsewhere));
+    for (const Hop hop : flows_[share.flow].hops) {
+      if (hop.link != link && (!same_rate || links_[hop.link].key != kUnlimited)) {
+        touch(hop.link);
       }
     }
   }

@@ -124,7 +124,7 @@ class Zone {
     const XmlElement host(file_, node, {"id", "speed"});
     (void)file_.children(node, {});
     check_speed(host);
-    const HostId id(static_cast<std::uint32_t>(result_.hosts.size()));
+    const HostId id{static_cast<std::uint32_t>(result_.hosts.size())};
     result_.hosts.push_back(host.text("id"));
     if (!hosts_.emplace(result_.hosts.back(), id).second) {
       throw host.wrong("a second host of this id");

@@ -88,7 +88,7 @@ TEST(Platform, ZoneHasTheRoutesOfItsFileAndBack) {
   ASSERT_EQ(zone.links.size(), 4U);
   EXPECT_EQ(
       zone.links[3],
-      (Link{.name = "loop", .bandwidth = 4e8, .latency = 15e-6, .sharing = Sharing::kFatpipe}));
+      (Link{.name = "loop", .bandwidth = 4e8, .latency = 15 * 1e-6, .sharing = Sharing::kFatpipe}));
 }
 
 TEST(Platform, NamesTheLineAndWhatWouldBeRight) {

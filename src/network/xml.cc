@@ -25,8 +25,8 @@ std::string shown(std::string_view text) {
 }
 
 XmlFile::XmlFile(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {
-  const pugi::xml_parse_result parsed =
-      document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
+  const pugi::xml_parse_result parsed = document_.load_buffer(
+      text.data(), text.size(), pugi::parse_default | pugi::parse_trim_pcdata, pugi::encoding_utf8);
   if (!parsed) {
     throw wrong(parsed.offset, std::string("not XML: ") + parsed.description());
   }

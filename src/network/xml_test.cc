@@ -33,7 +33,7 @@ TEST(XmlFile, ChildrenAreElementsOfTheNamesAskedForAndComments) {
             "f.xml:2: element 'c' is not supported here; known: b");
   const XmlFile with_text("<a>\n\n hello </a>", "f.xml");
   EXPECT_EQ(complaint([&] { (void)with_text.children(with_text.root().first_child(), {"b"}); }),
-            "f.xml:3: text ' hello ' between the elements");
+            "f.xml:3: text 'hello' between the elements");
 }
 
 TEST(XmlElement, HasNoAttributeButThoseAskedFor) {
