@@ -40,6 +40,7 @@ struct Scene {
 const std::vector<Scene> kScenes{
     {"star_to_one", "star:hosts=1001,bandwidth=1.25e9,latency=50e-6", true},
     {"star_random", "star:hosts=200,bandwidth=1.25e9,latency=50e-6", false},
+    {"tree_to_one", "tree:racks=16,hosts=64,bandwidth=1.25e9,latency=50e-6,uplink=1e10", true},
     {"tree_random", "tree:racks=16,hosts=32,bandwidth=1.25e9,latency=50e-6,uplink=1e10", false},
     {"fattree_random", "fattree:k=16,bandwidth=1.25e9,latency=50e-6", false},
 };

@@ -20,7 +20,7 @@ bool same(double a, double b) {
 }  // namespace
 
 FairShare::FairShare(std::span<const Link> links)
-    : links_(links.size()), levels_(links.size(), kUnlimited) {
+    : links_(links.size()), levels_(links.size(), kUnlimited), calm_(links.size(), kUnlimited) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     CHECK(links[i].bandwidth > 0 && std::isfinite(links[i].bandwidth));
     links_[i].bandwidth = links[i].bandwidth;
@@ -32,11 +32,12 @@ void FairShare::add(Flow flow, double weight, std::span<const LinkId> route) {
   CHECK(weight > 0 && std::isfinite(weight) && !route.empty());
   if (flow >= flows_.size()) {
     flows_.resize(flow + 1);
+    bottlenecks_.resize(flow + 1);
   }
   FlowState& state = flows_[flow];
   CHECK(state.hops.empty());
   state.weight = weight;
-  state.bottleneck = kNoLink;
+  bottlenecks_[flow] = kNoLink;
   for (const LinkId id : route) {
     const auto link = static_cast<std::uint32_t>(id);
     std::vector<Share>& shares = links_.at(link).shares;
@@ -49,9 +50,13 @@ void FairShare::add(Flow flow, double weight, std::span<const LinkId> route) {
       continue;
     }
     state.hops.push_back({link, static_cast<std::uint32_t>(shares.size())});
-    shares.push_back({weight, flow, static_cast<std::uint32_t>(state.hops.size() - 1)});
+    shares.push_back({weight, 0.0, flow, static_cast<std::uint32_t>(state.hops.size() - 1)});
     touch(link);
   }
+  for (const Hop hop : state.hops) {
+    links_[hop.link].shares[hop.place].elsewhere = least_beside(levels_, flow, hop.link);
+  }
+  added_.push_back(flow);
 }
 
 void FairShare::remove(Flow flow) {
@@ -74,6 +79,12 @@ void FairShare::settle(Changes& out) {
     note(link, out);
   }
   check_touched();
+  for (const Flow flow : added_) {
+    for (const Hop hop : flows_[flow].hops) {
+      double& quiet = links_[hop.link].quiet;
+      quiet = std::min(quiet, least_beside(calm_, flow, hop.link));
+    }
+  }
   while (!queue_.empty()) {
     std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
     const auto [key, link] = queue_.back();
@@ -121,29 +132,69 @@ void FairShare::check_touched() {
 
 // Gives the link the level that it should have, and touches the links beside it that this may
 // concern: those of a flow whose own level, the lowest on its route, is another now; and those that
-// wait in the queue to rise, because how far they will depends on levels above their own.
+// wait in the queue to rise, because how far they will depends on levels above their own. While all
+// links beside it are calm there are none, and the flows need not be looked at: so it is with a
+// thousand workers whose gradients all meet at the server's link.
 void FairShare::set_level(std::uint32_t link) {
   const double before = levels_[link];
-  levels_[link] = links_[link].due;
+  const double level = links_[link].due;
+  levels_[link] = level;
+  if (std::max(before, level) <= links_[link].quiet) {
+    return;
+  }
+  links_[link].looked_at = true;
+  double quiet = kUnlimited;
   for (const Share& share : links_[link].shares) {
-    const double elsewhere = lowest_beside(share, link);
-    const bool same_rate = same(std::min(before, elsewhere), std::min(levels_[link], elsewhere));
-    for (const Hop hop : flows_[share.flow].hops) {
-      if (hop.link != link && (!same_rate || links_[hop.link].key != kUnlimited)) {
-        touch(hop.link);
+    const std::vector<Hop>& hops = flows_[share.flow].hops;
+    double lowest = kUnlimited;  // Of the others.
+    double second = kUnlimited;
+    for (const Hop hop : hops) {
+      if (hop.link != link) {
+        second = std::min(second, std::max(lowest, levels_[hop.link]));
+        lowest = std::min(lowest, levels_[hop.link]);
+        quiet = std::min(quiet, calm_[hop.link]);
+      }
+    }
+    const double now = std::min(level, lowest);
+    const bool moved = !same(std::min(before, lowest), now);
+    for (const Hop hop : hops) {
+      if (hop.link != link && now > calm_[hop.link]) {
+        LinkState& other = links_[hop.link];
+        other.shares[hop.place].elsewhere =
+            std::min(level, levels_[hop.link] == lowest ? second : lowest);
+        if (moved || other.key != kUnlimited) {
+          touch(hop.link);
+        }
       }
     }
   }
+  links_[link].quiet = quiet;
 }
 
-double FairShare::lowest_beside(const Share& share, std::uint32_t link) const {
-  double lowest = kUnlimited;
-  for (const Hop hop : flows_[share.flow].hops) {
-    if (hop.link != link) {
-      lowest = std::min(lowest, levels_[hop.link]);
+// A link that becomes less calm tells those beside it.
+void FairShare::set_calm(std::uint32_t link, double calm) {
+  if (calm < calm_[link]) {
+    for (const Share& share : links_[link].shares) {
+      for (const Hop hop : flows_[share.flow].hops) {
+        if (hop.link != link) {
+          links_[hop.link].quiet = std::min(links_[hop.link].quiet, calm);
+        }
+      }
     }
   }
-  return lowest;
+  calm_[link] = calm;
+}
+
+double FairShare::least_beside(std::span<const double> values,
+                               Flow flow,
+                               std::uint32_t link) const {
+  double least = kUnlimited;
+  for (const Hop hop : flows_[flow].hops) {
+    if (hop.link != link) {
+      least = std::min(least, values[hop.link]);
+    }
+  }
+  return least;
 }
 
 // The lowest level x at which the link is full when each flow on it has min(x, its level elsewhere)
@@ -151,35 +202,44 @@ double FairShare::lowest_beside(const Share& share, std::uint32_t link) const {
 // are limited elsewhere below x keep what they have, and the others share the rest. Those that are
 // limited elsewhere at the same level count as free, else a fatpipe would hang on the last bit.
 double FairShare::level_of(std::uint32_t link) {
-  const LinkState& state = links_[link];
+  LinkState& state = links_[link];
   const bool shared = state.sharing == Sharing::kShared;
-  shares_.clear();
+  const bool was_calm = calm_[link] > 0;
   double demand = 0.0;
-  for (const Share& share : state.shares) {
-    shares_.emplace_back(share.weight, lowest_beside(share, link));
-    demand += share.weight * shares_.back().second;
+  double weights = 0.0;
+  double highest = 0.0;
+  for (Share& share : state.shares) {
+    if (was_calm) {
+      share.elsewhere = least_beside(levels_, share.flow, link);
+    }
+    demand += share.weight * share.elsewhere;
+    weights = shared ? weights + share.weight : std::max(weights, share.weight);
+    highest = std::max(highest, share.elsewhere);
   }
-  if (shares_.empty() || (shared && demand <= state.bandwidth)) {
+  double x = state.bandwidth / weights;
+  const double calm = x * (1 - 2 * kSame);
+  // Not yet if it is still to rise: the levels beside it do not count on that.
+  set_calm(link, highest <= calm && levels_[link] == kUnlimited ? calm : 0.0);
+  if (highest <= calm || (shared && demand <= state.bandwidth)) {
     return kUnlimited;
   }
-  double x = 0.0;
-  for (std::size_t limited_before = SIZE_MAX;;) {
+  for (std::size_t limited_before = 0;;) {
     double taken = 0.0;
     double weight = 0.0;
     std::size_t limited = 0;
     const double below = x - x * kSame;
-    for (const auto& [own, elsewhere] : shares_) {
-      if (elsewhere < below) {
-        taken += own * elsewhere;
+    for (const Share& share : state.shares) {
+      if (share.elsewhere < below) {
+        taken += share.weight * share.elsewhere;
         ++limited;
       } else {
-        weight = shared ? weight + own : std::max(weight, own);
+        weight = shared ? weight + share.weight : std::max(weight, share.weight);
       }
     }
     if (limited == limited_before) {
       return x;
     }
-    if (limited == shares_.size()) {
+    if (limited == state.shares.size()) {
       return kUnlimited;
     }
     limited_before = limited;
@@ -187,21 +247,31 @@ double FairShare::level_of(std::uint32_t link) {
   }
 }
 
+// A flow's bottleneck is another one now if a link that changed is lower than it, or is the one and
+// rose above another.
 void FairShare::find_bottlenecks(Changes& out) {
+  for (const Flow flow : added_) {
+    if (bottlenecks_[flow] == kNoLink && !flows_[flow].hops.empty()) {
+      bottlenecks_[flow] = lowest(flow, LinkId{flows_[flow].hops.front().link});
+      out.flows.push_back({flow, kNoLink});
+    }
+  }
+  added_.clear();
   const std::size_t changed = out.links.size();
   for (std::size_t i = 0; i < changed; ++i) {
-    for (const Share& share : links_[network::index(out.links[i].link)].shares) {
-      FlowState& flow = flows_[share.flow];
-      const LinkId before = flow.bottleneck;
-      LinkId lowest = before == kNoLink ? LinkId{flow.hops.front().link} : before;
-      for (const Hop hop : flow.hops) {
-        if (levels_[hop.link] < level(lowest)) {
-          lowest = LinkId{hop.link};
+    const LinkId link = out.links[i].link;
+    if (!std::exchange(links_[network::index(link)].looked_at, false)) {
+      continue;
+    }
+    const double own = level(link);
+    for (const Share& share : links_[network::index(link)].shares) {
+      LinkId& bottleneck = bottlenecks_[share.flow];
+      const LinkId before = bottleneck;
+      if (before == link || own < level(before)) {
+        bottleneck = lowest(share.flow, link);
+        if (bottleneck != before) {
+          out.flows.push_back({share.flow, before});
         }
-      }
-      if (lowest != before) {
-        flow.bottleneck = lowest;
-        out.flows.push_back({share.flow, before});
       }
     }
   }
@@ -209,11 +279,21 @@ void FairShare::find_bottlenecks(Changes& out) {
     if (moved.bottleneck_before != kNoLink) {
       note(static_cast<std::uint32_t>(moved.bottleneck_before), out);
     }
-    note(static_cast<std::uint32_t>(flows_[moved.flow].bottleneck), out);
+    note(static_cast<std::uint32_t>(bottlenecks_[moved.flow]), out);
   }
   for (const Changes::OfLink& link : out.links) {
     links_[network::index(link.link)].changed = false;
   }
+}
+
+LinkId FairShare::lowest(Flow flow, LinkId before) const {
+  LinkId found = before;
+  for (const Hop hop : flows_[flow].hops) {
+    if (levels_[hop.link] < level(found)) {
+      found = LinkId{hop.link};
+    }
+  }
+  return found;
 }
 
 }  // namespace outpace::network

@@ -8,6 +8,7 @@
 //
 // A change is followed from link to link in ascending order of level, because a link's level
 // depends only on lower ones: what lies below the change, or apart from it, is never looked at.
+// Most links are calm: they could not be full at any level near, and hear of no change beside them.
 // A fatpipe gives every flow that it limits the level at which the heaviest of them has the
 // bandwidth; SimGrid's does the same.
 
@@ -35,6 +36,7 @@ class FairShare {
   // the link stands on its route (once is often enough for a fatpipe).
   struct Share {
     double weight;
+    double elsewhere;  // The lowest level on the flow's other links. Not kept up on a calm link.
     Flow flow;
     std::uint32_t hop;  // In the flow's route.
   };
@@ -63,9 +65,9 @@ class FairShare {
 
   // As of the last settle():
   [[nodiscard]] double level(LinkId link) const { return levels_[network::index(link)]; }
-  [[nodiscard]] LinkId bottleneck(Flow flow) const { return flows_[flow].bottleneck; }
+  [[nodiscard]] LinkId bottleneck(Flow flow) const { return bottlenecks_[flow]; }
   [[nodiscard]] double rate(Flow flow) const {
-    return flows_[flow].weight * level(flows_[flow].bottleneck);
+    return flows_[flow].weight * level(bottlenecks_[flow]);
   }
   [[nodiscard]] std::span<const Share> on(LinkId link) const {
     return links_[network::index(link)].shares;
@@ -75,10 +77,12 @@ class FairShare {
   struct LinkState {
     double bandwidth = 0.0;
     Sharing sharing = Sharing::kShared;
-    bool touched = false;     // In touched_.
-    bool changed = false;     // In Changes::links.
-    double due = 0.0;         // The level that the link should have; meant if it is queued.
-    double key = kUnlimited;  // Its place in the queue; infinite if it is not there.
+    bool touched = false;       // In touched_.
+    bool changed = false;       // In Changes::links.
+    bool looked_at = false;     // By set_level(): its flows may have another bottleneck.
+    double due = 0.0;           // The level that the link should have; meant if it is queued.
+    double key = kUnlimited;    // Its place in the queue; infinite if it is not there.
+    double quiet = kUnlimited;  // Up to this level at least, all other links of its flows are calm.
     std::vector<Share> shares;
   };
   struct Hop {
@@ -87,7 +91,6 @@ class FairShare {
   };
   struct FlowState {
     double weight = 0.0;
-    LinkId bottleneck = kNoLink;
     std::vector<Hop> hops;
   };
   using Queued = std::pair<double, std::uint32_t>;  // Key, link.
@@ -97,15 +100,24 @@ class FairShare {
   void set_level(std::uint32_t link);
   void note(std::uint32_t link, Changes& out);
   void find_bottlenecks(Changes& out);
-  [[nodiscard]] double lowest_beside(const Share& share, std::uint32_t link) const;
+  void set_calm(std::uint32_t link, double calm);
+  // The least of the values of the flow's other links.
+  [[nodiscard]] double least_beside(std::span<const double> values,
+                                    Flow flow,
+                                    std::uint32_t link) const;
   [[nodiscard]] double level_of(std::uint32_t link);
+  [[nodiscard]] LinkId lowest(Flow flow, LinkId before) const;
 
   std::vector<LinkState> links_;
   std::vector<double> levels_;  // Of the links; apart from them because they are read the most.
+  // Of the links: while no flow on it has a higher level than this, a link is calm. It limits
+  // nobody, and need not hear of changes beside it. 0 of a link that is not calm.
+  std::vector<double> calm_;
   std::vector<FlowState> flows_;
+  std::vector<LinkId> bottlenecks_;     // Of the flows.
+  std::vector<Flow> added_;             // Since the last settle(); some may be removed again.
   std::vector<std::uint32_t> touched_;  // Links whose level may be wrong.
   std::vector<Queued> queue_;           // A heap, lowest key first, of links whose level is wrong.
-  std::vector<std::pair<double, double>> shares_;  // level_of()'s: weight, level elsewhere.
 };
 
 }  // namespace outpace::network

@@ -47,6 +47,7 @@ FlowId Flows::start(std::span<const LinkId> route, double bytes) {
     CHECK(flows_.size() < kPlaces);
     free_.push_back(static_cast<std::uint32_t>(flows_.size()));
     flows_.emplace_back();
+    finishes_.emplace_back();
   }
   const std::uint32_t at = free_.back();
   free_.pop_back();
@@ -99,7 +100,7 @@ double Flows::remaining(FlowId flow) {
   if (state.phase == Phase::kWaiting) {
     return state.bytes;
   }
-  const Nanoseconds left = end_of(state, share_.bottleneck(at)) - clock_;
+  const Nanoseconds left = end_of(finishes_[at], share_.bottleneck(at)) - clock_;
   return std::clamp(seconds(left) * share_.rate(at), 0.0, state.bytes);
 }
 
@@ -123,9 +124,9 @@ Flows::Nanoseconds Flows::first_event() {
   return std::min(ends_.first(), waiting_.empty() ? Earliest::kNever : waiting_.front().first);
 }
 
-Flows::Nanoseconds Flows::end_of(const FlowState& flow, LinkId bottleneck) const {
+Flows::Nanoseconds Flows::end_of(double finish, LinkId bottleneck) const {
   const Service& service = services_[network::index(bottleneck)];
-  return service.at + (flow.finish - service.bytes) / share_.level(bottleneck) * kPerSecond;
+  return service.at + (finish - service.bytes) / share_.level(bottleneck) * kPerSecond;
 }
 
 // Ends what ends at this instant, all at once: the bandwidth of a hundred flows that are complete
@@ -147,9 +148,9 @@ void Flows::end_flows(Nanoseconds until) {
   ends_.collect(until, due_links_);
   for (const std::uint32_t link : due_links_) {
     for (const FairShare::Share& share : share_.on(LinkId{link})) {
-      const FlowState& flow = flows_[share.flow];
-      if (share_.bottleneck(share.flow) == LinkId{link} && end_of(flow, LinkId{link}) <= until) {
-        batch_.push_back(flow.id);
+      if (share_.bottleneck(share.flow) == LinkId{link} &&
+          end_of(finishes_[share.flow], LinkId{link}) <= until) {
+        batch_.push_back(flows_[share.flow].id);
       }
     }
   }
@@ -189,20 +190,19 @@ void Flows::settle() {
     service.at = clock_;
   }
   for (const auto& [at, before] : changes_.flows) {
-    FlowState& flow = flows_[at];
     const double left = before == FairShare::kNoLink
-                            ? flow.bytes / flow.weight
-                            : flow.finish - services_[network::index(before)].bytes;
-    flow.finish = services_[network::index(share_.bottleneck(at))].bytes + left;
+                            ? flows_[at].bytes / flows_[at].weight
+                            : finishes_[at] - services_[network::index(before)].bytes;
+    finishes_[at] = services_[network::index(share_.bottleneck(at))].bytes + left;
   }
   for (const auto& [link, level] : changes_.links) {
-    Nanoseconds first = Earliest::kNever;
+    double first = Earliest::kNever;
     for (const FairShare::Share& share : share_.on(link)) {
       if (share_.bottleneck(share.flow) == link) {
-        first = std::min(first, end_of(flows_[share.flow], link));
+        first = std::min(first, finishes_[share.flow]);
       }
     }
-    ends_.set(network::index(link), first);
+    ends_.set(network::index(link), first == Earliest::kNever ? first : end_of(first, link));
   }
 }
 

@@ -66,7 +66,6 @@ class Flows {
     Phase phase = Phase::kFree;
     double bytes = 0.0;
     double weight = 0.0;
-    double finish = 0.0;  // The service of its bottleneck at which the flow is complete.
     std::vector<LinkId> route;
   };
   // What a flow of weight 1 would have got so far if this link had always limited it: while the
@@ -80,7 +79,7 @@ class Flows {
   [[nodiscard]] std::uint32_t place(FlowId flow) const;
   [[nodiscard]] bool is_waiting(FlowId flow) const;
   [[nodiscard]] Nanoseconds first_event();
-  [[nodiscard]] Nanoseconds end_of(const FlowState& flow, LinkId bottleneck) const;
+  [[nodiscard]] Nanoseconds end_of(double finish, LinkId bottleneck) const;
   void step(Nanoseconds time, std::vector<FlowId>& completed);
   void end_latencies(Nanoseconds until);
   void end_flows(Nanoseconds until);
@@ -95,6 +94,7 @@ class Flows {
   bool settled_ = true;
   FairShare share_;
   std::vector<FlowState> flows_;
+  std::vector<double> finishes_;  // Of the flows: the service of its bottleneck that completes it.
   std::vector<std::uint32_t> free_;
   std::vector<Waiting> waiting_;   // A heap, earliest first; those cancelled meanwhile stay in it.
   std::vector<Service> services_;  // Of the links.
