@@ -33,16 +33,17 @@ constexpr std::size_t kMessages = 4;
 // Who sends what to whom; the links lie between them.
 struct Scene {
   std::string name;
-  std::string spec;
+  std::string shape;
+  std::uint64_t hosts;
   bool to_one;  // All to the last host, like gradients to a server; else each to a random one.
 };
 
 const std::vector<Scene> kScenes{
-    {"star_to_one", "star:hosts=1001,bandwidth=1.25e9,latency=50e-6", true},
-    {"star_random", "star:hosts=200,bandwidth=1.25e9,latency=50e-6", false},
-    {"tree_to_one", "tree:racks=16,hosts=64,bandwidth=1.25e9,latency=50e-6,uplink=1e10", true},
-    {"tree_random", "tree:racks=16,hosts=32,bandwidth=1.25e9,latency=50e-6,uplink=1e10", false},
-    {"fattree_random", "fattree:k=16,bandwidth=1.25e9,latency=50e-6", false},
+    {"star_to_one", "star:latency=50us", 1001, true},
+    {"tree_to_one", "tree:racks=16,oversubscription=8,latency=50us", 1024, true},
+    {"star_random", "star:latency=50us", 200, false},
+    {"tree_random", "tree:racks=16,oversubscription=4,latency=50us", 512, false},
+    {"fat_tree_random", "fat-tree:latency=50us", 1024, false},
 };
 
 struct Sender {
@@ -56,7 +57,8 @@ struct Play {
 };
 
 Play make_play(const Scene& scene) {
-  const Topology topology = make_topology(Spec::parse(scene.spec));
+  const Topology topology =
+      make_shape(Spec::parse(scene.shape), {.hosts = scene.hosts, .bandwidth = 1.25e9});
   Play play{.links = topology.links, .senders = std::vector<Sender>(kSenders)};
   Rng rng(1, 0);
   const std::size_t hosts = topology.hosts.size();

@@ -39,6 +39,7 @@ constexpr std::array kTimes{Unit{"w", 604800.0},
                             Unit{"ns", 1e-9},
                             Unit{"ps", 1e-12}};
 constexpr std::array kBandwidths{Unit{"Bps", 1.0}, Unit{"bps", 0.125}};
+constexpr std::array kSizes{Unit{"B", 1.0}};
 constexpr std::array kSpeeds{Unit{"f", 1.0}};
 
 // The number before the unit, if what is before it is a number.
@@ -68,6 +69,10 @@ std::optional<double> above_zero(std::optional<double> value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
+std::optional<double> not_negative(std::optional<double> value) {
+  return value && *value >= 0 ? value : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<double> parse_bandwidth(std::string_view text) {
@@ -75,8 +80,11 @@ std::optional<double> parse_bandwidth(std::string_view text) {
 }
 
 std::optional<double> parse_latency(std::string_view text) {
-  const auto seconds = parse(text, kNoPrefix, kTimes);
-  return seconds && *seconds >= 0 ? seconds : std::nullopt;
+  return not_negative(parse(text, kNoPrefix, kTimes));
+}
+
+std::optional<double> parse_bytes(std::string_view text) {
+  return not_negative(parse(text, kPrefixes, kSizes));
 }
 
 std::optional<double> parse_speed(std::string_view text) {

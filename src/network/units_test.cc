@@ -22,6 +22,12 @@ TEST(Units, OfTimeAreSecondsAndTheirParts) {
   EXPECT_EQ(parse_latency("0ns"), 0.0);
 }
 
+TEST(Units, OfSizeAreBytes) {
+  EXPECT_EQ(parse_bytes("400kB"), 4e5);
+  EXPECT_EQ(parse_bytes("1.5MiB"), 1572864.0);
+  EXPECT_EQ(parse_bytes("0B"), 0.0);
+}
+
 TEST(Units, OfSpeedAreOperationsASecond) {
   EXPECT_EQ(parse_speed("1Gf"), 1e9);
   EXPECT_EQ(parse_speed("98.095Mf"), 98.095e6);
@@ -45,6 +51,9 @@ TEST(Units, MustBeThereAndOfTheRightKind) {
   }
   for (const char* text : {"", "50", "us", "-1us", "1MBps", "1Ms", "1 s"}) {
     EXPECT_EQ(parse_latency(text), std::nullopt) << text;
+  }
+  for (const char* text : {"", "400", "kB", "-1kB", "1kb", "1MBps"}) {
+    EXPECT_EQ(parse_bytes(text), std::nullopt) << text;
   }
   for (const char* text : {"", "1", "f", "-1Gf", "0f", "1GHz"}) {
     EXPECT_EQ(parse_speed(text), std::nullopt) << text;

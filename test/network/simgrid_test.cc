@@ -234,14 +234,20 @@ void compare(const std::vector<RandomCase>& cases) {
 
 // Random pairs of hosts of a regular cluster.
 RandomCase regular_case(std::uint64_t seed) {
-  static const std::vector<std::string> kSpecs{
-      "star:hosts=9,bandwidth=1.25e9,latency=50e-6",
-      "tree:racks=3,hosts=4,bandwidth=1.25e9,latency=50e-6,uplink=2.5e9,uplink_latency=1e-4",
-      "tree:racks=2,hosts=6,bandwidth=1e8,latency=0",
-      "fattree:k=4,bandwidth=1.25e8,latency=1e-5",
+  struct Shape {
+    const char* spec;
+    ShapeOptions options;
+  };
+  static const std::vector<Shape> kShapes{
+      {"star:latency=50us", {.hosts = 9, .bandwidth = 1.25e9}},
+      {"tree:racks=3,oversubscription=2,latency=50us,uplink_latency=100us",
+       {.hosts = 12, .bandwidth = 1.25e9}},
+      {"tree:racks=2", {.hosts = 12, .bandwidth = 1e8}},
+      {"fat-tree:latency=10us", {.hosts = 16, .bandwidth = 1.25e8}},
   };
   Rng rng(seed, 2);
-  const Topology topology = make_topology(Spec::parse(kSpecs[rng.below(kSpecs.size())]));
+  const Shape& shape = kShapes[rng.below(kShapes.size())];
+  const Topology topology = make_shape(Spec::parse(shape.spec), shape.options);
   RandomCase result{.links = topology.links};
   const auto host = [&] {
     return HostId(static_cast<std::uint32_t>(rng.below(topology.hosts.size())));
