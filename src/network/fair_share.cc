@@ -119,8 +119,9 @@ void FairShare::check_touched() {
     LinkState& state = links_[link];
     state.touched = false;
     state.due = level_of(link);
-    const double key =
-        same(state.due, levels_[link]) ? kUnlimited : std::min(state.due, levels_[link]);
+    const double level = levels_[link];
+    const double lower = std::min(state.due, level);
+    const double key = same(state.due, level) ? double{kUnlimited} : lower;
     if (key != state.key && key != kUnlimited) {
       queue_.emplace_back(key, link);
       std::push_heap(queue_.begin(), queue_.end(), std::greater<>());

@@ -61,7 +61,8 @@ Topology read_cluster(const XmlFile& file, pugi::xml_node node) {
     const std::string text = std::to_string(number);
     result.hosts.push_back(cluster.text("prefix") + text + cluster.text("suffix"));
     for (const char* direction : {"_UP", "_DOWN"}) {
-      result.links.push_back({.name = id + "_link_" + text + direction,
+      std::string name = id;
+      result.links.push_back({.name = name.append("_link_").append(text).append(direction),
                               .bandwidth = bandwidth(cluster, "bw"),
                               .latency = latency(cluster, "lat")});
     }

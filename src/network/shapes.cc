@@ -86,7 +86,9 @@ Topology make_fat_tree(SpecReader& spec, const ShapeOptions& options) {
   const auto add_level = [&](const std::string& lower, const std::string& upper) {
     for (std::uint64_t from = 0; from < 2 * half * half; ++from) {
       for (std::uint64_t to = 0; to < half; ++to) {
-        add_pair(lower + std::to_string(from) + "-" + upper + std::to_string(to), cable, result);
+        std::string name = lower;
+        name.append(std::to_string(from)).append("-").append(upper).append(std::to_string(to));
+        add_pair(name, cable, result);
       }
     }
   };

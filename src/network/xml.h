@@ -27,7 +27,7 @@ class XmlFile {
   // `name` is for messages. Throws a usage error if the text is not XML. REQUIRES: the text stays.
   XmlFile(std::string_view text, std::string name);
 
-  [[nodiscard]] pugi::xml_node root() const { return document_; }
+  [[nodiscard]] pugi::xml_node root() const { return document_.root(); }
   // "name:line: what".
   [[nodiscard]] Error wrong(std::ptrdiff_t offset, const std::string& what) const;
   // The elements in a node. Throws a usage error if one has another name than these, or if there is
