@@ -70,7 +70,7 @@ ci:      ## everything that must pass before a change lands
 	$(MAKE) --no-print-directory asan
 	$(MAKE) --no-print-directory tsan
 
-bench: release  ## microbenchmarks: the transport, the event queue, draws of runtimes
+bench: release  ## microbenchmarks: transport, event queue, draws of runtimes, flows beside SimGrid
 	@for program in build/release/*_bench; do $$program || exit 1; done
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.

@@ -27,10 +27,12 @@ build libcli11-dev            the command line
 build libtomlplusplus-dev     the configuration file
 build nlohmann-json3-dev      --json and the record
 build zlib1g-dev              data sets come as .gz
+build libpugixml-dev          platform files of simulated clusters
 build dataset-fashion-mnist   what the demo trains on
 build libgtest-dev            tests
 build libgmock-dev            matchers in tests
 build libbenchmark-dev        benchmarks
+build libsimgrid-dev          what the simulated network is tested and measured beside
 ci    clang-format            the format check; 14
 ci    clang-tidy              the lint; 14
 peers python3-torch           DistributedDataParallel, to measure beside

@@ -179,12 +179,8 @@ worker::Pace make_pace(const WorkOptions& options, std::uint32_t worker, std::ui
   if (options.delays.empty()) {
     return worker::Pace(pace);
   }
-  std::ifstream file(options.delays);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw usage_error("--delays " + options.delays + ": cannot be read, or is empty");
-  }
-  const auto trace = worker::DelayTrace::parse(text.str(), options.delays, workers);
+  const auto trace =
+      worker::DelayTrace::parse(read_file("delays", options.delays), options.delays, workers);
   return {trace, WorkerId{worker}, pace};
 }
 
@@ -209,6 +205,15 @@ std::string staleness_in_force(const JobOptions& options) {
     return options.staleness;
   }
   return entry.asynchronous ? "inverse" : "none";
+}
+
+std::string read_file(const std::string& option, const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw usage_error("--" + option + " " + path + ": cannot be read, or is empty");
+  }
+  return text.str();
 }
 
 Duration duration_option(const std::string& name, const std::string& text) {

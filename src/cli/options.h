@@ -87,6 +87,9 @@ struct Training {
 // Everything but token and evaluator. Throws a usage error that names the option.
 [[nodiscard]] live::ServerOptions to_server_options(const JobOptions& options);
 
+// A whole file. Throws a usage error that names the option if it cannot be read, or is empty.
+[[nodiscard]] std::string read_file(const std::string& option, const std::string& path);
+
 // Throws a usage error that names the option if `text` is no duration.
 [[nodiscard]] Duration duration_option(const std::string& name, const std::string& text);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/simulated_links.h"
 #include "cli/simulated_run.h"
 #include "sim/cluster.h"
 #if OUTPACE_TORCH
@@ -23,6 +24,7 @@ struct SimulateOptions {
   JobOptions job;
   WorkOptions work;  // Delays alone.
   SimulatedCluster cluster;
+  LinkOptions links;
   std::string learn;
   std::string data = "fashion-mnist";
   std::uint64_t examples = 60'000;
@@ -57,18 +59,23 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   Training training = to_training(options.job, kSimulatedWorkersMax);
   const std::unique_ptr<sim::Timing> timing =
       make_timing(options.cluster, options.work, options.job);
+  check_links(options.links, !options.learn.empty());
   Learner learner(options);
   training.coordinator.examples =
       learner.gradients ? learner.gradients->dataset_examples() : options.examples;
   if (training.coordinator.examples < 1) {
     throw usage_error("--examples takes at least 1");
   }
+  const protocol::Manifest* const manifest =
+      learner.gradients ? &learner.gradients->manifest() : nullptr;
+  const auto links = make_links(options.links, options.job.workers, manifest);
   sim::ClusterOptions cluster{.policy = training.policy,
                               .coordinator = training.coordinator,
                               .shard = training.shard,
                               .target = training.target,
                               .latency = duration_option("latency", options.cluster.latency),
-                              .apply = duration_option("apply", options.cluster.apply)};
+                              .apply = duration_option("apply", options.cluster.apply),
+                              .links = links ? &*links : nullptr};
   for (const std::string& fault : options.cluster.faults) {
     cluster.faults.push_back(sim::parse_fault(fault, options.job.workers));
   }
@@ -85,7 +92,7 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   record.finish(result,
                 {.network = options.learn.empty() ? "none" : options.learn,
                  .data = options.learn.empty() ? "none" : options.data,
-                 .manifest = learner.gradients ? &learner.gradients->manifest() : nullptr,
+                 .manifest = manifest,
                  .wall_seconds = wall});
   if (result.code != ExitCode::kDone) {
     throw Error(result.code, result.why);
@@ -100,6 +107,7 @@ Run add_simulate(CLI::App& command) {
   add_training_options(command, options->job);
   add_delay_options(command, options->work);
   add_cluster_options(command, options->cluster);
+  add_link_options(command, options->links);
   command.add_option("--learn",
                      options->learn,
                      "Compute every gradient of this network (mlp or cnn) for real, on the weights "

@@ -1,8 +1,6 @@
 #include "cli/simulated_run.h"
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,15 +18,6 @@ namespace outpace::cli {
 namespace {
 
 constexpr const char* kRuntimeByDefault = "lognormal(mean=100ms,cv=0.3)";
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw usage_error("--runtime: " + path + " cannot be read, or is empty");
-  }
-  return text.str();
-}
 
 record::Summary summary_of(const JobOptions& options,
                            const sim::ClusterResult& result,
@@ -105,8 +94,11 @@ std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
       factors.push_back(worker::slow_factor(slow, WorkerId{worker}));
     }
     return std::make_unique<sim::DrawnTiming>(
-        sim::Runtimes::parse(cluster.runtime.empty() ? kRuntimeByDefault : cluster.runtime,
-                             {.workers = job.workers, .seed = job.seed, .read_file = read_file}),
+        sim::Runtimes::parse(
+            cluster.runtime.empty() ? kRuntimeByDefault : cluster.runtime,
+            {.workers = job.workers,
+             .seed = job.seed,
+             .read_file = [](const std::string& path) { return read_file("runtime", path); }}),
         std::move(factors));
   }
   if (!cluster.runtime.empty()) {

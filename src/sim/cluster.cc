@@ -53,6 +53,9 @@ Cluster::Cluster(const ClusterOptions& options,
       warned_(std::move(warned)),
       evaluations_(options.target),
       workers_(options.coordinator.workers) {
+  if (options_.links != nullptr) {
+    transfers_.emplace(*options_.links, options_.coordinator.workers);
+  }
   if (learning_ != nullptr) {
     shard_.emplace(options_.shard, learning_->gradients.initial_weights());
     order_.emplace(options_.coordinator.examples,
@@ -97,6 +100,7 @@ ClusterResult Cluster::run() {
     digest_.add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
     digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);
     handle(event);
+    schedule_transfers();
   }
   ClusterResult result{.code = finish_->code,
                        .why = finish_->why,
@@ -144,6 +148,11 @@ void Cluster::handle(const Event& event) {
       deadline_at_ = Time::max();
       coordinator_->tick(now_, effects_);
       return carry_out();
+    }
+    case Kind::kTransfers: {
+      transfers_due_.reset();
+      transfers_at_.reset();
+      return take_arrivals();
     }
   }
 }
@@ -249,10 +258,14 @@ void Cluster::befall(const Fault& fault) {
       end_task(worker);
     }
     // The server hears of it after what was sent before.
-    worker.last_departure = std::max(worker.last_departure, now_ + options_.latency);
-    const std::uint64_t left = fault.kind == Fault::Kind::kLeave ? 1 : 0;
-    queue_.push(worker.last_departure,
-                {Kind::kGone, id, std::uint64_t{2} * worker.incarnation + left});
+    const bool left = fault.kind == Fault::Kind::kLeave;
+    const Event news{Kind::kGone, id, std::uint64_t{2} * worker.incarnation + (left ? 1U : 0U)};
+    if (left) {
+      post(news, false);
+    } else {
+      cut_off(id);
+      after_latency(news);
+    }
   }
   if (fault.lasts) {
     queue_.push(std::max(now_ + *fault.lasts, worker.last_departure), {Kind::kJoin, id, 0});
@@ -300,7 +313,7 @@ void Cluster::push(std::uint32_t worker) {
             .incarnation = from.incarnation,
             .weights = {},
             .gradient = std::move(gradient)};
-  if (options_.latency == Duration{}) {  // No event: nothing can come between.
+  if (is_at_once()) {  // No event: nothing can come between.
     at_server(worker, store(std::move(mail)));
   } else {
     to_server(worker, std::move(mail));
@@ -308,10 +321,8 @@ void Cluster::push(std::uint32_t worker) {
 }
 
 void Cluster::to_server(std::uint32_t worker, Mail mail) {
-  // In order: what was sent earlier arrives earlier.
-  Worker& from = workers_[worker];
-  from.last_departure = std::max(from.last_departure, now_ + options_.latency);
-  queue_.push(from.last_departure, {Kind::kAtServer, worker, store(std::move(mail))});
+  const bool is_gradient = std::holds_alternative<protocol::Push>(mail.message);
+  post({Kind::kAtServer, worker, store(std::move(mail))}, is_gradient);
 }
 
 protocol::GradientId Cluster::identity(std::uint32_t worker) const {
@@ -383,17 +394,16 @@ void Cluster::send(const server::Send& send) {
   if (!to.alive) {  // The server has not heard of it yet.
     return;
   }
-  if (options_.latency == Duration{}) {  // No event: nothing can come between.
+  if (is_at_once()) {  // No event: nothing can come between.
     return take(worker, send.message, std::move(with));
   }
-  to.last_arrival = std::max(to.last_arrival, now_ + options_.latency);
-  queue_.push(to.last_arrival,
-              {Kind::kAtWorker,
-               worker,
-               store({.message = send.message,
-                      .incarnation = to.incarnation,
-                      .weights = std::move(with),
-                      .gradient = {}})});
+  post({Kind::kAtWorker,
+        worker,
+        store({.message = send.message,
+               .incarnation = to.incarnation,
+               .weights = std::move(with),
+               .gradient = {}})},
+       std::holds_alternative<protocol::Release>(send.message));
 }
 
 void Cluster::evaluate(Version version, std::uint64_t examples) {
@@ -440,24 +450,6 @@ void Cluster::schedule_deadline() {
   if (next < Time{kNever}) {
     deadline_ = queue_.push(std::max(now_, next), {Kind::kDeadline, 0, 0});
   }
-}
-
-// ---- Messages under way -------------------------------------------------------------------------
-
-std::size_t Cluster::store(Mail mail) {
-  if (free_mail_.empty()) {
-    mail_.push_back(std::move(mail));
-    return mail_.size() - 1;
-  }
-  const std::size_t slot = free_mail_.back();
-  free_mail_.pop_back();
-  mail_[slot] = std::move(mail);
-  return slot;
-}
-
-Cluster::Mail Cluster::take_out(std::size_t slot) {
-  free_mail_.push_back(slot);
-  return std::move(mail_[slot]);
 }
 
 }  // namespace outpace::sim

@@ -5,8 +5,9 @@
 // or a message, this does at a virtual time. A run is a function of its options alone: the same
 // options give the same events, the same decisions and the same hash of both.
 //
-// What is modelled: when a worker finishes (Timing), how long a message is on its way, how long the
-// server takes for a gradient. What costs no time: decisions, evaluation, and handing out weights.
+// What is modelled: when a worker finishes (Timing), how long a message is on its way, over links
+// that the messages share (Transfers) or without any, how long the server takes for a gradient.
+// What costs no time: decisions, evaluation, and handing out weights.
 
 #pragma once
 
@@ -28,6 +29,7 @@
 #include "sim/event_queue.h"
 #include "sim/faults.h"
 #include "sim/timing.h"
+#include "sim/transfers.h"
 #include "worker/gradient_source.h"
 #include "worker/inbox.h"
 #include "worker/order.h"
@@ -45,9 +47,10 @@ struct ClusterOptions {
   server::CoordinatorOptions coordinator;
   server::ShardOptions shard;
   server::Evaluations::Options target;
-  Duration latency{};  // Of every message, each way.
+  Duration latency{};  // Of every message, each way; on top of what it takes over the links.
   Duration apply{};    // What the server needs for a gradient; they queue before it.
   std::vector<Fault> faults;
+  const Transfers::Options* links = nullptr;  // Belong to the caller.
 };
 
 struct ClusterResult {
@@ -93,7 +96,8 @@ class Cluster {
     kMeasured,
     kFault,
     kGone,
-    kDeadline
+    kDeadline,
+    kTransfers
   };
   struct Event {
     Kind kind;
@@ -150,6 +154,15 @@ class Cluster {
   void schedule_deadline();
   [[nodiscard]] Weights weights();
   [[nodiscard]] protocol::GradientId identity(std::uint32_t worker) const;
+  // What the event tells is on its way from now on: over the links, if there are any, and then for
+  // the latency.
+  void post(const Event& event, bool with_payload);
+  void after_latency(const Event& event);
+  void take_arrivals();
+  void schedule_transfers();
+  // Loses what is on its way to or from a worker that crashed.
+  void cut_off(std::uint32_t worker);
+  [[nodiscard]] bool is_at_once() const { return options_.latency == Duration{} && !transfers_; }
   [[nodiscard]] std::size_t store(Mail mail);
   [[nodiscard]] Mail take_out(std::size_t slot);
 
@@ -163,6 +176,10 @@ class Cluster {
   EventQueue<Event> queue_;
   std::optional<EventId> deadline_;
   Time deadline_at_ = Time::max();
+  std::optional<Transfers> transfers_;
+  std::optional<EventId> transfers_due_;
+  std::optional<Time> transfers_at_;                // When it is due.
+  std::vector<Transfers::Message> transfers_told_;  // Kept for its memory.
   Digest digest_;
   std::optional<server::Shard> shard_;
   std::unique_ptr<server::Coordinator> coordinator_;

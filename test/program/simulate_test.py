@@ -51,6 +51,23 @@ class Simulated(ProgramTest):
         other = self.simulate(*words, "--seed", 2)
         self.assertNotEqual(once["event_log_hash"], other["event_log_hash"])
 
+    def test_gradients_and_weights_share_links(self):
+        words = ("--workers", 4, "--policy", "sync", "--runtime", "constant(mean=100ms)",
+                 "--updates", 10, "--bandwidth", "8Mbps", "--payload", "100kB")
+        # Weights of all four 400 ms over the server's link, computing 100 ms, gradients 400 ms.
+        once, again = self.simulate(*words), self.simulate(*words)
+        self.assertEqual(once["seconds"], 9.0)
+        self.assertEqual(once["event_log_hash"], again["event_log_hash"])
+        self.assertEqual(self.simulate(*words, "--shape", "star:latency=1ms")["seconds"], 9.04)
+        self.assertGreater(
+            self.simulate(*words, "--shape", "tree:racks=2,oversubscription=8")["seconds"], 9.0)
+
+    def test_a_platform_file_says_what_the_links_are(self):
+        words = ("--workers", 1, "--policy", "async", "--runtime", "constant(mean=100ms)",
+                 "--updates", 10, "--payload", "100kB", "--platform")
+        found = self.simulate(*words, self.platform('<link id="l" bandwidth="1MBps" latency="5ms"/>'))
+        self.assertEqual(found["seconds"], 3.1)
+
     def test_every_policy_uses_every_example_once(self):
         for policy in POLICIES:
             with self.subTest(policy):
@@ -62,10 +79,11 @@ class Simulated(ProgramTest):
                 self.assertEqual(found["examples_used_per_epoch_max"], 1)
 
     def test_its_record_replays(self):
-        for policy in POLICIES:
+        links = ("--bandwidth", "1Gbps", "--payload", "1MB", "--shape", "fat-tree:latency=25us")
+        for policy, words in (*((policy, ()) for policy in POLICIES), ("ssp:s=2", links)):
             with self.subTest(policy):
                 run = self.folder / policy.replace(":", "-")
-                self.simulate("--policy", policy, "--updates", 300, "--out", run)
+                self.simulate("--policy", policy, "--updates", 300, "--out", run, *words)
                 replay = self.start("replay", run)
                 self.assertEqual(replay.wait(), 0, replay.err)
                 self.assertIn("all identical", replay.out)
@@ -85,8 +103,43 @@ class Simulated(ProgramTest):
                                  "--fault", "crash:worker=3,at=1s", "--updates", 100)
         self.assertEqual(by_file["event_log_hash"], by_flags["event_log_hash"])
 
+    def platform(self, links, host='<host id="b" speed="1Gf"/>', link="l"):
+        """A file of two hosts, with these links and a route over one of them."""
+        path = self.folder / "platform.xml"
+        path.write_text('<platform version="4.1">\n<zone id="z" routing="Full">\n'
+                        f'<host id="a" speed="1Gf"/>{host}\n{links}\n'
+                        f'<route src="a" dst="b"><link_ctn id="{link}"/></route></zone></platform>')
+        return path
+
+    def test_a_wrong_platform_file_is_named_with_the_line(self):
+        link = '<link id="l" bandwidth="{}" latency="5ms"/>'
+        for platform, part in (
+                ((link.format("-1MBps"),), "platform.xml:4: <link> 'l': bandwidth is '-1MBps'"),
+                ((link.format("1MBps"), '<host id="b" speed="1Gf"/>', "m"),
+                 "platform.xml:5: <link_ctn> 'm': no such link"),
+                ((link.format("1MBps"), '<storage id="s"/>'),
+                 "platform.xml:3: element 'storage' is not supported"),
+                ((link.format("1MBps"),), "too few hosts, 2; the server and 8 workers")):
+            process = self.simulate("--workers", 8, "--payload", "1kB", "--platform",
+                                    self.platform(*platform), code=2)
+            self.assertEqual(len(process.err.splitlines()), 1, process.err)
+            self.assertIn(part, process.err)
+            self.assertEqual(process.out, "")
+
     def test_bad_input_is_one_line(self):
+        sent = ("--payload", "1kB")
         for words, part in (
+                (("--bandwidth", "-1Gbps", *sent), "--bandwidth"),
+                (("--bandwidth", "1000000", *sent), "125MBps"),
+                (("--bandwidth", "1Gbps"), "--payload"),
+                (("--bandwidth", "1Gbps", "--payload", "-1kB"), "--payload"),
+                (("--bandwidth", "1Gbps", "--learn", "mlp", *sent), "--learn"),
+                (("--bandwidth", "1Gbps", "--shape", "tree:rack=2", *sent), "racks"),
+                (("--bandwidth", "1Gbps", "--shape", "fat-tree:k=2", *sent), "k"),
+                (("--bandwidth", "1Gbps", "--platform", "x.xml", *sent), "--bandwidth"),
+                (("--platform", "/nowhere.xml", *sent), "/nowhere.xml"),
+                (("--shape", "star"), "--shape"),
+                (sent, "--payload"),
                 (("--runtime", "lognormall(mean=1s,cv=1)"), "lognormal"),
                 (("--runtime", "exponential(mean=-1s)"), "mean"),
                 (("--runtime", "constant(mean=1s)", "--delays", "x.csv"), "--delays"),

@@ -1,0 +1,33 @@
+// What `outpace simulate` is told of the links between the server and its workers.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "protocol/messages.h"
+#include "sim/transfers.h"
+
+namespace outpace::cli {
+
+struct LinkOptions {
+  std::string platform;   // A file of SimGrid's.
+  std::string bandwidth;  // Instead of it, of a regular shape.
+  std::string shape;      // Empty: a star.
+  std::string payload;
+};
+void add_link_options(CLI::App& command, LinkOptions& options);
+
+// Throws a usage error if some of the options are given that do not go together.
+void check_links(const LinkOptions& options, bool learns);
+
+// Nothing if the options name no links. `manifest`: of what is learnt, null without learning.
+// Throws a usage error that names option or file. REQUIRES: check_links() had no objection.
+[[nodiscard]] std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
+                                                                std::uint32_t workers,
+                                                                const protocol::Manifest* manifest);
+
+}  // namespace outpace::cli

@@ -1,0 +1,138 @@
+// Runs of a cluster whose messages share links.
+
+#include <gtest/gtest.h>
+
+#include "network/platform.h"
+#include "network/shapes.h"
+#include "sim/cluster.h"
+
+namespace outpace::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Job {
+  std::string policy = "sync";
+  std::string runtime = "constant(mean=100ms)";
+  std::uint32_t workers = 4;
+  server::Limits limits{.updates = 10};
+  Duration latency{};
+  std::vector<std::string> faults;
+};
+
+// A payload of 100 kB takes a link of 1 MB/s 100 ms.
+Transfers::Options links(const std::string& shape, std::uint32_t workers) {
+  return {.topology =
+              network::make_shape(Spec::parse(shape), {.hosts = workers + 1U, .bandwidth = 1e6}),
+          .payload = 1e5};
+}
+
+ClusterResult run(const Job& job, const Transfers::Options* links) {
+  ClusterOptions options{
+      .policy = Spec::parse(job.policy),
+      .coordinator = {.workers = job.workers, .batch = 4, .examples = 256, .limits = job.limits},
+      .shard = {.optimizer = Spec::parse("sgd")},
+      .target = {},
+      .latency = job.latency,
+      .links = links};
+  for (const std::string& fault : job.faults) {
+    options.faults.push_back(parse_fault(fault, job.workers));
+  }
+  DrawnTiming timing(
+      Runtimes::parse(job.runtime, {.workers = job.workers, .seed = 1, .read_file = {}}), {});
+  return Cluster(options, timing, nullptr, nullptr, nullptr).run();
+}
+
+constexpr const char* kPolicies[] = {
+    "sync", "backup:cutoff=6", "async", "softsync:n=2", "ssp:s=3", "saps:s=12,action=preempt"};
+
+// Weights and gradients of four workers take the server's link 400 ms each way.
+TEST(ClusterMessages, ShareTheServersLink) {
+  const auto star = links("star", 4);
+  EXPECT_EQ(run({}, &star).statistics.last_commit, Time{milliseconds(10 * 900)});
+}
+
+TEST(ClusterMessages, TakeTheLatencyOfTheLinksAndThenTheirOwn) {
+  const auto star = links("star:latency=1ms", 1);
+  const ClusterResult found = run({.workers = 1, .latency = milliseconds(5)}, &star);
+  EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(10 * (107 + 100 + 107))});
+}
+
+// Nobody waits for anybody under async, but all four begin at once, and so share first the one
+// way and then the other: 400 ms, 1 ms and 400 ms for four gradients.
+TEST(ClusterMessages, KeepWorkersInStepThatShareALink) {
+  const auto star = links("star", 4);
+  const ClusterResult found =
+      run({.policy = "async", .runtime = "constant(mean=1ms)", .limits = {.updates = 1000}}, &star);
+  EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(250 * 801)});
+}
+
+TEST(ClusterMessages, OfARackShareItsUplink) {
+  // Server and two workers in rack 0; three workers in rack 1, whose uplink carries half a host's.
+  const auto tree = links("tree:racks=2,oversubscription=6", 5);
+  const ClusterResult found = run({.workers = 5, .limits = {.updates = 1}}, &tree);
+  // Down: 300 kB at 0.5 MB/s to rack 1, while the others have the other half of the server's link:
+  // 400 ms and 600 ms. Up: rack 0 from 500 to 700 ms, then rack 1.
+  EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(600 + 100 + 600)});
+}
+
+TEST(ClusterMessages, OfAPlatformFileGoByItsRoutes) {
+  const Transfers::Options platform{
+      .topology = network::parse_platform(
+          "<platform version='4.1'><zone id='z' routing='Full'>"
+          "<host id='server' speed='1Gf'/><host id='worker' speed='1Gf'/>"
+          "<link id='up' bandwidth='1MBps' latency='3ms'/>"
+          "<link id='down' bandwidth='2MBps' latency='4ms'/>"
+          "<route src='server' dst='worker' symmetrical='NO'><link_ctn id='down'/></route>"
+          "<route src='worker' dst='server' symmetrical='NO'><link_ctn id='up'/></route>"
+          "</zone></platform>",
+          "p.xml"),
+      .payload = 1e5};
+  const ClusterResult found = run({.workers = 1}, &platform);
+  EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(10 * (54 + 100 + 103))});
+}
+
+TEST(ClusterMessages, AreAFunctionOfTheOptions) {
+  const auto tree = links("tree:racks=3,oversubscription=2,latency=25us", 8);
+  for (const char* policy : kPolicies) {
+    const Job job{.policy = policy,
+                  .runtime = "exponential(mean=100ms)",
+                  .workers = 8,
+                  .limits = {.updates = 200}};
+    const ClusterResult once = run(job, &tree);
+    EXPECT_EQ(once.hash, run(job, &tree).hash) << policy;
+    EXPECT_NE(once.hash, run(job, nullptr).hash) << policy;
+  }
+}
+
+TEST(ClusterMessages, OfWorkersThatCrashAreLostAndEachExampleOfAnEpochIsUsedOnce) {
+  const auto star = links("star:latency=25us", 8);
+  for (const char* policy : kPolicies) {
+    const ClusterResult found = run({.policy = policy,
+                                     .runtime = "exponential(mean=100ms)",
+                                     .workers = 8,
+                                     .limits = {.epochs = 4},
+                                     .faults = {"crash:worker=1,at=500ms",
+                                                "crash:worker=3,at=1s,for=300ms",
+                                                "leave:worker=5,at=1200ms",
+                                                "crash:worker=7,at=1500ms,for=10us",
+                                                "crash:worker=7,at=4s,for=2s"}},
+                                    &star);
+    EXPECT_EQ(found.why, "epochs done") << policy;
+    EXPECT_EQ(found.statistics.examples_used_per_epoch_min, 1U) << policy;
+    EXPECT_EQ(found.statistics.examples_used_per_epoch_max, 1U) << policy;
+    EXPECT_EQ(found.statistics.workers[1].incarnations, 1U) << policy;
+    EXPECT_EQ(found.statistics.workers[7].incarnations, 3U) << policy;
+  }
+}
+
+// Two send 100 kB at once; one of them dies half-way, and the other has the link to itself.
+TEST(ClusterMessages, OfAWorkerThatCrashesLeaveTheirBandwidth) {
+  const auto star = links("star", 2);
+  const Job job{.workers = 2, .limits = {.updates = 1}, .faults = {"crash:worker=1,at=400ms"}};
+  // Weights 200 ms, computing 100 ms; of the gradients 50 kB each by 400 ms, then 50 kB alone.
+  EXPECT_EQ(run(job, &star).statistics.last_commit, Time{milliseconds(450)});
+}
+
+}  // namespace
+}  // namespace outpace::sim

@@ -1,0 +1,89 @@
+#include "sim/transfers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace outpace::sim {
+
+Transfers::Transfers(const Options& options, std::uint32_t workers)
+    : options_(options), flows_(options_.topology.links), lanes_(std::size_t{2} * workers) {
+  CHECK(options_.topology.hosts.size() > workers);
+  CHECK(options_.payload >= 0 && std::isfinite(options_.payload));
+}
+
+void Transfers::send(Time now, const Message& message, bool with_payload) {
+  advance(now);
+  find_route(message.way, message.worker);
+  Lane& its = lane(message.way, message.worker);
+  its.push_back({message, flows_.start(route_, with_payload ? options_.payload : 0.0)});
+  lanes_of_.emplace(its.back().flow, &its);
+}
+
+void Transfers::cut_off(Time now, std::uint32_t worker, std::vector<Message>& out) {
+  advance(now);
+  for (const Way way : {Way::kToServer, Way::kToWorker}) {
+    Lane& its = lane(way, worker);
+    for (const Waiting& waiting : its) {
+      out.push_back(waiting.message);
+      if (!waiting.complete) {
+        flows_.cancel(waiting.flow);
+        lanes_of_.erase(waiting.flow);
+      }
+    }
+    its.clear();
+  }
+}
+
+std::optional<Time> Transfers::next() {
+  return arrived_.empty() ? flows_.next() : flows_.now();
+}
+
+void Transfers::arrive(Time now, std::vector<Message>& out) {
+  advance(now);
+  out.insert(out.end(), arrived_.begin(), arrived_.end());
+  arrived_.clear();
+}
+
+Duration Transfers::latency(Way way, std::uint32_t worker) {
+  find_route(way, worker);
+  double seconds = 0.0;
+  for (const network::LinkId link : route_) {
+    seconds += options_.topology.links[network::index(link)].latency;
+  }
+  return from_seconds(seconds);
+}
+
+void Transfers::advance(Time now) {
+  completed_.clear();
+  flows_.advance(now, completed_);
+  for (const network::FlowId flow : completed_) {
+    const auto found = lanes_of_.find(flow);
+    Lane& its = *found->second;
+    lanes_of_.erase(found);
+    std::find_if(its.begin(), its.end(), [&](const Waiting& waiting) {
+      return waiting.flow == flow;
+    })->complete = true;
+    while (!its.empty() && its.front().complete) {
+      arrived_.push_back(its.front().message);
+      its.pop_front();
+    }
+  }
+}
+
+Transfers::Lane& Transfers::lane(Way way, std::uint32_t worker) {
+  return lanes_[std::size_t{2} * worker + (way == Way::kToServer ? 0U : 1U)];
+}
+
+void Transfers::find_route(Way way, std::uint32_t worker) {
+  const network::HostId server{0};
+  const network::HostId its{worker + 1};
+  if (way == Way::kToServer) {
+    options_.topology.route(its, server, route_);
+  } else {
+    options_.topology.route(server, its, route_);
+  }
+}
+
+}  // namespace outpace::sim

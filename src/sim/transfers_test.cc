@@ -1,0 +1,118 @@
+#include "sim/transfers.h"
+
+#include <gtest/gtest.h>
+
+#include "network/shapes.h"
+
+namespace outpace::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using Message = Transfers::Message;
+
+constexpr auto kToServer = Transfers::Way::kToServer;
+constexpr auto kToWorker = Transfers::Way::kToWorker;
+
+constexpr Time at(Duration since_start) {
+  return Time{since_start};
+}
+
+// Two workers and the server around a switch; a route is two links of 1 MB/s, a payload takes one
+// of them 100 ms.
+Transfers::Options star(const std::string& shape) {
+  return {.topology = network::make_shape(Spec::parse(shape), {.hosts = 3, .bandwidth = 1e6}),
+          .payload = 1e5};
+}
+
+using Arrivals = std::vector<std::pair<Time, Message>>;
+
+Arrivals run(Transfers& transfers) {
+  Arrivals all;
+  std::vector<Message> arrived;
+  while (const auto next = transfers.next()) {
+    arrived.clear();
+    transfers.arrive(*next, arrived);
+    for (const Message& message : arrived) {
+      all.emplace_back(*next, message);
+    }
+  }
+  return all;
+}
+
+TEST(Transfers, TakeTheLatencyAndWithAPayloadTheLink) {
+  const Transfers::Options options = star("star:latency=5ms");
+  Transfers transfers(options, 2);
+  const Message small{kToServer, 0, 1};
+  const Message large{kToWorker, 1, 2};
+  transfers.send(at({}), small, false);
+  transfers.send(at({}), large, true);
+  EXPECT_EQ(run(transfers),
+            (Arrivals{{at(milliseconds(10)), small}, {at(milliseconds(110)), large}}));
+  EXPECT_EQ(transfers.latency(kToServer, 1), milliseconds(10));
+}
+
+TEST(Transfers, OfAllWorkersShareTheServersLinkAndEachWayIsALinkOfItsOwn) {
+  const Transfers::Options options = star("star");
+  Transfers transfers(options, 2);
+  const Message first{kToServer, 0, 1};
+  const Message second{kToServer, 1, 2};
+  const Message back{kToWorker, 0, 3};
+  transfers.send(at({}), first, true);
+  transfers.send(at({}), second, true);
+  transfers.send(at({}), back, true);
+  EXPECT_EQ(run(transfers),
+            (Arrivals{{at(milliseconds(100)), back},
+                      {at(milliseconds(200)), first},
+                      {at(milliseconds(200)), second}}));
+}
+
+TEST(Transfers, OfOneWorkerDoNotOvertakeEachOther) {
+  const Transfers::Options options = star("star");
+  Transfers transfers(options, 2);
+  const Message large{kToServer, 0, 1};
+  const Message small{kToServer, 0, 2};
+  const Message other{kToServer, 1, 3};
+  transfers.send(at({}), large, true);
+  transfers.send(at({}), small, false);
+  transfers.send(at({}), other, false);
+  EXPECT_EQ(
+      run(transfers),
+      (Arrivals{{at({}), other}, {at(milliseconds(100)), large}, {at(milliseconds(100)), small}}));
+}
+
+TEST(Transfers, OfAWorkerThatIsCutOffNeverArriveAndLeaveTheirBandwidth) {
+  const Transfers::Options options = star("star");
+  Transfers transfers(options, 2);
+  const Message kept{kToServer, 0, 1};
+  const Message lost{kToServer, 1, 2};
+  const Message behind{kToServer, 1, 3};
+  const Message back{kToWorker, 1, 4};
+  transfers.send(at({}), kept, true);
+  transfers.send(at({}), lost, true);
+  transfers.send(at({}), behind, false);
+  transfers.send(at({}), back, true);
+  std::vector<Message> out;
+  transfers.cut_off(at(milliseconds(50)), 1, out);
+  EXPECT_EQ(out, (std::vector<Message>{lost, behind, back}));
+  // Half of the link for 50 ms, then all of it.
+  EXPECT_EQ(run(transfers), (Arrivals{{at(milliseconds(125)), kept}}));
+  const Message again{kToServer, 1, 5};
+  transfers.send(at(milliseconds(200)), again, true);
+  EXPECT_EQ(run(transfers), (Arrivals{{at(milliseconds(300)), again}}));
+}
+
+TEST(Transfers, ThatAreThereWhenAnotherIsSentAreToldAtOnce) {
+  const Transfers::Options options = star("star");
+  Transfers transfers(options, 2);
+  const Message first{kToServer, 0, 1};
+  transfers.send(at({}), first, true);
+  transfers.send(at(milliseconds(100)), {kToServer, 1, 2}, true);
+  EXPECT_EQ(transfers.next(), at(milliseconds(100)));
+  std::vector<Message> arrived;
+  transfers.arrive(at(milliseconds(100)), arrived);
+  EXPECT_EQ(arrived, (std::vector<Message>{first}));
+  EXPECT_EQ(transfers.next(), at(milliseconds(200)));
+}
+
+}  // namespace
+}  // namespace outpace::sim
