@@ -10,7 +10,7 @@
 namespace outpace::sim {
 namespace {
 
-// Nobody is silent in virtual time: a worker that stops is one that leaves.
+// Unless a fault silences it, nobody is silent: a worker that stops is one that leaves.
 constexpr Duration kNever = std::chrono::hours(24 * 365 * 100);
 
 void add_to(Digest& digest, const policy::Action& action) {
@@ -34,6 +34,22 @@ Duration stretched(Duration duration, double factor) {
   return factor == 1.0 ? duration : from_seconds(to_seconds(duration) * factor);
 }
 
+// Whether a worker that is alive may not be heard for a while.
+bool can_silence(const std::vector<Fault>& faults) {
+  return std::any_of(faults.begin(), faults.end(), [](const Fault& fault) {
+    return fault.kind == Fault::Kind::kPause || !befalls_worker(fault.kind);
+  });
+}
+
+// Whether a message may come twice, or late and overtaken. A release and a heartbeat may not: the
+// stream that carries them keeps its order, and nobody has a use for a copy.
+bool may_stray(const protocol::Message& message) {
+  return std::holds_alternative<protocol::Push>(message) ||
+         std::holds_alternative<protocol::Abandoned>(message) ||
+         std::holds_alternative<protocol::Cancel>(message) ||
+         std::holds_alternative<protocol::Verdict>(message);
+}
+
 server::CoordinatorOptions without_silence(server::CoordinatorOptions options) {
   options.heartbeat_timeout = kNever;
   options.patience = kNever;
@@ -50,7 +66,9 @@ Cluster::Cluster(const ClusterOptions& options,
     : options_(options),
       timing_(timing),
       learning_(learning),
+      hearts_beat_(can_silence(options.faults)),
       warned_(std::move(warned)),
+      message_faults_(options.faults, options.coordinator.workers, options.coordinator.seed),
       evaluations_(options.target),
       workers_(options.coordinator.workers) {
   if (learning_ != nullptr) {
@@ -60,7 +78,7 @@ Cluster::Cluster(const ClusterOptions& options,
                    options_.coordinator.with_replacement);
   }
   coordinator_ = std::make_unique<server::Coordinator>(
-      without_silence(options_.coordinator),
+      hearts_beat_ ? options_.coordinator : without_silence(options_.coordinator),
       policy::make_policy(options_.policy, options_.coordinator.workers),
       [this, decided = std::move(decided)](
           Time now, const policy::Event& event, const policy::Decision& decision) {
@@ -82,7 +100,9 @@ ClusterResult Cluster::run() {
   }
   for (std::size_t i = 0; i < options_.faults.size(); ++i) {
     const Fault& fault = options_.faults[i];
-    queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
+    if (befalls_worker(fault.kind)) {
+      queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
+    }
   }
   while (!finish_) {
     if (queue_.empty()) {  // All are gone, and none comes back.
@@ -97,7 +117,13 @@ ClusterResult Cluster::run() {
     digest_.add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
     digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);
     handle(event);
+    if (options_.watcher != nullptr && !finish_ &&
+        options_.watcher->after(now_, *coordinator_, shard_ ? &*shard_ : nullptr)) {
+      coordinator_->finish(now_, ExitCode::kDone, "seen enough", effects_);
+      carry_out();
+    }
   }
+  fault_counts_.messages = message_faults_.counts();
   ClusterResult result{.code = finish_->code,
                        .why = finish_->why,
                        .statistics = coordinator_->statistics(),
@@ -106,7 +132,8 @@ ClusterResult Cluster::run() {
                        .weights = {},
                        .ended = coordinator_->started() ? coordinator_->run_time(now_) : Time{},
                        .events = events_,
-                       .hash = digest_.value()};
+                       .hash = digest_.value(),
+                       .faults = fault_counts_};
   if (shard_) {
     if (evaluations_.newest_sent() != coordinator_->version()) {
       evaluate(coordinator_->version(), result.statistics.examples_applied);
@@ -124,7 +151,7 @@ ClusterResult Cluster::run() {
 void Cluster::handle(const Event& event) {
   switch (event.kind) {
     case Kind::kJoin:
-      return join(event.worker);
+      return join(event.worker, event.number == 1);
     case Kind::kFinished:
       return push(event.worker);
     case Kind::kAtServer:
@@ -145,31 +172,18 @@ void Cluster::handle(const Event& event) {
       coordinator_->tick(now_, effects_);
       return carry_out();
     }
+    case Kind::kHeartbeat:
+      return beat(event.worker, event.number);
   }
 }
 
 // ---- Workers ------------------------------------------------------------------------------------
 
-void Cluster::join(std::uint32_t worker) {
-  Worker& newcomer = workers_[worker];
-  if (newcomer.alive) {
+void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
+  if (now_ < workers_[worker].paused_until) {
+    queue_.push(workers_[worker].paused_until, {Kind::kAtWorker, worker, slot});
     return;
   }
-  newcomer.alive = true;
-  ++newcomer.incarnation;
-  newcomer.inbox = {};
-  const bool joined = coordinator_->join(now_,
-                                         {.worker = WorkerId{worker},
-                                          .incarnation = newcomer.incarnation,
-                                          .host = "",
-                                          .dataset_examples = options_.coordinator.examples,
-                                          .manifest = {}},
-                                         effects_);
-  CHECK(joined);
-  carry_out();
-}
-
-void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
   Mail mail = take_out(slot);
   if (workers_[worker].alive && workers_[worker].incarnation == mail.incarnation) {
     take(worker, mail.message, std::move(mail.weights));
@@ -179,6 +193,10 @@ void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
 void Cluster::take(std::uint32_t worker, const protocol::Message& message, Weights weights) {
   Worker& to = workers_[worker];
   to.inbox.receive(message);
+  if (to.inbox.stopped()) {
+    ++fault_counts_.presumed_dead;
+    return lose_connection(worker);
+  }
   if (auto release = to.inbox.take()) {
     begin(worker, std::move(*release), std::move(weights));
   }
@@ -201,6 +219,7 @@ void Cluster::begin(std::uint32_t worker, protocol::Release release, Weights wei
 
 void Cluster::finish_at(std::uint32_t worker, Time time) {
   workers_[worker].done = queue_.push(time, {Kind::kFinished, worker, 0});
+  workers_[worker].done_at = time;
 }
 
 void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
@@ -232,40 +251,6 @@ void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
             .gradient = {}};
   end_task(from);
   to_server(worker, std::move(mail));
-}
-
-void Cluster::befall(const Fault& fault) {
-  const auto id = static_cast<std::uint32_t>(index(fault.worker));
-  Worker& worker = workers_[id];
-  if (fault.kind == Fault::Kind::kSlow) {
-    worker.slow_until = now_ + *fault.lasts;
-    worker.slow_factor = fault.factor;
-    return;
-  }
-  if (worker.alive) {
-    worker.alive = false;
-    if (worker.task) {
-      queue_.cancel(worker.done);
-      end_task(worker);
-    }
-    // The server hears of it after what was sent before.
-    worker.last_departure = std::max(worker.last_departure, now_ + options_.latency);
-    const std::uint64_t left = fault.kind == Fault::Kind::kLeave ? 1 : 0;
-    queue_.push(worker.last_departure,
-                {Kind::kGone, id, std::uint64_t{2} * worker.incarnation + left});
-  }
-  if (fault.lasts) {
-    queue_.push(std::max(now_ + *fault.lasts, worker.last_departure), {Kind::kJoin, id, 0});
-  }
-}
-
-void Cluster::gone(std::uint32_t worker, std::uint64_t how) {
-  coordinator_->leave(now_,
-                      WorkerId{worker},
-                      static_cast<std::uint32_t>(how / 2),
-                      how % 2 == 1 ? policy::Departure::kLeft : policy::Departure::kDead,
-                      effects_);
-  carry_out();
 }
 
 void Cluster::end_task(Worker& worker) {
@@ -300,7 +285,7 @@ void Cluster::push(std::uint32_t worker) {
             .incarnation = from.incarnation,
             .weights = {},
             .gradient = std::move(gradient)};
-  if (options_.latency == Duration{}) {  // No event: nothing can come between.
+  if (options_.latency == Duration{} && !hearts_beat_) {  // No event: nothing can come between.
     at_server(worker, store(std::move(mail)));
   } else {
     to_server(worker, std::move(mail));
@@ -308,10 +293,26 @@ void Cluster::push(std::uint32_t worker) {
 }
 
 void Cluster::to_server(std::uint32_t worker, Mail mail) {
+  post(worker, Kind::kAtServer, workers_[worker].last_departure, std::move(mail));
+}
+
+void Cluster::post(std::uint32_t worker, Kind kind, Time& last, Mail mail) {
   // In order: what was sent earlier arrives earlier.
-  Worker& from = workers_[worker];
-  from.last_departure = std::max(from.last_departure, now_ + options_.latency);
-  queue_.push(from.last_departure, {Kind::kAtServer, worker, store(std::move(mail))});
+  const Time arrival = std::max(last, now_ + options_.latency);
+  const MessageFaults::Passage passage = message_faults_.pass(
+      WorkerId{worker},
+      kind == Kind::kAtServer ? MessageFaults::Way::kToServer : MessageFaults::Way::kToWorker,
+      {.at = now_, .arrives = arrival, .may_stray = may_stray(mail.message)});
+  if (passage.lost) {
+    return lose_connection(worker);
+  }
+  if (!passage.overtaken) {
+    last = passage.arrival;
+  }
+  if (passage.again) {
+    queue_.push(*passage.again, {kind, worker, store(mail)});
+  }
+  queue_.push(passage.arrival, {kind, worker, store(std::move(mail))});
 }
 
 protocol::GradientId Cluster::identity(std::uint32_t worker) const {
@@ -338,13 +339,20 @@ void Cluster::serve(std::uint32_t worker, std::size_t slot) {
   if (const auto* push = std::get_if<protocol::Push>(&mail.message)) {
     const bool finite = !shard_ || shard_->hold(WorkerId{worker}, std::move(mail.gradient));
     coordinator_->push(now_, *push, finite, effects_);
-  } else {
-    coordinator_->abandon(now_, std::get<protocol::Abandoned>(mail.message).id, effects_);
+    return carry_out(server::ToldPush{push->id, push->examples, finite});
   }
+  if (const auto* abandoned = std::get_if<protocol::Abandoned>(&mail.message)) {
+    coordinator_->abandon(now_, abandoned->id, effects_);
+    return carry_out(server::ToldAbandoned{abandoned->id});
+  }
+  coordinator_->heard(now_, WorkerId{worker}, mail.incarnation);
   carry_out();
 }
 
-void Cluster::carry_out() {
+void Cluster::carry_out(const server::Told& told) {
+  if (options_.watcher != nullptr) {
+    options_.watcher->answered(now_, told, effects_);
+  }
   for (const server::Effect& effect : effects_) {
     if (const auto* sent = std::get_if<server::Send>(&effect)) {
       send(*sent);
@@ -356,6 +364,10 @@ void Cluster::carry_out() {
       }
     } else if (const auto* finish = std::get_if<server::Finish>(&effect)) {
       finish_ = *finish;
+    } else if (const auto* disconnected = std::get_if<server::Disconnect>(&effect)) {
+      if (disconnected->stop.how == protocol::Farewell::kPresumedDead) {
+        send({disconnected->worker, disconnected->stop});
+      }
     } else if (shard_) {
       if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
         shard_->take_up(*taken);
@@ -383,17 +395,16 @@ void Cluster::send(const server::Send& send) {
   if (!to.alive) {  // The server has not heard of it yet.
     return;
   }
-  if (options_.latency == Duration{}) {  // No event: nothing can come between.
+  if (options_.latency == Duration{} && !hearts_beat_) {  // No event: nothing can come between.
     return take(worker, send.message, std::move(with));
   }
-  to.last_arrival = std::max(to.last_arrival, now_ + options_.latency);
-  queue_.push(to.last_arrival,
-              {Kind::kAtWorker,
-               worker,
-               store({.message = send.message,
-                      .incarnation = to.incarnation,
-                      .weights = std::move(with),
-                      .gradient = {}})});
+  post(worker,
+       Kind::kAtWorker,
+       to.last_arrival,
+       {.message = send.message,
+        .incarnation = to.incarnation,
+        .weights = std::move(with),
+        .gradient = {}});
 }
 
 void Cluster::evaluate(Version version, std::uint64_t examples) {
