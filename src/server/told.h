@@ -26,10 +26,13 @@ struct ToldPush {
 struct ToldAbandoned {
   protocol::GradientId id;
 };
-// Time passed, a heart beat, an accuracy was measured, nobody will come: nothing of a worker's
-// own that changes what it has.
+struct ToldHeard {  // A heart beat.
+  WorkerId worker;
+  std::uint32_t incarnation;
+};
+// Time passed, an accuracy was measured, nobody will come: nothing that a worker said.
 struct ToldOther {};
 
-using Told = std::variant<ToldJoin, ToldLeave, ToldPush, ToldAbandoned, ToldOther>;
+using Told = std::variant<ToldJoin, ToldLeave, ToldPush, ToldAbandoned, ToldHeard, ToldOther>;
 
 }  // namespace outpace::server

@@ -34,13 +34,6 @@ Duration stretched(Duration duration, double factor) {
   return factor == 1.0 ? duration : from_seconds(to_seconds(duration) * factor);
 }
 
-// Whether a worker that is alive may not be heard for a while.
-bool can_silence(const std::vector<Fault>& faults) {
-  return std::any_of(faults.begin(), faults.end(), [](const Fault& fault) {
-    return fault.kind == Fault::Kind::kPause || !befalls_worker(fault.kind);
-  });
-}
-
 // Whether a message may come twice, or late and overtaken. A release and a heartbeat may not: the
 // stream that carries them keeps its order, and nobody has a use for a copy.
 bool may_stray(const protocol::Message& message) {
@@ -66,7 +59,7 @@ Cluster::Cluster(const ClusterOptions& options,
     : options_(options),
       timing_(timing),
       learning_(learning),
-      hearts_beat_(can_silence(options.faults)),
+      hearts_beat_(std::any_of(options.faults.begin(), options.faults.end(), can_silence)),
       warned_(std::move(warned)),
       message_faults_(options.faults, options.coordinator.workers, options.coordinator.seed),
       evaluations_(options.target),
@@ -346,7 +339,7 @@ void Cluster::serve(std::uint32_t worker, std::size_t slot) {
     return carry_out(server::ToldAbandoned{abandoned->id});
   }
   coordinator_->heard(now_, WorkerId{worker}, mail.incarnation);
-  carry_out();
+  carry_out(server::ToldHeard{WorkerId{worker}, mail.incarnation});
 }
 
 void Cluster::carry_out(const server::Told& told) {

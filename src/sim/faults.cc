@@ -62,6 +62,10 @@ bool befalls_worker(Kind kind) {
   return kind <= Kind::kPause;
 }
 
+bool can_silence(const Fault& fault) {
+  return fault.kind == Kind::kPause || !befalls_worker(fault.kind);
+}
+
 Fault parse_fault(std::string_view text, std::uint32_t workers) {
   const Spec spec = Spec::parse(text);
   SpecReader options("fault", spec);

@@ -67,6 +67,8 @@ struct Fault {
 
 // Of one worker, at one moment, as opposed to links and messages.
 [[nodiscard]] bool befalls_worker(Fault::Kind kind);
+// Whether a worker that is alive may not be heard for a while.
+[[nodiscard]] bool can_silence(const Fault& fault);
 
 // Throws a usage error that names the fault and what would be right. REQUIRES: workers >= 1.
 [[nodiscard]] Fault parse_fault(std::string_view text, std::uint32_t workers);
