@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test release dev quick golden format tidy asan tsan ci bench bench-peers \
-        reproduce-staleness clean
+.PHONY: help setup demo test release dev quick golden format tidy asan tsan ci swarm bench \
+        bench-peers reproduce-staleness clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -69,6 +69,10 @@ ci:      ## everything that must pass before a change lands
 	$(MAKE) --no-print-directory build/dev/tests-passed
 	$(MAKE) --no-print-directory asan
 	$(MAKE) --no-print-directory tsan
+
+SEEDS ?= 0..19999
+swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99
+	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
 
 bench: release  ## microbenchmarks: transport, event queue, draws of runtimes, flows beside SimGrid
 	@for program in build/release/*_bench; do $$program || exit 1; done

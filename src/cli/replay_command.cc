@@ -22,13 +22,18 @@ nlohmann::ordered_json to_json(const record::Replay& found) {
                               {"workers", found.header.workers},
                               {"identical_decisions", found.decisions},
                               {"cut_short", found.cut_short},
-                              {"difference", nullptr}};
+                              {"difference", nullptr},
+                              {"broken_invariant", nullptr}};
   if (const auto& difference = found.difference) {
     json["difference"] = {{"line", difference->line},
                           {"seconds", to_seconds(difference->now)},
                           {"event", nlohmann::ordered_json::parse(difference->event)},
                           {"recorded", nlohmann::ordered_json::parse(difference->recorded)},
                           {"replayed", nlohmann::ordered_json::parse(difference->replayed)}};
+  }
+  if (const auto& broken = found.broken) {
+    json["broken_invariant"] = {
+        {"line", broken->line}, {"seconds", to_seconds(broken->now)}, {"what", broken->what}};
   }
   return json;
 }
@@ -44,7 +49,9 @@ int run_replay(const ReplayOptions& options) {
                found.header.workers,
                found.header.workers == 1 ? "" : "s",
                found.decisions,
-               found.difference ? "then another one" : "all identical");
+               found.difference ? "then another one"
+               : found.broken   ? "and the last one breaks an invariant"
+                                : "all identical, and no invariant is broken");
     if (found.cut_short) {
       fmt::print("the last line of the log is cut off, and was left out\n");
     }
@@ -59,6 +66,14 @@ int run_replay(const ReplayOptions& options) {
                             difference->event,
                             difference->recorded,
                             difference->replayed));
+  }
+  if (const auto& broken = found.broken) {
+    throw Error(ExitCode::kFailure,
+                fmt::format("{}:{}: at {:.6f} s, {}",
+                            directory.decisions().string(),
+                            broken->line,
+                            to_seconds(broken->now),
+                            broken->what));
   }
   return 0;
 }

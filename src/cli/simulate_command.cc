@@ -1,6 +1,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/simulated_links.h"
 #include "cli/simulated_run.h"
+#include "cli/swarm_run.h"
 #include "sim/cluster.h"
 #if OUTPACE_TORCH
 #include "learn/gradients.h"
@@ -28,6 +30,7 @@ struct SimulateOptions {
   std::string learn;
   std::string data = "fashion-mnist";
   std::uint64_t examples = 60'000;
+  SwarmOptions swarm;
 };
 
 // What --learn asks for; empty without it.
@@ -100,6 +103,20 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   return 0;
 }
 
+// A swarm draws everything from its seeds; nothing else can be said.
+void check_swarm(const SwarmOptions& options, const Origins& origins) {
+  static const std::set<std::string> kOfSwarm{"swarm", "seeds", "time-budget", "jobs"};
+  for (const auto& [name, origin] : origins) {
+    if (options.swarm && !kOfSwarm.contains(name) && name != "json") {
+      throw usage_error("--" + name +
+                        " beside --swarm: a swarm draws it from each seed; leave one out");
+    }
+    if (!options.swarm && kOfSwarm.contains(name)) {
+      throw usage_error("--" + name + " without --swarm; add it, or leave this out");
+    }
+  }
+}
+
 }  // namespace
 
 Run add_simulate(CLI::App& command) {
@@ -115,7 +132,22 @@ Run add_simulate(CLI::App& command) {
   command.add_option("--data", options->data, "For --learn: fashion-mnist[:dir=DIR]");
   command.add_option("--examples", options->examples, "Without --learn: in the data set");
   command.add_option("--out", options->job.out, "Record the run in this directory");
+  command.add_option("--heartbeat-timeout",
+                     options->job.heartbeat_timeout,
+                     "With a fault that can silence a worker: one silent so long is dead");
+  command.add_flag("--swarm",
+                   options->swarm.swarm,
+                   "Instead of one job, a random one for each seed, held to all invariants");
+  command.add_option("--seeds", options->swarm.seeds, "Of a swarm: FIRST..LAST, or one");
+  command.add_option(
+      "--time-budget", options->swarm.time_budget, "Of a swarm: end after so long; 0s: do not");
+  command.add_option("--jobs", options->swarm.jobs, "Of a swarm: seeds at a time");
   return [options](const CLI::App& chosen, const Origins& origins) {
+    check_swarm(options->swarm, origins);
+    if (options->swarm.swarm) {
+      options->swarm.json = options->job.json;
+      return run_swarm(options->swarm);
+    }
     return simulate(*options, resolved_toml(chosen, origins));
   };
 }

@@ -72,10 +72,12 @@ void add_cluster_options(CLI::App& command, SimulatedCluster& options) {
   command.add_option("--latency", options.latency, "Of every message, each way");
   command.add_option(
       "--apply", options.apply, "What the server needs for a gradient; gradients queue for it");
-  command.add_option("--fault",
-                     options.faults,
-                     "crash:worker=3,at=10s[,for=5s], leave:worker=3,at=10s or "
-                     "slow:worker=3,at=10s,for=60s,factor=4 (repeatable)");
+  command.add_option(
+      "--fault",
+      options.faults,
+      "crash, leave, slow, pause, partition, clog, delay, lose, duplicate or reorder, "
+      "such as crash:worker=3,at=10s,for=5s; docs/simulation.md lists their options "
+      "(repeatable)");
 }
 
 std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,

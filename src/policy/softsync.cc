@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/seeded_bug.h"
 #include "policy/lone_weight.h"
 
 namespace outpace::policy {
@@ -50,7 +51,8 @@ void Softsync::release(WorkerId worker, Decision& out) {
 }
 
 void Softsync::commit_if_full(Decision& out) {
-  if (accepted_ == 0 || accepted_ < nominal_cutoff(workers_.live())) {
+  const std::uint32_t more = SEEDED_BUG("cutoff_one_more") ? 1 : 0;
+  if (accepted_ == 0 || accepted_ < nominal_cutoff(workers_.live()) + more) {
     return;
   }
   out.reason = {.why = Why::kCutoffReached,

@@ -1,6 +1,8 @@
 #include "record/replay.h"
 
 #include "base/spec.h"
+#include "invariants/decisions.h"
+#include "invariants/violation.h"
 #include "policy/catalogue.h"
 
 namespace outpace::record {
@@ -8,7 +10,9 @@ namespace outpace::record {
 Replay replay(const std::filesystem::path& decisions) {
   DecisionLogReader log(decisions);
   Replay result{.header = log.header()};
-  const auto policy = policy::make_policy(Spec::parse(log.header().policy), log.header().workers);
+  const Spec spec = Spec::parse(log.header().policy);
+  const auto policy = policy::make_policy(spec, log.header().workers);
+  invariants::Decisions invariants(spec, log.header().workers);
   LoggedDecision logged;
   policy::Decision again;
   while (log.next(logged)) {
@@ -24,6 +28,12 @@ Replay replay(const std::filesystem::path& decisions) {
       return result;
     }
     ++result.decisions;
+    try {
+      invariants.check(logged.now, logged.event, logged.actions);
+    } catch (const invariants::Violation& violation) {
+      result.broken = {.line = log.line(), .now = logged.now, .what = violation.what()};
+      return result;
+    }
   }
   result.cut_short = log.cut_short();
   return result;

@@ -1,4 +1,5 @@
-// A recorded run's events once more into its policy: the same events must give the same actions.
+// A recorded run's events once more into its policy: the same events must give the same actions,
+// and what was decided must keep the invariants (invariants/decisions.h).
 
 #pragma once
 
@@ -22,14 +23,22 @@ struct Replay {
     std::string replayed;
   };
 
+  // The first recorded decision that breaks an invariant.
+  struct Broken {
+    std::uint64_t line;  // Of the log, from 1.
+    Time now;
+    std::string what;  // With the invariant's number in front.
+  };
+
   DecisionLogHeader header;
   std::uint64_t decisions = 0;  // That were identical.
   bool cut_short = false;       // The log's writer was killed: its last line was left out.
   std::optional<Difference> difference;
+  std::optional<Broken> broken;
 };
 
-// Replays decisions.jsonl up to the first difference. Throws a usage error if the log cannot be
-// read, or names a policy that there is not.
+// Replays decisions.jsonl up to the first difference or broken invariant. Throws a usage error if
+// the log cannot be read, or names a policy that there is not.
 [[nodiscard]] Replay replay(const std::filesystem::path& decisions);
 
 }  // namespace outpace::record

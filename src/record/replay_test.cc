@@ -16,8 +16,12 @@ class ReplayTest : public testing::Test {
   ReplayTest() : path_(testing::TempDir() + "/replay_test.jsonl") {}
   ~ReplayTest() override { std::filesystem::remove(path_); }
 
-  // Two workers, each of which answers and is released again in turn.
-  void record(const std::string& spec, std::uint64_t gradients, std::uint64_t forged = UINT64_MAX) {
+  // Two workers, each of which answers and is released again in turn. Of the forged gradient's
+  // decision an action is missing; the skewed one names a version that its worker never had.
+  void record(const std::string& spec,
+              std::uint64_t gradients,
+              std::uint64_t forged = UINT64_MAX,
+              std::uint64_t skewed = UINT64_MAX) {
     DecisionLogWriter log(path_, {.policy = spec, .workers = 2});
     const auto policy = policy::make_policy(Spec::parse(spec), 2);
     policy::Decision decision;
@@ -33,13 +37,14 @@ class ReplayTest : public testing::Test {
     tell(0, policy::WorkerJoined{WorkerId{1}}, false);
     for (std::uint64_t i = 0; i < gradients; ++i) {
       tell(100 * (i + 1),
-           policy::GradientArrived{.worker = WorkerId{static_cast<std::uint32_t>(i % 2)},
-                                   .release = Sequence{i + 1},
-                                   .computed_on = Version{i == 0 ? 0 : i - 1},
-                                   .examples = 4,
-                                   .nominal = 4,
-                                   .partial = false,
-                                   .runtime = Duration{100}},
+           policy::GradientArrived{
+               .worker = WorkerId{static_cast<std::uint32_t>(i % 2)},
+               .release = Sequence{i + 1},
+               .computed_on = Version{(i == 0 ? 0 : i - 1) + (i == skewed ? 1 : 0)},
+               .examples = 4,
+               .nominal = 4,
+               .partial = false,
+               .runtime = Duration{100}},
            i == forged);
     }
     log.close();
@@ -70,6 +75,18 @@ TEST_F(ReplayTest, ShowsTheFirstDifference) {
   EXPECT_EQ(found.difference->replayed,
             R"([{"type":"accept","worker":1,"release":8,"weight":1},{"type":"commit"},)"
             R"({"type":"release","worker":1}])");
+}
+
+TEST_F(ReplayTest, FindsABrokenInvariantWhereEveryDecisionIsTheSame) {
+  record("async", 20, /*forged=*/UINT64_MAX, /*skewed=*/7);
+  const Replay found = replay(path_);
+  EXPECT_FALSE(found.difference.has_value());
+  EXPECT_EQ(found.decisions, 10U);
+  ASSERT_TRUE(found.broken.has_value());
+  EXPECT_EQ(found.broken->line, 11U);
+  EXPECT_EQ(found.broken->what.substr(0, 4), "I10:") << found.broken->what;
+  record("async", 20);
+  EXPECT_FALSE(replay(path_).broken.has_value());
 }
 
 TEST_F(ReplayTest, LeavesOutALineThatWasCut) {

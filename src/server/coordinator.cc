@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/seeded_bug.h"
 
 namespace outpace::server {
 namespace {
@@ -30,6 +31,10 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
       leases_(options_.examples, options_.limits.epochs),
       too_few_since_(created) {
   CHECK(options_.batch >= 1 && options_.workers >= 1);
+  if (SEEDED_BUG("hidden_state")) {
+    static std::uint64_t runs = 0;
+    sequences_ = ++runs;
+  }
 }
 
 // ---- What workers said --------------------------------------------------------------------------
@@ -74,15 +79,20 @@ void Coordinator::leave(
     return;
   }
   const State state = std::exchange(member->state, State::kAbsent);
-  --live_;
+  live_ -= SEEDED_BUG("live_miscounted") ? 0U : 1U;
   counts(worker).live = false;
   if (state == State::kParked) {
     parked_.erase(worker);
   }
   if (state == State::kComputing) {
     ++counts(worker).lost;
-    leases_.give_back(worker, member->ranges);
+    if (!SEEDED_BUG("lease_lost")) {
+      leases_.give_back(worker, member->ranges);
+    }
     member->ranges.clear();
+  }
+  if (SEEDED_BUG("version_back") && version_ > Version{}) {
+    version_ = Version{count(version_) - 1};
   }
   if (live() < options_.min_workers) {
     too_few_since_ = now;
@@ -189,7 +199,7 @@ void Coordinator::dismiss_silent(Time now, Effects& out) {
   silence_check_ = Time::max();
   for (std::size_t at = 0; at < members_.size(); ++at) {
     const Member& member = members_[at];
-    if (!is_live(member.state)) {
+    if (!is_live(member.state) || SEEDED_BUG("silence_overlooked")) {
       continue;
     }
     if (now - member.last_heard < options_.heartbeat_timeout) {
@@ -332,7 +342,8 @@ Coordinator::Member* Coordinator::present(WorkerId worker, std::uint32_t incarna
     return nullptr;
   }
   Member& member = members_[index(worker)];
-  return is_live(member.state) && member.incarnation == incarnation ? &member : nullptr;
+  const bool same = member.incarnation == incarnation || SEEDED_BUG("fence_ignored");
+  return is_live(member.state) && same ? &member : nullptr;
 }
 
 Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effects& out) {
@@ -346,6 +357,9 @@ Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effe
   }
   if (member->last_verdict && member->last_verdict->sequence == id.sequence) {
     out.emplace_back(Send{id.worker, *member->last_verdict});
+    if (SEEDED_BUG("duplicate_applied")) {
+      out.emplace_back(TakeUp{id.worker, id.sequence, 1.0, 1});
+    }
   }
   return nullptr;
 }

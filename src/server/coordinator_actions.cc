@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/seeded_bug.h"
 #include "server/coordinator.h"
 
 namespace outpace::server {
@@ -62,6 +63,9 @@ void Coordinator::drop(const policy::Drop& action, Effects& out) {
   CHECK(!member.answered && member.sequence == action.release);
   ++counts(action.worker).dropped;
   ++statistics_.gradients_dropped;
+  if (SEEDED_BUG("dropped_taken_up")) {
+    out.emplace_back(TakeUp{action.worker, action.release, 1.0, member.examples});
+  }
   out.emplace_back(Forget{action.worker});
   send_verdict(
       member, action.worker, protocol::Outcome::kDropped, policy::to_words(action.why), out);

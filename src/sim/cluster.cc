@@ -10,7 +10,7 @@
 namespace outpace::sim {
 namespace {
 
-// Nobody is silent in virtual time: a worker that stops is one that leaves.
+// Unless a fault silences it, nobody is silent: a worker that stops is one that leaves.
 constexpr Duration kNever = std::chrono::hours(24 * 365 * 100);
 
 void add_to(Digest& digest, const policy::Action& action) {
@@ -50,7 +50,9 @@ Cluster::Cluster(const ClusterOptions& options,
     : options_(options),
       timing_(timing),
       learning_(learning),
+      hearts_beat_(std::any_of(options.faults.begin(), options.faults.end(), can_silence)),
       warned_(std::move(warned)),
+      message_faults_(options.faults, options.coordinator.workers, options.coordinator.seed),
       evaluations_(options.target),
       workers_(options.coordinator.workers) {
   if (options_.links != nullptr) {
@@ -63,7 +65,7 @@ Cluster::Cluster(const ClusterOptions& options,
                    options_.coordinator.with_replacement);
   }
   coordinator_ = std::make_unique<server::Coordinator>(
-      without_silence(options_.coordinator),
+      hearts_beat_ ? options_.coordinator : without_silence(options_.coordinator),
       policy::make_policy(options_.policy, options_.coordinator.workers),
       [this, decided = std::move(decided)](
           Time now, const policy::Event& event, const policy::Decision& decision) {
@@ -85,7 +87,9 @@ ClusterResult Cluster::run() {
   }
   for (std::size_t i = 0; i < options_.faults.size(); ++i) {
     const Fault& fault = options_.faults[i];
-    queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
+    if (befalls_worker(fault.kind)) {
+      queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
+    }
   }
   while (!finish_) {
     if (queue_.empty()) {  // All are gone, and none comes back.
@@ -100,8 +104,14 @@ ClusterResult Cluster::run() {
     digest_.add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
     digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);
     handle(event);
+    if (options_.watcher != nullptr && !finish_ &&
+        options_.watcher->after(now_, *coordinator_, shard_ ? &*shard_ : nullptr)) {
+      coordinator_->finish(now_, ExitCode::kDone, "seen enough", effects_);
+      carry_out();
+    }
     schedule_transfers();
   }
+  fault_counts_.messages = message_faults_.counts();
   ClusterResult result{.code = finish_->code,
                        .why = finish_->why,
                        .statistics = coordinator_->statistics(),
@@ -110,7 +120,8 @@ ClusterResult Cluster::run() {
                        .weights = {},
                        .ended = coordinator_->started() ? coordinator_->run_time(now_) : Time{},
                        .events = events_,
-                       .hash = digest_.value()};
+                       .hash = digest_.value(),
+                       .faults = fault_counts_};
   if (shard_) {
     if (evaluations_.newest_sent() != coordinator_->version()) {
       evaluate(coordinator_->version(), result.statistics.examples_applied);
@@ -128,7 +139,7 @@ ClusterResult Cluster::run() {
 void Cluster::handle(const Event& event) {
   switch (event.kind) {
     case Kind::kJoin:
-      return join(event.worker);
+      return join(event.worker, event.number == 1);
     case Kind::kFinished:
       return push(event.worker);
     case Kind::kAtServer:
@@ -154,31 +165,18 @@ void Cluster::handle(const Event& event) {
       transfers_at_.reset();
       return take_arrivals();
     }
+    case Kind::kHeartbeat:
+      return beat(event.worker, event.number);
   }
 }
 
 // ---- Workers ------------------------------------------------------------------------------------
 
-void Cluster::join(std::uint32_t worker) {
-  Worker& newcomer = workers_[worker];
-  if (newcomer.alive) {
+void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
+  if (now_ < workers_[worker].paused_until) {
+    queue_.push(workers_[worker].paused_until, {Kind::kAtWorker, worker, slot});
     return;
   }
-  newcomer.alive = true;
-  ++newcomer.incarnation;
-  newcomer.inbox = {};
-  const bool joined = coordinator_->join(now_,
-                                         {.worker = WorkerId{worker},
-                                          .incarnation = newcomer.incarnation,
-                                          .host = "",
-                                          .dataset_examples = options_.coordinator.examples,
-                                          .manifest = {}},
-                                         effects_);
-  CHECK(joined);
-  carry_out();
-}
-
-void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
   Mail mail = take_out(slot);
   if (workers_[worker].alive && workers_[worker].incarnation == mail.incarnation) {
     take(worker, mail.message, std::move(mail.weights));
@@ -188,6 +186,10 @@ void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
 void Cluster::take(std::uint32_t worker, const protocol::Message& message, Weights weights) {
   Worker& to = workers_[worker];
   to.inbox.receive(message);
+  if (to.inbox.stopped()) {
+    ++fault_counts_.presumed_dead;
+    return lose_connection(worker);
+  }
   if (auto release = to.inbox.take()) {
     begin(worker, std::move(*release), std::move(weights));
   }
@@ -210,6 +212,7 @@ void Cluster::begin(std::uint32_t worker, protocol::Release release, Weights wei
 
 void Cluster::finish_at(std::uint32_t worker, Time time) {
   workers_[worker].done = queue_.push(time, {Kind::kFinished, worker, 0});
+  workers_[worker].done_at = time;
 }
 
 void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
@@ -241,44 +244,6 @@ void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
             .gradient = {}};
   end_task(from);
   to_server(worker, std::move(mail));
-}
-
-void Cluster::befall(const Fault& fault) {
-  const auto id = static_cast<std::uint32_t>(index(fault.worker));
-  Worker& worker = workers_[id];
-  if (fault.kind == Fault::Kind::kSlow) {
-    worker.slow_until = now_ + *fault.lasts;
-    worker.slow_factor = fault.factor;
-    return;
-  }
-  if (worker.alive) {
-    worker.alive = false;
-    if (worker.task) {
-      queue_.cancel(worker.done);
-      end_task(worker);
-    }
-    // The server hears of it after what was sent before.
-    const bool left = fault.kind == Fault::Kind::kLeave;
-    const Event news{Kind::kGone, id, std::uint64_t{2} * worker.incarnation + (left ? 1U : 0U)};
-    if (left) {
-      post(news, false);
-    } else {
-      cut_off(id);
-      after_latency(news);
-    }
-  }
-  if (fault.lasts) {
-    queue_.push(std::max(now_ + *fault.lasts, worker.last_departure), {Kind::kJoin, id, 0});
-  }
-}
-
-void Cluster::gone(std::uint32_t worker, std::uint64_t how) {
-  coordinator_->leave(now_,
-                      WorkerId{worker},
-                      static_cast<std::uint32_t>(how / 2),
-                      how % 2 == 1 ? policy::Departure::kLeft : policy::Departure::kDead,
-                      effects_);
-  carry_out();
 }
 
 void Cluster::end_task(Worker& worker) {
@@ -349,13 +314,20 @@ void Cluster::serve(std::uint32_t worker, std::size_t slot) {
   if (const auto* push = std::get_if<protocol::Push>(&mail.message)) {
     const bool finite = !shard_ || shard_->hold(WorkerId{worker}, std::move(mail.gradient));
     coordinator_->push(now_, *push, finite, effects_);
-  } else {
-    coordinator_->abandon(now_, std::get<protocol::Abandoned>(mail.message).id, effects_);
+    return carry_out(server::ToldPush{push->id, push->examples, finite});
   }
-  carry_out();
+  if (const auto* abandoned = std::get_if<protocol::Abandoned>(&mail.message)) {
+    coordinator_->abandon(now_, abandoned->id, effects_);
+    return carry_out(server::ToldAbandoned{abandoned->id});
+  }
+  coordinator_->heard(now_, WorkerId{worker}, mail.incarnation);
+  carry_out(server::ToldHeard{WorkerId{worker}, mail.incarnation});
 }
 
-void Cluster::carry_out() {
+void Cluster::carry_out(const server::Told& told) {
+  if (options_.watcher != nullptr) {
+    options_.watcher->answered(now_, told, effects_);
+  }
   for (const server::Effect& effect : effects_) {
     if (const auto* sent = std::get_if<server::Send>(&effect)) {
       send(*sent);
@@ -367,6 +339,10 @@ void Cluster::carry_out() {
       }
     } else if (const auto* finish = std::get_if<server::Finish>(&effect)) {
       finish_ = *finish;
+    } else if (const auto* disconnected = std::get_if<server::Disconnect>(&effect)) {
+      if (disconnected->stop.how == protocol::Farewell::kPresumedDead) {
+        send({disconnected->worker, disconnected->stop});
+      }
     } else if (shard_) {
       if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
         shard_->take_up(*taken);

@@ -6,8 +6,12 @@
 // options give the same events, the same decisions and the same hash of both.
 //
 // What is modelled: when a worker finishes (Timing), how long a message is on its way, over links
-// that the messages share (Transfers) or without any, how long the server takes for a gradient.
-// What costs no time: decisions, evaluation, and handing out weights.
+// that the messages share (Transfers) or without any, how long the server takes for a gradient, and
+// faults of workers, links and messages. What costs no time: decisions, evaluation, and handing out
+// weights.
+//
+// Hearts beat only if there is a fault that can silence a worker which is alive, or messages can
+// be late: without such faults there is nothing to find out, and events would be wasted on it.
 
 #pragma once
 
@@ -28,8 +32,10 @@
 #include "server/shard.h"
 #include "sim/event_queue.h"
 #include "sim/faults.h"
+#include "sim/message_faults.h"
 #include "sim/timing.h"
 #include "sim/transfers.h"
+#include "sim/watcher.h"
 #include "worker/gradient_source.h"
 #include "worker/inbox.h"
 #include "worker/order.h"
@@ -51,6 +57,17 @@ struct ClusterOptions {
   Duration apply{};    // What the server needs for a gradient; they queue before it.
   std::vector<Fault> faults;
   const Transfers::Options* links = nullptr;  // Belong to the caller.
+  Watcher* watcher = nullptr;  // Belongs to the caller.
+};
+
+// How often each kind of fault came to pass.
+struct FaultCounts {
+  std::uint64_t crashed = 0;  // Workers that were alive.
+  std::uint64_t left = 0;
+  std::uint64_t slowed = 0;
+  std::uint64_t paused = 0;
+  std::uint64_t presumed_dead = 0;  // By the server, of workers that lived.
+  MessageFaults::Counts messages;
 };
 
 struct ClusterResult {
@@ -63,6 +80,7 @@ struct ClusterResult {
   Time ended{};                // On the run's clock.
   std::uint64_t events = 0;    // Taken from the queue.
   std::uint64_t hash = 0;      // Of every event and decision, in order.
+  FaultCounts faults;
 };
 
 class Cluster {
@@ -97,7 +115,8 @@ class Cluster {
     kFault,
     kGone,
     kDeadline,
-    kTransfers
+    kTransfers,
+    kHeartbeat
   };
   struct Event {
     Kind kind;
@@ -121,16 +140,20 @@ class Cluster {
     std::uint32_t examples = 0;  // That it will push: all, or the part that it keeps.
     bool keeps_part = false;     // It was cancelled, and pushes what it has.
     EventId done{};              // When it pushes.
-    double stretch = 1.0;        // How many times as long as it should the task takes.
+    Time done_at{};
+    double stretch = 1.0;  // How many times as long as it should the task takes.
     std::uint64_t iteration = 0;
     Time slow_until{};
     double slow_factor = 1.0;
+    Time paused_until{};
+    bool rejoins = false;  // Its connection broke, and it is about to join over a new one.
     Time last_departure{};
     Time last_arrival{};
   };
 
   void handle(const Event& event);
-  void join(std::uint32_t worker);
+  // `again`: over a new connection, for the old one broke.
+  void join(std::uint32_t worker, bool again);
   void at_server(std::uint32_t worker, std::size_t slot);
   void serve(std::uint32_t worker, std::size_t slot);
   void at_worker(std::uint32_t worker, std::size_t slot);
@@ -140,14 +163,21 @@ class Cluster {
   void give_up(std::uint32_t worker, worker::CancelMode mode);
   static void end_task(Worker& worker);
   void befall(const Fault& fault);
+  void pause(std::uint32_t worker, Duration lasts);
+  void beat(std::uint32_t worker, std::uint64_t incarnation);
+  // What the worker did and was to get is gone, and the server will hear of it.
+  void cut_off(std::uint32_t worker, bool said_goodbye);
+  // Its connection broke; the worker itself lives, and joins again.
+  void lose_connection(std::uint32_t worker);
   // `how`: twice the incarnation, and one more if it said goodbye.
   void gone(std::uint32_t worker, std::uint64_t how);
   // Computes the task's gradient, or the part of it that is kept, and sends it off.
   void push(std::uint32_t worker);
   void to_server(std::uint32_t worker, Mail mail);
 
-  // The effects in hand, which are then gone. Nothing that it calls asks the coordinator anything.
-  void carry_out();
+  // The effects in hand, the answer to `told`, which are then gone. Nothing that it calls asks the
+  // coordinator anything.
+  void carry_out(const server::Told& told = server::ToldOther{});
   void send(const server::Send& send);
   void evaluate(Version version, std::uint64_t examples);
   void measured();
@@ -155,14 +185,16 @@ class Cluster {
   [[nodiscard]] Weights weights();
   [[nodiscard]] protocol::GradientId identity(std::uint32_t worker) const;
   // What the event tells is on its way from now on: over the links, if there are any, and then for
-  // the latency.
+  // the latency, or longer if there are faults.
   void post(const Event& event, bool with_payload);
   void after_latency(const Event& event);
   void take_arrivals();
   void schedule_transfers();
-  // Loses what is on its way to or from a worker that crashed.
-  void cut_off(std::uint32_t worker);
-  [[nodiscard]] bool is_at_once() const { return options_.latency == Duration{} && !transfers_; }
+  // Loses what is on the links to or from a worker whose connection broke.
+  void lose_transfers(std::uint32_t worker);
+  [[nodiscard]] bool is_at_once() const {
+    return options_.latency == Duration{} && !transfers_ && !hearts_beat_;
+  }
   [[nodiscard]] std::size_t store(Mail mail);
   [[nodiscard]] Mail take_out(std::size_t slot);
 
@@ -170,8 +202,11 @@ class Cluster {
   const ClusterOptions options_;
   Timing& timing_;
   Learning* const learning_;
+  const bool hearts_beat_;
   const Warned warned_;
   // State.
+  MessageFaults message_faults_;
+  FaultCounts fault_counts_;
   Time now_{};
   EventQueue<Event> queue_;
   std::optional<EventId> deadline_;

@@ -11,6 +11,15 @@ namespace {
 // What would end later never does: times are 64 bits of nanoseconds.
 constexpr Duration kTooLate = std::chrono::hours(24 * 365 * 100);
 
+// Whether a message may come twice, or late and overtaken. A release and a heartbeat may not: the
+// stream that carries them keeps its order, and nobody has a use for a copy.
+bool may_stray(const protocol::Message& message) {
+  return std::holds_alternative<protocol::Push>(message) ||
+         std::holds_alternative<protocol::Abandoned>(message) ||
+         std::holds_alternative<protocol::Cancel>(message) ||
+         std::holds_alternative<protocol::Verdict>(message);
+}
+
 }  // namespace
 
 void Cluster::post(const Event& event, bool with_payload) {
@@ -27,20 +36,44 @@ void Cluster::post(const Event& event, bool with_payload) {
 
 void Cluster::after_latency(const Event& event) {
   // In order: what was sent earlier arrives earlier.
+  const WorkerId id{event.worker};
   Worker& worker = workers_[event.worker];
   Time& last = event.kind == Kind::kAtWorker ? worker.last_arrival : worker.last_departure;
-  last = std::max(last, now_ + options_.latency);
-  queue_.push(last, event);
+  const Time arrival = std::max(last, now_ + options_.latency);
+  if (event.kind == Kind::kGone) {
+    last = message_faults_.open(id, MessageFaults::Way::kToServer, arrival);
+    queue_.push(last, event);
+    return;
+  }
+  const MessageFaults::Passage passage = message_faults_.pass(
+      id,
+      event.kind == Kind::kAtServer ? MessageFaults::Way::kToServer : MessageFaults::Way::kToWorker,
+      {.at = now_, .arrives = arrival, .may_stray = may_stray(mail_[event.number].message)});
+  if (passage.lost) {
+    (void)take_out(event.number);
+    return lose_connection(event.worker);
+  }
+  if (!passage.overtaken) {
+    last = passage.arrival;
+  }
+  if (passage.again) {
+    queue_.push(*passage.again, {event.kind, event.worker, store(Mail(mail_[event.number]))});
+  }
+  queue_.push(passage.arrival, event);
 }
 
 void Cluster::take_arrivals() {
-  transfers_told_.clear();
-  transfers_->arrive(now_, transfers_told_);
-  for (const auto& [way, worker, label] : transfers_told_) {
+  // A vector of its own: a message that is lost breaks a connection, which loses transfers.
+  std::vector<Transfers::Message> arrived;
+  arrived.swap(transfers_told_);
+  arrived.clear();
+  transfers_->arrive(now_, arrived);
+  for (const auto& [way, worker, label] : arrived) {
     const Kind to_server = label % 2 == 1 ? Kind::kGone : Kind::kAtServer;
     after_latency(
         {way == Transfers::Way::kToWorker ? Kind::kAtWorker : to_server, worker, label / 2});
   }
+  transfers_told_.swap(arrived);  // For its memory.
 }
 
 void Cluster::schedule_transfers() {
@@ -58,7 +91,7 @@ void Cluster::schedule_transfers() {
   }
 }
 
-void Cluster::cut_off(std::uint32_t worker) {
+void Cluster::lose_transfers(std::uint32_t worker) {
   if (!transfers_) {
     return;
   }

@@ -8,39 +8,35 @@
 
 #include "base/error.h"
 #include "policy/catalogue.h"
+#include "worker/ledger.h"
 
 namespace outpace::sim {
 namespace {
 
-// A gradient that is a ledger: example e adds one to number e, in whole numbers that float32 holds
-// exactly, so that the final weights say how often each example was applied.
+// The ledger, with a memory of the weights that each gradient was computed on.
 class Ledger final : public worker::GradientSource {
  public:
-  explicit Ledger(std::uint64_t examples)
-      : manifest_{{{.name = "ledger", .shape = {examples}}}}, examples_(examples) {}
+  explicit Ledger(std::uint64_t examples) : counts_(examples) {}
 
-  [[nodiscard]] const protocol::Manifest& manifest() const override { return manifest_; }
-  [[nodiscard]] std::uint64_t dataset_examples() const override { return examples_; }
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return counts_.manifest(); }
+  [[nodiscard]] std::uint64_t dataset_examples() const override {
+    return counts_.dataset_examples();
+  }
   [[nodiscard]] std::vector<float> initial_weights() const override {
-    return std::vector<float>(examples_, 0.0F);
+    return counts_.initial_weights();
   }
   [[nodiscard]] std::optional<double> compute(std::span<const float> weights,
                                               std::span<const std::uint64_t> examples,
                                               std::span<float> gradient,
-                                              const Cancelled& /*cancelled*/) override {
-    std::fill(gradient.begin(), gradient.end(), 0.0F);
-    for (const std::uint64_t example : examples) {
-      gradient[example] += 1.0F / static_cast<float>(examples.size());
-    }
+                                              const Cancelled& cancelled) override {
     sums_.push_back(std::accumulate(weights.begin(), weights.end(), 0.0));
-    return 1.0;
+    return counts_.compute(weights, examples, gradient, cancelled);
   }
-  // Of the weights that each gradient was computed on: minus the examples applied by then.
+  // Of those weights: minus the examples applied by then.
   [[nodiscard]] const std::vector<double>& sums() const { return sums_; }
 
  private:
-  protocol::Manifest manifest_;
-  std::uint64_t examples_;
+  worker::Ledger counts_;
   std::vector<double> sums_;
 };
 

@@ -1,5 +1,6 @@
 #include "sim/faults.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -9,35 +10,87 @@
 namespace outpace::sim {
 namespace {
 
+using Kind = Fault::Kind;
+
 constexpr double kSecondsMost = 1e9;
 constexpr double kFactorMost = 1e6;
 
+// In the order of Fault::Kind, and of Fault::Way.
+const std::array<std::string, 10> kKinds{"crash",
+                                         "leave",
+                                         "slow",
+                                         "pause",
+                                         "partition",
+                                         "clog",
+                                         "delay",
+                                         "lose",
+                                         "duplicate",
+                                         "reorder"};
+const std::array<std::string, 3> kWays{"both", "to_server", "to_worker"};
+
+std::vector<WorkerId> parse_workers(const std::string& text, std::uint32_t workers) {
+  std::vector<WorkerId> found;
+  for (const std::string_view word : split(text, '+')) {
+    const auto number = parse_count(word);
+    if (!number || *number >= workers) {
+      throw usage_error("fault 'partition': workers is '" + text +
+                        "'; it takes numbers from 0 to " + std::to_string(workers - 1) +
+                        " joined by +, such as 0+2");
+    }
+    found.push_back(WorkerId{static_cast<std::uint32_t>(*number)});
+  }
+  return found;
+}
+
+void read_link_fault(SpecReader& options, std::uint32_t workers, Fault& fault) {
+  if (fault.kind == Kind::kPartition) {
+    fault.workers = parse_workers(options.text("workers", "numbers joined by +"), workers);
+    const std::string way = options.word("way", kWays, "both");
+    fault.way = static_cast<Fault::Way>(std::find(kWays.begin(), kWays.end(), way) - kWays.begin());
+    return;
+  }
+  const bool clog = fault.kind == Kind::kClog;
+  fault.probability = options.number(clog ? "share" : "probability", std::nullopt, 0.0, 1.0);
+  if (fault.kind != Kind::kLose) {
+    fault.by = from_seconds(options.seconds(clog ? "step" : "by", std::nullopt, 0.0, kSecondsMost));
+  }
+}
+
 }  // namespace
 
+bool befalls_worker(Kind kind) {
+  return kind <= Kind::kPause;
+}
+
+bool can_silence(const Fault& fault) {
+  return fault.kind == Kind::kPause || !befalls_worker(fault.kind);
+}
+
 Fault parse_fault(std::string_view text, std::uint32_t workers) {
-  static const std::array<std::string, 3> kKinds{"crash", "leave", "slow"};
   const Spec spec = Spec::parse(text);
   SpecReader options("fault", spec);
-  if (spec.name != "crash" && spec.name != "leave" && spec.name != "slow") {
+  const auto kind = std::find(kKinds.begin(), kKinds.end(), spec.name);
+  if (kind == kKinds.end()) {
     throw usage_error("unknown fault '" + spec.name + "'" + suggestion(spec.name, kKinds));
   }
-  Fault fault{.kind = spec.name == "crash"   ? Fault::Kind::kCrash
-                      : spec.name == "leave" ? Fault::Kind::kLeave
-                                             : Fault::Kind::kSlow,
-              .worker = WorkerId{static_cast<std::uint32_t>(
-                  options.count("worker", std::nullopt, 0, workers - 1))},
-              .at = Time{from_seconds(options.seconds("at", std::nullopt, 0.0, kSecondsMost))},
-              .lasts = std::nullopt};
-  const bool slow = fault.kind == Fault::Kind::kSlow;
-  if (fault.kind != Fault::Kind::kLeave) {
-    const std::optional<double> otherwise = slow ? std::nullopt : std::optional(0.0);
-    const double lasts = options.seconds("for", otherwise, 0.0, kSecondsMost);
-    if (slow || lasts > 0.0) {
+  Fault fault{.kind = static_cast<Kind>(kind - kKinds.begin()), .at = {}, .lasts = std::nullopt};
+  if (befalls_worker(fault.kind)) {
+    fault.worker =
+        WorkerId{static_cast<std::uint32_t>(options.count("worker", std::nullopt, 0, workers - 1))};
+  }
+  fault.at = Time{from_seconds(options.seconds("at", std::nullopt, 0.0, kSecondsMost))};
+  if (fault.kind != Kind::kLeave) {
+    const bool may_end_never = fault.kind == Kind::kCrash;
+    const double lasts = options.seconds(
+        "for", may_end_never ? std::optional(0.0) : std::nullopt, 0.0, kSecondsMost);
+    if (!may_end_never || lasts > 0.0) {
       fault.lasts = from_seconds(lasts);
     }
   }
-  if (slow) {
+  if (fault.kind == Kind::kSlow) {
     fault.factor = options.number("factor", std::nullopt, 1.0, kFactorMost);
+  } else if (!befalls_worker(fault.kind)) {
+    read_link_fault(options, workers, fault);
   }
   options.finish();
   return fault;

@@ -1,4 +1,5 @@
-// What befalls simulated workers: crashes, departures, slow periods.
+// What befalls a simulated cluster: its workers, the links between them and the server, and the
+// messages on the way.
 //
 //   crash:worker=3,at=10s          dies at 10 s; the server hears of the broken connection
 //   crash:worker=3,at=10s,for=5s   and joins again, as a new incarnation, 5 s later
@@ -6,6 +7,22 @@
 //   slow:worker=3,at=10s,for=60s,factor=4
 //                                  mini-batches that it begins in that minute take four times as
 //                                  long
+//   pause:worker=3,at=10s,for=5s   stands still, and then goes on where it was
+//   partition:workers=1+3,at=10s,for=5s[,way=to_server]
+//                                  what these workers and the server send each other arrives when
+//                                  it is over; or only what they send the server, or get from it
+//   clog:at=10s,for=5s,step=100ms,share=0.5
+//                                  a random half of the links is cut one by one, a step apart, and
+//                                  from 15 s on mended one by one in another order
+//
+// Of every message, with a probability each, that is sent in some time:
+//
+//   delay:at=10s,for=60s,probability=0.1,by=50ms      takes so much longer, and so do those behind
+//   lose:at=10s,for=60s,probability=0.01              is lost, and with it the connection
+//   duplicate:at=10s,for=60s,probability=0.1,by=1s    comes again, some time up to 1 s later
+//   reorder:at=10s,for=60s,probability=0.1,by=1s      is up to 1 s late, and overtaken meanwhile
+//
+// docs/simulation.md says what loss, repetition and order mean on a transport that has none of it.
 
 #pragma once
 
@@ -13,6 +30,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -20,16 +38,37 @@
 namespace outpace::sim {
 
 struct Fault {
-  enum class Kind : std::uint8_t { kCrash, kLeave, kSlow };
+  enum class Kind : std::uint8_t {
+    kCrash,
+    kLeave,
+    kSlow,
+    kPause,
+    kPartition,
+    kClog,
+    kDelay,
+    kLose,
+    kDuplicate,
+    kReorder
+  };
+  enum class Way : std::uint8_t { kBoth, kToServer, kToWorker };
 
   Kind kind;
-  WorkerId worker;
+  WorkerId worker{};  // Of a fault of one worker.
   Time at;
   std::optional<Duration> lasts;  // Without it a crashed worker stays away.
   double factor = 1.0;            // Of a slow period.
+  std::vector<WorkerId> workers;  // Of a partition.
+  Way way = Way::kBoth;           // Of a partition.
+  double probability = 1.0;       // That it befalls a message, or with clog a link.
+  Duration by{};                  // How late a message is, or with clog the step.
 
   bool operator==(const Fault&) const = default;
 };
+
+// Of one worker, at one moment, as opposed to links and messages.
+[[nodiscard]] bool befalls_worker(Fault::Kind kind);
+// Whether a worker that is alive may not be heard for a while.
+[[nodiscard]] bool can_silence(const Fault& fault);
 
 // Throws a usage error that names the fault and what would be right. REQUIRES: workers >= 1.
 [[nodiscard]] Fault parse_fault(std::string_view text, std::uint32_t workers);

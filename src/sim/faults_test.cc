@@ -31,6 +31,28 @@ TEST(Faults, AreReadFromASpec) {
   EXPECT_EQ(slow.factor, 4.0);
 }
 
+TEST(Faults, OfLinksAndMessagesAreReadFromASpec) {
+  EXPECT_EQ(parse_fault("partition:workers=1+3,at=10s,for=5s,way=to_server", 4),
+            (Fault{.kind = Fault::Kind::kPartition,
+                   .at = Time{seconds(10)},
+                   .lasts = seconds(5),
+                   .workers = {WorkerId{1}, WorkerId{3}},
+                   .way = Fault::Way::kToServer}));
+  const Fault clog = parse_fault("clog:at=10s,for=5s,step=100ms,share=0.5", 4);
+  EXPECT_EQ(clog.by, std::chrono::milliseconds(100));
+  EXPECT_EQ(clog.probability, 0.5);
+  EXPECT_EQ(parse_fault("reorder:at=1s,for=2s,probability=0.1,by=1s", 4).by, seconds(1));
+  EXPECT_EQ(parse_fault("lose:at=1s,for=2s,probability=0.1", 4).kind, Fault::Kind::kLose);
+  EXPECT_EQ(parse_fault("pause:worker=1,at=1s,for=2s", 4).lasts, seconds(2));
+}
+
+TEST(Faults, CanSilenceALivingWorkerOrNot) {
+  EXPECT_FALSE(can_silence(parse_fault("crash:worker=3,at=10s,for=5s", 4)));
+  EXPECT_FALSE(can_silence(parse_fault("slow:worker=3,at=10s,for=5s,factor=2", 4)));
+  EXPECT_TRUE(can_silence(parse_fault("pause:worker=3,at=10s,for=5s", 4)));
+  EXPECT_TRUE(can_silence(parse_fault("delay:at=10s,for=5s,probability=0.1,by=1s", 4)));
+}
+
 TEST(Faults, ThatAreWrongAreRefusedInALine) {
   EXPECT_NE(refusal("crahs:worker=3,at=10s").find("did you mean 'crash'?"), std::string::npos);
   EXPECT_NE(refusal("crash:worker=4,at=10s").find("worker"), std::string::npos);
@@ -38,6 +60,12 @@ TEST(Faults, ThatAreWrongAreRefusedInALine) {
   EXPECT_NE(refusal("crash:worker=1,at=10").find("at"), std::string::npos) << "no unit";
   EXPECT_NE(refusal("crash:worker=1,at=-1s").find("at"), std::string::npos);
   EXPECT_NE(refusal("leave:worker=1,at=1s,for=3s").find("for"), std::string::npos);
+  EXPECT_NE(refusal("pause:worker=1,at=1s").find("for"), std::string::npos);
+  EXPECT_NE(refusal("partition:workers=1+4,at=1s,for=1s").find("0 to 3"), std::string::npos);
+  EXPECT_NE(refusal("partition:workers=,at=1s,for=1s").find("workers"), std::string::npos);
+  EXPECT_NE(refusal("lose:at=1s,for=1s,probability=1.5").find("probability"), std::string::npos);
+  EXPECT_NE(refusal("lose:at=1s,for=1s,probability=1,by=1s").find("by"), std::string::npos);
+  EXPECT_NE(refusal("clog:at=1s,for=1s,share=1").find("step"), std::string::npos);
   EXPECT_NE(refusal("slow:worker=1,at=1s,factor=2").find("for"), std::string::npos);
   EXPECT_NE(refusal("slow:worker=1,at=1s,for=1s,factor=0.5").find("factor"), std::string::npos);
 }

@@ -4,7 +4,6 @@
 // The real session, loop, pace and transport around it; no libtorch. Prints a line for each
 // gradient computed: its tests wait for those, never for time.
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "live/worker_loop.h"
+#include "worker/ledger.h"
 
 namespace outpace {
 namespace {
@@ -45,35 +45,32 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
+// Says so for each gradient.
 class Ledger final : public worker::GradientSource {
  public:
-  explicit Ledger(std::uint64_t examples)
-      : manifest_{{{.name = "ledger", .shape = {examples}}}}, examples_(examples) {}
+  explicit Ledger(std::uint64_t examples) : counts_(examples) {}
 
-  [[nodiscard]] const protocol::Manifest& manifest() const override { return manifest_; }
-  [[nodiscard]] std::uint64_t dataset_examples() const override { return examples_; }
-  [[nodiscard]] std::vector<float> initial_weights() const override {
-    return std::vector<float>(examples_, 0.0F);
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return counts_.manifest(); }
+  [[nodiscard]] std::uint64_t dataset_examples() const override {
+    return counts_.dataset_examples();
   }
-  [[nodiscard]] std::optional<double> compute(std::span<const float> /*weights*/,
+  [[nodiscard]] std::vector<float> initial_weights() const override {
+    return counts_.initial_weights();
+  }
+  [[nodiscard]] std::optional<double> compute(std::span<const float> weights,
                                               std::span<const std::uint64_t> examples,
                                               std::span<float> gradient,
                                               const Cancelled& cancelled) override {
-    if (cancelled()) {
-      return std::nullopt;
+    const auto loss = counts_.compute(weights, examples, gradient, cancelled);
+    if (loss) {
+      std::puts("gradient");
+      std::fflush(stdout);
     }
-    std::fill(gradient.begin(), gradient.end(), 0.0F);
-    for (const std::uint64_t example : examples) {
-      gradient[example] += 1.0F / static_cast<float>(examples.size());
-    }
-    std::puts("gradient");
-    std::fflush(stdout);
-    return 1.0;
+    return loss;
   }
 
  private:
-  protocol::Manifest manifest_;
-  std::uint64_t examples_;
+  worker::Ledger counts_;
 };
 
 int run(const Options& options) {

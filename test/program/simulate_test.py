@@ -2,6 +2,7 @@
 replay of a live run's decisions."""
 
 import json
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -154,11 +155,48 @@ class Simulated(ProgramTest):
                 (("--compute", "2ms"), "--delays"),
                 (("--cores", 2), "--delays"),
                 (("--trace", "/nowhere/trace.json"), "/nowhere"),
+                (("--fault", "partition:workers=9,at=1s,for=1s"), "workers"),
+                (("--fault", "lose:at=1s,for=1s,probability=2"), "probability"),
+                (("--seeds", "0..9"), "--swarm"),
+                (("--swarm", "--seeds", "9..0"), "--seeds"),
+                (("--swarm", "--seeds", "all"), "--seeds"),
+                (("--swarm", "--policy", "sync"), "--policy"),
+                (("--swarm", "--jobs", 0), "--jobs"),
+                (("--swarm", "--time-budget", "soon"), "--time-budget"),
                 (("--examples", 0), "--examples")):
             process = self.simulate(*words, code=2)
             self.assertEqual(len(process.err.splitlines()), 1, process.err)
             self.assertIn(part, process.err)
             self.assertEqual(process.out, "")
+
+
+class Swarm(ProgramTest):
+    def test_random_jobs_with_random_faults_keep_all_invariants(self):
+        process = self.start("simulate", "--swarm", "--seeds", "0..999", "--jobs", 2, "--json")
+        self.assertEqual(process.wait(), 0, process.err)
+        found = json.loads(process.out)
+        self.assertEqual(found["seeds"], 1000)
+        self.assertGreaterEqual(found["events_least"], 1000)
+        self.assertEqual(set(found["policies"]),
+                         {"sync", "backup", "async", "softsync", "ssp", "saps"})
+        for kind, times in found["faults"].items():
+            self.assertGreater(times, 100, kind)
+
+    def test_the_same_seeds_give_the_same_sums(self):
+        found = []
+        for jobs in (1, 2):
+            process = self.start(
+                "simulate", "--swarm", "--seeds", "5000..5039", "--jobs", jobs, "--json")
+            self.assertEqual(process.wait(), 0, process.err)
+            found.append(json.loads(process.out))
+            del found[-1]["wall_seconds"]
+        self.assertEqual(*found)
+
+    def test_a_time_budget_ends_it_before_its_seeds(self):
+        process = self.start("simulate", "--swarm", "--seeds", "0..999999999", "--time-budget",
+                             "300ms", "--json")
+        self.assertEqual(process.wait(), 0, process.err)
+        self.assertGreater(json.loads(process.out)["seeds"], 0)
 
 
 class Replay(ProgramTest):
@@ -173,6 +211,7 @@ class Replay(ProgramTest):
                 self.assertEqual(replay.wait(), 0, replay.err)
                 found = json.loads(replay.out)
                 self.assertEqual((found["policy"], found["difference"]), (policy, None))
+                self.assertIsNone(found["broken_invariant"])
                 lines = (job.run / "decisions.jsonl").read_text().splitlines()
                 self.assertEqual(found["identical_decisions"], len(lines) - 1)
 
@@ -197,6 +236,21 @@ class Replay(ProgramTest):
         self.assertIn(f"decisions.jsonl:{forged + 1}: ", replay.err)
         self.assertIn('"weight":0.5', replay.err)
         self.assertIn('"weight":1}', replay.err)
+
+    def test_a_broken_invariant_is_found(self):
+        job = LedgerJob(self, "async", epochs=1)
+        job.finish()
+        log = job.run / "decisions.jsonl"
+        lines = log.read_text().splitlines()
+        broken = next(number for number, line in enumerate(lines)
+                      if '"computed_on":' in line and number > 20)
+        lines[broken] = re.sub(r'"computed_on":\d+', '"computed_on":1000', lines[broken])
+        log.write_text("\n".join(lines) + "\n")
+        replay = self.start("replay", job.run)
+        self.assertEqual(replay.wait(), 1, replay.err)
+        self.assertEqual(len(replay.err.splitlines()), 1, replay.err)
+        self.assertIn(f"decisions.jsonl:{broken + 1}: ", replay.err)
+        self.assertIn("I10: ", replay.err)
 
     def test_what_is_no_run_is_refused(self):
         process = self.start("replay", self.folder / "nowhere")

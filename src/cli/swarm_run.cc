@@ -1,0 +1,218 @@
+#include "cli/swarm_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "commit.h"
+#include "swarm/plan.h"
+#include "swarm/trial.h"
+
+namespace outpace::cli {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::uint32_t kJobsMost = 256;
+
+struct Seeds {
+  std::uint64_t first;
+  std::uint64_t last;
+};
+
+Seeds parse_seeds(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  const auto first = parse_count(text.substr(0, dots));
+  const auto last = dots == std::string::npos ? first : parse_count(text.substr(dots + 2));
+  if (!first || !last || *last < *first || *last == UINT64_MAX) {
+    throw usage_error("--seeds is '" + text +
+                      "'; it takes a seed such as 17 or a range such as 0..999, both included");
+  }
+  return {*first, *last};
+}
+
+// What a failed CHECK leaves no time to say. A thread's own, read where the thread aborts.
+thread_local char if_aborted[128];  // NOLINT(modernize-avoid-c-arrays): for a signal handler
+
+void say_which_seed(int /*signal*/) {
+  std::size_t length = 0;
+  while (length < sizeof if_aborted && if_aborted[length] != '\0') {
+    ++length;
+  }
+  if (::write(STDERR_FILENO, &if_aborted[0], length) < 0) {
+    return;  // The program ends anyhow.
+  }
+}
+
+void announce(std::uint64_t seed) {
+  const auto end = fmt::format_to_n(&if_aborted[0],
+                                    sizeof if_aborted - 1,
+                                    "seed {} aborts; again: {}\n",
+                                    seed,
+                                    swarm::again(seed));
+  *end.out = '\0';
+}
+
+// Sums over the seeds.
+struct Totals {
+  std::uint64_t seeds = 0;
+  std::uint64_t events = 0;
+  std::uint64_t events_least = UINT64_MAX;  // Of a seed.
+  Duration simulated{};
+  std::uint64_t updates = 0;
+  std::map<std::string, std::uint64_t> faults;    // Kind -> how often it came to pass.
+  std::map<std::string, std::uint64_t> policies;  // Name -> seeds.
+
+  void add(const swarm::Plan& plan, const swarm::Outcome& outcome) {
+    ++seeds;
+    events += outcome.events;
+    events_least = std::min(events_least, outcome.events);
+    simulated += outcome.simulated;
+    updates += outcome.updates;
+    ++policies[Spec::parse(plan.policy).name];
+    const sim::FaultCounts& found = outcome.faults;
+    const sim::MessageFaults::Counts& messages = found.messages;
+    for (const auto& [kind, times] : std::initializer_list<std::pair<const char*, std::uint64_t>>{
+             {"worker crashed", found.crashed},
+             {"worker left", found.left},
+             {"worker slowed", found.slowed},
+             {"worker paused", found.paused},
+             {"living worker presumed dead", found.presumed_dead},
+             {"link cut", messages.cut},
+             {"message held by a cut", messages.held},
+             {"message delayed", messages.delayed},
+             {"message lost", messages.lost},
+             {"message duplicated", messages.duplicated},
+             {"message reordered", messages.reordered},
+             {"gradient not finite", outcome.refused}}) {
+      faults[kind] += times;
+    }
+  }
+};
+
+struct Failed {
+  swarm::Plan plan;
+  swarm::Failure failure;
+};
+
+class Swarm {
+ public:
+  Swarm(Seeds seeds, std::optional<steady_clock::time_point> deadline)
+      : seeds_(seeds), deadline_(deadline), next_(seeds.first) {}
+
+  void run(std::uint32_t jobs) {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t job = 0; job < jobs; ++job) {
+      threads.emplace_back([this] { work(); });
+    }
+  }
+
+  // REQUIRES: run() has ended.
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  [[nodiscard]] const std::optional<Failed>& failed() const { return failed_; }
+
+ private:
+  void work() {
+    for (std::uint64_t seed = next_++; seed <= seeds_.last && !stop_; seed = next_++) {
+      if (deadline_ && steady_clock::now() >= *deadline_) {
+        return;
+      }
+      announce(seed);
+      const swarm::Plan plan = swarm::draw_plan(seed);
+      const swarm::Outcome outcome = swarm::run_trial(plan);
+      const std::lock_guard lock(mutex_);
+      if (outcome.failure) {
+        stop_ = true;
+        if (!failed_ || seed < failed_->plan.seed) {
+          failed_ = Failed{plan, *outcome.failure};
+        }
+      } else {
+        totals_.add(plan, outcome);
+      }
+    }
+  }
+
+  // Constant after construction.
+  const Seeds seeds_;
+  const std::optional<steady_clock::time_point> deadline_;
+  // Shared by the threads.
+  std::atomic<std::uint64_t> next_;
+  std::atomic<bool> stop_ = false;
+  std::mutex mutex_;  // Guards what follows.
+  Totals totals_;
+  std::optional<Failed> failed_;
+};
+
+nlohmann::ordered_json to_json(const Totals& totals, double wall_seconds) {
+  return {{"seeds", totals.seeds},
+          {"events", totals.events},
+          {"events_least", totals.seeds == 0 ? 0 : totals.events_least},
+          {"updates", totals.updates},
+          {"simulated_hours", to_seconds(totals.simulated) / 3600.0},
+          {"wall_seconds", wall_seconds},
+          {"policies", totals.policies},
+          {"faults", totals.faults}};
+}
+
+void print(const Totals& totals, double wall_seconds) {
+  fmt::print("{} seeds, {} events (at least {} each), {} updates, {:.4g} simulated hours\n",
+             totals.seeds,
+             totals.events,
+             totals.seeds == 0 ? 0 : totals.events_least,
+             totals.updates,
+             to_seconds(totals.simulated) / 3600.0);
+  fmt::print("no invariant was broken; {:.1f} s, {:.0f} seeds a minute\n",
+             wall_seconds,
+             60.0 * static_cast<double>(totals.seeds) / wall_seconds);
+  for (const auto& [name, seeds] : totals.policies) {
+    fmt::print("  {:<30} {:>10} seeds\n", name, seeds);
+  }
+  for (const auto& [kind, times] : totals.faults) {
+    fmt::print("  {:<30} {:>10} times\n", kind, times);
+  }
+}
+
+}  // namespace
+
+int run_swarm(const SwarmOptions& options) {
+  const Seeds seeds = parse_seeds(options.seeds);
+  const Duration budget = duration_option("time-budget", options.time_budget);
+  if (options.jobs < 1 || options.jobs > kJobsMost) {
+    throw usage_error("--jobs is " + std::to_string(options.jobs) + "; it takes 1 to " +
+                      std::to_string(kJobsMost));
+  }
+  static_cast<void>(std::signal(SIGABRT, say_which_seed));
+  const auto begun = steady_clock::now();
+  Swarm run(seeds, budget > Duration{} ? std::optional(begun + budget) : std::nullopt);
+  run.run(options.jobs);
+  if (const auto& failed = run.failed()) {
+    fmt::print(stderr, "{}", swarm::report(failed->plan, failed->failure, kCommit));
+    throw Error(ExitCode::kFailure,
+                fmt::format("seed {} breaks {}", failed->plan.seed, failed->failure.what));
+  }
+  const double wall = std::chrono::duration<double>(steady_clock::now() - begun).count();
+  if (options.json) {
+    fmt::print("{}\n", to_json(run.totals(), wall).dump());
+  } else {
+    print(run.totals(), wall);
+  }
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace outpace::cli

@@ -1,0 +1,209 @@
+#include "invariants/decisions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "invariants/violation.h"
+
+namespace outpace::invariants {
+namespace {
+
+std::string name(WorkerId worker) {
+  return "worker " + std::to_string(index(worker));
+}
+
+}  // namespace
+
+Decisions::Decisions(const Spec& policy, std::uint32_t workers) : workers_(workers) {
+  SpecReader options("policy", policy);
+  if (policy.name == "sync" || policy.name == "backup") {
+    family_ = Family::kRound;
+    cutoff_ = policy.name == "sync" ? UINT64_MAX : options.count("cutoff", std::nullopt);
+  } else if (policy.name == "softsync") {
+    family_ = Family::kSoftsync;
+    splits_ = options.count("n", std::nullopt, 1);
+  } else if (policy.name == "ssp") {
+    family_ = Family::kSsp;
+    bound_ = options.count("s", std::nullopt);
+  } else if (policy.name == "saps") {
+    bound_ = options.count("s", std::nullopt);
+    const bool dampens = std::any_of(policy.options.begin(),
+                                     policy.options.end(),
+                                     [](const auto& option) { return option.second == "dampen"; });
+    family_ = dampens ? Family::kAny : Family::kBoundedStaleness;
+  }
+}
+
+void Decisions::check(Time /*now*/,
+                      const policy::Event& event,
+                      std::span<const policy::Action> actions) {
+  verdicts_ = 0;
+  take_in(event);
+  for (const policy::Action& action : actions) {
+    if (const auto* accept = std::get_if<policy::Accept>(&action)) {
+      accepted(event, *accept);
+    } else if (const auto* drop = std::get_if<policy::Drop>(&action)) {
+      verdict(event, drop->worker, drop->release);
+    } else if (std::holds_alternative<policy::Commit>(action)) {
+      committed();
+    } else if (const auto* release = std::get_if<policy::Release>(&action)) {
+      released(*release);
+    } else if (const auto* cancel = std::get_if<policy::Cancel>(&action)) {
+      cancelled(*cancel);
+    } else {
+      timer_ = true;
+    }
+  }
+  at_rest(event);
+}
+
+// ---- Events -------------------------------------------------------------------------------------
+
+void Decisions::take_in(const policy::Event& event) {
+  if (const auto* joined = std::get_if<policy::WorkerJoined>(&event)) {
+    if (index(joined->worker) >= workers_.size()) {
+      workers_.resize(index(joined->worker) + 1);
+    }
+    Worker& worker = workers_[index(joined->worker)];
+    hold(!worker.live, "I6", [&] { return name(joined->worker) + " joined and was live"; });
+    const std::uint64_t clock = least_clock();
+    worker = {.live = true, .clock = clock};
+    ++live_;
+  } else if (const auto* left = std::get_if<policy::WorkerLeft>(&event)) {
+    Worker& worker = live(left->worker, "left");
+    open_ -= worker.open ? 1U : 0U;
+    --live_;
+    worker = {};
+  } else if (const auto* gradient = std::get_if<policy::GradientArrived>(&event)) {
+    arrived(*gradient);
+  } else if (const auto* ended = std::get_if<policy::ReleaseEnded>(&event)) {
+    end(ended->worker, "ended a release");
+  } else if (std::holds_alternative<policy::TimerFired>(event)) {
+    timer_ = false;
+  }
+}
+
+void Decisions::end(WorkerId id, const char* how) {
+  Worker& worker = live(id, how);
+  hold(worker.open, "I1", [&] { return name(id) + " " + how + " and had no release open"; });
+  worker.open = false;
+  ++worker.clock;
+  --open_;
+}
+
+void Decisions::arrived(const policy::GradientArrived& gradient) {
+  end(gradient.worker, "sent a gradient");
+  const Worker& worker = workers_[index(gradient.worker)];
+  if (!first_version_) {
+    first_version_ = count(gradient.computed_on) - worker.version;
+  }
+  hold(count(gradient.computed_on) == *first_version_ + worker.version, "I10", [&] {
+    return name(gradient.worker) + " computed on version " +
+           std::to_string(count(gradient.computed_on)) + ", and was released at " +
+           std::to_string(*first_version_ + worker.version);
+  });
+}
+
+// ---- Actions ------------------------------------------------------------------------------------
+
+void Decisions::verdict(const policy::Event& event, WorkerId worker, Sequence release) {
+  const auto* gradient = std::get_if<policy::GradientArrived>(&event);
+  hold(gradient != nullptr && gradient->worker == worker && gradient->release == release,
+       "I1",
+       [&] { return "a verdict on a gradient of " + name(worker) + " that did not just arrive"; });
+  hold(++verdicts_ == 1, "I1", [&] { return "two verdicts on a gradient of " + name(worker); });
+}
+
+void Decisions::accepted(const policy::Event& event, const policy::Accept& accept) {
+  verdict(event, accept.worker, accept.release);
+  hold(std::isfinite(accept.weight) && accept.weight > 0.0 && accept.weight <= 1.0, "I17", [&] {
+    return "a weight of " + std::to_string(accept.weight);
+  });
+  const std::uint64_t staleness = commits_ - workers_[index(accept.worker)].version;
+  hold((family_ != Family::kRound || staleness == 0) &&
+           (family_ != Family::kBoundedStaleness || staleness <= bound_),
+       "I3",
+       [&] {
+         return "a gradient of " + name(accept.worker) + " counts that is " +
+                std::to_string(staleness) + " versions old";
+       });
+  ++taken_;
+}
+
+void Decisions::committed() {
+  hold(taken_ > 0, "I1", [] { return "a commit of nothing"; });
+  hold(taken_ >= awaited(), "I17", [&] {
+    return "a commit of " + std::to_string(taken_) + " gradients, not " + std::to_string(awaited());
+  });
+  hold(family_ != Family::kRound || taken_ <= cutoff_, "I17", [&] {
+    return "a commit of " + std::to_string(taken_) + " gradients, beyond the cutoff";
+  });
+  taken_ = 0;
+  ++commits_;
+}
+
+void Decisions::released(const policy::Release& release) {
+  Worker& worker = live(release.worker, "was released");
+  hold(!worker.open, "I1", [&] { return name(release.worker) + " has two releases open"; });
+  hold(release.share > 0.0 && release.share <= 1.0, "I17", [&] {
+    return "a share of " + std::to_string(release.share);
+  });
+  hold(family_ != Family::kSsp || worker.clock <= least_clock() + bound_, "I3", [&] {
+    return name(release.worker) + " is released at clock " + std::to_string(worker.clock) +
+           ", and the slowest is at " + std::to_string(least_clock());
+  });
+  worker.open = true;
+  worker.version = commits_;
+  ++open_;
+}
+
+void Decisions::cancelled(const policy::Cancel& cancel) {
+  const Worker& worker = live(cancel.worker, "was cancelled");
+  hold(worker.open, "I6", [&] { return name(cancel.worker) + " was cancelled and is idle"; });
+}
+
+void Decisions::at_rest(const policy::Event& event) {
+  hold(verdicts_ == 1 || !std::holds_alternative<policy::GradientArrived>(event), "I1", [] {
+    return "a gradient without a verdict";
+  });
+  // Under a round what is awaited is what can still come; more would be somebody who is gone.
+  hold(taken_ == 0 || family_ == Family::kAny || taken_ < awaited(),
+       family_ == Family::kRound ? "I6" : "I17",
+       [&] {
+         return "an update waits with " + std::to_string(taken_) + " gradients, and " +
+                std::to_string(live_) + " live workers make it " + std::to_string(awaited());
+       });
+  hold(live_ == 0 || open_ > 0 || timer_, "I5", [&] {
+    return std::to_string(live_) + " live workers, none computes, and no timer is set";
+  });
+}
+
+// ---- State --------------------------------------------------------------------------------------
+
+Decisions::Worker& Decisions::live(WorkerId worker, const char* what) {
+  hold(index(worker) < workers_.size() && workers_[index(worker)].live, "I6", [&] {
+    return name(worker) + " " + what + " and is not live";
+  });
+  return workers_[index(worker)];
+}
+
+std::uint64_t Decisions::least_clock() const {
+  std::uint64_t least = UINT64_MAX;
+  for (const Worker& worker : workers_) {
+    least = worker.live ? std::min(least, worker.clock) : least;
+  }
+  return least == UINT64_MAX ? 0 : least;
+}
+
+std::uint64_t Decisions::awaited() const {
+  switch (family_) {
+    case Family::kRound:
+      return std::min(cutoff_, taken_ + open_);
+    case Family::kSoftsync:
+      return std::max<std::uint64_t>(1, live_ / splits_);
+    default:
+      return 1;
+  }
+}
+
+}  // namespace outpace::invariants

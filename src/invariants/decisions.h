@@ -1,0 +1,76 @@
+// What must hold of every policy's decisions, whoever drives it: a simulator, a live server, or the
+// record of a run.
+//
+//   I3   staleness: none in rounds (sync, backup), at most s in saps; under ssp nobody is released
+//        more than s iterations ahead of the slowest that lives
+//   I5   while anybody is live, somebody computes, or a timer is set
+//   I6   nobody that is gone is released, answers, or is waited for
+//   I10  versions count the commits, and never go back
+//   I17  weights and shares lie in (0, 1]; nothing is waited for beyond what the live can give
+//
+// A policy that is not in the catalogue is held to what concerns all.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/spec.h"
+#include "base/time.h"
+#include "policy/policy.h"
+
+namespace outpace::invariants {
+
+class Decisions {
+ public:
+  Decisions(const Spec& policy, std::uint32_t workers);
+
+  // The policy was told `event`, and decided on `actions`. Throws Violation.
+  void check(Time now, const policy::Event& event, std::span<const policy::Action> actions);
+
+  [[nodiscard]] std::uint64_t commits() const { return commits_; }
+
+ private:
+  enum class Family : std::uint8_t { kAny, kRound, kSoftsync, kSsp, kBoundedStaleness };
+  struct Worker {
+    bool live = false;
+    bool open = false;          // It computes a release.
+    std::uint64_t version = 0;  // Commits at its last release.
+    std::uint64_t clock = 0;    // Iterations, as ssp counts them.
+  };
+
+  void take_in(const policy::Event& event);
+  void end(WorkerId worker, const char* how);
+  void arrived(const policy::GradientArrived& gradient);
+  void verdict(const policy::Event& event, WorkerId worker, Sequence release);
+  void accepted(const policy::Event& event, const policy::Accept& accept);
+  void committed();
+  void released(const policy::Release& release);
+  void cancelled(const policy::Cancel& cancel);
+  void at_rest(const policy::Event& event);
+  Worker& live(WorkerId worker, const char* what);
+  [[nodiscard]] std::uint64_t least_clock() const;
+  // Gradients that an update takes when it has to wait for no more.
+  [[nodiscard]] std::uint64_t awaited() const;
+
+  // Constant after construction.
+  Family family_ = Family::kAny;
+  std::uint64_t bound_ = 0;  // Of staleness, or ssp's slack.
+  std::uint64_t cutoff_ = 0;
+  std::uint64_t splits_ = 1;
+  // State.
+  std::vector<Worker> workers_;
+  std::uint64_t live_ = 0;
+  std::uint64_t open_ = 0;
+  std::uint64_t taken_ = 0;  // Since the last commit.
+  std::uint64_t commits_ = 0;
+  std::optional<std::uint64_t> first_version_;  // A run may go on from a checkpoint.
+  bool timer_ = false;
+  int verdicts_ = 0;  // On the gradient in hand.
+};
+
+}  // namespace outpace::invariants

@@ -1,0 +1,144 @@
+// The cluster's other half: how its workers come and go, what faults do to them, and the heartbeats
+// by which the server finds out.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "sim/cluster.h"
+
+namespace outpace::sim {
+namespace {
+
+// What a worker needs to notice that its connection broke, and for a new one.
+constexpr Duration kReconnect = std::chrono::milliseconds(10);
+constexpr int kBeatsPerTimeout = 5;  // As live.
+
+}  // namespace
+
+void Cluster::join(std::uint32_t worker, bool again) {
+  using enum MessageFaults::Way;
+  Worker& newcomer = workers_[worker];
+  if (newcomer.alive || (again && !newcomer.rejoins)) {
+    return;
+  }
+  const Time open = message_faults_.open(
+      WorkerId{worker}, kToServer, message_faults_.open(WorkerId{worker}, kToWorker, now_));
+  if (open > now_) {  // Nobody answers; it tries until somebody does.
+    queue_.push(open, {Kind::kJoin, worker, again ? 1U : 0U});
+    return;
+  }
+  newcomer.alive = true;
+  newcomer.rejoins = false;
+  ++newcomer.incarnation;
+  newcomer.inbox = {};
+  const bool joined = coordinator_->join(now_,
+                                         {.worker = WorkerId{worker},
+                                          .incarnation = newcomer.incarnation,
+                                          .host = "",
+                                          .dataset_examples = options_.coordinator.examples,
+                                          .manifest = {}},
+                                         effects_);
+  CHECK(joined);
+  carry_out(server::ToldJoin{WorkerId{worker}, newcomer.incarnation});
+  if (hearts_beat_) {
+    beat(worker, newcomer.incarnation);
+  }
+}
+
+void Cluster::befall(const Fault& fault) {
+  const auto id = static_cast<std::uint32_t>(index(fault.worker));
+  Worker& worker = workers_[id];
+  if (fault.kind == Fault::Kind::kSlow) {
+    ++fault_counts_.slowed;
+    worker.slow_until = now_ + *fault.lasts;
+    worker.slow_factor = fault.factor;
+    return;
+  }
+  if (fault.kind == Fault::Kind::kPause) {
+    return pause(id, *fault.lasts);
+  }
+  worker.rejoins = false;
+  worker.paused_until = Time{};
+  if (worker.alive) {
+    const bool leaves = fault.kind == Fault::Kind::kLeave;
+    ++(leaves ? fault_counts_.left : fault_counts_.crashed);
+    cut_off(id, leaves);
+  }
+  if (fault.lasts) {
+    queue_.push(std::max(now_ + *fault.lasts, worker.last_departure), {Kind::kJoin, id, 0});
+  }
+}
+
+void Cluster::pause(std::uint32_t worker, Duration lasts) {
+  Worker& paused = workers_[worker];
+  if (!paused.alive) {
+    return;
+  }
+  ++fault_counts_.paused;
+  const Time from = std::max(now_, paused.paused_until);
+  paused.paused_until = std::max(from, now_ + lasts);
+  paused.last_arrival = std::max(paused.last_arrival, paused.paused_until);
+  if (paused.task) {  // It goes on where it was.
+    queue_.cancel(paused.done);
+    paused.begun += paused.paused_until - from;
+    finish_at(worker, paused.done_at + (paused.paused_until - from));
+  }
+}
+
+void Cluster::cut_off(std::uint32_t worker, bool said_goodbye) {
+  Worker& lost = workers_[worker];
+  lost.alive = false;
+  if (lost.task) {
+    queue_.cancel(lost.done);
+    end_task(lost);
+  }
+  // The server hears of it after what was sent before.
+  const Event news{
+      Kind::kGone, worker, std::uint64_t{2} * lost.incarnation + (said_goodbye ? 1U : 0U)};
+  if (said_goodbye) {
+    post(news, false);
+  } else {
+    lose_transfers(worker);
+    after_latency(news);
+  }
+}
+
+void Cluster::lose_connection(std::uint32_t worker) {
+  Worker& lost = workers_[worker];
+  if (!lost.alive) {
+    return;
+  }
+  const Time back = std::max(now_ + kReconnect, lost.paused_until);
+  // The server notices later than the worker, which is often back by then.
+  lost.last_departure = std::max(lost.last_departure, now_ + 2 * kReconnect);
+  cut_off(worker, /*said_goodbye=*/false);
+  lost.rejoins = true;
+  queue_.push(back, {Kind::kJoin, worker, 1});
+}
+
+void Cluster::beat(std::uint32_t worker, std::uint64_t incarnation) {
+  const Worker& from = workers_[worker];
+  if (!from.alive || from.incarnation != incarnation || finish_) {
+    return;
+  }
+  queue_.push(now_ + options_.coordinator.heartbeat_timeout / kBeatsPerTimeout,
+              {Kind::kHeartbeat, worker, incarnation});
+  if (now_ >= from.paused_until) {
+    to_server(worker,
+              {.message = protocol::Heartbeat{},
+               .incarnation = from.incarnation,
+               .weights = {},
+               .gradient = {}});
+  }
+}
+
+void Cluster::gone(std::uint32_t worker, std::uint64_t how) {
+  coordinator_->leave(now_,
+                      WorkerId{worker},
+                      static_cast<std::uint32_t>(how / 2),
+                      how % 2 == 1 ? policy::Departure::kLeft : policy::Departure::kDead,
+                      effects_);
+  carry_out(server::ToldLeave{WorkerId{worker}, static_cast<std::uint32_t>(how / 2)});
+}
+
+}  // namespace outpace::sim

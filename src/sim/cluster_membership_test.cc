@@ -1,0 +1,136 @@
+// What faults do to a whole cluster, and that it gets over them.
+
+#include <gtest/gtest.h>
+
+#include "policy/catalogue.h"
+#include "sim/cluster.h"
+#include "worker/ledger.h"
+
+namespace outpace::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct Job {
+  std::vector<std::string> faults;
+  std::string policy = "async";
+  std::string runtime = "constant(mean=100ms)";
+  std::uint32_t workers = 2;
+  server::Limits limits{.epochs = 40};
+  Duration latency = milliseconds(1);
+};
+
+// Of 64 examples in mini-batches of 4: 16 gradients an epoch. The weights count the uses.
+ClusterResult run(const Job& job) {
+  const auto policy = policy::make_policy(Spec::parse(job.policy), job.workers);
+  ClusterOptions options{.policy = Spec::parse(job.policy),
+                         .coordinator = {.workers = job.workers,
+                                         .batch = 4,
+                                         .examples = 64,
+                                         .limits = job.limits,
+                                         // Each example of an update moves its number by one.
+                                         .rate = 4.0 * policy->nominal_cutoff(job.workers),
+                                         .rate_scale = update::RateScale::kLinear},
+                         .shard = {.optimizer = Spec::parse("sgd")},
+                         .target = {},
+                         .latency = job.latency};
+  for (const std::string& fault : job.faults) {
+    options.faults.push_back(parse_fault(fault, job.workers));
+  }
+  DrawnTiming timing(
+      Runtimes::parse(job.runtime, {.workers = job.workers, .seed = 1, .read_file = {}}), {});
+  worker::Ledger ledger(64);
+  Learning learning{ledger};
+  return Cluster(options, timing, &learning, nullptr, nullptr).run();
+}
+
+void expect_each_example_used(const ClusterResult& found, float times) {
+  EXPECT_EQ(found.why, "epochs done");
+  for (const float weight : found.weights) {
+    ASSERT_EQ(weight, -times);
+  }
+}
+
+TEST(ClusterFaults, AShortPauseOnlyMovesWhatTheWorkerDoes) {
+  // Mini-batches of 102 ms with the messages; half a second of standing still is 500 ms more.
+  const Job job{.workers = 1, .limits = {.updates = 100}};
+  Job paused = job;
+  paused.faults = {"pause:worker=0,at=1s,for=500ms"};
+  const ClusterResult found = run(paused);
+  EXPECT_EQ(found.statistics.last_commit, run(job).statistics.last_commit + milliseconds(500));
+  EXPECT_EQ(found.faults.paused, 1U);
+  EXPECT_EQ(found.statistics.workers[0].incarnations, 1U);
+}
+
+TEST(ClusterFaults, APauseBeyondTheTimeoutCostsTheIncarnationAndNoExample) {
+  const ClusterResult found = run({.faults = {"pause:worker=1,at=10s,for=20s"}});
+  EXPECT_EQ(found.faults.presumed_dead, 1U);
+  EXPECT_EQ(found.statistics.workers[1].incarnations, 2U);
+  EXPECT_EQ(found.statistics.workers[1].lost, 1U);
+  expect_each_example_used(found, 40);
+}
+
+TEST(ClusterFaults, APartitionShorterThanTheTimeoutOnlyDelays) {
+  const ClusterResult found = run({.faults = {"partition:workers=1,at=10s,for=3s"}});
+  EXPECT_EQ(found.faults.presumed_dead, 0U);
+  EXPECT_GT(found.faults.messages.held, 0U);
+  EXPECT_EQ(found.statistics.workers[1].incarnations, 1U);
+  expect_each_example_used(found, 40);
+}
+
+TEST(ClusterFaults, APartitionBeyondTheTimeoutIsHealedByANewIncarnation) {
+  const ClusterResult found =
+      run({.faults = {"partition:workers=1,at=10s,for=15s"}, .policy = "sync"});
+  EXPECT_EQ(found.faults.presumed_dead, 1U);
+  EXPECT_EQ(found.statistics.workers[1].incarnations, 2U);
+  EXPECT_GT(found.statistics.workers[1].accepted, 100U) << "it works on after the heal";
+  expect_each_example_used(found, 40);
+}
+
+TEST(ClusterFaults, ALostMessageCostsTheConnectionAndNoExample) {
+  const ClusterResult found = run({.faults = {"lose:at=5s,for=20s,probability=0.05"}});
+  EXPECT_GT(found.faults.messages.lost, 2U);
+  EXPECT_EQ(found.statistics.workers[0].incarnations + found.statistics.workers[1].incarnations,
+            2U + found.faults.messages.lost);
+  expect_each_example_used(found, 40);
+}
+
+TEST(ClusterFaults, ARepeatedPushAndALateOneOfAnOldConnectionAreNotApplied) {
+  const ClusterResult found = run({.faults = {"duplicate:at=0s,for=30s,probability=0.5,by=1s",
+                                              "reorder:at=0s,for=30s,probability=0.2,by=300ms",
+                                              "lose:at=5s,for=20s,probability=0.05"}});
+  EXPECT_GT(found.faults.messages.duplicated, 100U);
+  EXPECT_GT(found.faults.messages.reordered, 50U);
+  expect_each_example_used(found, 40);
+}
+
+TEST(ClusterFaults, ClogsAreSurvivedByEveryPolicy) {
+  for (const char* policy : {"sync", "backup:cutoff=3", "async", "softsync:n=2", "ssp:s=2"}) {
+    const ClusterResult found = run({.faults = {"clog:at=3s,for=8s,step=500ms,share=0.6",
+                                                "delay:at=2s,for=9s,probability=0.1,by=200ms"},
+                                     .policy = policy,
+                                     .workers = 6,
+                                     .limits = {.updates = 300}});
+    EXPECT_EQ(found.why, "updates done") << policy;
+  }
+}
+
+TEST(ClusterFaults, AreAFunctionOfTheOptions) {
+  const Job job{.faults = {"duplicate:at=0s,for=30s,probability=0.5,by=1s",
+                           "lose:at=5s,for=20s,probability=0.05",
+                           "clog:at=3s,for=8s,step=500ms,share=0.6"}};
+  EXPECT_EQ(run(job).hash, run(job).hash);
+}
+
+TEST(ClusterFaults, AWorkerThatLeftForGoodDoesNotComeBackOverANewConnection) {
+  // Every message is lost until 5 s; worker 1 crashes between two tries.
+  const ClusterResult found =
+      run({.faults = {"lose:at=1s,for=4s,probability=1", "crash:worker=1,at=3005ms"},
+           .limits = {.updates = 200}});
+  EXPECT_EQ(found.why, "updates done");
+  EXPECT_FALSE(found.statistics.workers[1].live);
+}
+
+}  // namespace
+}  // namespace outpace::sim

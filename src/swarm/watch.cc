@@ -1,0 +1,133 @@
+#include "swarm/watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/spec.h"
+#include "invariants/violation.h"
+#include "swarm/trial.h"
+#include "swarm/words.h"
+
+namespace outpace::swarm {
+namespace {
+
+using invariants::hold;
+
+constexpr std::size_t kEventsKept = 20;
+
+// Hearts beat, and silence means something, only with a fault that can silence.
+std::optional<Duration> silence_of(const Plan& plan) {
+  const bool beat = std::any_of(plan.faults.begin(), plan.faults.end(), [&](const auto& fault) {
+    return sim::can_silence(sim::parse_fault(fault, plan.workers));
+  });
+  return beat ? std::optional(plan.heartbeat_timeout) : std::nullopt;
+}
+
+}  // namespace
+
+Watch::Watch(const Plan& plan, bool keeps_events)
+    : plan_(plan),
+      keeps_events_(keeps_events),
+      decisions_(Spec::parse(plan.policy), plan.workers),
+      coordination_(plan.workers, silence_of(plan)) {
+  if (plan.ledger) {
+    audit_.emplace(plan.examples, plan.seed, plan.with_replacement);
+  }
+}
+
+void Watch::decided(Time now, const policy::Event& event, const policy::Decision& decision) {
+  if (keeps_events_) {
+    keep(now, "decision on " + to_words(event) + ": " + to_words(decision));
+  }
+  ++decided_;
+  decisions_.check(now, event, decision.actions);
+}
+
+void Watch::answered(Time now, const server::Told& told, const server::Effects& effects) {
+  if (keeps_events_) {
+    keep(now, to_words(told) + ": " + std::to_string(effects.size()) + " effects");
+  }
+  coordination_.check(now, told, std::exchange(decided_, 0), effects);
+  for (const auto& used : coordination_.used()) {
+    if (audit_) {
+      audit_->used(used.ranges, used.weight);
+    }
+  }
+}
+
+bool Watch::after(Time now, const server::Coordinator& coordinator, const server::Shard* shard) {
+  ++events_;
+  coordination_.at_rest(now, coordinator.live(), coordinator.started());
+  state_.check(coordinator, shard == nullptr ? std::span<const float>{} : shard->weights());
+  if (now < plan_.healed) {
+    return false;
+  }
+  if (!healed_version_) {
+    healed_version_ = coordination_.version();
+  }
+  const bool well = plan_.epochs == 0 && recovered();
+  hold(well || now <= plan_.healed + plan_.recovery, "I9", [&] {
+    return "all healed at " + std::to_string(to_seconds(plan_.healed)) + " s, at version " +
+           std::to_string(*healed_version_) + ", and at " + std::to_string(to_seconds(now)) +
+           " s the version is " + std::to_string(coordination_.version()) + "; " + who_did_not();
+  });
+  return well && events_ >= kEventsLeast;
+}
+
+void Watch::ended(const sim::ClusterResult& result) {
+  const bool as_planned =
+      result.code == ExitCode::kDone && (plan_.epochs == 0 || result.why == "epochs done");
+  hold(as_planned, "I5", [&] { return "the run ended: " + result.why; });
+  const server::Statistics& counted = result.statistics;
+  if (plan_.epochs > 0) {
+    hold(counted.examples_used_per_epoch_min == 1 && counted.examples_used_per_epoch_max == 1 &&
+             counted.examples_applied == plan_.epochs * plan_.examples,
+         "I1",
+         [&] {
+           return std::to_string(counted.examples_applied) + " examples were applied in " +
+                  std::to_string(plan_.epochs) + " epochs of " + std::to_string(plan_.examples);
+         });
+  }
+  if (audit_) {
+    audit_->check(result.weights, counted.updates);
+  }
+}
+
+void Watch::keep(Time now, const std::string& text) {
+  last_events_.push_back(std::to_string(to_seconds(now)) + " s  " + text);
+  if (last_events_.size() > kEventsKept) {
+    last_events_.pop_front();
+  }
+}
+
+bool Watch::is_well(std::uint32_t worker) const {
+  const invariants::Coordination::Member& member = coordination_.members()[worker];
+  const bool left =
+      std::find(plan_.leavers.begin(), plan_.leavers.end(), worker) != plan_.leavers.end();
+  return left ? !member.live : member.live && member.version > *healed_version_;
+}
+
+bool Watch::recovered() const {
+  // Everybody's turn has come round: more than one that was on its way is used.
+  if (coordination_.version() < *healed_version_ + plan_.workers) {
+    return false;
+  }
+  for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) {
+    if (!is_well(worker)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string Watch::who_did_not() const {
+  std::string found = "not well:";
+  for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) {
+    if (!is_well(worker)) {
+      found += " worker " + std::to_string(worker);
+    }
+  }
+  return found;
+}
+
+}  // namespace outpace::swarm

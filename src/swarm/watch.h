@@ -1,0 +1,57 @@
+// Holds a simulated run to the invariants, event by event, and judges whether it recovered.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "invariants/audit.h"
+#include "invariants/coordination.h"
+#include "invariants/decisions.h"
+#include "invariants/state.h"
+#include "sim/cluster.h"
+#include "sim/watcher.h"
+#include "swarm/plan.h"
+
+namespace outpace::swarm {
+
+class Watch final : public sim::Watcher {
+ public:
+  // `keeps_events`: in words, the last of them; slow.
+  Watch(const Plan& plan, bool keeps_events);
+
+  // The coordinator's observer. Throws Violation, as all below.
+  void decided(Time now, const policy::Event& event, const policy::Decision& decision);
+  void answered(Time now, const server::Told& told, const server::Effects& effects) override;
+  [[nodiscard]] bool after(Time now,
+                           const server::Coordinator& coordinator,
+                           const server::Shard* shard) override;
+  void ended(const sim::ClusterResult& result);
+
+  [[nodiscard]] const std::deque<std::string>& last_events() const { return last_events_; }
+
+ private:
+  void keep(Time now, const std::string& text);
+  // Whether all that should be live have come to a version of after the heal.
+  [[nodiscard]] bool recovered() const;
+  [[nodiscard]] std::string who_did_not() const;
+  [[nodiscard]] bool is_well(std::uint32_t worker) const;
+
+  // Constant after construction.
+  const Plan& plan_;
+  const bool keeps_events_;
+  // State.
+  invariants::Decisions decisions_;
+  invariants::Coordination coordination_;
+  invariants::State state_;
+  std::optional<invariants::Audit> audit_;
+  std::uint64_t decided_ = 0;  // Since the last answer.
+  std::uint64_t events_ = 0;
+  std::optional<std::uint64_t> healed_version_;
+  std::deque<std::string> last_events_;
+};
+
+}  // namespace outpace::swarm

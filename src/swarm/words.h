@@ -1,0 +1,16 @@
+// What happened in a run, in a few words for people.
+
+#pragma once
+
+#include <string>
+
+#include "policy/policy.h"
+#include "server/told.h"
+
+namespace outpace::swarm {
+
+[[nodiscard]] std::string to_words(const policy::Event& event);
+[[nodiscard]] std::string to_words(const policy::Decision& decision);
+[[nodiscard]] std::string to_words(const server::Told& told);
+
+}  // namespace outpace::swarm

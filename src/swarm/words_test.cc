@@ -1,0 +1,25 @@
+#include "swarm/words.h"
+
+#include <gtest/gtest.h>
+
+namespace outpace::swarm {
+namespace {
+
+TEST(Words, SayWhatWasToldAndDecided) {
+  EXPECT_EQ(to_words(server::Told{server::ToldPush{{1, 1, WorkerId{3}, 2, Sequence{45}}, 4, true}}),
+            "push of worker 3 (incarnation 2), gradient 45");
+  EXPECT_EQ(to_words(server::Told{server::ToldLeave{WorkerId{1}, 2}}),
+            "the connection of worker 1, incarnation 2, is gone");
+  EXPECT_EQ(to_words(policy::Event{policy::WorkerLeft{WorkerId{1}, policy::Departure::kDead}}),
+            "worker 1 is gone");
+  policy::Decision decision{.actions = {policy::Accept{WorkerId{3}, Sequence{45}, 1.0},
+                                        policy::Commit{},
+                                        policy::Release{WorkerId{3}}},
+                            .reason = {.why = policy::Why::kEachCounts, .a = 2.0}};
+  EXPECT_EQ(to_words(decision),
+            policy::to_words(decision.reason) + ", accept of worker 3, commit, release worker 3");
+  EXPECT_EQ(to_words(policy::Decision{}), "nothing changed");
+}
+
+}  // namespace
+}  // namespace outpace::swarm
