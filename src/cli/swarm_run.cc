@@ -1,6 +1,7 @@
 #include "cli/swarm_run.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -47,21 +48,22 @@ Seeds parse_seeds(const std::string& text) {
 }
 
 // What a failed CHECK leaves no time to say. A thread's own, read where the thread aborts.
-thread_local char if_aborted[128];  // NOLINT(modernize-avoid-c-arrays): for a signal handler
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): signal handlers see no other
+thread_local std::array<char, 128> if_aborted;
 
 void say_which_seed(int /*signal*/) {
   std::size_t length = 0;
-  while (length < sizeof if_aborted && if_aborted[length] != '\0') {
+  while (length < if_aborted.size() && if_aborted[length] != '\0') {
     ++length;
   }
-  if (::write(STDERR_FILENO, &if_aborted[0], length) < 0) {
+  if (::write(STDERR_FILENO, if_aborted.data(), length) < 0) {
     return;  // The program ends anyhow.
   }
 }
 
 void announce(std::uint64_t seed) {
-  const auto end = fmt::format_to_n(&if_aborted[0],
-                                    sizeof if_aborted - 1,
+  const auto end = fmt::format_to_n(if_aborted.data(),
+                                    if_aborted.size() - 1,
                                     "seed {} aborts; again: {}\n",
                                     seed,
                                     swarm::again(seed));

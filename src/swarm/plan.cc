@@ -51,7 +51,7 @@ std::string draw_policy(Draw& draw, std::uint32_t workers) {
     case 4:
       return "ssp:s=" + std::to_string(draw.between(0, 5));
     default:
-      return "saps:s=" + std::to_string(draw.between(1, 2 * workers)) +
+      return "saps:s=" + std::to_string(draw.between(1, std::uint64_t{2} * workers)) +
              ",action=" + draw.one_of(kActions);
   }
 }
