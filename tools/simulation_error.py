@@ -1,7 +1,8 @@
 """How far `outpace simulate` is from `outpace train` on this machine.
 
-A lone worker without delays tells what a mini-batch costs to compute and what the way to the server
-and back takes. With these two numbers, and the delays of a trace, each policy is simulated with
+A lone worker that sleeps 25 ms before each mini-batch, so that caches and processors are as cold as
+they are beside other workers, tells what a mini-batch costs to compute and what the way to the
+server and back takes. With these two numbers, and the delays of a trace, each policy is simulated with
 real gradients and then run live for as many seconds; the table has both, and their difference in
 updates (percent) and in test accuracy at the same moments (points). Nothing of the live runs goes
 into the simulation. docs/simulation.md says how to read it.
@@ -16,6 +17,8 @@ import sys
 import measured_runs
 
 GRACE = 120  # Seconds for a run to start and end, beyond those that it trains.
+CALM = 0.025  # Seconds that the lone worker sleeps.
+UPDATES = 300  # Of the lone worker.
 POLICIES = ("sync", "backup:cutoff=6", "async", "ssp:s=3")
 
 
@@ -43,14 +46,17 @@ def workers_of(trace):
         raise measured_runs.RunFailed(f"{trace}: {error.strerror}") from error
 
 
-def calibrate(options):
+def calibrate(options, folder):
     """(seconds to compute a mini-batch, seconds of the rest of an iteration) of a lone worker."""
+    delays = folder / "delays.csv"
+    delays.write_text(f"{CALM}\n")
     found = measured_runs.outpace(
         options.outpace,
         ["--workers", "1", "--policy", "sync", "--network", options.network, "--batch",
-         str(options.batch), "--updates", "500", "--evaluate-every", "1000000000"], GRACE)
+         str(options.batch), "--delays", str(delays), "--updates", str(UPDATES),
+         "--evaluate-every", "1000000000"], GRACE)
     compute = found["workers_detail"][0]["compute_seconds"] / found["updates"]
-    return compute, found["seconds"] / found["updates"] - compute
+    return compute, found["seconds"] / found["updates"] - CALM - compute
 
 
 def accuracy_at(evaluations, seconds):
@@ -82,9 +88,9 @@ def compare(options, trace, policy, compute, rest):
     return simulated, live
 
 
-def measure(options, _folder):
+def measure(options, folder):
     measured_runs.quiet_or_warn()
-    compute, rest = calibrate(options)
+    compute, rest = calibrate(options, folder)
     print(f"a lone worker: {compute * 1e3:.2f} ms to compute {options.batch} examples, "
           f"{rest * 1e3:.2f} ms for the rest\n", flush=True)
     rows = [["trace, policy", "simulated", "live", "updates", "accuracy, mean", "greatest"]]
