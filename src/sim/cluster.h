@@ -57,7 +57,7 @@ struct ClusterOptions {
   Duration apply{};    // What the server needs for a gradient; they queue before it.
   std::vector<Fault> faults;
   const Transfers::Options* links = nullptr;  // Belong to the caller.
-  Watcher* watcher = nullptr;  // Belongs to the caller.
+  Watcher* watcher = nullptr;                 // Belongs to the caller.
 };
 
 // How often each kind of fault came to pass.
