@@ -64,14 +64,14 @@ class Rounds {
  public:
   Rounds(const std::string& address, std::size_t clients) {
     server_ = live::serve({.address = address, .token = "bench"},
-                         [this](ConnectionId id, ConnectionEvent event) { serve(id, event); });
+                          [this](ConnectionId id, ConnectionEvent event) { serve(id, event); });
     for (std::size_t i = 0; i < clients; ++i) {
       clients_.push_back(live::connect({.address = server_->address(), .token = "bench"},
-                                      [this](const ConnectionEvent& event) {
-                                        if (std::holds_alternative<Received>(event)) {
-                                          arrived_.add();
-                                        }
-                                      }));
+                                       [this](const ConnectionEvent& event) {
+                                         if (std::holds_alternative<Received>(event)) {
+                                           arrived_.add();
+                                         }
+                                       }));
       clients_.back()->authorise(kWeights);
       clients_.back()->send(protocol::Heartbeat{}, nullptr);  // Joins.
     }
