@@ -7,12 +7,13 @@
 #include "live/grpc_transport.h"
 #include "live/listen_check.h"
 #include "live/unix_address.h"
+#include "live/unix_stream.h"
 #include "live/unix_transport.h"
 
 namespace outpace::live {
 namespace {
 
-constexpr std::size_t kTokenMax = 4096;
+constexpr std::size_t kTokenMax = kTokenRecordMax;
 
 // What both transports can send.
 void check_token(const std::string& token) {

@@ -27,7 +27,7 @@ enum class RecordKind : std::uint32_t {
   kFarewell = 4,  // Why; empty after what was asked for.
   kRefused = 5,   // The token.
 };
-inline constexpr std::size_t kTokenRecordMax = 4096;
+inline constexpr std::size_t kTokenRecordMax = 65'536;
 
 struct Record {
   RecordKind kind;

@@ -98,7 +98,7 @@ TEST_P(UnixTransportTest, RefusesEveryOtherTokenBeforeItReadsAnything) {
     EXPECT_EQ(answer->second, "the server refused the token");
     EXPECT_FALSE(client.read());
   }
-  for (const std::string& rubbish : {RawClient::head(5000, RecordKind::kAuthentication),
+  for (const std::string& rubbish : {RawClient::head(100'000, RecordKind::kAuthentication),
                                      std::string("GET / HTTP/1.1\r\n\r\n"),
                                      RawClient::head(0, RecordKind::kPacket)}) {
     const RawClient client(server->address());
