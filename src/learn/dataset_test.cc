@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
+#include "base/temporary_directory_test.h"
 
 namespace outpace::learn {
 namespace {
@@ -33,30 +34,27 @@ std::string header(std::uint32_t magic, const std::vector<std::uint32_t>& extent
 class DatasetFiles : public testing::Test {
  protected:
   void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("outpace_dataset_") + test->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
     contents_["train-images-idx3-ubyte"] =
         header(0x803, {2, 28, 28}) + std::string(784, '\0') + std::string(784, '\xff');
     contents_["train-labels-idx1-ubyte"] = header(0x801, {2}) + "\x09\x03";
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   void write_plain() const {
     for (const auto& [name, bytes] : contents_) {
-      std::ofstream(folder_ / name, std::ios::binary) << bytes;
+      std::ofstream(folder_.path() / name, std::ios::binary) << bytes;
     }
   }
   void write_gzipped() const {
     for (const auto& [name, bytes] : contents_) {
-      const gzFile file = gzopen((folder_ / (name + ".gz")).c_str(), "wb");
+      const gzFile file = gzopen((folder_.path() / (name + ".gz")).c_str(), "wb");
       gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
       gzclose(file);
     }
   }
 
-  [[nodiscard]] Spec spec() const { return Spec::parse("fashion-mnist:dir=" + folder_.string()); }
+  [[nodiscard]] Spec spec() const {
+    return Spec::parse("fashion-mnist:dir=" + folder_.path().string());
+  }
 
   // What loading says, with the folder left out.
   [[nodiscard]] std::string complaint() const {
@@ -65,8 +63,9 @@ class DatasetFiles : public testing::Test {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kUsage);
       std::string text = error.what();
-      for (auto at = text.find(folder_); at != std::string::npos; at = text.find(folder_)) {
-        text.replace(at, folder_.string().size() + 1, "");
+      const std::string folder = folder_.path().string();
+      for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder)) {
+        text.replace(at, folder.size() + 1, "");
       }
       return text;
     }
@@ -78,7 +77,7 @@ class DatasetFiles : public testing::Test {
     return complaint();
   }
 
-  fs::path folder_;
+  const TemporaryDirectory folder_;
   std::map<std::string, std::string> contents_;
 };
 

@@ -4,8 +4,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,8 +12,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "base/temporary_directory_test.h"
 #include "live/transport.h"
 #include "live/transports.h"
 
@@ -116,16 +114,10 @@ inline Payload numbers(std::size_t size, float first) {
 
 class TransportTest : public testing::TestWithParam<const char*> {
  public:
-  ~TransportTest() override { std::filesystem::remove_all(folder_); }
-
  protected:
-  TransportTest() {
-    std::string name = std::filesystem::temp_directory_path() / "outpace_XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
   // The kind under test: loopback TCP with any free port, or a Unix socket.
   [[nodiscard]] std::string any_address() const {
-    return GetParam() == std::string("tcp") ? "127.0.0.1:0" : "unix:" + folder_ + "/s";
+    return GetParam() == std::string("tcp") ? "127.0.0.1:0" : "unix:" + (folder_ / "s").string();
   }
   [[nodiscard]] std::unique_ptr<ServerTransport> serve() {
     return live::serve({.address = any_address(), .token = kToken}, server_.server_sink());
@@ -139,7 +131,7 @@ class TransportTest : public testing::TestWithParam<const char*> {
   Recorder server_;  // First: outlives the transports of a test.
 
  private:
-  std::string folder_;
+  const TemporaryDirectory folder_;
 };
 
 }  // namespace outpace::live

@@ -1,6 +1,5 @@
 #include "outpace/worker.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,8 +11,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "base/temporary_directory_test.h"
 #include "live/server.h"
 #include "live/transports.h"
 
@@ -65,14 +64,8 @@ std::string error_of(const std::function<void()>& function, int exit_code) {
 
 class WorkerTest : public testing::Test {
  public:
-  WorkerTest() {
-    std::string name = std::filesystem::temp_directory_path() / "outpace_XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~WorkerTest() override { std::filesystem::remove_all(folder_); }
-
  protected:
-  [[nodiscard]] std::string address() const { return "unix:" + folder_ + "/s"; }
+  [[nodiscard]] std::string address() const { return "unix:" + (folder_ / "s").string(); }
 
   // A server of its own thread; get() waits for the end of its run.
   [[nodiscard]] std::future<live::RunResult> serve(std::uint32_t workers) const {
@@ -92,14 +85,14 @@ class WorkerTest : public testing::Test {
   }
 
   [[nodiscard]] std::string write_token() const {
-    std::string path = folder_ + "/token";
+    std::string path = folder_ / "token";
     std::ofstream(path) << kToken << "\n";
     std::filesystem::permissions(path, std::filesystem::perms::owner_read);
     return path;
   }
 
  private:
-  std::string folder_;
+  const TemporaryDirectory folder_;
 };
 
 // How often each example was in a mini-batch that counted.

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "record/temporary_directory_test.h"
+#include "base/temporary_directory_test.h"
 
 namespace outpace::record {
 namespace {

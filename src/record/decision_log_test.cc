@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "record/temporary_directory_test.h"
+#include "base/temporary_directory_test.h"
 
 namespace outpace::record {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "record/temporary_directory_test.h"
+#include "base/temporary_directory_test.h"
 
 namespace outpace::record {
 namespace {

@@ -1,11 +1,13 @@
 #include "record/replay.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/spec.h"
+#include "base/temporary_directory_test.h"
 #include "policy/catalogue.h"
 
 namespace outpace::record {
@@ -13,9 +15,6 @@ namespace {
 
 class ReplayTest : public testing::Test {
  protected:
-  ReplayTest() : path_(testing::TempDir() + "/replay_test.jsonl") {}
-  ~ReplayTest() override { std::filesystem::remove(path_); }
-
   // Two workers, each of which answers and is released again in turn. Of the forged gradient's
   // decision an action is missing; the skewed one names a version that its worker never had.
   void record(const std::string& spec,
@@ -50,7 +49,8 @@ class ReplayTest : public testing::Test {
     log.close();
   }
 
-  std::filesystem::path path_;
+  const TemporaryDirectory folder_;
+  const std::filesystem::path path_ = folder_ / "decisions.jsonl";
 };
 
 TEST_F(ReplayTest, GivesTheSameDecisions) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "record/temporary_directory_test.h"
+#include "base/temporary_directory_test.h"
 
 namespace outpace::record {
 namespace {

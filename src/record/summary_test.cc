@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/temporary_directory_test.h"
 #include "record/summary_example_test.h"
-#include "record/temporary_directory_test.h"
 
 namespace outpace::record {
 namespace {

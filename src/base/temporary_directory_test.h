@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/error.h"
 
-namespace outpace::record {
+namespace outpace {
 
 class TemporaryDirectory {
  public:
@@ -55,4 +55,4 @@ inline std::string error_of(const std::function<void()>& call) {
   return "";
 }
 
-}  // namespace outpace::record
+}  // namespace outpace
