@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "live/grpc_stream.h"
 #include "live/grpc_transport.h"
+#include "live/token_check.h"
 
 namespace outpace::live {
 namespace {
@@ -21,24 +22,11 @@ constexpr auto kShutdown = std::chrono::seconds(2);
 constexpr int kIdleMs = 30'000;
 constexpr int kHandshakeMs = 10'000;
 
-// Takes as long for any two texts of the same lengths, so that a token cannot be guessed by letter.
-bool same(const grpc::string_ref& a, const std::string& b) {
-  if (a.size() != b.size()) {
-    return false;
-  }
-  volatile unsigned char difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const auto bits = static_cast<unsigned char>(a.data()[i] ^ b[i]);
-    difference = static_cast<unsigned char>(difference | bits);
-  }
-  return difference == 0;
-}
-
 bool knows_token(const grpc::CallbackServerContext& context, const std::string& authorization) {
   const auto& metadata = context.client_metadata();
   const auto found = metadata.find("authorization");
   return found != metadata.end() && metadata.count("authorization") == 1 &&
-         same(found->second, authorization);
+         same_token({found->second.data(), found->second.size()}, authorization);
 }
 
 // Ends a call of which nothing was read.

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
+#include "live/token_check.h"
 #include "live/unix_address.h"
 #include "live/unix_stream.h"
 #include "live/unix_transport.h"
@@ -97,7 +98,7 @@ class UnixClient final : public ClientTransport {
 
   [[nodiscard]] std::optional<Record> first_record() {
     try {
-      return stream_.next(kTokenRecordMax, milliseconds_left());
+      return stream_.next(kTokenMax, milliseconds_left());
     } catch (const Error&) {  // Of a size that no answer has.
       throw nobody_of_ours();
     }

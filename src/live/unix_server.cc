@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "live/token_check.h"
 #include "live/unix_address.h"
 #include "live/unix_stream.h"
 #include "live/unix_transport.h"
@@ -30,19 +31,6 @@ constexpr int kTokenMs = 10'000;
 constexpr int kStrangersMax = 64;
 constexpr int kBacklog = 1024;
 
-// Takes as long for any two texts of the same lengths, so that a token cannot be guessed by letter.
-bool same(std::string_view a, const std::string& b) {
-  if (a.size() != b.size()) {
-    return false;
-  }
-  volatile unsigned char difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const auto bits = static_cast<unsigned char>(a[i] ^ b[i]);
-    difference = static_cast<unsigned char>(difference | bits);
-  }
-  return difference == 0;
-}
-
 // One client. Its thread is the stream's.
 class Connection {
  public:
@@ -52,14 +40,14 @@ class Connection {
   [[nodiscard]] bool knows(const std::string& token) {
     std::optional<Record> record;
     try {
-      record = stream_.next(kTokenRecordMax, kTokenMs);
+      record = stream_.next(kTokenMax, kTokenMs);
     } catch (const Error&) {
       return false;  // Nobody of ours.
     }
     if (!record || record->kind != RecordKind::kAuthentication) {
       return false;
     }
-    if (!same(record->bytes, token)) {
+    if (!same_token(record->bytes, token)) {
       stream_.begin(RecordKind::kRefused, "the server refused the token");
       return false;
     }

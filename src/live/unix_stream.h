@@ -27,7 +27,6 @@ enum class RecordKind : std::uint32_t {
   kFarewell = 4,  // Why; empty after what was asked for.
   kRefused = 5,   // The token.
 };
-inline constexpr std::size_t kTokenRecordMax = 65'536;
 
 struct Record {
   RecordKind kind;
