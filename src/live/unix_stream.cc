@@ -100,6 +100,8 @@ void UnixStream::abort() {
   {
     const std::lock_guard lock(mutex_);
     aborted_ = true;
+    ended_ = true;
+    writer_.clear();  // Also of a stream that never began, whose owner may go on sending.
   }
   ::shutdown(socket_.number(), SHUT_RDWR);
   wake();
