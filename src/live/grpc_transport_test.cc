@@ -1,10 +1,6 @@
-// What the contract's test cannot do with transports alone: clients that break the rules, and the
-// threads of gRPC.
+// What the contract's test cannot do with transports alone: clients that break the rules.
 
 #include "live/grpc_transport.h"
-
-#include <filesystem>
-#include <iterator>
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
@@ -215,24 +211,6 @@ TEST_P(GrpcTransportTest, EndsAConnectionThatBreaksOffWithinAPayload) {
   }
   ASSERT_TRUE(server_.wait_closed(id));
   EXPECT_EQ(server_.log(id).received.size(), 1U) << "half a payload is no payload";
-}
-
-TEST_P(GrpcTransportTest, LeavesNoThreadsBehind) {
-  const auto server = serve();
-  const auto threads = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
-  };
-  std::ptrdiff_t before = 0;
-  for (int cycle = 0; cycle < 110; ++cycle) {
-    if (cycle == 10) {  // gRPC's own pools have come to their size.
-      before = threads();
-    }
-    Recorder events;
-    const auto client = connect(server->address(), events);
-    client->send(hello_from(std::to_string(cycle)), nullptr);
-    EXPECT_NE(server_.wait_hello(std::to_string(cycle)), ConnectionId{0});
-  }
-  EXPECT_LE(threads(), before + 4);
 }
 
 }  // namespace

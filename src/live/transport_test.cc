@@ -3,6 +3,8 @@
 #include "live/transport_test.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <latch>
 #include <thread>
 
@@ -81,8 +83,6 @@ TEST_P(TransportTest, DeliversWhatTheServerSendsToManyInOrderAndWhole) {
   }
 }
 
-// ---- 2. A client without the job's token is refused before anything of it is parsed. ----------
-
 TEST_P(TransportTest, DeliversAMessageThatMayWaitWithTheNextOrWithTheEnd) {
   const auto server = serve();
   Recorder events;
@@ -105,6 +105,8 @@ TEST_P(TransportTest, DeliversAMessageThatMayWaitWithTheNextOrWithTheEnd) {
   EXPECT_EQ(log.received[0].payload, *numbers(1000, 0));
   EXPECT_EQ(log.received[3].payload, *numbers(1000, 0));
 }
+
+// ---- 2. A client without the job's token is refused before anything of it is parsed. ----------
 
 TEST_P(TransportTest, RefusesAWrongTokenAndHearsNothingOfThatClient) {
   const auto server = serve();
@@ -342,6 +344,24 @@ TEST_P(TransportTest, KeepsTheOrderOfEachOfManySendingThreads) {
     const std::uint64_t sequence = number(std::get<Cancel>(received.message).sequence);
     EXPECT_EQ(sequence % kMessages, next.at(sequence / kMessages)++);
   }
+}
+
+TEST_P(TransportTest, LeavesNoThreadsBehind) {
+  const auto server = serve();
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  std::ptrdiff_t before = 0;
+  for (int cycle = 0; cycle < 110; ++cycle) {
+    if (cycle == 10) {  // gRPC's own pools have come to their size.
+      before = threads();
+    }
+    Recorder events;
+    const auto client = connect(server->address(), events);
+    client->send(hello_from(std::to_string(cycle)), nullptr);
+    EXPECT_NE(server_.wait_hello(std::to_string(cycle)), ConnectionId{0});
+  }
+  EXPECT_LE(threads(), before + 4);
 }
 
 // ---- Addresses and tokens -----------------------------------------------------------------------

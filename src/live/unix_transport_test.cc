@@ -1,12 +1,10 @@
 // What the contract's test cannot do with transports alone: clients that break the rules of the
-// Unix socket's records, and its threads.
+// Unix socket's records.
 
 #include "live/unix_transport.h"
 
 #include <array>
 #include <cstring>
-#include <filesystem>
-#include <iterator>
 
 #include <sys/socket.h>
 
@@ -207,22 +205,6 @@ TEST_P(UnixTransportTest, IsNotKeptUpByStrangersWhoSayNothing) {
   const auto start = std::chrono::steady_clock::now();
   server.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 3) << "nor in its end";
-}
-
-TEST_P(UnixTransportTest, LeavesNoThreadsBehind) {
-  const auto server = serve();
-  const auto threads = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
-  };
-  const std::ptrdiff_t before = threads();
-  for (int cycle = 0; cycle < 100; ++cycle) {
-    Recorder events;
-    const auto client = connect(server->address(), events);
-    client->send(hello_from(std::to_string(cycle)), nullptr);
-    EXPECT_NE(server_.wait_hello(std::to_string(cycle)), ConnectionId{0});
-  }
-  // The last ones may still be on their way out.
-  EXPECT_LE(threads(), before + 4);
 }
 
 }  // namespace
