@@ -3,9 +3,11 @@
 A lone worker that sleeps 25 ms before each mini-batch, so that caches and processors are as cold as
 they are beside other workers, tells what a mini-batch costs to compute and what the way to the
 server and back takes. With these two numbers, and the delays of a trace, each policy is simulated with
-real gradients and then run live for as many seconds; the table has both, and their difference in
-updates (percent) and in test accuracy at the same moments (points). Nothing of the live runs goes
-into the simulation. docs/simulation.md says how to read it.
+real gradients and then run live for as many seconds, twice; the table has the updates of all three,
+how far the simulation is from the mean of the live ones (percent), its difference in test accuracy
+from the first one at the same moments (points), and that of the two live ones from each other, which
+no prediction can be below. Nothing of the live runs goes into the simulation. docs/simulation.md
+says how to read it.
 """
 
 import argparse
@@ -68,11 +70,15 @@ def accuracy_at(evaluations, seconds):
     return None
 
 
-def accuracy_differences(simulated, live):
-    """In points, at the moments of the live run's evaluations."""
-    pairs = [(accuracy_at(simulated["evaluations"], found["seconds"]), found["accuracy"])
-             for found in live["evaluations"]]
+def accuracy_differences(first, second):
+    """In points, at the moments of the second run's evaluations."""
+    pairs = [(accuracy_at(first["evaluations"], found["seconds"]), found["accuracy"])
+             for found in second["evaluations"]]
     return [100.0 * (mine - theirs) for mine, theirs in pairs if mine is not None]
+
+
+def greatest(differences):
+    return f"{max(map(abs, differences)):.1f}" if differences else "-"
 
 
 def compare(options, trace, policy, compute, rest):
@@ -84,7 +90,8 @@ def compare(options, trace, policy, compute, rest):
         options.outpace,
         [*same, "--learn", options.network, "--compute", f"{compute * 1e6:.0f}us", "--cores",
          str(os.cpu_count()), "--latency", f"{rest / 2 * 1e6:.0f}us"], 10 * limit, "simulate")
-    live = measured_runs.outpace(options.outpace, [*same, "--network", options.network], limit)
+    live = [measured_runs.outpace(options.outpace, [*same, "--network", options.network], limit)
+            for _ in range(2)]
     return simulated, live
 
 
@@ -93,17 +100,19 @@ def measure(options, folder):
     compute, rest = calibrate(options, folder)
     print(f"a lone worker: {compute * 1e3:.2f} ms to compute {options.batch} examples, "
           f"{rest * 1e3:.2f} ms for the rest\n", flush=True)
-    rows = [["trace, policy", "simulated", "live", "updates", "accuracy, mean", "greatest"]]
+    rows = [["trace, policy", "simulated", "live", "again", "updates", "accuracy, mean",
+             "greatest", "live, live"]]
     for trace in options.delays:
         for policy in options.policies:
             simulated, live = compare(options, trace, policy, compute, rest)
-            updates = simulated["updates"] / max(1, live["updates"]) - 1.0
-            points = accuracy_differences(simulated, live)
+            updates = simulated["updates"] / statistics.fmean(run["updates"] for run in live) - 1.0
+            points = accuracy_differences(simulated, live[0])
             rows.append([f"{trace.stem}, {policy}", f"{simulated['updates']:,}",
-                         f"{live['updates']:,}", f"{updates:+.1%}",
+                         *(f"{run['updates']:,}" for run in live), f"{updates:+.1%}",
                          f"{statistics.fmean(points):+.1f}" if points else "-",
-                         f"{max(map(abs, points)):.1f}" if points else "-"])
-            print(f"  {rows[-1][0]}: {rows[-1][1]} updates simulated, {rows[-1][2]} live", flush=True)
+                         greatest(points), greatest(accuracy_differences(*live))])
+            print(f"  {rows[-1][0]}: {rows[-1][1]} updates simulated, {rows[-1][2]} and "
+                  f"{rows[-1][3]} live", flush=True)
     print("\n" + "\n".join(measured_runs.table(rows)))
 
 
