@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
 .PHONY: help setup demo test release dev quick golden format tidy asan tsan ci swarm bench \
-        bench-peers reproduce-staleness clean
+        bench-peers reproduce-staleness reproduce-speed-up clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -85,6 +85,9 @@ bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DEL
 
 reproduce-staleness: release  ## the published staleness of each policy, measured here
 	python3 tools/reproduce_staleness.py $(ARGS)
+
+reproduce-speed-up: release  ## how much sooner more learners are done, in virtual time
+	python3 tools/reproduce_speed_up.py $(ARGS)
 
 clean:   ## remove every build
 	rm -rf build

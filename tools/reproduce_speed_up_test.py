@@ -1,0 +1,109 @@
+"""reproduce_speed_up.py against a program that stands in for outpace, and what it computes."""
+
+import contextlib
+import io
+import json
+import math
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import reproduce_speed_up  # noqa: E402 (its folder has just been added)
+
+# Learners are worth 0.9 of one each, up to 8; every run is at 0.85 after 3,000 examples.
+OUTPACE = """#!/usr/bin/env python3
+import json, pathlib, sys
+words = [word for word in sys.argv[2:] if word != "--json"]
+told = dict(zip(words[::2], words[1::2]))
+with open(pathlib.Path(__file__).parent / "calls.jsonl", "a") as calls:
+    calls.write(json.dumps(told) + "\\n")
+pathlib.Path(told["--out"]).mkdir()
+learners = min(8, int(told["--workers"]))
+speed = 100.0 * (1.0 + 0.9 * (learners - 1))
+print(json.dumps({"examples_per_second": speed, "final_accuracy": 0.85, "staleness": {"mean": 1.5},
+                  "why_ended": "iterations done",
+                  "evaluations": [{"seconds": examples / speed, "accuracy": 0.85}
+                                  for examples in (3000, 4000, 5000)]}))
+"""
+
+
+class SpeedUp(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "outpace").write_text(OUTPACE)
+        (self.folder / "outpace").chmod(0o755)
+
+    def reproduce(self, *arguments):
+        out, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            code = reproduce_speed_up.main([
+                "--outpace", str(self.folder / "outpace"), "--learners", "1", "4", "8",
+                "--beyond", "100", "--batches", "16", "--seeds", "1",
+                "--results", str(self.folder / "results.json"), *arguments])
+        return code, out.getvalue(), errors.getvalue()
+
+    def calls(self):
+        return [json.loads(line) for line in (self.folder / "calls.jsonl").read_text().splitlines()]
+
+    def test_the_tables_come_from_the_runs(self):
+        code, out, errors = self.reproduce()
+        self.assertEqual(code, 0, errors)
+        rows = [line.split() for line in out.splitlines()]
+        self.assertIn(["1", "x", "128", "sync", "1.50", "100", "1.0", "0.850", "30.0", "1.0"], rows)
+        self.assertIn(["8", "x", "16", "n", "=", "1", "1.50", "730", "7.3", "0.850", "4.1", "7.3"],
+                      rows)
+        self.assertIn(["16", "30.0", "8.1", "4.1", "4.1", "8"], rows)
+        self.assertIn(["100", "x", "16", "8", "1.5", "730", "4.1"], rows)
+
+    def test_every_run_does_as_many_examples(self):
+        self.reproduce("--epochs", "1")
+        for call in self.calls():
+            self.assertEqual(int(call["--iterations"]) * int(call["--batch"]) // 1000, 60, call)
+
+    def test_the_rate_goes_with_the_root_of_the_examples_of_a_round(self):
+        self.reproduce()
+        for call in self.calls():
+            learners, batch = int(call["--workers"]), int(call["--batch"])
+            self.assertAlmostEqual(float(call["--lr"]), 0.1 * math.sqrt(learners * batch / 128))
+
+    def test_goes_on_where_it_stopped(self):
+        self.reproduce()
+        first = len(self.calls())
+        code, out, _ = self.reproduce()
+        self.assertEqual((code, len(self.calls())), (0, first))
+        self.assertIn("0 runs to go", out)
+
+    def test_a_run_that_fails_ends_it(self):
+        (self.folder / "outpace").write_text("#!/bin/sh\necho no data set >&2\nexit 2\n")
+        code, _, errors = self.reproduce()
+        self.assertEqual(code, 1)
+        self.assertIn("no data set", errors)
+
+
+class Arithmetic(unittest.TestCase):
+    def test_an_accuracy_counts_if_it_stays(self):
+        def evaluations(*accuracies):
+            return [{"seconds": float(i), "accuracy": found}
+                    for i, found in enumerate(accuracies)]
+
+        seconds_to = reproduce_speed_up.seconds_to
+        self.assertEqual(seconds_to(evaluations(0.1, 0.9, 0.7, 0.8, 0.8, 0.9), 0.8), 3.0)
+        self.assertIsNone(seconds_to(evaluations(0.1, 0.9, 0.9), 0.8))
+        self.assertIsNone(seconds_to([], 0.8))
+
+    def test_learners_pay_as_long_as_each_brings_half_of_one(self):
+        last = reproduce_speed_up.last_that_pays
+        self.assertEqual(last({1: 100.0, 2: 50.0, 4: 25.0}), 4)
+        self.assertEqual(last({1: 100.0, 2: 50.0, 4: 34.0}), 2)  # 2 more bring 0.94 in all.
+        self.assertEqual(last({1: 100.0, 2: 50.0, 4: 33.0}), 4)
+        self.assertEqual(last({1: 100.0, 2: None, 4: 25.0}), 1)
+        self.assertIsNone(last({1: None, 2: 50.0}))
+
+
+if __name__ == "__main__":
+    unittest.main()
