@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "invariants/violation.h"
+#include "policy/catalogue.h"
 
 namespace outpace::invariants {
 namespace {
@@ -16,21 +17,32 @@ std::string name(WorkerId worker) {
 
 Decisions::Decisions(const Spec& policy, std::uint32_t workers) : workers_(workers) {
   SpecReader options("policy", policy);
-  if (policy.name == "sync" || policy.name == "backup") {
-    family_ = Family::kRound;
-    cutoff_ = policy.name == "sync" ? UINT64_MAX : options.count("cutoff", std::nullopt);
-  } else if (policy.name == "softsync") {
-    family_ = Family::kSoftsync;
+  const std::string& name = policy.name;
+  if (name == "sync") {
+    awaits_ = Awaits::kWorkers;
+    cutoff_ = UINT64_MAX;
+  } else if (name == "backup") {
+    awaits_ = Awaits::kWorkers;
+    cutoff_ = options.count("cutoff", std::nullopt);
+  } else if (name == "ksync" || name == "kasync") {
+    awaits_ = Awaits::kWorkers;
+    cutoff_ = options.count("k", std::nullopt);
+  } else if (name == "kbatchsync" || name == "kbatchasync") {
+    awaits_ = name == "kbatchsync" ? Awaits::kRound : Awaits::kBatches;
+    cutoff_ = options.count("k", std::nullopt);
+  } else if (name == "softsync") {
+    awaits_ = Awaits::kSplits;
     splits_ = options.count("n", std::nullopt, 1);
-  } else if (policy.name == "ssp") {
-    family_ = Family::kSsp;
-    bound_ = options.count("s", std::nullopt);
-  } else if (policy.name == "saps") {
-    bound_ = options.count("s", std::nullopt);
-    const bool dampens = std::any_of(policy.options.begin(),
-                                     policy.options.end(),
-                                     [](const auto& option) { return option.second == "dampen"; });
-    family_ = dampens ? Family::kAny : Family::kBoundedStaleness;
+  } else if (name == "async" || name == "ssp" || name == "dssp" || name == "psp" ||
+             name == "saps") {
+    awaits_ = Awaits::kOne;
+  }
+  if (name == "sync" || name == "backup" || name == "ksync" || name == "kbatchsync") {
+    staleness_most_ = 0;
+  } else if (name == "saps" && !policy::weighs_staleness_itself(policy)) {
+    staleness_most_ = options.count("s", std::nullopt);
+  } else if (name == "ssp" || name == "dssp") {
+    ahead_most_ = options.count(name == "ssp" ? "s" : "high", std::nullopt);
   }
 }
 
@@ -120,13 +132,10 @@ void Decisions::accepted(const policy::Event& event, const policy::Accept& accep
     return "a weight of " + std::to_string(accept.weight);
   });
   const std::uint64_t staleness = commits_ - workers_[index(accept.worker)].version;
-  hold((family_ != Family::kRound || staleness == 0) &&
-           (family_ != Family::kBoundedStaleness || staleness <= bound_),
-       "I3",
-       [&] {
-         return "a gradient of " + name(accept.worker) + " counts that is " +
-                std::to_string(staleness) + " versions old";
-       });
+  hold(staleness <= staleness_most_, "I3", [&] {
+    return "a gradient of " + name(accept.worker) + " counts that is " + std::to_string(staleness) +
+           " versions old";
+  });
   ++taken_;
 }
 
@@ -135,7 +144,7 @@ void Decisions::committed() {
   hold(taken_ >= awaited(), "I17", [&] {
     return "a commit of " + std::to_string(taken_) + " gradients, not " + std::to_string(awaited());
   });
-  hold(family_ != Family::kRound || taken_ <= cutoff_, "I17", [&] {
+  hold(awaits_ != Awaits::kWorkers || taken_ <= cutoff_, "I17", [&] {
     return "a commit of " + std::to_string(taken_) + " gradients, beyond the cutoff";
   });
   taken_ = 0;
@@ -148,7 +157,8 @@ void Decisions::released(const policy::Release& release) {
   hold(release.share > 0.0 && release.share <= 1.0, "I17", [&] {
     return "a share of " + std::to_string(release.share);
   });
-  hold(family_ != Family::kSsp || worker.clock <= least_clock() + bound_, "I3", [&] {
+  const bool bounded = ahead_most_ != UINT64_MAX;
+  hold(!bounded || worker.clock <= least_clock() + ahead_most_, "I3", [&] {
     return name(release.worker) + " is released at clock " + std::to_string(worker.clock) +
            ", and the slowest is at " + std::to_string(least_clock());
   });
@@ -166,9 +176,9 @@ void Decisions::at_rest(const policy::Event& event) {
   hold(verdicts_ == 1 || !std::holds_alternative<policy::GradientArrived>(event), "I1", [] {
     return "a gradient without a verdict";
   });
-  // Under a round what is awaited is what can still come; more would be somebody who is gone.
-  hold(taken_ == 0 || family_ == Family::kAny || taken_ < awaited(),
-       family_ == Family::kRound ? "I6" : "I17",
+  // Where workers are awaited it is what can still come; more would be somebody who is gone.
+  hold(taken_ == 0 || awaits_ == Awaits::kAny || taken_ < awaited(),
+       awaits_ == Awaits::kWorkers ? "I6" : "I17",
        [&] {
          return "an update waits with " + std::to_string(taken_) + " gradients, and " +
                 std::to_string(live_) + " live workers make it " + std::to_string(awaited());
@@ -196,14 +206,20 @@ std::uint64_t Decisions::least_clock() const {
 }
 
 std::uint64_t Decisions::awaited() const {
-  switch (family_) {
-    case Family::kRound:
+  switch (awaits_) {
+    case Awaits::kWorkers:
       return std::min(cutoff_, taken_ + open_);
-    case Family::kSoftsync:
+    case Awaits::kRound:
+      return open_ > 0 ? cutoff_ : taken_;
+    case Awaits::kBatches:
+      return live_ > 0 ? cutoff_ : 1;
+    case Awaits::kSplits:
       return std::max<std::uint64_t>(1, live_ / splits_);
-    default:
-      return 1;
+    case Awaits::kAny:
+    case Awaits::kOne:
+      break;
   }
+  return 1;
 }
 
 }  // namespace outpace::invariants

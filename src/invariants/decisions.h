@@ -1,8 +1,9 @@
 // What must hold of every policy's decisions, whoever drives it: a simulator, a live server, or the
 // record of a run.
 //
-//   I3   staleness: none in rounds (sync, backup), at most s in saps; under ssp nobody is released
-//        more than s iterations ahead of the slowest that lives
+//   I3   staleness: none in rounds (sync, backup, ksync, kbatchsync), at most s in saps; under ssp
+//        and dssp nobody is released more than s, or high, iterations ahead of the slowest that
+//        lives
 //   I5   while anybody is live, somebody computes, or a timer is set
 //   I6   nobody that is gone is released, answers, or is waited for
 //   I10  versions count the commits, and never go back
@@ -35,7 +36,15 @@ class Decisions {
   [[nodiscard]] std::uint64_t commits() const { return commits_; }
 
  private:
-  enum class Family : std::uint8_t { kAny, kRound, kSoftsync, kSsp, kBoundedStaleness };
+  // Gradients that an update waits for.
+  enum class Awaits : std::uint8_t {
+    kAny,      // As many as the policy likes.
+    kOne,      // Each is an update.
+    kSplits,   // The live, divided.
+    kBatches,  // So many, from anybody.
+    kRound,    // So many, or all that those who compute can give.
+    kWorkers   // Of so many workers, or of all that compute.
+  };
   struct Worker {
     bool live = false;
     bool open = false;          // It computes a release.
@@ -58,8 +67,9 @@ class Decisions {
   [[nodiscard]] std::uint64_t awaited() const;
 
   // Constant after construction.
-  Family family_ = Family::kAny;
-  std::uint64_t bound_ = 0;  // Of staleness, or ssp's slack.
+  Awaits awaits_ = Awaits::kAny;
+  std::uint64_t staleness_most_ = UINT64_MAX;
+  std::uint64_t ahead_most_ = UINT64_MAX;  // In iterations, of the slowest.
   std::uint64_t cutoff_ = 0;
   std::uint64_t splits_ = 1;
   // State.

@@ -10,26 +10,13 @@
 
 #include <cstdint>
 
-#include "policy/members.h"
-#include "policy/policy.h"
+#include "policy/first_come.h"
 
 namespace outpace::policy {
 
-class Async final : public Policy {
+class Async final : public FirstCome {
  public:
-  void decide(Time now, const Event& event, Decision& out) override;
-  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
-
- private:
-  struct Worker {
-    std::uint64_t version = 0;  // At its last release.
-  };
-
-  void arrive(const GradientArrived& event, Decision& out);
-  void release(WorkerId worker, Decision& out);
-
-  Members<Worker> workers_;
-  std::uint64_t version_ = 0;  // Commits so far.
+  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t /*workers*/) const override { return 1; }
 };
 
 }  // namespace outpace::policy

@@ -4,32 +4,24 @@
 //
 // Chen, Pan, Monga, Bengio, Jozefowicz, "Revisiting Distributed Synchronous SGD" (2016), section 3:
 // N workers and b backups, c = N; "K-sync" in Dutta et al., "Slow and Stale Gradients Can Win the
-// Race" (AISTATS 2018). An update takes the c-th order statistic of the runtimes instead of the
-// maximum, at the cost of the stragglers' work.
+// Race" (AISTATS 2018), and so under that name too. An update takes the c-th order statistic of the
+// runtimes instead of the maximum, at the cost of the stragglers' work.
 
 #pragma once
 
-#include "policy/policy.h"
+#include <cstdint>
+
 #include "policy/round.h"
 
 namespace outpace::policy {
 
-class Backup final : public Policy {
+class Backup final : public Round {
  public:
   struct Options {
     std::uint32_t cutoff;  // Gradients per update; at least 1. Shrinks when fewer can come.
   };
 
-  explicit Backup(Options options);
-
-  void decide(Time now, const Event& event, Decision& out) override;
-  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
-
- private:
-  // Constant after construction.
-  const Options options_;
-
-  Round round_;
+  explicit Backup(Options options) : Round(options.cutoff) {}
 };
 
 }  // namespace outpace::policy

@@ -8,8 +8,14 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "policy/adasync.h"
 #include "policy/async.h"
 #include "policy/backup.h"
+#include "policy/dssp.h"
+#include "policy/kasync.h"
+#include "policy/kbatchasync.h"
+#include "policy/kbatchsync.h"
+#include "policy/psp.h"
 #include "policy/saps.h"
 #include "policy/softsync.h"
 #include "policy/ssp.h"
@@ -29,6 +35,41 @@ std::unique_ptr<Policy> make_backup(SpecReader& options, std::uint32_t workers) 
   return std::make_unique<Backup>(Backup::Options{static_cast<std::uint32_t>(cutoff)});
 }
 
+std::uint32_t read_k(SpecReader& options, std::uint32_t workers) {
+  return static_cast<std::uint32_t>(options.count("k", std::nullopt, 1, workers));
+}
+
+std::unique_ptr<Policy> make_ksync(SpecReader& options, std::uint32_t workers) {
+  return std::make_unique<Backup>(Backup::Options{read_k(options, workers)});
+}
+
+std::unique_ptr<Policy> make_kbatchsync(SpecReader& options, std::uint32_t workers) {
+  return std::make_unique<KBatchSync>(KBatchSync::Options{read_k(options, workers)});
+}
+
+std::unique_ptr<Policy> make_kasync(SpecReader& options, std::uint32_t workers) {
+  return std::make_unique<KAsync>(KAsync::Options{read_k(options, workers)});
+}
+
+std::unique_ptr<Policy> make_kbatchasync(SpecReader& options, std::uint32_t workers) {
+  return std::make_unique<KBatchAsync>(KBatchAsync::Options{read_k(options, workers)});
+}
+
+std::unique_ptr<Policy> make_adasync(SpecReader& options, std::uint32_t workers) {
+  static const std::array<std::string, 4> kRules{"kasync", "kbatchasync", "ksync", "kbatchsync"};
+  const std::uint32_t k = read_k(options, workers);
+  const std::string word = options.word("rule", kRules, "kasync");
+  AdaSync::Rule rule = KAsync({k});
+  if (word == "kbatchasync") {
+    rule.emplace<KBatchAsync>(KBatchAsync::Options{k});
+  } else if (word == "ksync") {
+    rule.emplace<Backup>(Backup::Options{k});
+  } else if (word == "kbatchsync") {
+    rule.emplace<KBatchSync>(KBatchSync::Options{k});
+  }
+  return std::make_unique<AdaSync>(std::move(rule), k, workers);
+}
+
 std::unique_ptr<Policy> make_async(SpecReader& /*options*/, std::uint32_t /*workers*/) {
   return std::make_unique<Async>();
 }
@@ -40,6 +81,19 @@ std::unique_ptr<Policy> make_softsync(SpecReader& options, std::uint32_t workers
 
 std::unique_ptr<Policy> make_ssp(SpecReader& options, std::uint32_t /*workers*/) {
   return std::make_unique<Ssp>(Ssp::Options{options.count("s", std::nullopt)});
+}
+
+std::unique_ptr<Policy> make_dssp(SpecReader& options, std::uint32_t /*workers*/) {
+  const std::uint64_t low = options.count("low", std::nullopt, 0, kBoundMost);
+  return std::make_unique<Dssp>(
+      Dssp::Options{.low = low, .high = options.count("high", std::nullopt, low, kBoundMost)});
+}
+
+std::unique_ptr<Policy> make_psp(SpecReader& options, std::uint32_t workers) {
+  const std::uint64_t beta = options.count("beta", std::nullopt, 0, workers);
+  const std::uint64_t slack = options.count("s", 0);
+  return std::make_unique<Psp>(
+      Psp::Options{.beta = beta, .slack = slack, .seed = options.count("seed", 1)});
 }
 
 std::unique_ptr<Policy> make_saps(SpecReader& options, std::uint32_t /*workers*/) {
@@ -63,7 +117,7 @@ constexpr bool kKeepsSlots = true;
 
 std::span<const Entry> catalogue() {
   // clang-format off
-  static const std::array<Entry, 6> kEntries{{
+  static const std::array<Entry, 13> kEntries{{
       {"sync", "An update waits for a gradient from every live worker.",
        "Chen et al., Revisiting Distributed Synchronous SGD, 2016",
        !kAsynchronous, kKeepsSlots, {}, make_sync},
@@ -75,6 +129,32 @@ std::span<const Entry> catalogue() {
       {"async", "Every gradient is an update, and nobody waits.",
        "Dean et al., Large Scale Distributed Deep Networks, 2012, section 4.1",
        kAsynchronous, !kKeepsSlots, {}, make_async},
+      {"ksync", "As backup: an update is the first k gradients of a round, the rest are dropped.",
+       "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
+       !kAsynchronous, kKeepsSlots,
+       {{"k", "", "gradients an update waits for; from 1 to the number of workers"}},
+       make_ksync},
+      {"kbatchsync", "As ksync, but who is done computes another mini-batch of the same round.",
+       "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
+       !kAsynchronous, !kKeepsSlots,
+       {{"k", "", "gradients an update waits for; from 1 to the number of workers"}},
+       make_kbatchsync},
+      {"kasync", "An update waits for k workers, which wait for it; nobody is cancelled.",
+       "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
+       kAsynchronous, !kKeepsSlots,
+       {{"k", "", "workers an update waits for; from 1 to the number of workers"}},
+       make_kasync},
+      {"kbatchasync", "An update is the next k gradients from whoever comes; nobody waits.",
+       "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
+       kAsynchronous, !kKeepsSlots,
+       {{"k", "", "gradients of an update; from 1 to the number of workers"}},
+       make_kbatchasync},
+      {"adasync", "An update waits for more gradients as the loss on the test set falls.",
+       "Dutta et al., Slow and Stale Gradients Can Win the Race, 2021",
+       kAsynchronous, !kKeepsSlots,
+       {{"k", "", "gradients that the first updates wait for; from 1 to the number of workers"},
+        {"rule", "kasync", "for whom they wait: kasync, kbatchasync, ksync, kbatchsync"}},
+       make_adasync},
       {"softsync", "An update is floor(workers / n) gradients from whoever comes; nobody waits.",
        "Zhang et al., Staleness-aware Async-SGD for Distributed Deep Learning, 2016, section 2",
        kAsynchronous, !kKeepsSlots,
@@ -86,6 +166,20 @@ std::span<const Entry> catalogue() {
        kAsynchronous, !kKeepsSlots,
        {{"s", "", "iterations that the fastest may be ahead of the slowest; 0 is in step"}},
        make_ssp},
+      {"dssp", "As ssp, with a bound from low to high that follows the workers' pace.",
+       "Zhao et al., Dynamic Stale Synchronous Parallel Distributed Training for Deep Learning,"
+       " 2019, algorithms 1 and 2",
+       kAsynchronous, !kKeepsSlots,
+       {{"low", "", "iterations that anybody may be ahead of the slowest"},
+        {"high", "", "iterations that the fastest may be ahead at most; at least low"}},
+       make_dssp},
+      {"psp", "Every gradient is an update; who is ahead of one in a random sample waits.",
+       "Wang et al., Probabilistic Synchronous Parallel, 2017",
+       kAsynchronous, !kKeepsSlots,
+       {{"beta", "", "workers in a sample; 0 is async, all is ssp"},
+        {"s", "0", "iterations that it may be ahead of any in its sample"},
+        {"seed", "1", "of the samples"}},
+       make_psp},
       {"saps", "Every gradient is an update, except a straggler's, more than s versions old.",
        "Yu et al., Accelerating Distributed Training in Heterogeneous Clusters via a"
        " Straggler-Aware Parameter Server, 2019",

@@ -29,8 +29,8 @@ TEST(Catalogue, TellsEachPolicysNatureAndDocumentsItsOptions) {
     keeps_slots += entry.keeps_slots ? entry.name + " " : "";
     EXPECT_FALSE(entry.rule.empty() || entry.source.empty());
   }
-  EXPECT_EQ(asynchronous, "async softsync ssp saps ");
-  EXPECT_EQ(keeps_slots, "sync backup ");
+  EXPECT_EQ(asynchronous, "async kasync kbatchasync adasync softsync ssp dssp psp saps ");
+  EXPECT_EQ(keeps_slots, "sync backup ksync ");
 }
 
 TEST(Catalogue, ReadsEveryDocumentedOptionAndNoOther) {

@@ -1,4 +1,4 @@
-#include "policy/softsync.h"
+#include "policy/first_come.h"
 
 #include <gtest/gtest.h>
 

@@ -42,6 +42,9 @@ class Members {
   }
 
   [[nodiscard]] std::uint32_t live() const { return live_; }
+  [[nodiscard]] bool is_live(WorkerId worker) const {
+    return index(worker) < members_.size() && members_[index(worker)].live;
+  }
 
   // Calls visit(worker, state) for every live worker, in worker order.
   template <typename Visit>

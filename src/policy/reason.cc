@@ -32,8 +32,14 @@ Words words_around(Why why) {
     case Why::kAfterCutoff:
     case Why::kEachCounts:
       return {.before_a = ": staleness ", .before_b = nullptr, .end = ""};
+    case Why::kCutoffChosen:
+      return {.before_a = ": ", .before_b = ", loss ", .end = ""};
     case Why::kTooFarAhead:
       return {.before_a = ": clock ", .before_b = ", least ", .end = ""};
+    case Why::kSampleBehind:
+      return {.before_a = ": clock ", .before_b = ", ", .end = " of its sample"};
+    case Why::kBoundRaised:
+      return {.before_a = ": ahead ", .before_b = ", bound ", .end = ""};
     case Why::kCaughtUp:
       return {.before_a = ": least clock ", .before_b = ", ", .end = " let go"};
     case Why::kTooStale:
@@ -83,8 +89,14 @@ std::string to_words(Why why) {
       return "after the cutoff";
     case Why::kEachCounts:
       return "each gradient counts";
+    case Why::kCutoffChosen:
+      return "cutoff chosen";
     case Why::kTooFarAhead:
       return "too far ahead";
+    case Why::kSampleBehind:
+      return "ahead of its sample";
+    case Why::kBoundRaised:
+      return "bound raised";
     case Why::kCaughtUp:
       return "caught up";
     case Why::kTooStale:

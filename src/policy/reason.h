@@ -9,16 +9,19 @@
 namespace outpace::policy {
 
 enum class Why : std::uint8_t {
-  kNone,                // Nothing to explain: an event that changed nothing.
-  kJoined,              // a: live workers.
-  kLeft,                // a: live workers.
-  kWaiting,             // a: gradients taken up, b: the cutoff.
-  kCutoffReached,       // a: gradients taken up, b: live workers.
-  kAfterCutoff,         // a: staleness of the late gradient. The gradient came after its update.
-  kEachCounts,          // a: staleness. Every gradient is an update of its own.
-  kTooFarAhead,         // a: the worker's clock, b: the least clock. SSP holds the worker.
-  kCaughtUp,            // a: the least clock, b: workers let go. SSP lets the held go on.
-  kTooStale,            // a: staleness, b: the bound. SaPS drops the gradient.
+  kNone,           // Nothing to explain: an event that changed nothing.
+  kJoined,         // a: live workers.
+  kLeft,           // a: live workers.
+  kWaiting,        // a: gradients taken up, b: the cutoff.
+  kCutoffReached,  // a: gradients taken up, b: live workers.
+  kAfterCutoff,    // a: staleness of the late gradient. The gradient came after its update.
+  kEachCounts,     // a: staleness. Every gradient is an update of its own.
+  kCutoffChosen,   // a: the new cutoff, b: the loss that it follows from.
+  kTooFarAhead,    // a: the worker's clock, b: the least clock. SSP holds the worker.
+  kSampleBehind,   // a: the worker's clock, b: how many of its sample are behind. PSP holds it.
+  kCaughtUp,       // a: the least clock, b: workers let go. SSP lets the held go on.
+  kBoundRaised,    // a: the worker's clock, b: iterations that DSSP gives it beyond the bound.
+  kTooStale,       // a: staleness, b: the bound. SaPS drops the gradient.
   kStragglerCancelled,  // a: lag, b: the bound. SaPS asks for the part that is done.
   kStragglerShrunk,     // a: lag, b: the new share of a mini-batch.
   kStragglerDampened,   // a: staleness, b: the weight.

@@ -7,21 +7,13 @@
 
 namespace outpace::policy {
 
-Round::Round(std::uint32_t cutoff) : cutoff_(cutoff) {
+Round::Round(std::uint32_t cutoff, Answers answers) : answers_(answers), cutoff_(cutoff) {
   CHECK(cutoff_ >= 1);
 }
 
-void Round::decide(const Event& event, Decision& out) {
-  out.clear();
-  if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
-    join(*joined, out);
-  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
-    leave(*left, out);
-  } else if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
-    arrive(*gradient, out);
-  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
-    end(*ended, out);
-  }
+void Round::set_cutoff(std::uint32_t cutoff) {
+  CHECK(cutoff >= 1);
+  cutoff_ = cutoff;
 }
 
 void Round::join(const WorkerJoined& event, Decision& out) {
@@ -38,7 +30,7 @@ void Round::leave(const WorkerLeft& event, Decision& out) {
   settle(out);
 }
 
-void Round::arrive(const GradientArrived& event, Decision& out) {
+void Round::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
   Worker& state = workers_[event.worker];
   CHECK(state.computing);
   state.computing = false;
@@ -51,20 +43,25 @@ void Round::arrive(const GradientArrived& event, Decision& out) {
     return;
   }
   ++accepted_;
+  out.actions.push_back(Accept{event.worker, event.release, 1.0});
+  const bool again = answers_ == Answers::kAgain && accepted_ < cutoff_;
+  if (again) {
+    release(event.worker, state, out);
+  }
   out.reason = {.why = Why::kWaiting,
                 .a = static_cast<double>(accepted_),
                 .b = static_cast<double>(cutoff())};
-  out.actions.push_back(Accept{event.worker, event.release, 1.0});
-  settle(out);
+  if (!again) {
+    settle(out);
+  }
 }
 
-void Round::end(const ReleaseEnded& event, Decision& out) {
+void Round::end(Time /*now*/, const ReleaseEnded& event, Decision& out) {
   Worker& state = workers_[event.worker];
   CHECK(state.computing);
   state.computing = false;
   --computing_;
   const bool refused = event.how == Ending::kRefused;
-  out.reason = {.why = refused ? Why::kRefused : Why::kAbandoned};
   if (refused && state.version == version_) {
     settle(out);  // It has answered this round.
   } else {
@@ -107,7 +104,14 @@ void Round::commit(Decision& out) {
 }
 
 std::uint32_t Round::cutoff() const {
+  if (answers_ == Answers::kAgain && computing_ > 0) {
+    return cutoff_;
+  }
   return std::min(cutoff_, accepted_ + computing_);
+}
+
+std::uint32_t Round::nominal_cutoff(std::uint32_t workers) const {
+  return answers_ == Answers::kAgain ? cutoff_ : std::min(cutoff_, workers);
 }
 
 }  // namespace outpace::policy

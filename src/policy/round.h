@@ -1,4 +1,5 @@
-// The rule that sync and backup share: an update is the first c gradients computed on one version.
+// The rule that sync, backup and kbatchsync share: an update is the first c gradients computed on
+// one version.
 //
 // A round is a version. All compute on it; at the c-th gradient the weights move, whoever still
 // computes is told to stop, and all begin the next round. What comes from an older round is
@@ -8,22 +9,28 @@
 //
 // so that nobody waits for a worker that is gone, or whose gradient was refused. A worker that was
 // refused has answered: it sits out, or its mini-batch could be refused for ever within one round.
+// Where a worker may answer again, it computes another mini-batch on the same version until there
+// are c, and c is what it is as long as anybody can answer.
 
 #pragma once
 
 #include <cstdint>
 
+#include "policy/by_event.h"
 #include "policy/members.h"
-#include "policy/policy.h"
 
 namespace outpace::policy {
 
-class Round {
+enum class Answers : std::uint8_t { kOnce, kAgain };  // Of a worker, in a round.
+
+class Round : public ByEvent {
  public:
   // REQUIRES: cutoff >= 1.
-  explicit Round(std::uint32_t cutoff);
+  explicit Round(std::uint32_t cutoff, Answers answers = Answers::kOnce);
 
-  void decide(const Event& event, Decision& out);
+  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+  // From the next event on. REQUIRES: cutoff >= 1.
+  void set_cutoff(std::uint32_t cutoff);
 
  private:
   struct Worker {
@@ -31,10 +38,10 @@ class Round {
     std::uint64_t version = 0;  // At its last release.
   };
 
-  void join(const WorkerJoined& event, Decision& out);
-  void leave(const WorkerLeft& event, Decision& out);
-  void arrive(const GradientArrived& event, Decision& out);
-  void end(const ReleaseEnded& event, Decision& out);
+  void join(const WorkerJoined& event, Decision& out) override;
+  void leave(const WorkerLeft& event, Decision& out) override;
+  void arrive(Time now, const GradientArrived& event, Decision& out) override;
+  void end(Time now, const ReleaseEnded& event, Decision& out) override;
   void release(WorkerId worker, Worker& state, Decision& out);
   // Commits, or starts the round again, if nothing is left to wait for.
   void settle(Decision& out);
@@ -42,8 +49,9 @@ class Round {
   [[nodiscard]] std::uint32_t cutoff() const;
 
   // Constant after construction.
-  const std::uint32_t cutoff_;
+  const Answers answers_;
 
+  std::uint32_t cutoff_;
   Members<Worker> workers_;
   std::uint64_t version_ = 0;    // Commits so far.
   std::uint32_t accepted_ = 0;   // In this round, also from workers that left since.

@@ -21,21 +21,22 @@ GradientArrived gradient(WorkerId worker) {
 TEST(Round, IsHeldToTheOrderOfEvents) {
   Round round(2);
   Decision out;
-  round.decide(WorkerJoined{kFirst}, out);
-  round.decide(WorkerJoined{kSecond}, out);
-  round.decide(gradient(kFirst), out);
-  EXPECT_DEATH(round.decide(gradient(kFirst), out), "computing");
-  EXPECT_DEATH(round.decide(WorkerJoined{kFirst}, out), "live");
+  round.decide(Time{}, WorkerJoined{kFirst}, out);
+  round.decide(Time{}, WorkerJoined{kSecond}, out);
+  round.decide(Time{}, gradient(kFirst), out);
+  EXPECT_DEATH(round.decide(Time{}, gradient(kFirst), out), "computing");
+  EXPECT_DEATH(round.decide(Time{}, WorkerJoined{kFirst}, out), "live");
 }
 
 TEST(Round, IgnoresTheTimerAndMeasurements) {
   Round round(2);
   Decision out;
-  round.decide(WorkerJoined{kFirst}, out);
-  round.decide(TimerFired{}, out);
+  round.decide(Time{}, WorkerJoined{kFirst}, out);
+  round.decide(Time{}, TimerFired{}, out);
   EXPECT_TRUE(out.actions.empty());
   EXPECT_EQ(out.reason.why, Why::kNone);
-  round.decide(Measured{.what = Measure::kTrainingLoss, .value = 1.0, .version = Version{0}}, out);
+  round.decide(
+      Time{}, Measured{.what = Measure::kTrainingLoss, .value = 1.0, .version = Version{0}}, out);
   EXPECT_TRUE(out.actions.empty());
 }
 

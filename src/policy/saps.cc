@@ -17,19 +17,6 @@ Saps::Saps(Options options) : options_(options) {
   }
 }
 
-void Saps::decide(Time /*now*/, const Event& event, Decision& out) {
-  out.clear();
-  if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
-    join(*joined, out);
-  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
-    leave(*left, out);
-  } else if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
-    arrive(*gradient, out);
-  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
-    end(*ended, out);
-  }
-}
-
 void Saps::join(const WorkerJoined& event, Decision& out) {
   workers_.join(event.worker);
   if (preemption_) {
@@ -53,7 +40,7 @@ void Saps::leave(const WorkerLeft& event, Decision& out) {
   out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
 }
 
-void Saps::arrive(const GradientArrived& event, Decision& out) {
+void Saps::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
   const std::uint64_t lag = version_ - workers_[event.worker].version;
   const std::uint64_t bound = options_.bound + (SEEDED_BUG("saps_one_more") ? 1 : 0);
   const bool late = lag > bound && options_.remedy != Remedy::kDampen;
@@ -71,11 +58,10 @@ void Saps::arrive(const GradientArrived& event, Decision& out) {
   release(event.worker, out);
 }
 
-void Saps::end(const ReleaseEnded& event, Decision& out) {
+void Saps::end(Time /*now*/, const ReleaseEnded& event, Decision& out) {
   if (preemption_ && preemption_->ended(event.worker)) {
     preemption_->answered(event.worker, version_, /*whole=*/event.how == Ending::kRefused);
   }
-  out.reason = {.why = event.how == Ending::kRefused ? Why::kRefused : Why::kAbandoned};
   release(event.worker, out);
 }
 

@@ -21,14 +21,14 @@
 #include <cstdint>
 #include <optional>
 
+#include "policy/by_event.h"
 #include "policy/members.h"
-#include "policy/policy.h"
 #include "policy/preemption.h"
 #include "policy/shrinking.h"
 
 namespace outpace::policy {
 
-class Saps final : public Policy {
+class Saps final : public ByEvent {
  public:
   // The option `action`, which is another word for Action here.
   enum class Remedy : std::uint8_t { kRefresh, kPreempt, kShrink, kDampen };
@@ -40,7 +40,6 @@ class Saps final : public Policy {
 
   explicit Saps(Options options);
 
-  void decide(Time now, const Event& event, Decision& out) override;
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
   [[nodiscard]] bool asks_for_parts() const override { return preemption_.has_value(); }
 
@@ -49,10 +48,10 @@ class Saps final : public Policy {
     std::uint64_t version = 0;  // At its last release.
   };
 
-  void join(const WorkerJoined& event, Decision& out);
-  void leave(const WorkerLeft& event, Decision& out);
-  void arrive(const GradientArrived& event, Decision& out);
-  void end(const ReleaseEnded& event, Decision& out);
+  void join(const WorkerJoined& event, Decision& out) override;
+  void leave(const WorkerLeft& event, Decision& out) override;
+  void arrive(Time now, const GradientArrived& event, Decision& out) override;
+  void end(Time now, const ReleaseEnded& event, Decision& out) override;
   // Drops the gradient of a straggler.
   void drop(const GradientArrived& event, std::uint64_t lag, Decision& out);
   // Takes the gradient up as an update, and asks whom that makes a straggler for its part.

@@ -7,8 +7,9 @@
 //   accept worker=2 weight=1  # waiting: 1 of 2     the actions, in order, and the reason
 //
 // worker=0,1,2 is one event for each. The events are `policy SPEC workers=N` (begins anew),
-// joined, left, dead, drained, arrived, abandoned, refused, timer and measured. A runtime is the
-// time from the release to the arrival, and a gradient that was asked for its part is `partial`.
+// joined, left, dead, drained, arrived, abandoned, refused, timer and measured (test_loss=0.5). A
+// runtime is the time from the release to the arrival, and a gradient that was asked for its part
+// is `partial`.
 //
 // To accept new output, run with UPDATE_GOLDEN=1 and read the diff: commit it only if you can say
 // why each line changed.
@@ -99,7 +100,7 @@ class Scenario {
     }
     if (!command.fields.contains("worker")) {
       return to_text(command.name == "timer" ? driver_->pass(TimerFired{}, now_)
-                                             : driver_->pass(Measured{}, now_),
+                                             : driver_->pass(measured(command), now_),
                      *driver_);
     }
     std::string text;
@@ -110,6 +111,13 @@ class Scenario {
   }
 
  private:
+  static Measured measured(const Command& command) {
+    const auto loss = command.fields.find("test_loss");
+    return loss == command.fields.end()
+               ? Measured{}
+               : Measured{Measure::kTestLoss, std::stod(loss->second), Version{0}};
+  }
+
   const Decision& pass(const Command& command, std::uint32_t worker) {
     if (command.name == "joined") {
       return driver_->join(worker, now_);

@@ -8,54 +8,56 @@
 
 namespace outpace::policy {
 
-void Ssp::decide(Time /*now*/, const Event& event, Decision& out) {
-  out.clear();
-  if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
-    join(*joined, out);
-  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
-    leave(*left, out);
-  } else if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
-    arrive(*gradient, out);
-  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
-    out.reason = {.why = ended->how == Ending::kRefused ? Why::kRefused : Why::kAbandoned};
-    finish(ended->worker, out);
-  }
-}
-
 void Ssp::join(const WorkerJoined& event, Decision& out) {
   Worker& state = workers_.join(event.worker);
   state.clock = least_;
   ++at_least_;
+  follow(event.worker, least_);
   out.reason = {.why = Why::kJoined, .a = static_cast<double>(workers_.live())};
   release(event.worker, state, out);
 }
 
 void Ssp::leave(const WorkerLeft& event, Decision& out) {
   const Worker last = workers_.leave(event.worker);
+  unfollow(event.worker);
   out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
   if (last.clock == least_) {
     leave_least(out);
   }
 }
 
-void Ssp::arrive(const GradientArrived& event, Decision& out) {
+void Ssp::arrive(Time now, const GradientArrived& event, Decision& out) {
   const std::uint64_t staleness = version_ - workers_[event.worker].version;
   out.reason = {.why = Why::kEachCounts, .a = static_cast<double>(staleness)};
   out.actions.push_back(Accept{event.worker, event.release, lone_weight(event)});
   out.actions.push_back(Commit{});
   ++version_;
-  finish(event.worker, out);
+  finish(now, event.worker, event.runtime, out);
 }
 
-void Ssp::finish(WorkerId worker, Decision& out) {
+void Ssp::end(Time now, const ReleaseEnded& event, Decision& out) {
+  finish(now, event.worker, Duration{}, out);
+}
+
+void Ssp::finish(Time now, WorkerId worker, Duration runtime, Decision& out) {
   Worker& state = workers_[worker];
   CHECK(!state.held);
   const bool was_least = state.clock == least_;
   ++state.clock;
+  finished(now, worker, runtime);
   if (was_least) {
     leave_least(out);
   }
-  if (state.clock - least_ <= options_.slack + (SEEDED_BUG("ssp_one_more") ? 1 : 0)) {
+  const std::uint64_t ahead = state.clock - least_;
+  if (ahead <= options_.slack + (SEEDED_BUG("ssp_one_more") ? 1 : 0)) {
+    release(worker, state, out);
+    return;
+  }
+  state.slack = slack_of(worker);
+  if (ahead <= state.slack) {
+    out.reason = {.why = Why::kBoundRaised,
+                  .a = static_cast<double>(ahead),
+                  .b = static_cast<double>(state.slack)};
     release(worker, state, out);
     return;
   }
@@ -77,7 +79,7 @@ void Ssp::leave_least(Decision& out) {
   });
   std::uint32_t let_go = 0;
   workers_.for_each([&](WorkerId worker, Worker& state) {
-    if (state.held && state.clock - least_ <= options_.slack) {
+    if (state.held && state.clock - least_ <= state.slack) {
       release(worker, state, out);
       ++let_go;
     }

@@ -14,12 +14,12 @@
 
 #include <cstdint>
 
+#include "policy/by_event.h"
 #include "policy/members.h"
-#include "policy/policy.h"
 
 namespace outpace::policy {
 
-class Ssp final : public Policy {
+class Ssp : public ByEvent {
  public:
   struct Options {
     std::uint64_t slack;  // The paper's s.
@@ -27,21 +27,30 @@ class Ssp final : public Policy {
 
   explicit Ssp(Options options) : options_(options) {}
 
-  void decide(Time now, const Event& event, Decision& out) override;
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
 
  private:
+  // For a rule that follows the workers' pace: a worker is live, with this clock; it is gone; its
+  // iteration is over, and its clock one more. `runtime` is 0 if there is no gradient.
+  virtual void follow(WorkerId /*worker*/, std::uint64_t /*clock*/) {}
+  virtual void unfollow(WorkerId /*worker*/) {}
+  virtual void finished(Time /*now*/, WorkerId /*worker*/, Duration /*runtime*/) {}
+  // How far ahead one may be that is more than s ahead; s or more.
+  [[nodiscard]] virtual std::uint64_t slack_of(WorkerId /*worker*/) { return options_.slack; }
+
   struct Worker {
     std::uint64_t clock = 0;
+    std::uint64_t slack = 0;    // How far ahead it may be to be let go, if it is held.
     std::uint64_t version = 0;  // At its last release.
     bool held = false;
   };
 
-  void join(const WorkerJoined& event, Decision& out);
-  void leave(const WorkerLeft& event, Decision& out);
-  void arrive(const GradientArrived& event, Decision& out);
+  void join(const WorkerJoined& event, Decision& out) override;
+  void leave(const WorkerLeft& event, Decision& out) override;
+  void arrive(Time now, const GradientArrived& event, Decision& out) override;
+  void end(Time now, const ReleaseEnded& event, Decision& out) override;
   // The worker's iteration is over: its clock moves, and with it perhaps the least one.
-  void finish(WorkerId worker, Decision& out);
+  void finish(Time now, WorkerId worker, Duration runtime, Decision& out);
   // One worker at the least clock is there no more. If it was the last, the least clock rises and
   // the held that are near enough go on.
   void leave_least(Decision& out);

@@ -11,20 +11,15 @@
 
 #pragma once
 
-#include "policy/policy.h"
+#include <cstdint>
+
 #include "policy/round.h"
 
 namespace outpace::policy {
 
-class Sync final : public Policy {
+class Sync final : public Round {
  public:
-  Sync();
-
-  void decide(Time now, const Event& event, Decision& out) override;
-  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
-
- private:
-  Round round_;
+  Sync() : Round(UINT32_MAX) {}
 };
 
 }  // namespace outpace::policy

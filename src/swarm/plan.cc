@@ -39,7 +39,10 @@ class Draw {
 
 std::string draw_policy(Draw& draw, std::uint32_t workers) {
   static constexpr std::array<const char*, 4> kActions{"refresh", "preempt", "shrink", "dampen"};
-  switch (draw.between(0, 5)) {
+  static constexpr std::array<const char*, 4> kRules{
+      "kasync", "kbatchasync", "ksync", "kbatchsync"};
+  const auto k = [&] { return "k=" + std::to_string(draw.between(1, workers)); };
+  switch (draw.between(0, 12)) {
     case 0:
       return "sync";
     case 1:
@@ -50,6 +53,24 @@ std::string draw_policy(Draw& draw, std::uint32_t workers) {
       return "softsync:n=" + std::to_string(draw.between(1, workers));
     case 4:
       return "ssp:s=" + std::to_string(draw.between(0, 5));
+    case 5:
+      return "ksync:" + k();
+    case 6:
+      return "kbatchsync:" + k();
+    case 7:
+      return "kasync:" + k();
+    case 8:
+      return "kbatchasync:" + k();
+    case 9:
+      return "adasync:" + k() + ",rule=" + draw.one_of(kRules);
+    case 10: {
+      const std::uint64_t low = draw.between(0, 3);
+      return "dssp:low=" + std::to_string(low) +
+             ",high=" + std::to_string(low + draw.between(0, 4));
+    }
+    case 11:
+      return "psp:beta=" + std::to_string(draw.between(0, workers)) +
+             ",s=" + std::to_string(draw.between(0, 3));
     default:
       return "saps:s=" + std::to_string(draw.between(1, std::uint64_t{2} * workers)) +
              ",action=" + draw.one_of(kActions);

@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main  # noqa: E402
 
 POLICIES = ("sync", "backup:cutoff=3", "async", "softsync:n=2", "ssp:s=2",
+            "kbatchsync:k=3", "kasync:k=3", "dssp:low=1,high=4", "psp:beta=2,s=1",
             "saps:s=8,action=refresh")
 # Weights that are shares of one: counts of examples are exact all the same.
 POLICIES_OF_SHARES = ("saps:s=8,action=preempt", "saps:s=8,action=shrink", "saps:s=8,action=dampen")
@@ -52,6 +53,18 @@ class Death(ProgramTest):
 
     def test_ssp(self):
         self.half_of_the_workers_die("ssp:s=2")
+
+    def test_kbatchsync(self):
+        self.half_of_the_workers_die("kbatchsync:k=3")
+
+    def test_kasync(self):
+        self.half_of_the_workers_die("kasync:k=3")
+
+    def test_dssp(self):
+        self.half_of_the_workers_die("dssp:low=1,high=4")
+
+    def test_psp(self):
+        self.half_of_the_workers_die("psp:beta=2,s=1")
 
     def test_saps_refresh(self):
         self.half_of_the_workers_die("saps:s=8,action=refresh")

@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 from jobs import LedgerJob, ProgramTest, main  # noqa: E402
 
 POLICIES = ("sync", "backup:cutoff=6", "async", "softsync:n=4", "ssp:s=3",
+            "kbatchsync:k=6", "kasync:k=4", "adasync:k=2", "dssp:low=1,high=4", "psp:beta=2,s=1",
             "saps:s=12,action=refresh", "saps:s=12,action=preempt", "saps:s=12,action=shrink",
             "saps:s=12,action=dampen")
 TRAIN_KEYS = {"policy", "workers", "updates", "seconds", "gradients_applied", "gradients_dropped",
@@ -178,7 +179,8 @@ class Swarm(ProgramTest):
         self.assertEqual(found["seeds"], 1000)
         self.assertGreaterEqual(found["events_least"], 1000)
         self.assertEqual(set(found["policies"]),
-                         {"sync", "backup", "async", "softsync", "ssp", "saps"})
+                         {"sync", "backup", "async", "ksync", "kbatchsync", "kasync",
+                          "kbatchasync", "adasync", "softsync", "ssp", "dssp", "psp", "saps"})
         for kind, times in found["faults"].items():
             self.assertGreater(times, 100, kind)
 
