@@ -72,12 +72,13 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   const protocol::Manifest* const manifest =
       learner.gradients ? &learner.gradients->manifest() : nullptr;
   const auto links = make_links(options.links, options.job.workers, manifest);
+  const Duration apply = duration_option("apply", options.cluster.apply);
   sim::ClusterOptions cluster{.policy = training.policy,
                               .coordinator = training.coordinator,
                               .shard = training.shard,
                               .target = training.target,
                               .latency = duration_option("latency", options.cluster.latency),
-                              .apply = duration_option("apply", options.cluster.apply),
+                              .apply = apply / options.links.shards,  // All at the same time.
                               .links = links ? &*links : nullptr};
   for (const std::string& fault : options.cluster.faults) {
     cluster.faults.push_back(sim::parse_fault(fault, options.job.workers));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -18,6 +19,8 @@ struct LinkOptions {
   std::string bandwidth;  // Instead of it, of a regular shape.
   std::string shape;      // Empty: a star.
   std::string payload;
+  std::uint32_t shards = 1;  // Of the server.
+  std::vector<std::string> server_hosts;
 };
 void add_link_options(CLI::App& command, LinkOptions& options);
 

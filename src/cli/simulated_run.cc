@@ -70,8 +70,10 @@ void add_cluster_options(CLI::App& command, SimulatedCluster& options) {
                      options.cores,
                      "With --compute: workers share so many processors; 0: each has its own");
   command.add_option("--latency", options.latency, "Of every message, each way");
-  command.add_option(
-      "--apply", options.apply, "What the server needs for a gradient; gradients queue for it");
+  command.add_option("--apply",
+                     options.apply,
+                     "What the server needs for a gradient, divided by --shards; gradients queue "
+                     "for it");
   command.add_option(
       "--fault",
       options.faults,

@@ -52,6 +52,33 @@ TEST(ClusterMessages, ShareTheServersLink) {
   EXPECT_EQ(run({}, &star).statistics.last_commit, Time{milliseconds(10 * 900)});
 }
 
+// S shards on links of their own have S times the bandwidth, until each worker's own link binds:
+// weights and gradients take 400 ms / S each way, or 100 ms.
+TEST(ClusterMessages, ShareTheLinksOfAllShards) {
+  for (const std::uint32_t shards : {1U, 2U, 4U, 8U}) {
+    Transfers::Options star = links("star", 3 + shards);
+    star.servers.clear();
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+      star.servers.push_back(network::HostId{shard});
+    }
+    const auto way = milliseconds(std::max(400U / shards, 100U));
+    EXPECT_EQ(run({}, &star).statistics.last_commit, Time{10 * (way + milliseconds(100) + way)})
+        << shards << " shards";
+  }
+}
+
+TEST(ClusterMessages, GoToTheHostThatTheServerIsOn) {
+  auto tree = links("tree:racks=2,oversubscription=6", 5);
+  const Job job{.workers = 5, .limits = {.updates = 1}};
+  const std::uint64_t first = run(job, &tree).hash;
+  tree.servers = {network::HostId{2}};  // The same rack, and so the same workers behind the uplink.
+  EXPECT_EQ(run(job, &tree).hash, first);
+  tree.servers = {network::HostId{5}};  // Now workers 0 to 2 are behind it, and not 2 to 4.
+  const ClusterResult found = run(job, &tree);
+  EXPECT_NE(found.hash, first);
+  EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(600 + 100 + 600)});
+}
+
 TEST(ClusterMessages, TakeTheLatencyOfTheLinksAndThenTheirOwn) {
   const auto star = links("star:latency=1ms", 1);
   const ClusterResult found = run({.workers = 1, .latency = milliseconds(5)}, &star);
