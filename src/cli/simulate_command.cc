@@ -1,6 +1,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -71,7 +72,11 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   }
   const protocol::Manifest* const manifest =
       learner.gradients ? &learner.gradients->manifest() : nullptr;
-  const auto links = make_links(options.links, options.job.workers, manifest);
+  auto links = make_links(options.links, options.job.workers, manifest);
+  std::optional<sim::LinkUse> link_use;
+  if (links && !options.job.trace.empty()) {
+    links->use = &link_use.emplace(links->topology.links.size());
+  }
   const Duration apply = duration_option("apply", options.cluster.apply);
   sim::ClusterOptions cluster{.policy = training.policy,
                               .coordinator = training.coordinator,
@@ -97,6 +102,7 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
                 {.network = options.learn.empty() ? "none" : options.learn,
                  .data = options.learn.empty() ? "none" : options.data,
                  .manifest = manifest,
+                 .links = cluster.links,
                  .wall_seconds = wall});
   if (result.code != ExitCode::kDone) {
     throw Error(result.code, result.why);

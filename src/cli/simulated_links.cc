@@ -110,4 +110,17 @@ std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
   return links;
 }
 
+void trace_links(const sim::Transfers::Options& links, Time ended, record::ChromeTrace& trace) {
+  const Time begin{ended - links.use->end()};  // Of the measurements, which a job starts after.
+  for (std::size_t i = 0; i < links.topology.links.size(); ++i) {
+    std::vector<double> used = links.use->rates(network::LinkId(i));
+    for (double& rate : used) {
+      rate /= links.topology.links[i].bandwidth;
+    }
+    if (!used.empty()) {
+      trace.append_link(links.topology.links[i].name, begin, links.use->window(), used);
+    }
+  }
+}
+
 }  // namespace outpace::cli

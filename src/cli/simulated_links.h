@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "protocol/messages.h"
+#include "record/chrome_trace.h"
 #include "sim/transfers.h"
 
 namespace outpace::cli {
@@ -32,5 +33,8 @@ void check_links(const LinkOptions& options, bool learns);
 [[nodiscard]] std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
                                                                 std::uint32_t workers,
                                                                 const protocol::Manifest* manifest);
+
+// Adds the use of each link that carried anything. `ended`: the run's end, on the run's clock.
+void trace_links(const sim::Transfers::Options& links, Time ended, record::ChromeTrace& trace);
 
 }  // namespace outpace::cli

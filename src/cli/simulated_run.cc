@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/open_trace.h"
+#include "cli/simulated_links.h"
 #include "record/metrics.h"
 #include "record/output_file.h"
 #include "record/runtimes.h"
@@ -175,6 +176,9 @@ void SimulatedRecord::finish(const sim::ClusterResult& result, const About& abou
              1e-6 * static_cast<double>(result.events) / about.wall_seconds,
              json["event_log_hash"].get<std::string>());
   if (trace_) {
+    if (about.links != nullptr) {
+      trace_links(*about.links, result.ended, *trace_);
+    }
     trace_->close();
   }
   if (directory_) {

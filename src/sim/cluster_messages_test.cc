@@ -132,6 +132,42 @@ TEST(ClusterMessages, AreAFunctionOfTheOptions) {
   }
 }
 
+TEST(ClusterMessages, TakeAsLongIfTheLinksAreMeasured) {
+  for (const char* policy : kPolicies) {
+    auto tree = links("tree:racks=3,oversubscription=2,latency=25us", 9);
+    tree.servers = {network::HostId{4}, network::HostId{0}};
+    const Job job{.policy = policy,
+                  .runtime = "exponential(mean=100ms)",
+                  .workers = 8,
+                  .limits = {.updates = 200},
+                  .faults = {"crash:worker=1,at=500ms,for=1s"}};
+    const std::uint64_t hash = run(job, &tree).hash;
+    LinkUse use(tree.topology.links.size());
+    tree.use = &use;
+    EXPECT_EQ(run(job, &tree).hash, hash) << policy;
+  }
+}
+
+// Weights 400 ms, computing 100 ms, gradients 400 ms: the server's links are full then, and each
+// worker's a quarter.
+TEST(ClusterMessages, AreSeenOnTheLinksThatTheyPass) {
+  auto star = links("star", 4);
+  LinkUse use(star.topology.links.size());
+  star.use = &use;
+  (void)run({.limits = {.updates = 1}}, &star);
+  EXPECT_EQ(use.end(), Time{milliseconds(900)});
+  const auto rate = [&](network::LinkId link, int ms) {
+    return use.rates(link).at(static_cast<std::size_t>(milliseconds(ms) / use.window()));
+  };
+  for (const auto& [ms, down, up] :
+       {std::tuple{200, 1e6, 0.0}, {450, 0.0, 0.0}, {600, 0.0, 1e6}, {899, 0.0, 1e6}}) {
+    EXPECT_NEAR(rate(network::up_link(0), ms), down, 1) << ms;
+    EXPECT_NEAR(rate(network::down_link(0), ms), up, 1) << ms;
+    EXPECT_NEAR(rate(network::down_link(3), ms), down / 4, 1) << ms;
+    EXPECT_NEAR(rate(network::up_link(3), ms), up / 4, 1) << ms;
+  }
+}
+
 TEST(ClusterMessages, OfWorkersThatCrashAreLostAndEachExampleOfAnEpochIsUsedOnce) {
   const auto star = links("star:latency=25us", 8);
   for (const char* policy : kPolicies) {

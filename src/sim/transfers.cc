@@ -31,6 +31,9 @@ void Transfers::send(Time now, const Message& message, bool with_payload) {
   for (std::size_t part = 0; part < parts; ++part) {
     find_route(message.way, message.worker, options_.servers[part]);
     const network::FlowId flow = flows_.start(route_, bytes);
+    if (options_.use != nullptr) {
+      options_.use->started(flow, route_, bytes);
+    }
     its.push_back({message, flow, part + 1 == parts});
     lanes_of_.emplace(flow, &its);
   }
@@ -38,6 +41,9 @@ void Transfers::send(Time now, const Message& message, bool with_payload) {
 
 void Transfers::cut_off(Time now, std::uint32_t worker, std::vector<Message>& out) {
   advance(now);
+  if (options_.use != nullptr) {  // Before the first flow is gone: that changes all rates.
+    options_.use->measure(flows_);
+  }
   for (const Way way : {Way::kToServer, Way::kToWorker}) {
     Lane& its = lane(way, worker);
     for (const Waiting& waiting : its) {
@@ -45,6 +51,9 @@ void Transfers::cut_off(Time now, std::uint32_t worker, std::vector<Message>& ou
         out.push_back(waiting.message);
       }
       if (!waiting.complete) {
+        if (options_.use != nullptr) {
+          options_.use->cancelled(waiting.flow);
+        }
         flows_.cancel(waiting.flow);
         lanes_of_.erase(waiting.flow);
       }
@@ -72,9 +81,20 @@ Duration Transfers::latency(Way way, std::uint32_t worker) {
   return from_seconds(seconds);
 }
 
+void Transfers::end(Time now) {
+  advance(now);
+  if (options_.use != nullptr) {
+    options_.use->measure(flows_);
+  }
+}
+
 void Transfers::advance(Time now) {
   completed_.clear();
-  flows_.advance(now, completed_);
+  if (options_.use != nullptr) {
+    options_.use->advance(flows_, now, completed_);
+  } else {
+    flows_.advance(now, completed_);
+  }
   for (const network::FlowId flow : completed_) {
     const auto found = lanes_of_.find(flow);
     Lane& its = *found->second;

@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "network/flows.h"
 #include "network/topology.h"
+#include "sim/link_use.h"
 
 namespace outpace::sim {
 
@@ -30,6 +31,7 @@ class Transfers {
     double payload;  // Bytes of a gradient, and of the weights; at least 0 and finite.
     // Of the shards, no two the same. Workers are on the hosts that are left, in order.
     std::vector<network::HostId> servers{network::HostId{0}};
+    LinkUse* use = nullptr;  // Measures the links, if there; belongs to the caller.
   };
   enum class Way : std::uint8_t { kToServer, kToWorker };
   struct Message {
@@ -55,6 +57,9 @@ class Transfers {
 
   // What a message without a payload takes on its own.
   [[nodiscard]] Duration latency(Way way, std::uint32_t worker);
+
+  // The links are measured up to `now`, at which the run ends.
+  void end(Time now);
 
  private:
   // A message's part to or from one of the shards.

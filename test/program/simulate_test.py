@@ -124,6 +124,28 @@ class Simulated(ProgramTest):
         found = self.simulate("--policy", "backup:cutoff=6", "--updates", 100, "--trace", trace)
         assert_trace(self, trace, found)
 
+    def test_its_trace_shows_how_full_each_link_is(self):
+        trace = self.folder / "trace.json"
+        words = ("--workers", 4, "--policy", "sync", "--runtime", "constant(mean=100ms)",
+                 "--updates", 3, "--bandwidth", "8Mbps", "--payload", "100kB", "--shards", 2)
+        found = self.simulate(*words, "--trace", trace)
+        self.assertEqual(found["event_log_hash"], self.simulate(*words)["event_log_hash"])
+        assert_trace(self, trace, found)
+        points = {}
+        for event in json.loads(trace.read_text()):
+            if event["ph"] == "C" and "% used" in event["args"]:
+                points.setdefault(event["name"], []).append((event["ts"], event["args"]["% used"]))
+        self.assertEqual(set(points), {f"host{host}.{way}" for host in range(6)
+                                       for way in ("up", "down")})
+
+        def used(link, ms):  # The last point before a time.
+            return [share for at, share in points[link] if at <= 1000 * ms][-1]
+        # Weights 200 ms, computing 100 ms, gradients 200 ms, and the weights again.
+        for ms, down, up in ((150, 100, 0), (250, 0, 0), (400, 0, 100), (600, 100, 0)):
+            for shard in ("host0", "host1"):
+                self.assertEqual((used(f"{shard}.up", ms), used(f"{shard}.down", ms)), (down, up))
+            self.assertEqual((used("host5.down", ms), used("host5.up", ms)), (down / 2, up / 2))
+
     def test_a_file_may_describe_the_cluster(self):
         file = self.folder / "cluster.toml"
         file.write_text('runtime = "22*constant(100ms),8*constant(400ms)"\nworkers = 30\n'
@@ -134,11 +156,13 @@ class Simulated(ProgramTest):
                                  "--fault", "crash:worker=3,at=1s", "--updates", 100)
         self.assertEqual(by_file["event_log_hash"], by_flags["event_log_hash"])
 
-    def test_a_file_may_describe_links_and_shards(self):
-        file = self.folder / "cluster.toml"
+    def test_a_file_may_describe_links_shards_and_trace(self):
+        file, trace = self.folder / "cluster.toml", self.folder / "trace.json"
         file.write_text('workers = 6\nbandwidth = "1Gbps"\npayload = "1MB"\napply = "2ms"\n'
-                        'shape = "tree:racks=2"\nshards = 2\nserver-host = ["host1", 4]\n')
+                        'shape = "tree:racks=2"\nshards = 2\nserver-host = ["host1", 4]\n'
+                        f'trace = "{trace}"\n')
         by_file = self.simulate("--config", file, "--updates", 50)
+        self.assertIn("host4.down", trace.read_text())
         by_flags = self.simulate("--workers", 6, "--bandwidth", "1Gbps", "--payload", "1MB",
                                  "--apply", "2ms", "--shape", "tree:racks=2", "--shards", 2,
                                  "--server-host", "host1,host4", "--updates", 50)
