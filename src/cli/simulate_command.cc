@@ -145,10 +145,19 @@ Run add_simulate(CLI::App& command) {
   command.add_flag("--swarm",
                    options->swarm.swarm,
                    "Instead of one job, a random one for each seed, held to all invariants");
-  command.add_option("--seeds", options->swarm.seeds, "Of a swarm: FIRST..LAST, or one");
-  command.add_option(
-      "--time-budget", options->swarm.time_budget, "Of a swarm: end after so long; 0s: do not");
-  command.add_option("--jobs", options->swarm.jobs, "Of a swarm: seeds at a time");
+  // No defaults in the record of a single job, where these would be refused when it is read again.
+  command
+      .add_option("--seeds",
+                  options->swarm.seeds,
+                  "Of a swarm: FIRST..LAST, or one (default: " + options->swarm.seeds + ")")
+      ->default_str("");
+  command
+      .add_option("--time-budget",
+                  options->swarm.time_budget,
+                  "Of a swarm: end after so long (default: 0s, do not)")
+      ->default_str("");
+  command.add_option("--jobs", options->swarm.jobs, "Of a swarm: seeds at a time (default: 1)")
+      ->default_str("");
   return [options](const CLI::App& chosen, const Origins& origins) {
     check_swarm(options->swarm, origins);
     if (options->swarm.swarm) {

@@ -160,13 +160,16 @@ class Simulated(ProgramTest):
         file, trace = self.folder / "cluster.toml", self.folder / "trace.json"
         file.write_text('workers = 6\nbandwidth = "1Gbps"\npayload = "1MB"\napply = "2ms"\n'
                         'shape = "tree:racks=2"\nshards = 2\nserver-host = ["host1", 4]\n'
-                        f'trace = "{trace}"\n')
+                        f'trace = "{trace}"\nout = "{self.folder / "run"}"\n')
         by_file = self.simulate("--config", file, "--updates", 50)
         self.assertIn("host4.down", trace.read_text())
         by_flags = self.simulate("--workers", 6, "--bandwidth", "1Gbps", "--payload", "1MB",
                                  "--apply", "2ms", "--shape", "tree:racks=2", "--shards", 2,
                                  "--server-host", "host1,host4", "--updates", 50)
         self.assertEqual(by_file["event_log_hash"], by_flags["event_log_hash"])
+        again = self.simulate("--config", self.folder / "run" / "config.toml",
+                              "--out", self.folder / "again")
+        self.assertEqual(again["event_log_hash"], by_flags["event_log_hash"])
 
     def platform(self, links, host='<host id="b" speed="1Gf"/>', link="l"):
         """A file of two hosts, with these links and a route over one of them."""
