@@ -1,6 +1,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -71,13 +72,18 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   }
   const protocol::Manifest* const manifest =
       learner.gradients ? &learner.gradients->manifest() : nullptr;
-  const auto links = make_links(options.links, options.job.workers, manifest);
+  auto links = make_links(options.links, options.job.workers, manifest);
+  std::optional<sim::LinkUse> link_use;
+  if (links && !options.job.trace.empty()) {
+    links->use = &link_use.emplace(links->topology.links.size());
+  }
+  const Duration apply = duration_option("apply", options.cluster.apply);
   sim::ClusterOptions cluster{.policy = training.policy,
                               .coordinator = training.coordinator,
                               .shard = training.shard,
                               .target = training.target,
                               .latency = duration_option("latency", options.cluster.latency),
-                              .apply = duration_option("apply", options.cluster.apply),
+                              .apply = apply / options.links.shards,  // All at the same time.
                               .links = links ? &*links : nullptr};
   for (const std::string& fault : options.cluster.faults) {
     cluster.faults.push_back(sim::parse_fault(fault, options.job.workers));
@@ -96,6 +102,7 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
                 {.network = options.learn.empty() ? "none" : options.learn,
                  .data = options.learn.empty() ? "none" : options.data,
                  .manifest = manifest,
+                 .links = cluster.links,
                  .wall_seconds = wall});
   if (result.code != ExitCode::kDone) {
     throw Error(result.code, result.why);
@@ -138,10 +145,19 @@ Run add_simulate(CLI::App& command) {
   command.add_flag("--swarm",
                    options->swarm.swarm,
                    "Instead of one job, a random one for each seed, held to all invariants");
-  command.add_option("--seeds", options->swarm.seeds, "Of a swarm: FIRST..LAST, or one");
-  command.add_option(
-      "--time-budget", options->swarm.time_budget, "Of a swarm: end after so long; 0s: do not");
-  command.add_option("--jobs", options->swarm.jobs, "Of a swarm: seeds at a time");
+  // No defaults in the record of a single job, where these would be refused when it is read again.
+  command
+      .add_option("--seeds",
+                  options->swarm.seeds,
+                  "Of a swarm: FIRST..LAST, or one (default: " + options->swarm.seeds + ")")
+      ->default_str("");
+  command
+      .add_option("--time-budget",
+                  options->swarm.time_budget,
+                  "Of a swarm: end after so long (default: 0s, do not)")
+      ->default_str("");
+  command.add_option("--jobs", options->swarm.jobs, "Of a swarm: seeds at a time (default: 1)")
+      ->default_str("");
   return [options](const CLI::App& chosen, const Origins& origins) {
     check_swarm(options->swarm, origins);
     if (options->swarm.swarm) {

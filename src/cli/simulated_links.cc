@@ -6,11 +6,13 @@
 #include "network/platform.h"
 #include "network/shapes.h"
 #include "network/units.h"
+#include "sim/placement.h"
 
 namespace outpace::cli {
 namespace {
 
 constexpr double kBytesPerNumber = 4;  // float32
+constexpr std::uint32_t kShardsMost = 4096;
 
 network::Topology make_topology(const LinkOptions& options, std::uint32_t workers) {
   if (options.platform.empty()) {
@@ -19,15 +21,18 @@ network::Topology make_topology(const LinkOptions& options, std::uint32_t worker
       throw usage_error("--bandwidth is '" + options.bandwidth +
                         "'; it takes a bandwidth above 0 such as 1Gbps or 125MBps");
     }
-    return network::make_shape(Spec::parse(options.shape.empty() ? "star" : options.shape),
-                               {.hosts = std::uint64_t{workers} + 1, .bandwidth = *bandwidth});
+    return network::make_shape(
+        Spec::parse(options.shape.empty() ? "star" : options.shape),
+        {.hosts = std::uint64_t{workers} + options.shards, .bandwidth = *bandwidth});
   }
   network::Topology topology =
       network::parse_platform(read_file("platform", options.platform), options.platform);
-  if (topology.hosts.size() <= workers) {
-    throw usage_error("--platform " + options.platform + ": too few hosts, " +
-                      std::to_string(topology.hosts.size()) + "; the server and " +
-                      std::to_string(workers) + " workers take one each");
+  if (topology.hosts.size() < std::uint64_t{workers} + options.shards) {
+    throw usage_error(
+        "--platform " + options.platform + ": too few hosts, " +
+        std::to_string(topology.hosts.size()) + "; the server" +
+        (options.shards == 1 ? "" : "'s " + std::to_string(options.shards) + " shards") + " and " +
+        std::to_string(workers) + " workers take one each");
   }
   return topology;
 }
@@ -37,8 +42,7 @@ network::Topology make_topology(const LinkOptions& options, std::uint32_t worker
 void add_link_options(CLI::App& command, LinkOptions& options) {
   command.add_option("--platform",
                      options.platform,
-                     "Gradients and weights share the links of this platform file of SimGrid's; "
-                     "the server is its first host");
+                     "Gradients and weights share the links of this platform file of SimGrid's");
   command.add_option(
       "--bandwidth", options.bandwidth, "They share links of this bandwidth: 1Gbps or 125MBps");
   command.add_option("--shape",
@@ -47,13 +51,26 @@ void add_link_options(CLI::App& command, LinkOptions& options) {
                      "tree:racks=4[,oversubscription=4] or fat-tree[:k=8]");
   command.add_option(
       "--payload", options.payload, "Without --learn: of a gradient, and of the weights: 400kB");
+  command.add_option("--shards",
+                     options.shards,
+                     "Parts of the server, each on a host of its own with as much of the weights");
+  command
+      .add_option("--server-host",
+                  options.server_hosts,
+                  "Where the server is, or each of its shards: host3,host7, or by number from 0 "
+                  "(default: the first hosts)")
+      ->delimiter(',');
 }
 
 void check_links(const LinkOptions& options, bool learns) {
+  if (options.shards < 1 || options.shards > kShardsMost) {
+    throw usage_error("--shards takes a number from 1 to " + std::to_string(kShardsMost));
+  }
   if (options.platform.empty() && options.bandwidth.empty()) {
-    for (const auto& [name, value] :
-         {std::pair{"shape", options.shape}, std::pair{"payload", options.payload}}) {
-      if (!value.empty()) {
+    for (const auto& [name, given] : {std::pair{"shape", !options.shape.empty()},
+                                      std::pair{"payload", !options.payload.empty()},
+                                      std::pair{"server-host", !options.server_hosts.empty()}}) {
+      if (given) {
         throw usage_error("--" + std::string(name) +
                           " without --bandwidth or --platform: there are no links");
       }
@@ -88,7 +105,22 @@ std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
     throw usage_error("--payload is '" + options.payload +
                       "'; it takes a size with its unit such as 400kB or 64MiB");
   }
-  return sim::Transfers::Options{.topology = make_topology(options, workers), .payload = *payload};
+  sim::Transfers::Options links{.topology = make_topology(options, workers), .payload = *payload};
+  links.servers = sim::place_shards(options.shards, options.server_hosts, links.topology);
+  return links;
+}
+
+void trace_links(const sim::Transfers::Options& links, Time ended, record::ChromeTrace& trace) {
+  const Time begin{ended - links.use->end()};  // Of the measurements, which a job starts after.
+  for (std::size_t i = 0; i < links.topology.links.size(); ++i) {
+    std::vector<double> used = links.use->rates(network::LinkId(i));
+    for (double& rate : used) {
+      rate /= links.topology.links[i].bandwidth;
+    }
+    if (!used.empty()) {
+      trace.append_link(links.topology.links[i].name, begin, links.use->window(), used);
+    }
+  }
 }
 
 }  // namespace outpace::cli

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "protocol/messages.h"
+#include "record/chrome_trace.h"
 #include "sim/transfers.h"
 
 namespace outpace::cli {
@@ -18,6 +20,8 @@ struct LinkOptions {
   std::string bandwidth;  // Instead of it, of a regular shape.
   std::string shape;      // Empty: a star.
   std::string payload;
+  std::uint32_t shards = 1;  // Of the server.
+  std::vector<std::string> server_hosts;
 };
 void add_link_options(CLI::App& command, LinkOptions& options);
 
@@ -29,5 +33,8 @@ void check_links(const LinkOptions& options, bool learns);
 [[nodiscard]] std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
                                                                 std::uint32_t workers,
                                                                 const protocol::Manifest* manifest);
+
+// Adds the use of each link that carried anything. `ended`: the run's end, on the run's clock.
+void trace_links(const sim::Transfers::Options& links, Time ended, record::ChromeTrace& trace);
 
 }  // namespace outpace::cli

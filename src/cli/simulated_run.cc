@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/open_trace.h"
+#include "cli/simulated_links.h"
 #include "record/metrics.h"
 #include "record/output_file.h"
 #include "record/runtimes.h"
@@ -70,8 +71,10 @@ void add_cluster_options(CLI::App& command, SimulatedCluster& options) {
                      options.cores,
                      "With --compute: workers share so many processors; 0: each has its own");
   command.add_option("--latency", options.latency, "Of every message, each way");
-  command.add_option(
-      "--apply", options.apply, "What the server needs for a gradient; gradients queue for it");
+  command.add_option("--apply",
+                     options.apply,
+                     "What the server needs for a gradient, divided by --shards; gradients queue "
+                     "for it");
   command.add_option(
       "--fault",
       options.faults,
@@ -173,6 +176,9 @@ void SimulatedRecord::finish(const sim::ClusterResult& result, const About& abou
              1e-6 * static_cast<double>(result.events) / about.wall_seconds,
              json["event_log_hash"].get<std::string>());
   if (trace_) {
+    if (about.links != nullptr) {
+      trace_links(*about.links, result.ended, *trace_);
+    }
     trace_->close();
   }
   if (directory_) {

@@ -45,7 +45,8 @@ class SimulatedRecord {
   struct About {
     std::string network;
     std::string data;
-    const protocol::Manifest* manifest;  // Null without learning.
+    const protocol::Manifest* manifest;    // Null without learning.
+    const sim::Transfers::Options* links;  // Null without any; for the trace.
     double wall_seconds;
   };
   // Closes the record, and prints the result for people or, with --json, for programs.

@@ -1,5 +1,8 @@
 #include "record/chrome_trace.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -14,6 +17,8 @@ namespace {
 
 // The server is the first process, worker w is process w + 1; each has one track.
 constexpr std::uint32_t kServer = 0;
+// All links are one process, whose number is no worker's.
+constexpr std::uint32_t kLinks = 1'000'000'000;
 
 // An update takes no time in the record; a slice without length has no place for an arrow's head.
 constexpr Duration kInstant{1};
@@ -133,6 +138,29 @@ void ChromeTrace::counter(Time now, std::string_view name, double value) {
       kServer,
       micros(now),
       value);
+}
+
+void ChromeTrace::append_link(const std::string& name,
+                              Time begin,
+                              Duration window,
+                              std::span<const double> used) {
+  if (!std::exchange(has_links_, true)) {  // Shown next to the server.
+    add(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":"links"}})", kLinks);
+    add(R"("ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":0}})", kLinks);
+  }
+  const std::string track = quoted(name);
+  std::int64_t before = -1;
+  for (const double share : used) {
+    const std::int64_t per_mille = std::llround(1000 * share);
+    if (std::exchange(before, per_mille) != per_mille) {  // A curve stays where it is by itself.
+      add(R"("ph":"C","name":{},"pid":{},"ts":{:.3f},"args":{{"% used":{}}})",
+          track,
+          kLinks,
+          micros(std::max(begin, Time{})),
+          static_cast<double>(per_mille) / 10);
+    }
+    begin += window;
+  }
 }
 
 void ChromeTrace::close() {

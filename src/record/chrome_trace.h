@@ -4,12 +4,14 @@
 // The array form of the Trace Event Format: each worker is a process whose slices are its tasks, as
 // the server saw them (release to arrival, communication included); the server is one whose
 // slices, a nanosecond each, are the updates. An arrow leads from a task to the update that used
-// it. Times are microseconds on the run's clock. A file whose writer was killed has no closing
+// it. One more process has the links of a simulated run, each a curve of how much of it is in use.
+// Times are microseconds on the run's clock. A file whose writer was killed has no closing
 // bracket, which viewers accept.
 
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,12 @@ class ChromeTrace {
 
   // What the policy was told, and what it decided; times never decrease.
   void append(Time now, const policy::Event& event, const policy::Decision& decision);
+  // What of a link was in use, 1 being all of it, over windows of this length from `begin` on. It
+  // may be told when all the rest has been.
+  void append_link(const std::string& name,
+                   Time begin,
+                   Duration window,
+                   std::span<const double> used);
   void flush() { file_.flush(); }
   // Ends the tasks that are still open.
   void close();
@@ -55,6 +63,7 @@ class ChromeTrace {
 
   OutputFile file_;
   bool first_ = true;
+  bool has_links_ = false;
   Time last_{};
   Version version_{};
   std::uint32_t live_ = 0;

@@ -131,6 +131,27 @@ TEST_F(ChromeTraceTest, CountsWhoLivesAndHowStaleGradientsAre) {
   EXPECT_EQ(series["staleness"], (std::vector{0.0, 1.0}));
 }
 
+TEST_F(ChromeTraceTest, DrawsEachLinkWhereItsUseChanges) {
+  const auto all = events([](ChromeTrace& trace) {
+    trace.append_link(
+        "host0.up", at(-1), milliseconds(2), std::vector{0.25, 1.0, 1.0, 0.9996, 0.0});
+    trace.append_link("\"host1\".up", at(0), milliseconds(2), std::vector{0.5});
+  });
+  std::vector<std::tuple<std::string, double, double>> points;
+  for (const json& count : of_kind(all, "C")) {
+    EXPECT_EQ(count.at("pid"), 1'000'000'000);
+    points.emplace_back(count.at("name"), count.at("ts"), count.at("args").at("% used"));
+  }
+  EXPECT_EQ(points,
+            (decltype(points){{"host0.up", 0.0, 25.0},  // The run's clock begins at 0.
+                              {"host0.up", 1000.0, 100.0},
+                              {"host0.up", 7000.0, 0.0},
+                              {"\"host1\".up", 0.0, 50.0}}));
+  const auto names = of_kind(all, "M");
+  ASSERT_EQ(names.size(), 3U) << "server and links, which also have a place";
+  EXPECT_EQ(names[1].at("args").at("name"), "links");
+}
+
 TEST(ChromeTrace, RefusesAFileThatCannotBeWritten) {
   EXPECT_ANY_THROW(ChromeTrace("/nowhere/trace.json", "async"));
 }

@@ -111,6 +111,9 @@ ClusterResult Cluster::run() {
     }
     schedule_transfers();
   }
+  if (transfers_) {
+    transfers_->end(now_);
+  }
   fault_counts_.messages = message_faults_.counts();
   ClusterResult result{.code = finish_->code,
                        .why = finish_->why,

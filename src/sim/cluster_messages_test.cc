@@ -52,6 +52,33 @@ TEST(ClusterMessages, ShareTheServersLink) {
   EXPECT_EQ(run({}, &star).statistics.last_commit, Time{milliseconds(10 * 900)});
 }
 
+// S shards on links of their own have S times the bandwidth, until each worker's own link binds:
+// weights and gradients take 400 ms / S each way, or 100 ms.
+TEST(ClusterMessages, ShareTheLinksOfAllShards) {
+  for (const std::uint32_t shards : {1U, 2U, 4U, 8U}) {
+    Transfers::Options star = links("star", 3 + shards);
+    star.servers.clear();
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+      star.servers.push_back(network::HostId{shard});
+    }
+    const auto way = milliseconds(std::max(400U / shards, 100U));
+    EXPECT_EQ(run({}, &star).statistics.last_commit, Time{10 * (way + milliseconds(100) + way)})
+        << shards << " shards";
+  }
+}
+
+TEST(ClusterMessages, GoToTheHostThatTheServerIsOn) {
+  auto tree = links("tree:racks=2,oversubscription=6", 5);
+  const Job job{.workers = 5, .limits = {.updates = 1}};
+  const std::uint64_t first = run(job, &tree).hash;
+  tree.servers = {network::HostId{2}};  // The same rack, and so the same workers behind the uplink.
+  EXPECT_EQ(run(job, &tree).hash, first);
+  tree.servers = {network::HostId{5}};  // Now workers 0 to 2 are behind it, and not 2 to 4.
+  const ClusterResult found = run(job, &tree);
+  EXPECT_NE(found.hash, first);
+  EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(600 + 100 + 600)});
+}
+
 TEST(ClusterMessages, TakeTheLatencyOfTheLinksAndThenTheirOwn) {
   const auto star = links("star:latency=1ms", 1);
   const ClusterResult found = run({.workers = 1, .latency = milliseconds(5)}, &star);
@@ -102,6 +129,42 @@ TEST(ClusterMessages, AreAFunctionOfTheOptions) {
     const ClusterResult once = run(job, &tree);
     EXPECT_EQ(once.hash, run(job, &tree).hash) << policy;
     EXPECT_NE(once.hash, run(job, nullptr).hash) << policy;
+  }
+}
+
+TEST(ClusterMessages, TakeAsLongIfTheLinksAreMeasured) {
+  for (const char* policy : kPolicies) {
+    auto tree = links("tree:racks=3,oversubscription=2,latency=25us", 9);
+    tree.servers = {network::HostId{4}, network::HostId{0}};
+    const Job job{.policy = policy,
+                  .runtime = "exponential(mean=100ms)",
+                  .workers = 8,
+                  .limits = {.updates = 200},
+                  .faults = {"crash:worker=1,at=500ms,for=1s"}};
+    const std::uint64_t hash = run(job, &tree).hash;
+    LinkUse use(tree.topology.links.size());
+    tree.use = &use;
+    EXPECT_EQ(run(job, &tree).hash, hash) << policy;
+  }
+}
+
+// Weights 400 ms, computing 100 ms, gradients 400 ms: the server's links are full then, and each
+// worker's a quarter.
+TEST(ClusterMessages, AreSeenOnTheLinksThatTheyPass) {
+  auto star = links("star", 4);
+  LinkUse use(star.topology.links.size());
+  star.use = &use;
+  (void)run({.limits = {.updates = 1}}, &star);
+  EXPECT_EQ(use.end(), Time{milliseconds(900)});
+  const auto rate = [&](network::LinkId link, int ms) {
+    return use.rates(link).at(static_cast<std::size_t>(milliseconds(ms) / use.window()));
+  };
+  for (const auto& [ms, down, up] :
+       {std::tuple{200, 1e6, 0.0}, {450, 0.0, 0.0}, {600, 0.0, 1e6}, {899, 0.0, 1e6}}) {
+    EXPECT_NEAR(rate(network::up_link(0), ms), down, 1) << ms;
+    EXPECT_NEAR(rate(network::down_link(0), ms), up, 1) << ms;
+    EXPECT_NEAR(rate(network::down_link(3), ms), down / 4, 1) << ms;
+    EXPECT_NEAR(rate(network::up_link(3), ms), up / 4, 1) << ms;
   }
 }
 

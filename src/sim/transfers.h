@@ -1,10 +1,11 @@
 // Messages on their way over the links between a simulated server and its workers: which of them
 // arrive when.
 //
-// The server is on the topology's first host, worker i on host i + 1. A message with a payload, a
-// gradient or weights, is a flow of so many bytes (network/flows.h); any other takes the latency of
-// its route alone. What one worker sends arrives in the order in which it was sent, and so does
-// what it is sent, as over one connection.
+// The server's shards, each on a host of its own, have equal parts of the weights. A message with a
+// payload, a gradient or weights, is a flow to or from each of them (network/flows.h), and arrives
+// with the last of these; any other is between the worker and the first shard, and takes the
+// latency of its route alone. What one worker sends arrives in the order in which it was sent, and
+// so does what it is sent, as over one connection.
 //
 // Time stands still between calls. The driver's loop is that of network/flows.h.
 
@@ -19,6 +20,7 @@
 #include "base/time.h"
 #include "network/flows.h"
 #include "network/topology.h"
+#include "sim/link_use.h"
 
 namespace outpace::sim {
 
@@ -27,6 +29,9 @@ class Transfers {
   struct Options {
     network::Topology topology;
     double payload;  // Bytes of a gradient, and of the weights; at least 0 and finite.
+    // Of the shards, no two the same. Workers are on the hosts that are left, in order.
+    std::vector<network::HostId> servers{network::HostId{0}};
+    LinkUse* use = nullptr;  // Measures the links, if there; belongs to the caller.
   };
   enum class Way : std::uint8_t { kToServer, kToWorker };
   struct Message {
@@ -37,7 +42,7 @@ class Transfers {
     bool operator==(const Message&) const = default;
   };
 
-  // REQUIRES: the topology has a host for each worker, and one for the server. The options stay.
+  // REQUIRES: the topology has a host for each worker and each shard. The options stay.
   Transfers(const Options& options, std::uint32_t workers);
 
   // REQUIRES: now is not before that of an earlier call.
@@ -53,20 +58,26 @@ class Transfers {
   // What a message without a payload takes on its own.
   [[nodiscard]] Duration latency(Way way, std::uint32_t worker);
 
+  // The links are measured up to `now`, at which the run ends.
+  void end(Time now);
+
  private:
+  // A message's part to or from one of the shards.
   struct Waiting {
     Message message;
     network::FlowId flow;
+    bool last;              // Of the message's parts.
     bool complete = false;  // It waits for those before it.
   };
   using Lane = std::deque<Waiting>;  // In the order of sending.
 
   void advance(Time now);
   [[nodiscard]] Lane& lane(Way way, std::uint32_t worker);
-  // Finds route_ for a message.
-  void find_route(Way way, std::uint32_t worker);
+  // Finds route_ for a message to or from a shard.
+  void find_route(Way way, std::uint32_t worker, network::HostId server);
 
   const Options& options_;
+  std::vector<network::HostId> hosts_;  // Of the workers; constant after construction.
   network::Flows flows_;
   std::vector<Lane> lanes_;  // Of each worker, there and back.
   std::map<network::FlowId, Lane*> lanes_of_;

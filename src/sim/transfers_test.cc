@@ -101,6 +101,70 @@ TEST(Transfers, OfAWorkerThatIsCutOffNeverArriveAndLeaveTheirBandwidth) {
   EXPECT_EQ(run(transfers), (Arrivals{{at(milliseconds(300)), again}}));
 }
 
+// Shards on hosts 1 and 3 of five, so that workers are on hosts 0, 2 and 4.
+Transfers::Options sharded(const std::string& shape) {
+  return {.topology = network::make_shape(Spec::parse(shape), {.hosts = 5, .bandwidth = 1e6}),
+          .payload = 1e5,
+          .servers = {network::HostId{1}, network::HostId{3}}};
+}
+
+TEST(Transfers, OfAWorkerAreBoundByItsOwnLinkHoweverManyShardsThereAre) {
+  const Transfers::Options options = sharded("star");
+  Transfers transfers(options, 3);
+  const Message push{kToServer, 0, 1};
+  const Message pull{kToWorker, 1, 2};
+  transfers.send(at({}), push, true);
+  transfers.send(at({}), pull, true);
+  EXPECT_EQ(run(transfers),
+            (Arrivals{{at(milliseconds(100)), push}, {at(milliseconds(100)), pull}}));
+}
+
+TEST(Transfers, OfAllWorkersHaveTheLinksOfAllShards) {
+  const Transfers::Options options = sharded("star");
+  Transfers transfers(options, 3);
+  Arrivals expected;
+  for (std::uint32_t worker = 0; worker < 3; ++worker) {
+    transfers.send(at({}), {kToServer, worker, worker}, true);
+    // 300 kB over two links; over one it would be 300 ms.
+    expected.push_back({at(milliseconds(150)), {kToServer, worker, worker}});
+  }
+  EXPECT_EQ(run(transfers), expected);
+}
+
+TEST(Transfers, ArriveWithTheLastOfTheirParts) {
+  // The worker and shard 0 are in one rack, shard 1 in the other, half as fast and 20 ms away.
+  Transfers::Options options{
+      .topology = network::make_shape(
+          Spec::parse("tree:racks=2,oversubscription=8,latency=0s,uplink_latency=10ms"),
+          {.hosts = 4, .bandwidth = 1e6}),
+      .payload = 1e5,
+      .servers = {network::HostId{0}, network::HostId{3}}};
+  Transfers transfers(options, 1);
+  const Message large{kToServer, 0, 1};
+  const Message small{kToServer, 0, 2};
+  transfers.send(at({}), large, true);
+  transfers.send(at({}), small, false);
+  // 50 kB to shard 1, by a link of 0.25 MB/s, take 200 ms; those to shard 0 are there before.
+  EXPECT_EQ(run(transfers),
+            (Arrivals{{at(milliseconds(220)), large}, {at(milliseconds(220)), small}}));
+  EXPECT_EQ(transfers.latency(kToServer, 0), Duration{}) << "to the first shard";
+}
+
+TEST(Transfers, OfAWorkerThatIsCutOffAreLostOnceWithAllTheirParts) {
+  const Transfers::Options options = sharded("star");
+  Transfers transfers(options, 3);
+  const Message kept{kToServer, 0, 1};
+  const Message lost{kToServer, 1, 2};
+  const Message small{kToServer, 1, 3};
+  transfers.send(at({}), kept, true);
+  transfers.send(at({}), lost, true);
+  transfers.send(at({}), small, false);
+  std::vector<Message> out;
+  transfers.cut_off(at(milliseconds(50)), 1, out);
+  EXPECT_EQ(out, (std::vector<Message>{lost, small}));
+  EXPECT_EQ(run(transfers), (Arrivals{{at(milliseconds(100)), kept}}));
+}
+
 TEST(Transfers, ThatAreThereWhenAnotherIsSentAreToldAtOnce) {
   const Transfers::Options options = star("star");
   Transfers transfers(options, 2);

@@ -69,6 +69,36 @@ class Simulated(ProgramTest):
                  "--updates", 10, "--payload", "100kB", "--platform")
         found = self.simulate(*words, self.platform('<link id="l" bandwidth="1MBps" latency="5ms"/>'))
         self.assertEqual(found["seconds"], 3.1)
+        there = self.simulate(*words, self.folder / "platform.xml", "--server-host", "b")
+        self.assertEqual(there["seconds"], 3.1)
+
+    def test_shards_divide_the_servers_link_and_its_work(self):
+        words = ("--workers", 4, "--policy", "sync", "--runtime", "constant(mean=100ms)",
+                 "--updates", 10, "--bandwidth", "8Mbps", "--payload", "100kB")
+        # 400 ms over one server's link each way, until the worker's own takes 100 ms.
+        for shards, seconds in ((1, 9.0), (2, 5.0), (4, 3.0), (8, 3.0)):
+            self.assertEqual(self.simulate(*words, "--shards", shards)["seconds"], seconds)
+        # Without links a queue that each gradient passes in 2 ms / shards.
+        words = ("--policy", "async", "--runtime", "constant(mean=1ms)", "--updates", 1000,
+                 "--apply", "2ms")
+        for shards, seconds in ((1, 2.001), (2, 1.001), (4, 0.501)):
+            self.assertEqual(self.simulate(*words, "--shards", shards)["seconds"], seconds)
+
+    def test_the_server_may_be_on_any_host(self):
+        words = ("--workers", 5, "--policy", "sync", "--runtime", "constant(mean=100ms)",
+                 "--updates", 1, "--bandwidth", "8Mbps", "--payload", "100kB",
+                 "--shape", "tree:racks=2,oversubscription=6")
+        first = self.simulate(*words)
+        for host in ("host0", "2", "host1"):  # All in the first rack.
+            self.assertEqual(self.simulate(*words, "--server-host", host)["event_log_hash"],
+                             first["event_log_hash"])
+        other = self.simulate(*words, "--server-host", "host5")
+        self.assertNotEqual(other["event_log_hash"], first["event_log_hash"])
+        # A shard in each rack: half of its link is for the two workers there, and half for the two
+        # that come by the uplink, which is full as well.
+        sharded = self.simulate(*words[2:], "--workers", 4, "--shards", 2,
+                                "--server-host", "host0,host3")
+        self.assertEqual(sharded["seconds"], 0.5)
 
     def test_every_policy_uses_every_example_once(self):
         for policy in POLICIES:
@@ -95,6 +125,28 @@ class Simulated(ProgramTest):
         found = self.simulate("--policy", "backup:cutoff=6", "--updates", 100, "--trace", trace)
         assert_trace(self, trace, found)
 
+    def test_its_trace_shows_how_full_each_link_is(self):
+        trace = self.folder / "trace.json"
+        words = ("--workers", 4, "--policy", "sync", "--runtime", "constant(mean=100ms)",
+                 "--updates", 3, "--bandwidth", "8Mbps", "--payload", "100kB", "--shards", 2)
+        found = self.simulate(*words, "--trace", trace)
+        self.assertEqual(found["event_log_hash"], self.simulate(*words)["event_log_hash"])
+        assert_trace(self, trace, found)
+        points = {}
+        for event in json.loads(trace.read_text()):
+            if event["ph"] == "C" and "% used" in event["args"]:
+                points.setdefault(event["name"], []).append((event["ts"], event["args"]["% used"]))
+        self.assertEqual(set(points), {f"host{host}.{way}" for host in range(6)
+                                       for way in ("up", "down")})
+
+        def used(link, ms):  # The last point before a time.
+            return [share for at, share in points[link] if at <= 1000 * ms][-1]
+        # Weights 200 ms, computing 100 ms, gradients 200 ms, and the weights again.
+        for ms, down, up in ((150, 100, 0), (250, 0, 0), (400, 0, 100), (600, 100, 0)):
+            for shard in ("host0", "host1"):
+                self.assertEqual((used(f"{shard}.up", ms), used(f"{shard}.down", ms)), (down, up))
+            self.assertEqual((used("host5.down", ms), used("host5.up", ms)), (down / 2, up / 2))
+
     def test_a_file_may_describe_the_cluster(self):
         file = self.folder / "cluster.toml"
         file.write_text('runtime = "22*constant(100ms),8*constant(400ms)"\nworkers = 30\n'
@@ -104,6 +156,21 @@ class Simulated(ProgramTest):
                                  "--workers", 30, "--latency", "1ms",
                                  "--fault", "crash:worker=3,at=1s", "--updates", 100)
         self.assertEqual(by_file["event_log_hash"], by_flags["event_log_hash"])
+
+    def test_a_file_may_describe_links_shards_and_trace(self):
+        file, trace = self.folder / "cluster.toml", self.folder / "trace.json"
+        file.write_text('workers = 6\nbandwidth = "1Gbps"\npayload = "1MB"\napply = "2ms"\n'
+                        'shape = "tree:racks=2"\nshards = 2\nserver-host = ["host1", 4]\n'
+                        f'trace = "{trace}"\nout = "{self.folder / "run"}"\n')
+        by_file = self.simulate("--config", file, "--updates", 50)
+        self.assertIn("host4.down", trace.read_text())
+        by_flags = self.simulate("--workers", 6, "--bandwidth", "1Gbps", "--payload", "1MB",
+                                 "--apply", "2ms", "--shape", "tree:racks=2", "--shards", 2,
+                                 "--server-host", "host1,host4", "--updates", 50)
+        self.assertEqual(by_file["event_log_hash"], by_flags["event_log_hash"])
+        again = self.simulate("--config", self.folder / "run" / "config.toml",
+                              "--out", self.folder / "again")
+        self.assertEqual(again["event_log_hash"], by_flags["event_log_hash"])
 
     def platform(self, links, host='<host id="b" speed="1Gf"/>', link="l"):
         """A file of two hosts, with these links and a route over one of them."""
@@ -130,6 +197,8 @@ class Simulated(ProgramTest):
 
     def test_bad_input_is_one_line(self):
         sent = ("--payload", "1kB")
+        star = ("--bandwidth", "1Gbps", *sent)
+        platform = self.platform('<link id="l" bandwidth="1MBps" latency="5ms"/>')
         for words, part in (
                 (("--bandwidth", "-1Gbps", *sent), "--bandwidth"),
                 (("--bandwidth", "1000000", *sent), "125MBps"),
@@ -140,6 +209,19 @@ class Simulated(ProgramTest):
                 (("--bandwidth", "1Gbps", "--shape", "fat-tree:k=2", *sent), "k"),
                 (("--bandwidth", "1Gbps", "--platform", "x.xml", *sent), "--bandwidth"),
                 (("--platform", "/nowhere.xml", *sent), "/nowhere.xml"),
+                (("--shards", 0), "--shards takes a number from 1"),
+                (("--shards", 1.5), "--shards"),
+                (("--shards", 5000), "--shards takes a number from 1 to 4096"),
+                (("--server-host", "host1"), "--server-host without"),
+                ((*star, "--server-host", "hots1"), "did you mean 'host1'?"),
+                ((*star, "--server-host", "9"), "a number from 0 to 8"),
+                ((*star, "--server-host", "host1,host2"), "2 named, but 1 needed"),
+                ((*star, "--server-host", "host1", "--shards", 2), "1 named, but 2 needed"),
+                ((*star, "--server-host", "host1,1", "--shards", 2), "'1' is named twice"),
+                (("--workers", 1, "--shards", 2, *sent, "--platform", platform),
+                 "too few hosts, 2; the server's 2 shards and 1 workers"),
+                (("--workers", 1, "--server-host", "c", *sent, "--platform", platform),
+                 "server host 'c': no such host; it takes a name such as 'b'"),
                 (("--shape", "star"), "--shape"),
                 (sent, "--payload"),
                 (("--runtime", "lognormall(mean=1s,cv=1)"), "lognormal"),
