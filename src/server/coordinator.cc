@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "base/seeded_bug.h"
 
 namespace outpace::server {
@@ -36,6 +37,15 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
   if (SEEDED_BUG("hidden_state")) {
     static std::uint64_t runs = 0;
     sequences_ = ++runs;
+  }
+}
+
+void Coordinator::prepare(WorkerId soon, WorkerId next) const {
+  if (std::max(index(soon), index(next)) < members_.size()) {
+    prefetch(members_[index(soon)]);
+    prefetch(statistics_.workers[index(soon)]);
+    const std::vector<float>& runtimes = statistics_.workers[index(next)].runtimes;
+    prefetch_line(runtimes.data() + runtimes.size());  // Where the next one goes.
   }
 }
 

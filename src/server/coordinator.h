@@ -65,6 +65,10 @@ class Coordinator {
               Observer observer,
               Time created);
 
+  // These two will say something, the one soon and the other next: asks the processor for what is
+  // known of them, as far as it can be found by then. Changes nothing.
+  void prepare(WorkerId soon, WorkerId next) const;
+
   // ---- What workers said. `out` is appended to. ----
 
   // A newer incarnation takes the older one's place. False, and nothing changes, if one that is as

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "policy/catalogue.h"
 
 namespace outpace::sim {
@@ -103,6 +104,7 @@ ClusterResult Cluster::run() {
     ++events_;
     digest_.add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
     digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);
+    prepare();
     handle(event);
     if (options_.watcher != nullptr && !finish_ &&
         options_.watcher->after(now_, *coordinator_, shard_ ? &*shard_ : nullptr)) {
@@ -134,6 +136,12 @@ ClusterResult Cluster::run() {
   }
   result.evaluations = evaluations_.all();
   return result;
+}
+
+void Cluster::prepare() const {
+  const std::uint32_t soon = queue_.soon().worker;
+  prefetch(workers_[soon]);
+  coordinator_->prepare(WorkerId{soon}, WorkerId{queue_.next().worker});
 }
 
 void Cluster::handle(const Event& event) {

@@ -152,6 +152,9 @@ class Cluster {
     Time last_arrival{};
   };
 
+  // The state of many workers is not in the processor's cache: that of the workers whose events
+  // come soon is asked for.
+  void prepare() const;
   void handle(const Event& event);
   // `again`: over a new connection, for the old one broke.
   void join(std::uint32_t worker, bool again);
