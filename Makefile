@@ -74,7 +74,7 @@ SEEDS ?= 0..19999
 swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99
 	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
 
-bench: release  ## microbenchmarks: transport, event queue, draws of runtimes, flows beside SimGrid
+bench: release  ## transport, event queue, draws of runtimes, flows beside SimGrid, simulated runs
 	@for program in build/release/*_bench; do $$program || exit 1; done
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.

@@ -8,12 +8,6 @@
 
 namespace outpace {
 
-std::uint64_t mix(std::uint64_t value) {
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
-
 Rng::Rng(std::uint64_t seed, std::uint64_t stream) {
   std::uint64_t state = mix(seed + 0x9e3779b97f4a7c15U) ^ mix(mix(stream + 0x2545f4914f6cdd1dU));
   for (std::uint64_t& word : state_) {

@@ -13,7 +13,11 @@
 namespace outpace {
 
 // SplitMix64's finaliser: a good mixing of 64 bits into 64 bits.
-[[nodiscard]] std::uint64_t mix(std::uint64_t value);
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t value) {
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31U);
+}
 
 class Rng {
  public:

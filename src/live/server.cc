@@ -377,7 +377,9 @@ void Server::send(const server::Send& send, More more) {
     return;
   }
   const bool released = std::holds_alternative<protocol::Release>(send.message);
-  transport_->send(*connection, send.message, released ? weights() : nullptr, more);
+  const auto message =
+      std::visit([](const auto& told) { return protocol::Message(told); }, send.message);
+  transport_->send(*connection, message, released ? weights() : nullptr, more);
 }
 
 void Server::send_snapshot(Version version, Time committed, std::uint64_t examples) {

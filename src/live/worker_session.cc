@@ -61,7 +61,7 @@ WorkerSession::~WorkerSession() = default;
 std::optional<WorkerSession::Task> WorkerSession::next() {
   std::unique_lock lock(mutex_);
   while (true) {
-    std::optional<protocol::Release> release = inbox_.take();
+    const bool released = inbox_.take();
     cancelled_ = inbox_.cancelled();
     if (inbox_.stopped()) {
       if (inbox_.stopped()->how == protocol::Farewell::kFinished) {
@@ -72,9 +72,9 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
     if (closed_) {  // Nobody would take the answer to a release that came before.
       throw_closed();
     }
-    if (release) {
-      current_ = release->sequence;
-      return Task{std::move(*release), std::move(weights_)};
+    if (released) {
+      current_ = inbox_.newest().sequence;
+      return Task{inbox_.newest(), std::move(weights_)};
     }
     changed_.wait(lock);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "base/seeded_bug.h"
 
 namespace outpace::server {
@@ -28,12 +29,23 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
       policy_(std::move(policy)),
       observer_(std::move(observer)),
       nominal_examples_(std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch),
+      refused_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
       leases_(options_.examples, options_.limits.epochs),
+      next_snapshot_(options_.evaluate_every),
       too_few_since_(created) {
   CHECK(options_.batch >= 1 && options_.workers >= 1);
   if (SEEDED_BUG("hidden_state")) {
     static std::uint64_t runs = 0;
     sequences_ = ++runs;
+  }
+}
+
+void Coordinator::prepare(WorkerId soon, WorkerId next) const {
+  if (std::max(index(soon), index(next)) < members_.size()) {
+    prefetch(members_[index(soon)]);
+    prefetch(statistics_.workers[index(soon)]);
+    const std::vector<float>& runtimes = statistics_.workers[index(next)].runtimes;
+    prefetch_line(runtimes.data() + runtimes.size());  // Where the next one goes.
   }
 }
 
@@ -271,18 +283,9 @@ void Coordinator::start(Time now, Effects& out) {
 }
 
 void Coordinator::check_limits(Time now, Effects& out) {
-  const Limits& limits = options_.limits;
-  std::uint64_t iterations = statistics_.gradients_refused + statistics_.gradients_dropped +
-                             statistics_.gradients_applied + taken_.size();
-  if (limits.updates != 0 && statistics_.updates >= limits.updates) {
-    finish(now, ExitCode::kDone, "updates done", out);
-  } else if (limits.iterations != 0 && iterations >= limits.iterations) {
-    finish(now, ExitCode::kDone, "iterations done", out);
-  } else if (leases_.finished()) {
-    finish(now, ExitCode::kDone, "epochs done", out);
-  } else if (started() && limits.seconds > Duration{} && now - *started_ >= limits.seconds) {
-    finish(now, ExitCode::kDone, "time is up", out);
-  } else if (refused_in_a_row_ >= std::max<std::uint64_t>(100, 10ULL * options_.workers)) {
+  if (const char* const why = limit_reached(now)) {
+    finish(now, ExitCode::kDone, why, out);
+  } else if (refused_in_a_row_ >= refused_max_) {
     finish(now,
            ExitCode::kFailure,
            std::to_string(refused_in_a_row_) +
@@ -290,6 +293,25 @@ void Coordinator::check_limits(Time now, Effects& out) {
                "or --clip-norm",
            out);
   }
+}
+
+const char* Coordinator::limit_reached(Time now) const {
+  const Limits& limits = options_.limits;
+  const std::uint64_t iterations = statistics_.gradients_refused + statistics_.gradients_dropped +
+                                   statistics_.gradients_applied + taken_.size();
+  if (limits.updates != 0 && statistics_.updates >= limits.updates) {
+    return "updates done";
+  }
+  if (limits.iterations != 0 && iterations >= limits.iterations) {
+    return "iterations done";
+  }
+  if (leases_.finished()) {
+    return "epochs done";
+  }
+  if (limits.seconds > Duration{} && started() && now - *started_ >= limits.seconds) {
+    return "time is up";
+  }
+  return nullptr;
 }
 
 void Coordinator::check_live(Time now, Effects& out) {
@@ -313,15 +335,15 @@ void Coordinator::decide_all(Time now, Effects& out) {
 }
 
 void Coordinator::decide_queued(Time now, Effects& out) {
-  while (!events_.empty() && !finished_) {
-    const policy::Event event = events_.front();
-    events_.pop_front();
+  for (std::size_t i = 0; i < events_.size() && !finished_; ++i) {
+    const policy::Event event = events_[i];  // A copy: decisions add more.
     policy_->decide(run_time(now), event, decision_);
     if (observer_) {
       observer_(run_time(now), event, decision_);
     }
     carry_out(now, decision_, out);
   }
+  events_.clear();
 }
 
 // Workers that found no data come back when some was given back: theirs is the end of the run.

@@ -8,7 +8,6 @@
 
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,6 +65,10 @@ class Coordinator {
               Observer observer,
               Time created);
 
+  // These two will say something, the one soon and the other next: asks the processor for what is
+  // known of them, as far as it can be found by then. Changes nothing.
+  void prepare(WorkerId soon, WorkerId next) const;
+
   // ---- What workers said. `out` is appended to. ----
 
   // A newer incarnation takes the older one's place. False, and nothing changes, if one that is as
@@ -102,19 +105,19 @@ class Coordinator {
   enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked };
   struct Member {
     State state = State::kAbsent;
+    // Of the arrived gradient, between its arrival and the policy's answer.
+    bool partial = false;
+    bool answered = true;
+    bool cancelled = false;  // Of the open release.
     std::uint32_t incarnation = 0;
+    std::uint32_t examples = 0;  // Of the arrived gradient, too.
+    double loss = 0.0;
     Time last_heard{};
     // The open release; meaningful while computing.
     Sequence sequence{};
     Version version{};
     Time released{};
-    bool cancelled = false;
     protocol::Ranges ranges;
-    // The arrived gradient, between its arrival and the policy's answer.
-    std::uint32_t examples = 0;
-    bool partial = false;
-    double loss = 0.0;
-    bool answered = true;
     // For a push that is repeated because its verdict was lost.
     std::optional<protocol::Verdict> last_verdict;
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
@@ -129,7 +132,7 @@ class Coordinator {
   };
 
   void start(Time now, Effects& out);
-  void enqueue(policy::Event event) { events_.push_back(event); }
+  void enqueue(const policy::Event& event) { events_.push_back(event); }
   // Decides the queued events and those that decisions add, then lets the parked come back.
   void decide_all(Time now, Effects& out);
   void decide_queued(Time now, Effects& out);
@@ -146,12 +149,11 @@ class Coordinator {
   [[nodiscard]] Member* present(WorkerId worker, std::uint32_t incarnation);
   [[nodiscard]] Member* answering(const protocol::GradientId& id, Effects& out);
   void end_release(Member& member, WorkerId worker, bool in_vain, Effects& out);
-  void send_verdict(Member& member,
-                    WorkerId worker,
-                    protocol::Outcome outcome,
-                    const std::string& why,
-                    Effects& out);
+  void send_verdict(
+      Member& member, WorkerId worker, protocol::Outcome outcome, std::string why, Effects& out);
   void check_limits(Time now, Effects& out);
+  // In words; null if none is.
+  [[nodiscard]] const char* limit_reached(Time now) const;
   void check_live(Time now, Effects& out);
   // Those of whom nothing was heard for the heartbeat timeout are taken for dead.
   void dismiss_silent(Time now, Effects& out);
@@ -162,19 +164,21 @@ class Coordinator {
   const std::unique_ptr<policy::Policy> policy_;
   const Observer observer_;
   const std::uint64_t nominal_examples_;  // Of an update, when all live.
+  const std::uint64_t refused_max_;       // In a row.
   // State.
   Leases leases_;
   std::vector<Member> members_;
-  std::uint32_t live_ = 0;            // Members that are not absent.
-  std::set<WorkerId> parked_;         // Those that found no data.
-  Time silence_check_ = Time::max();  // No live member is silent too long before.
-  std::deque<policy::Event> events_;
+  std::uint32_t live_ = 0;             // Members that are not absent.
+  std::set<WorkerId> parked_;          // Those that found no data.
+  Time silence_check_ = Time::max();   // No live member is silent too long before.
+  std::vector<policy::Event> events_;  // Not decided yet; empty between calls.
   policy::Decision decision_;
   std::vector<Taken> taken_;
   protocol::Ranges taken_ranges_;
   Version version_{};
   std::uint64_t sequences_ = 0;
   std::uint64_t refused_in_a_row_ = 0;
+  std::uint64_t next_snapshot_;  // Applied examples at which one is due.
   std::optional<Time> started_;
   std::optional<Time> policy_timer_;  // On the driver's clock.
   Time too_few_since_;

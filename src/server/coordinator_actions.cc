@@ -50,11 +50,9 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
                     .examples = member.examples,
                     .partial = member.partial,
                     .loss = member.loss});
-  SplitRanges split = split_ranges(member.ranges, member.examples);
-  taken_ranges_.insert(taken_ranges_.end(), split.head.begin(), split.head.end());
-  member.ranges = std::move(split.tail);
+  move_head(member.ranges, member.examples, taken_ranges_);
   refused_in_a_row_ = 0;
-  send_verdict(member, action.worker, protocol::Outcome::kAccepted, "", out);
+  send_verdict(member, action.worker, protocol::Outcome::kAccepted, {}, out);
   end_release(member, action.worker, /*in_vain=*/false, out);
 }
 
@@ -97,13 +95,14 @@ void Coordinator::commit(Time now, Effects& out) {
   taken_ranges_.clear();
   version_ = next(version_);
   ++statistics_.updates;
-  const std::uint64_t before = statistics_.examples_applied;
   statistics_.examples_applied += examples;
   statistics_.last_commit = run_time(now);
   statistics_.epochs_complete = leases_.epochs_complete();
   statistics_.examples_used_per_epoch_min = leases_.used_min();
   statistics_.examples_used_per_epoch_max = leases_.used_max();
-  if (before / options_.evaluate_every != statistics_.examples_applied / options_.evaluate_every) {
+  if (statistics_.examples_applied >= next_snapshot_) {
+    const std::uint64_t every = options_.evaluate_every;
+    next_snapshot_ = (statistics_.examples_applied / every + 1) * every;
     out.emplace_back(TakeSnapshot{version_, statistics_.examples_applied});
   }
 }
@@ -111,8 +110,11 @@ void Coordinator::commit(Time now, Effects& out) {
 void Coordinator::release(Time now, const policy::Release& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(member.state == State::kIdle && action.share > 0.0 && action.share <= 1.0);
-  const auto wanted = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(std::llround(action.share * options_.batch)));
+  const auto wanted =
+      action.share == 1.0
+          ? options_.batch
+          : std::max<std::uint64_t>(
+                1, static_cast<std::uint64_t>(std::llround(action.share * options_.batch)));
   CHECK(member.ranges.empty());
   leases_.take(action.worker, wanted, member.ranges);
   if (member.ranges.empty()) {
@@ -158,12 +160,9 @@ void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Eff
   }
 }
 
-void Coordinator::send_verdict(Member& member,
-                               WorkerId worker,
-                               protocol::Outcome outcome,
-                               const std::string& why,
-                               Effects& out) {
-  member.last_verdict = protocol::Verdict{member.sequence, outcome, why};
+void Coordinator::send_verdict(
+    Member& member, WorkerId worker, protocol::Outcome outcome, std::string why, Effects& out) {
+  member.last_verdict = protocol::Verdict{member.sequence, outcome, std::move(why)};
   out.emplace_back(Send{worker, *member.last_verdict});
 }
 

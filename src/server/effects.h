@@ -34,7 +34,7 @@ struct StepWeights {
 // A Release goes out with the weights as they are at this point of the list.
 struct Send {
   WorkerId worker;
-  protocol::Message message;
+  protocol::ToWorker message;
 };
 // The worker's connection is of no use any more.
 struct Disconnect {

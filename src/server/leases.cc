@@ -18,7 +18,9 @@ std::uint64_t UsedPositions::add(std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t from = std::max(begin, word * kBits) % kBits;
     const std::uint64_t to = std::min(end - word * kBits, kBits);
     const std::uint64_t bits = (~std::uint64_t{0} >> (kBits - to)) & (~std::uint64_t{0} << from);
-    overlap += static_cast<std::uint64_t>(std::popcount(words_[word] & bits));
+    if ((words_[word] & bits) != 0) {  // Hardly ever, and counting bits is dear.
+      overlap += static_cast<std::uint64_t>(std::popcount(words_[word] & bits));
+    }
     words_[word] |= bits;
   }
   size_ += end - begin - overlap;
@@ -112,31 +114,29 @@ bool Leases::empty() const {
   return !fresh && given_back_.empty();
 }
 
-bool Leases::finished() const {
-  return epochs_ != 0 && first_open_ == epochs_;
+void move_head(protocol::Ranges& ranges, std::uint64_t examples, protocol::Ranges& head) {
+  auto rest = ranges.begin();
+  while (examples > 0 && rest != ranges.end()) {
+    const std::uint64_t moved = std::min(examples, rest->size());
+    head.push_back({rest->epoch, rest->begin, rest->begin + moved});
+    examples -= moved;
+    rest->begin += moved;
+    if (rest->size() > 0) {
+      break;
+    }
+    ++rest;
+  }
+  if (rest == ranges.end()) {  // Nearly always; erase() takes its time.
+    ranges.clear();
+  } else {
+    ranges.erase(ranges.begin(), rest);
+  }
 }
 
 SplitRanges split_ranges(const protocol::Ranges& ranges, std::uint64_t examples) {
-  SplitRanges split;
-  for (const protocol::Range& range : ranges) {
-    const std::uint64_t head = std::min(examples, range.size());
-    examples -= head;
-    if (head > 0) {
-      split.head.push_back({range.epoch, range.begin, range.begin + head});
-    }
-    if (head < range.size()) {
-      split.tail.push_back({range.epoch, range.begin + head, range.end});
-    }
-  }
+  SplitRanges split{.head = {}, .tail = ranges};
+  move_head(split.tail, examples, split.head);
   return split;
-}
-
-std::uint64_t total_size(const protocol::Ranges& ranges) {
-  std::uint64_t total = 0;
-  for (const protocol::Range& range : ranges) {
-    total += range.size();
-  }
-  return total;
 }
 
 }  // namespace outpace::server

@@ -47,7 +47,7 @@ class Leases {
   // take() would return nothing.
   [[nodiscard]] bool empty() const;
   // Every example of every epoch was used. Never with epochs == 0.
-  [[nodiscard]] bool finished() const;
+  [[nodiscard]] bool finished() const { return epochs_ != 0 && first_open_ == epochs_; }
 
   [[nodiscard]] std::uint64_t epochs_complete() const { return first_open_; }
   // Least and greatest number of uses of an example in a complete epoch; 0 and 0 before the first.
@@ -82,12 +82,21 @@ class Leases {
   std::uint64_t used_max_ = 1;
 };
 
+[[nodiscard]] inline std::uint64_t total_size(const protocol::Ranges& ranges) {
+  std::uint64_t total = 0;
+  for (const protocol::Range& range : ranges) {
+    total += range.size();
+  }
+  return total;
+}
+
 // The first `examples` examples of the ranges, and the rest.
 struct SplitRanges {
   protocol::Ranges head;
   protocol::Ranges tail;
 };
 [[nodiscard]] SplitRanges split_ranges(const protocol::Ranges& ranges, std::uint64_t examples);
-[[nodiscard]] std::uint64_t total_size(const protocol::Ranges& ranges);
+// The same in place: appends the first to `head`, and leaves the rest.
+void move_head(protocol::Ranges& ranges, std::uint64_t examples, protocol::Ranges& head);
 
 }  // namespace outpace::server

@@ -12,7 +12,6 @@
 namespace outpace::server {
 
 struct WorkerStatistics {
-  std::string host;
   bool live = false;
   std::uint32_t incarnations = 0;  // Times it joined.
   std::uint64_t accepted = 0;      // Gradients taken up.
@@ -25,6 +24,7 @@ struct WorkerStatistics {
   double compute_seconds = 0.0;  // Of forward and backward passes, of all gradients that arrived.
   std::uint64_t starved = 0;     // Longest run of releases in a row of which nothing was applied.
   std::vector<float> runtimes;   // Seconds from release to arrival of each gradient, in order.
+  std::string host;              // Last, for a run never looks at it.
 
   // Releases that ended with a gradient.
   [[nodiscard]] std::uint64_t iterations() const { return accepted + dropped + refused; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "policy/catalogue.h"
 
 namespace outpace::sim {
@@ -103,6 +104,7 @@ ClusterResult Cluster::run() {
     ++events_;
     digest_.add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
     digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);
+    prepare();
     handle(event);
     if (options_.watcher != nullptr && !finish_ &&
         options_.watcher->after(now_, *coordinator_, shard_ ? &*shard_ : nullptr)) {
@@ -137,6 +139,12 @@ ClusterResult Cluster::run() {
   }
   result.evaluations = evaluations_.all();
   return result;
+}
+
+void Cluster::prepare() const {
+  const std::uint32_t soon = queue_.soon().worker;
+  prefetch(workers_[soon]);
+  coordinator_->prepare(WorkerId{soon}, WorkerId{queue_.next().worker});
 }
 
 void Cluster::handle(const Event& event) {
@@ -182,32 +190,33 @@ void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
   }
   Mail mail = take_out(slot);
   if (workers_[worker].alive && workers_[worker].incarnation == mail.incarnation) {
-    take(worker, mail.message, std::move(mail.weights));
+    workers_[worker].inbox.receive(mail.message);
+    read_inbox(worker, std::move(mail.weights));
   }
 }
 
-void Cluster::take(std::uint32_t worker, const protocol::Message& message, Weights weights) {
+void Cluster::read_inbox(std::uint32_t worker, Weights weights) {
   Worker& to = workers_[worker];
-  to.inbox.receive(message);
   if (to.inbox.stopped()) {
     ++fault_counts_.presumed_dead;
     return lose_connection(worker);
   }
-  if (auto release = to.inbox.take()) {
-    begin(worker, std::move(*release), std::move(weights));
+  if (to.inbox.take()) {
+    begin(worker, std::move(weights));
   }
-  if (to.task && to.inbox.cancelled() != worker::CancelMode::kNone) {
+  if (to.computing && to.inbox.cancelled() != worker::CancelMode::kNone) {
     give_up(worker, to.inbox.cancelled());
   }
 }
 
-void Cluster::begin(std::uint32_t worker, protocol::Release release, Weights weights) {
+void Cluster::begin(std::uint32_t worker, Weights weights) {
   Worker& to = workers_[worker];
-  to.task = std::move(release);
+  const protocol::Release& task = to.inbox.newest();
+  to.computing = true;
   to.weights = std::move(weights);
   to.begun = now_;
-  to.examples = static_cast<std::uint32_t>(server::total_size(to.task->ranges));
-  const double share = static_cast<double>(to.examples) / static_cast<double>(to.task->nominal);
+  to.examples = static_cast<std::uint32_t>(server::total_size(task.ranges));
+  const double share = static_cast<double>(to.examples) / static_cast<double>(task.nominal);
   const Time done = timing_.finish(WorkerId{worker}, now_, share, to.iteration);
   to.stretch = now_ < to.slow_until ? to.slow_factor : 1.0;
   finish_at(worker, now_ + stretched(done - now_, to.stretch));
@@ -223,7 +232,7 @@ void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
   if (from.keeps_part) {  // Asked before.
     return;
   }
-  const auto nominal = static_cast<double>(from.task->nominal);
+  const auto nominal = static_cast<double>(from.inbox.newest().nominal);
   const double whole = static_cast<double>(from.examples) / nominal;
   const Time unstretched = from.begun + stretched(now_ - from.begun, 1.0 / from.stretch);
   const double done =
@@ -250,7 +259,7 @@ void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
 }
 
 void Cluster::end_task(Worker& worker) {
-  worker.task.reset();
+  worker.computing = false;
   worker.weights.reset();
   worker.keeps_part = false;
   ++worker.iteration;
@@ -267,7 +276,7 @@ void Cluster::push(std::uint32_t worker) {
   if (learning_ != nullptr) {
     gradient.resize(learning_->gradients.manifest().numbers());
     const std::vector<std::uint64_t> used =
-        order_->examples(server::split_ranges(from.task->ranges, from.examples).head);
+        order_->examples(server::split_ranges(from.inbox.newest().ranges, from.examples).head);
     const auto loss =
         learning_->gradients.compute(*from.weights, used, gradient, [] { return false; });
     if (std::isfinite(*loss)) {
@@ -277,11 +286,14 @@ void Cluster::push(std::uint32_t worker) {
     }
   }
   end_task(from);
+  if (is_at_once() && options_.apply == Duration{}) {  // No event: nothing can come between.
+    return serve_push(push, std::move(gradient));
+  }
   Mail mail{.message = push,
             .incarnation = from.incarnation,
             .weights = {},
             .gradient = std::move(gradient)};
-  if (is_at_once()) {  // No event: nothing can come between.
+  if (is_at_once()) {
     at_server(worker, store(std::move(mail)));
   } else {
     to_server(worker, std::move(mail));
@@ -298,7 +310,7 @@ protocol::GradientId Cluster::identity(std::uint32_t worker) const {
           .generation = options_.coordinator.generation,
           .worker = WorkerId{worker},
           .incarnation = workers_[worker].incarnation,
-          .sequence = workers_[worker].task->sequence};
+          .sequence = workers_[worker].inbox.newest().sequence};
 }
 
 // ---- The server ---------------------------------------------------------------------------------
@@ -315,9 +327,7 @@ void Cluster::at_server(std::uint32_t worker, std::size_t slot) {
 void Cluster::serve(std::uint32_t worker, std::size_t slot) {
   Mail mail = take_out(slot);
   if (const auto* push = std::get_if<protocol::Push>(&mail.message)) {
-    const bool finite = !shard_ || shard_->hold(WorkerId{worker}, std::move(mail.gradient));
-    coordinator_->push(now_, *push, finite, effects_);
-    return carry_out(server::ToldPush{push->id, push->examples, finite});
+    return serve_push(*push, std::move(mail.gradient));
   }
   if (const auto* abandoned = std::get_if<protocol::Abandoned>(&mail.message)) {
     coordinator_->abandon(now_, abandoned->id, effects_);
@@ -327,12 +337,18 @@ void Cluster::serve(std::uint32_t worker, std::size_t slot) {
   carry_out(server::ToldHeard{WorkerId{worker}, mail.incarnation});
 }
 
+void Cluster::serve_push(const protocol::Push& push, std::vector<float> gradient) {
+  const bool finite = !shard_ || shard_->hold(push.id.worker, std::move(gradient));
+  coordinator_->push(now_, push, finite, effects_);
+  carry_out(server::ToldPush{push.id, push.examples, finite});
+}
+
 void Cluster::carry_out(const server::Told& told) {
   if (options_.watcher != nullptr) {
     options_.watcher->answered(now_, told, effects_);
   }
-  for (const server::Effect& effect : effects_) {
-    if (const auto* sent = std::get_if<server::Send>(&effect)) {
+  for (server::Effect& effect : effects_) {
+    if (auto* sent = std::get_if<server::Send>(&effect)) {
       send(*sent);
     } else if (const auto* snapshot = std::get_if<server::TakeSnapshot>(&effect)) {
       evaluate(snapshot->version, snapshot->examples);
@@ -344,7 +360,7 @@ void Cluster::carry_out(const server::Told& told) {
       finish_ = *finish;
     } else if (const auto* disconnected = std::get_if<server::Disconnect>(&effect)) {
       if (disconnected->stop.how == protocol::Farewell::kPresumedDead) {
-        send({disconnected->worker, disconnected->stop});
+        to_worker(static_cast<std::uint32_t>(index(disconnected->worker)), disconnected->stop, {});
       }
     } else if (shard_) {
       if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
@@ -363,26 +379,35 @@ void Cluster::carry_out(const server::Told& told) {
   }
 }
 
-void Cluster::send(const server::Send& send) {
+void Cluster::send(server::Send& send) {
   const auto worker = static_cast<std::uint32_t>(index(send.worker));
   Weights with;
   if (learning_ != nullptr && std::holds_alternative<protocol::Release>(send.message)) {
     with = weights();
   }
+  if (!is_at_once()) {
+    const auto to_message = [](auto& message) { return protocol::Message(std::move(message)); };
+    return to_worker(worker, std::visit(to_message, send.message), std::move(with));
+  }
   Worker& to = workers_[worker];
-  if (!to.alive) {  // The server has not heard of it yet.
+  if (to.alive) {  // No event: nothing can come between.
+    std::visit([&to](auto& message) { to.inbox.receive(std::move(message)); }, send.message);
+    read_inbox(worker, std::move(with));
+  }
+}
+
+void Cluster::to_worker(std::uint32_t worker, protocol::Message message, Weights weights) {
+  if (!workers_[worker].alive) {  // The server has not heard of it yet.
     return;
   }
-  if (is_at_once()) {  // No event: nothing can come between.
-    return take(worker, send.message, std::move(with));
-  }
+  const bool is_release = std::holds_alternative<protocol::Release>(message);
   post({Kind::kAtWorker,
         worker,
-        store({.message = send.message,
-               .incarnation = to.incarnation,
-               .weights = std::move(with),
+        store({.message = std::move(message),
+               .incarnation = workers_[worker].incarnation,
+               .weights = std::move(weights),
                .gradient = {}})},
-       std::holds_alternative<protocol::Release>(send.message));
+       is_release);
 }
 
 void Cluster::evaluate(Version version, std::uint64_t examples) {

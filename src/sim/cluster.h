@@ -132,33 +132,39 @@ class Cluster {
   };
   struct Worker {
     bool alive = false;
+    bool computing = false;   // Its task: the release that it took last.
+    bool keeps_part = false;  // It was cancelled, and pushes what it has.
+    bool rejoins = false;     // Its connection broke, and it is about to join over a new one.
     std::uint32_t incarnation = 0;
-    worker::Inbox inbox;
-    std::optional<protocol::Release> task;
-    Weights weights;  // The task's, with learning.
-    Time begun{};
     std::uint32_t examples = 0;  // That it will push: all, or the part that it keeps.
-    bool keeps_part = false;     // It was cancelled, and pushes what it has.
     EventId done{};              // When it pushes.
+    Time begun{};
     Time done_at{};
     double stretch = 1.0;  // How many times as long as it should the task takes.
     std::uint64_t iteration = 0;
     Time slow_until{};
+    worker::Inbox inbox;
+    Weights weights;  // The task's, with learning.
+    // Of no use without faults or a network.
     double slow_factor = 1.0;
     Time paused_until{};
-    bool rejoins = false;  // Its connection broke, and it is about to join over a new one.
     Time last_departure{};
     Time last_arrival{};
   };
 
+  // The state of many workers is not in the processor's cache: that of the workers whose events
+  // come soon is asked for.
+  void prepare() const;
   void handle(const Event& event);
   // `again`: over a new connection, for the old one broke.
   void join(std::uint32_t worker, bool again);
   void at_server(std::uint32_t worker, std::size_t slot);
   void serve(std::uint32_t worker, std::size_t slot);
+  void serve_push(const protocol::Push& push, std::vector<float> gradient);
   void at_worker(std::uint32_t worker, std::size_t slot);
-  void take(std::uint32_t worker, const protocol::Message& message, Weights weights);
-  void begin(std::uint32_t worker, protocol::Release release, Weights weights);
+  // What follows from what has come into the inbox.
+  void read_inbox(std::uint32_t worker, Weights weights);
+  void begin(std::uint32_t worker, Weights weights);
   void finish_at(std::uint32_t worker, Time time);
   void give_up(std::uint32_t worker, worker::CancelMode mode);
   static void end_task(Worker& worker);
@@ -178,7 +184,8 @@ class Cluster {
   // The effects in hand, the answer to `told`, which are then gone. Nothing that it calls asks the
   // coordinator anything.
   void carry_out(const server::Told& told = server::ToldOther{});
-  void send(const server::Send& send);
+  void send(server::Send& send);
+  void to_worker(std::uint32_t worker, protocol::Message message, Weights weights);
   void evaluate(Version version, std::uint64_t examples);
   void measured();
   void schedule_deadline();

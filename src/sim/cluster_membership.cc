@@ -78,7 +78,7 @@ void Cluster::pause(std::uint32_t worker, Duration lasts) {
   const Time from = std::max(now_, paused.paused_until);
   paused.paused_until = std::max(from, now_ + lasts);
   paused.last_arrival = std::max(paused.last_arrival, paused.paused_until);
-  if (paused.task) {  // It goes on where it was.
+  if (paused.computing) {  // It goes on where it was.
     queue_.cancel(paused.done);
     paused.begun += paused.paused_until - from;
     finish_at(worker, paused.done_at + (paused.paused_until - from));
@@ -88,7 +88,7 @@ void Cluster::pause(std::uint32_t worker, Duration lasts) {
 void Cluster::cut_off(std::uint32_t worker, bool said_goodbye) {
   Worker& lost = workers_[worker];
   lost.alive = false;
-  if (lost.task) {
+  if (lost.computing) {
     queue_.cancel(lost.done);
     end_task(lost);
   }

@@ -125,6 +125,20 @@ TEST(Cluster, IsAFunctionOfItsOptions) {
   }
 }
 
+// Whoever makes the simulator faster may not change what it does. If a run is to be another one, by
+// intent, these are to be written anew.
+TEST(Cluster, IsTheRunThatItWas) {
+  const std::map<std::string, std::uint64_t> hashes{
+      {"async", 0x7e0286252aa25229U},
+      {"backup:cutoff=6", 0xefe43406eae9d065U},
+      {"saps:s=12,action=preempt", 0x9b6b569dbb3047a4U},
+      {"ssp:s=3", 0x2a81bddf93a18680U}};
+  for (const auto& [policy, hash] : hashes) {
+    const Job job{.policy = policy, .runtime = "5*constant(100ms),3*constant(230ms)"};
+    EXPECT_EQ(run(job).hash, hash) << policy;
+  }
+}
+
 TEST(Cluster, TakesOneEventForAGradientWithoutANetwork) {
   const ClusterResult found = run({.policy = "async", .workers = 8, .limits = {.updates = 1000}});
   EXPECT_EQ(found.events, 8U + 1000U);  // Eight joined.

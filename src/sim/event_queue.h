@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "base/time.h"
 
 namespace outpace::sim {
@@ -53,6 +54,11 @@ class EventQueue {
   bool cancel(EventId id);
   // The next event; from then on it is now. REQUIRES: not empty.
   [[nodiscard]] Event pop();
+
+  // What two events carry that are to come soon and, of these, next, as far as it can be guessed;
+  // each is told of once as either. To prepare for them. REQUIRES: something has been pushed.
+  [[nodiscard]] const Payload& soon() const { return slots_[slot_of(risen_[2])].payload; }
+  [[nodiscard]] const Payload& next() const { return slots_[slot_of(risen_[1])].payload; }
 
   // Of the event that pop() will give; not const, for it tidies up what is before that event.
   // REQUIRES: not empty.
@@ -115,6 +121,8 @@ class EventQueue {
   std::size_t cancelled_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
+  // What rose to the top, and to the levels below it, when a hole was filled last.
+  std::array<std::uint64_t, 4> risen_{};
   std::uint64_t pushed_ = 0;
   Time now_ = Time::min();
 };
@@ -129,6 +137,7 @@ EventId EventQueue<Payload>::push(Time time, const Payload& payload) {
   if (hole_) {
     hole_ = false;
     sink(kRoot, make_entry(time, id));
+    prefetch(slots_[slot_of(risen_[3])]);  // For when it is told of as soon().
     return EventId{id};
   }
   if (end() == 4 * heap_.size()) {
@@ -207,6 +216,7 @@ void EventQueue<Payload>::rise(std::size_t hole, Entry entry_to_place) {
 // Puts the entry where it belongs below the hole.
 template <typename Payload>
 void EventQueue<Payload>::sink(std::size_t hole, Entry entry_to_place) {
+  std::size_t level = 0;
   while (hole - 2 < heap_.size()) {
     const std::array<Entry, 4>& children = heap_[hole - 2].entries;
     const bool second = children[1] < children[0];
@@ -217,6 +227,9 @@ void EventQueue<Payload>::sink(std::size_t hole, Entry entry_to_place) {
     const Entry least = is_right ? right : left;
     if (least > entry_to_place) {
       break;
+    }
+    if (level < risen_.size()) {
+      risen_[level++] = id_of(least);
     }
     entry(hole) = least;
     hole = 4 * (hole - 2) + (is_right ? 2U + (fourth ? 1U : 0U) : second ? 1U : 0U);

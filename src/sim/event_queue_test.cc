@@ -148,5 +148,28 @@ TEST(EventQueue, AgreesWithADumbTwin) {
   }
 }
 
+// A guess that is wrong costs nothing but time; one that is always wrong is of no use.
+TEST(EventQueue, TellsOfNearlyAllEventsBeforeTheyComeUp) {
+  constexpr std::uint32_t kWorkers = 1000;
+  constexpr int kPops = 20'000;
+  Queue queue;
+  Rng rng(1, 0);
+  const auto later = [&rng] { return Duration{500 + static_cast<std::int64_t>(rng.below(1000))}; };
+  for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+    queue.push(Time{later()}, {worker});
+  }
+  std::vector<bool> told_soon(kWorkers);
+  std::vector<bool> told_next(kWorkers);
+  int told = 0;
+  for (int i = 0; i < kPops; ++i) {
+    const Queue::Event event = queue.pop();
+    told += told_soon[event.payload.worker] && told_next[event.payload.worker] ? 1 : 0;
+    told_soon[event.payload.worker] = told_next[event.payload.worker] = false;
+    queue.push(event.time + later(), event.payload);
+    told_soon[queue.soon().worker] = told_next[queue.next().worker] = true;
+  }
+  EXPECT_GT(told, 0.9 * kPops);
+}
+
 }  // namespace
 }  // namespace outpace::sim

@@ -7,31 +7,46 @@ namespace outpace::worker {
 
 void Inbox::receive(const protocol::Message& message) {
   if (const auto* release = std::get_if<protocol::Release>(&message)) {
-    next_ = *release;
-    next_cancelled_ = CancelMode::kNone;
+    receive(*release);
   } else if (const auto* cancel = std::get_if<protocol::Cancel>(&message)) {
-    const CancelMode mode = cancel->keep_part ? CancelMode::kKeepPart : CancelMode::kAbandon;
-    if (next_ && cancel->sequence == next_->sequence) {
-      next_cancelled_ = mode;
-    } else if (cancel->sequence == current_) {
-      cancelled_ = mode;
-    }
+    receive(*cancel);
   } else if (const auto* verdict = std::get_if<protocol::Verdict>(&message)) {
-    if (verdict->sequence == current_) {
-      verdict_ = *verdict;
-    }
+    receive(*verdict);
   } else if (const auto* stop = std::get_if<protocol::Stop>(&message)) {
     stopped_ = *stop;
   }
 }
 
-std::optional<protocol::Release> Inbox::take() {
-  if (next_) {
-    current_ = next_->sequence;
-    cancelled_ = next_cancelled_;
-    verdict_.reset();
+void Inbox::receive(protocol::Release release) {
+  newest_ = std::move(release);
+  waiting_ = true;
+  next_cancelled_ = CancelMode::kNone;
+}
+
+void Inbox::receive(const protocol::Cancel& cancel) {
+  const CancelMode mode = cancel.keep_part ? CancelMode::kKeepPart : CancelMode::kAbandon;
+  if (waiting_ && cancel.sequence == newest_.sequence) {
+    next_cancelled_ = mode;
+  } else if (cancel.sequence == current_) {
+    cancelled_ = mode;
   }
-  return std::exchange(next_, std::nullopt);
+}
+
+void Inbox::receive(protocol::Verdict verdict) {
+  if (verdict.sequence == current_) {
+    verdict_ = std::move(verdict);
+  }
+}
+
+bool Inbox::take() {
+  if (!waiting_) {
+    return false;
+  }
+  waiting_ = false;
+  current_ = newest_.sequence;
+  cancelled_ = next_cancelled_;
+  verdict_.reset();
+  return true;
 }
 
 void MicroBatch::had_no_part() {

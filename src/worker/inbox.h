@@ -18,9 +18,14 @@ enum class CancelMode : std::uint8_t { kNone, kKeepPart, kAbandon };
 class Inbox {
  public:
   void receive(const protocol::Message& message);
+  void receive(protocol::Release release);
+  void receive(const protocol::Cancel& cancel);
+  void receive(protocol::Verdict verdict);
 
-  // The release to compute now, if there is one that was not taken yet.
-  [[nodiscard]] std::optional<protocol::Release> take();
+  // True if there is a release to compute now that was not taken yet: newest() from then on.
+  [[nodiscard]] bool take();
+  // REQUIRES: a release has come.
+  [[nodiscard]] const protocol::Release& newest() const { return newest_; }
   // Of the release that was taken last.
   [[nodiscard]] CancelMode cancelled() const { return cancelled_; }
   // The verdict on the release that was taken last, if it has come.
@@ -29,10 +34,11 @@ class Inbox {
   [[nodiscard]] const std::optional<protocol::Stop>& stopped() const { return stopped_; }
 
  private:
-  std::optional<protocol::Release> next_;
-  Sequence current_{};  // Taken last.
+  protocol::Release newest_{};
+  bool waiting_ = false;  // The newest was not taken yet.
   CancelMode cancelled_ = CancelMode::kNone;
   CancelMode next_cancelled_ = CancelMode::kNone;  // A cancel that came before take().
+  Sequence current_{};                             // Taken last.
   std::optional<protocol::Verdict> verdict_;
   std::optional<protocol::Stop> stopped_;
 };

@@ -191,9 +191,9 @@ class VirtualCluster {
       if (!worker.alive || worker.incarnation != incarnation) {
         return;
       }
-      worker.inbox.receive(message);
-      if (auto release = worker.inbox.take()) {
-        begin(id, *release);
+      std::visit([&](const auto& told) { worker.inbox.receive(told); }, message);
+      if (worker.inbox.take()) {
+        begin(id, worker.inbox.newest());
       }
       if (worker.task && worker.inbox.cancelled() != worker::CancelMode::kNone) {
         give_up(id, worker.inbox.cancelled());
