@@ -8,38 +8,29 @@
 //
 // A change is followed from link to link in ascending order of level, because a link's level
 // depends only on lower ones: what lies below the change, or apart from it, is never looked at.
-// Most links are calm: they could not be full at any level near, and hear of no change beside them.
-// A fatpipe gives every flow that it limits the level at which the heaviest of them has the
-// bandwidth; SimGrid's does the same.
+// Where a link stands in that order is estimated from what the links beside it did so far; all its
+// flows are looked at when its turn comes. Most links are calm: they could not be full at any level
+// near, and hear of no change beside them.
 
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "network/full_level.h"
 #include "network/link.h"
+#include "network/sharers.h"
 
 namespace outpace::network {
 
 class FairShare {
  public:
-  using Flow = std::uint32_t;  // The caller's numbers: small, and free again after remove().
+  using Flow = Sharers::Flow;
 
-  static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
   static constexpr LinkId kNoLink{UINT32_MAX};
 
-  // A flow on a link, and what it takes there of each unit of level: its weight, times how often
-  // the link stands on its route (once is often enough for a fatpipe).
-  struct Share {
-    double weight;
-    double elsewhere;  // The lowest level on the flow's other links. Not kept up on a calm link.
-    Flow flow;
-    std::uint32_t hop;  // In the flow's route.
-  };
   // What settle() changed. Both lists are in an order that depends on nothing but the calls so far.
   struct Changes {
     struct OfLink {
@@ -67,55 +58,53 @@ class FairShare {
   [[nodiscard]] double level(LinkId link) const { return levels_[network::index(link)]; }
   [[nodiscard]] LinkId bottleneck(Flow flow) const { return bottlenecks_[flow]; }
   [[nodiscard]] double rate(Flow flow) const {
-    return flows_[flow].weight * level(bottlenecks_[flow]);
+    return sharers_.weight(flow) * level(bottlenecks_[flow]);
   }
-  [[nodiscard]] std::span<const Share> on(LinkId link) const {
-    return links_[network::index(link)].shares;
+  [[nodiscard]] std::span<const Sharers::Share> on(LinkId link) const {
+    return sharers_.on(static_cast<std::uint32_t>(link));
   }
 
  private:
   struct LinkState {
-    double bandwidth = 0.0;
-    Sharing sharing = Sharing::kShared;
+    Capacity capacity{};        // Constant after construction.
     bool touched = false;       // In touched_.
     bool changed = false;       // In Changes::links.
-    bool looked_at = false;     // By set_level(): its flows may have another bottleneck.
-    double due = 0.0;           // The level that the link should have; meant if it is queued.
+    bool unclear = false;       // The following three say nothing: all its flows must be looked at.
+    double due = kUnlimited;    // The level that the link should have, when they were last.
+    double weight = 0.0;        // Of the flows that it would limit then.
+    double spare = 0.0;         // What it would have to spare by now if it had that level.
     double key = kUnlimited;    // Its place in the queue; infinite if it is not there.
-    double quiet = kUnlimited;  // Up to this level at least, all other links of its flows are calm.
-    std::vector<Share> shares;
-  };
-  struct Hop {
-    std::uint32_t link;
-    std::uint32_t place;  // In the link's shares.
-  };
-  struct FlowState {
-    double weight = 0.0;
-    std::vector<Hop> hops;
+    bool crowded = false;       // Some of its flows may have other live links.
+    double quiet = kUnlimited;  // Up to this level at least, all calm links of its flows stay so.
   };
   using Queued = std::pair<double, std::uint32_t>;  // Key, link.
 
   void touch(std::uint32_t link);
   void check_touched();
+  void look_at(std::uint32_t link);
+  [[nodiscard]] bool find_calm(std::uint32_t link);
+  [[nodiscard]] double key_of(std::uint32_t link) const;
+  void enqueue(std::uint32_t link, double key);
+  void take_turn(Queued turn, Changes& out);
   void set_level(std::uint32_t link);
+  void set_elsewhere(Sharers::Hop hop, double level);
   void note(std::uint32_t link, Changes& out);
   void find_bottlenecks(Changes& out);
+  void wake_beside(std::uint32_t link);
   void set_calm(std::uint32_t link, double calm);
-  // The least of the values of the flow's other links.
-  [[nodiscard]] double least_beside(std::span<const double> values,
-                                    Flow flow,
-                                    std::uint32_t link) const;
-  [[nodiscard]] double level_of(std::uint32_t link);
+  void tell_beside(std::uint32_t link, Flow flow);
+  [[nodiscard]] double lowest_beside(Flow flow, std::uint32_t link, std::uint32_t other) const;
   [[nodiscard]] LinkId lowest(Flow flow, LinkId before) const;
 
-  std::vector<LinkState> links_;
-  std::vector<double> levels_;  // Of the links; apart from them because they are read the most.
-  // Of the links: while no flow on it has a higher level than this, a link is calm. It limits
-  // nobody, and need not hear of changes beside it. 0 of a link that is not calm.
+  Sharers sharers_;  // A link is live if it is not calm; `elsewhere` is not kept up on a calm one.
+  std::vector<LinkState> states_;  // Of the links; so are the next two.
+  std::vector<double> levels_;
+  // While no flow on it has a higher level than this, a link is calm. It limits nobody, and need
+  // not hear of changes beside it. 0 of a link that is not calm.
   std::vector<double> calm_;
-  std::vector<FlowState> flows_;
   std::vector<LinkId> bottlenecks_;     // Of the flows.
   std::vector<Flow> added_;             // Since the last settle(); some may be removed again.
+  std::vector<Flow> moved_;             // Those that may have another bottleneck.
   std::vector<std::uint32_t> touched_;  // Links whose level may be wrong.
   std::vector<Queued> queue_;           // A heap, lowest key first, of links whose level is wrong.
 };

@@ -38,7 +38,7 @@ TEST(FairShare, GivesWhatAFullLinkLeavesToThoseWhoCanUseIt) {
   share.remove(2);
   share.settle(changes);
   EXPECT_EQ(share.rate(0), 1.0);
-  EXPECT_EQ(share.level(kSecond), FairShare::kUnlimited);
+  EXPECT_EQ(share.level(kSecond), kUnlimited);
 }
 
 TEST(FairShare, SharesByWeight) {

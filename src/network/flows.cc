@@ -147,7 +147,7 @@ void Flows::end_flows(Nanoseconds until) {
   due_links_.clear();
   ends_.collect(until, due_links_);
   for (const std::uint32_t link : due_links_) {
-    for (const FairShare::Share& share : share_.on(LinkId{link})) {
+    for (const Sharers::Share& share : share_.on(LinkId{link})) {
       if (share_.bottleneck(share.flow) == LinkId{link} &&
           end_of(finishes_[share.flow], LinkId{link}) <= until) {
         batch_.push_back(flows_[share.flow].id);
@@ -186,7 +186,7 @@ void Flows::settle() {
   for (const auto& [link, level] : changes_.links) {
     Service& service = services_[network::index(link)];
     service.bytes =
-        level == FairShare::kUnlimited ? 0.0 : service.bytes + level * seconds(clock_ - service.at);
+        level == kUnlimited ? 0.0 : service.bytes + level * seconds(clock_ - service.at);
     service.at = clock_;
   }
   for (const auto& [at, before] : changes_.flows) {
@@ -197,7 +197,7 @@ void Flows::settle() {
   }
   for (const auto& [link, level] : changes_.links) {
     double first = Earliest::kNever;
-    for (const FairShare::Share& share : share_.on(link)) {
+    for (const Sharers::Share& share : share_.on(link)) {
       if (share_.bottleneck(share.flow) == link) {
         first = std::min(first, finishes_[share.flow]);
       }
