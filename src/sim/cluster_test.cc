@@ -99,7 +99,7 @@ constexpr const char* kPolicies[] = {"sync",
                                      "async",
                                      "softsync:n=2",
                                      "ksync:k=5",
-                                     "kbatchsync:k=10",
+                                     "kbatchsync:k=6",
                                      "kasync:k=4",
                                      "kbatchasync:k=5",
                                      "adasync:k=3",
@@ -175,13 +175,12 @@ TEST(Cluster, WaitsForAllAsLongAsTheMaximumOfExponentialRuntimes) {
 TEST(Cluster, TakesTheNextOfAllWorkersUnderBatchPolicies) {
   // K / (P mu) an update with exponential runtimes of rate mu, the sum of K waits for the next of P
   // (the same paper, for K-batch-sync; K-batch-async's K E[X] / P is for any distribution).
-  for (const std::string policy : {"kbatchsync:k=10", "kbatchasync:k=10"}) {
+  for (const std::string policy : {"kbatchsync:k=6", "kbatchasync:k=6"}) {
     constexpr double kNext = 0.1 / 8;
     constexpr double kUpdates = 4'000;
     const Job job{.policy = policy, .limits = {.updates = static_cast<std::uint64_t>(kUpdates)}};
     const double measured = to_seconds(run(job).statistics.last_commit) / kUpdates;
-    EXPECT_NEAR(measured, 10 * kNext, kFiveDeviations * kNext * std::sqrt(10.0 / kUpdates))
-        << policy;
+    EXPECT_NEAR(measured, 6 * kNext, kFiveDeviations * kNext * std::sqrt(6.0 / kUpdates)) << policy;
   }
 }
 
