@@ -23,7 +23,7 @@ import measured_runs
 
 RUN_SECONDS = 3600
 CONSECUTIVE = 3  # Evaluations that must reach the accuracy, in a row; the first of them counts.
-PAYS = 0.5  # What an added learner must bring of what the first one brings.
+SOONER = 0.9  # Of the time of fewer learners: more of them pay.
 PROTOCOLS = ("sync", "n = 1", "n = learners")
 
 
@@ -50,22 +50,17 @@ def seconds_to(evaluations, accuracy):
 
 
 def last_that_pays(times):
-    """The last count of learners up to which the added ones pay, of {learners: seconds or None}.
+    """The last count of learners up to which more were sooner done, of {learners: seconds or None}.
 
-    Added learners pay if each brings at least PAYS of the speed of the fewest, on average.
+    By a tenth at least; None if not even the fewest reach the accuracy.
     """
-    counts = sorted(times)
-    if times[counts[0]] is None:
+    paying, *more = sorted(times)
+    if times[paying] is None:
         return None
-    base = counts[0] * times[counts[0]]  # What one learner would take.
-    paying = counts[0]
-    for before, after in zip(counts, counts[1:]):
-        if times[after] is None:
+    for count in more:
+        if times[count] is None or times[count] > SOONER * times[paying]:
             break
-        added = base / times[after] - base / times[before]
-        if added < PAYS * (after - before):
-            break
-        paying = after
+        paying = count
     return paying
 
 
@@ -237,8 +232,8 @@ def measure(options, _folder):
             study.result(learners, batch, protocol, seed, shards)
     print(f"\nLearners * mini-batch = {options.product}, mean of {options.seeds} seeds\n")
     print("\n".join(speed_up_table(study)))
-    print(f"\nSeconds until {options.accuracy:.0%} of the test set is right, by learners; they pay "
-          f"as long as each\nthat is added brings at least {PAYS:.0%} of what one brings\n")
+    print(f"\nSeconds until {options.accuracy:.0%} of the test set is right, by learners; more of them "
+          f"pay as long as that\ntakes at most {SOONER:.0%} of what it took fewer\n")
     for protocol in PROTOCOLS[1:]:
         print("\n".join(times_table(study, protocol)) + "\n")
     if options.beyond:

@@ -96,11 +96,11 @@ class Arithmetic(unittest.TestCase):
         self.assertIsNone(seconds_to(evaluations(0.1, 0.9, 0.9), 0.8))
         self.assertIsNone(seconds_to([], 0.8))
 
-    def test_learners_pay_as_long_as_each_brings_half_of_one(self):
+    def test_more_learners_pay_as_long_as_they_are_sooner_done_by_a_tenth(self):
         last = reproduce_speed_up.last_that_pays
-        self.assertEqual(last({1: 100.0, 2: 50.0, 4: 25.0}), 4)
-        self.assertEqual(last({1: 100.0, 2: 50.0, 4: 34.0}), 2)  # 2 more bring 0.94 in all.
-        self.assertEqual(last({1: 100.0, 2: 50.0, 4: 33.0}), 4)
+        self.assertEqual(last({4: 25.0, 1: 100.0, 2: 50.0}), 4)
+        self.assertEqual(last({1: 100.0, 2: 50.0, 4: 46.0, 8: 10.0}), 2)
+        self.assertEqual(last({1: 100.0, 2: 50.0, 4: 44.0}), 4)
         self.assertEqual(last({1: 100.0, 2: None, 4: 25.0}), 1)
         self.assertIsNone(last({1: None, 2: 50.0}))
 
