@@ -1,8 +1,5 @@
 """bench_peers.py against programs that stand in for both systems, and what it computes."""
 
-import contextlib
-import io
-import json
 import math
 import pathlib
 import sys
@@ -13,6 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import bench_peers  # noqa: E402 (its folder has just been added)
 import measured_runs  # noqa: E402
+from stand_in import ToolTest  # noqa: E402
 
 # Both append what they were told to calls.jsonl beside them. Rates above 0.1 are worse.
 PEER = """import json, pathlib, sys
@@ -21,20 +19,13 @@ told = dict(zip(words[::2], words[1::2]))
 delays = pathlib.Path(told["--delays"]).read_text()
 with open(pathlib.Path(__file__).parent / "calls.jsonl", "a") as calls:
     zeros = delays == "0,0,0,0,0,0,0,0\\n"
-    calls.write(json.dumps({"system": "peer", "zeros": zeros, **told}) + "\\n")
+    calls.write(json.dumps({"command": "peer", "zeros": zeros, **told}) + "\\n")
 seconds = 10.0 if float(told["--lr"]) <= 0.1 else 15.0
 print("words before")
 print(f"ddp-gloo workers=8 lr=0.1 steps=400 acc=0.8412 reached=True seconds={seconds:.2f} "
       "examples_per_s=1000")
 """
-OUTPACE = """#!/usr/bin/env python3
-import json, pathlib, sys
-words = [word for word in sys.argv[2:] if word != "--json"]
-told = dict(zip(words[::2], words[1::2]))
-pathlib.Path(told["--out"]).mkdir()
-with open(pathlib.Path(__file__).parent / "calls.jsonl", "a") as calls:
-    calls.write(json.dumps({"system": "outpace", **told}) + "\\n")
-fast = told["--policy"] == "async"
+RESULT = """fast = told["--policy"] == "async"
 diverged = fast and told["--lr"] == "0.4"
 print(json.dumps({"seconds_to_target": None if diverged else 4.0 if fast else 8.0,
                   "examples_per_second": 3000.0 if fast else 1100.0, "final_accuracy": 0.84,
@@ -47,28 +38,19 @@ def run(rate, seconds):
     return {"examples_per_second": rate, "seconds_to_target": seconds}
 
 
-class Programs(unittest.TestCase):
+class Programs(ToolTest):
+    RESULT = RESULT
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         (self.folder / "peer.py").write_text(PEER)
-        (self.folder / "outpace").write_text(OUTPACE)
-        (self.folder / "outpace").chmod(0o755)
         for trace in bench_peers.TRACES:
             (self.folder / f"synthetic-{trace}.csv").write_text(",".join(["0.02"] * 8) + "\n")
 
     def bench(self, *arguments):
-        out, errors = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            code = bench_peers.main([
-                "--peer", str(self.folder / "peer.py"), "--delays-dir", str(self.folder),
-                "--outpace", str(self.folder / "outpace"),
-                "--results", str(self.folder / "results.json"), *arguments])
-        return code, out.getvalue(), errors.getvalue()
-
-    def calls(self):
-        return [json.loads(line) for line in (self.folder / "calls.jsonl").read_text().splitlines()]
+        return self.run_tool(
+            bench_peers, "--peer", str(self.folder / "peer.py"), "--delays-dir", str(self.folder),
+            "--results", str(self.folder / "results.json"), *arguments)
 
     def test_compares_each_system_at_its_best_rate_and_marks_the_bars(self):
         code, out, errors = self.bench("--policies", "sync", "async", "--seeds", "2",
@@ -87,7 +69,7 @@ class Programs(unittest.TestCase):
         self.bench("--policies", "sync", "--seeds", "1", "--rates", "0.1", "0.2",
                    "--traces", "fixed-8", "--by", "iteration")
         calls = self.calls()
-        self.assertEqual([call["system"] for call in calls], ["peer", "outpace"] * 3)
+        self.assertEqual([call["command"] for call in calls], ["peer", "train"] * 3)
         self.assertEqual([call["--seed"] for call in calls], ["101"] * 4 + ["1"] * 2)
         self.assertTrue(calls[0]["zeros"] and "--delays" not in calls[1])
         peer, ours = calls[-2:]
@@ -132,14 +114,12 @@ class Programs(unittest.TestCase):
         self.assertIn("no such trace", errors)
 
     def test_traces_are_made_if_there_is_no_folder(self):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            code = bench_peers.main([
-                "--peer", str(self.folder / "peer.py"), "--outpace", str(self.folder / "outpace"),
-                "--results", str(self.folder / "results.json"), "--policies", "sync",
-                "--seeds", "1", "--rates", "0.1", "--by", "time"])
-        self.assertEqual(code, 0)
-        self.assertIn("drifting-8, delays by time", out.getvalue())
+        code, out, errors = self.run_tool(
+            bench_peers, "--peer", str(self.folder / "peer.py"),
+            "--results", str(self.folder / "results.json"), "--policies", "sync",
+            "--seeds", "1", "--rates", "0.1", "--by", "time")
+        self.assertEqual(code, 0, errors)
+        self.assertIn("drifting-8, delays by time", out)
 
 
 class Arithmetic(unittest.TestCase):

@@ -1,27 +1,17 @@
 """reproduce_speed_up.py against a program that stands in for outpace, and what it computes."""
 
-import contextlib
-import io
-import json
 import math
 import pathlib
 import sys
-import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import reproduce_speed_up  # noqa: E402 (its folder has just been added)
+from stand_in import ToolTest  # noqa: E402
 
 # Learners are worth 0.9 of one each, up to 8; every run is at 0.85 after 3,000 examples.
-OUTPACE = """#!/usr/bin/env python3
-import json, pathlib, sys
-words = [word for word in sys.argv[2:] if word != "--json"]
-told = dict(zip(words[::2], words[1::2]))
-with open(pathlib.Path(__file__).parent / "calls.jsonl", "a") as calls:
-    calls.write(json.dumps(told) + "\\n")
-pathlib.Path(told["--out"]).mkdir()
-learners = min(8, int(told["--workers"]))
+RESULT = """learners = min(8, int(told["--workers"]))
 speed = 100.0 * (1.0 + 0.9 * (learners - 1))
 print(json.dumps({"examples_per_second": speed, "final_accuracy": 0.85, "staleness": {"mean": 1.5},
                   "why_ended": "iterations done",
@@ -30,25 +20,13 @@ print(json.dumps({"examples_per_second": speed, "final_accuracy": 0.85, "stalene
 """
 
 
-class SpeedUp(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "outpace").write_text(OUTPACE)
-        (self.folder / "outpace").chmod(0o755)
+class SpeedUp(ToolTest):
+    RESULT = RESULT
 
     def reproduce(self, *arguments):
-        out, errors = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            code = reproduce_speed_up.main([
-                "--outpace", str(self.folder / "outpace"), "--learners", "1", "4", "8",
-                "--beyond", "100", "--batches", "16", "--seeds", "1",
-                "--results", str(self.folder / "results.json"), *arguments])
-        return code, out.getvalue(), errors.getvalue()
-
-    def calls(self):
-        return [json.loads(line) for line in (self.folder / "calls.jsonl").read_text().splitlines()]
+        return self.run_tool(
+            reproduce_speed_up, "--learners", "1", "4", "8", "--beyond", "100", "--batches", "16",
+            "--seeds", "1", "--results", str(self.folder / "results.json"), *arguments)
 
     def test_the_tables_come_from_the_runs(self):
         code, out, errors = self.reproduce()
@@ -79,7 +57,7 @@ class SpeedUp(unittest.TestCase):
         self.assertIn("0 runs to go", out)
 
     def test_a_run_that_fails_ends_it(self):
-        (self.folder / "outpace").write_text("#!/bin/sh\necho no data set >&2\nexit 2\n")
+        self.put_program("#!/bin/sh\necho no data set >&2\nexit 2\n")
         code, _, errors = self.reproduce()
         self.assertEqual(code, 1)
         self.assertIn("no data set", errors)

@@ -1,29 +1,19 @@
 """reproduce_staleness.py against a program that stands in for outpace, and what it computes."""
 
-import contextlib
-import io
 import json
 import math
 import pathlib
 import statistics
 import sys
-import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import reproduce_staleness  # noqa: E402 (its folder has just been added)
+from stand_in import ToolTest  # noqa: E402
 
 # Four workers. Fixed rates do badly once gradients are stale; alpha/tau is 0.01 above a constant.
-OUTPACE = """#!/usr/bin/env python3
-import json, pathlib, sys
-words = [word for word in sys.argv[2:] if word != "--json"]
-told = dict(zip(words[::2], words[1::2]))
-folder = pathlib.Path(__file__).parent
-with open(folder / "calls.jsonl", "a") as calls:
-    calls.write(json.dumps(told) + "\\n")
-pathlib.Path(told["--out"]).mkdir()
-stale = told["--policy"] == "softsync:n=4"
+RESULT = """stale = told["--policy"] == "softsync:n=4"
 mean, histogram = (3.0, {"1": 50, "5": 50}) if stale else (0.75, {"0": 25, "1": 75})
 diverged = stale and told["--staleness"] == "none" and told["--lr"] == "0.1"
 accuracy = 0.80
@@ -37,24 +27,13 @@ sys.exit(diverged)
 """
 
 
-class Reproduce(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "outpace").write_text(OUTPACE)
-        (self.folder / "outpace").chmod(0o755)
+class Reproduce(ToolTest):
+    RESULT = RESULT
 
     def reproduce(self, *arguments):
-        out, errors = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            code = reproduce_staleness.main([
-                "--outpace", str(self.folder / "outpace"), "--workers", "4", "--gradients", "100",
-                "--results", str(self.folder / "results.json"), *arguments])
-        return code, out.getvalue(), errors.getvalue()
-
-    def calls(self):
-        return [json.loads(line) for line in (self.folder / "calls.jsonl").read_text().splitlines()]
+        return self.run_tool(
+            reproduce_staleness, "--workers", "4", "--gradients", "100",
+            "--results", str(self.folder / "results.json"), *arguments)
 
     def test_the_table_and_the_sentence_come_from_the_runs(self):
         code, out, errors = self.reproduce("--n", "1", "4", "--seeds", "3", "--kinds", "slow")
@@ -112,7 +91,7 @@ class Reproduce(unittest.TestCase):
         self.assertTrue(all(key.startswith("simulated, ") for key in kept))
 
     def test_a_run_that_fails_ends_it(self):
-        (self.folder / "outpace").write_text("#!/bin/sh\necho no data set >&2\nexit 2\n")
+        self.put_program("#!/bin/sh\necho no data set >&2\nexit 2\n")
         code, _, errors = self.reproduce()
         self.assertEqual(code, 1)
         self.assertIn("no data set", errors)

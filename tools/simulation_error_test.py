@@ -1,26 +1,16 @@
 """simulation_error.py against a program that stands in for outpace, and what it computes."""
 
-import contextlib
-import io
-import json
 import pathlib
 import sys
-import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import simulation_error  # noqa: E402 (its folder has just been added)
+from stand_in import ToolTest  # noqa: E402
 
 # A lone worker computes 2 ms of the 30 ms of an iteration. Simulated runs are 10 % and 1 point ahead.
-OUTPACE = """#!/usr/bin/env python3
-import json, pathlib, sys
-command, words = sys.argv[1], [word for word in sys.argv[2:] if word != "--json"]
-told = dict(zip(words[::2], words[1::2]))
-with open(pathlib.Path(__file__).parent / "calls.jsonl", "a") as calls:
-    calls.write(json.dumps({"command": command, **told}) + "\\n")
-pathlib.Path(told["--out"]).mkdir()
-if told["--workers"] == "1":
+RESULT = """if told["--workers"] == "1":
     print(json.dumps({"updates": 300, "seconds": 9.0, "why_ended": "updates done",
                       "workers_detail": [{"compute_seconds": 0.6}]}))
     sys.exit(0)
@@ -31,21 +21,15 @@ print(json.dumps({"updates": 110 if simulated else 100, "why_ended": "seconds do
 """
 
 
-class SimulationError(unittest.TestCase):
+class SimulationError(ToolTest):
+    RESULT = RESULT
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "outpace").write_text(OUTPACE)
-        (self.folder / "outpace").chmod(0o755)
+        super().setUp()
         (self.folder / "two.csv").write_text("0.02,0.03\n0.02,0.03\n")
 
     def measure(self, *arguments):
-        out, errors = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            code = simulation_error.main(
-                [*arguments, "--outpace", str(self.folder / "outpace"), "--policies", "sync"])
-        return code, out.getvalue(), errors.getvalue()
+        return self.run_tool(simulation_error, *arguments, "--policies", "sync")
 
     def test_the_table_comes_from_the_runs(self):
         code, out, errors = self.measure(str(self.folder / "two.csv"))
@@ -56,8 +40,7 @@ class SimulationError(unittest.TestCase):
 
     def test_nothing_of_the_live_run_goes_into_the_simulation(self):
         self.measure(str(self.folder / "two.csv"))
-        calls = [json.loads(line)
-                 for line in (self.folder / "calls.jsonl").read_text().splitlines()]
+        calls = self.calls()
         self.assertEqual([call["command"] for call in calls], ["train", "simulate", "train", "train"])
         self.assertEqual((calls[1]["--compute"], calls[1]["--latency"]), ("2000us", "1500us"))
         self.assertEqual((calls[1]["--workers"], calls[1]["--delays"]),
