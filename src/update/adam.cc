@@ -20,11 +20,11 @@ void Adam::step(const Step& step, std::span<const float> mean, std::span<float> 
   beta2_power_ *= options_.beta2;
 
   // Everything that is the same for all weights, in double, rounded once.
-  const double decay = step.weight_decay * step.mean_weight;
+  const double scaled_rate = step.rate * step.mean_weight;
   const bool decoupled = decay_ == Decay::kDecoupled;
-  const auto in_gradient = static_cast<float>(decoupled ? 0.0 : decay);
-  const auto shrink = static_cast<float>(decoupled ? step.rate * decay : 0.0);
-  const auto rate = static_cast<float>(step.rate * step.mean_weight / (1.0 - beta1_power_));
+  const auto in_gradient = static_cast<float>(decoupled ? 0.0 : step.weight_decay);
+  const auto shrink = static_cast<float>(decoupled ? scaled_rate * step.weight_decay : 0.0);
+  const auto rate = static_cast<float>(scaled_rate / (1.0 - beta1_power_));
   const auto correction = static_cast<float>(1.0 / std::sqrt(1.0 - beta2_power_));
   const auto epsilon = static_cast<float>(options_.epsilon);
   const auto beta1 = static_cast<float>(options_.beta1);

@@ -1,8 +1,9 @@
 // Adam and AdamW: a step per weight, scaled by running moments of its gradient.
 //
 // g is the unweighted mean: a factor on every gradient would cancel between m and sqrt(v), so the
-// weight of stale gradients scales the step instead. A |g'| above 1.8e19 overflows v, which stops
-// that weight from moving; it never makes it infinite. Clip where that may happen.
+// weight of stale gradients scales the step instead, and with it the decay. A |g'| above 1.8e19
+// overflows v, which stops that weight from moving; it never makes it infinite. Clip where that may
+// happen.
 
 #pragma once
 
@@ -21,7 +22,7 @@ struct AdamOptions {
   double epsilon = 1e-8;  // Above 0; unit of the gradient.
 };
 
-//   adam:   g' = g + decay * mean_weight * w
+//   adam:   g' = g + decay * w
 //   adamw:  g' = g,  w -= rate * mean_weight * decay * w
 //   m  = beta1 * m + (1 - beta1) * g'
 //   v  = beta2 * v + (1 - beta2) * g'^2

@@ -68,6 +68,20 @@ TEST(Adam, PutsTheDecayIntoTheMomentsAndAdamwBesideThem) {
   EXPECT_EQ(stepped(adamw, kUnit, 0.0F, 0.0F), 0.0F);
 }
 
+// What the weight of stale gradients scales is the step: the direction between gradient and decay
+// is the same as without it.
+TEST(Adam, StepsInTheSameDirectionWhateverTheWeight) {
+  Adam whole(Adam::Decay::kInGradient, kOptions, 2);
+  Adam tenth(Adam::Decay::kInGradient, kOptions, 2);
+  const std::vector<float> gradient{-1.0F, 1.0F};
+  std::vector<float> a{2.0F, 2.0F};
+  std::vector<float> b{2.0F, 2.0F};
+  whole.step({.rate = 0.01, .mean_weight = 1.0, .weight_decay = 1.0}, gradient, a);
+  tenth.step({.rate = 0.1, .mean_weight = 0.1, .weight_decay = 1.0}, gradient, b);
+  EXPECT_EQ(a, b);  // Both weights fall: -1 + 2 is above 0.
+  EXPECT_LT(b[0], 2.0F);
+}
+
 TEST(Adam, StaysFiniteForTheGreatestGradient) {
   Adam adam(Adam::Decay::kInGradient, {}, 1);
   EXPECT_EQ(stepped(adam, kUnit, FLT_MAX, 1.0F), 1.0F);
@@ -82,15 +96,15 @@ struct PlainAdam {
   double v = 0.0;
 
   double operator()(const Step& step, double g, double w) {
-    const double decay = step.weight_decay * step.mean_weight;
     t += 1;
-    g += decoupled ? 0.0 : decay * w;
+    g += decoupled ? 0.0 : step.weight_decay * w;
     m = 0.9 * m + 0.1 * g;
     v = 0.99 * v + 0.01 * g * g;
     const double m_hat = m / (1.0 - std::pow(0.9, t));
     const double v_hat = v / (1.0 - std::pow(0.99, t));
-    const double decayed = w - (decoupled ? step.rate * decay * w : 0.0);
-    return decayed - step.rate * step.mean_weight * m_hat / (std::sqrt(v_hat) + 1e-6);
+    const double rate = step.rate * step.mean_weight;
+    const double decayed = w - (decoupled ? rate * step.weight_decay * w : 0.0);
+    return decayed - rate * m_hat / (std::sqrt(v_hat) + 1e-6);
   }
 };
 

@@ -22,7 +22,7 @@ struct Step {
   double rate;          // Learning rate after schedule and lr-scale: weight per unit of gradient.
   double mean_weight;   // As Aggregate's; 1 when every gradient counts fully.
   double weight_decay;  // L2 coefficient; decoupled in adamw, else added to the gradient. Scaled
-                        // by mean_weight, or an update of stale gradients would decay too much.
+                        // once by mean_weight, or stale gradients would decay too much.
 };
 
 class Optimizer {
