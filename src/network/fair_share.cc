@@ -94,7 +94,10 @@ double FairShare::key_of(std::uint32_t link) const {
   const LinkState& state = states_[link];
   const double level = levels_[link];
   const double due = state.due == kUnlimited ? state.due : state.due + state.spare / state.weight;
-  return same(due, level) && same(state.due, level) ? kUnlimited : std::min(due, level);
+  if (same(due, level) && same(state.due, level)) {
+    return kUnlimited;
+  }
+  return std::min(due, level);
 }
 
 void FairShare::enqueue(std::uint32_t link, double key) {

@@ -21,13 +21,12 @@ Parted part(Sharing sharing, std::span<const Sharers::Share> shares, double leve
     const bool below = share.elsewhere < least;
     const double weight = below ? 0.0 : share.weight;
     const double low = below ? share.elsewhere : 0.0;
-    const double high = below ? kUnlimited : share.elsewhere;
     result.demand += most;
     result.taken += below ? most : 0.0;
     result.weight =
         sharing == Sharing::kShared ? result.weight + weight : std::max(result.weight, weight);
     result.last_below = std::max(result.last_below, low);
-    result.first_free = std::min(result.first_free, high);
+    result.first_free = below ? result.first_free : std::min(result.first_free, share.elsewhere);
   }
   return result;
 }
