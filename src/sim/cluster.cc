@@ -1,7 +1,6 @@
 #include "sim/cluster.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -29,10 +28,6 @@ void add_to(Digest& digest, const policy::Action& action) {
   } else if (const auto* wake = std::get_if<policy::WakeAt>(&action)) {
     digest.add(static_cast<std::uint64_t>(wake->time.time_since_epoch().count()));
   }
-}
-
-Duration stretched(Duration duration, double factor) {
-  return factor == 1.0 ? duration : from_seconds(to_seconds(duration) * factor);
 }
 
 server::CoordinatorOptions without_silence(server::CoordinatorOptions options) {
@@ -179,138 +174,6 @@ void Cluster::handle(const Event& event) {
     case Kind::kHeartbeat:
       return beat(event.worker, event.number);
   }
-}
-
-// ---- Workers ------------------------------------------------------------------------------------
-
-void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
-  if (now_ < workers_[worker].paused_until) {
-    queue_.push(workers_[worker].paused_until, {Kind::kAtWorker, worker, slot});
-    return;
-  }
-  Mail mail = take_out(slot);
-  if (workers_[worker].alive && workers_[worker].incarnation == mail.incarnation) {
-    workers_[worker].inbox.receive(mail.message);
-    read_inbox(worker, std::move(mail.weights));
-  }
-}
-
-void Cluster::read_inbox(std::uint32_t worker, Weights weights) {
-  Worker& to = workers_[worker];
-  if (to.inbox.stopped()) {
-    ++fault_counts_.presumed_dead;
-    return lose_connection(worker);
-  }
-  if (to.inbox.take()) {
-    begin(worker, std::move(weights));
-  }
-  if (to.computing && to.inbox.cancelled() != worker::CancelMode::kNone) {
-    give_up(worker, to.inbox.cancelled());
-  }
-}
-
-void Cluster::begin(std::uint32_t worker, Weights weights) {
-  Worker& to = workers_[worker];
-  const protocol::Release& task = to.inbox.newest();
-  to.computing = true;
-  to.weights = std::move(weights);
-  to.begun = now_;
-  to.examples = static_cast<std::uint32_t>(server::total_size(task.ranges));
-  const double share = static_cast<double>(to.examples) / static_cast<double>(task.nominal);
-  const Time done = timing_.finish(WorkerId{worker}, now_, share, to.iteration);
-  to.stretch = now_ < to.slow_until ? to.slow_factor : 1.0;
-  finish_at(worker, now_ + stretched(done - now_, to.stretch));
-}
-
-void Cluster::finish_at(std::uint32_t worker, Time time) {
-  workers_[worker].done = queue_.push(time, {Kind::kFinished, worker, 0});
-  workers_[worker].done_at = time;
-}
-
-void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
-  Worker& from = workers_[worker];
-  if (from.keeps_part) {  // Asked before.
-    return;
-  }
-  const auto nominal = static_cast<double>(from.inbox.newest().nominal);
-  const double whole = static_cast<double>(from.examples) / nominal;
-  const Time unstretched = from.begun + stretched(now_ - from.begun, 1.0 / from.stretch);
-  const double done =
-      std::min(whole, timing_.done(WorkerId{worker}, from.begun, unstretched, from.iteration));
-  const auto examples = static_cast<std::uint32_t>(done * nominal + 1e-9);
-  if (mode == worker::CancelMode::kKeepPart && examples == from.examples) {
-    return;  // It is as good as done.
-  }
-  queue_.cancel(from.done);
-  if (mode == worker::CancelMode::kKeepPart && examples > 0) {
-    from.examples = examples;
-    from.keeps_part = true;
-    const double share = static_cast<double>(examples) / nominal;
-    finish_at(worker,
-              timing_.finish_part(WorkerId{worker}, from.begun, now_, share, from.iteration));
-    return;
-  }
-  Mail mail{.message = protocol::Abandoned{identity(worker)},
-            .incarnation = from.incarnation,
-            .weights = {},
-            .gradient = {}};
-  end_task(from);
-  to_server(worker, std::move(mail));
-}
-
-void Cluster::end_task(Worker& worker) {
-  worker.computing = false;
-  worker.weights.reset();
-  worker.keeps_part = false;
-  ++worker.iteration;
-}
-
-void Cluster::push(std::uint32_t worker) {
-  Worker& from = workers_[worker];
-  protocol::Push push{.id = identity(worker),
-                      .examples = from.examples,
-                      .partial = from.keeps_part,
-                      .loss = 0.0,
-                      .compute_seconds = to_seconds(now_ - from.begun)};
-  std::vector<float> gradient;
-  if (learning_ != nullptr) {
-    gradient.resize(learning_->gradients.manifest().numbers());
-    const std::vector<std::uint64_t> used =
-        order_->examples(server::split_ranges(from.inbox.newest().ranges, from.examples).head);
-    const auto loss =
-        learning_->gradients.compute(*from.weights, used, gradient, [] { return false; });
-    if (std::isfinite(*loss)) {
-      push.loss = *loss;
-    } else {  // As the live worker says it: by a gradient that the server refuses.
-      gradient.front() = NAN;
-    }
-  }
-  end_task(from);
-  if (is_at_once() && options_.apply == Duration{}) {  // No event: nothing can come between.
-    return serve_push(push, std::move(gradient));
-  }
-  Mail mail{.message = push,
-            .incarnation = from.incarnation,
-            .weights = {},
-            .gradient = std::move(gradient)};
-  if (is_at_once()) {
-    at_server(worker, store(std::move(mail)));
-  } else {
-    to_server(worker, std::move(mail));
-  }
-}
-
-void Cluster::to_server(std::uint32_t worker, Mail mail) {
-  const bool is_gradient = std::holds_alternative<protocol::Push>(mail.message);
-  post({Kind::kAtServer, worker, store(std::move(mail))}, is_gradient);
-}
-
-protocol::GradientId Cluster::identity(std::uint32_t worker) const {
-  return {.job = options_.coordinator.job,
-          .generation = options_.coordinator.generation,
-          .worker = WorkerId{worker},
-          .incarnation = workers_[worker].incarnation,
-          .sequence = workers_[worker].inbox.newest().sequence};
 }
 
 // ---- The server ---------------------------------------------------------------------------------

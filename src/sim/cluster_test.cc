@@ -2,89 +2,15 @@
 
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "policy/catalogue.h"
+#include "sim/cluster_run_test.h"
 #include "worker/ledger.h"
 
 namespace outpace::sim {
 namespace {
-
-// The ledger, with a memory of the weights that each gradient was computed on.
-class Ledger final : public worker::GradientSource {
- public:
-  explicit Ledger(std::uint64_t examples) : counts_(examples) {}
-
-  [[nodiscard]] const protocol::Manifest& manifest() const override { return counts_.manifest(); }
-  [[nodiscard]] std::uint64_t dataset_examples() const override {
-    return counts_.dataset_examples();
-  }
-  [[nodiscard]] std::vector<float> initial_weights() const override {
-    return counts_.initial_weights();
-  }
-  [[nodiscard]] std::optional<double> compute(std::span<const float> weights,
-                                              std::span<const std::uint64_t> examples,
-                                              std::span<float> gradient,
-                                              const Cancelled& cancelled) override {
-    sums_.push_back(std::accumulate(weights.begin(), weights.end(), 0.0));
-    return counts_.compute(weights, examples, gradient, cancelled);
-  }
-  // Of those weights: minus the examples applied by then.
-  [[nodiscard]] const std::vector<double>& sums() const { return sums_; }
-
- private:
-  worker::Ledger counts_;
-  std::vector<double> sums_;
-};
-
-struct Job {
-  std::string policy = "async";
-  std::string runtime = "exponential(mean=100ms)";
-  std::uint32_t workers = 8;
-  std::uint32_t batch = 4;
-  std::uint64_t examples = 64;
-  server::Limits limits{.updates = 1000};
-  std::uint64_t seed = 1;
-  std::string staleness = "none";
-  Duration latency{};
-  Duration apply{};
-  std::vector<std::string> faults;
-  worker::GradientSource* gradients = nullptr;
-};
-
-ClusterResult run(const Job& job) {
-  ClusterOptions options{.policy = Spec::parse(job.policy),
-                         .coordinator = {.workers = job.workers,
-                                         .batch = job.batch,
-                                         .examples = job.examples,
-                                         .seed = job.seed,
-                                         .limits = job.limits},
-                         .shard = {.optimizer = Spec::parse("sgd")},
-                         .target = {},
-                         .latency = job.latency,
-                         .apply = job.apply};
-  for (const std::string& fault : job.faults) {
-    options.faults.push_back(parse_fault(fault, job.workers));
-  }
-  options.coordinator.staleness = update::StalenessRule::parse(Spec::parse(job.staleness));
-  if (job.gradients != nullptr) {  // Each example of an update moves its number by one.
-    const auto policy = policy::make_policy(options.policy, job.workers);
-    options.coordinator.rate = double(job.batch) * double(policy->nominal_cutoff(job.workers));
-    options.coordinator.rate_scale = update::RateScale::kLinear;
-  }
-  DrawnTiming timing(
-      Runtimes::parse(job.runtime, {.workers = job.workers, .seed = job.seed, .read_file = {}}),
-      {});
-  std::optional<Learning> learning;
-  if (job.gradients != nullptr) {
-    learning.emplace(Learning{*job.gradients});
-  }
-  Cluster cluster(options, timing, learning ? &*learning : nullptr, nullptr, nullptr);
-  return cluster.run();
-}
 
 double mean_staleness(const server::Statistics& statistics) {
   double sum = 0.0;
@@ -233,7 +159,7 @@ TEST(Cluster, LetsGradientsQueueBeforeASlowServer) {
 
 TEST(Cluster, UsesEachExampleOfAnEpochOnceUnderEveryPolicy) {
   for (const char* policy : kPolicies) {
-    Ledger ledger(256);
+    worker::Ledger ledger(256);
     const ClusterResult found = run({.policy = policy,
                                      .runtime = "7*exponential(mean=10ms),1*constant(mean=500ms)",
                                      .examples = 256,
@@ -254,7 +180,7 @@ TEST(Cluster, UsesEachExampleOfAnEpochOnceUnderEveryPolicy) {
 
 TEST(Cluster, SurvivesHalfOfItsWorkersUnderEveryPolicy) {
   for (const char* policy : kPolicies) {
-    Ledger ledger(256);
+    worker::Ledger ledger(256);
     const ClusterResult found = run({.policy = policy,
                                      .runtime = "exponential(mean=10ms)",
                                      .examples = 256,
@@ -285,41 +211,6 @@ TEST(Cluster, EndsWhenTheLastWorkerIsGoneForGood) {
                                    .faults = {"crash:worker=0,at=1s", "leave:worker=1,at=2s"}});
   EXPECT_EQ(found.code, ExitCode::kTooFewWorkers);
   EXPECT_EQ(found.ended, Time{std::chrono::seconds(2)});
-}
-
-TEST(Cluster, StretchesWhatASlowWorkerBegins) {
-  // Mini-batches of 100 ms, but for those begun from 250 ms to 450 ms: the one begun at 300 ms
-  // takes 300 ms. Done at 100, 200, 300, 600, 700 ms.
-  const ClusterResult found = run({.policy = "async",
-                                   .runtime = "constant(mean=100ms)",
-                                   .workers = 1,
-                                   .limits = {.updates = 5},
-                                   .faults = {"slow:worker=0,at=250ms,for=200ms,factor=3"}});
-  EXPECT_EQ(found.statistics.last_commit, Time{std::chrono::milliseconds(700)});
-}
-
-TEST(Cluster, ComputesOnTheWeightsOfTheVersionThatWasHandedOut) {
-  // One worker of constant runtime: gradient i is computed when i mini-batches are applied.
-  Ledger ledger(64);
-  (void)run({.policy = "async",
-             .runtime = "constant(mean=100ms)",
-             .workers = 1,
-             .limits = {.updates = 10},
-             .gradients = &ledger});
-  for (std::size_t i = 0; i < 10; ++i) {
-    EXPECT_EQ(ledger.sums()[i], -4.0 * double(i));
-  }
-  // Two that take turns, under async: each misses what the other did meanwhile.
-  Ledger both(64);
-  (void)run({.policy = "async",
-             .runtime = "1*constant(mean=100ms),1*constant(mean=150ms)",
-             .workers = 2,
-             .limits = {.updates = 3},
-             .gradients = &both});
-  // Done at 100 (by 0, on version 0), 150 (by 1, on 0), 200 (by 0, on 1).
-  EXPECT_EQ(both.sums()[0], 0.0);
-  EXPECT_EQ(both.sums()[1], 0.0);
-  EXPECT_EQ(both.sums()[2], -4.0);
 }
 
 TEST(Cluster, EndsAtTheLimitOfTime) {
