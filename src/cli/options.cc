@@ -118,7 +118,8 @@ void add_training_options(CLI::App& command, JobOptions& options) {
       "--evaluate-every", options.evaluate_every, "Applied examples between evaluations");
   command.add_option("--trace",
                      options.trace,
-                     "Write a Chrome trace of tasks and updates to this file; see ui.perfetto.dev");
+                     "Write a Chrome trace of tasks, updates and simulated links to this file; see "
+                     "ui.perfetto.dev");
   command.add_flag(
       "--json", options.json, "Print the result as one JSON object on standard output");
 }

@@ -63,7 +63,8 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   Training training = to_training(options.job, kSimulatedWorkersMax);
   const std::unique_ptr<sim::Timing> timing =
       make_timing(options.cluster, options.work, options.job);
-  check_links(options.links, !options.learn.empty());
+  const Duration apply = duration_option("apply", options.cluster.apply);
+  check_links(options.links, !options.learn.empty(), apply > Duration{});
   Learner learner(options);
   training.coordinator.examples =
       learner.gradients ? learner.gradients->dataset_examples() : options.examples;
@@ -77,7 +78,6 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   if (links && !options.job.trace.empty()) {
     links->use = &link_use.emplace(links->topology.links.size());
   }
-  const Duration apply = duration_option("apply", options.cluster.apply);
   sim::ClusterOptions cluster{.policy = training.policy,
                               .coordinator = training.coordinator,
                               .shard = training.shard,

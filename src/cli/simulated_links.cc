@@ -53,7 +53,8 @@ void add_link_options(CLI::App& command, LinkOptions& options) {
       "--payload", options.payload, "Without --learn: of a gradient, and of the weights: 400kB");
   command.add_option("--shards",
                      options.shards,
-                     "Parts of the server, each on a host of its own with as much of the weights");
+                     "With --bandwidth or --apply: parts of the server, each on a host of its own "
+                     "with as much of the weights");
   command
       .add_option("--server-host",
                   options.server_hosts,
@@ -62,7 +63,7 @@ void add_link_options(CLI::App& command, LinkOptions& options) {
       ->delimiter(',');
 }
 
-void check_links(const LinkOptions& options, bool learns) {
+void check_links(const LinkOptions& options, bool learns, bool applying_takes_time) {
   if (options.shards < 1 || options.shards > kShardsMost) {
     throw usage_error("--shards takes a number from 1 to " + std::to_string(kShardsMost));
   }
@@ -74,6 +75,11 @@ void check_links(const LinkOptions& options, bool learns) {
         throw usage_error("--" + std::string(name) +
                           " without --bandwidth or --platform: there are no links");
       }
+    }
+    if (options.shards > 1 && !applying_takes_time) {
+      throw usage_error(
+          "--shards without --bandwidth, --platform or --apply: a server that costs nothing has "
+          "nothing to divide");
     }
     return;
   }

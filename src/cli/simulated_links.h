@@ -26,7 +26,7 @@ struct LinkOptions {
 void add_link_options(CLI::App& command, LinkOptions& options);
 
 // Throws a usage error if some of the options are given that do not go together.
-void check_links(const LinkOptions& options, bool learns);
+void check_links(const LinkOptions& options, bool learns, bool applying_takes_time);
 
 // Nothing if the options name no links. `manifest`: of what is learnt, null without learning.
 // Throws a usage error that names option or file. REQUIRES: check_links() had no objection.

@@ -25,6 +25,7 @@ namespace outpace::policy {
 namespace {
 
 constexpr std::uint64_t kBoundMost = 1'000'000;  // Preemption keeps a list for each coming version.
+constexpr std::uint64_t kRangeMost = 10'000;     // Dssp tries each bound from low to high.
 
 std::unique_ptr<Policy> make_sync(SpecReader& /*options*/, std::uint32_t /*workers*/) {
   return std::make_unique<Sync>();
@@ -85,8 +86,8 @@ std::unique_ptr<Policy> make_ssp(SpecReader& options, std::uint32_t /*workers*/)
 
 std::unique_ptr<Policy> make_dssp(SpecReader& options, std::uint32_t /*workers*/) {
   const std::uint64_t low = options.count("low", std::nullopt, 0, kBoundMost);
-  return std::make_unique<Dssp>(
-      Dssp::Options{.low = low, .high = options.count("high", std::nullopt, low, kBoundMost)});
+  return std::make_unique<Dssp>(Dssp::Options{
+      .low = low, .high = options.count("high", std::nullopt, low, low + kRangeMost)});
 }
 
 std::unique_ptr<Policy> make_psp(SpecReader& options, std::uint32_t workers) {

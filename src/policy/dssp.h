@@ -25,7 +25,7 @@ class Dssp final : public Ssp {
  public:
   struct Options {
     std::uint64_t low;
-    std::uint64_t high;  // At least low.
+    std::uint64_t high;  // At least low; a decision looks at each bound between them.
   };
 
   explicit Dssp(Options options);

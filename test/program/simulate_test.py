@@ -212,6 +212,8 @@ class Simulated(ProgramTest):
                 (("--shards", 0), "--shards takes a number from 1"),
                 (("--shards", 1.5), "--shards"),
                 (("--shards", 5000), "--shards takes a number from 1 to 4096"),
+                (("--shards", 2), "nothing to divide"),
+                (("--policy", "dssp:low=3,high=999999"), "high"),
                 (("--server-host", "host1"), "--server-host without"),
                 ((*star, "--server-host", "hots1"), "did you mean 'host1'?"),
                 ((*star, "--server-host", "9"), "a number from 0 to 8"),
