@@ -37,7 +37,8 @@ Decisions::Decisions(const Spec& policy, std::uint32_t workers) : workers_(worke
              name == "saps") {
     awaits_ = Awaits::kOne;
   }
-  if (name == "sync" || name == "backup" || name == "ksync" || name == "kbatchsync") {
+  if (name == "sync" || name == "backup" || name == "ksync" || name == "kbatchsync" ||
+      name == "dynamic") {
     staleness_most_ = 0;
   } else if (name == "saps" && !policy::weighs_staleness_itself(policy)) {
     staleness_most_ = options.count("s", std::nullopt);

@@ -12,6 +12,7 @@
 #include "policy/async.h"
 #include "policy/backup.h"
 #include "policy/dssp.h"
+#include "policy/dynamic_cutoff.h"
 #include "policy/kasync.h"
 #include "policy/kbatchasync.h"
 #include "policy/kbatchsync.h"
@@ -20,6 +21,7 @@
 #include "policy/softsync.h"
 #include "policy/ssp.h"
 #include "policy/sync.h"
+#include "runtime_model/catalogue.h"
 
 namespace outpace::policy {
 namespace {
@@ -71,6 +73,28 @@ std::unique_ptr<Policy> make_adasync(SpecReader& options, std::uint32_t workers)
   return std::make_unique<AdaSync>(std::move(rule), k, workers);
 }
 
+std::unique_ptr<Policy> make_dynamic(SpecReader& options, std::uint32_t workers) {
+  using runtime_model::Decide;
+  static constexpr std::array kDecide{Decide::kBefore, Decide::kDeadline, Decide::kDuring};
+  static const std::array<std::string, kDecide.size()> kWords{"before", "deadline", "during"};
+  std::vector<std::string> models;
+  for (const runtime_model::Entry& entry : runtime_model::catalogue()) {
+    models.push_back(entry.name);
+  }
+  const std::string model = options.word("model", models, "auto");
+  const std::string word = options.word("decide", kWords, "during");
+  const auto place = std::find(kWords.begin(), kWords.end(), word) - kWords.begin();
+  const std::uint64_t max = options.count("max", 0, 0, workers);
+  const std::uint64_t most = max == 0 ? workers : max;
+  const std::uint64_t least = options.count("min", 1, 1, most);
+  return std::make_unique<DynamicCutoff>(
+      runtime_model::make_model(model),
+      runtime_model::Cutoff::Options{.decide = kDecide.at(static_cast<std::size_t>(place)),
+                                     .least = static_cast<std::uint32_t>(least),
+                                     .most = static_cast<std::uint32_t>(most)},
+      workers);
+}
+
 std::unique_ptr<Policy> make_async(SpecReader& /*options*/, std::uint32_t /*workers*/) {
   return std::make_unique<Async>();
 }
@@ -115,7 +139,7 @@ constexpr bool kAsynchronous = true;
 constexpr bool kKeepsSlots = true;
 
 // clang-format off
-const std::array<Entry, 13> kEntries{{
+const std::array<Entry, 14> kEntries{{
     {"sync", "An update waits for a gradient from every live worker.",
      "Chen et al., Revisiting Distributed Synchronous SGD, 2016",
      !kAsynchronous, kKeepsSlots, {}, make_sync},
@@ -124,6 +148,17 @@ const std::array<Entry, 13> kEntries{{
      !kAsynchronous, kKeepsSlots,
      {{"cutoff", "", "gradients an update waits for; from 1 to the number of workers"}},
      make_backup},
+    {"dynamic", "As backup, but how long to wait is decided each iteration, by a model of the"
+     " workers' runtimes.",
+     "Teng and Wood, Bayesian Distributed Stochastic Gradient Descent, 2018; deciding during the"
+     " iteration and the model are ours",
+     !kAsynchronous, kKeepsSlots,
+     {{"model", "auto", "auto, switching, ewma, last or elfving"},
+      {"decide", "during",
+       "before: a count; deadline: a count or a deadline; during: asked again at every arrival"},
+      {"min", "1", "gradients of an update at least"},
+      {"max", "0", "gradients of an update at most; 0 is all"}},
+     make_dynamic},
     {"async", "Every gradient is an update, and nobody waits.",
      "Dean et al., Large Scale Distributed Deep Networks, 2012, section 4.1",
      kAsynchronous, !kKeepsSlots, {}, make_async},

@@ -30,7 +30,7 @@ TEST(Catalogue, TellsEachPolicysNatureAndDocumentsItsOptions) {
     EXPECT_FALSE(entry.rule.empty() || entry.source.empty());
   }
   EXPECT_EQ(asynchronous, "async kasync kbatchasync adasync softsync ssp dssp psp saps ");
-  EXPECT_EQ(keeps_slots, "sync backup ksync ");
+  EXPECT_EQ(keeps_slots, "sync backup dynamic ksync ");
 }
 
 TEST(Catalogue, ReadsEveryDocumentedOptionAndNoOther) {

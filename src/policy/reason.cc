@@ -29,6 +29,8 @@ Words words_around(Why why) {
       return {.before_a = ": ", .before_b = " of ", .end = ""};
     case Why::kCutoffReached:
       return {.before_a = ": ", .before_b = " of ", .end = " live"};
+    case Why::kWaitedEnough:
+      return {.before_a = ": ", .before_b = " came, ", .end = " expected"};
     case Why::kAfterCutoff:
     case Why::kEachCounts:
       return {.before_a = ": staleness ", .before_b = nullptr, .end = ""};
@@ -85,6 +87,8 @@ std::string to_words(Why why) {
       return "waiting";
     case Why::kCutoffReached:
       return "cutoff reached";
+    case Why::kWaitedEnough:
+      return "waited long enough";
     case Why::kAfterCutoff:
       return "after the cutoff";
     case Why::kEachCounts:

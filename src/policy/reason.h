@@ -14,6 +14,7 @@ enum class Why : std::uint8_t {
   kLeft,           // a: live workers.
   kWaiting,        // a: gradients taken up, b: the cutoff.
   kCutoffReached,  // a: gradients taken up, b: live workers.
+  kWaitedEnough,   // a: gradients taken up, b: how many were expected by the best time to stop.
   kAfterCutoff,    // a: staleness of the late gradient. The gradient came after its update.
   kEachCounts,     // a: staleness. Every gradient is an update of its own.
   kCutoffChosen,   // a: the new cutoff, b: the loss that it follows from.

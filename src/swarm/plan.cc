@@ -41,8 +41,10 @@ std::string draw_policy(Draw& draw, std::uint32_t workers) {
   static constexpr std::array<const char*, 4> kActions{"refresh", "preempt", "shrink", "dampen"};
   static constexpr std::array<const char*, 4> kRules{
       "kasync", "kbatchasync", "ksync", "kbatchsync"};
+  static constexpr std::array<const char*, 3> kModels{"auto", "last", "elfving"};
+  static constexpr std::array<const char*, 3> kDecide{"before", "deadline", "during"};
   const auto k = [&] { return "k=" + std::to_string(draw.between(1, workers)); };
-  switch (draw.between(0, 12)) {
+  switch (draw.between(0, 13)) {
     case 0:
       return "sync";
     case 1:
@@ -71,6 +73,10 @@ std::string draw_policy(Draw& draw, std::uint32_t workers) {
     case 11:
       return "psp:beta=" + std::to_string(draw.between(0, workers)) +
              ",s=" + std::to_string(draw.between(0, 3));
+    case 12:
+      return std::string("dynamic:model=") + draw.one_of(kModels) +
+             ",decide=" + draw.one_of(kDecide) +
+             ",min=" + std::to_string(draw.between(1, workers));
     default:
       return "saps:s=" + std::to_string(draw.between(1, std::uint64_t{2} * workers)) +
              ",action=" + draw.one_of(kActions);

@@ -178,7 +178,7 @@ class LedgerJob:
         self.epochs = epochs
         self.run = test.folder / "run"
         self.token = test.folder / "token"
-        cutoff = {"sync": workers, "backup": 3, "softsync": workers // 2,
+        cutoff = {"sync": workers, "dynamic": workers, "backup": 3, "softsync": workers // 2,
                   "kbatchsync": 3, "kasync": 3}.get(
             policy.partition(":")[0], 1)
         self.server = test.start(

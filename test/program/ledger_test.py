@@ -10,7 +10,7 @@ import time
 sys.dont_write_bytecode = True
 from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main  # noqa: E402
 
-POLICIES = ("sync", "backup:cutoff=3", "async", "softsync:n=2", "ssp:s=2",
+POLICIES = ("sync", "backup:cutoff=3", "dynamic", "async", "softsync:n=2", "ssp:s=2",
             "kbatchsync:k=3", "kasync:k=3", "dssp:low=1,high=4", "psp:beta=2,s=1",
             "saps:s=8,action=refresh")
 # Weights that are shares of one: counts of examples are exact all the same.
@@ -53,6 +53,9 @@ class Death(ProgramTest):
 
     def test_ssp(self):
         self.half_of_the_workers_die("ssp:s=2")
+
+    def test_dynamic(self):
+        self.half_of_the_workers_die("dynamic")
 
     def test_kbatchsync(self):
         self.half_of_the_workers_die("kbatchsync:k=3")

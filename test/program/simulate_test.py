@@ -8,7 +8,7 @@ import sys
 sys.dont_write_bytecode = True
 from jobs import LedgerJob, ProgramTest, main  # noqa: E402
 
-POLICIES = ("sync", "backup:cutoff=6", "async", "softsync:n=4", "ssp:s=3",
+POLICIES = ("sync", "backup:cutoff=6", "dynamic", "async", "softsync:n=4", "ssp:s=3",
             "kbatchsync:k=6", "kasync:k=4", "adasync:k=2", "dssp:low=1,high=4", "psp:beta=2,s=1",
             "saps:s=12,action=refresh", "saps:s=12,action=preempt", "saps:s=12,action=shrink",
             "saps:s=12,action=dampen")
@@ -263,7 +263,7 @@ class Swarm(ProgramTest):
         self.assertEqual(found["seeds"], 1000)
         self.assertGreaterEqual(found["events_least"], 1000)
         self.assertEqual(set(found["policies"]),
-                         {"sync", "backup", "async", "ksync", "kbatchsync", "kasync",
+                         {"sync", "backup", "dynamic", "async", "ksync", "kbatchsync", "kasync",
                           "kbatchasync", "adasync", "softsync", "ssp", "dssp", "psp", "saps"})
         for kind, times in found["faults"].items():
             self.assertGreater(times, 100, kind)

@@ -1,0 +1,165 @@
+#include "policy/dynamic_cutoff.h"
+
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+
+namespace outpace::policy {
+
+using runtime_model::Fate;
+
+DynamicCutoff::DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
+                             runtime_model::Cutoff::Options options,
+                             std::uint32_t workers)
+    : workers_planned_(workers), cutoff_(std::move(model), options), observed_(workers) {}
+
+void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
+  out.clear();
+  now_ = now;
+  if (ended_) {  // The workers have been let go; now there is time to think.
+    cutoff_.end(observed_before_, ended_->count, ended_->seconds);
+    cutoff_.begin(participants_);
+    ended_.reset();
+  }
+  if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
+    arrive(*gradient, out);
+  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
+    end(*ended, out);
+  } else if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
+    Worker& state = workers_.join(joined->worker);
+    if (workers_.live() == 1) {
+      begun_ = now;
+    }
+    out.reason = {.why = Why::kJoined, .a = static_cast<double>(workers_.live())};
+    release(joined->worker, state, out);
+  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
+    leave(*left, out);
+  } else if (std::holds_alternative<TimerFired>(event)) {
+    settle(out);
+  }
+}
+
+void DynamicCutoff::leave(const WorkerLeft& event, Decision& out) {
+  if (workers_.leave(event.worker).computing) {
+    --computing_;
+  }
+  out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
+  settle(out);
+}
+
+void DynamicCutoff::arrive(const GradientArrived& event, Decision& out) {
+  Worker& state = workers_[event.worker];
+  CHECK(state.computing);
+  state.computing = false;
+  --computing_;
+  const double runtime = to_seconds(now_ - state.released);
+  if (state.version < version_) {
+    if (index(event.worker) < workers_planned_ && runtime > 0.0) {
+      cutoff_.correct(static_cast<std::uint32_t>(index(event.worker)), runtime);
+    }
+    out.reason = {.why = Why::kAfterCutoff, .a = static_cast<double>(version_ - state.version)};
+    out.actions.push_back(Drop{event.worker, event.release, Why::kAfterCutoff});
+    release(event.worker, state, out);
+    return;
+  }
+  observe(event.worker, {.seconds = runtime, .fate = Fate::kArrived});
+  ++accepted_;
+  out.actions.push_back(Accept{event.worker, event.release, 1.0});
+  out.reason = {.why = Why::kWaiting,
+                .a = static_cast<double>(accepted_),
+                .b = static_cast<double>(accepted_ + computing_)};
+  settle(out);
+}
+
+void DynamicCutoff::end(const ReleaseEnded& event, Decision& out) {
+  Worker& state = workers_[event.worker];
+  CHECK(state.computing);
+  state.computing = false;
+  --computing_;
+  const bool refused = event.how == Ending::kRefused;
+  out.reason = {.why = refused ? Why::kRefused : Why::kAbandoned};
+  if (refused && state.version == version_) {
+    settle(out);  // It has answered in this iteration.
+  } else {
+    release(event.worker, state, out);
+  }
+}
+
+void DynamicCutoff::release(WorkerId worker, Worker& state, Decision& out) {
+  state = {.computing = true, .version = version_, .released = now_};
+  ++computing_;
+  if (now_ > begun_ && index(worker) < workers_planned_) {
+    cutoff_.begin_late(static_cast<std::uint32_t>(index(worker)), seconds());
+  }
+  out.actions.push_back(Release{worker});
+}
+
+void DynamicCutoff::settle(Decision& out) {
+  if (accepted_ == 0) {
+    if (computing_ == 0) {
+      workers_.for_each([&](WorkerId worker, Worker& state) { release(worker, state, out); });
+    }
+    return;
+  }
+  out_.clear();
+  workers_.for_each([&](WorkerId worker, const Worker& state) {
+    if (state.computing && index(worker) < workers_planned_) {
+      out_.push_back(static_cast<std::uint32_t>(index(worker)));
+    }
+  });
+  const runtime_model::Cutoff::Verdict verdict = cutoff_.look(seconds(), accepted_, out_);
+  if (verdict.stop) {
+    commit(out);
+  } else if (std::isfinite(verdict.again)) {
+    out.actions.push_back(WakeAt{begun_ + from_seconds(verdict.again)});
+  }
+}
+
+void DynamicCutoff::commit(Decision& out) {
+  const std::uint32_t expected = cutoff_.plan().count;
+  out.reason = {.why = expected == 0 ? Why::kCutoffReached : Why::kWaitedEnough,
+                .a = static_cast<double>(accepted_),
+                .b = static_cast<double>(expected == 0 ? workers_.live() : expected)};
+  out.actions.push_back(Commit{});
+  workers_.for_each([&](WorkerId worker, const Worker& state) {
+    // What is open from an older version was cancelled when that one ended.
+    if (state.computing && state.version == version_) {
+      out.actions.push_back(Cancel{worker, /*keep_part=*/false});
+      observe(worker, {.seconds = to_seconds(now_ - state.released), .fate = Fate::kLonger});
+    }
+  });
+  ended_ = Ended{.count = accepted_, .seconds = seconds()};
+  ++version_;
+  accepted_ = 0;
+  begin();
+  workers_.for_each([&](WorkerId worker, Worker& state) {
+    if (!state.computing) {
+      release(worker, state, out);
+    }
+  });
+  out.actions.push_back(WakeAt{now_});
+}
+
+// A runtime of no time at all, on a clock too coarse, says nothing.
+void DynamicCutoff::observe(WorkerId worker, runtime_model::Observation seen) {
+  if (index(worker) < workers_planned_ && seen.seconds > 0.0) {
+    observed_[index(worker)] = seen;
+  }
+}
+
+// What the model makes of it waits until the workers have been let go.
+void DynamicCutoff::begin() {
+  begun_ = now_;
+  observed_before_.swap(observed_);
+  observed_.assign(workers_planned_, {});
+  participants_.clear();
+  workers_.for_each([&](WorkerId worker, const Worker& state) {
+    if (index(worker) < workers_planned_) {
+      participants_.push_back({.worker = static_cast<std::uint32_t>(index(worker)),
+                               .busy = state.computing ? to_seconds(now_ - state.released) : 0.0});
+    }
+  });
+}
+
+}  // namespace outpace::policy

@@ -1,0 +1,81 @@
+// Synchronous with a cutoff of its own choosing: how long to wait is decided each iteration, by a
+// model of the workers' runtimes.
+//
+// An update is the mean of the gradients that have arrived, computed on one version, when a
+// runtime_model::Cutoff says that waiting longer is not worth it; by default it is asked again at
+// every arrival and at ticks (decide=during). Whoever still computes then is told to stop, and all
+// begin the next iteration. The model learns in the run; of a worker that was cut off it is told
+// that it takes longer than it was given, and how long in all if its late gradient comes after all.
+//
+// Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018), for the cutoff
+// that maximises gradients a second (decide=before); runtime_model/cutoff.h for the rest.
+//
+// As under `backup`: no update waits for a worker that is gone or was refused, and what comes from
+// an older version is dropped. A worker that begins later than the others is expected later.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policy/members.h"
+#include "policy/policy.h"
+#include "runtime_model/cutoff.h"
+
+namespace outpace::policy {
+
+class DynamicCutoff final : public Policy {
+ public:
+  // `workers`: planned; others that join take part, but are not forecast.
+  DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
+                runtime_model::Cutoff::Options options,
+                std::uint32_t workers);
+
+  void decide(Time now, const Event& event, Decision& out) override;
+  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
+    return workers;
+  }
+
+ private:
+  struct Worker {
+    bool computing = false;
+    std::uint64_t version = 0;  // At its last release.
+    Time released{};
+  };
+
+  void arrive(const GradientArrived& event, Decision& out);
+  void end(const ReleaseEnded& event, Decision& out);
+  void leave(const WorkerLeft& event, Decision& out);
+  void release(WorkerId worker, Worker& state, Decision& out);
+  // Asks whether to go on waiting; commits, or starts again if nothing is left to wait for.
+  void settle(Decision& out);
+  void commit(Decision& out);
+  void observe(WorkerId worker, runtime_model::Observation seen);
+  void begin();
+  // Since the iteration began.
+  [[nodiscard]] double seconds() const { return to_seconds(now_ - begun_); }
+
+  // Constant after construction.
+  const std::uint32_t workers_planned_;
+
+  runtime_model::Cutoff cutoff_;
+  Members<Worker> workers_;
+  Time now_{};
+  std::uint64_t version_ = 0;
+  std::uint32_t accepted_ = 0;   // In this iteration.
+  std::uint32_t computing_ = 0;  // On whatever version: each can still answer in this iteration.
+  Time begun_{};                 // The iteration.
+  std::vector<runtime_model::Observation> observed_;         // In this iteration, by worker.
+  std::vector<runtime_model::Observation> observed_before_;  // In the one that has ended.
+  struct Ended {
+    std::uint32_t count;
+    double seconds;
+  };
+  std::optional<Ended> ended_;      // An iteration that the model has not been shown yet.
+  std::vector<std::uint32_t> out_;  // In hand: who is still out.
+  std::vector<runtime_model::Cutoff::Participant> participants_;  // In hand.
+};
+
+}  // namespace outpace::policy

@@ -1,0 +1,120 @@
+#include "policy/dynamic_cutoff.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "policy/checked_driver_test.h"
+
+namespace outpace::policy {
+namespace {
+
+Time at(double seconds) {
+  return Time{from_seconds(seconds)};
+}
+
+// Every worker takes what `runtimes` says for its iteration; whom the policy cancels gives up.
+// Timers fire when they are due.
+struct Lived {
+  double seconds = 0.0;
+  std::uint64_t applied = 0;
+};
+
+template <typename Runtime>
+Lived live(CheckedDriver& driver, std::uint32_t workers, std::uint64_t updates, Runtime runtime) {
+  driver.join_all(workers);
+  Lived lived;
+  std::vector<double> due(workers, 0.0);
+  std::vector<std::uint64_t> known(workers, UINT64_MAX);
+  double timer = 1e300;
+  double now = 0.0;
+  const auto take_in = [&] {
+    for (const Action& action : driver.last().actions) {
+      if (const auto* wake = std::get_if<WakeAt>(&action)) {
+        timer = to_seconds(wake->time);
+      } else if (std::holds_alternative<Accept>(action)) {
+        ++lived.applied;
+      }
+    }
+    for (std::uint32_t w = 0; w < workers; ++w) {
+      if (driver.computes(w) && known[w] != driver.worker(w).version) {
+        known[w] = driver.worker(w).version;
+        due[w] = to_seconds(driver.worker(w).released) + runtime(w, known[w]);
+      }
+    }
+  };
+  take_in();
+  while (driver.version() < updates) {
+    for (std::uint32_t w = 0; w < workers; ++w) {
+      if (driver.computes(w) && driver.worker(w).cancelled) {
+        driver.end(w, Ending::kAbandoned, at(now));
+        take_in();
+      }
+    }
+    std::uint32_t next = workers;
+    for (std::uint32_t w = 0; w < workers; ++w) {
+      if (driver.computes(w) && (next == workers || due[w] < due[next])) {
+        next = w;
+      }
+    }
+    now = std::max(now, std::min(timer, due[next]));
+    if (timer <= due[next]) {
+      timer = 1e300;
+      driver.pass(TimerFired{}, at(now));
+    } else {
+      driver.arrive(next, {}, at(now));
+    }
+    take_in();
+  }
+  lived.seconds = now;
+  return lived;
+}
+
+double draw(std::uint32_t worker, std::uint64_t iteration, double level) {
+  return level * std::exp(0.05 * Rng(worker, iteration).normal());
+}
+
+TEST(DynamicCutoff, DoesNotWaitForASlowWorker) {
+  CheckedDriver driver("dynamic", 4);
+  const Lived lived = live(driver, 4, 100, [](std::uint32_t w, std::uint64_t i) {
+    return draw(w, i, w == 3 ? 5.0 : 1.0);
+  });
+  EXPECT_LT(lived.seconds, 130.0);  // Waiting for all takes 500.
+  EXPECT_GT(lived.applied, 290U);
+}
+
+TEST(DynamicCutoff, WaitsForAllWhereAllAreAlike) {
+  CheckedDriver driver("dynamic", 4);
+  const Lived lived =
+      live(driver, 4, 100, [](std::uint32_t w, std::uint64_t i) { return draw(w, i, 1.0); });
+  EXPECT_GT(lived.applied, 390U);
+  EXPECT_LT(lived.seconds, 110.0);
+}
+
+TEST(DynamicCutoff, StopsWaitingForAWorkerThatTurnsSlow) {
+  CheckedDriver driver("dynamic", 4);
+  const Lived lived = live(driver, 4, 100, [](std::uint32_t w, std::uint64_t i) {
+    return draw(w, i, w == 3 && i >= 50 ? 20.0 : 1.0);
+  });
+  EXPECT_LT(lived.seconds, 120.0);
+}
+
+TEST(DynamicCutoff, NeverMoreThanMax) {
+  CheckedDriver driver("dynamic:max=2", 4);
+  const Lived lived =
+      live(driver, 4, 50, [](std::uint32_t w, std::uint64_t i) { return draw(w, i, 1.0); });
+  EXPECT_EQ(lived.applied, 100U);
+}
+
+TEST(DynamicCutoff, SaysWhatWasExpectedAndWhatCame) {
+  CheckedDriver driver("dynamic", 4);
+  (void)live(driver, 4, 60, [](std::uint32_t w, std::uint64_t i) {
+    return draw(w, i, w == 3 ? 5.0 : 1.0);
+  });
+  EXPECT_EQ(to_words(driver.last().reason), "waited long enough: 3 came, 3 expected");
+}
+
+}  // namespace
+}  // namespace outpace::policy

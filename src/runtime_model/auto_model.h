@@ -1,0 +1,55 @@
+// Several models side by side; who has foretold best of late is believed.
+//
+//   score_m  <-  keep * score_m + mean over workers of log p_m(what was seen)
+//
+// p_m is the density of log seconds at a runtime, or the chance of a longer one, by the forecast
+// that the model had made: the predictive log-likelihood (Dawid, "Present Position and Potential
+// Developments: The Prequential Approach", 1984). A little of each density is spread evenly, so
+// that one surprise does not rule a model out.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime_model/runtime_model.h"
+
+namespace outpace::runtime_model {
+
+class AutoModel final : public RuntimeModel {
+ public:
+  struct Candidate {
+    std::string name;
+    std::unique_ptr<RuntimeModel> model;
+  };
+  // The first is believed until there are scores. REQUIRES: at least one.
+  explicit AutoModel(std::vector<Candidate> candidates);
+
+  void observe(std::span<const Observation> iteration) override;
+  void correct(std::uint32_t worker, double seconds) override;
+  [[nodiscard]] bool forecast(Forecast& out) override;
+  // Whose forecast was given last.
+  [[nodiscard]] const std::string& believed() const override { return scored_[best_].name; }
+
+ private:
+  struct Scored {
+    std::string name;
+    std::unique_ptr<RuntimeModel> model;
+    Forecast forecast;
+    bool has_forecast = false;
+    double score = 0.0;
+  };
+
+  std::vector<Scored> scored_;
+  std::size_t best_ = 0;
+};
+
+// The mean over workers of log p, as above; 0 if nothing was seen.
+[[nodiscard]] double mean_log_likelihood(const Forecast& forecast,
+                                         std::span<const Observation> iteration);
+
+}  // namespace outpace::runtime_model

@@ -1,0 +1,157 @@
+#include "runtime_model/cutoff.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace outpace::runtime_model {
+namespace {
+
+constexpr double kKeep = 0.99;  // Of the past in the rate, from one iteration to the next.
+constexpr double kAlmostSurely = 1.0 - 1e-4;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Cutoff::Cutoff(std::unique_ptr<RuntimeModel> model, Options options)
+    : model_(std::move(model)), options_(options) {
+  CHECK(options_.least >= 1 && options_.least <= options_.most);
+}
+
+void Cutoff::begin(std::span<const Participant> participants) {
+  plan_ = {};
+  taking_part_.clear();
+  for (const Participant& one : participants) {
+    taking_part_.push_back(one.worker);
+  }
+  undelayed_.clear();
+  has_forecast_ = model_ && rate() > 0.0 && !participants.empty() && model_->forecast(forecast_);
+  if (!has_forecast_) {
+    return;
+  }
+  for (const Participant& one : participants) {
+    if (one.busy > 0.0) {
+      const double passed = forecast_.cdf(one.worker, forecast_.grid().position(one.busy));
+      const double done =
+          forecast_.quantile(one.worker, std::min(0.5 + 0.5 * passed, kAlmostSurely));
+      begin_late(one.worker, std::max(done - one.busy, 0.0));
+    }
+  }
+  switch (options_.decide) {
+    case Decide::kBefore:
+      return plan_before();
+    case Decide::kDeadline:
+      return plan_deadline();
+    case Decide::kDuring:
+      return plan_during();
+  }
+}
+
+void Cutoff::begin_late(std::uint32_t worker, double seconds) {
+  if (!has_forecast_) {
+    return;
+  }
+  const std::span<float> row = forecast_.row(worker);
+  const auto [saved, first] = undelayed_.try_emplace(worker, row.begin(), row.end());
+  if (!first) {
+    std::copy(saved->second.begin(), saved->second.end(), row.begin());
+  }
+  forecast_.delay_row(worker, seconds);
+}
+
+void Cutoff::plan_before() {
+  const auto workers = static_cast<std::uint32_t>(taking_part_.size());
+  draws_.draw(forecast_, taking_part_, draws_for(workers), iterations_);
+  double best = 0.0;
+  for (std::uint32_t c = 1; c <= workers; ++c) {
+    const double per_second = c / draws_.mean(c);
+    if (per_second > best) {
+      best = per_second;
+      plan_ = {.count = c, .seconds = draws_.mean(c)};
+    }
+  }
+  deadline_ = kNever;
+}
+
+void Cutoff::plan_deadline() {
+  const auto workers = static_cast<std::uint32_t>(taking_part_.size());
+  plan_before();
+  double best = -kNever;
+  for (std::uint32_t c = 1; c <= workers; ++c) {
+    const double gain = c - rate() * draws_.mean(c);
+    if (gain > best) {
+      best = gain;
+      plan_ = {.count = c, .seconds = draws_.mean(c)};
+    }
+  }
+  // Deadlines at the quantiles of each order statistic.
+  for (std::uint32_t c = 1; c <= workers; ++c) {
+    for (const double probability : {0.5, 0.9, 0.99}) {
+      const double deadline = draws_.quantile(c, probability);
+      double arrivals = 0.0;
+      double time = 0.0;
+      for (std::uint32_t k = 0; k < draws_.count(); ++k) {
+        const std::span<const float> row = draws_.sorted(k);
+        arrivals += static_cast<double>(
+            std::upper_bound(row.begin(), row.end(), static_cast<float>(deadline)) - row.begin());
+        time += std::min<double>(deadline, row.back());
+      }
+      const double gain = (arrivals - rate() * time) / draws_.count();
+      if (gain > best) {
+        best = gain;
+        plan_ = {.count = workers, .seconds = deadline};
+        deadline_ = deadline;
+      }
+    }
+  }
+}
+
+void Cutoff::plan_during() {
+  stopping_.begin(forecast_, taking_part_, rate());
+  const Stopping::Plan plan = stopping_.best_plan(
+      0.0,
+      taking_part_,
+      std::min(1.0 * options_.least, static_cast<double>(taking_part_.size()) - 0.5));
+  plan_ = {.count = static_cast<std::uint32_t>(std::lround(plan.arrivals)), .seconds = plan.until};
+}
+
+Cutoff::Verdict Cutoff::look(double seconds,
+                             std::uint32_t arrived,
+                             std::span<const std::uint32_t> out) {
+  CHECK(arrived >= 1);
+  if (out.empty() || arrived >= options_.most) {
+    return {.stop = true};
+  }
+  if (arrived < options_.least || !has_forecast_) {
+    return {.stop = model_ == nullptr && arrived >= options_.least, .again = kNever};
+  }
+  if (options_.decide == Decide::kDuring) {
+    const Stopping::Outlook outlook = stopping_.look(seconds, out);
+    return {.stop = outlook.stop, .again = outlook.again};
+  }
+  return {.stop = arrived >= plan_.count || seconds >= deadline_, .again = deadline_};
+}
+
+void Cutoff::end(std::span<const Observation> iteration, std::uint32_t count, double seconds) {
+  gradients_ = kKeep * gradients_ + count;
+  seconds_ = kKeep * seconds_ + seconds;
+  ++iterations_;
+  has_forecast_ = false;
+  const bool seen = std::any_of(iteration.begin(), iteration.end(), [](const Observation& one) {
+    return one.fate != Fate::kBusy;
+  });
+  if (seen && model_) {
+    model_->observe(iteration);
+  }
+}
+
+void Cutoff::correct(std::uint32_t worker, double seconds) {
+  if (model_) {
+    model_->correct(worker, seconds);
+  }
+}
+
+}  // namespace outpace::runtime_model

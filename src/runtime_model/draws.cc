@@ -1,0 +1,58 @@
+#include "runtime_model/draws.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+#include "base/rng.h"
+
+namespace outpace::runtime_model {
+
+void Draws::draw(const Forecast& forecast,
+                 std::span<const std::uint32_t> workers,
+                 std::uint32_t count,
+                 std::uint64_t seed) {
+  CHECK(std::has_single_bit(count));
+  count_ = count;
+  workers_ = static_cast<std::uint32_t>(workers.size());
+  sorted_.resize(std::size_t{count} * workers_);
+  Rng rng(seed, 0);
+  for (std::uint32_t w = 0; w < workers_; ++w) {
+    // An odd stride visits every part once.
+    const std::uint64_t first = rng.below(count);
+    const std::uint64_t stride = 2 * rng.below(count) + 1;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const std::uint64_t part = (first + stride * k) % count;
+      const double u = (static_cast<double>(part) + rng.uniform()) / count;
+      sorted_[std::size_t{k} * workers_ + w] = static_cast<float>(forecast.quantile(workers[w], u));
+    }
+  }
+  means_.assign(workers_, 0.0);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const auto begin = sorted_.begin() + std::ptrdiff_t{k} * workers_;
+    std::sort(begin, begin + workers_);
+    for (std::uint32_t c = 0; c < workers_; ++c) {
+      means_[c] += begin[c] / static_cast<double>(count);
+    }
+  }
+}
+
+double Draws::quantile(std::uint32_t c, double probability) const {
+  std::vector<float> column(count_);
+  for (std::uint32_t k = 0; k < count_; ++k) {
+    column[k] = sorted(k)[c - 1];
+  }
+  std::sort(column.begin(), column.end());
+  const double at = probability * count_ - 0.5;  // The middles of equal parts.
+  const auto below = static_cast<std::size_t>(std::clamp(at, 0.0, count_ - 1.0));
+  const std::size_t above = std::min<std::size_t>(below + 1, count_ - 1);
+  const double within = std::clamp(at - static_cast<double>(below), 0.0, 1.0);
+  return column[below] + within * (column[above] - column[below]);
+}
+
+std::uint32_t draws_for(std::uint32_t workers) {
+  constexpr std::uint32_t kNumbers = 16'384;
+  return std::clamp(std::bit_floor(kNumbers / std::max(1U, workers)), 32U, 256U);
+}
+
+}  // namespace outpace::runtime_model

@@ -1,0 +1,44 @@
+// Joint draws of the workers' next runtimes, in order: what expected order statistics are made of.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime_model/forecast.h"
+
+namespace outpace::runtime_model {
+
+class Draws {
+ public:
+  // Stratified: each of a worker's draws is from another of `count` equally likely parts.
+  // REQUIRES: count is a power of two.
+  void draw(const Forecast& forecast,
+            std::span<const std::uint32_t> workers,
+            std::uint32_t count,
+            std::uint64_t seed);
+
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  // The runtimes of one draw in seconds, the shortest first.
+  [[nodiscard]] std::span<const float> sorted(std::uint32_t draw) const {
+    return {sorted_.data() + std::size_t{draw} * workers_, workers_};
+  }
+  // E[x_(c)] in seconds: the mean of the c-th shortest. REQUIRES: 1 <= c <= workers.
+  [[nodiscard]] double mean(std::uint32_t c) const { return means_[c - 1]; }
+  // Where the c-th shortest is with this probability below.
+  [[nodiscard]] double quantile(std::uint32_t c, double probability) const;
+
+ private:
+  std::uint32_t count_ = 0;
+  std::uint32_t workers_ = 0;
+  std::vector<float> sorted_;
+  std::vector<double> means_;
+};
+
+// How many draws a decision before an iteration is made of: fewer with more workers, whose order
+// statistics vary less.
+[[nodiscard]] std::uint32_t draws_for(std::uint32_t workers);
+
+}  // namespace outpace::runtime_model

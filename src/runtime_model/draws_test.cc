@@ -1,0 +1,62 @@
+#include "runtime_model/draws.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace outpace::runtime_model {
+namespace {
+
+// E[x_(c)] of n exponentials with mean 1 is H_n - H_(n-c) (Renyi 1953).
+TEST(Draws, ExpectedOrderStatisticsOfExponentialsAreTheClosedForm) {
+  constexpr std::uint32_t kWorkers = 4;
+  Forecast forecast;
+  const TimeGrid grid(1e-4, 0.01, 1200);
+  forecast.reset(grid, kWorkers);
+  std::vector<float> mass(grid.bins());
+  for (std::uint32_t i = 0; i < grid.bins(); ++i) {
+    mass[i] = static_cast<float>(std::exp(-grid.edge(i)) - std::exp(-grid.edge(i + 1.0)));
+  }
+  const std::vector<std::uint32_t> workers{0, 1, 2, 3};
+  for (const std::uint32_t w : workers) {
+    forecast.set_row(w, mass);
+  }
+  Draws draws;
+  constexpr std::uint32_t kCount = 4096;
+  draws.draw(forecast, workers, kCount, 1);
+  double expected = 0.0;
+  double variance = 0.0;
+  for (std::uint32_t c = 1; c <= kWorkers; ++c) {
+    const double left = kWorkers - c + 1;
+    expected += 1.0 / left;
+    variance += 1.0 / (left * left);
+    EXPECT_NEAR(draws.mean(c), expected, 4.0 * std::sqrt(variance / kCount)) << c;
+  }
+}
+
+TEST(Draws, OnlyOfTheWorkersThatTakePartAndInOrder) {
+  Forecast forecast;
+  forecast.reset(TimeGrid(0.1, 0.01, 600), 3);
+  const std::vector<double> seconds{1.0, 10.0, 2.0};
+  forecast.set_lognormal_rows(seconds, 0.01);
+  Draws draws;
+  const std::vector<std::uint32_t> workers{2, 0};
+  draws.draw(forecast, workers, 32, 7);
+  for (std::uint32_t k = 0; k < draws.count(); ++k) {
+    ASSERT_EQ(draws.sorted(k).size(), 2U);
+    EXPECT_NEAR(draws.sorted(k)[0], 1.0, 0.06);
+    EXPECT_NEAR(draws.sorted(k)[1], 2.0, 0.12);
+  }
+  EXPECT_NEAR(draws.quantile(2, 0.5), 2.0, 0.03);
+  EXPECT_LT(draws.quantile(2, 0.1), draws.quantile(2, 0.9));
+}
+
+TEST(Draws, AreFewerWithMoreWorkers) {
+  EXPECT_EQ(draws_for(1), 256U);
+  EXPECT_EQ(draws_for(158), 64U);
+  EXPECT_EQ(draws_for(2175), 32U);
+}
+
+}  // namespace
+}  // namespace outpace::runtime_model

@@ -1,0 +1,31 @@
+// All workers alike and normal: what the order statistics of one iteration say of the next.
+//
+//   x_w ~ N(mu, sigma^2), independent;   mu, sigma: sample moments of the last iteration
+//
+// Elfving, "The asymptotical distribution of range in samples from a normal population" (1947),
+// gives E[x_(j)] ~ mu + sigma Phi^-1((j - pi/8) / (n - pi/4 + 1)); here they are those of draws.
+// The analytic baseline of Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (2018).
+// Of a worker that was cut off, the runtime is taken for what it was given.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime_model/runtime_model.h"
+
+namespace outpace::runtime_model {
+
+class Elfving final : public RuntimeModel {
+ public:
+  void observe(std::span<const Observation> iteration) override;
+  void correct(std::uint32_t worker, double seconds) override;
+  [[nodiscard]] bool forecast(Forecast& out) override;
+
+ private:
+  TimeGrid grid_;
+  std::vector<double> last_;  // In seconds; 0: not known.
+};
+
+}  // namespace outpace::runtime_model

@@ -1,0 +1,88 @@
+#include "runtime_model/ewma.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace outpace::runtime_model {
+namespace {
+
+constexpr double kNewest = 0.2;  // The weight of the newest runtime.
+constexpr std::size_t kResiduals = 2048;
+constexpr double kReach = 5.0;  // The largest residual that is told from others, in log units.
+constexpr int kSmooth = 2;      // A residual stands for those so many bins beside it, too.
+constexpr float kElsewhere = 1e-3F;
+
+}  // namespace
+
+void Ewma::observe(std::span<const Observation> iteration) {
+  if (levels_.empty()) {
+    grid_ = grid_around(iteration);
+    levels_.assign(iteration.size(), 0.0);
+    known_.assign(iteration.size(), false);
+  }
+  CHECK(iteration.size() == levels_.size());
+  for (std::uint32_t w = 0; w < iteration.size(); ++w) {
+    const Observation& seen = iteration[w];
+    if (seen.fate == Fate::kArrived) {
+      take(w, seen.seconds);
+    } else if (seen.fate == Fate::kLonger) {
+      levels_[w] =
+          known_[w] ? std::max(levels_[w], std::log(seen.seconds)) : std::log(seen.seconds);
+      known_[w] = true;
+    }
+  }
+}
+
+void Ewma::take(std::uint32_t worker, double seconds) {
+  const double level = std::log(seconds);
+  if (!known_[worker]) {
+    levels_[worker] = level;
+    known_[worker] = true;
+    return;
+  }
+  const double residual = level - levels_[worker];
+  if (residuals_.size() < kResiduals) {
+    residuals_.push_back(residual);
+  } else {
+    residuals_[next_] = residual;
+    next_ = (next_ + 1) % kResiduals;
+  }
+  levels_[worker] += kNewest * residual;
+}
+
+void Ewma::correct(std::uint32_t worker, double seconds) {
+  take(worker, seconds);
+}
+
+bool Ewma::forecast(Forecast& out) {
+  if (levels_.empty()) {
+    return false;
+  }
+  const int reach = static_cast<int>(kReach / grid_.step());
+  kernel_.assign(static_cast<std::size_t>(2 * reach + 1),
+                 kElsewhere / static_cast<float>(2 * reach + 1));
+  kernel_[static_cast<std::size_t>(reach)] += kElsewhere;  // Before there is any residual.
+  for (const double residual : residuals_) {
+    const int at = static_cast<int>(std::lround(residual / grid_.step()));
+    for (int i = -kSmooth; i <= kSmooth; ++i) {
+      kernel_[static_cast<std::size_t>(std::clamp(at + i, -reach, reach) + reach)] +=
+          1.0F / static_cast<float>((2 * kSmooth + 1) * residuals_.size());
+    }
+  }
+  out.reset(grid_, static_cast<std::uint32_t>(levels_.size()));
+  const int last = static_cast<int>(grid_.bins()) - 1;
+  for (std::uint32_t w = 0; w < levels_.size(); ++w) {
+    mass_.assign(grid_.bins(), 0.0F);
+    const int center = known_[w] ? static_cast<int>(grid_.bin(std::exp(levels_[w]))) : last / 2;
+    for (int i = -reach; i <= reach; ++i) {
+      mass_[static_cast<std::size_t>(std::clamp(center + i, 0, last))] +=
+          kernel_[static_cast<std::size_t>(i + reach)];
+    }
+    out.set_row(w, mass_);
+  }
+  return true;
+}
+
+}  // namespace outpace::runtime_model

@@ -1,0 +1,85 @@
+#include "runtime_model/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/check.h"
+
+namespace outpace::runtime_model {
+
+void Forecast::reset(const TimeGrid& grid, std::uint32_t workers) {
+  grid_ = grid;
+  workers_ = workers;
+  cdf_.resize(width() * workers);
+}
+
+void Forecast::set_row(std::uint32_t worker, std::span<const float> mass) {
+  CHECK(mass.size() == grid_.bins());
+  const std::span<float> to = row(worker);
+  float sum = 0.0F;
+  to[0] = 0.0F;
+  for (std::size_t i = 0; i < mass.size(); ++i) {
+    sum += mass[i];
+    to[i + 1] = sum;
+  }
+  CHECK(sum > 0.0F);
+  const float scale = 1.0F / sum;
+  for (float& value : to) {
+    value *= scale;
+  }
+  to.back() = 1.0F;
+}
+
+void Forecast::set_lognormal_rows(std::span<const double> seconds, double sigma) {
+  CHECK(seconds.size() == workers_);
+  // All have one form, and places to the nearest edge.
+  const int reach = static_cast<int>(grid_.bins());
+  in_hand_.clear();
+  for (int i = -reach; i <= reach; ++i) {
+    const double z = i * grid_.step() / sigma;
+    in_hand_.push_back(static_cast<float>(0.5 * std::erfc(-z / std::numbers::sqrt2)));
+  }
+  for (std::uint32_t w = 0; w < workers_; ++w) {
+    const auto center = std::lround(grid_.position(seconds[w]));
+    const auto from = in_hand_.begin() + (reach - center);
+    const std::span<float> to = row(w);
+    std::copy(from, from + static_cast<std::ptrdiff_t>(to.size()), to.begin());
+    to.front() = 0.0F;
+    to.back() = 1.0F;
+  }
+}
+
+void Forecast::delay_row(std::uint32_t worker, double seconds) {
+  if (seconds <= 0.0) {
+    return;
+  }
+  in_hand_.resize(width());
+  for (std::size_t i = 0; i < in_hand_.size(); ++i) {
+    const double before = grid_.edge(static_cast<double>(i)) - seconds;
+    in_hand_[i] = before <= 0.0 ? 0.0F : static_cast<float>(cdf(worker, grid_.position(before)));
+  }
+  in_hand_.back() = 1.0F;
+  std::copy(in_hand_.begin(), in_hand_.end(), row(worker).begin());
+}
+
+double Forecast::cdf(std::uint32_t worker, double position) const {
+  const std::span<const float> from = row(worker);
+  const auto i = std::min(static_cast<std::size_t>(position), std::size_t{grid_.bins()} - 1);
+  const double within = position - static_cast<double>(i);
+  return from[i] + within * (from[i + 1] - from[i]);
+}
+
+double Forecast::quantile(std::uint32_t worker, double probability) const {
+  const std::span<const float> from = row(worker);
+  const auto above =
+      std::upper_bound(from.begin() + 1, from.end() - 1, static_cast<float>(probability));
+  const auto i = above - from.begin() - 1;
+  const double rise = from[static_cast<std::size_t>(i) + 1] - from[static_cast<std::size_t>(i)];
+  const double within =
+      rise > 0.0 ? std::clamp((probability - from[static_cast<std::size_t>(i)]) / rise, 0.0, 1.0)
+                 : 1.0;
+  return grid_.edge(static_cast<double>(i) + within);
+}
+
+}  // namespace outpace::runtime_model

@@ -1,0 +1,32 @@
+#include "runtime_model/runtime_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/check.h"
+
+namespace outpace::runtime_model {
+
+const std::string& RuntimeModel::believed() const {
+  static const std::string kNone;
+  return kNone;
+}
+
+TimeGrid grid_around(std::span<const Observation> iteration) {
+  constexpr double kStep = 0.0125;  // In log seconds.
+  constexpr double kBelow = 30.0;   // The median is so many times the first edge,
+  constexpr double kAbove = 300.0;  // and the last edge so many times the median.
+  std::vector<double> seen;
+  for (const Observation& one : iteration) {
+    if (one.fate != Fate::kBusy) {
+      seen.push_back(one.seconds);
+    }
+  }
+  CHECK(!seen.empty());
+  const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
+  std::nth_element(seen.begin(), middle, seen.end());
+  return {*middle / kBelow, kStep, static_cast<std::uint32_t>(std::log(kBelow * kAbove) / kStep)};
+}
+
+}  // namespace outpace::runtime_model

@@ -1,0 +1,56 @@
+// When to stop waiting within an iteration.
+//
+// What is to be as large as can be is the long-run rate of gradients, sum(gradients) / sum(time).
+// By renewal-reward (Dinkelbach 1967) that is done by stopping as soon as no way to go on is
+// expected to bring more than it costs at the present rate lambda:
+//
+//   go on  iff  max over u > s of  E[arrivals in (s, u]] - lambda E[min(u, last arrival) - s]  >  0
+//
+// with everything conditioned on who has arrived by now, s, and who has not. It is asked again at
+// every tick, a hundredth of an iteration: waiting through a surprise is what a count decided
+// beforehand cannot avoid.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime_model/forecast.h"
+
+namespace outpace::runtime_model {
+
+class Stopping {
+ public:
+  // For an iteration of these workers, whose forecast must outlive it; `rate` is lambda, in
+  // gradients a second. REQUIRES: at least one worker, rate > 0.
+  void begin(const Forecast& forecast, std::span<const std::uint32_t> workers, double rate);
+
+  // With these workers still out at `seconds` since the iteration began.
+  struct Outlook {
+    bool stop = false;
+    double again = 0.0;  // In seconds: if not, look again by then at the latest.
+  };
+  [[nodiscard]] Outlook look(double seconds, std::span<const std::uint32_t> out);
+
+  // The best deadline after `seconds`, if nobody asks again.
+  struct Plan {
+    double gain = 0.0;      // In gradients, after what it costs.
+    double arrivals = 0.0;  // Expected by then.
+    double until = 0.0;     // In seconds.
+  };
+  // Only of deadlines by which so many are expected.
+  [[nodiscard]] Plan best_plan(double seconds, std::span<const std::uint32_t> out, double at_least);
+
+ private:
+  const Forecast* forecast_ = nullptr;
+  double rate_ = 0.0;
+  double tick_ = 0.0;
+  std::vector<double> edges_;  // Of the grid, in seconds.
+  // In hand, by edge.
+  std::vector<float> arrivals_;
+  std::vector<float> all_;
+  std::vector<double> medians_;
+};
+
+}  // namespace outpace::runtime_model

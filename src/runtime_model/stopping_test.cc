@@ -1,0 +1,72 @@
+#include "runtime_model/stopping.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace outpace::runtime_model {
+namespace {
+
+Forecast lognormal(const std::vector<double>& seconds, double sigma) {
+  Forecast forecast;
+  forecast.reset(TimeGrid(0.01, 0.005, 2000), static_cast<std::uint32_t>(seconds.size()));
+  forecast.set_lognormal_rows(seconds, sigma);
+  return forecast;
+}
+
+const std::vector<std::uint32_t> kThree{0, 1, 2};
+
+TEST(Stopping, WaitsForWhoIsAboutToComeAndNotForWhoIsFarOff) {
+  const Forecast forecast = lognormal({1.0, 1.0, 8.0}, 0.08);
+  Stopping stopping;
+  stopping.begin(forecast, kThree, 2.0);  // Two gradients a second are what it is used to.
+  EXPECT_FALSE(stopping.look(0.9, kThree).stop);
+  EXPECT_FALSE(stopping.look(1.0, std::vector<std::uint32_t>{1, 2}).stop);
+  EXPECT_TRUE(stopping.look(1.0, std::vector<std::uint32_t>{2}).stop);
+}
+
+TEST(Stopping, GivesUpOnWhoShouldHaveComeAndDidNot) {
+  // As a rule in one second, with a chance of a tenth in eight.
+  Forecast forecast = lognormal({1.0, 8.0}, 0.08);
+  for (std::size_t i = 0; i < forecast.row(0).size(); ++i) {
+    forecast.row(0)[i] = 0.9F * forecast.row(0)[i] + 0.1F * forecast.row(1)[i];
+  }
+  Stopping stopping;
+  const std::vector<std::uint32_t> first{0};
+  stopping.begin(forecast, first, 2.0);
+  EXPECT_FALSE(stopping.look(1.0, first).stop);
+  EXPECT_TRUE(stopping.look(1.4, first).stop);
+}
+
+TEST(Stopping, WaitsForAllThatCostLessThanTheRate) {
+  const Forecast forecast = lognormal({1.0, 1.0, 8.0}, 0.08);
+  Stopping stopping;
+  stopping.begin(forecast, kThree, 0.1);  // Ten seconds a gradient.
+  EXPECT_FALSE(stopping.look(1.5, std::vector<std::uint32_t>{2}).stop);
+}
+
+// The plan's gain by summing over the distribution of the one runtime, in small steps.
+TEST(Stopping, ThePlanOfOneWorkerIsTheBestOfAllDeadlines) {
+  const Forecast forecast = lognormal({2.0}, 0.3);
+  Stopping stopping;
+  const std::vector<std::uint32_t> first{0};
+  constexpr double kRate = 0.7;
+  constexpr double kNow = 1.2;
+  stopping.begin(forecast, first, kRate);
+  const TimeGrid& grid = forecast.grid();
+  const double by_now = forecast.cdf(0, grid.position(kNow));
+  double best = -1e300;
+  double waited = 0.0;
+  for (double u = kNow; u < 6.0;) {
+    const double left = (1.0 - forecast.cdf(0, grid.position(u))) / (1.0 - by_now);
+    best = std::max(best, 1.0 - left - kRate * waited);
+    constexpr double kSmall = 1e-4;
+    waited += left * kSmall;  // E[min(u, x) - now] is the integral of the survival.
+    u += kSmall;
+  }
+  EXPECT_NEAR(stopping.best_plan(kNow, first, 0.0).gain, best, 2e-3);
+}
+
+}  // namespace
+}  // namespace outpace::runtime_model

@@ -1,0 +1,221 @@
+#include "runtime_model/switching.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace outpace::runtime_model {
+namespace {
+
+constexpr double kKeep = 0.999;      // Of a count, from one iteration to the next.
+constexpr double kPriorJump = 0.01;  // As if seen in so many steps:
+constexpr double kPriorDrift = 0.02;
+constexpr double kPriorSteps = 500.0;
+constexpr double kOwnTarget = 0.5;      // Of jumps: back to where the worker has been,
+constexpr double kPooledTarget = 0.45;  // to where others jumped to; the rest anywhere.
+constexpr float kNothing = 1e-6F;       // Of a posterior: nothing to be learnt from.
+// A level less likely than this is a point; and outliers are those of the likeliest alone.
+constexpr float kPointed = 1e-4F;
+
+}  // namespace
+
+void Switching::begin(std::span<const Observation> iteration) {
+  grid_ = grid_around(iteration);
+  levels_ = grid_.bins() / kSpacing;
+  workers_.assign(iteration.size(), {});
+  const float even = 1.0F / static_cast<float>(levels_);
+  posterior_.assign(levels_ * workers_.size(), even);
+  before_ = posterior_;
+  occupied_.assign(levels_ * workers_.size(), even);
+  jumps_.assign(levels_, even);
+  emission_ = Emission(grid_.step(), kSpacing);
+  steps_ = kPriorSteps;
+  jumped_count_ = kPriorJump * kPriorSteps;
+  drifted_count_ = kPriorDrift * kPriorSteps;
+  for (std::vector<float>* part :
+       {&stayed_part_, &drifted_part_, &jumped_part_, &likelihood_.core, &likelihood_.outlier}) {
+    part->assign(levels_, 0.0F);
+  }
+}
+
+void Switching::predict(std::uint32_t worker, std::span<const float> from) {
+  const double jump = jumped_count_ / steps_;
+  const double drift = drifted_count_ / steps_;
+  const auto stay = static_cast<float>(1.0 - jump - drift);
+  const auto half = static_cast<float>(drift / 2.0);
+  const std::span<const float> own = row(occupied_, worker);
+  double own_sum = 0.0;
+  double jumps_sum = 0.0;
+  for (std::size_t l = 0; l < levels_; ++l) {
+    own_sum += own[l];
+    jumps_sum += jumps_[l];
+  }
+  const auto to_own = static_cast<float>(jump * kOwnTarget / own_sum);
+  const auto to_pooled = static_cast<float>(jump * kPooledTarget / jumps_sum);
+  const auto anywhere =
+      static_cast<float>(jump * (1.0 - kOwnTarget - kPooledTarget) / static_cast<double>(levels_));
+  for (std::size_t l = 0; l < levels_; ++l) {
+    stayed_part_[l] = stay * from[l];
+    jumped_part_[l] = to_own * own[l] + to_pooled * jumps_[l] + anywhere;
+    drifted_part_[l] = 0.0F;
+  }
+  for (std::size_t l = 0; l < levels_; ++l) {
+    drifted_part_[l == 0 ? 0 : l - 1] += half * from[l];
+    drifted_part_[l + 1 == levels_ ? l : l + 1] += half * from[l];
+  }
+}
+
+Switching::Evidence Switching::update(std::span<float> to) {
+  float stayed = 0.0F;
+  float drifted = 0.0F;
+  float jumped = 0.0F;
+  for (std::size_t l = 0; l < levels_; ++l) {
+    const float likelihood = likelihood_.core[l] + likelihood_.outlier[l];
+    stayed += stayed_part_[l] * likelihood;
+    drifted += drifted_part_[l] * likelihood;
+    jumped += jumped_part_[l] * likelihood;
+    to[l] = (stayed_part_[l] + drifted_part_[l] + jumped_part_[l]) * likelihood;
+  }
+  const double sum = double{stayed} + drifted + jumped;
+  if (!(sum > 1e-30)) {  // Nothing explains it: begin anew from where levels jump to.
+    std::copy(jumped_part_.begin(), jumped_part_.end(), to.begin());
+    return {.log_likelihood = -70.0, .jumped = 1.0, .drifted = 0.0};
+  }
+  const auto scale = static_cast<float>(1.0 / sum);
+  for (float& value : to) {
+    value *= scale;
+  }
+  return {.log_likelihood = std::log(sum), .jumped = jumped / sum, .drifted = drifted / sum};
+}
+
+void Switching::observe(std::span<const Observation> iteration) {
+  if (workers_.empty()) {
+    begin(iteration);
+  }
+  CHECK(iteration.size() == workers_.size());
+  age();
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    const Observation& seen = iteration[w];
+    const std::span<float> posterior = row(posterior_, w);
+    if (seen.fate == Fate::kBusy) {
+      predict(w, posterior);
+      for (std::size_t l = 0; l < levels_; ++l) {
+        posterior[l] = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
+      }
+      workers_[w].iterations_since += workers_[w].iterations_since > 0 ? 1U : 0U;
+      continue;
+    }
+    predict(w, posterior);
+    const double at = grid_.position(seen.seconds);
+    if (seen.fate == Fate::kArrived) {
+      emission_.density(workers_[w].spread, at, likelihood_);
+    } else {
+      emission_.survival(workers_[w].spread, at, likelihood_);
+    }
+    if (seen.fate == Fate::kLonger) {
+      std::copy(posterior.begin(), posterior.end(), row(before_, w).begin());
+      workers_[w].iterations_since = 1;
+    } else {
+      workers_[w].iterations_since = 0;
+    }
+    const Evidence evidence = update(posterior);
+    learn(w, seen, evidence, posterior);
+  }
+  emission_.refresh();
+}
+
+void Switching::learn(std::uint32_t worker,
+                      const Observation& seen,
+                      const Evidence& evidence,
+                      std::span<const float> posterior) {
+  steps_ += 1.0;
+  jumped_count_ += evidence.jumped;
+  drifted_count_ += evidence.drifted;
+  const std::span<float> own = row(occupied_, worker);
+  const double at = grid_.position(seen.seconds);
+  for (std::size_t l = 0; l < levels_; ++l) {
+    own[l] += posterior[l];
+    if (posterior[l] < kNothing) {
+      continue;
+    }
+    const auto prior = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
+    jumps_[l] += posterior[l] * jumped_part_[l] / prior;
+    if (seen.fate == Fate::kArrived) {
+      const double share = posterior[l] / (likelihood_.core[l] + likelihood_.outlier[l]);
+      emission_.learn(workers_[worker].spread,
+                      at - static_cast<double>(l) * kSpacing,
+                      share * likelihood_.core[l],
+                      share * likelihood_.outlier[l]);
+    }
+  }
+}
+
+void Switching::correct(std::uint32_t worker, double seconds) {
+  const std::uint32_t since = workers_[worker].iterations_since;
+  if (since == 0) {
+    return;
+  }
+  const std::span<float> before = row(before_, worker);
+  const std::span<float> posterior = row(posterior_, worker);
+  predict(worker, before);
+  emission_.density(workers_[worker].spread, grid_.position(seconds), likelihood_);
+  const Evidence evidence = update(posterior);
+  learn(worker, {.seconds = seconds, .fate = Fate::kArrived}, evidence, posterior);
+  for (std::uint32_t i = 1; i < since; ++i) {
+    predict(worker, posterior);
+    for (std::size_t l = 0; l < levels_; ++l) {
+      posterior[l] = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
+    }
+  }
+  workers_[worker].iterations_since = 0;
+}
+
+void Switching::age() {
+  const auto keep = static_cast<float>(kKeep);
+  steps_ = kPriorSteps + kKeep * (steps_ - kPriorSteps);
+  jumped_count_ = kPriorJump * kPriorSteps + kKeep * (jumped_count_ - kPriorJump * kPriorSteps);
+  drifted_count_ = kPriorDrift * kPriorSteps + kKeep * (drifted_count_ - kPriorDrift * kPriorSteps);
+  for (float& value : occupied_) {
+    value *= keep;
+  }
+  const float even = 1.0F / static_cast<float>(levels_);
+  for (float& value : jumps_) {
+    value = even + keep * (value - even);
+  }
+  emission_.age(kKeep);
+  for (Worker& worker : workers_) {
+    Emission::age(worker.spread, kKeep);
+  }
+}
+
+bool Switching::forecast(Forecast& out) {
+  if (workers_.empty()) {
+    return false;
+  }
+  const auto workers = static_cast<std::uint32_t>(workers_.size());
+  out.reset(grid_, workers);
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    mass_.assign(grid_.bins(), 0.0F);
+    predict(w, row(posterior_, w));
+    std::size_t likeliest = 0;
+    float most = 0.0F;
+    for (std::size_t l = 0; l < levels_; ++l) {
+      const float weight = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
+      if (weight > most) {
+        most = weight;
+        likeliest = l;
+      }
+      if (weight > kPointed) {
+        emission_.add_core(workers_[w].spread, l, weight, mass_);
+      } else {
+        mass_[l * kSpacing] += weight;
+      }
+    }
+    emission_.add_outliers(likeliest, 1.0, mass_);
+    out.set_row(w, mass_);
+  }
+  return true;
+}
+
+}  // namespace outpace::runtime_model

@@ -1,0 +1,51 @@
+// Runtimes on a logarithmic scale: bins whose edges are a constant factor apart.
+//
+// Slowness multiplies, so distributions of runtimes are kept by log seconds: a slow period moves
+// them without changing their form.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace outpace::runtime_model {
+
+class TimeGrid {
+ public:
+  TimeGrid() = default;
+  // `low` in seconds is the first edge; each edge is exp(step) times the one before.
+  TimeGrid(double low, double step, std::uint32_t bins)
+      : log_low_(std::log(low)), step_(step), bins_(bins) {
+    CHECK(low > 0.0 && std::isfinite(low) && step > 0.0 && bins >= 1);
+  }
+
+  [[nodiscard]] std::uint32_t bins() const { return bins_; }
+  [[nodiscard]] double step() const { return step_; }  // Of log seconds.
+  // In seconds; edges 0..bins.
+  [[nodiscard]] double edge(double i) const { return std::exp(log_low_ + i * step_); }
+  // Where on the scale of edges the time is, within [0, bins].
+  [[nodiscard]] double position(double seconds) const {
+    if (seconds <= 0.0) {
+      return 0.0;
+    }
+    return std::clamp((std::log(seconds) - log_low_) / step_, 0.0, static_cast<double>(bins_));
+  }
+  [[nodiscard]] std::uint32_t bin(double seconds) const {
+    return std::min(static_cast<std::uint32_t>(position(seconds)), bins_ - 1);
+  }
+  [[nodiscard]] bool holds(double seconds) const {
+    return seconds >= edge(0) && seconds <= edge(bins_);
+  }
+
+  bool operator==(const TimeGrid&) const = default;
+
+ private:
+  double log_low_ = 0.0;
+  double step_ = 1.0;
+  std::uint32_t bins_ = 1;
+};
+
+}  // namespace outpace::runtime_model
