@@ -78,10 +78,11 @@ void add_training_options(CLI::App& command, JobOptions& options) {
   command.add_option("--workers", options.workers, "Workers; the run starts when all have joined");
   command.add_option(
       "--policy", options.policy, "How long to wait, e.g. backup:cutoff=6; see `outpace policies`");
-  command.add_option("--staleness",
-                     options.staleness,
-                     "Weight by staleness: none, inverse, exponential, polynomial "
-                     "(default: inverse for asynchronous policies)");
+  command.add_option(
+      "--staleness",
+      options.staleness,
+      "What is done about staleness: none, inverse, exponential, polynomial, dynsgd, "
+      "gap, dcasgd:form=adaptive (default: inverse for asynchronous policies)");
   command.add_option(
       "--optimizer", options.optimizer, "sgd, momentum:mu=0.9, nesterov, adam, adamw");
   command.add_option("--lr", options.rate, "Learning rate");
@@ -249,9 +250,11 @@ Training to_training(const JobOptions& options, std::uint32_t workers_max) {
       .patience = duration_option("patience", options.patience)};
   const bool in_order = options.reduce.empty() ? entry.keeps_slots : options.reduce == "order";
   training.shard = {.optimizer = Spec::parse(options.optimizer),
+                    .staleness = training.coordinator.staleness,
                     .reduce = in_order ? update::Reduce::kWorkerOrder : update::Reduce::kArrival,
                     .weight_decay = options.weight_decay,
                     .clip_norm = options.clip_norm};
+  server::check(training.shard);
   training.target = {.target = options.target_accuracy, .consecutive = options.consecutive};
   return training;
 }
