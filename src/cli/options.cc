@@ -54,7 +54,7 @@ void check_counts(const JobOptions& options, std::uint32_t workers_max) {
 }
 
 void check_numbers(const JobOptions& options) {
-  if (!(options.rate >= 0.0 && options.rate <= 1e6)) {
+  if (const double rate = rate_in_force(options); !(rate >= 0.0 && rate <= 1e6)) {
     throw usage_error("--lr takes a number from 0 to 1e6");
   }
   if (!(options.weight_decay >= 0.0 && options.clip_norm >= 0.0)) {
@@ -84,8 +84,12 @@ void add_training_options(CLI::App& command, JobOptions& options) {
       "What is done about staleness: none, inverse, exponential, polynomial, dynsgd, "
       "gap, dcasgd:form=adaptive (default: inverse for asynchronous policies)");
   command.add_option(
-      "--optimizer", options.optimizer, "sgd, momentum:mu=0.9, nesterov, adam, adamw");
-  command.add_option("--lr", options.rate, "Learning rate");
+      "--optimizer",
+      options.optimizer,
+      "sgd, momentum:mu=0.9, nesterov, adam, adamw, lamb, yellowfin:gamma=0.01,tau=T");
+  command.add_option("--lr",
+                     options.rate,
+                     "Learning rate (default: 0.1; yellowfin: 1, a factor on the rate it finds)");
   command.add_option(
       "--schedule",
       options.schedule,
@@ -208,6 +212,11 @@ std::string staleness_in_force(const JobOptions& options) {
   return entry.asynchronous ? "inverse" : "none";
 }
 
+double rate_in_force(const JobOptions& options) {
+  const bool finds_its_own = Spec::parse(options.optimizer).name == "yellowfin";
+  return options.rate.value_or(finds_its_own ? 1.0 : 0.1);
+}
+
 std::string read_file(const std::string& option, const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -242,7 +251,7 @@ Training to_training(const JobOptions& options, std::uint32_t workers_max) {
       .with_replacement = options.sampling == "replacement",
       .limits = limits_of(options),
       .staleness = update::StalenessRule::parse(Spec::parse(staleness_in_force(options))),
-      .rate = options.rate,
+      .rate = rate_in_force(options),
       .schedule = update::Schedule::parse(Spec::parse(options.schedule)),
       .rate_scale = update::parse_rate_scale(options.rate_scale),
       .evaluate_every = options.evaluate_every,

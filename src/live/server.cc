@@ -35,7 +35,7 @@ Server::Server(ServerOptions options, Watch watch)
   server::check(options_.shard);
   manifest_ = options_.manifest;
   if (manifest_) {
-    shard_.emplace(options_.shard, std::move(options_.weights));
+    shard_.emplace(options_.shard, std::move(options_.weights), manifest_->sizes());
   }
   transport_ = serve({.address = options_.listen, .token = options_.token},
                      [this](ConnectionId connection, ConnectionEvent event) {

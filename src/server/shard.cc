@@ -15,9 +15,11 @@ void check(const ShardOptions& options) {
   update::check_suits(options.staleness, options.optimizer, scale_invariant);
 }
 
-Shard::Shard(const ShardOptions& options, std::vector<float> weights)
+Shard::Shard(const ShardOptions& options,
+             std::vector<float> weights,
+             std::vector<std::size_t> tensors)
     : options_(options),
-      optimizer_(update::make_optimizer(options.optimizer, weights.size())),
+      optimizer_(update::make_optimizer(options.optimizer, weights.size(), std::move(tensors))),
       correction_(update::make_correction(options.staleness, weights.size())),
       aggregate_(weights.size(), options.reduce, !optimizer_->scale_invariant()),
       weights_(std::move(weights)) {

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
@@ -31,8 +32,11 @@ void check(const ShardOptions& options);
 
 class Shard {
  public:
-  // Throws as check() does.
-  Shard(const ShardOptions& options, std::vector<float> weights);
+  // Throws as check() does. `tensors`: the sizes of the network's tensors in their order, which add
+  // up to that of the weights; without any, all is one tensor.
+  Shard(const ShardOptions& options,
+        std::vector<float> weights,
+        std::vector<std::size_t> tensors = {});
 
   // The present weights, to keep: one copy for all who ask for those of one version.
   [[nodiscard]] update::SharedWeights snapshot();

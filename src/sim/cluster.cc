@@ -55,7 +55,9 @@ Cluster::Cluster(const ClusterOptions& options,
     transfers_.emplace(*options_.links, options_.coordinator.workers);
   }
   if (learning_ != nullptr) {
-    shard_.emplace(options_.shard, learning_->gradients.initial_weights());
+    shard_.emplace(options_.shard,
+                   learning_->gradients.initial_weights(),
+                   learning_->gradients.manifest().sizes());
     order_.emplace(options_.coordinator.examples,
                    options_.coordinator.seed,
                    options_.coordinator.with_replacement);

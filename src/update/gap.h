@@ -5,10 +5,10 @@
 //   g_i <- g_i / G_i
 //   C_i  = running mean of |step_i| = sum_t (1 - m) m^(T - t) |step_i(t)| / (1 - m^T)
 //
-// Barkai, Hakimi, Schuster, "Gap-Aware Mitigation of Gradient Staleness", ICLR 2020, section 4, for
-// each parameter by itself. Where all steps are alike, G is 1 + tau; where the weights went to and
-// fro, and back, G is 1, whatever tau is. That the mean forgets, by m an update, is ours: a step
-// shrinks with the learning rate, and an old greater one would then hide the gap.
+// Barkai, Hakimi, Schuster, "Gap-Aware Mitigation of Gradient Staleness", ICLR 2020: the penalty
+// that is linear in the gap, for each parameter by itself. Where all steps are alike, G is 1 + tau;
+// where the weights went to and fro, and back, G is 1, whatever tau is. The mean forgets, by m an
+// update: steps shrink with the learning rate, and old greater ones would then hide the gap.
 
 #pragma once
 

@@ -24,8 +24,8 @@ TEST(Gap, LeavesAGradientOfThePresentWeightsAsItIs) {
   EXPECT_EQ(corrected(gap, 0, gradient, {0, 2, 4}), gradient);
 }
 
-// Barkai et al. 2020, section 4: with steps of one size and direction the gap is tau, and the
-// penalty 1 + tau.
+// Barkai et al. 2020, the gap and its penalty: with steps of one size and direction the gap is tau,
+// and the penalty 1 + tau.
 TEST(Gap, DividesByOnePlusTauWhereAllStepsAreAlike) {
   for (const double m : {0.0, 0.5, 0.99}) {
     Gap gap(m, 1);
