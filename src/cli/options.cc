@@ -54,7 +54,7 @@ void check_counts(const JobOptions& options, std::uint32_t workers_max) {
 }
 
 void check_numbers(const JobOptions& options) {
-  if (!(options.rate >= 0.0 && options.rate <= 1e6)) {
+  if (const double rate = rate_in_force(options); !(rate >= 0.0 && rate <= 1e6)) {
     throw usage_error("--lr takes a number from 0 to 1e6");
   }
   if (!(options.weight_decay >= 0.0 && options.clip_norm >= 0.0)) {
@@ -78,13 +78,18 @@ void add_training_options(CLI::App& command, JobOptions& options) {
   command.add_option("--workers", options.workers, "Workers; the run starts when all have joined");
   command.add_option(
       "--policy", options.policy, "How long to wait, e.g. backup:cutoff=6; see `outpace policies`");
-  command.add_option("--staleness",
-                     options.staleness,
-                     "Weight by staleness: none, inverse, exponential, polynomial "
-                     "(default: inverse for asynchronous policies)");
   command.add_option(
-      "--optimizer", options.optimizer, "sgd, momentum:mu=0.9, nesterov, adam, adamw");
-  command.add_option("--lr", options.rate, "Learning rate");
+      "--staleness",
+      options.staleness,
+      "What is done about staleness: none, inverse, exponential, polynomial, dynsgd, "
+      "gap, dcasgd:form=adaptive (default: inverse for asynchronous policies)");
+  command.add_option(
+      "--optimizer",
+      options.optimizer,
+      "sgd, momentum:mu=0.9, nesterov, adam, adamw, lamb, yellowfin:gamma=0.01,tau=T");
+  command.add_option("--lr",
+                     options.rate,
+                     "Learning rate (default: 0.1; yellowfin: 1, a factor on the rate it finds)");
   command.add_option(
       "--schedule",
       options.schedule,
@@ -208,6 +213,11 @@ std::string staleness_in_force(const JobOptions& options) {
   return entry.asynchronous ? "inverse" : "none";
 }
 
+double rate_in_force(const JobOptions& options) {
+  const bool finds_its_own = Spec::parse(options.optimizer).name == "yellowfin";
+  return options.rate.value_or(finds_its_own ? 1.0 : 0.1);
+}
+
 std::string read_file(const std::string& option, const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -242,7 +252,7 @@ Training to_training(const JobOptions& options, std::uint32_t workers_max) {
       .with_replacement = options.sampling == "replacement",
       .limits = limits_of(options),
       .staleness = update::StalenessRule::parse(Spec::parse(staleness_in_force(options))),
-      .rate = options.rate,
+      .rate = rate_in_force(options),
       .schedule = update::Schedule::parse(Spec::parse(options.schedule)),
       .rate_scale = update::parse_rate_scale(options.rate_scale),
       .evaluate_every = options.evaluate_every,
@@ -250,9 +260,11 @@ Training to_training(const JobOptions& options, std::uint32_t workers_max) {
       .patience = duration_option("patience", options.patience)};
   const bool in_order = options.reduce.empty() ? entry.keeps_slots : options.reduce == "order";
   training.shard = {.optimizer = Spec::parse(options.optimizer),
+                    .staleness = training.coordinator.staleness,
                     .reduce = in_order ? update::Reduce::kWorkerOrder : update::Reduce::kArrival,
                     .weight_decay = options.weight_decay,
                     .clip_norm = options.clip_norm};
+  server::check(training.shard);
   training.target = {.target = options.target_accuracy, .consecutive = options.consecutive};
   return training;
 }

@@ -21,7 +21,7 @@ struct JobOptions {
   std::string policy = "async";
   std::string staleness;  // Empty: the policy's default.
   std::string optimizer = "sgd";
-  double rate = 0.1;
+  std::optional<double> rate;  // Nothing: the optimizer's default.
   std::string schedule = "constant";
   std::string rate_scale = "none";
   double weight_decay = 0.0;
@@ -74,6 +74,9 @@ void check_work_options(const WorkOptions& options, std::uint32_t workers);
 // The name of the staleness rule in force: given, or the policy's default. Throws a usage error for
 // a rule beside a policy that weighs staleness itself.
 [[nodiscard]] std::string staleness_in_force(const JobOptions& options);
+
+// The learning rate in force: given, or the optimizer's default.
+[[nodiscard]] double rate_in_force(const JobOptions& options);
 
 // What the options say to the layers that compute. Throws a usage error that names the option.
 struct Training {

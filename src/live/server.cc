@@ -32,10 +32,10 @@ Server::Server(ServerOptions options, Watch watch)
       strand_([this](Post post) { take(std::move(post)); }) {
   // What can be wrong in the options shows before anybody connects.
   (void)policy::make_policy(options_.policy, options_.coordinator.workers);
-  (void)update::make_optimizer(options_.shard.optimizer, 1);
+  server::check(options_.shard);
   manifest_ = options_.manifest;
   if (manifest_) {
-    shard_.emplace(options_.shard, std::move(options_.weights));
+    shard_.emplace(options_.shard, std::move(options_.weights), manifest_->sizes());
   }
   transport_ = serve({.address = options_.listen, .token = options_.token},
                      [this](ConnectionId connection, ConnectionEvent event) {
@@ -231,9 +231,10 @@ void Server::carry_out(Time now, server::Effects& effects) {
       shard_->take_up(*taken);
     } else if (const auto* forgotten = std::get_if<server::Forget>(&effect)) {
       shard_->forget(forgotten->worker);
+    } else if (const auto* gone = std::get_if<server::ForgetWorker>(&effect)) {
+      shard_->forget_worker(gone->worker);
     } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
       shard_->step(*step);
-      weights_.reset();
     } else if (const auto* sent = std::get_if<server::Send>(&effect)) {
       send(*sent, last_send_[index(sent->worker)] == i ? More::kNone : More::kAtOnce);
     } else if (const auto* dismissed = std::get_if<server::Disconnect>(&effect)) {
@@ -268,7 +269,7 @@ void Server::send(const server::Send& send, More more) {
   const bool released = std::holds_alternative<protocol::Release>(send.message);
   const auto message =
       std::visit([](const auto& told) { return protocol::Message(told); }, send.message);
-  transport_->send(*connection, message, released ? weights() : nullptr, more);
+  transport_->send(*connection, message, released ? shard_->release(send.worker) : nullptr, more);
 }
 
 void Server::send_snapshot(Version version, Time committed, std::uint64_t examples) {
@@ -276,7 +277,7 @@ void Server::send_snapshot(Version version, Time committed, std::uint64_t exampl
     return;
   }
   if (evaluations_.sent(version, committed, examples)) {
-    transport_->send(*evaluator_, protocol::Snapshot{version}, weights());
+    transport_->send(*evaluator_, protocol::Snapshot{version}, shard_->snapshot());
   } else if (!std::exchange(warned_of_skipping_, true) && watch_.warned) {
     watch_.warned("the evaluator is behind; some snapshots are skipped: raise --evaluate-every");
   }
@@ -288,14 +289,6 @@ void Server::disconnect(const server::Disconnect& disconnect) {
     dismiss(*connection, disconnect.stop.how, disconnect.stop.why);
     connection.reset();
   }
-}
-
-Payload Server::weights() {
-  if (!weights_) {
-    const std::span<const float> now = shard_->weights();
-    weights_ = std::make_shared<const std::vector<float>>(now.begin(), now.end());
-  }
-  return weights_;
 }
 
 Time Server::next_tick() const {

@@ -121,8 +121,6 @@ class Server {
   void send(const server::Send& send, More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
   void disconnect(const server::Disconnect& disconnect);
-  // The weights as they are now; one copy a version, shared by all who get it.
-  [[nodiscard]] Payload weights();
   // What is due.
   void tick(Time now);
   [[nodiscard]] Time next_tick() const;
@@ -144,7 +142,6 @@ class Server {
   std::vector<std::optional<ConnectionId>> connection_of_;  // By worker; of those that joined.
   std::vector<std::size_t> last_send_;                      // By worker; of the effects in hand.
   std::optional<ConnectionId> evaluator_;
-  Payload weights_;
   Time last_status_{};
   std::optional<server::Finish> finish_;
   bool warned_of_skipping_ = false;

@@ -70,7 +70,7 @@ void Server::take_initial_weights(Time now, ConnectionId from, std::vector<float
     }
     return;
   }
-  shard_.emplace(options_.shard, std::move(weights));
+  shard_.emplace(options_.shard, std::move(weights), manifest_->sizes());
   join_waiting(now);
 }
 

@@ -31,4 +31,12 @@ std::uint64_t Manifest::numbers() const {
   return sum;
 }
 
+std::vector<std::size_t> Manifest::sizes() const {
+  std::vector<std::size_t> sizes;
+  for (const TensorInfo& tensor : tensors) {
+    sizes.push_back(tensor.numbers());
+  }
+  return sizes;
+}
+
 }  // namespace outpace::protocol

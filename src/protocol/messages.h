@@ -45,6 +45,8 @@ struct Manifest {
   std::vector<TensorInfo> tensors;
 
   [[nodiscard]] std::uint64_t numbers() const;
+  // Of each tensor, in order: where in the flat buffer one ends and the next begins.
+  [[nodiscard]] std::vector<std::size_t> sizes() const;
   bool operator==(const Manifest&) const = default;
 };
 

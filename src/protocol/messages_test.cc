@@ -27,6 +27,8 @@ TEST(Manifest, HasTheSumOfItsTensors) {
   const Manifest manifest{.tensors = {{.name = "w", .shape = {3, 4}}, {.name = "b", .shape = {4}}}};
   EXPECT_EQ(manifest.numbers(), 16U);
   EXPECT_EQ(Manifest{}.numbers(), 0U);
+  EXPECT_EQ(manifest.sizes(), (std::vector<std::size_t>{12, 4}));
+  EXPECT_TRUE(Manifest{}.sizes().empty());
 }
 
 TEST(Manifest, IsAsLargeAsCanBeSaidIfTheSumOverflows) {

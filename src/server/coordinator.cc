@@ -103,6 +103,7 @@ void Coordinator::leave(
     }
     member->ranges.clear();
   }
+  out.emplace_back(ForgetWorker{worker});
   if (SEEDED_BUG("version_back") && version_ > Version{}) {
     version_ = Version{count(version_) - 1};
   }

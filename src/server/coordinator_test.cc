@@ -49,6 +49,18 @@ TEST(Coordinator, DeclaresASilentWorkerDeadAndGoesOnWithoutIt) {
   EXPECT_FALSE(coordinator.statistics().workers[1].live);
 }
 
+TEST(Coordinator, HasWhatIsKeptOfAWorkerForgottenBeforeANewerOneIsReleased) {
+  Coordinator coordinator(
+      {.workers = 1, .examples = 8}, policy::make_policy(Spec::parse("async"), 1), nullptr, Time{});
+  Effects effects;
+  ASSERT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 1}, effects));
+  effects.clear();
+  ASSERT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 2}, effects));
+  ASSERT_GE(effects.size(), 2U);
+  EXPECT_EQ(std::get<ForgetWorker>(effects.front()).worker, WorkerId{0});
+  EXPECT_TRUE(std::holds_alternative<protocol::Release>(std::get<Send>(effects.back()).message));
+}
+
 TEST(Coordinator, FailsWithTooFewWorkersAfterItsPatience) {
   Coordinator coordinator({.workers = 2, .examples = 64, .patience = from_seconds(10)},
                           policy::make_policy(Spec::parse("sync"), 2),

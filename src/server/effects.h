@@ -24,6 +24,10 @@ struct TakeUp {
 struct Forget {
   WorkerId worker;
 };
+// The worker is gone, and with it what the shard keeps of it.
+struct ForgetWorker {
+  WorkerId worker;
+};
 // One optimizer step with everything taken up.
 struct StepWeights {
   double rate;  // Schedule and lr-scale are in it.
@@ -57,8 +61,15 @@ struct Finish {
   std::string why;
 };
 
-using Effect =
-    std::variant<TakeUp, Forget, StepWeights, Send, Disconnect, TakeSnapshot, Warn, Finish>;
+using Effect = std::variant<TakeUp,
+                            Forget,
+                            ForgetWorker,
+                            StepWeights,
+                            Send,
+                            Disconnect,
+                            TakeSnapshot,
+                            Warn,
+                            Finish>;
 using Effects = std::vector<Effect>;
 
 }  // namespace outpace::server

@@ -1,6 +1,7 @@
 #include "server/shard.h"
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -9,11 +10,35 @@
 
 namespace outpace::server {
 
-Shard::Shard(const ShardOptions& options, std::vector<float> weights)
+void check(const ShardOptions& options) {
+  const bool scale_invariant = update::make_optimizer(options.optimizer, 1)->scale_invariant();
+  update::check_suits(options.staleness, options.optimizer, scale_invariant);
+}
+
+Shard::Shard(const ShardOptions& options,
+             std::vector<float> weights,
+             std::vector<std::size_t> tensors)
     : options_(options),
-      optimizer_(update::make_optimizer(options.optimizer, weights.size())),
+      optimizer_(update::make_optimizer(options.optimizer, weights.size(), std::move(tensors))),
+      correction_(update::make_correction(options.staleness, weights.size())),
       aggregate_(weights.size(), options.reduce, !optimizer_->scale_invariant()),
-      weights_(std::move(weights)) {}
+      weights_(std::move(weights)) {
+  update::check_suits(options.staleness, options.optimizer, optimizer_->scale_invariant());
+}
+
+update::SharedWeights Shard::snapshot() {
+  if (!snapshot_) {
+    snapshot_ = std::make_shared<const std::vector<float>>(weights_);
+  }
+  return snapshot_;
+}
+
+update::SharedWeights Shard::release(WorkerId worker) {
+  if (correction_) {
+    correction_->released(worker, snapshot());
+  }
+  return snapshot();
+}
 
 bool Shard::hold(WorkerId worker, std::vector<float> gradient) {
   CHECK(gradient.size() == weights_.size());
@@ -40,10 +65,16 @@ void Shard::take_up(const TakeUp& taken) {
       update::clip(held.gradient, held.squared_norm, options_.clip_norm)) {
     ++clipped_;
   }
+  if (correction_) {
+    correction_->correct(
+        {.worker = taken.worker, .examples = taken.examples}, held.gradient, weights_);
+  }
+  const bool adds_up = correction_ && correction_->added_up();
   (void)aggregate_.add({.worker = taken.worker,
                         .release = taken.sequence,
                         .weight = taken.weight,
-                        .examples = taken.examples},
+                        // A sum counts every gradient as one: of its examples it knows already.
+                        .examples = adds_up ? 1 : taken.examples},
                        std::move(held.gradient));
 }
 
@@ -53,13 +84,39 @@ void Shard::forget(WorkerId worker) {
   }
 }
 
+void Shard::forget_worker(WorkerId worker) {
+  forget(worker);
+  if (correction_) {
+    correction_->forget(worker);
+  }
+}
+
 void Shard::step(const StepWeights& step) {
-  const double mean_weight = aggregate_.mean_weight();
-  optimizer_->step(
-      {.rate = step.rate, .mean_weight = mean_weight, .weight_decay = options_.weight_decay},
-      aggregate_.mean(),
-      weights_);
+  const update::SharedWeights before = correction_ ? snapshot() : nullptr;
+  const std::optional<double> added_up = correction_ ? correction_->added_up() : std::nullopt;
+  optimizer_->step({.rate = step.rate,
+                    .mean_weight = added_up.value_or(aggregate_.mean_weight()),
+                    .weight_decay = options_.weight_decay},
+                   added_up ? sum_of_taken() : aggregate_.mean(),
+                   weights_);
+  snapshot_ = nullptr;
   aggregate_.clear();
+  if (correction_) {
+    correction_->stepped(*before, weights_);
+  }
+}
+
+std::span<const float> Shard::sum_of_taken() {
+  const std::span<const float> mean = aggregate_.mean();
+  const auto gradients = static_cast<float>(aggregate_.gradients());
+  if (gradients == 1.0F) {
+    return mean;
+  }
+  sum_.resize(mean.size());
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    sum_[i] = gradients * mean[i];
+  }
+  return sum_;
 }
 
 }  // namespace outpace::server

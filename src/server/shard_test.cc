@@ -1,14 +1,29 @@
 #include "server/shard.h"
 
 #include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/error.h"
 
 namespace outpace::server {
 namespace {
 
 constexpr WorkerId kOne{1};
 constexpr WorkerId kTwo{2};
+
+ShardOptions with(const std::string& staleness) {
+  return {.optimizer = Spec::parse("sgd"),
+          .staleness = update::StalenessRule::parse(Spec::parse(staleness))};
+}
+
+void take(Shard& shard, WorkerId worker, std::vector<float> gradient, std::uint32_t examples = 1) {
+  ASSERT_TRUE(shard.hold(worker, std::move(gradient)));
+  shard.take_up({.worker = worker, .sequence = Sequence{1}, .weight = 1.0, .examples = examples});
+}
 
 TEST(Shard, StepsAlongTheMeanWeightedByExamples) {
   Shard shard({.optimizer = Spec::parse("sgd")}, {1.0F, 2.0F});
@@ -46,6 +61,101 @@ TEST(Shard, ClipsEachGradientBeforeItIsWeighted) {
   EXPECT_FLOAT_EQ(shard.weights()[0], -0.3F);
   EXPECT_FLOAT_EQ(shard.weights()[1], -0.4F);
   EXPECT_EQ(shard.clipped(), 1U);
+}
+
+TEST(Shard, HandsOutOneCopyOfAVersion) {
+  Shard shard(with("none"), {1.0F});
+  const update::SharedWeights before = shard.snapshot();
+  EXPECT_EQ(shard.release(kOne), before);
+  EXPECT_EQ(shard.release(kTwo), before);
+  take(shard, kOne, {1.0F});
+  shard.step({.rate = 1.0});
+  EXPECT_EQ(*before, (std::vector<float>{1.0F}));
+  EXPECT_EQ(*shard.release(kOne), (std::vector<float>{0.0F}));
+  // Without a correction nothing is kept once nobody else has it.
+  const std::weak_ptr<const std::vector<float>> watched = shard.snapshot();
+  take(shard, kOne, {1.0F});
+  shard.step({.rate = 1.0});
+  EXPECT_TRUE(watched.expired());
+}
+
+TEST(Shard, CompensatesEachGradientBeforeTheMean) {
+  Shard shard(with("dcasgd:lambda=1"), {0.0F});
+  (void)shard.release(kOne);
+  (void)shard.release(kTwo);
+  take(shard, kTwo, {-1.0F});
+  shard.step({.rate = 1.0});  // w = 1
+  (void)shard.release(kTwo);
+  take(shard, kTwo, {2.0F});  // Of the present weights.
+  take(shard, kOne, {2.0F});  // 2 + 4 * (1 - 0) = 6
+  shard.step({.rate = 1.0});
+  EXPECT_EQ(shard.weights()[0], 1.0F - 4.0F);
+}
+
+// What came again, from before, is forgotten while the worker computes: its release stays.
+TEST(Shard, RemembersTheReleaseWhenAGradientIsForgotten) {
+  Shard shard(with("dcasgd:lambda=1"), {0.0F});
+  (void)shard.release(kOne);
+  (void)shard.release(kTwo);
+  take(shard, kTwo, {-1.0F});
+  shard.step({.rate = 1.0});
+  ASSERT_TRUE(shard.hold(kOne, {7.0F}));
+  shard.forget(kOne);
+  take(shard, kOne, {2.0F});
+  shard.step({.rate = 1.0});
+  EXPECT_EQ(shard.weights()[0], 1.0F - 6.0F);
+}
+
+TEST(Shard, FreesWhatIsKeptOfAWorkerThatIsGone) {
+  Shard shard(with("gap"), {0.0F});
+  const std::weak_ptr<const std::vector<float>> watched = shard.release(kOne);
+  (void)shard.release(kTwo);
+  take(shard, kTwo, {1.0F});
+  shard.step({.rate = 1.0});
+  (void)shard.release(kTwo);
+  EXPECT_FALSE(watched.expired());
+  shard.forget_worker(kOne);
+  EXPECT_TRUE(watched.expired());
+}
+
+TEST(Shard, ClipsBeforeItCompensates) {
+  ShardOptions options = with("dcasgd:lambda=1");
+  options.clip_norm = 1.0;
+  Shard shard(options, {0.0F});
+  (void)shard.release(kOne);
+  (void)shard.release(kTwo);
+  take(shard, kTwo, {-1.0F});
+  shard.step({.rate = 1.0});
+  take(shard, kOne, {100.0F});  // 1 + 1 * 1 * 1
+  shard.step({.rate = 1.0});
+  EXPECT_EQ(shard.weights()[0], 1.0F - 2.0F);
+}
+
+// Jiang et al. 2017: a clock counts as one gradient, their mean, however its gradients fall into
+// updates; together, it is synchronous SGD.
+TEST(Shard, MovesByTheMeanOfAClockUnderDynsgd) {
+  for (const bool together : {true, false}) {
+    ShardOptions options = with("dynsgd");
+    options.weight_decay = 0.5;
+    Shard shard(options, {8.0F});
+    (void)shard.release(kOne);
+    (void)shard.release(kTwo);
+    take(shard, kOne, {1.0F}, 24);
+    if (!together) {
+      shard.step({.rate = 1.0});
+      EXPECT_EQ(shard.weights()[0], 8.0F - 1.0F - 4.0F);
+    }
+    take(shard, kTwo, {5.0F}, 8);
+    shard.step({.rate = 1.0});
+    EXPECT_EQ(shard.weights()[0], 8.0F - 2.0F - 4.0F) << together;
+  }
+}
+
+TEST(Shard, RefusesAnOptimizerThatUndoesItsStalenessRule) {
+  ShardOptions options = with("gap");
+  options.optimizer = Spec::parse("adam");
+  EXPECT_THROW(check(options), Error);
+  EXPECT_THROW(Shard(options, {1.0F}), Error);
 }
 
 }  // namespace

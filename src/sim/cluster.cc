@@ -55,7 +55,9 @@ Cluster::Cluster(const ClusterOptions& options,
     transfers_.emplace(*options_.links, options_.coordinator.workers);
   }
   if (learning_ != nullptr) {
-    shard_.emplace(options_.shard, learning_->gradients.initial_weights());
+    shard_.emplace(options_.shard,
+                   learning_->gradients.initial_weights(),
+                   learning_->gradients.manifest().sizes());
     order_.emplace(options_.coordinator.examples,
                    options_.coordinator.seed,
                    options_.coordinator.with_replacement);
@@ -230,9 +232,10 @@ void Cluster::carry_out(const server::Told& told) {
         shard_->take_up(*taken);
       } else if (const auto* forgotten = std::get_if<server::Forget>(&effect)) {
         shard_->forget(forgotten->worker);
+      } else if (const auto* gone = std::get_if<server::ForgetWorker>(&effect)) {
+        shard_->forget_worker(gone->worker);
       } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
         shard_->step(*step);
-        weights_.reset();
       }
     }
   }
@@ -246,7 +249,7 @@ void Cluster::send(server::Send& send) {
   const auto worker = static_cast<std::uint32_t>(index(send.worker));
   Weights with;
   if (learning_ != nullptr && std::holds_alternative<protocol::Release>(send.message)) {
-    with = weights();
+    with = shard_->release(send.worker);
   }
   if (!is_at_once()) {
     const auto to_message = [](auto& message) { return protocol::Message(std::move(message)); };
@@ -294,14 +297,6 @@ void Cluster::measured() {
     coordinator_->finish(now_, ExitCode::kDone, "target accuracy reached", effects_);
   }
   carry_out();
-}
-
-Cluster::Weights Cluster::weights() {
-  if (!weights_) {
-    const std::span<const float> present = shard_->weights();
-    weights_ = std::make_shared<const std::vector<float>>(present.begin(), present.end());
-  }
-  return weights_;
 }
 
 void Cluster::schedule_deadline() {

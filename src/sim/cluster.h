@@ -189,7 +189,6 @@ class Cluster {
   void evaluate(Version version, std::uint64_t examples);
   void measured();
   void schedule_deadline();
-  [[nodiscard]] Weights weights();
   [[nodiscard]] protocol::GradientId identity(std::uint32_t worker) const;
   // What the event tells is on its way from now on: over the links, if there are any, and then for
   // the latency, or longer if there are faults.
@@ -231,7 +230,6 @@ class Cluster {
   std::vector<Worker> workers_;
   std::vector<Mail> mail_;
   std::vector<std::size_t> free_mail_;
-  Weights weights_;  // Of the present version, if somebody has it.
   Time server_free_{};
   server::Effects effects_;  // In hand; kept for its memory.
   std::uint64_t events_ = 0;

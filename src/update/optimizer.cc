@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <utility>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "update/adam.h"
+#include "update/lamb.h"
 #include "update/momentum.h"
 #include "update/sgd.h"
+#include "update/yellowfin.h"
 
 namespace outpace::update {
 namespace {
@@ -17,8 +22,8 @@ constexpr double kBelowOne = 0.999999;
 
 const char* const kAdamOptions = "beta1=0.9,beta2=0.999,epsilon=1e-8";
 
-const std::array<OptimizerDoc, 5>& table() {
-  static const std::array<OptimizerDoc, 5> kDocs{{
+const std::array<OptimizerDoc, 7>& table() {
+  static const std::array<OptimizerDoc, 7> kDocs{{
       {"sgd", "", "w -= rate * g", "Robbins, Monro 1951"},
       {"momentum", "mu=0.9", "v = mu * v + g;  w -= rate * v", "Polyak 1964; PyTorch's form"},
       {"nesterov",
@@ -33,6 +38,14 @@ const std::array<OptimizerDoc, 5>& table() {
        kAdamOptions,
        "adam, with the weight decay apart from the gradient: w -= rate * decay * w",
        "Loshchilov, Hutter, ICLR 2019, algorithm 2"},
+      {"lamb",
+       "beta1=0.9,beta2=0.999,epsilon=1e-6",
+       "u = adam's step + decay * w;  w -= rate * |w| / |u| * u, in each tensor",
+       "You et al., ICLR 2020, algorithm 2"},
+      {"yellowfin",
+       "beta=0.999,window=20,gamma=0,tau=0",
+       "v = mu * v - rate * alpha * g;  w += v; mu, alpha are tuned; gamma=0.01: in a closed loop",
+       "Zhang, Mitliagkas, MLSys 2019, algorithms 1 to 5"},
   }};
   return kDocs;
 }
@@ -52,7 +65,27 @@ std::unique_ptr<Optimizer> make_adam(SpecReader& reader, Adam::Decay decay, std:
   return std::make_unique<Adam>(decay, options, size);
 }
 
-std::unique_ptr<Optimizer> make(const std::string& name, SpecReader& reader, std::size_t size) {
+std::unique_ptr<Optimizer> make_lamb(SpecReader& reader, std::vector<std::size_t> tensors) {
+  LambOptions options;
+  options.beta1 = reader.number("beta1", options.beta1, 0.0, kBelowOne);
+  options.beta2 = reader.number("beta2", options.beta2, 0.0, kBelowOne);
+  options.epsilon = reader.number("epsilon", options.epsilon, 1e-20, 1.0);
+  return std::make_unique<Lamb>(options, std::move(tensors));
+}
+
+std::unique_ptr<Optimizer> make_yellowfin(SpecReader& reader, std::size_t size) {
+  YellowFinOptions options;
+  options.beta = reader.number("beta", options.beta, 0.0, kBelowOne);
+  options.window = static_cast<std::uint32_t>(reader.count("window", options.window, 1, 1000));
+  options.gamma = reader.number("gamma", options.gamma, 0.0, 1.0);
+  options.tau = static_cast<std::uint32_t>(reader.count("tau", options.tau, 0, 1000));
+  return std::make_unique<YellowFin>(options, size);
+}
+
+std::unique_ptr<Optimizer> make(const std::string& name,
+                                SpecReader& reader,
+                                std::size_t size,
+                                std::vector<std::size_t> tensors) {
   if (name == "sgd") {
     return std::make_unique<Sgd>(size);
   }
@@ -68,6 +101,12 @@ std::unique_ptr<Optimizer> make(const std::string& name, SpecReader& reader, std
   if (name == "adamw") {
     return make_adam(reader, Adam::Decay::kDecoupled, size);
   }
+  if (name == "lamb") {
+    return make_lamb(reader, std::move(tensors));
+  }
+  if (name == "yellowfin") {
+    return make_yellowfin(reader, size);
+  }
   std::vector<std::string> names;
   for (const OptimizerDoc& doc : table()) {
     names.push_back(doc.name);
@@ -81,9 +120,15 @@ std::span<const OptimizerDoc> optimizers() {
   return table();
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const Spec& spec, std::size_t size) {
+std::unique_ptr<Optimizer> make_optimizer(const Spec& spec,
+                                          std::size_t size,
+                                          std::vector<std::size_t> tensors) {
+  if (tensors.empty()) {
+    tensors.push_back(size);
+  }
+  CHECK(std::accumulate(tensors.begin(), tensors.end(), std::size_t{0}) == size);
   SpecReader reader("optimizer", spec);
-  std::unique_ptr<Optimizer> optimizer = make(spec.name, reader, size);
+  std::unique_ptr<Optimizer> optimizer = make(spec.name, reader, size, std::move(tensors));
   reader.finish();
   return optimizer;
 }

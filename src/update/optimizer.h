@@ -2,8 +2,9 @@
 //
 // mean and weights are flat float32 of the shard's size; state (momentum, moments) has that size
 // too and starts at 0. The arithmetic is float32, element by element, without fused multiply-add,
-// so a step is the same to the bit however the weights are split over shards. Each optimizer is
-// one small file (sgd, momentum, adam) with its equation and source; optimizers() lists them.
+// so a step is the same to the bit however the weights are split over shards; but for lamb, which
+// wants each tensor whole, and yellowfin, which wants all of them. Each optimizer is one small file
+// (sgd, momentum, adam, lamb, yellowfin) with its equation and source; optimizers() lists them.
 
 #pragma once
 
@@ -33,7 +34,7 @@ class Optimizer {
   // REQUIRES: both spans have the size given at construction.
   virtual void step(const Step& step, std::span<const float> mean, std::span<float> weights) = 0;
 
-  // The direction does not change when the gradient is scaled (adam): it wants the unweighted mean
+  // The step does not grow with the gradient (adam, lamb, yellowfin): it wants the unweighted mean
   // and scales its step by mean_weight itself.
   [[nodiscard]] virtual bool scale_invariant() const = 0;
 };
@@ -47,8 +48,12 @@ struct OptimizerDoc {
 [[nodiscard]] std::span<const OptimizerDoc> optimizers();
 
 // "sgd", "momentum:mu=0.9", "nesterov:mu=0.9", "adam:beta1=0.9,beta2=0.999,epsilon=1e-8", "adamw".
-// mu and the betas lie in [0, 1), epsilon above 0; those shown are the defaults.
-// Throws a usage error that names the nearest one.
-[[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const Spec& spec, std::size_t size);
+// mu and the betas lie in [0, 1), epsilon above 0; those shown are the defaults. "lamb" as adam,
+// with epsilon=1e-6; "yellowfin:beta=0.999,window=20,gamma=0,tau=0". `tensors`: the sizes of the
+// network's tensors in their order, which add up to `size`; without any, all is one tensor. Throws
+// a usage error that names the nearest one.
+[[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const Spec& spec,
+                                                        std::size_t size,
+                                                        std::vector<std::size_t> tensors = {});
 
 }  // namespace outpace::update

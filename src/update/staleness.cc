@@ -15,8 +15,8 @@ namespace {
 using Kind = StalenessRule::Kind;
 
 // In the order of Kind.
-const std::array<StalenessDoc, 4>& table() {
-  static const std::array<StalenessDoc, 4> kDocs{{
+const std::array<StalenessDoc, 7>& table() {
+  static const std::array<StalenessDoc, 7> kDocs{{
       {"none", "", "1", "every gradient counts fully, as in Downpour SGD (Dean et al. 2012)"},
       {"inverse",
        "",
@@ -31,8 +31,35 @@ const std::array<StalenessDoc, 4>& table() {
        "power=0.5",
        "1 / (1 + tau)^power",
        "Xie, Koyejo, Gupta, 'Asynchronous Federated Optimization' (FedAsync), 2019: (1 + tau)^-a"},
+      {"dynsgd",
+       "",
+       "of the d-th gradient of a clock, (g - mean of those before) / d; added up",
+       "Jiang, Cui, Zhang, Yu, 'Heterogeneity-aware Distributed Parameter Servers', SIGMOD 2017"},
+      {"gap",
+       "m=0.99",
+       "g / (1 + |w - w_then| / C) for each weight, C = running mean of its steps",
+       "Barkai, Hakimi, Schuster, 'Gap-Aware Mitigation of Gradient Staleness', ICLR 2020"},
+      {"dcasgd",
+       "form=constant,lambda=0.04",
+       "g + lambda * g * g * (w - w_then); form=adaptive,lambda=2,m=0.95: lambda / sqrt(mean g^2)",
+       "Zheng et al., 'Asynchronous SGD with Delay Compensation', ICML 2017, section 4"},
   }};
   return kDocs;
+}
+
+// Below 1 also as a float32.
+constexpr double kBelowOne = 0.999999;
+
+StalenessRule::Corrects read_dcasgd(SpecReader& reader) {
+  StalenessRule::Corrects corrects;
+  corrects.adaptive =
+      reader.word("form", std::array<std::string, 2>{"constant", "adaptive"}, "constant") ==
+      "adaptive";
+  corrects.lambda = reader.number("lambda", corrects.adaptive ? 2.0 : 0.04, 0.0, 1e6);
+  if (corrects.adaptive) {
+    corrects.m = reader.number("m", 0.95, 0.0, kBelowOne);
+  }
+  return corrects;
 }
 
 }  // namespace
@@ -53,6 +80,10 @@ StalenessRule StalenessRule::parse(const Spec& spec) {
     rule.parameter_ = reader.number("rate", 0.2, 0.0, 1000.0);
   } else if (rule.kind_ == Kind::kPolynomial) {
     rule.parameter_ = reader.number("power", 0.5, 0.0, 1000.0);
+  } else if (rule.kind_ == Kind::kGap) {
+    rule.corrects_.m = reader.number("m", 0.99, 0.0, kBelowOne);
+  } else if (rule.kind_ == Kind::kDcAsgd) {
+    rule.corrects_ = read_dcasgd(reader);
   }
   reader.finish();
   return rule;
@@ -62,11 +93,18 @@ StalenessRule StalenessRule::none() {
   return {};
 }
 
+const std::string& StalenessRule::name() const {
+  return table()[static_cast<std::size_t>(kind_)].name;
+}
+
 double StalenessRule::weight(std::uint64_t tau) const {
   const auto staleness = static_cast<double>(tau);
   double weight = 1.0;
   switch (kind_) {
     case Kind::kNone:
+    case Kind::kDynSgd:
+    case Kind::kGap:
+    case Kind::kDcAsgd:
       break;
     case Kind::kInverse:
       weight = 1.0 / std::max(1.0, staleness);

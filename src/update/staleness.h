@@ -1,4 +1,6 @@
-// How a gradient's staleness tau changes its weight. Every rule is the identity at tau = 0.
+// What is done about a gradient's staleness tau: a weight for the whole of it, or a correction of
+// its numbers (correction.h), which depends on more than tau. Every rule is the identity at tau =
+// 0, but for dynsgd where others of the same clock have come before.
 
 #pragma once
 
@@ -11,21 +13,41 @@
 namespace outpace::update {
 
 // A value: rule and parameters. Specs: "none", "inverse", "exponential:rate=0.2",
-// "polynomial:power=0.5".
+// "polynomial:power=0.5", "dynsgd", "gap:m=0.99", "dcasgd:lambda=0.04",
+// "dcasgd:form=adaptive,lambda=2,m=0.95".
 class StalenessRule {
  public:
   // Throws a usage error that names the nearest rule.
   static StalenessRule parse(const Spec& spec);
   static StalenessRule none();
 
-  // In (0, 1]; 1 at tau = 0; never rises with tau.
+  // In (0, 1]; 1 at tau = 0; never rises with tau. Always 1 for a rule that corrects.
   [[nodiscard]] double weight(std::uint64_t tau) const;
 
-  enum class Kind : std::uint8_t { kNone, kInverse, kExponential, kPolynomial };
+  enum class Kind : std::uint8_t {
+    kNone,
+    kInverse,
+    kExponential,
+    kPolynomial,
+    kDynSgd,
+    kGap,
+    kDcAsgd
+  };
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] const std::string& name() const;
+
+  // Of a correction. Meaningful for gap (m) and dcasgd.
+  struct Corrects {
+    double lambda = 0.0;
+    double m = 0.0;
+    bool adaptive = false;
+  };
+  [[nodiscard]] const Corrects& corrects() const { return corrects_; }
 
  private:
   Kind kind_ = Kind::kNone;
-  double parameter_ = 0.0;
+  double parameter_ = 0.0;  // Of a weight.
+  Corrects corrects_;
 };
 
 struct StalenessDoc {

@@ -90,6 +90,12 @@ class Job(BadInput):
             Case("--optimizer momentum:nu=0.9", "unknown option 'nu'", "did you mean 'mu'?"),
             Case("--staleness invers", "unknown staleness rule 'invers'",
                  "did you mean 'inverse'?"),
+            Case("--staleness dcasgd:lamda=1", "unknown option 'lamda'", "did you mean 'lambda'?"),
+            Case("--staleness dcasgd:form=adaptve", "form is 'adaptve'", "constant|adaptive"),
+            Case("--optimizer yellowfin:gama=0.01", "unknown option 'gama'",
+                 "did you mean 'gamma'?"),
+            Case("--staleness gap --optimizer adam", "--staleness gap beside --optimizer adam",
+                 "momentum"),
             Case("--schedule cosin:over=5", "unknown schedule 'cosin'", "did you mean 'cosine'?"),
             Case("--lr-scale linar", "'linar'", "did you mean 'linear'?"),
         ])

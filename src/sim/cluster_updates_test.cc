@@ -1,0 +1,150 @@
+// Staleness rules and optimizers in a whole cluster: the shard is told of every release and of
+// every worker that is gone.
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sim/cluster.h"
+
+namespace outpace::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Half the squared distance to the mean of the mini-batch's points: example e is at e in every
+// coordinate but its own, e modulo the size, where it is at -e.
+class Bowl final : public worker::GradientSource {
+ public:
+  static constexpr std::uint64_t kExamples = 64;
+
+  explicit Bowl(const std::vector<std::uint64_t>& tensors) {
+    for (const std::uint64_t size : tensors) {
+      manifest_.tensors.push_back({.name = "tensor", .shape = {size}});
+    }
+  }
+
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return manifest_; }
+  [[nodiscard]] std::uint64_t dataset_examples() const override { return kExamples; }
+  [[nodiscard]] std::vector<float> initial_weights() const override {
+    return {1.0F, 2.0F, 3.0F, 4.0F, 5.0F};
+  }
+  [[nodiscard]] std::optional<double> compute(std::span<const float> weights,
+                                              std::span<const std::uint64_t> examples,
+                                              std::span<float> gradient,
+                                              const Cancelled& /*cancelled*/) override {
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      float sum = 0.0F;
+      for (const std::uint64_t example : examples) {
+        const float at = static_cast<float>(example) / kExamples;
+        sum += weights[i] - (example % gradient.size() == i ? -at : at);
+      }
+      gradient[i] = sum / static_cast<float>(examples.size());
+    }
+    return 0.0;
+  }
+
+ private:
+  protocol::Manifest manifest_;
+};
+
+struct Job {
+  std::string staleness = "none";
+  std::string optimizer = "sgd";
+  std::string policy = "async";
+  std::uint32_t workers = 4;
+  std::vector<std::string> faults{};
+  std::vector<std::uint64_t> tensors{3, 2};
+};
+
+ClusterResult run(const Job& job) {
+  const update::StalenessRule rule = update::StalenessRule::parse(Spec::parse(job.staleness));
+  ClusterOptions options{.policy = Spec::parse(job.policy),
+                         .coordinator = {.workers = job.workers,
+                                         .batch = 4,
+                                         .examples = Bowl::kExamples,
+                                         .limits = {.updates = 400},
+                                         .staleness = rule,
+                                         .rate = 0.02},
+                         .shard = {.optimizer = Spec::parse(job.optimizer), .staleness = rule},
+                         .target = {},
+                         .latency = milliseconds(1)};
+  for (const std::string& fault : job.faults) {
+    options.faults.push_back(parse_fault(fault, job.workers));
+  }
+  DrawnTiming timing(Runtimes::parse("exponential(mean=100ms)",
+                                     {.workers = job.workers, .seed = 1, .read_file = {}}),
+                     {});
+  Bowl bowl(job.tensors);
+  Learning learning{bowl};
+  return Cluster(options, timing, &learning, nullptr, nullptr).run();
+}
+
+const std::vector<std::string> kCorrections{
+    "gap", "dcasgd:lambda=0.5", "dcasgd:adaptive", "dynsgd"};
+
+TEST(ClusterUpdates, AreThoseOfNoRuleWhereNothingIsStale) {
+  const std::vector<float> alone = run({.workers = 1}).weights;
+  const std::vector<float> together = run({.policy = "sync"}).weights;
+  for (const std::string& rule : kCorrections) {
+    EXPECT_EQ(run({.staleness = rule, .workers = 1}).weights, alone) << rule;
+    const std::vector<float> found = run({.staleness = rule, .policy = "sync"}).weights;
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      // dynsgd takes a mean by its changes, and rounds otherwise: a handful of times a step.
+      const float rounding = rule == "dynsgd" ? 1e-5F : 0.0F;
+      EXPECT_NEAR(found[i], together[i], rounding) << rule;
+    }
+  }
+}
+
+TEST(ClusterUpdates, DifferByTheRuleWhereGradientsAreStale) {
+  const std::vector<float> plain = run({}).weights;
+  EXPECT_EQ(run({.staleness = "dcasgd:lambda=0"}).weights, plain);
+  for (const std::string& rule : kCorrections) {
+    EXPECT_NE(run({.staleness = rule}).weights, plain) << rule;
+  }
+}
+
+TEST(ClusterUpdates, OutliveWorkersThatGoAndComeBack) {
+  const std::vector<std::string> faults{"pause:worker=1,at=3s,for=6s",
+                                        "lose:at=1s,for=5s,probability=0.05",
+                                        "duplicate:at=1s,for=5s,probability=0.3,by=300ms"};
+  for (const std::string& rule : kCorrections) {
+    for (const char* policy : {"async", "ssp:s=2", "backup:cutoff=3", "softsync:n=2"}) {
+      const Job job{.staleness = rule, .policy = policy, .faults = faults};
+      const ClusterResult found = run(job);
+      EXPECT_EQ(found.code, ExitCode::kDone) << rule << ", " << policy;
+      EXPECT_EQ(found.statistics.updates, 400U) << rule << ", " << policy;
+      EXPECT_EQ(run(job).weights, found.weights) << rule << ", " << policy;
+      for (const float weight : found.weights) {
+        EXPECT_LT(std::abs(weight), 5.0F) << rule << ", " << policy;
+      }
+    }
+  }
+}
+
+// Each tensor has a ratio of its own, and sgd knows none.
+TEST(ClusterUpdates, GiveLambTheNetworksTensors) {
+  for (const char* optimizer : {"sgd", "lamb"}) {
+    const std::vector<float> apart = run({.optimizer = optimizer, .workers = 1}).weights;
+    const std::vector<float> as_one =
+        run({.optimizer = optimizer, .workers = 1, .tensors = {5}}).weights;
+    EXPECT_EQ(apart == as_one, optimizer == std::string("sgd")) << optimizer;
+  }
+}
+
+TEST(ClusterUpdates, ConvergeUnderYellowFinWithStaleGradients) {
+  for (const char* optimizer : {"yellowfin", "yellowfin:gamma=0.01,tau=3"}) {
+    for (const float weight : run({.optimizer = optimizer}).weights) {
+      EXPECT_LT(std::abs(weight), 5.0F) << optimizer;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace outpace::sim
