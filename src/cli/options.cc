@@ -161,8 +161,8 @@ void add_delay_options(CLI::App& command, WorkOptions& options) {
 
 void add_work_options(CLI::App& command, WorkOptions& options) {
   command.option_defaults()->always_capture_default();
-  command.add_option("--network", options.network, "mlp or cnn");
-  command.add_option("--data", options.data, "fashion-mnist, or fashion-mnist:dir=DIR");
+  command.add_option("--network", options.network, kNetworks);
+  command.add_option("--data", options.data, kDataSets);
   command.add_option("--threads", options.threads, "Of libtorch, per worker");
   add_delay_options(command, options);
 }

@@ -51,6 +51,11 @@ void add_training_options(CLI::App& command, JobOptions& options);
 // All of them.
 void add_job_options(CLI::App& command, JobOptions& options);
 
+// For help texts; src/learn, which not every build has, reads them.
+inline constexpr const char* kNetworks = "mlp, cnn, resnet8 or charlm[:layers=2,width=64,heads=4]";
+inline constexpr const char* kDataSets =
+    "fashion-mnist[:dir=DIR], idx:DIR, csv:FILE[,test-every=10] or text:FILE[,context=64]";
+
 // What a worker computes and at what pace: worker and train.
 struct WorkOptions {
   std::string network = "mlp";

@@ -134,9 +134,10 @@ Run add_simulate(CLI::App& command) {
   add_link_options(command, options->links);
   command.add_option("--learn",
                      options->learn,
-                     "Compute every gradient of this network (mlp or cnn) for real, on the weights "
-                     "of the right version");
-  command.add_option("--data", options->data, "For --learn: fashion-mnist[:dir=DIR]");
+                     "Compute every gradient of this network for real, on the weights of the right "
+                     "version: " +
+                         std::string(kNetworks));
+  command.add_option("--data", options->data, "For --learn: " + std::string(kDataSets));
   command.add_option("--examples", options->examples, "Without --learn: in the data set");
   command.add_option("--out", options->job.out, "Record the run in this directory");
   command.add_option("--heartbeat-timeout",

@@ -171,8 +171,8 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
 int train(const TrainOptions& options, const std::string& resolved) {
   live::ServerOptions server_options = to_server_options(options.job);
   check_work_options(options.work, options.job.workers);
-  (void)learn::network_manifest(Spec::parse(options.work.network));
-  learn::Dataset::check(Spec::parse(options.work.data));
+  (void)learn::network_manifest(Spec::parse(options.work.network),
+                                learn::dataset_shape(Spec::parse(options.work.data)));
   live::block_supervised_signals();
   const ScratchDirectory scratch;
   if (server_options.listen.empty()) {

@@ -2,111 +2,102 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <vector>
 
-#include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "learn/idx.h"
+#include "learn/images.h"
+#include "learn/table.h"
+#include "learn/windows.h"
 
 namespace outpace::learn {
 namespace {
 
-constexpr const char* kFolder = "/usr/share/datasets/fashion-mnist";
+constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
 
-// Mean and standard deviation of Fashion-MNIST's training pixels, as fractions of 255.
-constexpr float kMean = 0.2860F;
-constexpr float kDeviation = 0.3530F;
-
-const std::array<std::string, 1>& names() {
-  static const std::array<std::string, 1> kNames{"fashion-mnist"};
-  return kNames;
+const std::array<DatasetDoc, 4>& docs() {
+  static const std::array<DatasetDoc, 4> kDocs{{
+      {"fashion-mnist", "fashion-mnist[:dir=DIR]", "28x28 images, from Debian's package or DIR"},
+      {"idx", "idx:DIR", "grey images of any size in the four IDX files of MNIST"},
+      {"csv", "csv:FILE[,test-every=10]", "a row an example; the last column is the label"},
+      {"text", "text:FILE[,context=64]", "windows of characters, to predict the next"},
+  }};
+  return kDocs;
 }
 
-// The folder that the spec names; paths are free text, which SpecReader does not read.
-std::string folder(const Spec& spec) {
-  if (std::find(names().begin(), names().end(), spec.name) == names().end()) {
-    throw usage_error("unknown data set '" + spec.name + "'" + suggestion(spec.name, names()));
+std::string folder_of(const Spec& spec, SpecReader& reader) {
+  const bool given = spec.name != "fashion-mnist" || !spec.options.empty();
+  return given ? reader.text("dir", "the folder of the four IDX files") : kFashionMnistFolder;
+}
+
+TableOptions table_options(SpecReader& reader) {
+  const TableOptions otherwise;
+  return {.file = reader.text("file", "the CSV file"),
+          .test_every = reader.count("test-every", otherwise.test_every, 2, 1'000'000)};
+}
+
+TextOptions text_options(SpecReader& reader) {
+  const TextOptions otherwise;
+  return {.file = reader.text("file", "the file of text"),
+          .context = reader.count("context", otherwise.context, 1, kContextMax)};
+}
+
+Error unknown(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const DatasetDoc& doc : docs()) {
+    names.push_back(doc.name);
   }
-  std::string folder = kFolder;
-  for (const auto& [key, value] : spec.options) {
-    if (!key.empty() && key != "dir") {
-      throw usage_error("data set '" + spec.text + "': unknown option '" + key + "'" +
-                        suggestion(key, std::array<std::string, 1>{"dir"}));
-    }
-    if (folder != kFolder) {
-      throw usage_error("data set '" + spec.text + "': 'dir' is given twice");
-    }
-    folder = value;
-  }
-  return folder;
-}
-
-std::string images_name(Part part) {
-  return std::string(part == Part::kTrain ? "train" : "t10k") + "-images-idx3-ubyte";
-}
-std::string labels_name(Part part) {
-  return std::string(part == Part::kTrain ? "train" : "t10k") + "-labels-idx1-ubyte";
-}
-
-void require_as_many(const Idx& images, const Idx& labels) {
-  if (images.extents[0] != labels.extents[0]) {
-    throw usage_error(labels.path + ": " + std::to_string(labels.extents[0]) + " labels, but " +
-                      images.path + " has " + std::to_string(images.extents[0]) +
-                      " images; both must be of one data set");
-  }
+  return usage_error("unknown data set '" + spec.name + "'" + suggestion(spec.name, names));
 }
 
 }  // namespace
 
-Dataset Dataset::load(const Spec& spec, Part part) {
-  const std::string directory = folder(spec);
-  Idx images = read_idx(directory, images_name(part), {kSide, kSide});
-  Idx labels = read_idx(directory, labels_name(part), {});
-  require_as_many(images, labels);
-  const auto wrong = std::find_if(labels.bytes.begin(), labels.bytes.end(), [](std::uint8_t label) {
-    return label >= kClasses;
-  });
-  if (wrong != labels.bytes.end()) {
-    throw usage_error(labels.path + ": label " + std::to_string(*wrong) + " of example " +
-                      std::to_string(wrong - labels.bytes.begin()) +
-                      "; labels from 0 to 9 were expected");
+std::string to_words(const DataShape& shape) {
+  switch (shape.kind) {
+    case DataKind::kImages:
+      return "images of " + std::to_string(shape.height) + "x" + std::to_string(shape.width) +
+             " in " + std::to_string(shape.classes) + " classes";
+    case DataKind::kFeatures:
+      return "rows of " + std::to_string(shape.width) + " features in " +
+             std::to_string(shape.classes) + " classes";
+    case DataKind::kText:
+      break;
   }
-  Dataset dataset;
-  dataset.pixels_ = std::move(images.bytes);
-  dataset.labels_ = std::move(labels.bytes);
-  for (int value = 0; value < 256; ++value) {
-    dataset.normalised_.push_back((static_cast<float>(value) / 255.0F - kMean) / kDeviation);
-  }
-  return dataset;
+  return "text of " + std::to_string(shape.classes) + " different characters";
 }
 
-void Dataset::check(const Spec& spec) {
-  const std::string directory = folder(spec);
-  for (const Part part : {Part::kTrain, Part::kTest}) {
-    require_as_many(read_idx_header(directory, images_name(part), {kSide, kSide}),
-                    read_idx_header(directory, labels_name(part), {}));
-  }
+std::span<const DatasetDoc> dataset_docs() {
+  return docs();
 }
 
-void Dataset::gather(std::span<const std::uint64_t> indices,
-                     std::span<float> pixels,
-                     std::span<std::int64_t> labels) const {
-  CHECK(pixels.size() >= indices.size() * kPixels && labels.size() >= indices.size());
-  const float* normalised = normalised_.data();
-  float* out = pixels.data();
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    CHECK(indices[i] < examples());
-    const std::uint8_t* image = pixels_.data() + indices[i] * kPixels;
-    for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
-      *out++ = normalised[image[pixel]];
-    }
-    labels[i] = labels_[indices[i]];
+std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part) {
+  SpecReader reader("data set", spec);
+  if (spec.name == "fashion-mnist" || spec.name == "idx") {
+    const std::string folder = folder_of(spec, reader);
+    reader.finish();
+    return spec.name == "idx" ? load_idx(folder, part) : load_fashion_mnist(folder, part);
   }
+  if (spec.name == "csv") {
+    const TableOptions options = table_options(reader);
+    reader.finish();
+    return load_table(options, part);
+  }
+  if (spec.name == "text") {
+    const TextOptions options = text_options(reader);
+    reader.finish();
+    return load_text(options, part);
+  }
+  throw unknown(spec);
 }
 
-std::span<const std::string> dataset_names() {
-  return names();
+DataShape dataset_shape(const Spec& spec) {
+  if (spec.name == "fashion-mnist" || spec.name == "idx") {
+    SpecReader reader("data set", spec);
+    const std::string folder = folder_of(spec, reader);
+    reader.finish();
+    return spec.name == "idx" ? check_idx(folder) : check_fashion_mnist(folder);
+  }
+  return load_dataset(spec, Part::kTest)->shape();  // One file, which is read whole for any part.
 }
 
 }  // namespace outpace::learn

@@ -1,50 +1,68 @@
-// Labelled images in memory, as bytes: what workers compute gradients on and the evaluator counts.
+// Labelled examples in memory: what workers compute gradients on and the evaluator counts.
 //
-// Read once from IDX files (LeCun's format of MNIST), gzipped or plain, and checked while being
-// read; a Dataset is well formed. No libtorch here. Immutable, so threads may share one.
+// Read once from files, and checked while being read; a Dataset is well formed. What a network has
+// to fit, its DataShape, is found from the data alone, so that every process of a job finds the
+// same. No libtorch here. Immutable, so threads may share one.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "base/spec.h"
 
 namespace outpace::learn {
 
 enum class Part : std::uint8_t { kTrain, kTest };
+enum class DataKind : std::uint8_t { kImages, kFeatures, kText };
+
+struct DataShape {
+  DataKind kind;
+  std::size_t height;   // Of an image; else 1.
+  std::size_t width;    // Of an image; the features of a row; the characters of a context.
+  std::size_t classes;  // Labels are below it. Of text: the different characters.
+
+  // Numbers and labels of one example. A text has a label, the next character, at each place.
+  [[nodiscard]] std::size_t inputs() const { return height * width; }
+  [[nodiscard]] std::size_t labels() const { return kind == DataKind::kText ? width : 1; }
+
+  bool operator==(const DataShape&) const = default;
+};
+// "images of 28x28 in 10 classes", for messages.
+[[nodiscard]] std::string to_words(const DataShape& shape);
 
 class Dataset {
  public:
-  static constexpr std::size_t kSide = 28;
-  static constexpr std::size_t kPixels = kSide * kSide;
-  static constexpr std::size_t kClasses = 10;
+  virtual ~Dataset() = default;
 
-  // "fashion-mnist" from where Debian's package puts it, "fashion-mnist:dir=DIR" from elsewhere.
-  // Throws a usage error that names the file, what is wrong, and what would be right.
-  static Dataset load(const Spec& spec, Part part);
-  // Whether load() would find files that look right, of both parts, without reading the images.
-  // Throws as load() does.
-  static void check(const Spec& spec);
+  [[nodiscard]] virtual const DataShape& shape() const = 0;
+  [[nodiscard]] virtual std::size_t examples() const = 0;
 
-  [[nodiscard]] std::size_t examples() const { return labels_.size(); }
-
-  // Writes the examples' pixels, normalised as (x / 255 - mean) / deviation, one after the other.
-  // REQUIRES: every index is below examples(); room for kPixels numbers and one label for each.
-  void gather(std::span<const std::uint64_t> indices,
-              std::span<float> pixels,
-              std::span<std::int64_t> labels) const;
-
- private:
-  std::vector<std::uint8_t> pixels_;  // kPixels for each example.
-  std::vector<std::uint8_t> labels_;  // Below kClasses.
-  std::vector<float> normalised_;     // Of each value that a byte can have.
+  // Writes the examples' numbers, one example after the other, and their labels. Images and
+  // features are standardised: mean 0, deviation 1 over the training part. Characters are their
+  // index in the vocabulary, which a float holds exactly.
+  // REQUIRES: every index is below examples(); room for shape().inputs() numbers and
+  // shape().labels() labels for each.
+  virtual void gather(std::span<const std::uint64_t> indices,
+                      std::span<float> inputs,
+                      std::span<std::int64_t> labels) const = 0;
 };
 
 // For help texts and messages.
-[[nodiscard]] std::span<const std::string> dataset_names();
+struct DatasetDoc {
+  std::string name;
+  std::string form;  // As it is written: "csv:FILE[,test-every=10]".
+  std::string what;
+};
+[[nodiscard]] std::span<const DatasetDoc> dataset_docs();
+
+// Throws a usage error that names the file, what is wrong, and what would be right.
+[[nodiscard]] std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part);
+// What load_dataset() would find in both parts. Throws as it does, but for fashion-mnist, whose
+// shape is known, reads no further than the files' headers.
+[[nodiscard]] DataShape dataset_shape(const Spec& spec);
 
 }  // namespace outpace::learn

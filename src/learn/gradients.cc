@@ -35,25 +35,27 @@ void use_threads(int threads) {
 class Batch {
  public:
   void gather(const Dataset& dataset, std::span<const std::uint64_t> indices) {
+    const std::size_t inputs = dataset.shape().inputs();
+    const std::size_t labels = dataset.shape().labels();
     const auto count = static_cast<std::int64_t>(indices.size());
-    if (!all_pixels_.defined() || all_pixels_.size(0) < count) {
-      all_pixels_ = at::empty({count, std::int64_t{Dataset::kPixels}});
-      all_labels_ = at::empty({count}, at::kLong);
+    if (!all_inputs_.defined() || all_inputs_.size(0) < count) {
+      all_inputs_ = at::empty({count, static_cast<std::int64_t>(inputs)});
+      all_labels_ = at::empty({count * static_cast<std::int64_t>(labels)}, at::kLong);
     }
     dataset.gather(indices,
-                   {all_pixels_.data_ptr<float>(), indices.size() * Dataset::kPixels},
-                   {all_labels_.data_ptr<std::int64_t>(), indices.size()});
-    pixels_ = all_pixels_.narrow(0, 0, count);
-    labels_ = all_labels_.narrow(0, 0, count);
+                   {all_inputs_.data_ptr<float>(), indices.size() * inputs},
+                   {all_labels_.data_ptr<std::int64_t>(), indices.size() * labels});
+    inputs_ = all_inputs_.narrow(0, 0, count);
+    labels_ = all_labels_.narrow(0, 0, count * static_cast<std::int64_t>(labels));
   }
 
-  [[nodiscard]] const at::Tensor& pixels() const { return pixels_; }
+  [[nodiscard]] const at::Tensor& inputs() const { return inputs_; }
   [[nodiscard]] const at::Tensor& labels() const { return labels_; }
 
  private:
-  at::Tensor all_pixels_;
+  at::Tensor all_inputs_;
   at::Tensor all_labels_;
-  at::Tensor pixels_;  // The first rows of the above.
+  at::Tensor inputs_;  // The first rows of the above.
   at::Tensor labels_;
 };
 
@@ -62,15 +64,15 @@ class TorchGradientSource final : public worker::GradientSource {
   TorchGradientSource(const Spec& network, const Spec& data, const LearnOptions& options)
       : spec_(network),
         seed_(options.seed),
-        network_(network),
-        dataset_(Dataset::load(data, Part::kTrain)) {
+        dataset_(load_dataset(data, Part::kTrain)),
+        network_(network, dataset_->shape()) {
     use_threads(options.threads);
   }
 
   [[nodiscard]] const protocol::Manifest& manifest() const override { return network_.manifest(); }
-  [[nodiscard]] std::uint64_t dataset_examples() const override { return dataset_.examples(); }
+  [[nodiscard]] std::uint64_t dataset_examples() const override { return dataset_->examples(); }
   [[nodiscard]] std::vector<float> initial_weights() const override {
-    return Network::initial_weights(spec_, seed_);
+    return Network::initial_weights(spec_, dataset_->shape(), seed_);
   }
 
   [[nodiscard]] std::optional<double> compute(std::span<const float> weights,
@@ -79,9 +81,9 @@ class TorchGradientSource final : public worker::GradientSource {
                                               const Cancelled& cancelled) override {
     CHECK(!examples.empty());
     network_.use(weights);
-    batch_.gather(dataset_, examples);
+    batch_.gather(*dataset_, examples);
     try {
-      const at::Tensor logits = network_.forward(batch_.pixels(), cancelled);
+      const at::Tensor logits = network_.forward(batch_.inputs(), cancelled);
       const at::Tensor loss = at::cross_entropy_loss(logits, batch_.labels());
       network_.gradient(loss, gradient);
       return loss.item<double>();
@@ -94,18 +96,18 @@ class TorchGradientSource final : public worker::GradientSource {
   // Constant after construction.
   Spec spec_;
   std::uint64_t seed_;
+  std::unique_ptr<const Dataset> dataset_;
   // State of the pass in hand.
   Network network_;
-  Dataset dataset_;
   Batch batch_;
 };
 
 class TorchEvaluator final : public worker::Evaluator {
  public:
   TorchEvaluator(const Spec& network, const Spec& data, const LearnOptions& options)
-      : network_(network), dataset_(Dataset::load(data, Part::kTest)) {
+      : dataset_(load_dataset(data, Part::kTest)), network_(network, dataset_->shape()) {
     use_threads(options.threads);
-    indices_.resize(dataset_.examples());
+    indices_.resize(dataset_->examples());
     std::iota(indices_.begin(), indices_.end(), std::uint64_t{0});
   }
 
@@ -121,19 +123,19 @@ class TorchEvaluator final : public worker::Evaluator {
     double loss = 0.0;
     for (std::size_t begin = 0; begin < indices_.size(); begin += kBatch) {
       const std::size_t count = std::min(kBatch, indices_.size() - begin);
-      batch_.gather(dataset_, std::span(indices_).subspan(begin, count));
-      const at::Tensor logits = network_.forward(batch_.pixels(), {});
+      batch_.gather(*dataset_, std::span(indices_).subspan(begin, count));
+      const at::Tensor logits = network_.forward(batch_.inputs(), {});
       loss +=
           at::cross_entropy_loss(logits, batch_.labels(), {}, at::Reduction::Sum).item<double>();
       right += logits.argmax(1).eq(batch_.labels()).sum().item<std::int64_t>();
     }
-    const auto examples = static_cast<double>(indices_.size());
-    return {.accuracy = static_cast<double>(right) / examples, .loss = loss / examples};
+    const auto labels = static_cast<double>(indices_.size() * dataset_->shape().labels());
+    return {.accuracy = static_cast<double>(right) / labels, .loss = loss / labels};
   }
 
  private:
+  std::unique_ptr<const Dataset> dataset_;
   Network network_;
-  Dataset dataset_;
   std::vector<std::uint64_t> indices_;  // 0, 1, 2, ...: the test set in order.
   Batch batch_;
 };

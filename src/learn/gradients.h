@@ -18,12 +18,13 @@ struct LearnOptions {
   int threads = 1;         // For one gradient or evaluation.
 };
 
-// Gradients of the mean cross-entropy on the training examples. Throws a usage error for a network
-// or data set that is not known or cannot be read.
+// Gradients of the mean cross-entropy of the training examples' labels (of a text: per character,
+// in nats). Throws a usage error for a network or data set that is not known, cannot be read, or do
+// not fit each other.
 [[nodiscard]] std::unique_ptr<worker::GradientSource> make_gradient_source(
     const Spec& network, const Spec& data, const LearnOptions& options);
 
-// Accuracy and mean cross-entropy on the whole test set. Throws likewise.
+// Accuracy and mean cross-entropy of the labels of the whole test part. Throws likewise.
 [[nodiscard]] std::unique_ptr<worker::Evaluator> make_evaluator(const Spec& network,
                                                                 const Spec& data,
                                                                 const LearnOptions& options);

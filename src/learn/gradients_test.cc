@@ -11,8 +11,10 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#undef CHECK  // The one that libtorch brings along.
 #include "base/error.h"
 #include "base/permutation.h"
+#include "base/temporary_directory_test.h"
 #include "learn/dataset.h"
 #include "learn/network.h"
 
@@ -85,11 +87,11 @@ torch::nn::Sequential plain(const std::string& name, std::uint64_t seed) {
 
 // A training step in plain libtorch: the loss, and the gradient flattened.
 Result plain_step(const std::string& name, std::uint64_t seed, std::vector<std::uint64_t> indices) {
-  const auto dataset = Dataset::load(Spec::parse("fashion-mnist"), Part::kTrain);
+  const auto dataset = load_dataset(Spec::parse("fashion-mnist"), Part::kTrain);
   const auto count = static_cast<std::int64_t>(indices.size());
-  std::vector<float> pixels(indices.size() * Dataset::kPixels);
+  std::vector<float> pixels(indices.size() * 784);
   std::vector<std::int64_t> labels(indices.size());
-  dataset.gather(indices, pixels, labels);
+  dataset->gather(indices, pixels, labels);
   torch::nn::Sequential network = plain(name, seed);
   const auto input = torch::from_blob(pixels.data(), {count, 1, 28, 28});
   const auto target = torch::from_blob(labels.data(), {count}, torch::kInt64);
@@ -103,40 +105,6 @@ Result plain_step(const std::string& name, std::uint64_t seed, std::vector<std::
         result.gradient.end(), flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel());
   }
   return result;
-}
-
-TEST(Network, NamesItsTensorsAsPyTorchDoes) {
-  const auto manifest = network_manifest(Spec::parse("cnn"));
-  std::vector<std::string> names;
-  for (const auto& tensor : manifest.tensors) {
-    names.push_back(tensor.name);
-  }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"0.weight",
-                                      "0.bias",
-                                      "3.weight",
-                                      "3.bias",
-                                      "6.weight",
-                                      "6.bias",
-                                      "10.weight",
-                                      "10.bias"}));
-  EXPECT_EQ(manifest.tensors[2].shape, (std::vector<std::uint64_t>{32, 16, 3, 3}));
-  EXPECT_EQ(network_manifest(Spec::parse("mlp")).numbers(), 101'770U);
-}
-
-TEST(Network, IsRefusedWithTheNearestNameIfUnknown) {
-  const auto complaint = [](const std::string& text) -> std::string {
-    try {
-      (void)network_manifest(Spec::parse(text));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
-  };
-  EXPECT_EQ(complaint("mpl"), "unknown network 'mpl'; did you mean 'mlp'?");
-  EXPECT_EQ(complaint("transformer"), "unknown network 'transformer'; known: mlp, cnn");
-  EXPECT_EQ(complaint("mlp:width=3"),
-            "network 'mlp:width=3': unknown option 'width'; it takes none");
 }
 
 // The first weights of nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)) after
@@ -198,27 +166,57 @@ TEST(Gradient, NeitherChangesTheWeightsNorNeedsThemAfterwards) {
   EXPECT_EQ(gradient_of(*one, initial, examples(0, 32)).gradient, first.gradient);
 }
 
+// A text of the test's own, and a network for it.
+class TextFile {
+ public:
+  TextFile() {
+    std::string text;
+    for (int i = 0; i < 2000; ++i) {
+      text += static_cast<char>('a' + i * i % 7);
+    }
+    put(folder_ / "text", text);
+  }
+  [[nodiscard]] std::string spec() const {
+    return "text:" + (folder_ / "text").string() + ",context=8";
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
 // Cancelled at each poll in turn, until it is asked no more: every layer, forward and backward.
 TEST(Cancelling, LeavesNothingAtEveryLayerAndTheNextGradientRight) {
-  for (const auto& [network, layers] : {std::pair("mlp", 3), std::pair("cnn", 11)}) {
-    SCOPED_TRACE(network);
-    const auto one = source(network);
-    const auto weights = one->initial_weights();
-    const auto right = gradient_of(*one, weights, examples(0, 32));
+  const TextFile text;
+  struct Case {
+    std::string network;
+    std::string data;
+    int layers;
+  };
+  for (const Case& one : {Case{"mlp", "fashion-mnist", 3},
+                          Case{"cnn", "fashion-mnist", 11},
+                          Case{"resnet8", "fashion-mnist", 9},
+                          Case{"charlm", text.spec(), 7}}) {
+    SCOPED_TRACE(one.network);
+    const auto computes =
+        make_gradient_source(Spec::parse(one.network), Spec::parse(one.data), LearnOptions{});
+    const auto weights = computes->initial_weights();
+    const std::vector<std::uint64_t> here{3, 1, 4, 15};
+    const std::vector<std::uint64_t> there{9, 2, 6, 5};
+    const auto right = gradient_of(*computes, weights, here);
     std::vector<float> gradient(weights.size());
     int cancelled_at = 0;
     while (true) {
       int polls = 0;
-      const auto loss = one->compute(
-          weights, examples(32, 64), gradient, [&] { return polls++ == cancelled_at; });
-      EXPECT_EQ(gradient_of(*one, weights, examples(0, 32)).gradient, right.gradient);
+      const auto loss =
+          computes->compute(weights, there, gradient, [&] { return polls++ == cancelled_at; });
+      EXPECT_EQ(gradient_of(*computes, weights, here).gradient, right.gradient);
       if (loss) {
         break;
       }
       EXPECT_EQ(polls, cancelled_at + 1);
       ++cancelled_at;
     }
-    EXPECT_EQ(cancelled_at, 2 * layers);
+    EXPECT_EQ(cancelled_at, 2 * one.layers);
   }
 }
 
@@ -253,6 +251,20 @@ TEST(Training, LearnsFashionMnistInAFewHundredSteps) {
     EXPECT_LT(after.loss, 0.9);
     EXPECT_EQ(evaluator->evaluate(weights).loss, after.loss);
   }
+}
+
+TEST(Training, OfResnet8LearnsAMinibatchByHeart) {
+  const auto one = source("resnet8", 1);
+  auto weights = one->initial_weights();
+  const double before = gradient_of(*one, weights, examples(0, 16)).loss;
+  EXPECT_NEAR(before, std::log(10.0), 0.5);
+  for (int step = 0; step < 120; ++step) {
+    const auto result = gradient_of(*one, weights, examples(0, 16));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] -= 0.1F * result.gradient[i];
+    }
+  }
+  EXPECT_LT(gradient_of(*one, weights, examples(0, 16)).loss, before / 2.0);
 }
 
 TEST(Dataset, ThatIsUnknownIsRefused) {

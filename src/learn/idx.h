@@ -18,18 +18,24 @@ struct Idx {
   std::vector<std::uint8_t> bytes;  // As many as the product of the extents.
 };
 
-// More examples than this are taken for a damaged header.
+// More examples, or rows and columns of an image, are taken for a damaged header.
 inline constexpr std::uint32_t kExamplesMax = 4'000'000;
+inline constexpr std::uint32_t kSideMax = 4096;
 
-// Reads `directory`/`name`.gz or, if there is none, `directory`/`name`: 1 to kExamplesMax examples
-// of the given shape (empty: one number each). Throws a usage error of one line that ends in what
-// would be right.
+// What a file should hold.
+struct IdxForm {
+  std::vector<std::uint32_t> example_shape;  // Empty: one number each. 0: any from 1 to kSideMax.
+  std::string remedy;                        // What would be right, at the end of every message.
+};
+
+// Reads `directory`/`name`.gz or, if there is none, `directory`/`name`: 1 to kExamplesMax examples.
+// Throws a usage error of one line.
 [[nodiscard]] Idx read_idx(const std::string& directory,
                            const std::string& name,
-                           const std::vector<std::uint32_t>& example_shape);
+                           const IdxForm& form);
 // The same without the numbers: opens the file and checks its header.
 [[nodiscard]] Idx read_idx_header(const std::string& directory,
                                   const std::string& name,
-                                  const std::vector<std::uint32_t>& example_shape);
+                                  const IdxForm& form);
 
 }  // namespace outpace::learn

@@ -11,30 +11,52 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "learn/residual.h"
+#include "learn/transformer.h"
 
 namespace outpace::learn {
 namespace {
 
-const std::array<NetworkDoc, 2>& docs() {
-  static const std::array<NetworkDoc, 2> kDocs{{
-      {"mlp", "linear 784-128, ReLU, linear 128-10"},
+constexpr std::size_t kCnnSideMin = 8;  // Three poolings halve a side, rounding down.
+
+const std::array<NetworkDoc, 4>& docs() {
+  static const std::array<NetworkDoc, 4> kDocs{{
+      {"mlp", "mlp", "linear to 128, ReLU, linear to the classes; images or features"},
       {"cnn",
-       "three of (3x3 convolution, ReLU, 2x2 max pooling) to 16, 32, 32 planes, linear 288-10"},
+       "cnn",
+       "three of (3x3 convolution, ReLU, 2x2 max pooling) to 16, 32, 32 planes, linear to the "
+       "classes; images"},
+      {"resnet8",
+       "resnet8",
+       "3x3 convolution, three residual blocks of 16, 32, 64 planes with group normalisation, mean "
+       "over places, linear to the classes; images"},
+      {"charlm",
+       "charlm[:layers=2,width=64,heads=4]",
+       "causal transformer on characters, pre-norm, learned positions; text"},
   }};
   return kDocs;
 }
 
+void require(const Spec& spec, const DataShape& data, bool fits, const char* needs) {
+  if (!fits) {
+    throw usage_error("network '" + spec.text + "' needs " + needs + "; the data set has " +
+                      to_words(data) + ", for which there is " +
+                      (data.kind == DataKind::kText ? "charlm" : "mlp"));
+  }
+}
+
 // Layers are made one after the other, never as arguments of one call, whose order the compiler
 // chooses: each draws its weights from the one stream of random numbers.
-torch::nn::Sequential make_mlp() {
+torch::nn::Sequential make_mlp(const DataShape& data) {
+  constexpr std::int64_t kHidden = 128;
   torch::nn::Sequential layers;
-  layers->push_back(torch::nn::Linear(784, 128));
+  layers->push_back(torch::nn::Linear(static_cast<std::int64_t>(data.inputs()), kHidden));
   layers->push_back(torch::nn::ReLU());
-  layers->push_back(torch::nn::Linear(128, 10));
+  layers->push_back(torch::nn::Linear(kHidden, static_cast<std::int64_t>(data.classes)));
   return layers;
 }
 
-torch::nn::Sequential make_cnn() {
+torch::nn::Sequential make_cnn(const DataShape& data) {
   torch::nn::Sequential layers;
   int planes = 1;
   for (const int next : {16, 32, 32}) {
@@ -45,37 +67,68 @@ torch::nn::Sequential make_cnn() {
     planes = next;
   }
   layers->push_back(torch::nn::Flatten());
-  layers->push_back(torch::nn::Linear(288, 10));
+  const std::size_t places = (data.height / kCnnSideMin) * (data.width / kCnnSideMin);
+  layers->push_back(torch::nn::Linear(planes * static_cast<std::int64_t>(places),
+                                      static_cast<std::int64_t>(data.classes)));
   return layers;
+}
+
+// Throws a usage error for a network that is unknown or does not fit.
+torch::nn::Sequential make_layers(const Spec& spec, const DataShape& data) {
+  SpecReader reader("network", spec);
+  const bool images = data.kind == DataKind::kImages;
+  if (spec.name == "mlp") {
+    reader.finish();
+    require(spec, data, data.kind != DataKind::kText, "images or features");
+    return make_mlp(data);
+  }
+  if (spec.name == "cnn") {
+    reader.finish();
+    require(spec,
+            data,
+            images && data.height >= kCnnSideMin && data.width >= kCnnSideMin,
+            "images of at least 8x8");
+    return make_cnn(data);
+  }
+  if (spec.name == "resnet8") {
+    reader.finish();
+    require(spec, data, images, "images");
+    return make_resnet8(data);
+  }
+  if (spec.name == "charlm") {
+    const CharlmOptions options = read_charlm_options(reader);
+    reader.finish();
+    require(spec, data, data.kind == DataKind::kText, "text");
+    return make_charlm(options, data);
+  }
+  std::vector<std::string> names;
+  for (const NetworkDoc& doc : docs()) {
+    names.push_back(doc.name);
+  }
+  throw usage_error("unknown network '" + spec.name + "'" + suggestion(spec.name, names));
 }
 
 }  // namespace
 
 struct Network::Layers {
-  std::vector<std::int64_t> image;  // Shape of one example.
+  std::vector<std::int64_t> example;  // Shape of one, as the first layer takes it.
   torch::nn::Sequential sequence;
   std::vector<torch::Tensor> parameters;  // In the manifest's order.
 
-  explicit Layers(const Spec& spec) : sequence(nullptr) {
-    if (spec.name == "mlp") {
-      image = {784};
-      sequence = make_mlp();
-    } else if (spec.name == "cnn") {
-      image = {1, 28, 28};
-      sequence = make_cnn();
+  Layers(const Spec& spec, const DataShape& data) : sequence(make_layers(spec, data)) {
+    if (spec.name == "cnn" || spec.name == "resnet8") {
+      example = {1, static_cast<std::int64_t>(data.height), static_cast<std::int64_t>(data.width)};
     } else {
-      std::vector<std::string> names;
-      for (const NetworkDoc& doc : docs()) {
-        names.push_back(doc.name);
-      }
-      throw usage_error("unknown network '" + spec.name + "'" + suggestion(spec.name, names));
+      example = {static_cast<std::int64_t>(data.inputs())};
     }
-    SpecReader("network", spec).finish();
     parameters = sequence->parameters();
+    // Only parameters travel between server and workers.
+    CHECK(sequence->buffers().empty());
   }
 };
 
-Network::Network(const Spec& spec) : layers_(std::make_unique<Layers>(spec)) {
+Network::Network(const Spec& spec, const DataShape& data)
+    : layers_(std::make_unique<Layers>(spec, data)) {
   for (const auto& parameter : layers_->sequence->named_parameters()) {
     protocol::TensorInfo info{.name = parameter.key(), .shape = {}};
     for (const std::int64_t extent : parameter.value().sizes()) {
@@ -97,15 +150,15 @@ void Network::use(std::span<const float> weights) {
   }
 }
 
-at::Tensor Network::forward(const at::Tensor& pixels, const Cancelled& cancelled) {
+at::Tensor Network::forward(const at::Tensor& inputs, const Cancelled& cancelled) {
   const auto poll = [&cancelled] {
     if (cancelled && cancelled()) {
       throw GivenUp();
     }
   };
-  std::vector<std::int64_t> shape{pixels.size(0)};
-  shape.insert(shape.end(), layers_->image.begin(), layers_->image.end());
-  torch::Tensor values = pixels.view(shape);
+  std::vector<std::int64_t> shape{inputs.size(0)};
+  shape.insert(shape.end(), layers_->example.begin(), layers_->example.end());
+  torch::Tensor values = inputs.view(shape);
   for (torch::nn::AnyModule& layer : *layers_->sequence) {
     poll();
     values = layer.forward(values);
@@ -115,7 +168,7 @@ at::Tensor Network::forward(const at::Tensor& pixels, const Cancelled& cancelled
       values.register_hook([poll](const torch::Tensor&) { poll(); });
     }
   }
-  return values;
+  return values.flatten(0, -2);  // Of a text, [n, context, classes] until here.
 }
 
 void Network::gradient(const at::Tensor& loss, std::span<float> gradient) {
@@ -130,9 +183,11 @@ void Network::gradient(const at::Tensor& loss, std::span<float> gradient) {
   }
 }
 
-std::vector<float> Network::initial_weights(const Spec& spec, std::uint64_t seed) {
+std::vector<float> Network::initial_weights(const Spec& spec,
+                                            const DataShape& data,
+                                            std::uint64_t seed) {
   torch::manual_seed(seed);
-  const Layers layers(spec);
+  const Layers layers(spec, data);
   std::vector<float> weights;
   for (const torch::Tensor& parameter : layers.parameters) {
     const float* numbers = parameter.data_ptr<float>();
@@ -145,8 +200,8 @@ std::span<const NetworkDoc> network_docs() {
   return docs();
 }
 
-protocol::Manifest network_manifest(const Spec& spec) {
-  return Network(spec).manifest();
+protocol::Manifest network_manifest(const Spec& spec, const DataShape& data) {
+  return Network(spec, data).manifest();
 }
 
 }  // namespace outpace::learn

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/spec.h"
+#include "learn/dataset.h"
 #include "protocol/messages.h"
 
 namespace at {
@@ -26,6 +27,7 @@ namespace outpace::learn {
 // For help texts and messages.
 struct NetworkDoc {
   std::string name;
+  std::string form;  // As it is written, with its options.
   std::string layers;
 };
 [[nodiscard]] std::span<const NetworkDoc> network_docs();
@@ -40,8 +42,9 @@ class GivenUp final : public std::exception {
 
 class Network {
  public:
-  // Throws a usage error that names the nearest network.
-  explicit Network(const Spec& spec);
+  // Made to fit the data. Throws a usage error that names the nearest network, or what the network
+  // needs and the data are not.
+  Network(const Spec& spec, const DataShape& data);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -51,15 +54,18 @@ class Network {
   // REQUIRES: manifest().numbers() weights, which outlive every pass up to the next use().
   void use(std::span<const float> weights);
 
-  // Logits of a batch of images, [n, pixels]. Asks `cancelled` between layers, and again between
-  // the layers of a backward pass from here, and throws GivenUp. REQUIRES: use() came before;
-  // `cancelled` outlives the backward pass.
-  [[nodiscard]] at::Tensor forward(const at::Tensor& pixels, const Cancelled& cancelled);
+  // From the numbers of n examples, [n, inputs], the logits of each label, [n labels, classes], as
+  // Dataset::gather() writes them. Asks `cancelled` between layers, and again between the layers of
+  // a backward pass from here, and throws GivenUp. REQUIRES: use() came before; `cancelled`
+  // outlives the backward pass.
+  [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const Cancelled& cancelled);
   // The loss's gradient in the weights, in the manifest's order. Throws GivenUp.
   void gradient(const at::Tensor& loss, std::span<float> gradient);
 
-  // PyTorch's default initialisation, a function of spec and seed alone.
-  [[nodiscard]] static std::vector<float> initial_weights(const Spec& spec, std::uint64_t seed);
+  // PyTorch's default initialisation (of charlm, GPT-2's), a function of the arguments alone.
+  [[nodiscard]] static std::vector<float> initial_weights(const Spec& spec,
+                                                          const DataShape& data,
+                                                          std::uint64_t seed);
 
  private:
   struct Layers;
@@ -69,6 +75,6 @@ class Network {
 };
 
 // Names, shapes and order of a network's weights. Throws as Network does.
-[[nodiscard]] protocol::Manifest network_manifest(const Spec& spec);
+[[nodiscard]] protocol::Manifest network_manifest(const Spec& spec, const DataShape& data);
 
 }  // namespace outpace::learn

@@ -277,6 +277,40 @@ class Work(BadInput):
             Case(copy_with("noise", labels, lambda _: b"no gzip " * 10), f"noise/{labels}"),
         ])
 
+    def test_own_data(self):
+        self.path("letters.csv", "x,y,class\n" + "1,2,0\n" * 9 + "1,two,1\n")
+        self.path("ragged.csv", "1,2,0\n" * 9 + "1,1\n")
+        self.path("nan.csv", "1,2,0\n" * 9 + "1,nan,1\n")
+        self.path("one.csv", "1,2,1\n" * 10)
+        self.path("few.csv", "1,2,0\n1,2,1\n")
+        self.path("empty.csv", "")
+        self.path("good.csv", "1,2,0\n3,4,1\n" * 10)
+        self.path("short.txt", "to be or not to be")
+        self.path("good.txt", "to be or not to be" * 100)
+        (self.folder / "nothing").mkdir()
+        self.check_train([
+            Case("--data csv:letters.csv", "letters.csv:11: ", "column 2", "'two'"),
+            Case("--data csv:ragged.csv", "ragged.csv:10: ", "2 columns", "3"),
+            Case("--data csv:nan.csv", "nan.csv:10: ", "column 2", "'nan'"),
+            Case("--data csv:one.csv", "one.csv:1: ", "no row has label 0"),
+            Case("--data csv:few.csv", "few.csv: ", "2 rows", "at least 10"),
+            Case("--data csv:empty.csv", "empty.csv: ", "is empty"),
+            Case("--data csv:nowhere.csv", "nowhere.csv: ", "no such file"),
+            Case("--data csv:.", "no regular file"),
+            Case("--data csv", "'csv'", "file is missing"),
+            Case("--data csv:good.csv,test-every=1", "test-every is '1'", "from 2"),
+            Case("--data csv:good.csv --network cnn", "'cnn' needs images", "2 features", "mlp"),
+            Case("--data csv:good.csv --network charlm", "'charlm' needs text"),
+            Case("--data text:short.txt --network charlm", "short.txt: ", "18 characters"),
+            Case("--data text:good.txt", "'mlp' needs images or features", "charlm"),
+            Case("--data text:good.txt --network charlm:width=6", "width of 6", "4 heads"),
+            Case("--data idx:nothing", "nothing/train-labels-idx1-ubyte.gz: no such file", "t10k"),
+        ])
+        self.check_all([
+            Case("simulate --workers 2 --learn cnn --data csv:good.csv", "'cnn' needs images"),
+            Case("simulate --workers 2 --learn mlp --data csv:nan.csv", "nan.csv:10: "),
+        ])
+
     def test_workers_and_evaluators(self):
         self.path("token", "secret\n")
         server = f"--server unix:{self.folder}/nobody --connect-deadline 500ms"
@@ -285,6 +319,8 @@ class Work(BadInput):
             Case(f"worker --worker 0 {server} --token-file nowhere", "nowhere", "no such token"),
             Case(f"worker --worker 0 {server} --token-file token", "nobody", code=EXIT_FAILURE),
             Case(f"evaluator {server} --token-file token", "nobody", code=EXIT_FAILURE),
+            Case(f"worker --worker 0 {server} --token-file token --data csv:no.csv", "no.csv"),
+            Case(f"evaluator {server} --token-file token --data text:no.txt", "no.txt"),
             Case(f"worker --worker 99999 {server} --token-file token", "--worker is 99999"),
         ])
 
