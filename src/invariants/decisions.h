@@ -1,7 +1,8 @@
 // What must hold of every policy's decisions, whoever drives it: a simulator, a live server, or the
 // record of a run.
 //
-//   I3   staleness: none in rounds (sync, backup, dynamic, ksync, kbatchsync), at most s in saps; under ssp
+//   I3   staleness: none in rounds (sync, backup, dynamic, ksync, kbatchsync), at most s in saps;
+//   under ssp
 //        and dssp nobody is released more than s, or high, iterations ahead of the slowest that
 //        lives
 //   I5   while anybody is live, somebody computes, or a timer is set

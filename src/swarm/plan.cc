@@ -75,8 +75,7 @@ std::string draw_policy(Draw& draw, std::uint32_t workers) {
              ",s=" + std::to_string(draw.between(0, 3));
     case 12:
       return std::string("dynamic:model=") + draw.one_of(kModels) +
-             ",decide=" + draw.one_of(kDecide) +
-             ",min=" + std::to_string(draw.between(1, workers));
+             ",decide=" + draw.one_of(kDecide) + ",min=" + std::to_string(draw.between(1, workers));
     default:
       return "saps:s=" + std::to_string(draw.between(1, std::uint64_t{2} * workers)) +
              ",action=" + draw.one_of(kActions);
