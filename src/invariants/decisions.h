@@ -2,8 +2,8 @@
 // record of a run.
 //
 //   I3   staleness: none in rounds (sync, backup, dynamic, ksync, kbatchsync), at most s in saps;
-//        under ssp and dssp nobody is released more than s, or high, iterations ahead of the slowest
-//        that lives
+//        under ssp and dssp nobody is released more than s, or high, iterations ahead of the
+//        slowest that lives
 //   I5   while anybody is live, somebody computes, or a timer is set
 //   I6   nobody that is gone is released, answers, or is waited for
 //   I10  versions count the commits, and never go back
