@@ -51,7 +51,7 @@ std::string record_text(const Identity& identity,
                         const std::string& commit,
                         const nlohmann::ordered_json& summary) {
   const nlohmann::ordered_json record{{"words", identity.words},
-                                      {"delays_digest", identity.delays},
+                                      {"files_digest", identity.files},
                                       {"commit", commit},
                                       {"result", summary}};
   return record.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -61,7 +61,7 @@ std::optional<KeptRun> read_record(const std::string& text, const Identity& iden
   try {
     const json record = json::parse(text);
     const Identity kept{.words = record.at("words").get<std::vector<std::string>>(),
-                        .delays = record.at("delays_digest").get<std::uint64_t>()};
+                        .files = record.at("files_digest").get<std::uint64_t>()};
     if (!(kept == identity)) {
       return std::nullopt;
     }

@@ -42,14 +42,14 @@ TEST(RunResult, ARunWithoutAGradientHasNoShares) {
 }
 
 TEST(RunRecord, IsTrustedOnlyIfWholeAndOfTheSameRun) {
-  const Identity identity{.words = {"simulate", "--policy=sync"}, .delays = 7};
+  const Identity identity{.words = {"simulate", "--policy=sync"}, .files = 7};
   const std::string text = record_text(identity, "abc", summary());
   const auto kept = read_record(text, identity);
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->commit, "abc");
   EXPECT_EQ(kept->result.final_accuracy, 0.75);
-  EXPECT_FALSE(read_record(text, {.words = {"simulate", "--policy=async"}, .delays = 7}));
-  EXPECT_FALSE(read_record(text, {.words = identity.words, .delays = 8}));
+  EXPECT_FALSE(read_record(text, {.words = {"simulate", "--policy=async"}, .files = 7}));
+  EXPECT_FALSE(read_record(text, {.words = identity.words, .files = 8}));
   EXPECT_FALSE(read_record("", identity));
   EXPECT_FALSE(read_record("{}", identity));
   for (std::size_t size = 0; size + 2 < text.size(); size += 7) {
