@@ -50,8 +50,9 @@ void ComparisonProgress::ended(const std::string& cell,
   const auto left = static_cast<double>(runs_ - done_);
   erase();
   fmt::print(stderr,
-             "[{}/{}] {}: {}; took {}",
+             "[{:>{}}/{}] {}: {}; took {}",
              done_,
+             std::to_string(runs_).size(),
              runs_,
              cell,
              words_of(outcome),

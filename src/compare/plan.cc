@@ -119,14 +119,22 @@ std::size_t line_of(const Config& config, const Cell& cell, const std::string& m
     return config.traces[cell.trace].line;
   }
   const Row& row = config.rows[cell.row];
+  const auto options = options_of(config, row);
   std::size_t first = message.size();
   std::size_t line = row.line;
-  for (const auto& [name, option] : options_of(config, row)) {
-    const bool learn = name == "network" && names(message, "learn");
-    const std::size_t at = message.find("--" + (learn ? "learn" : name));
-    if ((learn || names(message, name)) && at < first) {
+  for (const auto& [name, option] : options) {
+    const std::string flag = name == "network" && config.mode == Mode::kSimulated ? "learn" : name;
+    const std::size_t at = message.find("--" + flag);
+    if (at < first && names(message, flag)) {
       first = at;
       line = option->line;
+    }
+  }
+  for (const auto& [name, option] : options) {
+    for (const std::string& value : option->values) {
+      if (first == message.size() && message.find("'" + value + "'") != std::string::npos) {
+        return option->line;
+      }
     }
   }
   return line;

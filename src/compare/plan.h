@@ -29,7 +29,7 @@ struct Cell {
 [[nodiscard]] std::string name_of(const Config& config, const Cell& cell);
 
 // The line of the file that `message`, an objection to this cell's options, is about: that of the
-// first option it names ("--batch"), or else that of the cell's row.
+// first option it names ("--batch") or whose value it quotes ('mpl'), or else of the cell's row.
 [[nodiscard]] std::size_t line_of(const Config& config,
                                   const Cell& cell,
                                   const std::string& message);

@@ -92,6 +92,7 @@ TEST(Plan, AnObjectionIsToTheLineOfTheOptionThatItNames) {
   EXPECT_EQ(line_of(config, cells[0], "--delays t/calm.csv: cannot be read"), 5);
   EXPECT_EQ(line_of(config, cells[2], "t/bursty.csv:3: column 2 is '-1'"), 6);
   EXPECT_EQ(line_of(config, cells[1], "unknown policy 'asinc'"), 10);
+  EXPECT_EQ(line_of(config, cells[1], "unknown rate 'sqrt'; did you mean 'sqr'?"), 8);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ constexpr double kPanelWidth = kLeft + kPlotWidth + kRight;
 constexpr double kPanelHeight = kTop + kPlotHeight + kBottom;
 constexpr double kMargin = 10.0;
 constexpr double kLegendRow = 20.0;
+constexpr double kLegendGap = 8.0;    // Above it.
 constexpr double kLegendLine = 30.0;  // The sample of a line.
 constexpr double kLetterWidth = 6.7;  // Of 12 px letters, on average, or a little more.
 constexpr std::size_t kTicksMost = 6;
@@ -129,7 +130,7 @@ class Panel {
     for (auto point = curve.points.rbegin(); point != curve.points.rend(); ++point) {
       outline.push_back(at(point->seconds, 100.0 * point->least));
     }
-    svg_.polygon(outline, stroke_of(curve.row).colour, 0.15);
+    svg_.polygon(outline, stroke_of(curve.row).colour, 0.12);
   }
 
   void line(const Curve& curve) {
@@ -225,7 +226,7 @@ std::string plot_of(const Config& config,
   const auto legend = legend_of(config, panels, width - kLeft - kRight - 2 * kMargin);
   const double panels_end = kMargin + kPanelHeight * static_cast<double>(rows);
   const double legend_height = legend.empty() ? 0.0 : legend.back().at.y + kLegendRow;
-  Svg svg(width, panels_end + legend_height + kLegendRow + kMargin);
+  Svg svg(width, panels_end + kLegendGap + legend_height + kLegendRow + kMargin);
 
   const std::optional<double> target = target_of(config);
   const Axis percents = accuracies(panels, target);
@@ -244,7 +245,7 @@ std::string plot_of(const Config& config,
                config.mode == Mode::kLive ? "time (s)" : "simulated time (s)");
     draw(panel, panels[i], target);
   }
-  const Point corner{kMargin + kLeft, panels_end + kMargin};
+  const Point corner{kMargin + kLeft, panels_end + kMargin + kLegendGap};
   for (const LegendEntry& entry : legend) {
     const Point at{corner.x + entry.at.x, corner.y + entry.at.y};
     svg.line({at.x, at.y - 4}, {at.x + kLegendLine, at.y - 4}, stroke_of(entry.row));
