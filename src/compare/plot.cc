@@ -24,13 +24,13 @@ constexpr std::string_view kGrid = "#e4e4e4";
 constexpr std::string_view kFrame = "#888888";
 
 // In pixels.
-constexpr double kPlotWidth = 440.0;
+constexpr double kPlotWidth = 440.0;  // Of two beside each other.
+constexpr double kLonePlotWidth = 640.0;
 constexpr double kPlotHeight = 280.0;
 constexpr double kLeft = 62.0;
 constexpr double kRight = 22.0;
 constexpr double kTop = 34.0;
 constexpr double kBottom = 54.0;
-constexpr double kPanelWidth = kLeft + kPlotWidth + kRight;
 constexpr double kPanelHeight = kTop + kPlotHeight + kBottom;
 constexpr double kMargin = 10.0;
 constexpr double kLegendRow = 20.0;
@@ -84,16 +84,22 @@ Axis accuracies(const std::vector<std::vector<Curve>>& panels, std::optional<dou
   return low <= high ? axis_of({100.0 * low, 100.0 * high}, kTicksMost) : axis_of({0, 100}, 5);
 }
 
+struct Place {
+  Point corner;  // The upper left one of the panel.
+  double width;  // Of where the curves are.
+};
+
 class Panel {
  public:
-  Panel(Svg& svg, Point corner, Axis seconds, Axis percents)
+  Panel(Svg& svg, const Place& place, Axis seconds, Axis percents)
       : svg_(svg),
-        origin_{corner.x + kLeft, corner.y + kTop},
+        origin_{place.corner.x + kLeft, place.corner.y + kTop},
+        width_(place.width),
         seconds_(std::move(seconds)),
         percents_(std::move(percents)) {}
 
   void axes(const std::string& title, const std::string& unit) {
-    const Point end{origin_.x + kPlotWidth, origin_.y + kPlotHeight};
+    const Point end{origin_.x + width_, origin_.y + kPlotHeight};
     svg_.text({origin_.x, origin_.y - 12}, title, {.size = 14, .bold = true});
     for (const double tick : seconds_.ticks) {
       const double x = at(tick, 0).x;
@@ -106,7 +112,7 @@ class Panel {
       svg_.text({origin_.x - 8, y + 4}, text_of(tick, percents_), {.anchor = "end"});
     }
     svg_.polyline({origin_, {origin_.x, end.y}, end}, {.colour = kFrame});
-    svg_.text({origin_.x + kPlotWidth / 2, end.y + 40}, unit, {.anchor = "middle"});
+    svg_.text({origin_.x + width_ / 2, end.y + 40}, unit, {.anchor = "middle"});
     svg_.text({origin_.x - 46, origin_.y + kPlotHeight / 2},
               "test accuracy (%)",
               {.anchor = "middle", .upwards = true});
@@ -115,9 +121,9 @@ class Panel {
   void target(double accuracy) {
     const double y = at(0, 100.0 * accuracy).y;
     svg_.line({origin_.x, y},
-              {origin_.x + kPlotWidth, y},
+              {origin_.x + width_, y},
               {.colour = "#555555", .width = 1.0, .dashes = "3 3"});
-    svg_.text({origin_.x + kPlotWidth - 4, y - 5},
+    svg_.text({origin_.x + width_ - 4, y + 13},  // Below: where runs end, they are above it.
               fmt::format("target {:.4g}%", 100.0 * accuracy),
               {.size = 11, .colour = "#555555", .anchor = "end"});
   }
@@ -143,7 +149,7 @@ class Panel {
   }
 
   void say(std::string_view words) {
-    svg_.text({origin_.x + kPlotWidth / 2, origin_.y + kPlotHeight / 2},
+    svg_.text({origin_.x + width_ / 2, origin_.y + kPlotHeight / 2},
               words,
               {.colour = "#777777", .anchor = "middle"});
   }
@@ -153,7 +159,7 @@ class Panel {
     const auto share = [](double value, const Range& range) {
       return (value - range.low) / (range.high - range.low);
     };
-    return {origin_.x + kPlotWidth * share(seconds, seconds_.range),
+    return {origin_.x + width_ * share(seconds, seconds_.range),
             origin_.y + kPlotHeight * (1.0 - share(percent, percents_.range))};
   }
 
@@ -162,9 +168,10 @@ class Panel {
   }
 
   Svg& svg_;
-  Point origin_;  // The upper left corner of where the curves are.
-  Axis seconds_;
-  Axis percents_;
+  const Point origin_;  // The upper left corner of where the curves are.
+  const double width_;
+  const Axis seconds_;
+  const Axis percents_;
 };
 
 struct LegendEntry {
@@ -211,6 +218,31 @@ void draw(Panel& panel, const std::vector<Curve>& curves, std::optional<double> 
   }
 }
 
+Axis times_of(const std::vector<Curve>& curves) {
+  double last = 0.0;
+  for (const Curve& curve : curves) {
+    last = std::max(last, curve.points.back().seconds);
+  }
+  if (last <= 0.0) {
+    return axis_of({0.0, 1.0}, kTicksMost);
+  }
+  Axis axis = axis_of({0.0, last}, kTicksMost);
+  axis.range.high = std::min(axis.range.high, 1.04 * last);  // No empty end.
+  std::erase_if(axis.ticks, [&axis](double tick) { return tick > axis.range.high; });
+  return axis;
+}
+
+void draw_legend(Svg& svg,
+                 Point corner,
+                 const Config& config,
+                 const std::vector<LegendEntry>& legend) {
+  for (const LegendEntry& entry : legend) {
+    const Point at{corner.x + entry.at.x, corner.y + entry.at.y};
+    svg.line({at.x, at.y - 4}, {at.x + kLegendLine, at.y - 4}, stroke_of(entry.row));
+    svg.text({at.x + kLegendLine + 8, at.y}, config.rows[entry.row].name, {});
+  }
+}
+
 }  // namespace
 
 std::string plot_of(const Config& config,
@@ -222,42 +254,35 @@ std::string plot_of(const Config& config,
   }
   const std::size_t columns = std::min<std::size_t>(2, panels.size());
   const std::size_t rows = (panels.size() + columns - 1) / columns;
-  const double width = 2 * kMargin + kPanelWidth * static_cast<double>(columns);
-  const auto legend = legend_of(config, panels, width - kLeft - kRight - 2 * kMargin);
-  const double panels_end = kMargin + kPanelHeight * static_cast<double>(rows);
+  const double plot_width = columns == 1 ? kLonePlotWidth : kPlotWidth;
+  const double panel_width = kLeft + plot_width + kRight;
+  const double width = 2 * kMargin + panel_width * static_cast<double>(columns);
+  const auto legend = legend_of(config, panels, width - 2 * kMargin - kLeft);
   const double legend_height = legend.empty() ? 0.0 : legend.back().at.y + kLegendRow;
-  Svg svg(width, panels_end + kLegendGap + legend_height + kLegendRow + kMargin);
+  const Point below{kMargin + kLeft,
+                    2 * kMargin + kPanelHeight * static_cast<double>(rows) + kLegendGap};
+  const bool has_note = config.seeds.size() > 1;
+  Svg svg(width, below.y + legend_height + (has_note ? kLegendRow : 0.0));
 
   const std::optional<double> target = target_of(config);
   const Axis percents = accuracies(panels, target);
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    double last = 0.0;
-    for (const Curve& curve : panels[i]) {
-      last = std::max(last, curve.points.back().seconds);
-    }
-    Panel panel(svg,
-                {kMargin + kPanelWidth * static_cast<double>(i % columns),
-                 kMargin + kPanelHeight * static_cast<double>(i / columns)},
-                axis_of({0.0, last > 0.0 ? last : 1.0}, kTicksMost),
-                percents);
+    const Point corner{kMargin + panel_width * static_cast<double>(i % columns),
+                       kMargin + kPanelHeight * static_cast<double>(i / columns)};
+    Panel panel(svg, {corner, plot_width}, times_of(panels[i]), percents);
     const std::string& name = config.traces[i].name;
     panel.axes(name.empty() ? "no trace of delays" : name,
                config.mode == Mode::kLive ? "time (s)" : "simulated time (s)");
     draw(panel, panels[i], target);
   }
-  const Point corner{kMargin + kLeft, panels_end + kMargin + kLegendGap};
-  for (const LegendEntry& entry : legend) {
-    const Point at{corner.x + entry.at.x, corner.y + entry.at.y};
-    svg.line({at.x, at.y - 4}, {at.x + kLegendLine, at.y - 4}, stroke_of(entry.row));
-    svg.text({at.x + kLegendLine + 8, at.y}, config.rows[entry.row].name, {});
+  draw_legend(svg, below, config, legend);
+  if (has_note) {
+    svg.text({below.x, below.y + legend_height + 2},
+             fmt::format("Mean of {} seeds; shaded: from the least to the greatest. A run that "
+                         "ended counts with its last accuracy.",
+                         config.seeds.size()),
+             {.size = 11, .colour = "#777777"});
   }
-  svg.text(
-      {corner.x, corner.y + legend_height + 2},
-      fmt::format("Mean of {} {}; shaded: from the least to the greatest. A run that ended counts "
-                  "with its last accuracy.",
-                  config.seeds.size(),
-                  config.seeds.size() == 1 ? "seed" : "seeds"),
-      {.size = 11, .colour = "#777777"});
   return svg.document();
 }
 

@@ -42,6 +42,15 @@ TEST(Plot, HasAPanelATrace) {
   EXPECT_EQ(count(svg, ">bursty<"), 1);
 }
 
+TEST(Plot, OfOneSeedSpeaksOfNoMean) {
+  ExampleComparison example;
+  EXPECT_EQ(count(plot(example), "Mean of 3 seeds"), 1);
+  example.config.seeds = {1};
+  example.cells.resize(2);
+  example.outcomes.resize(2);
+  EXPECT_EQ(count(plot(example), "Mean of"), 0);
+}
+
 TEST(Plot, WithoutAnyAccuracySaysSo) {
   ExampleComparison example;
   for (Outcome& outcome : example.outcomes) {
