@@ -53,12 +53,6 @@ compare::KnownOptions known_options() {
 
 compare::Config read_config(const CompareOptions& options, const std::string& text) {
   compare::Config config = compare::parse_config(text, options.config, known_options());
-#if !OUTPACE_TORCH
-  if (config.mode == compare::Mode::kLive) {
-    throw usage_error(options.config +
-                      ": mode is live, and this program was built without libtorch");
-  }
-#endif
   if (options.jobs < 1 || options.jobs > kJobsMost) {
     throw usage_error(fmt::format("--jobs is {}; it takes 1 to {}", options.jobs, kJobsMost));
   }

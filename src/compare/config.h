@@ -44,7 +44,7 @@ struct Config {
   std::vector<Option> options;
 };
 
-// The long names of the options that a cell may be given.
+// The long names of the options of a run; none of live runs if this program cannot train.
 struct KnownOptions {
   std::vector<std::string> live;
   std::vector<std::string> simulated;

@@ -114,6 +114,18 @@ TEST(Config, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_TRUE(refusal(head + "seeds = = 2\n").starts_with("c.toml:4: "));
 }
 
+TEST(Config, AProgramThatCannotTrainSaysSo) {
+  try {
+    (void)parse_config("[compare]\nmode = 'live'\nworkers = 3\n",
+                       "c.toml",
+                       {.live = {}, .simulated = kKnown.simulated});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "c.toml:2: mode is live, and this program was built without libtorch");
+  }
+}
+
 TEST(Config, ATableOfAPolicySaysWhichAndOnce) {
   const std::string head = "[compare]\nmode = 'live'\npolicies = ['sync']\nseeds = [1]\n";
   EXPECT_EQ(refusal(head + "[[policy]]\nlr = 1\n"),
