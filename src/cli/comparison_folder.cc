@@ -128,7 +128,7 @@ compare::RunResult ComparisonFolder::keep(const compare::Cell& cell, const std::
   const fs::path summary = record::RunDirectory::open(run(cell)).summary();
   try {
     const auto json = nlohmann::ordered_json::parse(content_of(summary).value_or(""));
-    const compare::RunResult result = compare::result_of(json);
+    compare::RunResult result = compare::result_of(json);
     record::write_atomically(record(cell), compare::record_text(identity(cell), commit, json));
     return result;
   } catch (const nlohmann::json::exception&) {
