@@ -1,9 +1,7 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 #include <set>
 #include <sstream>
@@ -14,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compare/toml_text.h"
 
 namespace outpace::cli {
 namespace {
@@ -23,16 +22,6 @@ struct Item {
   std::string value;
   std::string origin;
 };
-
-std::vector<std::string> option_names(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
 
 Error unknown(const std::string& what,
               const std::string& word,
@@ -50,37 +39,12 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string to_value(const toml::node& node, const std::string& where) {
-  if (const auto* text = node.as_string()) {
-    return text->get();
-  }
-  if (node.is_integer() || node.is_floating_point() || node.is_boolean()) {
-    std::ostringstream out;
-    node.visit([&out](const auto& value) {
-      if constexpr (toml::is_boolean<decltype(value)>) {
-        out << (value.get() ? "true" : "false");
-      } else if constexpr (toml::is_number<decltype(value)>) {
-        std::array<char, 32> digits{};  // As few as give the same number again.
-        const auto end = std::to_chars(digits.begin(), digits.end(), value.get()).ptr;
-        out << std::string_view(digits.begin(), end);
-      }
-    });
-    return out.str();
-  }
-  throw usage_error(where + ": a text, a number, true or false was expected");
-}
-
 std::vector<Item> from_file(const std::string& path, const CLI::App& command) {
   toml::table table;
   try {
     table = toml::parse_file(path);
   } catch (const toml::parse_error& error) {
-    std::ostringstream where;
-    where << path;
-    if (error.source().begin.line > 0) {
-      where << ":" << error.source().begin.line;
-    }
-    throw usage_error(where.str() + ": " + std::string(error.description()));
+    throw compare::toml_error(error, path);
   }
   const std::vector<std::string> names = option_names(command);
   std::vector<Item> items;
@@ -90,12 +54,8 @@ std::vector<Item> from_file(const std::string& path, const CLI::App& command) {
     if (!contains(names, option) || option == "config" || option == "help") {
       throw unknown(where + ": unknown key", option, names);
     }
-    if (const auto* array = node.as_array()) {
-      for (const toml::node& element : *array) {
-        items.push_back({option, to_value(element, where), path});
-      }
-    } else {
-      items.push_back({option, to_value(node, where), path});
+    for (const std::string& value : compare::toml_texts(node, where)) {
+      items.push_back({option, value, path});
     }
   }
   return items;
@@ -243,6 +203,27 @@ std::string to_toml(const std::string& value) {
 
 }  // namespace
 
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+void parse_words(CLI::App& command, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // CLI11 takes its vector from the back.
+  try {
+    command.parse(words);
+  } catch (const CLI::Success&) {
+    throw;  // --help and --version.
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error.what());
+  }
+}
+
 Origins parse(CLI::App& app, const std::vector<std::string>& words) {
   CLI::App* command = subcommand_of(app, words);
   std::vector<std::string> line;
@@ -274,14 +255,7 @@ Origins parse(CLI::App& app, const std::vector<std::string>& words) {
   } else {
     line = words;
   }
-  std::reverse(line.begin(), line.end());  // CLI11 takes its vector from the back.
-  try {
-    app.parse(line);
-  } catch (const CLI::Success&) {
-    throw;  // --help and --version.
-  } catch (const CLI::ParseError& error) {
-    throw usage_error(error.what());
-  }
+  parse_words(app, std::move(line));
   return origins;
 }
 

@@ -21,6 +21,13 @@ using Origins = std::map<std::string, std::string>;
 // CLI::CallForHelp and the like pass through.
 Origins parse(CLI::App& app, const std::vector<std::string>& words);
 
+// The long names of all options of `command`, without dashes.
+[[nodiscard]] std::vector<std::string> option_names(const CLI::App& command);
+
+// Nothing but the words themselves, which name no subcommand unless `command` has some. Throws as
+// parse() does.
+void parse_words(CLI::App& command, std::vector<std::string> words);
+
 // The resolved options as TOML, each with its origin: what a run directory keeps.
 [[nodiscard]] std::string resolved_toml(const CLI::App& command, const Origins& origins);
 

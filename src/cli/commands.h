@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -22,5 +23,11 @@ using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
 [[nodiscard]] Run add_policies(CLI::App& command);
 [[nodiscard]] Run add_replay(CLI::App& command);
 [[nodiscard]] Run add_simulate(CLI::App& command);
+[[nodiscard]] Run add_compare(CLI::App& command);
+
+// Throws what train or simulate with these options would throw before it begins: for a command that
+// is going to run many. Neither environment nor --config count.
+void check_train(const std::vector<std::string>& words);
+void check_simulate(const std::vector<std::string>& words);
 
 }  // namespace outpace::cli

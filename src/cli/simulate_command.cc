@@ -15,7 +15,9 @@
 #include "cli/swarm_run.h"
 #include "sim/cluster.h"
 #if OUTPACE_TORCH
+#include "learn/dataset.h"
 #include "learn/gradients.h"
+#include "learn/network.h"
 #endif
 
 namespace outpace::cli {
@@ -110,6 +112,30 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   return 0;
 }
 
+// Throws what simulate() would before it begins, without loading what is learnt from.
+void check(const SimulateOptions& options) {
+  (void)to_training(options.job, kSimulatedWorkersMax);
+  (void)make_timing(options.cluster, options.work, options.job);
+  (void)duration_option("apply", options.cluster.apply);
+  (void)duration_option("latency", options.cluster.latency);
+  for (const std::string& fault : options.cluster.faults) {
+    (void)sim::parse_fault(fault, options.job.workers);
+  }
+  check_links(options.links,
+              !options.learn.empty(),
+              duration_option("apply", options.cluster.apply) > Duration{});
+#if OUTPACE_TORCH
+  if (!options.learn.empty()) {
+    const protocol::Manifest manifest = learn::network_manifest(
+        Spec::parse(options.learn), learn::dataset_shape(Spec::parse(options.data)));
+    (void)make_links(options.links, options.job.workers, &manifest);
+    return;
+  }
+#endif
+  (void)Learner(options);
+  (void)make_links(options.links, options.job.workers, nullptr);
+}
+
 // A swarm draws everything from its seeds; nothing else can be said.
 void check_swarm(const SwarmOptions& options, const Origins& origins) {
   static const std::set<std::string> kOfSwarm{"swarm", "seeds", "time-budget", "jobs"};
@@ -124,41 +150,53 @@ void check_swarm(const SwarmOptions& options, const Origins& origins) {
   }
 }
 
-}  // namespace
-
-Run add_simulate(CLI::App& command) {
-  auto options = std::make_shared<SimulateOptions>();
-  add_training_options(command, options->job);
-  add_delay_options(command, options->work);
-  add_cluster_options(command, options->cluster);
-  add_link_options(command, options->links);
+void add_options(CLI::App& command, SimulateOptions& options) {
+  add_training_options(command, options.job);
+  add_delay_options(command, options.work);
+  add_cluster_options(command, options.cluster);
+  add_link_options(command, options.links);
   command.add_option("--learn",
-                     options->learn,
+                     options.learn,
                      "Compute every gradient of this network for real, on the weights of the right "
                      "version: " +
                          std::string(kNetworks));
-  command.add_option("--data", options->data, "For --learn: " + std::string(kDataSets));
-  command.add_option("--examples", options->examples, "Without --learn: in the data set");
-  command.add_option("--out", options->job.out, "Record the run in this directory");
+  command.add_option("--data", options.data, "For --learn: " + std::string(kDataSets));
+  command.add_option("--examples", options.examples, "Without --learn: in the data set");
+  command.add_option("--out", options.job.out, "Record the run in this directory");
   command.add_option("--heartbeat-timeout",
-                     options->job.heartbeat_timeout,
+                     options.job.heartbeat_timeout,
                      "With a fault that can silence a worker: one silent so long is dead");
   command.add_flag("--swarm",
-                   options->swarm.swarm,
+                   options.swarm.swarm,
                    "Instead of one job, a random one for each seed, held to all invariants");
   // No defaults in the record of a single job, where these would be refused when it is read again.
   command
       .add_option("--seeds",
-                  options->swarm.seeds,
-                  "Of a swarm: FIRST..LAST, or one (default: " + options->swarm.seeds + ")")
+                  options.swarm.seeds,
+                  "Of a swarm: FIRST..LAST, or one (default: " + options.swarm.seeds + ")")
       ->default_str("");
   command
       .add_option("--time-budget",
-                  options->swarm.time_budget,
+                  options.swarm.time_budget,
                   "Of a swarm: end after so long (default: 0s, do not)")
       ->default_str("");
-  command.add_option("--jobs", options->swarm.jobs, "Of a swarm: seeds at a time (default: 1)")
+  command.add_option("--jobs", options.swarm.jobs, "Of a swarm: seeds at a time (default: 1)")
       ->default_str("");
+}
+
+}  // namespace
+
+void check_simulate(const std::vector<std::string>& words) {
+  CLI::App command;
+  SimulateOptions options;
+  add_options(command, options);
+  parse_words(command, words);
+  check(options);
+}
+
+Run add_simulate(CLI::App& command) {
+  auto options = std::make_shared<SimulateOptions>();
+  add_options(command, *options);
   return [options](const CLI::App& chosen, const Origins& origins) {
     check_swarm(options->swarm, origins);
     if (options->swarm.swarm) {

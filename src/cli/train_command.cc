@@ -168,11 +168,17 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
   return children;
 }
 
-int train(const TrainOptions& options, const std::string& resolved) {
+// What the options say to the server, if there is nothing wrong with any of them.
+live::ServerOptions checked(const TrainOptions& options) {
   live::ServerOptions server_options = to_server_options(options.job);
   check_work_options(options.work, options.job.workers);
   (void)learn::network_manifest(Spec::parse(options.work.network),
                                 learn::dataset_shape(Spec::parse(options.work.data)));
+  return server_options;
+}
+
+int train(const TrainOptions& options, const std::string& resolved) {
+  live::ServerOptions server_options = checked(options);
   live::block_supervised_signals();
   const ScratchDirectory scratch;
   if (server_options.listen.empty()) {
@@ -205,15 +211,27 @@ int train(const TrainOptions& options, const std::string& resolved) {
   return 0;
 }
 
+void add_options(CLI::App& command, TrainOptions& options) {
+  add_job_options(command, options.job);
+  add_work_options(command, options.work);
+  command.add_flag("--restart-workers",
+                   options.restart_workers,
+                   "Start a worker again that crashed or was killed");
+}
+
 }  // namespace
+
+void check_train(const std::vector<std::string>& words) {
+  CLI::App command;
+  TrainOptions options;
+  add_options(command, options);
+  parse_words(command, words);
+  (void)checked(options);
+}
 
 Run add_train(CLI::App& command) {
   auto options = std::make_shared<TrainOptions>();
-  add_job_options(command, options->job);
-  add_work_options(command, options->work);
-  command.add_flag("--restart-workers",
-                   options->restart_workers,
-                   "Start a worker again that crashed or was killed");
+  add_options(command, *options);
   return [options](const CLI::App& chosen, const Origins& origins) {
     return train(*options, resolved_toml(chosen, origins));
   };

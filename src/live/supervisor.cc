@@ -93,9 +93,11 @@ Supervisor::~Supervisor() {
   reap(milliseconds(0));
 }
 
-void Supervisor::reap(milliseconds grace) {
-  std::int64_t unset = -1;
-  reap_grace_ms_.compare_exchange_strong(unset, grace.count());
+void Supervisor::reap(milliseconds grace, milliseconds patience) {
+  if (reap_grace_ms_ < 0) {
+    reap_patience_ms_ = patience.count();
+    reap_grace_ms_ = grace.count();
+  }
   if (thread_.joinable()) {
     thread_.join();
   }
@@ -115,7 +117,7 @@ void Supervisor::run() {
     collect();
     start_due();
   }
-  end_all(milliseconds(reap_grace_ms_));
+  end_all(milliseconds(reap_grace_ms_), milliseconds(reap_patience_ms_));
 }
 
 void Supervisor::start(Child& child) {
@@ -190,8 +192,7 @@ bool Supervisor::any_running() const {
       children_.begin(), children_.end(), [](const Child& child) { return child.id != 0; });
 }
 
-void Supervisor::end_all(milliseconds grace) {
-  constexpr milliseconds kGraceAfterTerm = milliseconds(2000);
+void Supervisor::end_all(milliseconds grace, milliseconds patience) {
   const sigset_t signals = supervised_signals();
   const auto begun = steady_clock::now();
   bool terminated = false;
@@ -201,7 +202,7 @@ void Supervisor::end_all(milliseconds grace) {
       return;
     }
     const auto waited = steady_clock::now() - begun;
-    const bool kill_now = waited >= grace + kGraceAfterTerm;
+    const bool kill_now = waited >= grace + patience;
     if (kill_now || (waited >= grace && !terminated)) {
       for (const Child& child : children_) {
         if (child.id != 0) {
@@ -210,8 +211,8 @@ void Supervisor::end_all(milliseconds grace) {
       }
       terminated = true;
     }
-    const timespec patience{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
-    sigtimedwait(&signals, nullptr, &patience);
+    const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
+    sigtimedwait(&signals, nullptr, &look);
   }
 }
 

@@ -53,9 +53,10 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Children end by themselves now, for the run is over; those that do not within `grace` are
-  // ended.
-  void reap(std::chrono::milliseconds grace);
+  // Children end by themselves now, for the run is over; those that do not within `grace` are told
+  // to, and those that still run after `patience` more are killed.
+  void reap(std::chrono::milliseconds grace,
+            std::chrono::milliseconds patience = std::chrono::seconds(2));
 
  private:
   struct Child {
@@ -70,13 +71,14 @@ class Supervisor {
   void collect();
   void ended(Child& child, int status);
   void start_due();
-  void end_all(std::chrono::milliseconds grace);
+  void end_all(std::chrono::milliseconds grace, std::chrono::milliseconds patience);
   [[nodiscard]] bool any_running() const;
 
   std::vector<Child> children_;  // Of the thread.
   const SupervisorEvents events_;
   bool told_all_ended_ = false;
-  std::atomic<std::int64_t> reap_grace_ms_{-1};  // Set to end the thread.
+  std::atomic<std::int64_t> reap_grace_ms_{-1};  // Set, last, to end the thread.
+  std::atomic<std::int64_t> reap_patience_ms_{0};
   std::jthread thread_;
 };
 

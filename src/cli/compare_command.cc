@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/child_runs.h"
+#include "cli/commands.h"
+#include "cli/comparison_folder.h"
+#include "cli/comparison_progress.h"
+#include "commit.h"
+#include "compare/config.h"
+#include "compare/csv.h"
+#include "compare/plan.h"
+#include "compare/plot.h"
+#include "compare/summary.h"
+#include "compare/summary_json.h"
+#include "compare/table.h"
+#include "live/supervisor.h"
+
+namespace outpace::cli {
+namespace {
+
+constexpr std::uint32_t kJobsMost = 256;
+
+struct CompareOptions {
+  std::string config;
+  std::string out;
+  std::uint32_t jobs = 1;
+  bool fresh = false;
+  bool json = false;
+};
+
+compare::KnownOptions known_options() {
+  compare::KnownOptions known;
+#if OUTPACE_TORCH
+  CLI::App train;
+  (void)add_train(train);
+  known.live = option_names(train);
+#endif
+  CLI::App simulate;
+  (void)add_simulate(simulate);
+  known.simulated = option_names(simulate);
+  return known;
+}
+
+compare::Config read_config(const CompareOptions& options, const std::string& text) {
+  compare::Config config = compare::parse_config(text, options.config, known_options());
+  if (options.jobs < 1 || options.jobs > kJobsMost) {
+    throw usage_error(fmt::format("--jobs is {}; it takes 1 to {}", options.jobs, kJobsMost));
+  }
+  if (config.mode == compare::Mode::kLive && options.jobs > 1) {
+    throw usage_error(
+        "--jobs beside mode \"live\": live runs would take processors from each other");
+  }
+  return config;
+}
+
+// A seed changes nothing about what is allowed: each row and trace is looked at once.
+void check(const compare::Config& config, const std::vector<compare::Cell>& cells) {
+  for (std::size_t i = 0; i < config.rows.size() * config.traces.size(); ++i) {
+    const std::vector<std::string> words(cells[i].words.begin() + 1, cells[i].words.end());
+    try {
+#if OUTPACE_TORCH
+      if (config.mode == compare::Mode::kLive) {
+        check_train(words);
+        continue;
+      }
+#endif
+      check_simulate(words);
+    } catch (const Error& error) {
+      throw Error(error.code(),
+                  fmt::format("{}:{}: {}",
+                              config.path,
+                              compare::line_of(config, cells[i], error.what()),
+                              error.what()));
+    }
+  }
+}
+
+// A run is what its configuration says, whatever else the user's shell says of single runs.
+void forget_environment() {
+  std::set<std::string> names;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (text.starts_with("OUTPACE_")) {
+      names.insert(text.substr(0, text.find('=')));
+    }
+  }
+  for (const std::string& name : names) {
+    ::unsetenv(name.c_str());
+  }
+}
+
+std::string reason_of(const ChildRunEnd& end) {
+  constexpr std::string_view kPrefix = "outpace: ";
+  if (end.code > 128 && !end.last_line.starts_with(kPrefix)) {
+    return fmt::format("ended by signal {}", end.code - 128);
+  }
+  if (end.last_line.empty()) {
+    return fmt::format("exited with {}", end.code);
+  }
+  return end.last_line.starts_with(kPrefix) ? end.last_line.substr(kPrefix.size()) : end.last_line;
+}
+
+class Comparison {
+ public:
+  Comparison(compare::Config config, std::vector<compare::Cell> cells, ComparisonFolder& folder)
+      : config_(std::move(config)),
+        cells_(std::move(cells)),
+        folder_(folder),
+        outcomes_(cells_.size()) {}
+
+  // Takes what was kept, unless all is to be run anew; the others are to be run.
+  void look_up(bool fresh) {
+    std::size_t other_build = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if (const auto kept = fresh ? std::nullopt : folder_.kept(cells_[i])) {
+        outcomes_[i].result = kept->result;
+        other_build += kept->commit == kCommit ? 0U : 1U;
+      } else {
+        to_run_.push_back(i);
+      }
+    }
+    fmt::print(stderr,
+               "{} cells in {}: {} kept from before, {} to run\n",
+               cells_.size(),
+               folder_.path().string(),
+               cells_.size() - to_run_.size(),
+               to_run_.size());
+    if (other_build > 0) {
+      fmt::print(stderr,
+                 "{} of those kept were run by another build of outpace; --fresh runs all again\n",
+                 other_build);
+    }
+  }
+
+  // 0, or the signal that interrupted it.
+  int run(std::uint32_t jobs) {
+    std::vector<ChildRun> runs;
+    for (const std::size_t i : to_run_) {
+      ChildRun run{.words = cells_[i].words, .log = folder_.log(cells_[i]).string()};
+      run.words.push_back("--out=" + folder_.run(cells_[i]).string());
+      runs.push_back(std::move(run));
+    }
+    ComparisonProgress progress(runs.size(), jobs);
+    return run_children(runs,
+                        jobs,
+                        {.begun =
+                             [&](std::size_t run) {
+                               const compare::Cell& cell = cells_[to_run_[run]];
+                               folder_.make_room(cell);
+                               progress.begun(compare::name_of(config_, cell));
+                             },
+                         .ended =
+                             [&](const ChildRunEnd& end) {
+                               const std::size_t i = to_run_[end.run];
+                               outcomes_[i] = outcome_of(cells_[i], end);
+                               progress.ended(
+                                   compare::name_of(config_, cells_[i]), outcomes_[i], end.seconds);
+                             }});
+  }
+
+  // Files, and the tables or one JSON object on standard output.
+  void report(bool json) const {
+    const auto summaries = compare::summaries_of(config_, cells_, outcomes_);
+    folder_.write("compare.csv", compare::runs_csv(config_, cells_, outcomes_));
+    folder_.write("summary.csv", compare::summary_csv(config_, summaries));
+    folder_.write("compare.svg", compare::plot_of(config_, cells_, outcomes_));
+    std::FILE* people = json ? stderr : stdout;
+    fmt::print(people,
+               "\n{}{}{}: compare.csv, summary.csv, compare.svg\n",
+               compare::tables_of(config_, summaries),
+               compare::failures_of(config_, cells_, outcomes_),
+               folder_.path().string());
+    std::fflush(people);
+    if (json) {
+      fmt::print("{}\n", compare::summary_json(config_, cells_, outcomes_).dump());
+      std::fflush(stdout);
+    }
+  }
+
+  [[nodiscard]] std::size_t failed() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        outcomes_, [](const compare::Outcome& outcome) { return !outcome.result; }));
+  }
+  [[nodiscard]] std::size_t cells() const { return cells_.size(); }
+
+ private:
+  compare::Outcome outcome_of(const compare::Cell& cell, const ChildRunEnd& end) {
+    if (end.code != 0) {
+      return {.result = {}, .failure = reason_of(end)};
+    }
+    try {
+      return {.result = folder_.keep(cell, kCommit), .failure = ""};
+    } catch (const Error& error) {
+      return {.result = {}, .failure = error.what()};
+    }
+  }
+
+  const compare::Config config_;
+  const std::vector<compare::Cell> cells_;
+  ComparisonFolder& folder_;
+  std::vector<compare::Outcome> outcomes_;  // One a cell.
+  std::vector<std::size_t> to_run_;         // Indices of cells.
+};
+
+int run_compare(const CompareOptions& options) {
+  const auto text = content_of(options.config);
+  if (!text) {
+    throw usage_error(options.config + ": cannot be read");
+  }
+  compare::Config config = read_config(options, *text);
+  std::vector<compare::Cell> cells = compare::cells_of(config);
+  check(config, cells);
+  forget_environment();
+  live::block_supervised_signals();
+  const std::string out =
+      options.out.empty() ? "runs/compare-" + std::filesystem::path(options.config).stem().string()
+                          : options.out;
+  ComparisonFolder folder(out, *text);
+  Comparison comparison(std::move(config), std::move(cells), folder);
+  comparison.look_up(options.fresh);
+  if (const int signal = comparison.run(options.jobs); signal != 0) {
+    throw Error(ExitCode{128 + signal},
+                fmt::format("interrupted; {} of {} cells are kept, and the same command goes on",
+                            comparison.cells() - comparison.failed(),
+                            comparison.cells()));
+  }
+  comparison.report(options.json);
+  if (comparison.failed() > 0) {
+    throw Error(ExitCode::kFailure,
+                fmt::format("{} of {} cells failed; the same command runs them again",
+                            comparison.failed(),
+                            comparison.cells()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run add_compare(CLI::App& command) {
+  auto options = std::make_shared<CompareOptions>();
+  command.option_defaults()->always_capture_default();
+  command.add_option("file", options->config, "What to compare: a TOML file; docs/compare.md")
+      ->required();
+  command.add_option("--out",
+                     options->out,
+                     "The comparison's directory, where it goes on if it was stopped (default: "
+                     "runs/compare-NAME, of NAME.toml)");
+  command.add_option("--jobs", options->jobs, "Simulated runs at a time");
+  command.add_flag("--fresh", options->fresh, "Run all cells, also those that are done");
+  command.add_flag(
+      "--json", options->json, "Print the result as one JSON object on standard output");
+  return [options](const CLI::App& /*command*/, const Origins& /*origins*/) {
+    return run_compare(*options);
+  };
+}
+
+}  // namespace outpace::cli

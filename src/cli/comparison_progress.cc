@@ -1,0 +1,87 @@
+#include "cli/comparison_progress.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "record/number_text.h"
+
+namespace outpace::cli {
+namespace {
+
+// What matters most of a run.
+std::string words_of(const compare::Outcome& outcome) {
+  if (!outcome.result) {
+    return "failed: " + outcome.failure;
+  }
+  const compare::RunResult& result = *outcome.result;
+  std::string text = record::grouped(result.examples_per_second.value_or(0.0)) + " examples/s";
+  if (result.final_accuracy) {
+    text += ", accuracy " + record::percent(*result.final_accuracy);
+  }
+  if (result.seconds_to_target) {
+    text += ", target after " + record::elapsed(*result.seconds_to_target);
+  }
+  return text;
+}
+
+}  // namespace
+
+ComparisonProgress::ComparisonProgress(std::size_t runs, std::uint32_t jobs)
+    : runs_(runs), jobs_(jobs), is_terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ComparisonProgress::~ComparisonProgress() {
+  erase();
+}
+
+void ComparisonProgress::begun(const std::string& cell) {
+  running_.insert(cell);
+  erase();
+  show_running();
+}
+
+void ComparisonProgress::ended(const std::string& cell,
+                               const compare::Outcome& outcome,
+                               double seconds) {
+  running_.erase(cell);
+  ++done_;
+  seconds_ += seconds;
+  const auto left = static_cast<double>(runs_ - done_);
+  erase();
+  fmt::print(stderr,
+             "[{:>{}}/{}] {}: {}; took {}",
+             done_,
+             std::to_string(runs_).size(),
+             runs_,
+             cell,
+             words_of(outcome),
+             record::elapsed(seconds));
+  if (done_ < runs_) {
+    fmt::print(stderr,
+               ", {} to go, about {}",
+               runs_ - done_,
+               record::elapsed(left * seconds_ / static_cast<double>(done_) / jobs_));
+  }
+  fmt::print(stderr, "\n");
+  show_running();
+}
+
+void ComparisonProgress::show_running() const {
+  if (is_terminal_ && !running_.empty()) {
+    fmt::print(stderr, "running: {}", *running_.begin());
+    if (running_.size() > 1) {
+      fmt::print(stderr, " and {} more", running_.size() - 1);
+    }
+    std::fflush(stderr);
+  }
+}
+
+void ComparisonProgress::erase() const {
+  if (is_terminal_) {
+    fmt::print(stderr, "\r\x1b[K");
+    std::fflush(stderr);
+  }
+}
+
+}  // namespace outpace::cli

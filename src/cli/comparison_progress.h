@@ -1,0 +1,38 @@
+// What a person sees while a comparison runs: a line for each cell that ended, and what remains.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "compare/summary.h"
+
+namespace outpace::cli {
+
+// Speaks on standard error. On a terminal a last line says what is running, and goes again.
+class ComparisonProgress {
+ public:
+  // Of so many runs, `jobs` at a time.
+  ComparisonProgress(std::size_t runs, std::uint32_t jobs);
+  ~ComparisonProgress();
+  ComparisonProgress(const ComparisonProgress&) = delete;
+  ComparisonProgress& operator=(const ComparisonProgress&) = delete;
+
+  void begun(const std::string& cell);
+  void ended(const std::string& cell, const compare::Outcome& outcome, double seconds);
+
+ private:
+  void show_running() const;
+  void erase() const;
+
+  const std::size_t runs_;
+  const std::uint32_t jobs_;
+  const bool is_terminal_;
+  std::size_t done_ = 0;
+  double seconds_ = 0.0;  // Of the runs that are done, together.
+  std::set<std::string> running_;
+};
+
+}  // namespace outpace::cli

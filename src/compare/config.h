@@ -1,0 +1,59 @@
+// What to compare, as the user wrote it: the TOML file of `outpace compare`.
+//
+// Rows (policies with what is their own) x traces of delays x seeds; every other key is an option
+// of the command that runs a cell. Every part knows its line, for messages.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace outpace::compare {
+
+enum class Mode { kLive, kSimulated };
+
+// An option of `outpace train` or `outpace simulate`; several values if it may be repeated.
+struct Option {
+  std::string name;  // Without dashes.
+  std::vector<std::string> values;
+  std::size_t line;
+};
+
+// A row of the tables, a line of the plot.
+struct Row {
+  std::string name;  // The policy, unless the user names the row; no two are alike.
+  std::string policy;
+  std::vector<Option> options;  // That replace those of the same name in the comparison.
+  std::size_t line;
+};
+
+struct Trace {
+  std::string name;  // Empty: the only one, without delays.
+  std::string path;
+  std::size_t line;
+};
+
+struct Config {
+  std::string path;  // Of the file, for messages.
+  Mode mode;
+  std::vector<Row> rows;             // At least one.
+  std::vector<std::uint64_t> seeds;  // At least one, no two alike.
+  std::vector<Trace> traces;         // At least one, no two names alike.
+  std::vector<Option> options;
+};
+
+// The long names of the options of a run; none of live runs if this program cannot train.
+struct KnownOptions {
+  std::vector<std::string> live;
+  std::vector<std::string> simulated;
+};
+
+// `text` is the content of the file at `path`. Throws a usage error "path:line: ..." for whatever
+// is wrong with it, unknown keys with the nearest; values of options are not looked at.
+[[nodiscard]] Config parse_config(const std::string& text,
+                                  const std::string& path,
+                                  const KnownOptions& known);
+
+}  // namespace outpace::compare

@@ -1,0 +1,35 @@
+// What several runs of the same kind say together, and how evenly work was shared among workers.
+
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace outpace::compare {
+
+inline constexpr double kConfidence = 0.95;
+
+// The t with P(|T| <= t) = confidence, for Student's T with so many degrees of freedom, to about 12
+// digits: Abramowitz & Stegun 26.7.1. REQUIRES: degrees > 0, 0 < confidence < 1.
+[[nodiscard]] double student_t(std::size_t degrees, double confidence);
+
+// The mean of n values, in their unit, and the interval mean +- half_width that holds the expected
+// value with probability kConfidence, if the values are normal and independent.
+struct Mean {
+  std::size_t n = 0;
+  double mean = 0.0;
+  std::optional<double> half_width;  // Nothing for a single value.
+
+  friend bool operator==(const Mean&, const Mean&) = default;
+};
+
+// Nothing without values. half_width = t(n - 1) s / sqrt(n), with s^2 the unbiased variance.
+[[nodiscard]] std::optional<Mean> mean_of(std::span<const double> values);
+
+// (sum of x)^2 / (n sum of x^2): 1 if all are equal, 1 / n if one has everything. Jain, Chiu &
+// Hawe, A Quantitative Measure of Fairness and Discrimination (DEC-TR-301, 1984), equation 2.
+// Nothing if there are no values, or all are 0. REQUIRES: none is negative.
+[[nodiscard]] std::optional<double> jain_index(std::span<const double> values);
+
+}  // namespace outpace::compare

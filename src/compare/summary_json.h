@@ -1,0 +1,20 @@
+// A comparison for programs that read JSON: what `outpace compare --json` prints.
+
+#pragma once
+
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "compare/plan.h"
+#include "compare/summary.h"
+
+namespace outpace::compare {
+
+// {"cells", "failed": [{"cell", "reason"}], "rows": [...]}: a row a trace and policy, each mean as
+// {"n", "mean", "half_width"}; what is unknown is null, and no key is ever missing.
+[[nodiscard]] nlohmann::ordered_json summary_json(const Config& config,
+                                                  const std::vector<Cell>& cells,
+                                                  const std::vector<Outcome>& outcomes);
+
+}  // namespace outpace::compare
