@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -10,32 +11,28 @@ namespace outpace::runtime_model {
 namespace {
 
 constexpr double kKeep = 0.98;
-constexpr double kSpread = 1e-3;  // Of each density, evenly over the grid.
 
 }  // namespace
 
 double mean_log_likelihood(const Forecast& forecast, std::span<const Observation> iteration) {
-  const TimeGrid& grid = forecast.grid();
-  double sum = 0.0;
   std::uint32_t count = 0;
-  for (std::uint32_t w = 0; w < iteration.size(); ++w) {
-    const Observation& seen = iteration[w];
-    if (seen.fate == Fate::kBusy) {
-      continue;
-    }
-    double chance = 0.0;
-    if (seen.fate == Fate::kArrived) {
-      const std::uint32_t bin = grid.bin(seen.seconds);
-      const double mass = forecast.row(w)[bin + 1] - forecast.row(w)[bin];
-      chance = (1.0 - kSpread) * mass / grid.step() + kSpread / (grid.step() * grid.bins());
-    } else {
-      const double longer = 1.0 - forecast.cdf(w, grid.position(seen.seconds));
-      chance = (1.0 - kSpread) * longer + kSpread;
-    }
-    sum += std::log(chance);
-    ++count;
+  for (const Observation& seen : iteration) {
+    count += seen.fate == Fate::kBusy ? 0U : 1U;
   }
-  return count == 0 ? 0.0 : sum / count;
+  if (count == 0) {
+    return 0.0;
+  }
+  double most = -std::numeric_limits<double>::infinity();
+  std::vector<double> logs;
+  for (const Forecast::Shift& shift : forecast.shifts()) {
+    logs.push_back(std::log(shift.chance) + log_likelihood(forecast, iteration, shift.bins));
+    most = std::max(most, logs.back());
+  }
+  double sum = 0.0;
+  for (const double one : logs) {
+    sum += std::exp(one - most);
+  }
+  return (most + std::log(sum)) / count;
 }
 
 AutoModel::AutoModel(std::vector<Candidate> candidates) {

@@ -4,8 +4,7 @@
 //
 // p_m is the density of log seconds at a runtime, or the chance of a longer one, by the forecast
 // that the model had made: the predictive log-likelihood (Dawid, "Present Position and Potential
-// Developments: The Prequential Approach", 1984). A little of each density is spread evenly, so
-// that one surprise does not rule a model out.
+// Developments: The Prequential Approach", 1984), of all workers together.
 
 #pragma once
 
@@ -48,7 +47,8 @@ class AutoModel final : public RuntimeModel {
   std::size_t best_ = 0;
 };
 
-// The mean over workers of log p, as above; 0 if nothing was seen.
+// The log of the joint density of all that was seen, for each worker of whom something was; 0 if
+// there is none.
 [[nodiscard]] double mean_log_likelihood(const Forecast& forecast,
                                          std::span<const Observation> iteration);
 

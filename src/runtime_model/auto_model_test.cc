@@ -84,6 +84,13 @@ TEST(MeanLogLikelihood, IsOfTheDensityOrOfTheChanceOfALongerOne) {
   const std::vector<Observation> other{{}, {.seconds = 1.0, .fate = Fate::kLonger}};
   EXPECT_NEAR(mean_log_likelihood(forecast, other), std::log(0.5), 0.1);
   EXPECT_EQ(mean_log_likelihood(forecast, std::vector<Observation>{{}, {}}), 0.0);
+  // Both twice as slow: one shift of even chances explains both, at the price of one bit.
+  const std::vector<Forecast::Shift> shifts{{.bins = 0.0, .chance = 0.5},
+                                            {.bins = 100.0 * std::log(2.0), .chance = 0.5}};
+  forecast.set_shifts(shifts);
+  EXPECT_NEAR(mean_log_likelihood(forecast, arrived({2.0, 2.0})),
+              std::log(3.989) - 0.5 * std::log(2.0),
+              0.03);
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "base/check.h"
-#include "base/rng.h"
 
 namespace outpace::runtime_model {
 
@@ -27,12 +27,34 @@ void Draws::draw(const Forecast& forecast,
       sorted_[std::size_t{k} * workers_ + w] = static_cast<float>(forecast.quantile(workers[w], u));
     }
   }
+  if (forecast.shifts().size() > 1 || forecast.shifts().front().bins != 0.0) {
+    shift_rows(forecast, rng);
+  }
   means_.assign(workers_, 0.0);
   for (std::uint32_t k = 0; k < count; ++k) {
     const auto begin = sorted_.begin() + std::ptrdiff_t{k} * workers_;
     std::sort(begin, begin + workers_);
     for (std::uint32_t c = 0; c < workers_; ++c) {
       means_[c] += begin[c] / static_cast<double>(count);
+    }
+  }
+}
+
+// Each draw has one of the shifts, for all workers.
+void Draws::shift_rows(const Forecast& forecast, Rng& rng) {
+  for (std::uint32_t k = 0; k < count_; ++k) {
+    double left = rng.uniform();
+    double bins = 0.0;
+    for (const Forecast::Shift& shift : forecast.shifts()) {
+      bins = shift.bins;
+      left -= shift.chance;
+      if (left < 0.0) {
+        break;
+      }
+    }
+    const auto factor = static_cast<float>(std::exp(bins * forecast.grid().step()));
+    for (std::uint32_t w = 0; w < workers_; ++w) {
+      sorted_[std::size_t{k} * workers_ + w] *= factor;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/rng.h"
 #include "runtime_model/forecast.h"
 
 namespace outpace::runtime_model {
@@ -31,6 +32,8 @@ class Draws {
   [[nodiscard]] double quantile(std::uint32_t c, double probability) const;
 
  private:
+  void shift_rows(const Forecast& forecast, Rng& rng);
+
   std::uint32_t count_ = 0;
   std::uint32_t workers_ = 0;
   std::vector<float> sorted_;

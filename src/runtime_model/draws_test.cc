@@ -52,6 +52,27 @@ TEST(Draws, OnlyOfTheWorkersThatTakePartAndInOrder) {
   EXPECT_LT(draws.quantile(2, 0.1), draws.quantile(2, 0.9));
 }
 
+TEST(Draws, HaveAShiftForAllWorkersOrForNone) {
+  Forecast forecast;
+  forecast.reset(TimeGrid(0.1, 0.01, 600), 2);
+  const std::vector<double> seconds{1.0, 2.0};
+  forecast.set_lognormal_rows(seconds, 0.01);
+  const std::vector<Forecast::Shift> shifts{{.bins = 0.0, .chance = 0.75},
+                                            {.bins = 100.0 * std::log(10.0), .chance = 0.25}};
+  forecast.set_shifts(shifts);
+  Draws draws;
+  const std::vector<std::uint32_t> workers{0, 1};
+  draws.draw(forecast, workers, 1024, 3);
+  std::uint32_t shifted = 0;
+  for (std::uint32_t k = 0; k < draws.count(); ++k) {
+    const bool slow = draws.sorted(k)[0] > 5.0F;
+    EXPECT_NEAR(draws.sorted(k)[1] / draws.sorted(k)[0], 2.0, 0.2);
+    shifted += slow ? 1U : 0U;
+  }
+  // A quarter of 1,024, to four standard deviations of 14.
+  EXPECT_NEAR(shifted, 256.0, 56.0);
+}
+
 TEST(Draws, AreFewerWithMoreWorkers) {
   EXPECT_EQ(draws_for(1), 256U);
   EXPECT_EQ(draws_for(158), 64U);

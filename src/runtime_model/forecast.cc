@@ -7,11 +7,17 @@
 #include "base/check.h"
 
 namespace outpace::runtime_model {
+namespace {
+
+constexpr double kSpread = 1e-3;  // Of each density, evenly over the grid.
+
+}  // namespace
 
 void Forecast::reset(const TimeGrid& grid, std::uint32_t workers) {
   grid_ = grid;
   workers_ = workers;
   cdf_.resize(width() * workers);
+  shifts_.assign(1, {});
 }
 
 void Forecast::set_row(std::uint32_t worker, std::span<const float> mass) {
@@ -65,9 +71,25 @@ void Forecast::delay_row(std::uint32_t worker, double seconds) {
 
 double Forecast::cdf(std::uint32_t worker, double position) const {
   const std::span<const float> from = row(worker);
-  const auto i = std::min(static_cast<std::size_t>(position), std::size_t{grid_.bins()} - 1);
-  const double within = position - static_cast<double>(i);
+  const double inside = std::clamp(position, 0.0, static_cast<double>(grid_.bins()));
+  const auto i = std::min(static_cast<std::size_t>(inside), std::size_t{grid_.bins()} - 1);
+  const double within = inside - static_cast<double>(i);
   return from[i] + within * (from[i + 1] - from[i]);
+}
+
+double Forecast::log_density(std::uint32_t worker, double position) const {
+  const std::span<const float> from = row(worker);
+  const double even = 1.0 / (grid_.step() * grid_.bins());
+  double density = 0.0;
+  if (position >= 0.0 && position < grid_.bins()) {
+    const auto bin = static_cast<std::size_t>(position);
+    density = (from[bin + 1] - from[bin]) / grid_.step();
+  }
+  return std::log((1.0 - kSpread) * density + kSpread * even);
+}
+
+double Forecast::log_survival(std::uint32_t worker, double position) const {
+  return std::log((1.0 - kSpread) * (1.0 - cdf(worker, position)) + kSpread);
 }
 
 double Forecast::quantile(std::uint32_t worker, double probability) const {

@@ -6,8 +6,9 @@
 //
 //   P(x_w <= t | x_w > s) = (F_w(t) - F_w(s)) / (1 - F_w(s))
 //
-// Given the past, workers are independent here; what makes them alike, slow machines say, is in the
-// past.
+// What makes all workers slow or fast together in this very iteration, a full network say, is a
+// shift of log seconds that they have in common. It may be one of several, each with a chance;
+// given the past and the shift, workers are independent.
 
 #pragma once
 
@@ -43,8 +44,22 @@ class Forecast {
   // The worker begins `seconds` late: it is still busy with something else.
   void delay_row(std::uint32_t worker, double seconds);
 
-  // P(runtime <= t) where `position` is that of t on the grid.
+  // What the log seconds of all workers may have in common; the chances sum to 1. One shift of 0,
+  // unless set.
+  struct Shift {
+    double bins = 0.0;
+    double chance = 1.0;
+  };
+  void set_shifts(std::span<const Shift> shifts) { shifts_.assign(shifts.begin(), shifts.end()); }
+  [[nodiscard]] std::span<const Shift> shifts() const { return shifts_; }
+
+  // What follows is of one worker without a shift: as if it were 0.
+  // P(runtime <= t) where `position` is that of t on the grid, or beyond it.
   [[nodiscard]] double cdf(std::uint32_t worker, double position) const;
+  // log of the density of log seconds at a position, and of the chance of a longer runtime. A
+  // little of each is spread evenly over the grid, so that no surprise is beyond all bounds.
+  [[nodiscard]] double log_density(std::uint32_t worker, double position) const;
+  [[nodiscard]] double log_survival(std::uint32_t worker, double position) const;
   // The runtime in seconds below which it is with this probability, in (0, 1).
   [[nodiscard]] double quantile(std::uint32_t worker, double probability) const;
 
@@ -54,6 +69,7 @@ class Forecast {
   TimeGrid grid_;
   std::uint32_t workers_ = 0;
   std::vector<float> cdf_;
+  std::vector<Shift> shifts_{{}};
   std::vector<float> in_hand_;
 };
 

@@ -13,6 +13,21 @@ const std::string& RuntimeModel::believed() const {
   return kNone;
 }
 
+double log_likelihood(const Forecast& forecast,
+                      std::span<const Observation> iteration,
+                      double shift) {
+  double sum = 0.0;
+  for (std::uint32_t w = 0; w < iteration.size(); ++w) {
+    const double at = forecast.grid().position(iteration[w].seconds) - shift;
+    if (iteration[w].fate == Fate::kArrived) {
+      sum += forecast.log_density(w, at);
+    } else if (iteration[w].fate == Fate::kLonger) {
+      sum += forecast.log_survival(w, at);
+    }
+  }
+  return sum;
+}
+
 TimeGrid grid_around(std::span<const Observation> iteration) {
   constexpr double kStep = 0.0125;  // In log seconds.
   constexpr double kBelow = 30.0;   // The median is so many times the first edge,

@@ -41,6 +41,12 @@ class RuntimeModel {
   [[nodiscard]] virtual const std::string& believed() const;
 };
 
+// The sum over workers of log densities, and of log chances of longer runtimes, if all log seconds
+// are so many bins longer than forecast.
+[[nodiscard]] double log_likelihood(const Forecast& forecast,
+                                    std::span<const Observation> iteration,
+                                    double shift);
+
 // A grid for runtimes like these, from a 30th of their median to 300 times as long.
 // REQUIRES: something was seen.
 [[nodiscard]] TimeGrid grid_around(std::span<const Observation> iteration);

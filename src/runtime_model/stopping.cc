@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kTick = 0.01;  // Of the time in which half of the workers are expected.
 constexpr double kLongest = 8.0;
+constexpr double kUnlikely = 1e-3;
 constexpr double kNegligible = 1e-4;  // A worker of whom less is left is as good as never there.
 
 }  // namespace
@@ -31,18 +32,69 @@ void Stopping::begin(const Forecast& forecast,
   }
   const auto middle = medians_.begin() + static_cast<std::ptrdiff_t>(medians_.size() / 2);
   std::nth_element(medians_.begin(), middle, medians_.end());
-  tick_ = kTick * *middle;
+  shifts_.clear();
+  for (const Forecast::Shift& shift : forecast.shifts()) {
+    shifts_.push_back(
+        {.bins = shift.bins, .log_chance = std::log(shift.chance), .chance = shift.chance});
+  }
+  tick_ = kTick * *middle * std::exp(shifts_.front().bins * grid.step());
+  waited_for_.assign(workers.begin(), workers.end());
+}
+
+void Stopping::take_in_arrivals(double seconds, std::span<const std::uint32_t> out) {
+  if (shifts_.size() == 1 || out.size() == waited_for_.size()) {
+    return;
+  }
+  const double now = forecast_->grid().position(seconds);
+  for (const std::uint32_t w : waited_for_) {
+    if (std::find(out.begin(), out.end(), w) == out.end()) {
+      for (Likely& shift : shifts_) {
+        shift.log_chance += forecast_->log_density(w, now - shift.bins);
+      }
+    }
+  }
+  waited_for_.assign(out.begin(), out.end());
+}
+
+void Stopping::weigh(double seconds, std::span<const std::uint32_t> out) {
+  if (shifts_.size() == 1) {
+    return;
+  }
+  const double now = forecast_->grid().position(seconds);
+  double most = -std::numeric_limits<double>::infinity();
+  for (Likely& shift : shifts_) {
+    shift.chance = shift.log_chance;
+    for (const std::uint32_t w : out) {
+      shift.chance += forecast_->log_survival(w, now - shift.bins);
+    }
+    most = std::max(most, shift.chance);
+  }
+  double sum = 0.0;
+  for (Likely& shift : shifts_) {
+    shift.chance = std::exp(shift.chance - most);
+    sum += shift.chance;
+  }
+  for (Likely& shift : shifts_) {
+    shift.chance /= sum;
+  }
 }
 
 Stopping::Outlook Stopping::look(double seconds, std::span<const std::uint32_t> out) {
+  take_in_arrivals(seconds, out);
+  weigh(seconds, out);
   const TimeGrid& grid = forecast_->grid();
   const double now = grid.position(seconds);
   const double soon = grid.position(seconds + tick_);
   double arriving = 0.0;
-  for (const std::uint32_t w : out) {
-    const double by_now = forecast_->cdf(w, now);
-    const double left = std::max(1.0 - by_now, kNegligible);
-    arriving += (forecast_->cdf(w, soon) - by_now) / left;
+  for (const Likely& shift : shifts_) {
+    if (shift.chance < kUnlikely) {
+      continue;
+    }
+    for (const std::uint32_t w : out) {
+      const double by_now = forecast_->cdf(w, now - shift.bins);
+      const double left = std::max(1.0 - by_now, kNegligible);
+      arriving += shift.chance * (forecast_->cdf(w, soon - shift.bins) - by_now) / left;
+    }
   }
   if (arriving > rate_ * tick_) {
     return {.stop = false, .again = seconds + tick_};
@@ -60,15 +112,28 @@ Stopping::Plan Stopping::best_plan(double seconds,
   const double longest = seconds + kLongest * static_cast<double>(out.size()) / rate_;
   const auto last = std::min(static_cast<std::size_t>(grid.position(longest)) + 2, edges_.size());
   arrivals_.assign(edges_.size(), 0.0F);
-  all_.assign(edges_.size(), 1.0F);
-  for (const std::uint32_t w : out) {
-    const auto by_now = static_cast<float>(forecast_->cdf(w, now));
-    const float scale = 1.0F / std::max(1.0F - by_now, static_cast<float>(kNegligible));
-    const std::span<const float> row = forecast_->row(w);
+  all_.assign(edges_.size(), 0.0F);
+  for (const Likely& shift : shifts_) {
+    if (shift.chance < kUnlikely) {
+      continue;
+    }
+    all_of_one_.assign(edges_.size(), static_cast<float>(shift.chance));
+    for (const std::uint32_t w : out) {
+      const auto by_now = static_cast<float>(forecast_->cdf(w, now - shift.bins));
+      const float scale = 1.0F / std::max(1.0F - by_now, static_cast<float>(kNegligible));
+      const float chance = scale * static_cast<float>(shift.chance);
+      const std::span<const float> row = forecast_->row(w);
+      const auto moved = static_cast<std::ptrdiff_t>(std::lround(shift.bins));
+      const auto end = static_cast<std::ptrdiff_t>(row.size()) - 1;
+      for (std::size_t i = first; i < last; ++i) {
+        const auto at = std::clamp(static_cast<std::ptrdiff_t>(i) - moved, std::ptrdiff_t{0}, end);
+        const float arrived = std::max(row[static_cast<std::size_t>(at)] - by_now, 0.0F);
+        arrivals_[i] += chance * arrived;
+        all_of_one_[i] *= scale * arrived;
+      }
+    }
     for (std::size_t i = first; i < last; ++i) {
-      const float arrived = (row[i] - by_now) * scale;
-      arrivals_[i] += arrived;
-      all_[i] *= arrived;
+      all_[i] += all_of_one_[i];
     }
   }
   Plan best{.gain = -std::numeric_limits<double>::infinity(), .arrivals = 0.0, .until = seconds};

@@ -6,7 +6,8 @@
 //
 //   go on  iff  max over u > s of  E[arrivals in (s, u]] - lambda E[min(u, last arrival) - s]  >  0
 //
-// with everything conditioned on who has arrived by now, s, and who has not. It is asked again at
+// with everything conditioned on who has arrived by now, s, and who has not; also what all have in
+// common, of which the first arrivals tell much. It is asked again at
 // every tick, a hundredth of an iteration: waiting through a surprise is what a count decided
 // beforehand cannot avoid.
 
@@ -26,7 +27,8 @@ class Stopping {
   // gradients a second. REQUIRES: at least one worker, rate > 0.
   void begin(const Forecast& forecast, std::span<const std::uint32_t> workers, double rate);
 
-  // With these workers still out at `seconds` since the iteration began.
+  // With these workers still out at `seconds` since the iteration began; who is not among them any
+  // more has just arrived. REQUIRES: asked at every arrival, and times in order.
   struct Outlook {
     bool stop = false;
     double again = 0.0;  // In seconds: if not, look again by then at the latest.
@@ -43,13 +45,25 @@ class Stopping {
   [[nodiscard]] Plan best_plan(double seconds, std::span<const std::uint32_t> out, double at_least);
 
  private:
+  // A shift that all workers may have in common, and how likely it is by who has arrived when.
+  struct Likely {
+    double bins;
+    double log_chance;  // By the forecast and those who have arrived; not normalised.
+    double chance;      // And by those who have not; they sum to 1.
+  };
+  void take_in_arrivals(double seconds, std::span<const std::uint32_t> out);
+  void weigh(double seconds, std::span<const std::uint32_t> out);
+
   const Forecast* forecast_ = nullptr;
+  std::vector<Likely> shifts_;
+  std::vector<std::uint32_t> waited_for_;  // When it was last asked.
   double rate_ = 0.0;
   double tick_ = 0.0;
   std::vector<double> edges_;  // Of the grid, in seconds.
   // In hand, by edge.
   std::vector<float> arrivals_;
   std::vector<float> all_;
+  std::vector<float> all_of_one_;  // Shift.
   std::vector<double> medians_;
 };
 

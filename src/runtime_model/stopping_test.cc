@@ -46,6 +46,29 @@ TEST(Stopping, WaitsForAllThatCostLessThanTheRate) {
   EXPECT_FALSE(stopping.look(1.5, std::vector<std::uint32_t>{2}).stop);
 }
 
+// All are slow together, three times, in half of the iterations: who is out when the first has come
+// at three seconds will be there soon; to each by itself it could be a chance of one in two.
+TEST(Stopping, TheFirstToComeTellsOfTheOthers) {
+  Forecast forecast = lognormal({1.0, 1.0, 1.0}, 0.05);
+  Stopping stopping;
+  const std::vector<std::uint32_t> two{1, 2};
+  constexpr double kRate = 1.8;
+  // At 3.1 seconds, when one has come at three: the others are due.
+  const std::vector<Forecast::Shift> shifts{{.bins = 0.0, .chance = 0.5},
+                                            {.bins = std::log(3.0) / 0.005, .chance = 0.5}};
+  forecast.set_shifts(shifts);
+  stopping.begin(forecast, kThree, kRate);
+  EXPECT_FALSE(stopping.look(1.5, kThree).stop);  // Nobody has come: it is a slow one.
+  EXPECT_FALSE(stopping.look(3.0, two).stop);
+  EXPECT_FALSE(stopping.look(3.1, two).stop);
+  EXPECT_TRUE(stopping.look(4.0, two).stop);
+  // Without the shift nobody who is out after 1.5 seconds is ever worth waiting for.
+  const std::vector<Forecast::Shift> none{{}};
+  forecast.set_shifts(none);
+  stopping.begin(forecast, kThree, kRate);
+  EXPECT_TRUE(stopping.look(1.5, two).stop);
+}
+
 // The plan's gain by summing over the distribution of the one runtime, in small steps.
 TEST(Stopping, ThePlanOfOneWorkerIsTheBestOfAllDeadlines) {
   const Forecast forecast = lognormal({2.0}, 0.3);

@@ -94,6 +94,7 @@ void Switching::observe(std::span<const Observation> iteration) {
     begin(iteration);
   }
   CHECK(iteration.size() == workers_.size());
+  shift_ = forecast_.workers() == 0 ? 0.0 : common_.observe(forecast_, iteration);
   age();
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     const Observation& seen = iteration[w];
@@ -107,7 +108,7 @@ void Switching::observe(std::span<const Observation> iteration) {
       continue;
     }
     predict(w, posterior);
-    const double at = grid_.position(seen.seconds);
+    const double at = grid_.position(seen.seconds) - shift_;
     if (seen.fate == Fate::kArrived) {
       emission_.density(workers_[w].spread, at, likelihood_);
     } else {
@@ -116,24 +117,25 @@ void Switching::observe(std::span<const Observation> iteration) {
     if (seen.fate == Fate::kLonger) {
       std::copy(posterior.begin(), posterior.end(), row(before_, w).begin());
       workers_[w].iterations_since = 1;
+      workers_[w].shift = shift_;
     } else {
       workers_[w].iterations_since = 0;
     }
     const Evidence evidence = update(posterior);
-    learn(w, seen, evidence, posterior);
+    learn(w, seen.fate, at, evidence, posterior);
   }
   emission_.refresh();
 }
 
 void Switching::learn(std::uint32_t worker,
-                      const Observation& seen,
+                      Fate fate,
+                      double at,
                       const Evidence& evidence,
                       std::span<const float> posterior) {
   steps_ += 1.0;
   jumped_count_ += evidence.jumped;
   drifted_count_ += evidence.drifted;
   const std::span<float> own = row(occupied_, worker);
-  const double at = grid_.position(seen.seconds);
   for (std::size_t l = 0; l < levels_; ++l) {
     own[l] += posterior[l];
     if (posterior[l] < kNothing) {
@@ -141,7 +143,7 @@ void Switching::learn(std::uint32_t worker,
     }
     const auto prior = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
     jumps_[l] += posterior[l] * jumped_part_[l] / prior;
-    if (seen.fate == Fate::kArrived) {
+    if (fate == Fate::kArrived) {
       const double share = posterior[l] / (likelihood_.core[l] + likelihood_.outlier[l]);
       emission_.learn(workers_[worker].spread,
                       at - static_cast<double>(l) * kSpacing,
@@ -159,9 +161,10 @@ void Switching::correct(std::uint32_t worker, double seconds) {
   const std::span<float> before = row(before_, worker);
   const std::span<float> posterior = row(posterior_, worker);
   predict(worker, before);
-  emission_.density(workers_[worker].spread, grid_.position(seconds), likelihood_);
+  const double at = grid_.position(seconds) - workers_[worker].shift;
+  emission_.density(workers_[worker].spread, at, likelihood_);
   const Evidence evidence = update(posterior);
-  learn(worker, {.seconds = seconds, .fate = Fate::kArrived}, evidence, posterior);
+  learn(worker, Fate::kArrived, at, evidence, posterior);
   for (std::uint32_t i = 1; i < since; ++i) {
     predict(worker, posterior);
     for (std::size_t l = 0; l < levels_; ++l) {
@@ -215,6 +218,8 @@ bool Switching::forecast(Forecast& out) {
     emission_.add_outliers(likeliest, 1.0, mass_);
     out.set_row(w, mass_);
   }
+  out.set_shifts(common_.forecast());
+  forecast_ = out;
   return true;
 }
 

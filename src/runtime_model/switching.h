@@ -3,8 +3,9 @@
 //   level_t     of log seconds, on a lattice:  stays      with 1 - jump - drift
 //                                              +-1 step   with drift
 //                                              jumps      with jump, to where levels jump to
-//   log x_t  =  level_t + N(0, sigma_w^2)      with 1 - outlier
-//               level_t + a residual           with outlier, of those seen before
+//   log x_t  =  c_t + level_t + N(0, sigma_w^2)      with 1 - outlier
+//               c_t + level_t + a residual     with outlier, of those seen before
+//   c_t         what all workers have in common (common_shift.h)
 //
 // A hidden Markov model whose forward filter is exact on the lattice. A runtime that was cut off
 // after s updates by its survival P(x > s | level) and stays censored; when its late time comes
@@ -23,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime_model/common_shift.h"
 #include "runtime_model/emission.h"
 #include "runtime_model/runtime_model.h"
 
@@ -39,6 +41,7 @@ class Switching final : public RuntimeModel {
     Emission::Spread spread;  // Of its own residuals.
     // For correct(): how many iterations ago it was shown as longer, 0 if none is open.
     std::uint32_t iterations_since = 0;
+    double shift = 0.0;  // Of that iteration.
   };
   // What one observation says of each level, and what the filter makes of it.
   struct Evidence {
@@ -55,8 +58,10 @@ class Switching final : public RuntimeModel {
   void predict(std::uint32_t worker, std::span<const float> from);
   // `likelihood_` is set; the posterior goes to `to`.
   Evidence update(std::span<float> to);
+  // `at`: the position of what was seen, less the shift.
   void learn(std::uint32_t worker,
-             const Observation& seen,
+             Fate fate,
+             double at,
              const Evidence& evidence,
              std::span<const float> posterior);
   void age();
@@ -71,6 +76,9 @@ class Switching final : public RuntimeModel {
   std::vector<float> occupied_;   // Where each worker has been, in counts.
   std::vector<float> jumps_;      // Where levels jumped to, of all workers.
   Emission emission_;
+  CommonShift common_;
+  Forecast forecast_;   // The newest.
+  double shift_ = 0.0;  // Of the last iteration, in bins.
   // Expected counts; the priors are in them from the start.
   double steps_ = 0.0;
   double jumped_count_ = 0.0;

@@ -70,6 +70,22 @@ TEST(Trial, ACutoffGainsMostOfWhatThereIsToGain) {
   EXPECT_GT(during / oracle, 0.9);
 }
 
+// All workers are slow together, by another factor each time: there is nothing to gain, and nothing
+// may be lost to taking it for workers that turn slow one by one.
+TEST(Trial, LosesNothingWhereAllAreSlowTogether) {
+  Rng rng(5, 0);
+  std::vector<double> seconds;
+  double slow = 0.0;
+  for (int i = 0; i < 400; ++i) {
+    slow = 0.95 * slow + 0.3 * rng.normal();
+    for (const double value : around(std::vector<double>(8, std::exp(0.5 * slow)), 0.05, rng)) {
+      seconds.push_back(value);
+    }
+  }
+  const Trace trace(seconds, 8);
+  EXPECT_GT(try_model(trace, {.fit_rows = 200}).omega / try_fixed(trace, 200, 8).omega, 0.99);
+}
+
 // Nothing may depend on what a server would not have seen: how long the cut off would have taken.
 TEST(Trial, WhatWasCutOffIsNotLookedAt) {
   const Trace trace = slow_worker(200);
