@@ -9,6 +9,7 @@
 namespace outpace::runtime_model {
 namespace {
 
+constexpr double kReach = 6.0;    // Sigmas beyond which a normal is as good as over.
 constexpr double kSpread = 1e-3;  // Of each density, evenly over the grid.
 
 }  // namespace
@@ -44,7 +45,10 @@ void Forecast::set_lognormal_rows(std::span<const double> seconds, double sigma)
   in_hand_.clear();
   for (int i = -reach; i <= reach; ++i) {
     const double z = i * grid_.step() / sigma;
-    in_hand_.push_back(static_cast<float>(0.5 * std::erfc(-z / std::numbers::sqrt2)));
+    in_hand_.push_back(z < -kReach ? 0.0F
+                       : z > kReach
+                           ? 1.0F
+                           : static_cast<float>(0.5 * std::erfc(-z / std::numbers::sqrt2)));
   }
   for (std::uint32_t w = 0; w < workers_; ++w) {
     const auto center = std::lround(grid_.position(seconds[w]));

@@ -5,7 +5,7 @@
 //                                              jumps      with jump, to where levels jump to
 //   log x_t  =  c_t + level_t + N(0, sigma_w^2)      with 1 - outlier
 //               c_t + level_t + a residual     with outlier, of those seen before
-//   c_t         what all workers have in common (common_shift.h)
+//   c_t         what all workers have in common (cluster_shift.h)
 //
 // A hidden Markov model whose forward filter is exact on the lattice. A runtime that was cut off
 // after s updates by its survival P(x > s | level) and stays censored; when its late time comes
@@ -24,7 +24,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime_model/common_shift.h"
+#include "runtime_model/cluster_shift.h"
 #include "runtime_model/emission.h"
 #include "runtime_model/runtime_model.h"
 
@@ -76,7 +76,7 @@ class Switching final : public RuntimeModel {
   std::vector<float> occupied_;   // Where each worker has been, in counts.
   std::vector<float> jumps_;      // Where levels jumped to, of all workers.
   Emission emission_;
-  CommonShift common_;
+  ClusterShift common_;
   Forecast forecast_;   // The newest.
   double shift_ = 0.0;  // Of the last iteration, in bins.
   // Expected counts; the priors are in them from the start.

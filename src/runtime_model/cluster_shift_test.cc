@@ -1,4 +1,4 @@
-#include "runtime_model/common_shift.h"
+#include "runtime_model/cluster_shift.h"
 
 #include <cmath>
 
@@ -10,9 +10,9 @@ namespace outpace::runtime_model {
 namespace {
 
 // Eight workers of which one second each is forecast.
-class CommonShiftOfEight : public ::testing::Test {
+class ClusterShiftOfEight : public ::testing::Test {
  protected:
-  CommonShiftOfEight() {
+  ClusterShiftOfEight() {
     forecast_.reset(TimeGrid(0.01, 0.0125, 720), 8);
     const std::vector<double> seconds(8, 1.0);
     forecast_.set_lognormal_rows(seconds, 0.05);
@@ -34,10 +34,10 @@ class CommonShiftOfEight : public ::testing::Test {
   const std::vector<double> slow_ = std::vector<double>(8, 3.0);
   Forecast forecast_;
   Rng rng_{1, 0};
-  CommonShift shift_;
+  ClusterShift shift_;
 };
 
-TEST_F(CommonShiftOfEight, IsNoneWhereAllIsAsForecast) {
+TEST_F(ClusterShiftOfEight, IsNoneWhereAllIsAsForecast) {
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(live(alike_), 1.0);
   }
@@ -45,21 +45,21 @@ TEST_F(CommonShiftOfEight, IsNoneWhereAllIsAsForecast) {
   EXPECT_EQ(shift_.forecast().front().bins, 0.0);
 }
 
-TEST_F(CommonShiftOfEight, IsFoundWhereAllAreSlow) {
+TEST_F(ClusterShiftOfEight, IsFoundWhereAllAreSlow) {
   EXPECT_NEAR(live(slow_), 3.0, 0.2);
 }
 
-TEST_F(CommonShiftOfEight, IsNotWhatTwoMachinesDo) {
+TEST_F(ClusterShiftOfEight, IsNotWhatTwoMachinesDo) {
   EXPECT_EQ(live({1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0}), 1.0);
 }
 
-TEST_F(CommonShiftOfEight, IsFoundFromThoseWhoCameBeforeTheOthersWereCutOff) {
+TEST_F(ClusterShiftOfEight, IsFoundFromThoseWhoCameBeforeTheOthersWereCutOff) {
   std::vector<Observation> seen = arrived(std::vector<double>(5, 3.0));
   seen.resize(8, {.seconds = 3.0, .fate = Fate::kLonger});
   EXPECT_NEAR(std::exp(0.0125 * shift_.observe(forecast_, seen)), 3.0, 0.3);
 }
 
-TEST_F(CommonShiftOfEight, ComesAsOftenAsItCame) {
+TEST_F(ClusterShiftOfEight, ComesAsOftenAsItCame) {
   for (int i = 0; i < 60; ++i) {
     (void)live(i % 4 == 3 ? slow_ : alike_);
   }
@@ -67,7 +67,7 @@ TEST_F(CommonShiftOfEight, ComesAsOftenAsItCame) {
   EXPECT_NEAR(chance(1.0), 0.75, 0.1);
 }
 
-TEST_F(CommonShiftOfEight, StaysWhereItStayed) {
+TEST_F(ClusterShiftOfEight, StaysWhereItStayed) {
   for (int i = 0; i < 80; ++i) {
     (void)live((i / 20) % 2 == 1 ? slow_ : alike_);
   }

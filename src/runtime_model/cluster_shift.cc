@@ -1,4 +1,4 @@
-#include "runtime_model/common_shift.h"
+#include "runtime_model/cluster_shift.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,7 @@ double chance_of(const std::vector<Forecast::Shift>& shifts, int bins) {
 
 }  // namespace
 
-double CommonShift::observe(const Forecast& forecast, std::span<const Observation> iteration) {
+double ClusterShift::observe(const Forecast& forecast, std::span<const Observation> iteration) {
   const int last = seen_.empty() ? 0 : seen_.back();
   const double none = log_likelihood(forecast, iteration, 0.0);
   int best = 0;
@@ -76,7 +76,7 @@ double CommonShift::observe(const Forecast& forecast, std::span<const Observatio
   return found;
 }
 
-std::vector<Forecast::Shift> CommonShift::by_value() const {
+std::vector<Forecast::Shift> ClusterShift::by_value() const {
   std::map<int, double> counts;
   for (const int bins : seen_) {
     counts[bins] += 1.0;
@@ -84,7 +84,7 @@ std::vector<Forecast::Shift> CommonShift::by_value() const {
   return to_chances(counts);
 }
 
-std::vector<Forecast::Shift> CommonShift::by_step() const {
+std::vector<Forecast::Shift> ClusterShift::by_step() const {
   std::map<int, double> counts;
   for (std::size_t i = 1; i < seen_.size(); ++i) {
     counts[seen_.back() + seen_[i] - seen_[i - 1]] += 1.0;
@@ -92,7 +92,7 @@ std::vector<Forecast::Shift> CommonShift::by_step() const {
   return to_chances(counts);
 }
 
-std::vector<Forecast::Shift> CommonShift::forecast() const {
+std::vector<Forecast::Shift> ClusterShift::forecast() const {
   if (std::all_of(seen_.begin(), seen_.end(), [](int bins) { return bins == 0; })) {
     return {{}};
   }

@@ -18,7 +18,7 @@
 
 namespace outpace::runtime_model {
 
-class CommonShift {
+class ClusterShift {
  public:
   // The shift of an iteration for which `forecast` had been made, in bins; it is kept in mind.
   double observe(const Forecast& forecast, std::span<const Observation> iteration);
