@@ -1,5 +1,6 @@
 #include "policy/dynamic_cutoff.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -112,7 +113,9 @@ void DynamicCutoff::settle(Decision& out) {
   if (verdict.stop) {
     commit(out);
   } else if (std::isfinite(verdict.again)) {
-    out.actions.push_back(WakeAt{begun_ + from_seconds(verdict.again)});
+    // Rounded, it might be no later than now, for ever.
+    const Time again = begun_ + from_seconds(verdict.again);
+    out.actions.push_back(WakeAt{std::max(again, now_ + Duration{1})});
   }
 }
 

@@ -101,6 +101,16 @@ TEST(DynamicCutoff, StopsWaitingForAWorkerThatTurnsSlow) {
   EXPECT_LT(lived.seconds, 120.0);
 }
 
+// A deadline between two ticks of the clock: woken at the earlier one, it must not ask for that one
+// again, or time stands still.
+TEST(DynamicCutoff, IsWokenLaterThanNow) {
+  CheckedDriver driver("dynamic:decide=deadline,model=last", 3);
+  (void)live(driver, 3, 200, [](std::uint32_t w, std::uint64_t i) {
+    return Rng(w, i).uniform() < 0.3 ? 3e-8 : 1e-8;
+  });
+  EXPECT_EQ(driver.version(), 200U);
+}
+
 TEST(DynamicCutoff, NeverMoreThanMax) {
   CheckedDriver driver("dynamic:max=2", 4);
   const Lived lived =

@@ -7,7 +7,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kTick = 0.01;  // Of the time in which half of the workers are expected.
+constexpr double kTick = 0.01;  // Of the time in which half are expected, or that has passed.
 constexpr double kLongest = 8.0;
 constexpr double kUnlikely = 1e-3;
 constexpr double kNegligible = 1e-4;  // A worker of whom less is left is as good as never there.
@@ -83,8 +83,10 @@ Stopping::Outlook Stopping::look(double seconds, std::span<const std::uint32_t> 
   take_in_arrivals(seconds, out);
   weigh(seconds, out);
   const TimeGrid& grid = forecast_->grid();
+  // Who waits long looks less often: what is still to come is far apart.
+  const double tick = std::max(tick_, kTick * seconds);
   const double now = grid.position(seconds);
-  const double soon = grid.position(seconds + tick_);
+  const double soon = grid.position(seconds + tick);
   double arriving = 0.0;
   for (const Likely& shift : shifts_) {
     if (shift.chance < kUnlikely) {
@@ -96,10 +98,10 @@ Stopping::Outlook Stopping::look(double seconds, std::span<const std::uint32_t> 
       arriving += shift.chance * (forecast_->cdf(w, soon - shift.bins) - by_now) / left;
     }
   }
-  if (arriving > rate_ * tick_) {
-    return {.stop = false, .again = seconds + tick_};
+  if (arriving > rate_ * tick) {
+    return {.stop = false, .again = seconds + tick};
   }
-  return {.stop = best_plan(seconds, out, 0.0).gain <= 0.0, .again = seconds + tick_};
+  return {.stop = best_plan(seconds, out, 0.0).gain <= 0.0, .again = seconds + tick};
 }
 
 Stopping::Plan Stopping::best_plan(double seconds,

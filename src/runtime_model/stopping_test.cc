@@ -39,6 +39,24 @@ TEST(Stopping, GivesUpOnWhoShouldHaveComeAndDidNot) {
   EXPECT_TRUE(stopping.look(1.4, first).stop);
 }
 
+// A rate of next to nothing makes it worth waiting for the last outlier: not at every hundredth of
+// a second, though.
+TEST(Stopping, LooksLessOftenTheLongerItWaits) {
+  Forecast forecast = lognormal({1.0}, 3.0);
+  Stopping stopping;
+  const std::vector<std::uint32_t> first{0};
+  stopping.begin(forecast, first, 1e-6);
+  double now = 1.0;
+  int looks = 0;
+  while (now < 150.0) {
+    const Stopping::Outlook outlook = stopping.look(now, first);
+    ASSERT_FALSE(outlook.stop) << now;
+    now = outlook.again;
+    ++looks;
+  }
+  EXPECT_LT(looks, 600);
+}
+
 TEST(Stopping, WaitsForAllThatCostLessThanTheRate) {
   const Forecast forecast = lognormal({1.0, 1.0, 8.0}, 0.08);
   Stopping stopping;
