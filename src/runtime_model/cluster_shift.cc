@@ -26,6 +26,7 @@ std::vector<Forecast::Shift> to_chances(const std::map<int, double>& counts) {
     sum += count;
   }
   std::vector<Forecast::Shift> shifts;
+  shifts.reserve(counts.size());
   for (const auto& [bins, count] : counts) {
     shifts.push_back({.bins = static_cast<double>(bins), .chance = count / sum});
   }

@@ -45,7 +45,8 @@ void add_clamped(const std::vector<float>& part, int at, float scale, std::span<
     mass.front() += scale * part[static_cast<std::size_t>(i)];
   }
   for (int i = inside_from; i < inside_to; ++i) {
-    mass[static_cast<std::size_t>(at + i)] += scale * part[static_cast<std::size_t>(i)];
+    const int to = at + i;
+    mass[static_cast<std::size_t>(to)] += scale * part[static_cast<std::size_t>(i)];
   }
   for (int i = inside_to; i < size; ++i) {
     mass.back() += scale * part[static_cast<std::size_t>(i)];

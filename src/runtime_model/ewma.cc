@@ -61,13 +61,14 @@ bool Ewma::forecast(Forecast& out) {
     return false;
   }
   const int reach = static_cast<int>(kReach / grid_.step());
-  kernel_.assign(static_cast<std::size_t>(2 * reach + 1),
-                 kElsewhere / static_cast<float>(2 * reach + 1));
+  const int width = 2 * reach + 1;
+  kernel_.assign(static_cast<std::size_t>(width), kElsewhere / static_cast<float>(width));
   kernel_[static_cast<std::size_t>(reach)] += kElsewhere;  // Before there is any residual.
   for (const double residual : residuals_) {
     const int at = static_cast<int>(std::lround(residual / grid_.step()));
     for (int i = -kSmooth; i <= kSmooth; ++i) {
-      kernel_[static_cast<std::size_t>(std::clamp(at + i, -reach, reach) + reach)] +=
+      const int to = std::clamp(at + i + reach, 0, width - 1);
+      kernel_[static_cast<std::size_t>(to)] +=
           1.0F / static_cast<float>((2 * kSmooth + 1) * residuals_.size());
     }
   }
@@ -76,9 +77,9 @@ bool Ewma::forecast(Forecast& out) {
   for (std::uint32_t w = 0; w < levels_.size(); ++w) {
     mass_.assign(grid_.bins(), 0.0F);
     const int center = known_[w] ? static_cast<int>(grid_.bin(std::exp(levels_[w]))) : last / 2;
-    for (int i = -reach; i <= reach; ++i) {
-      mass_[static_cast<std::size_t>(std::clamp(center + i, 0, last))] +=
-          kernel_[static_cast<std::size_t>(i + reach)];
+    for (int i = 0; i < width; ++i) {
+      const int to = std::clamp(center + i - reach, 0, last);
+      mass_[static_cast<std::size_t>(to)] += kernel_[static_cast<std::size_t>(i)];
     }
     out.set_row(w, mass_);
   }
