@@ -40,8 +40,9 @@ Axis axis_of(Range data, std::size_t ticks_most) {
     step = round_step(1.5 * step);
   }
   Axis axis{.range = {first() * step, last() * step}, .ticks = {}};
-  for (double tick = first(); tick <= last(); ++tick) {
-    axis.ticks.push_back(tick * step);
+  const auto ticks = static_cast<std::size_t>(last() - first()) + 1;
+  for (std::size_t i = 0; i < ticks; ++i) {
+    axis.ticks.push_back((first() + static_cast<double>(i)) * step);
   }
   return axis;
 }

@@ -55,7 +55,7 @@ std::vector<std::string> words_of(const Config& config, const Cell& cell) {
     const bool network = !live && name == "network";
     for (const std::string& value : option->values) {
       if (!network) {
-        words.push_back("--" + name + "=" + value);
+        words.push_back(std::string("--").append(name).append("=").append(value));
       } else if (value != "none") {
         words.push_back("--learn=" + value);
       }

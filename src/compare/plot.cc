@@ -267,8 +267,9 @@ std::string plot_of(const Config& config,
   const std::optional<double> target = target_of(config);
   const Axis percents = accuracies(panels, target);
   for (std::size_t i = 0; i < panels.size(); ++i) {
+    const std::size_t row = i / columns;
     const Point corner{kMargin + panel_width * static_cast<double>(i % columns),
-                       kMargin + kPanelHeight * static_cast<double>(i / columns)};
+                       kMargin + kPanelHeight * static_cast<double>(row)};
     Panel panel(svg, {corner, plot_width}, times_of(panels[i]), percents);
     const std::string& name = config.traces[i].name;
     panel.axes(name.empty() ? "no trace of delays" : name,
