@@ -38,7 +38,7 @@ class RawClient {
               static_cast<ssize_t>(bytes.size()));
   }
   void write_record(RecordKind kind, const std::string& bytes) const {
-    write(head(static_cast<std::uint32_t>(bytes.size()), kind) + bytes);
+    write(record(kind, bytes));
   }
   // A packet of one frame.
   void write_frame(const std::string& frame) const {
@@ -49,6 +49,9 @@ class RawClient {
     write_frame(encode(hello_from(host), 0));
   }
 
+  static std::string record(RecordKind kind, const std::string& bytes) {
+    return head(static_cast<std::uint32_t>(bytes.size()), kind) + bytes;
+  }
   static std::string head(std::uint32_t size, RecordKind kind) {
     const std::array<std::uint32_t, 2> numbers = {size, static_cast<std::uint32_t>(kind)};
     return {reinterpret_cast<const char*>(numbers.data()), sizeof(numbers)};
@@ -88,8 +91,9 @@ TEST_P(UnixTransportTest, RefusesEveryOtherTokenBeforeItReadsAnything) {
   for (const std::string& wrong :
        {std::string(), std::string("open-sesamf"), good + "e", good.substr(1)}) {
     const RawClient client(server->address());
-    client.write_record(RecordKind::kAuthentication, wrong);
-    client.write_record(RecordKind::kPacket, "rubbish");
+    // In one piece: the server may have hung up before a second one.
+    client.write(RawClient::record(RecordKind::kAuthentication, wrong) +
+                 RawClient::record(RecordKind::kPacket, "rubbish"));
     const auto answer = client.read();
     ASSERT_TRUE(answer) << wrong;
     EXPECT_EQ(answer->first, RecordKind::kRefused);
