@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace outpace {
 
@@ -28,6 +29,10 @@ enum class Sequence : std::uint64_t {};
 }
 [[nodiscard]] constexpr std::uint64_t number(Sequence sequence) {
   return static_cast<std::uint64_t>(sequence);
+}
+// As people are told of it.
+[[nodiscard]] inline std::string name(WorkerId worker) {
+  return "worker " + std::to_string(index(worker));
 }
 [[nodiscard]] constexpr Version next(Version version) {
   return Version{count(version) + 1};

@@ -1,7 +1,6 @@
 #include "base/spec.h"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -10,25 +9,15 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 
 namespace outpace {
 namespace {
 
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "taken";
-}
-
 std::string refusal(const std::string& text) {
-  return message_of([&] { std::ignore = Spec::parse(text); });
+  return refusal_of([&] { std::ignore = Spec::parse(text); });
 }
 
 // Reads a spec as the policy saps:s=8,action=preempt would.
@@ -50,7 +39,7 @@ Saps read(const std::string& text) {
 }
 
 std::string reading(const std::string& text) {
-  return message_of([&] { std::ignore = read(text); });
+  return refusal_of([&] { std::ignore = read(text); });
 }
 
 TEST(Spec, IsANameAlone) {
@@ -137,7 +126,7 @@ TEST(SpecReader, SaysWhichValueIsMissingOrWrongAndWhatWouldBeRight) {
 
 TEST(SpecReader, NamesNoUpperBoundWhereThereIsNone) {
   const Spec spec = Spec::parse("step:every=0");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(refusal_of([&] {
               SpecReader reader("schedule", spec);
               std::ignore = reader.count("every", std::nullopt, 1);
             }),
@@ -153,7 +142,7 @@ TEST(SpecReader, RefusesATimeWithoutAUnitAndOneOutOfRange) {
   EXPECT_EQ(reading_seconds("100ms"), 0.1);
   EXPECT_EQ(reading_seconds("1m"), 60.0);
   for (const char* value : {"100", "100us", "61s", "-1s", "nan", "nans", "ms", "1 s"}) {
-    EXPECT_EQ(message_of([&] { std::ignore = reading_seconds(value); }),
+    EXPECT_EQ(refusal_of([&] { std::ignore = reading_seconds(value); }),
               std::string("delay 'wait:for=") + value + "': for is '" + value +
                   "'; it takes a time with its unit, such as 100ms or 1.5s, from 1ms to 60s");
   }
@@ -163,13 +152,13 @@ TEST(SpecReader, TakesAnyTextButRequiresIt) {
   const Spec spec = Spec::parse("delay:of=anything");
   SpecReader reader("delay", spec);
   EXPECT_EQ(reader.text("of", "a runtime"), "anything");
-  EXPECT_EQ(message_of([&] { std::ignore = reader.text("to", "a runtime"); }),
+  EXPECT_EQ(refusal_of([&] { std::ignore = reader.text("to", "a runtime"); }),
             "delay 'delay:of=anything': to is missing; it takes a runtime");
 }
 
 TEST(SpecReader, RequiresAWordWithoutADefault) {
   const Spec spec = Spec::parse("network");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(refusal_of([&] {
               SpecReader reader("network", spec);
               std::ignore = reader.word("kind", std::vector<std::string>{"mlp", "cnn"}, "");
             }),
@@ -186,7 +175,7 @@ TEST(SpecReader, RefusesAnUnknownOptionAndSuggestsTheNearest) {
 TEST(SpecReader, TakesANameNearAMissingOneForASlip) {
   const auto cutoff = [](const std::string& text) {
     const Spec spec = Spec::parse(text);
-    return message_of([&] {
+    return refusal_of([&] {
       SpecReader reader("policy", spec);
       std::ignore = reader.count("cutoff", std::nullopt, 1, 8);
     });
@@ -200,7 +189,7 @@ TEST(SpecReader, TakesANameNearAMissingOneForASlip) {
 TEST(SpecReader, RefusesAnyOptionOfWhatTakesNone) {
   for (const char* text : {"sync:3", "sync:3=3"}) {
     const Spec spec = Spec::parse(text);
-    const std::string message = message_of([&] { SpecReader("policy", spec).finish(); });
+    const std::string message = refusal_of([&] { SpecReader("policy", spec).finish(); });
     EXPECT_EQ(message, "policy '" + std::string(text) + "': unknown option '3'; it takes none");
   }
 }

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/comparison_folder.h"
 #include "cli/comparison_progress.h"
+#include "cli/options.h"
 #include "commit.h"
 #include "compare/config.h"
 #include "compare/csv.h"
@@ -27,8 +28,6 @@
 
 namespace outpace::cli {
 namespace {
-
-constexpr std::uint32_t kJobsMost = 256;
 
 struct CompareOptions {
   std::string config;
@@ -53,9 +52,7 @@ compare::KnownOptions known_options() {
 
 compare::Config read_config(const CompareOptions& options, const std::string& text) {
   compare::Config config = compare::parse_config(text, options.config, known_options());
-  if (options.jobs < 1 || options.jobs > kJobsMost) {
-    throw usage_error(fmt::format("--jobs is {}; it takes 1 to {}", options.jobs, kJobsMost));
-  }
+  check_jobs(options.jobs);
   if (config.mode == compare::Mode::kLive && options.jobs > 1) {
     throw usage_error(
         "--jobs beside mode \"live\": live runs would take processors from each other");

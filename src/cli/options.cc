@@ -227,6 +227,13 @@ std::string read_file(const std::string& option, const std::string& path) {
   return text.str();
 }
 
+void check_jobs(std::uint32_t jobs) {
+  constexpr std::uint32_t kJobsMost = 256;
+  if (jobs < 1 || jobs > kJobsMost) {
+    throw usage_error(fmt::format("--jobs is {}; it takes 1 to {}", jobs, kJobsMost));
+  }
+}
+
 Duration duration_option(const std::string& name, const std::string& text) {
   const auto duration = parse_duration(text);
   if (!duration) {

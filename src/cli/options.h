@@ -98,6 +98,9 @@ struct Training {
 // A whole file. Throws a usage error that names the option if it cannot be read, or is empty.
 [[nodiscard]] std::string read_file(const std::string& option, const std::string& path);
 
+// Throws a usage error unless --jobs is a number of runs that may go on at a time.
+void check_jobs(std::uint32_t jobs);
+
 // Throws a usage error that names the option if `text` is no duration.
 [[nodiscard]] Duration duration_option(const std::string& name, const std::string& text);
 

@@ -29,8 +29,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::uint32_t kJobsMost = 256;
-
 struct Seeds {
   std::uint64_t first;
   std::uint64_t last;
@@ -194,10 +192,7 @@ void print(const Totals& totals, double wall_seconds) {
 int run_swarm(const SwarmOptions& options) {
   const Seeds seeds = parse_seeds(options.seeds);
   const Duration budget = duration_option("time-budget", options.time_budget);
-  if (options.jobs < 1 || options.jobs > kJobsMost) {
-    throw usage_error("--jobs is " + std::to_string(options.jobs) + "; it takes 1 to " +
-                      std::to_string(kJobsMost));
-  }
+  check_jobs(options.jobs);
   static_cast<void>(std::signal(SIGABRT, say_which_seed));
   const auto begun = steady_clock::now();
   Swarm run(seeds, budget > Duration{} ? std::optional(begun + budget) : std::nullopt);

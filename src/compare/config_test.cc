@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/refusal_test.h"
 
 namespace outpace::compare {
 namespace {
@@ -16,13 +17,7 @@ Config parse(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    (void)parse(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { (void)parse(text); });
 }
 
 TEST(Config, ReadsEverything) {

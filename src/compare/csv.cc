@@ -21,7 +21,7 @@ std::string quoted(const std::string& text) {
 }
 
 // As few digits as give the same number again.
-std::string number(const std::optional<double>& value) {
+std::string number_or_blank(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
@@ -46,15 +46,15 @@ std::string runs_csv(const Config& config,
                  quoted(policy.policy),
                  std::to_string(cells[i].seed),
                  done ? "done" : "failed",
-                 number(result.examples_per_second),
-                 done ? number(result.seconds) : "",
+                 number_or_blank(result.examples_per_second),
+                 done ? number_or_blank(result.seconds) : "",
                  done ? std::to_string(result.updates) : "",
-                 number(result.seconds_to_target),
-                 number(result.final_accuracy),
-                 number(result.staleness_mean),
-                 number(result.staleness_max),
-                 number(result.dropped),
-                 number(result.fairness),
+                 number_or_blank(result.seconds_to_target),
+                 number_or_blank(result.final_accuracy),
+                 number_or_blank(result.staleness_mean),
+                 number_or_blank(result.staleness_max),
+                 number_or_blank(result.dropped),
+                 number_or_blank(result.fairness),
                  quoted(outcomes[i].failure)});
   }
   return text;
@@ -81,11 +81,11 @@ std::string summary_csv(const Config& config, const std::vector<Summary>& summar
                                     std::to_string(summary.seeds),
                                     std::to_string(summary.finished),
                                     std::to_string(summary.reached),
-                                    number(summary.staleness_max)};
+                                    number_or_blank(summary.staleness_max)};
     for (const auto& [name, member] : means) {
       const Mean mean = (summary.*member).value_or(Mean{});
-      fields.push_back(mean.n > 0 ? number(mean.mean) : "");
-      fields.push_back(number(mean.half_width));
+      fields.push_back(mean.n > 0 ? number_or_blank(mean.mean) : "");
+      fields.push_back(number_or_blank(mean.half_width));
       fields.push_back(std::to_string(mean.n));
     }
     fields.push_back(quoted(summary.failure));

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<double> number(const json& object, const char* key) {
+std::optional<double> number_at(const json& object, const char* key) {
   const json& value = object.at(key);
   return value.is_null() ? std::nullopt : std::optional(value.get<double>());
 }
@@ -25,13 +25,13 @@ std::optional<double> dropped_share(const json& summary) {
 }  // namespace
 
 RunResult result_of(const json& summary) {
-  RunResult result{.examples_per_second = number(summary, "examples_per_second"),
+  RunResult result{.examples_per_second = number_at(summary, "examples_per_second"),
                    .seconds = summary.at("seconds").get<double>(),
                    .updates = summary.at("updates").get<std::uint64_t>(),
-                   .seconds_to_target = number(summary, "seconds_to_target"),
-                   .final_accuracy = number(summary, "final_accuracy"),
-                   .staleness_mean = number(summary.at("staleness"), "mean"),
-                   .staleness_max = number(summary.at("staleness"), "max"),
+                   .seconds_to_target = number_at(summary, "seconds_to_target"),
+                   .final_accuracy = number_at(summary, "final_accuracy"),
+                   .staleness_mean = number_at(summary.at("staleness"), "mean"),
+                   .staleness_max = number_at(summary.at("staleness"), "max"),
                    .dropped = dropped_share(summary)};
   std::vector<double> examples;
   for (const json& worker : summary.at("workers_detail")) {
@@ -39,7 +39,7 @@ RunResult result_of(const json& summary) {
   }
   result.fairness = jain_index(examples);
   for (const json& evaluation : summary.at("evaluations")) {
-    if (const auto accuracy = number(evaluation, "accuracy")) {
+    if (const auto accuracy = number_at(evaluation, "accuracy")) {
       result.accuracy.push_back(
           {.seconds = evaluation.at("seconds").get<double>(), .accuracy = *accuracy});
     }

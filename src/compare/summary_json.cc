@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json number(const std::optional<double>& value) {
+ordered_json number_or_null(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
@@ -15,7 +15,7 @@ ordered_json mean_json(const std::optional<Mean>& mean) {
   if (!mean) {
     return nullptr;
   }
-  return {{"n", mean->n}, {"mean", mean->mean}, {"half_width", number(mean->half_width)}};
+  return {{"n", mean->n}, {"mean", mean->mean}, {"half_width", number_or_null(mean->half_width)}};
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ ordered_json summary_json(const Config& config,
                             {"seconds_to_target", mean_json(summary.seconds_to_target)},
                             {"final_accuracy", mean_json(summary.final_accuracy)},
                             {"staleness_mean", mean_json(summary.staleness_mean)},
-                            {"staleness_max", number(summary.staleness_max)},
+                            {"staleness_max", number_or_null(summary.staleness_max)},
                             {"dropped_share", mean_json(summary.dropped)},
                             {"fairness", mean_json(summary.fairness)}});
   }

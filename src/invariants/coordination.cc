@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::size_t kVerdictsKept = 64;  // Of a worker.
 
-std::string name(WorkerId worker) {
-  return "worker " + std::to_string(index(worker));
-}
 std::string text(std::optional<Sequence> sequence) {
   return sequence ? std::to_string(number(*sequence)) : "none";
 }

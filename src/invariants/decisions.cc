@@ -7,14 +7,6 @@
 #include "policy/catalogue.h"
 
 namespace outpace::invariants {
-namespace {
-
-std::string name(WorkerId worker) {
-  return "worker " + std::to_string(index(worker));
-}
-
-}  // namespace
-
 Decisions::Decisions(const Spec& policy, std::uint32_t workers) : workers_(workers) {
   SpecReader options("policy", policy);
   const std::string& name = policy.name;

@@ -15,8 +15,8 @@ using policy::Event;
 using policy::Release;
 using policy::Why;
 
-constexpr WorkerId kA{0};
-constexpr WorkerId kB{1};
+constexpr WorkerId kZero{0};
+constexpr WorkerId kOne{1};
 
 Event joined(WorkerId worker) {
   return policy::WorkerJoined{worker};
@@ -62,75 +62,82 @@ class Log {
 // Both workers have joined and compute.
 Log both(const std::string& policy) {
   Log log(policy);
-  log.then(joined(kA), {Release{kA}}).then(joined(kB), {Release{kB}});
+  log.then(joined(kZero), {Release{kZero}}).then(joined(kOne), {Release{kOne}});
   return log;
 }
 
 TEST(Decisions, ThatAreRightPass) {
   Log log = both("async");
-  EXPECT_EQ(log.broken_by(arrived(kA, 1, 5), {accept(kA, 1), Commit{}, Release{kA}}), "");
-  EXPECT_EQ(log.broken_by(arrived(kB, 2, 5), {accept(kB, 2), Commit{}, Release{kB}}), "");
-  EXPECT_EQ(log.broken_by(left(kA), {}), "");
-  EXPECT_EQ(log.broken_by(arrived(kB, 3, 7), {accept(kB, 3), Commit{}, Release{kB}}), "");
+  EXPECT_EQ(log.broken_by(arrived(kZero, 1, 5), {accept(kZero, 1), Commit{}, Release{kZero}}), "");
+  EXPECT_EQ(log.broken_by(arrived(kOne, 2, 5), {accept(kOne, 2), Commit{}, Release{kOne}}), "");
+  EXPECT_EQ(log.broken_by(left(kZero), {}), "");
+  EXPECT_EQ(log.broken_by(arrived(kOne, 3, 7), {accept(kOne, 3), Commit{}, Release{kOne}}), "");
 }
 
 TEST(Decisions, GiveEachGradientOneVerdict) {
-  EXPECT_EQ(both("async").broken_by(arrived(kA, 1, 0), {Release{kA}}), "I1");
-  EXPECT_EQ(both("async").broken_by(arrived(kA, 1, 0), {accept(kA, 1), accept(kA, 1), Commit{}}),
-            "I1");
-  EXPECT_EQ(both("async").broken_by(arrived(kA, 1, 0), {accept(kB, 2), Commit{}}), "I1");
-  EXPECT_EQ(both("async").broken_by(arrived(kA, 1, 0), {Commit{}}), "I1");
-  EXPECT_EQ(both("async").broken_by(joined(WorkerId{2}), {Release{kA}}), "I1") << "two open";
+  EXPECT_EQ(both("async").broken_by(arrived(kZero, 1, 0), {Release{kZero}}), "I1");
+  EXPECT_EQ(
+      both("async").broken_by(arrived(kZero, 1, 0), {accept(kZero, 1), accept(kZero, 1), Commit{}}),
+      "I1");
+  EXPECT_EQ(both("async").broken_by(arrived(kZero, 1, 0), {accept(kOne, 2), Commit{}}), "I1");
+  EXPECT_EQ(both("async").broken_by(arrived(kZero, 1, 0), {Commit{}}), "I1");
+  EXPECT_EQ(both("async").broken_by(joined(WorkerId{2}), {Release{kZero}}), "I1") << "two open";
 }
 
 TEST(Decisions, OfARoundApplyNothingOfAnOlderOne) {
   Log log = both("backup:cutoff=1");
-  log.then(arrived(kA, 1, 0), {accept(kA, 1), Commit{}, Release{kA}});
-  EXPECT_EQ(log.broken_by(arrived(kB, 2, 0), {accept(kB, 2), Commit{}, Release{kB}}), "I3");
+  log.then(arrived(kZero, 1, 0), {accept(kZero, 1), Commit{}, Release{kZero}});
+  EXPECT_EQ(log.broken_by(arrived(kOne, 2, 0), {accept(kOne, 2), Commit{}, Release{kOne}}), "I3");
 }
 
 TEST(Decisions, KeepTheBoundsOfSspAndSaps) {
-  const std::vector<Action> counts{accept(kA, 1), Commit{}, Release{kA}};
+  const std::vector<Action> counts{accept(kZero, 1), Commit{}, Release{kZero}};
   Log ssp = both("ssp:1");
-  ssp.then(arrived(kA, 1, 0), counts);
-  EXPECT_EQ(ssp.broken_by(arrived(kA, 1, 1), counts), "I3") << "clock 2 beside clock 0";
+  ssp.then(arrived(kZero, 1, 0), counts);
+  EXPECT_EQ(ssp.broken_by(arrived(kZero, 1, 1), counts), "I3") << "clock 2 beside clock 0";
   Log saps = both("saps:s=1,action=refresh");
-  saps.then(arrived(kA, 1, 0), counts).then(arrived(kA, 1, 1), counts);
-  EXPECT_EQ(saps.broken_by(arrived(kB, 2, 0), {accept(kB, 2), Commit{}, Release{kB}}), "I3");
+  saps.then(arrived(kZero, 1, 0), counts).then(arrived(kZero, 1, 1), counts);
+  EXPECT_EQ(saps.broken_by(arrived(kOne, 2, 0), {accept(kOne, 2), Commit{}, Release{kOne}}), "I3");
   Log dampen = both("saps:s=1,action=dampen");
-  dampen.then(arrived(kA, 1, 0), counts).then(arrived(kA, 1, 1), counts);
-  EXPECT_EQ(dampen.broken_by(arrived(kB, 2, 0), {accept(kB, 2, 0.5), Commit{}, Release{kB}}), "");
+  dampen.then(arrived(kZero, 1, 0), counts).then(arrived(kZero, 1, 1), counts);
+  EXPECT_EQ(dampen.broken_by(arrived(kOne, 2, 0), {accept(kOne, 2, 0.5), Commit{}, Release{kOne}}),
+            "");
 }
 
 TEST(Decisions, LeaveSomebodyAtWorkOrATimer) {
   Log log("async");
-  EXPECT_EQ(log.broken_by(joined(kA), {}), "I5");
+  EXPECT_EQ(log.broken_by(joined(kZero), {}), "I5");
   Log timed("async");
-  EXPECT_EQ(timed.broken_by(joined(kA), {policy::WakeAt{Time{}}}), "");
+  EXPECT_EQ(timed.broken_by(joined(kZero), {policy::WakeAt{Time{}}}), "");
   EXPECT_EQ(timed.broken_by(policy::TimerFired{}, {}), "I5");
 }
 
 TEST(Decisions, WaitForNobodyThatIsGone) {
   Log log = both("sync");
-  log.then(arrived(kA, 1, 0), {accept(kA, 1)});
-  EXPECT_EQ(log.broken_by(left(kB), {}), "I6");
-  EXPECT_EQ(both("async").then(left(kB), {}).broken_by(arrived(kB, 2, 0), {}), "I6");
-  EXPECT_EQ(both("async").then(left(kB), {}).broken_by(joined(WorkerId{2}), {Release{kB}}), "I6");
+  log.then(arrived(kZero, 1, 0), {accept(kZero, 1)});
+  EXPECT_EQ(log.broken_by(left(kOne), {}), "I6");
+  EXPECT_EQ(both("async").then(left(kOne), {}).broken_by(arrived(kOne, 2, 0), {}), "I6");
+  EXPECT_EQ(both("async").then(left(kOne), {}).broken_by(joined(WorkerId{2}), {Release{kOne}}),
+            "I6");
 }
 
 TEST(Decisions, NameVersionsThatCountTheCommits) {
   Log log = both("async");
-  log.then(arrived(kA, 1, 7), {accept(kA, 1), Commit{}, Release{kA}});
-  EXPECT_EQ(log.broken_by(arrived(kB, 2, 8), {accept(kB, 2), Commit{}, Release{kB}}), "I10");
+  log.then(arrived(kZero, 1, 7), {accept(kZero, 1), Commit{}, Release{kZero}});
+  EXPECT_EQ(log.broken_by(arrived(kOne, 2, 8), {accept(kOne, 2), Commit{}, Release{kOne}}), "I10");
 }
 
 TEST(Decisions, KeepWeightsSharesAndCutoffsInTheirBounds) {
-  EXPECT_EQ(both("async").broken_by(arrived(kA, 1, 0), {accept(kA, 1, 1.5), Commit{}}), "I17");
-  EXPECT_EQ(both("async").broken_by(arrived(kA, 1, 0), {accept(kA, 1, -1.0), Commit{}}), "I17");
-  EXPECT_EQ(Log("async").broken_by(joined(kA), {Release{kA, 0.0}}), "I17");
+  EXPECT_EQ(both("async").broken_by(arrived(kZero, 1, 0), {accept(kZero, 1, 1.5), Commit{}}),
+            "I17");
+  EXPECT_EQ(both("async").broken_by(arrived(kZero, 1, 0), {accept(kZero, 1, -1.0), Commit{}}),
+            "I17");
+  EXPECT_EQ(Log("async").broken_by(joined(kZero), {Release{kZero, 0.0}}), "I17");
   // One of two splits is one gradient.
-  EXPECT_EQ(both("softsync:n=2").broken_by(arrived(kA, 1, 0), {accept(kA, 1), Release{kA}}), "I17");
-  EXPECT_EQ(both("sync").broken_by(arrived(kA, 1, 0), {accept(kA, 1), Commit{}}), "I17")
+  EXPECT_EQ(
+      both("softsync:n=2").broken_by(arrived(kZero, 1, 0), {accept(kZero, 1), Release{kZero}}),
+      "I17");
+  EXPECT_EQ(both("sync").broken_by(arrived(kZero, 1, 0), {accept(kZero, 1), Commit{}}), "I17")
       << "B has not answered";
 }
 

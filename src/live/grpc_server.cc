@@ -16,8 +16,6 @@
 namespace outpace::live {
 namespace {
 
-// How long a destructor waits for clients to take what is queued for them.
-constexpr auto kShutdown = std::chrono::seconds(2);
 // Of a connection without a call: all that somebody without the token can have.
 constexpr int kIdleMs = 30'000;
 constexpr int kHandshakeMs = 10'000;
@@ -40,8 +38,8 @@ class Refusal final : public grpc::ServerGenericBidiReactor {
 
 // One client, as gRPC's threads see it. Shared: the server may drop it while send() or gRPC is in
 // it.
-class Connection final : public grpc::ServerGenericBidiReactor,
-                         public std::enable_shared_from_this<Connection> {
+class GrpcConnection final : public grpc::ServerGenericBidiReactor,
+                             public std::enable_shared_from_this<GrpcConnection> {
  public:
   // `closed` is called once and last.
   struct Events {
@@ -49,7 +47,7 @@ class Connection final : public grpc::ServerGenericBidiReactor,
     std::function<void(Closed)> closed;
   };
 
-  Connection(grpc::CallbackServerContext& context, Events events)
+  GrpcConnection(grpc::CallbackServerContext& context, Events events)
       : context_(context), events_(std::move(events)) {}
 
   void start() {
@@ -118,7 +116,7 @@ class Connection final : public grpc::ServerGenericBidiReactor,
   }
 
   void OnDone() override {
-    const std::shared_ptr<Connection> self = shared_from_this();
+    const std::shared_ptr<GrpcConnection> self = shared_from_this();
     std::string why;
     {
       const std::lock_guard lock(mutex_);
@@ -209,7 +207,7 @@ class GrpcServer final : public ServerTransport, private grpc::CallbackGenericSe
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    for (const std::shared_ptr<Connection>& connection : all()) {
+    for (const std::shared_ptr<GrpcConnection>& connection : all()) {
       connection->close();
     }
     server_->Shutdown(std::chrono::system_clock::now() + kShutdown);
@@ -226,17 +224,17 @@ class GrpcServer final : public ServerTransport, private grpc::CallbackGenericSe
             const protocol::Message& message,
             Payload payload,
             More more) override {
-    if (const std::shared_ptr<Connection> connection = find(to)) {
+    if (const std::shared_ptr<GrpcConnection> connection = find(to)) {
       connection->send(message, std::move(payload), more);
     }
   }
   void authorise(ConnectionId connection, std::uint64_t numbers) override {
-    if (const std::shared_ptr<Connection> found = find(connection)) {
+    if (const std::shared_ptr<GrpcConnection> found = find(connection)) {
       found->authorise(numbers);
     }
   }
   void close(ConnectionId connection) override {
-    if (const std::shared_ptr<Connection> found = find(connection)) {
+    if (const std::shared_ptr<GrpcConnection> found = find(connection)) {
       found->close();
     }
   }
@@ -261,16 +259,16 @@ class GrpcServer final : public ServerTransport, private grpc::CallbackGenericSe
     if (call->method() != kConnectMethod) {
       return refuse(grpc::StatusCode::UNIMPLEMENTED, "no such method");
     }
-    std::shared_ptr<Connection> connection;
+    std::shared_ptr<GrpcConnection> connection;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) {
         return refuse(grpc::StatusCode::UNAVAILABLE, "the server is going");
       }
       const ConnectionId id{next_id_++};
-      connection = std::make_shared<Connection>(
+      connection = std::make_shared<GrpcConnection>(
           *call,
-          Connection::Events{
+          GrpcConnection::Events{
               .received = [this, id](Received received) { sink_(id, std::move(received)); },
               .closed = [this, id](Closed closed) { end(id, std::move(closed)); }});
       connections_.emplace(id, connection);
@@ -289,15 +287,15 @@ class GrpcServer final : public ServerTransport, private grpc::CallbackGenericSe
     connections_.erase(id);
   }
 
-  std::shared_ptr<Connection> find(ConnectionId id) {
+  std::shared_ptr<GrpcConnection> find(ConnectionId id) {
     const std::lock_guard lock(mutex_);
     const auto found = connections_.find(id);
     return found == connections_.end() ? nullptr : found->second;
   }
 
-  std::vector<std::shared_ptr<Connection>> all() {
+  std::vector<std::shared_ptr<GrpcConnection>> all() {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Connection>> connections;
+    std::vector<std::shared_ptr<GrpcConnection>> connections;
     for (const auto& [id, connection] : connections_) {
       connections.push_back(connection);
     }
@@ -313,7 +311,7 @@ class GrpcServer final : public ServerTransport, private grpc::CallbackGenericSe
   std::mutex mutex_;
   std::uint64_t next_id_ = 1;
   bool stopping_ = false;
-  std::map<ConnectionId, std::shared_ptr<Connection>> connections_;
+  std::map<ConnectionId, std::shared_ptr<GrpcConnection>> connections_;
 };
 
 }  // namespace

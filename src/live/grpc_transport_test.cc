@@ -22,9 +22,9 @@ class GrpcTransportTest : public TransportTest {};
 INSTANTIATE_TEST_SUITE_P(Grpc, GrpcTransportTest, testing::Values("tcp"));
 
 // Speaks gRPC and nothing above it.
-class RawClient {
+class RawGrpcClient {
  public:
-  RawClient(const std::string& address, const std::string& authorization)
+  RawGrpcClient(const std::string& address, const std::string& authorization)
       : stub_(grpc::CreateChannel(address, grpc::InsecureChannelCredentials())) {
     if (!authorization.empty()) {
       context_.AddMetadata("authorization", authorization);
@@ -35,7 +35,7 @@ class RawClient {
     call_->StartCall(nullptr);
     next();
   }
-  ~RawClient() {
+  ~RawGrpcClient() {
     context_.TryCancel();
     queue_.Shutdown();
     void* tag = nullptr;
@@ -43,8 +43,8 @@ class RawClient {
     while (queue_.Next(&tag, &ok)) {
     }
   }
-  RawClient(const RawClient&) = delete;
-  RawClient& operator=(const RawClient&) = delete;
+  RawGrpcClient(const RawGrpcClient&) = delete;
+  RawGrpcClient& operator=(const RawGrpcClient&) = delete;
 
   // A packet of one frame.
   void write(const std::string& frame) {
@@ -94,7 +94,7 @@ TEST_P(GrpcTransportTest, RefusesEveryOtherTokenBeforeItReadsAnything) {
                                    good.substr(0, good.size() - 1),
                                    std::string("Basic ") + kToken,
                                    std::string(kToken)}) {
-    RawClient client(server->address(), wrong);
+    RawGrpcClient client(server->address(), wrong);
     client.write("rubbish");  // Had it been parsed, the status would be INVALID_ARGUMENT.
     EXPECT_EQ(client.finish().error_code(), grpc::StatusCode::UNAUTHENTICATED) << wrong;
   }
@@ -128,7 +128,7 @@ TEST_P(GrpcTransportTest, EndsAConnectionWithAMalformedFrameAndNoOther) {
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string host = "rude " + std::to_string(i);
-    RawClient client(server->address(), good_authorization());
+    RawGrpcClient client(server->address(), good_authorization());
     client.write(encode(hello_from(host), 0));
     const ConnectionId id = server_.wait_hello(host);
     server->authorise(id, 8);
@@ -155,7 +155,7 @@ TEST_P(GrpcTransportTest, EndsAConnectionWithAMalformedPacket) {
       "", "rubbish", head, head + frame.substr(1), head + frame + "x", head + frame + head};
   for (std::size_t i = 0; i < packets.size(); ++i) {
     const std::string host = "rude " + std::to_string(i);
-    RawClient client(server->address(), good_authorization());
+    RawGrpcClient client(server->address(), good_authorization());
     client.write(encode(hello_from(host), 0));
     const ConnectionId id = server_.wait_hello(host);
     client.write_raw(packets[i]);
@@ -166,7 +166,7 @@ TEST_P(GrpcTransportTest, EndsAConnectionWithAMalformedPacket) {
 
 TEST_P(GrpcTransportTest, TakesAllFramesOfAPacket) {
   const auto server = serve();
-  RawClient client(server->address(), good_authorization());
+  RawGrpcClient client(server->address(), good_authorization());
   client.write(encode(hello_from("a"), 0));
   const ConnectionId id = server_.wait_hello("a");
   server->authorise(id, 8);
@@ -188,7 +188,7 @@ TEST_P(GrpcTransportTest, TakesAllFramesOfAPacket) {
 
 TEST_P(GrpcTransportTest, EndsAConnectionWithAnOversizedPacket) {
   const auto server = serve();
-  RawClient client(server->address(), good_authorization());
+  RawGrpcClient client(server->address(), good_authorization());
   client.write(encode(hello_from("a"), 0));
   const ConnectionId id = server_.wait_hello("a");
   client.write_raw(std::string(protocol::kPacketBytesMax + 1, 'x'));
@@ -202,7 +202,7 @@ TEST_P(GrpcTransportTest, EndsAConnectionThatBreaksOffWithinAPayload) {
   const auto server = serve();
   ConnectionId id{0};
   {
-    RawClient client(server->address(), good_authorization());
+    RawGrpcClient client(server->address(), good_authorization());
     client.write(encode(hello_from("a"), 0));
     id = server_.wait_hello("a");
     server->authorise(id, 8);

@@ -206,7 +206,7 @@ void Server::closed(Time now, ConnectionId from, const Closed& closed) {
   if (connection_of_[index(peer.worker)] == from) {
     connection_of_[index(peer.worker)].reset();
     if (!coordinator_->finished() && watch_.warned) {
-      watch_.warned("worker " + std::to_string(index(peer.worker)) + " is gone: " + closed.why);
+      watch_.warned(name(peer.worker) + " is gone: " + closed.why);
     }
     coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
   }

@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +41,9 @@ struct Closed {
   bool authentication = false;  // Client side: the server refused the token.
 };
 using ConnectionEvent = std::variant<Received, Closed>;
+
+// How long a server's destructor waits for clients to take what is queued for them.
+inline constexpr auto kShutdown = std::chrono::seconds(2);
 
 // Whether another message to the same connection follows at once: this one may wait for it.
 enum class More : std::uint8_t { kNone, kAtOnce };

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/refusal_test.h"
 #include "protocol/codec.h"
 
 namespace outpace::live {
@@ -375,13 +376,8 @@ TEST_P(UnixTest, WaitsForAServerThatStartsLater) {
 }
 
 std::string refusal_to_listen(const std::string& address) {
-  try {
-    static_cast<void>(live::serve({.address = address, .token = kToken}, nullptr));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "";
+  return refusal_of(
+      [&] { static_cast<void>(live::serve({.address = address, .token = kToken}, nullptr)); });
 }
 
 TEST_P(TransportTest, SaysWhySomebodyElseListensThere) {

@@ -24,17 +24,15 @@
 namespace outpace::live {
 namespace {
 
-// How long a destructor waits for clients to take what is queued for them.
-constexpr auto kShutdown = std::chrono::seconds(2);
 // All that somebody without the token can have: a thread for so long, and so many of them.
 constexpr int kTokenMs = 10'000;
 constexpr int kStrangersMax = 64;
 constexpr int kBacklog = 1024;
 
 // One client. Its thread is the stream's.
-class Connection {
+class UnixConnection {
  public:
-  explicit Connection(Descriptor socket) : stream_(std::move(socket)) {}
+  explicit UnixConnection(Descriptor socket) : stream_(std::move(socket)) {}
 
   // Whether the client has the token; waits for it.
   [[nodiscard]] bool knows(const std::string& token) {
@@ -169,11 +167,11 @@ class UnixServer final : public ServerTransport {
   }
 
  private:
-  using Connections = std::map<ConnectionId, std::shared_ptr<Connection>>;
+  using Connections = std::map<ConnectionId, std::shared_ptr<UnixConnection>>;
 
   // Whoever has connected, and the thread that serves them.
   struct Visitor {
-    std::shared_ptr<Connection> connection;
+    std::shared_ptr<UnixConnection> connection;
     std::thread thread;
     bool done = false;
   };
@@ -202,7 +200,7 @@ class UnixServer final : public ServerTransport {
   void admit(Descriptor socket) {
     Visitor& visitor = visitors_.emplace_back();
     try {
-      visitor.connection = std::make_shared<Connection>(std::move(socket));
+      visitor.connection = std::make_shared<UnixConnection>(std::move(socket));
       visitor.thread = std::thread([this, &visitor] { serve(visitor); });
       ++strangers_;
     } catch (const std::exception&) {  // No memory, descriptor or thread for one more.
@@ -243,7 +241,7 @@ class UnixServer final : public ServerTransport {
     changed_.notify_all();
   }
 
-  std::shared_ptr<Connection> find(ConnectionId id) {
+  std::shared_ptr<UnixConnection> find(ConnectionId id) {
     const std::lock_guard lock(mutex_);
     const auto found = connections_.find(id);
     return found == connections_.end() ? nullptr : found->second;

@@ -25,9 +25,9 @@ class UnixTransportTest : public TransportTest {};
 INSTANTIATE_TEST_SUITE_P(Unix, UnixTransportTest, testing::Values("unix"));
 
 // Writes bytes, and reads records.
-class RawClient {
+class RawUnixClient {
  public:
-  explicit RawClient(const std::string& address)
+  explicit RawUnixClient(const std::string& address)
       : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const UnixAddress name(address);
     EXPECT_EQ(::connect(socket_.number(), name.address(), UnixAddress::size()), 0);
@@ -37,9 +37,7 @@ class RawClient {
     EXPECT_EQ(::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  void write_record(RecordKind kind, const std::string& bytes) const {
-    write(record(kind, bytes));
-  }
+  void write_record(RecordKind kind, const std::string& bytes) const { write(record(kind, bytes)); }
   // A packet of one frame.
   void write_frame(const std::string& frame) const {
     write_record(RecordKind::kPacket, protocol::encode_frame_head(frame.size()) + frame);
@@ -90,20 +88,20 @@ TEST_P(UnixTransportTest, RefusesEveryOtherTokenBeforeItReadsAnything) {
   const std::string good = kToken;
   for (const std::string& wrong :
        {std::string(), std::string("open-sesamf"), good + "e", good.substr(1)}) {
-    const RawClient client(server->address());
+    const RawUnixClient client(server->address());
     // In one piece: the server may have hung up before a second one.
-    client.write(RawClient::record(RecordKind::kAuthentication, wrong) +
-                 RawClient::record(RecordKind::kPacket, "rubbish"));
+    client.write(RawUnixClient::record(RecordKind::kAuthentication, wrong) +
+                 RawUnixClient::record(RecordKind::kPacket, "rubbish"));
     const auto answer = client.read();
     ASSERT_TRUE(answer) << wrong;
     EXPECT_EQ(answer->first, RecordKind::kRefused);
     EXPECT_EQ(answer->second, "the server refused the token");
     EXPECT_FALSE(client.read());
   }
-  for (const std::string& rubbish : {RawClient::head(100'000, RecordKind::kAuthentication),
+  for (const std::string& rubbish : {RawUnixClient::head(100'000, RecordKind::kAuthentication),
                                      std::string("GET / HTTP/1.1\r\n\r\n"),
-                                     RawClient::head(0, RecordKind::kPacket)}) {
-    const RawClient client(server->address());
+                                     RawUnixClient::head(0, RecordKind::kPacket)}) {
+    const RawUnixClient client(server->address());
     client.write(rubbish);
     EXPECT_FALSE(client.read()) << "dropped without a word";
   }
@@ -123,18 +121,19 @@ TEST_P(UnixTransportTest, EndsAConnectionWithAMalformedRecordAndNoOther) {
     std::string why;
   };
   const std::vector<Case> cases = {
-      {RawClient::head(7, RecordKind::kPacket) + "rubbish",
+      {RawUnixClient::head(7, RecordKind::kPacket) + "rubbish",
        "packet must hold whole frames and nothing else"},
-      {RawClient::head(0, RecordKind::kPacket), "packet must hold whole frames and nothing else"},
-      {RawClient::head(0, RecordKind{99}), "a record of an unknown kind"},
-      {RawClient::head(1, RecordKind::kAuthentication) + "x", "a record of an unknown kind"},
-      {RawClient::head(too_large, RecordKind::kPacket),
+      {RawUnixClient::head(0, RecordKind::kPacket),
+       "packet must hold whole frames and nothing else"},
+      {RawUnixClient::head(0, RecordKind{99}), "a record of an unknown kind"},
+      {RawUnixClient::head(1, RecordKind::kAuthentication) + "x", "a record of an unknown kind"},
+      {RawUnixClient::head(too_large, RecordKind::kPacket),
        "a record of " + std::to_string(too_large) + " bytes, and at most " +
            std::to_string(too_large - 1) + " are allowed"},
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string host = "rude " + std::to_string(i);
-    const RawClient client(server->address());
+    const RawUnixClient client(server->address());
     client.join(host);
     const ConnectionId id = server_.wait_hello(host);
     client.write(cases[i].bytes);
@@ -150,13 +149,13 @@ TEST_P(UnixTransportTest, EndsAConnectionWithAMalformedRecordAndNoOther) {
 
 TEST_P(UnixTransportTest, PutsTogetherWhatComesByteByByte) {
   const auto server = serve();
-  const RawClient client(server->address());
+  const RawUnixClient client(server->address());
   const std::string hello = encode(hello_from("slow"), 0);
   const std::string packet = protocol::encode_frame_head(hello.size()) + hello;
   const std::string token = kToken;
   const std::string all =
-      RawClient::head(static_cast<std::uint32_t>(token.size()), RecordKind::kAuthentication) +
-      token + RawClient::head(static_cast<std::uint32_t>(packet.size()), RecordKind::kPacket) +
+      RawUnixClient::head(static_cast<std::uint32_t>(token.size()), RecordKind::kAuthentication) +
+      token + RawUnixClient::head(static_cast<std::uint32_t>(packet.size()), RecordKind::kPacket) +
       packet;
   for (const char byte : all) {
     client.write(std::string(1, byte));
@@ -168,7 +167,7 @@ TEST_P(UnixTransportTest, EndsAConnectionThatBreaksOffWithinAPayload) {
   const auto server = serve();
   ConnectionId id{0};
   {
-    const RawClient client(server->address());
+    const RawUnixClient client(server->address());
     client.join("a");
     id = server_.wait_hello("a");
     server->authorise(id, 8);
@@ -198,9 +197,9 @@ TEST_P(UnixTransportTest, TellsAClientOfAServerThatIsNone) {
 
 TEST_P(UnixTransportTest, IsNotKeptUpByStrangersWhoSayNothing) {
   auto server = serve();
-  std::vector<std::unique_ptr<RawClient>> strangers;
+  std::vector<std::unique_ptr<RawUnixClient>> strangers;
   for (int i = 0; i < 20; ++i) {
-    strangers.push_back(std::make_unique<RawClient>(server->address()));
+    strangers.push_back(std::make_unique<RawUnixClient>(server->address()));
   }
   Recorder events;
   const auto client = connect(server->address(), events);

@@ -12,9 +12,6 @@
 namespace outpace::network {
 namespace {
 
-constexpr LinkId kFirst{0};
-constexpr LinkId kSecond{1};
-
 Link link(double bandwidth, Sharing sharing = Sharing::kShared) {
   return {.name = "", .bandwidth = bandwidth, .latency = 0, .sharing = sharing};
 }

@@ -15,9 +15,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr LinkId kFirst{0};
-constexpr LinkId kSecond{1};
-
 constexpr Time at(Duration since_start) {
   return Time{since_start};
 }

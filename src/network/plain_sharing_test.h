@@ -16,6 +16,9 @@
 
 namespace outpace::network {
 
+inline constexpr LinkId kFirst{0};
+inline constexpr LinkId kSecond{1};
+
 struct PlainFlow {
   std::vector<LinkId> route;
   double weight;

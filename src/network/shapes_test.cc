@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
+#include "network/route_test.h"
 
 namespace outpace::network {
 namespace {
@@ -15,24 +16,8 @@ Topology make(const std::string& spec, std::uint64_t hosts) {
 }
 
 // The names of the links between two hosts: "host0.up host2.down".
-std::string route(const Topology& topology, std::uint32_t from, std::uint32_t to) {
-  std::vector<LinkId> links;
-  topology.route(HostId{from}, HostId{to}, links);
-  std::string names;
-  for (const LinkId link : links) {
-    names += (names.empty() ? "" : " ") + topology.links.at(index(link)).name;
-  }
-  return names;
-}
-
-std::string complaint(const std::string& spec) {
-  try {
-    (void)make(spec, 17);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "none";
+std::string shape_refusal(const std::string& spec) {
+  return refusal_of([&] { (void)make(spec, 17); });
 }
 
 TEST(Shapes, StarHasALinkUpAndOneDownForEachHost) {
@@ -93,19 +78,19 @@ TEST(Shapes, HaveAsManyHostsAsAClusterMayHave) {
 }
 
 TEST(Shapes, RefuseWhatTheyDoNotUnderstand) {
-  EXPECT_EQ(complaint("stern"), "unknown shape 'stern'; did you mean 'star'?");
-  EXPECT_EQ(complaint("star:latency=1"),
+  EXPECT_EQ(shape_refusal("stern"), "unknown shape 'stern'; did you mean 'star'?");
+  EXPECT_EQ(shape_refusal("star:latency=1"),
             "shape 'star:latency=1': latency is '1'; it takes a time with its unit, such as 100ms "
             "or 1.5s, from 0s to 1000s");
-  EXPECT_EQ(complaint("star:racks=3"),
+  EXPECT_EQ(shape_refusal("star:racks=3"),
             "shape 'star:racks=3': unknown option 'racks'; known: latency");
-  EXPECT_EQ(complaint("tree"),
+  EXPECT_EQ(shape_refusal("tree"),
             "shape 'tree': racks is missing; it takes a whole number from 1 to 17");
-  EXPECT_EQ(complaint("tree:racks=2,oversubscription=0"),
+  EXPECT_EQ(shape_refusal("tree:racks=2,oversubscription=0"),
             "shape 'tree:racks=2,oversubscription=0': oversubscription is '0'; it takes a number "
             "from 0.001 to 1000");
-  EXPECT_EQ(complaint("fat-tree:k=7"), "shape 'fat-tree': k is '7'; it takes an even number");
-  EXPECT_EQ(complaint("fat-tree:k=4"),  // 16 hosts.
+  EXPECT_EQ(shape_refusal("fat-tree:k=7"), "shape 'fat-tree': k is '7'; it takes an even number");
+  EXPECT_EQ(shape_refusal("fat-tree:k=4"),  // 16 hosts.
             "shape 'fat-tree:k=4': k is '4'; it takes a whole number from 6 to 160");
 }
 

@@ -2,26 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "base/refusal_test.h"
+
 namespace outpace::network {
 namespace {
 
-template <typename Function>
-std::string complaint(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "none";
-}
-
 TEST(XmlFile, SaysWhereTextIsNotXml) {
-  EXPECT_EQ(complaint([] { (void)XmlFile("<a>\n<b>\n</a>", "f.xml"); }),
+  EXPECT_EQ(refusal_of([] { (void)XmlFile("<a>\n<b>\n</a>", "f.xml"); }),
             "f.xml:3: not XML: Start-end tags mismatch");
-  EXPECT_EQ(complaint([] { (void)XmlFile("", "f.xml"); }),
+  EXPECT_EQ(refusal_of([] { (void)XmlFile("", "f.xml"); }),
             "f.xml:1: not XML: No document element found");
-  EXPECT_EQ(complaint([] { (void)XmlFile("0-99", "f.xml"); }),
+  EXPECT_EQ(refusal_of([] { (void)XmlFile("0-99", "f.xml"); }),
             "f.xml:1: not XML: No document element found");
 }
 
@@ -29,20 +20,20 @@ TEST(XmlFile, ChildrenAreElementsOfTheNamesAskedForAndComments) {
   const XmlFile file("<a><!-- c --><b/><b/>\n<c/></a>", "f.xml");
   const pugi::xml_node a = file.children(file.root(), {"a"}).at(0);
   EXPECT_EQ(file.children(a, {"b", "c"}).size(), 3U);
-  EXPECT_EQ(complaint([&] { (void)file.children(a, {"b"}); }),
+  EXPECT_EQ(refusal_of([&] { (void)file.children(a, {"b"}); }),
             "f.xml:2: element 'c' is not supported here; known: b");
   const XmlFile with_text("<a>\n\n hello </a>", "f.xml");
-  EXPECT_EQ(complaint([&] { (void)with_text.children(with_text.root().first_child(), {"b"}); }),
+  EXPECT_EQ(refusal_of([&] { (void)with_text.children(with_text.root().first_child(), {"b"}); }),
             "f.xml:3: text 'hello' between the elements");
 }
 
 TEST(XmlElement, HasNoAttributeButThoseAskedFor) {
   const XmlFile file("<a id='x' size='3' size='4'/>", "f.xml");
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(refusal_of([&] {
               (void)XmlElement(file, file.root().first_child(), {"id", "sizes"});
             }),
             "f.xml:1: <a> 'x': attribute 'size' is not supported; did you mean 'sizes'?");
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(refusal_of([&] {
               (void)XmlElement(file, file.root().first_child(), {"id", "size"});
             }),
             "f.xml:1: <a> 'x': attribute 'size' is given twice");

@@ -2,19 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 
 namespace outpace::policy {
 namespace {
 
 std::string refusal(const std::string& spec, std::uint32_t workers) {
-  try {
-    (void)make_policy(Spec::parse(spec), workers);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { (void)make_policy(Spec::parse(spec), workers); });
 }
 
 std::uint32_t nominal_cutoff(const std::string& spec, std::uint32_t workers) {
@@ -40,7 +34,7 @@ TEST(Catalogue, ReadsEveryDocumentedOptionAndNoOther) {
       const std::string value = option.otherwise.empty() ? "2" : option.otherwise;
       spec += (spec == entry.name ? ":" : ",") + option.name + "=" + value;
     }
-    EXPECT_EQ(refusal(spec, 4), "");
+    EXPECT_EQ(refusal(spec, 4), "accepted");
     const std::string more = spec + (spec == entry.name ? ":" : ",") + "zzzzzz=1";
     EXPECT_NE(refusal(more, 4).find("unknown option 'zzzzzz'"), std::string::npos) << more;
   }
@@ -66,7 +60,7 @@ TEST(Catalogue, NamesTheNearestPolicy) {
 
 TEST(Catalogue, TakesALoneValueForTheFirstOption) {
   EXPECT_EQ(nominal_cutoff("backup:6", 8), 6U);
-  EXPECT_EQ(refusal("saps:8,action=dampen", 8), "");
+  EXPECT_EQ(refusal("saps:8,action=dampen", 8), "accepted");
   EXPECT_TRUE(weighs_staleness_itself(Spec::parse("saps:8,action=dampen")));
 }
 

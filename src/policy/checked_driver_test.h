@@ -17,6 +17,10 @@
 
 namespace outpace::policy {
 
+inline Time at(double seconds) {
+  return Time{from_seconds(seconds)};
+}
+
 class CheckedDriver {
  public:
   struct Worker {

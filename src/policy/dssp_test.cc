@@ -7,10 +7,6 @@
 namespace outpace::policy {
 namespace {
 
-Time at(double seconds) {
-  return Time{from_seconds(seconds)};
-}
-
 // Two workers that have each finished once: the fast one needs `fast` seconds, the slow one `slow`.
 CheckedDriver with_paces(const std::string& spec, double fast, double slow) {
   CheckedDriver driver(spec, 2);

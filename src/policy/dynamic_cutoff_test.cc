@@ -11,10 +11,6 @@
 namespace outpace::policy {
 namespace {
 
-Time at(double seconds) {
-  return Time{from_seconds(seconds)};
-}
-
 // Every worker takes what `runtimes` says for its iteration; whom the policy cancels gives up.
 // Timers fire when they are due.
 struct Lived {

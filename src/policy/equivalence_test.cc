@@ -10,7 +10,7 @@
 namespace outpace::policy {
 namespace {
 
-constexpr std::uint32_t kWorkers = 6;
+constexpr std::uint32_t kAlike = 6;
 
 std::string to_text(const Decision& decision) {
   std::string text;
@@ -36,15 +36,15 @@ enum class Joins : std::uint8_t { kAtStart, kAtAnyTime };
 class Twins {
  public:
   Twins(const std::string& one, const std::string& other, Joins joins, std::uint64_t seed)
-      : one_(one, kWorkers), other_(other, kWorkers), joins_(joins), rng_(seed, 2) {
-    one_.join_all(kWorkers);
-    other_.join_all(kWorkers);
+      : one_(one, kAlike), other_(other, kAlike), joins_(joins), rng_(seed, 2) {
+    one_.join_all(kAlike);
+    other_.join_all(kAlike);
   }
 
   void run() {
     for (int i = 0; i < 300 && !testing::Test::HasFailure(); ++i) {
       now_ += from_seconds(rng_.exponential());
-      const auto worker = static_cast<std::uint32_t>(rng_.below(kWorkers));
+      const auto worker = static_cast<std::uint32_t>(rng_.below(kAlike));
       const std::uint64_t kind = rng_.below(20);
       if (!one_.worker(worker).live) {
         if (joins_ == Joins::kAtStart) {
@@ -121,13 +121,13 @@ TEST(AdaSync, IsItsRuleAsLongAsNoLossIsMeasured) {
 // n-softsync takes floor(lambda / n) gradients from anybody: the same, while all lambda live.
 TEST(KBatchAsync, DecidesAsSoftsyncOverAWholeRun) {
   for (const std::uint32_t n : {1U, 2U, 3U, 6U}) {
-    CheckedDriver softsync("softsync:n=" + std::to_string(n), kWorkers);
-    CheckedDriver batches("kbatchasync:k=" + std::to_string(kWorkers / n), kWorkers);
-    softsync.join_all(kWorkers);
-    batches.join_all(kWorkers);
+    CheckedDriver softsync("softsync:n=" + std::to_string(n), kAlike);
+    CheckedDriver batches("kbatchasync:k=" + std::to_string(kAlike / n), kAlike);
+    softsync.join_all(kAlike);
+    batches.join_all(kAlike);
     Rng rng(n, 3);
     for (int i = 0; i < 500; ++i) {
-      const auto worker = static_cast<std::uint32_t>(rng.below(kWorkers));
+      const auto worker = static_cast<std::uint32_t>(rng.below(kAlike));
       EXPECT_EQ(to_text(softsync.arrive(worker)), to_text(batches.arrive(worker)));
     }
   }

@@ -9,12 +9,12 @@
 namespace outpace::policy {
 namespace {
 
-constexpr WorkerId kSlow{0};
+constexpr WorkerId kFirstSlow{0};
 
 // The lag at which the worker is interrupted if it is released now, at `version`.
 std::uint64_t lag_when_due(Preemption& preemption, std::uint64_t& version) {
   const std::uint64_t released = version;
-  preemption.released(kSlow, version);
+  preemption.released(kFirstSlow, version);
   while (!preemption.next_due(++version)) {
   }
   return version - released;
@@ -26,14 +26,14 @@ std::uint64_t interrupt(Preemption& preemption, std::uint64_t& version, std::uin
   for (std::uint64_t i = 0; i < crossing; ++i) {
     EXPECT_FALSE(preemption.next_due(++version));
   }
-  EXPECT_TRUE(preemption.ended(kSlow));
-  preemption.answered(kSlow, version, /*whole=*/false);
+  EXPECT_TRUE(preemption.ended(kFirstSlow));
+  preemption.answered(kFirstSlow, version, /*whole=*/false);
   return lag;
 }
 
 TEST(Preemption, AllowsForTheLongestCrossingSeenAtOnce) {
   Preemption preemption(10);
-  preemption.join(kSlow);
+  preemption.join(kFirstSlow);
   std::uint64_t version = 0;
   EXPECT_EQ(interrupt(preemption, version, 4), 9U);  // Before it knows better: 1.
   EXPECT_EQ(interrupt(preemption, version, 0), 6U);
@@ -41,7 +41,7 @@ TEST(Preemption, AllowsForTheLongestCrossingSeenAtOnce) {
 
 TEST(Preemption, ForgetsALongCrossingSlowly) {
   Preemption preemption(10);
-  preemption.join(kSlow);
+  preemption.join(kFirstSlow);
   std::uint64_t version = 0;
   (void)interrupt(preemption, version, 3);
   for (int i = 0; i < 8; ++i) {
@@ -55,7 +55,7 @@ TEST(Preemption, ForgetsALongCrossingSlowly) {
 
 TEST(Preemption, NeverInterruptsBeforeOneVersion) {
   Preemption preemption(3);
-  preemption.join(kSlow);
+  preemption.join(kFirstSlow);
   std::uint64_t version = 0;
   (void)interrupt(preemption, version, 20);
   EXPECT_EQ(interrupt(preemption, version, 20), 1U);
@@ -63,24 +63,24 @@ TEST(Preemption, NeverInterruptsBeforeOneVersion) {
 
 TEST(Preemption, LearnsNoShorterCrossingFromAGradientThatHadLeft) {
   Preemption preemption(10);
-  preemption.join(kSlow);
+  preemption.join(kFirstSlow);
   std::uint64_t version = 0;
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(lag_when_due(preemption, version), 9U);
-    EXPECT_TRUE(preemption.ended(kSlow));
-    preemption.answered(kSlow, version, /*whole=*/true);
+    EXPECT_TRUE(preemption.ended(kFirstSlow));
+    preemption.answered(kFirstSlow, version, /*whole=*/true);
   }
 }
 
 TEST(Preemption, FindsTheSameWorkersAsLookingAtEveryOne) {
   constexpr std::uint64_t kBound = 5;
-  constexpr std::uint32_t kWorkers = 9;
+  constexpr std::uint32_t kMembers = 9;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed, 0);
     Preemption preemption(kBound);
-    std::vector<std::uint64_t> due(kWorkers, 0);  // Every crossing stays 1; 0 is not waiting.
-    for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+    std::vector<std::uint64_t> due(kMembers, 0);  // Every crossing stays 1; 0 is not waiting.
+    for (std::uint32_t worker = 0; worker < kMembers; ++worker) {
       preemption.join(WorkerId{worker});
     }
     for (std::uint64_t version = 1; version < 200; ++version) {
@@ -90,14 +90,14 @@ TEST(Preemption, FindsTheSameWorkersAsLookingAtEveryOne) {
       }
       std::sort(found.begin(), found.end());
       std::vector<std::uint32_t> expected;
-      for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+      for (std::uint32_t worker = 0; worker < kMembers; ++worker) {
         if (due[worker] == version) {
           expected.push_back(worker);
           due[worker] = 0;
         }
       }
       ASSERT_EQ(found, expected);
-      const auto worker = static_cast<std::uint32_t>(rng.below(kWorkers));
+      const auto worker = static_cast<std::uint32_t>(rng.below(kMembers));
       (void)preemption.ended(WorkerId{worker});
       preemption.released(WorkerId{worker}, version);
       due[worker] = version + kBound - 1;

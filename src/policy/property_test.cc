@@ -17,7 +17,7 @@
 namespace outpace::policy {
 namespace {
 
-constexpr std::uint32_t kWorkers = 6;
+constexpr std::uint32_t kRanks = 6;
 constexpr int kEvents = 200;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
@@ -82,7 +82,7 @@ const std::vector<Promise>& promises() {
 class RandomRun {
  public:
   RandomRun(const Promise& promise, std::uint64_t seed)
-      : promise_(promise), driver_(promise.spec, kWorkers), rng_(seed, 1) {}
+      : promise_(promise), driver_(promise.spec, kRanks), rng_(seed, 1) {}
 
   void run() {
     for (int i = 0; i < kEvents && !testing::Test::HasFailure(); ++i) {
@@ -90,7 +90,7 @@ class RandomRun {
       pass_event();
       check();
     }
-    for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+    for (std::uint32_t worker = 0; worker < kRanks; ++worker) {
       if (joined(worker)) {
         driver_.leave(worker, Departure::kLeft, now_);
       }
@@ -106,7 +106,7 @@ class RandomRun {
   void pass_event() {
     // The low ids are asked more often, as if they were faster.
     const auto worker =
-        static_cast<std::uint32_t>(std::min(rng_.below(kWorkers), rng_.below(kWorkers + 2)));
+        static_cast<std::uint32_t>(std::min(rng_.below(kRanks), rng_.below(kRanks + 2)));
     if (!joined(worker)) {
       const std::uint64_t least = least_clock();  // Before it joins with a clock of its own.
       clocks_[worker] = least == kNever ? 0 : least;

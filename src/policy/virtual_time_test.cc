@@ -230,9 +230,9 @@ TEST(Ssp, BoundsStalenessForAFixedSetOfWorkers) {
 }
 
 // One of eight is always 50 times as slow; the others make 350 updates in one of its iterations.
-constexpr std::uint32_t kSlow = 7;
+constexpr std::uint32_t kSlowOfEight = 7;
 double one_fifty_times_slower(std::uint32_t worker, Rng& rng) {
-  return lognormal(rng, 0.1) * (worker == kSlow ? 50.0 : 1.0);
+  return lognormal(rng, 0.1) * (worker == kSlowOfEight ? 50.0 : 1.0);
 }
 
 VirtualCluster saps_with_one_slow(const std::string& action, double latency) {
@@ -255,8 +255,8 @@ TEST(Saps, AppliesNothingBeyondTheBoundExceptDampened) {
 
 TEST(Saps, RefreshStarvesOneThatIsAlwaysTooSlow) {
   const VirtualCluster cluster = saps_with_one_slow("refresh", 0.0);
-  EXPECT_EQ(cluster.of(kSlow).accepted, 0U);
-  EXPECT_GT(cluster.of(kSlow).dropped, 20U);
+  EXPECT_EQ(cluster.of(kSlowOfEight).accepted, 0U);
+  EXPECT_GT(cluster.of(kSlowOfEight).dropped, 20U);
 }
 
 TEST(Saps, PreemptShrinkAndDampenKeepTakingFromOneThatIsAlwaysTooSlow) {
@@ -269,8 +269,8 @@ TEST(Saps, PreemptShrinkAndDampenKeepTakingFromOneThatIsAlwaysTooSlow) {
                                    Expected{"shrink", 500, 75.0},
                                    Expected{"dampen", 25, 75.0}}) {
     const VirtualCluster cluster = saps_with_one_slow(expected.action, 0.0);
-    EXPECT_GE(cluster.of(kSlow).accepted, expected.accepted) << expected.action;
-    EXPECT_LE(cluster.of(kSlow).longest_pause, expected.longest_pause) << expected.action;
+    EXPECT_GE(cluster.of(kSlowOfEight).accepted, expected.accepted) << expected.action;
+    EXPECT_LE(cluster.of(kSlowOfEight).longest_pause, expected.longest_pause) << expected.action;
   }
 }
 

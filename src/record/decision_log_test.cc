@@ -224,7 +224,7 @@ TEST(DecisionLog, GivesBackToTheBitWhatWasWritten) {
 }
 
 // Why reading the text to its end fails, without the folder; "" if it does not.
-std::string refusal(const std::string& text) {
+std::string log_refusal(const std::string& text) {
   const TemporaryDirectory directory;
   put(directory / "d", text);
   const std::string error = error_of([&] {
@@ -242,10 +242,10 @@ constexpr const char* kHeader = "{\"outpace_decisions\":1,\"policy\":\"sync\",\"
 
 TEST(DecisionLog, NamesFileAndLineOfWhatIsWrong) {
   const auto line = [](const std::string& event, const std::string& actions) {
-    return refusal(std::string(kHeader) +
-                   R"({"now":1,"event":{"type":"timer_fired"},"actions":[],"reason":""})" +
-                   "\n{\"now\":1,\"event\":" + event + ",\"actions\":" + actions +
-                   ",\"reason\":\"\"}\n");
+    return log_refusal(std::string(kHeader) +
+                       R"({"now":1,"event":{"type":"timer_fired"},"actions":[],"reason":""})" +
+                       "\n{\"now\":1,\"event\":" + event + ",\"actions\":" + actions +
+                       ",\"reason\":\"\"}\n");
   };
   EXPECT_EQ(line(R"({"type":"timer_fired"})", "[]"), "");
   EXPECT_EQ(line("{", "[]"), "d:3: not JSON");
@@ -267,11 +267,11 @@ TEST(DecisionLog, NamesFileAndLineOfWhatIsWrong) {
 }
 
 TEST(DecisionLog, RefusesWhatIsNoDecisionLog) {
-  EXPECT_EQ(refusal(""), "d:1: not a decision log: it has no first line");
-  EXPECT_EQ(refusal("hello\n"), "d:1: not a decision log: its first line is not JSON");
-  EXPECT_EQ(refusal("{}\n"),
+  EXPECT_EQ(log_refusal(""), "d:1: not a decision log: it has no first line");
+  EXPECT_EQ(log_refusal("hello\n"), "d:1: not a decision log: its first line is not JSON");
+  EXPECT_EQ(log_refusal("{}\n"),
             "d:1: not a decision log: it does not begin with {\"outpace_decisions\":1");
-  EXPECT_EQ(refusal("{\"outpace_decisions\":2}\n"),
+  EXPECT_EQ(log_refusal("{\"outpace_decisions\":2}\n"),
             "d:1: a decision log of version 2; this program reads version 1");
   EXPECT_EQ(error_of([] { DecisionLogReader reader("/nowhere/d"); }),
             "2: cannot read /nowhere/d: No such file or directory");

@@ -23,38 +23,35 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint64_t kLengthBytes = 8;
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw Error(ExitCode::kUnreadable, why);
-}
-
 std::span<const char> as_chars(std::span<const float> numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()};
 }
 
 void read_exactly(std::ifstream& file, char* to, std::uint64_t size) {
   if (!file.read(to, static_cast<std::streamsize>(size))) {
-    refuse("cannot be read to its end");
+    refuse_safetensors("cannot be read to its end");
   }
 }
 
 void check_tensor(const HeaderTensor& tensor) {
   const std::string& name = tensor.info.name;
   if (tensor.dtype != "F32") {
-    refuse(fmt::format("tensor {} is {}; only F32 is supported: convert the file",
-                       in_quotes(name),
-                       in_quotes(tensor.dtype)));
+    refuse_safetensors(fmt::format("tensor {} is {}; only F32 is supported: convert the file",
+                                   in_quotes(name),
+                                   in_quotes(tensor.dtype)));
   }
   const std::uint64_t numbers = tensor.info.numbers();
   if (numbers == 0) {
-    refuse(fmt::format("tensor {} is empty", in_quotes(name)));
+    refuse_safetensors(fmt::format("tensor {} is empty", in_quotes(name)));
   }
   // Compared in numbers, since four times as many bytes may be more than 64 bits can say.
   if (tensor.begin > tensor.end || (tensor.end - tensor.begin) % sizeof(float) != 0 ||
       (tensor.end - tensor.begin) / sizeof(float) != numbers) {
-    refuse(fmt::format("tensor {} has the data offsets {} to {}, which do not fit its shape",
-                       in_quotes(name),
-                       tensor.begin,
-                       tensor.end));
+    refuse_safetensors(
+        fmt::format("tensor {} has the data offsets {} to {}, which do not fit its shape",
+                    in_quotes(name),
+                    tensor.begin,
+                    tensor.end));
   }
 }
 
@@ -67,7 +64,7 @@ protocol::Manifest manifest_of(std::vector<HeaderTensor> tensors, std::uint64_t 
   for (HeaderTensor& tensor : tensors) {
     check_tensor(tensor);
     if (tensor.begin != covered) {
-      refuse(fmt::format(
+      refuse_safetensors(fmt::format(
           "tensor {} begins at byte {} of the data, {} at byte {}",
           in_quotes(tensor.info.name),
           tensor.begin,
@@ -78,7 +75,7 @@ protocol::Manifest manifest_of(std::vector<HeaderTensor> tensors, std::uint64_t 
     manifest.tensors.push_back(std::move(tensor.info));
   }
   if (covered != buffer_bytes) {
-    refuse(
+    refuse_safetensors(
         fmt::format("its tensors take {} bytes, but {} follow the header", covered, buffer_bytes));
   }
   return manifest;
@@ -88,25 +85,26 @@ Weights read(const std::filesystem::path& path) {
   std::error_code error;
   const std::uint64_t size = std::filesystem::file_size(path, error);
   if (error) {
-    refuse(error.message());
+    refuse_safetensors(error.message());
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    refuse(std::error_code(errno, std::generic_category()).message());
+    refuse_safetensors(std::error_code(errno, std::generic_category()).message());
   }
   if (size < kLengthBytes) {
-    refuse(fmt::format("it is cut short: {} bytes", size));
+    refuse_safetensors(fmt::format("it is cut short: {} bytes", size));
   }
   std::array<char, kLengthBytes> length{};
   read_exactly(file, length.data(), length.size());
   const auto header_bytes = std::bit_cast<std::uint64_t>(length);
   if (header_bytes > kHeaderBytesMax) {
-    refuse(fmt::format("a header of {} bytes; at most {} are allowed (is it safetensors?)",
-                       header_bytes,
-                       kHeaderBytesMax));
+    refuse_safetensors(
+        fmt::format("a header of {} bytes; at most {} are allowed (is it safetensors?)",
+                    header_bytes,
+                    kHeaderBytesMax));
   }
   if (header_bytes > size - kLengthBytes) {
-    refuse(fmt::format(
+    refuse_safetensors(fmt::format(
         "it is cut short: {} bytes, but its header alone takes {}", size, header_bytes));
   }
   std::string text(header_bytes, '\0');
@@ -118,7 +116,7 @@ Weights read(const std::filesystem::path& path) {
                   .numbers = {},
                   .metadata = std::move(header.metadata)};
   if (buffer_bytes / sizeof(float) > protocol::kWeightsMax) {
-    refuse(fmt::format("it holds more than {} numbers", protocol::kWeightsMax));
+    refuse_safetensors(fmt::format("it holds more than {} numbers", protocol::kWeightsMax));
   }
   weights.numbers.resize(buffer_bytes / sizeof(float));
   read_exactly(file, reinterpret_cast<char*>(weights.numbers.data()), buffer_bytes);

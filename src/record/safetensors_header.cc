@@ -17,10 +17,6 @@ using nlohmann::json;
 
 constexpr std::string_view kMetadata = "__metadata__";
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw Error(ExitCode::kUnreadable, why);
-}
-
 // Takes the parser's tokens. What may come where is decided by the depth: 1 is the whole, 2 a
 // tensor or the metadata, 3 a tensor's shape or offsets.
 class HeaderTokens final : public json::json_sax_t {
@@ -34,7 +30,7 @@ class HeaderTokens final : public json::json_sax_t {
     ++depth_;
     if (depth_ == 2 && !in_metadata_) {
       if (out_.tensors.size() == protocol::kTensorsMax) {
-        refuse(fmt::format("more than {} tensors", protocol::kTensorsMax));
+        refuse_safetensors(fmt::format("more than {} tensors", protocol::kTensorsMax));
       }
       out_.tensors.emplace_back().info.name = name_;
       fields_.clear();
@@ -45,14 +41,14 @@ class HeaderTokens final : public json::json_sax_t {
   bool key(std::string& key) override {
     if (depth_ == 1) {
       if (!names_.insert(key).second) {
-        refuse("the name " + in_quotes(key) + " stands twice in the header");
+        refuse_safetensors("the name " + in_quotes(key) + " stands twice in the header");
       }
       name_ = key;
       in_metadata_ = key == kMetadata;
     } else if (in_metadata_ ? out_.metadata.contains(key) : !fields_.insert(key).second) {
-      refuse("the key " + in_quotes(key) + " stands twice in " + in_quotes(name_));
+      refuse_safetensors("the key " + in_quotes(key) + " stands twice in " + in_quotes(name_));
     } else if (!in_metadata_ && key != "dtype" && key != "shape" && key != "data_offsets") {
-      refuse("tensor " + in_quotes(name_) + " has the unknown key " + in_quotes(key));
+      refuse_safetensors("tensor " + in_quotes(name_) + " has the unknown key " + in_quotes(key));
     }
     key_ = key;
     return true;
@@ -61,10 +57,12 @@ class HeaderTokens final : public json::json_sax_t {
   bool end_object() override {
     if (depth_ == 2 && !in_metadata_) {
       if (fields_.size() != 3) {
-        refuse("tensor " + in_quotes(name_) + " lacks one of dtype, shape and data_offsets");
+        refuse_safetensors("tensor " + in_quotes(name_) +
+                           " lacks one of dtype, shape and data_offsets");
       }
       if (offsets_ != 2) {
-        refuse("the data_offsets of tensor " + in_quotes(name_) + " are not two numbers");
+        refuse_safetensors("the data_offsets of tensor " + in_quotes(name_) +
+                           " are not two numbers");
       }
     }
     --depth_;
@@ -106,7 +104,7 @@ class HeaderTokens final : public json::json_sax_t {
     HeaderTensor& tensor = out_.tensors.back();
     if (key_ == "shape") {
       if (tensor.info.shape.size() == protocol::kTensorRankMax) {
-        refuse(fmt::format(
+        refuse_safetensors(fmt::format(
             "tensor {} has more than {} dimensions", in_quotes(name_), protocol::kTensorRankMax));
       }
       tensor.info.shape.push_back(number);
@@ -114,7 +112,8 @@ class HeaderTokens final : public json::json_sax_t {
       ++offsets_;
       (offsets_ == 1 ? tensor.begin : tensor.end) = number;
       if (offsets_ > 2) {
-        refuse("the data_offsets of tensor " + in_quotes(name_) + " are not two numbers");
+        refuse_safetensors("the data_offsets of tensor " + in_quotes(name_) +
+                           " are not two numbers");
       }
     }
     return true;
@@ -132,19 +131,20 @@ class HeaderTokens final : public json::json_sax_t {
   bool parse_error(std::size_t position,
                    const std::string& /*token*/,
                    const json::exception& /*error*/) override {
-    refuse(fmt::format("the header is not JSON (at its byte {})", position));
+    refuse_safetensors(fmt::format("the header is not JSON (at its byte {})", position));
   }
 
  private:
   [[noreturn]] void misplaced() const {
     if (depth_ < 2) {
-      refuse(depth_ == 0 ? "the header is not a JSON object"
-                         : "the header's " + in_quotes(name_) + " is not an object");
+      refuse_safetensors(depth_ == 0 ? "the header is not a JSON object"
+                                     : "the header's " + in_quotes(name_) + " is not an object");
     }
-    refuse(fmt::format("{} of {} is not {}",
-                       in_quotes(key_),
-                       in_quotes(name_),
-                       in_metadata_ || key_ == "dtype" ? "a string" : "a list of counts"));
+    refuse_safetensors(
+        fmt::format("{} of {} is not {}",
+                    in_quotes(key_),
+                    in_quotes(name_),
+                    in_metadata_ || key_ == "dtype" ? "a string" : "a list of counts"));
   }
 
   SafetensorsHeader& out_;
@@ -167,6 +167,10 @@ std::string json_string(const std::string& text) {
 
 }  // namespace
 
+void refuse_safetensors(const std::string& why) {
+  throw Error(ExitCode::kUnreadable, why);
+}
+
 std::string in_quotes(std::string_view name) {
   constexpr std::size_t kShown = 80;
   std::string text = "'" + std::string(name.substr(0, kShown));
@@ -177,10 +181,11 @@ std::string in_quotes(std::string_view name) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view text) {
   if (text.empty() || text.front() != '{') {
-    refuse("the header does not begin with '{'");
+    refuse_safetensors("the header does not begin with '{'");
   }
   if (text.find('\0') != std::string_view::npos) {
-    refuse("the header holds a zero byte");  // Where the JSON parser would stop reading.
+    refuse_safetensors(
+        "the header holds a zero byte");  // Where the JSON parser would stop reading.
   }
   SafetensorsHeader header;
   HeaderTokens tokens(header);

@@ -36,6 +36,9 @@ struct SafetensorsHeader {
 [[nodiscard]] std::string safetensors_header(const protocol::Manifest& manifest,
                                              const std::map<std::string, std::string>& metadata);
 
+// Throws Error(kUnreadable).
+[[noreturn]] void refuse_safetensors(const std::string& why);
+
 // A name from a file as an error shows it: on one line, and not at any length.
 [[nodiscard]] std::string in_quotes(std::string_view name);
 

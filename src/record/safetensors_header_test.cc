@@ -7,7 +7,7 @@
 namespace outpace::record {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string header_refusal(const std::string& text) {
   const std::string error = error_of([&] { static_cast<void>(parse_safetensors_header(text)); });
   return error.empty() ? "" : error.substr(3);
 }
@@ -40,54 +40,56 @@ TEST(SafetensorsHeader, ReadsMetadataAndTensorsInTheOrderOfTheText) {
 
 TEST(SafetensorsHeader, RefusesNamesThatStandTwice) {
   const std::string tensor = R"("w":{"dtype":"F32","shape":[],"data_offsets":[0,4]})";
-  EXPECT_EQ(refusal("{" + tensor + "," + tensor + "}"), "the name 'w' stands twice in the header");
-  EXPECT_EQ(refusal(R"({"__metadata__":{"k":"v","k":"v"}})"),
+  EXPECT_EQ(header_refusal("{" + tensor + "," + tensor + "}"),
+            "the name 'w' stands twice in the header");
+  EXPECT_EQ(header_refusal(R"({"__metadata__":{"k":"v","k":"v"}})"),
             "the key 'k' stands twice in '__metadata__'");
-  EXPECT_EQ(refusal(with_tensor(R"("dtype":"F32","dtype":"F32")")),
+  EXPECT_EQ(header_refusal(with_tensor(R"("dtype":"F32","dtype":"F32")")),
             "the key 'dtype' stands twice in 'w'");
 }
 
 TEST(SafetensorsHeader, RefusesWhatIsNotJson) {
-  EXPECT_EQ(refusal(""), "the header does not begin with '{'");
-  EXPECT_EQ(refusal(" {}"), "the header does not begin with '{'");
-  EXPECT_EQ(refusal("{} x"), "the header is not JSON (at its byte 4)");
-  EXPECT_EQ(refusal(std::string("{}\0x", 4)), "the header holds a zero byte");
-  EXPECT_EQ(refusal("{\"\xff\":1}"), "the header is not JSON (at its byte 3)");
+  EXPECT_EQ(header_refusal(""), "the header does not begin with '{'");
+  EXPECT_EQ(header_refusal(" {}"), "the header does not begin with '{'");
+  EXPECT_EQ(header_refusal("{} x"), "the header is not JSON (at its byte 4)");
+  EXPECT_EQ(header_refusal(std::string("{}\0x", 4)), "the header holds a zero byte");
+  EXPECT_EQ(header_refusal("{\"\xff\":1}"), "the header is not JSON (at its byte 3)");
 }
 
 TEST(SafetensorsHeader, RefusesValuesOfTheWrongKind) {
-  EXPECT_EQ(refusal(R"({"w":3})"), "the header's 'w' is not an object");
-  EXPECT_EQ(refusal(R"({"__metadata__":{"k":3}})"), "'k' of '__metadata__' is not a string");
-  EXPECT_EQ(refusal(with_tensor(R"("dtype":32)")), "'dtype' of 'w' is not a string");
-  EXPECT_EQ(refusal(with_tensor(R"("shape":2)")), "'shape' of 'w' is not a list of counts");
+  EXPECT_EQ(header_refusal(R"({"w":3})"), "the header's 'w' is not an object");
+  EXPECT_EQ(header_refusal(R"({"__metadata__":{"k":3}})"), "'k' of '__metadata__' is not a string");
+  EXPECT_EQ(header_refusal(with_tensor(R"("dtype":32)")), "'dtype' of 'w' is not a string");
+  EXPECT_EQ(header_refusal(with_tensor(R"("shape":2)")), "'shape' of 'w' is not a list of counts");
   for (const char* wrong :
        {"-1", "-0", "1.0", "1e3", "99999999999999999999", "null", "true", "\"2\"", "[2]", "{}"}) {
-    EXPECT_EQ(refusal(with_tensor(std::string(R"("shape":[)") + wrong + "]")),
+    EXPECT_EQ(header_refusal(with_tensor(std::string(R"("shape":[)") + wrong + "]")),
               "'shape' of 'w' is not a list of counts")
         << wrong;
   }
-  EXPECT_EQ(refusal(with_tensor(R"("strides":[1])")), "tensor 'w' has the unknown key 'strides'");
+  EXPECT_EQ(header_refusal(with_tensor(R"("strides":[1])")),
+            "tensor 'w' has the unknown key 'strides'");
 }
 
 TEST(SafetensorsHeader, RefusesTensorsThatLackSomething) {
-  EXPECT_EQ(refusal(with_tensor(R"("dtype":"F32","shape":[])")),
+  EXPECT_EQ(header_refusal(with_tensor(R"("dtype":"F32","shape":[])")),
             "tensor 'w' lacks one of dtype, shape and data_offsets");
   for (const char* offsets : {"", "0", "0,4,8"}) {
-    EXPECT_EQ(refusal(with_tensor(std::string(R"("dtype":"F32","shape":[],"data_offsets":[)") +
-                                  offsets + "]")),
+    EXPECT_EQ(header_refusal(with_tensor(
+                  std::string(R"("dtype":"F32","shape":[],"data_offsets":[)") + offsets + "]")),
               "the data_offsets of tensor 'w' are not two numbers");
   }
 }
 
 TEST(SafetensorsHeader, RefusesAMillionBracketsAtTheFirstTooMany) {
-  EXPECT_EQ(refusal(R"({"w":{"shape":)" + std::string(1'000'000, '[')),
+  EXPECT_EQ(header_refusal(R"({"w":{"shape":)" + std::string(1'000'000, '[')),
             "'shape' of 'w' is not a list of counts");
-  EXPECT_EQ(refusal(with_tensor(R"("shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])")),
+  EXPECT_EQ(header_refusal(with_tensor(R"("shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])")),
             "tensor 'w' has more than 16 dimensions");
 }
 
 TEST(SafetensorsHeader, ShowsAHostileNameOnOneShortLine) {
-  EXPECT_EQ(refusal("{\"a\\n" + std::string(200, 'b') + "\":3}"),
+  EXPECT_EQ(header_refusal("{\"a\\n" + std::string(200, 'b') + "\":3}"),
             "the header's 'a?" + std::string(78, 'b') + "...' is not an object");
 }
 

@@ -28,7 +28,7 @@ std::string file_of(const std::string& header, std::size_t data_bytes) {
 }
 
 // Why the file is refused, without the file's name; "" if it is not.
-std::string refusal(const std::string& bytes) {
+std::string file_refusal(const std::string& bytes) {
   const TemporaryDirectory directory;
   put(directory / "w.safetensors", bytes);
   const std::string error =
@@ -61,9 +61,9 @@ TEST(Safetensors, ReadsTheVectorOfTheFormat) {
 TEST(Safetensors, RefusesEveryTruncationAndEveryAddedByte) {
   const std::string whole = vector_of_the_format();
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+    EXPECT_NE(file_refusal(whole.substr(0, size)), "") << size;
   }
-  EXPECT_NE(refusal(whole + '\0'), "");
+  EXPECT_NE(file_refusal(whole + '\0'), "");
 }
 
 TEST(Safetensors, SurvivesEveryFlippedByte) {
@@ -119,30 +119,31 @@ TEST(Safetensors, OrdersTensorsByTheirDataAndNotByTheHeader) {
 }
 
 TEST(Safetensors, ReadsAFileWithoutTensors) {
-  EXPECT_EQ(refusal(file_of("{}", 0)), "");
-  EXPECT_EQ(refusal(file_of(R"({"__metadata__":{}}  )", 0)), "");
+  EXPECT_EQ(file_refusal(file_of("{}", 0)), "");
+  EXPECT_EQ(file_refusal(file_of(R"({"__metadata__":{}}  )", 0)), "");
 }
 
 TEST(Safetensors, BelievesNoLengthBeforeItIsChecked) {
-  EXPECT_EQ(refusal(std::string(8, '\xff') + "{}"),
+  EXPECT_EQ(file_refusal(std::string(8, '\xff') + "{}"),
             "a header of 18446744073709551615 bytes; at most 100000000 are allowed (is it "
             "safetensors?)");
-  EXPECT_EQ(refusal(std::string("\xff\0\0\0\0\0\0\0{}", 10)),
+  EXPECT_EQ(file_refusal(std::string("\xff\0\0\0\0\0\0\0{}", 10)),
             "it is cut short: 10 bytes, but its header alone takes 255");
 }
 
 TEST(Safetensors, RefusesOtherTypesOfNumbersByName) {
-  EXPECT_EQ(refusal(file_of(R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})", 4)),
+  EXPECT_EQ(file_refusal(file_of(R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})", 4)),
             "tensor 'w' is 'BF16'; only F32 is supported: convert the file");
 }
 
 TEST(Safetensors, RefusesHolesOverlapsAndWrongSizes) {
   const auto two = [](std::string_view a, std::string_view b, std::size_t bytes) {
-    return refusal(file_of(fmt::format(R"({{"a":{{"dtype":"F32","shape":[2],"data_offsets":[{}]}},)"
-                                       R"("b":{{"dtype":"F32","shape":[1],"data_offsets":[{}]}}}})",
-                                       a,
-                                       b),
-                           bytes));
+    return file_refusal(
+        file_of(fmt::format(R"({{"a":{{"dtype":"F32","shape":[2],"data_offsets":[{}]}},)"
+                            R"("b":{{"dtype":"F32","shape":[1],"data_offsets":[{}]}}}})",
+                            a,
+                            b),
+                bytes));
   };
   EXPECT_EQ(two("0,8", "8,12", 12), "");
   EXPECT_EQ(two("0,8", "12,16", 16),
@@ -158,15 +159,15 @@ TEST(Safetensors, RefusesHolesOverlapsAndWrongSizes) {
 }
 
 TEST(Safetensors, IsNotFooledByShapesThatOverflow) {
-  EXPECT_NE(refusal(file_of(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296,2],)"
-                            R"("data_offsets":[0,0]}})",
-                            0)),
+  EXPECT_NE(file_refusal(file_of(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296,2],)"
+                                 R"("data_offsets":[0,0]}})",
+                                 0)),
             "");
-  EXPECT_NE(refusal(file_of(R"({"w":{"dtype":"F32","shape":[4611686018427387905],)"
-                            R"("data_offsets":[0,4]}})",
-                            4)),
+  EXPECT_NE(file_refusal(file_of(R"({"w":{"dtype":"F32","shape":[4611686018427387905],)"
+                                 R"("data_offsets":[0,4]}})",
+                                 4)),
             "");
-  EXPECT_EQ(refusal(file_of(R"({"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})", 0)),
+  EXPECT_EQ(file_refusal(file_of(R"({"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})", 0)),
             "tensor 'w' is empty");
 }
 

@@ -11,10 +11,6 @@
 namespace outpace::server {
 namespace {
 
-std::string name(WorkerId worker) {
-  return "worker " + std::to_string(index(worker));
-}
-
 bool is_live(auto state) {
   return state != decltype(state){};
 }

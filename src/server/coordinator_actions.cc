@@ -154,9 +154,8 @@ void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Eff
   member.in_vain = in_vain ? member.in_vain + 1 : 0;
   counts(worker).starved = std::max(counts(worker).starved, member.in_vain);
   if (member.in_vain == kStarvedWarning) {
-    out.emplace_back(Warn{"worker " + std::to_string(index(worker)) +
-                          " is starved: nothing of its last " + std::to_string(kStarvedWarning) +
-                          " mini-batches was used"});
+    out.emplace_back(Warn{name(worker) + " is starved: nothing of its last " +
+                          std::to_string(kStarvedWarning) + " mini-batches was used"});
   }
 }
 

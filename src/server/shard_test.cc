@@ -12,8 +12,8 @@
 namespace outpace::server {
 namespace {
 
-constexpr WorkerId kOne{1};
-constexpr WorkerId kTwo{2};
+constexpr WorkerId kHolder{1};
+constexpr WorkerId kRival{2};
 
 ShardOptions with(const std::string& staleness) {
   return {.optimizer = Spec::parse("sgd"),
@@ -27,10 +27,10 @@ void take(Shard& shard, WorkerId worker, std::vector<float> gradient, std::uint3
 
 TEST(Shard, StepsAlongTheMeanWeightedByExamples) {
   Shard shard({.optimizer = Spec::parse("sgd")}, {1.0F, 2.0F});
-  ASSERT_TRUE(shard.hold(kOne, {1.0F, 0.0F}));
-  ASSERT_TRUE(shard.hold(kTwo, {0.0F, 4.0F}));
-  shard.take_up({.worker = kOne, .sequence = Sequence{1}, .weight = 1.0, .examples = 24});
-  shard.take_up({.worker = kTwo, .sequence = Sequence{2}, .weight = 1.0, .examples = 8});
+  ASSERT_TRUE(shard.hold(kHolder, {1.0F, 0.0F}));
+  ASSERT_TRUE(shard.hold(kRival, {0.0F, 4.0F}));
+  shard.take_up({.worker = kHolder, .sequence = Sequence{1}, .weight = 1.0, .examples = 24});
+  shard.take_up({.worker = kRival, .sequence = Sequence{2}, .weight = 1.0, .examples = 8});
   shard.step({.rate = 1.0});
   EXPECT_FLOAT_EQ(shard.weights()[0], 1.0F - 0.75F);
   EXPECT_FLOAT_EQ(shard.weights()[1], 2.0F - 1.0F);
@@ -38,25 +38,25 @@ TEST(Shard, StepsAlongTheMeanWeightedByExamples) {
 
 TEST(Shard, HoldsNothingOfAGradientThatIsNotFinite) {
   Shard shard({.optimizer = Spec::parse("sgd")}, {1.0F, 2.0F});
-  EXPECT_FALSE(shard.hold(kOne, {1.0F, NAN}));
-  EXPECT_FALSE(shard.hold(kOne, {INFINITY, 0.0F}));
+  EXPECT_FALSE(shard.hold(kHolder, {1.0F, NAN}));
+  EXPECT_FALSE(shard.hold(kHolder, {INFINITY, 0.0F}));
   EXPECT_EQ(shard.weights()[0], 1.0F);
 }
 
 TEST(Shard, ForgetsWhatItIsToldToForget) {
   Shard shard({.optimizer = Spec::parse("sgd")}, {1.0F});
-  ASSERT_TRUE(shard.hold(kOne, {5.0F}));
-  shard.forget(kOne);
-  ASSERT_TRUE(shard.hold(kTwo, {1.0F}));
-  shard.take_up({.worker = kTwo, .sequence = Sequence{2}, .weight = 1.0, .examples = 1});
+  ASSERT_TRUE(shard.hold(kHolder, {5.0F}));
+  shard.forget(kHolder);
+  ASSERT_TRUE(shard.hold(kRival, {1.0F}));
+  shard.take_up({.worker = kRival, .sequence = Sequence{2}, .weight = 1.0, .examples = 1});
   shard.step({.rate = 1.0});
   EXPECT_FLOAT_EQ(shard.weights()[0], 0.0F);
 }
 
 TEST(Shard, ClipsEachGradientBeforeItIsWeighted) {
   Shard shard({.optimizer = Spec::parse("sgd"), .clip_norm = 1.0}, {0.0F, 0.0F});
-  ASSERT_TRUE(shard.hold(kOne, {3.0F, 4.0F}));
-  shard.take_up({.worker = kOne, .sequence = Sequence{1}, .weight = 0.5, .examples = 2});
+  ASSERT_TRUE(shard.hold(kHolder, {3.0F, 4.0F}));
+  shard.take_up({.worker = kHolder, .sequence = Sequence{1}, .weight = 0.5, .examples = 2});
   shard.step({.rate = 1.0});
   EXPECT_FLOAT_EQ(shard.weights()[0], -0.3F);
   EXPECT_FLOAT_EQ(shard.weights()[1], -0.4F);
@@ -66,28 +66,28 @@ TEST(Shard, ClipsEachGradientBeforeItIsWeighted) {
 TEST(Shard, HandsOutOneCopyOfAVersion) {
   Shard shard(with("none"), {1.0F});
   const update::SharedWeights before = shard.snapshot();
-  EXPECT_EQ(shard.release(kOne), before);
-  EXPECT_EQ(shard.release(kTwo), before);
-  take(shard, kOne, {1.0F});
+  EXPECT_EQ(shard.release(kHolder), before);
+  EXPECT_EQ(shard.release(kRival), before);
+  take(shard, kHolder, {1.0F});
   shard.step({.rate = 1.0});
   EXPECT_EQ(*before, (std::vector<float>{1.0F}));
-  EXPECT_EQ(*shard.release(kOne), (std::vector<float>{0.0F}));
+  EXPECT_EQ(*shard.release(kHolder), (std::vector<float>{0.0F}));
   // Without a correction nothing is kept once nobody else has it.
   const std::weak_ptr<const std::vector<float>> watched = shard.snapshot();
-  take(shard, kOne, {1.0F});
+  take(shard, kHolder, {1.0F});
   shard.step({.rate = 1.0});
   EXPECT_TRUE(watched.expired());
 }
 
 TEST(Shard, CompensatesEachGradientBeforeTheMean) {
   Shard shard(with("dcasgd:lambda=1"), {0.0F});
-  (void)shard.release(kOne);
-  (void)shard.release(kTwo);
-  take(shard, kTwo, {-1.0F});
+  (void)shard.release(kHolder);
+  (void)shard.release(kRival);
+  take(shard, kRival, {-1.0F});
   shard.step({.rate = 1.0});  // w = 1
-  (void)shard.release(kTwo);
-  take(shard, kTwo, {2.0F});  // Of the present weights.
-  take(shard, kOne, {2.0F});  // 2 + 4 * (1 - 0) = 6
+  (void)shard.release(kRival);
+  take(shard, kRival, {2.0F});   // Of the present weights.
+  take(shard, kHolder, {2.0F});  // 2 + 4 * (1 - 0) = 6
   shard.step({.rate = 1.0});
   EXPECT_EQ(shard.weights()[0], 1.0F - 4.0F);
 }
@@ -95,26 +95,26 @@ TEST(Shard, CompensatesEachGradientBeforeTheMean) {
 // What came again, from before, is forgotten while the worker computes: its release stays.
 TEST(Shard, RemembersTheReleaseWhenAGradientIsForgotten) {
   Shard shard(with("dcasgd:lambda=1"), {0.0F});
-  (void)shard.release(kOne);
-  (void)shard.release(kTwo);
-  take(shard, kTwo, {-1.0F});
+  (void)shard.release(kHolder);
+  (void)shard.release(kRival);
+  take(shard, kRival, {-1.0F});
   shard.step({.rate = 1.0});
-  ASSERT_TRUE(shard.hold(kOne, {7.0F}));
-  shard.forget(kOne);
-  take(shard, kOne, {2.0F});
+  ASSERT_TRUE(shard.hold(kHolder, {7.0F}));
+  shard.forget(kHolder);
+  take(shard, kHolder, {2.0F});
   shard.step({.rate = 1.0});
   EXPECT_EQ(shard.weights()[0], 1.0F - 6.0F);
 }
 
 TEST(Shard, FreesWhatIsKeptOfAWorkerThatIsGone) {
   Shard shard(with("gap"), {0.0F});
-  const std::weak_ptr<const std::vector<float>> watched = shard.release(kOne);
-  (void)shard.release(kTwo);
-  take(shard, kTwo, {1.0F});
+  const std::weak_ptr<const std::vector<float>> watched = shard.release(kHolder);
+  (void)shard.release(kRival);
+  take(shard, kRival, {1.0F});
   shard.step({.rate = 1.0});
-  (void)shard.release(kTwo);
+  (void)shard.release(kRival);
   EXPECT_FALSE(watched.expired());
-  shard.forget_worker(kOne);
+  shard.forget_worker(kHolder);
   EXPECT_TRUE(watched.expired());
 }
 
@@ -122,11 +122,11 @@ TEST(Shard, ClipsBeforeItCompensates) {
   ShardOptions options = with("dcasgd:lambda=1");
   options.clip_norm = 1.0;
   Shard shard(options, {0.0F});
-  (void)shard.release(kOne);
-  (void)shard.release(kTwo);
-  take(shard, kTwo, {-1.0F});
+  (void)shard.release(kHolder);
+  (void)shard.release(kRival);
+  take(shard, kRival, {-1.0F});
   shard.step({.rate = 1.0});
-  take(shard, kOne, {100.0F});  // 1 + 1 * 1 * 1
+  take(shard, kHolder, {100.0F});  // 1 + 1 * 1 * 1
   shard.step({.rate = 1.0});
   EXPECT_EQ(shard.weights()[0], 1.0F - 2.0F);
 }
@@ -138,14 +138,14 @@ TEST(Shard, MovesByTheMeanOfAClockUnderDynsgd) {
     ShardOptions options = with("dynsgd");
     options.weight_decay = 0.5;
     Shard shard(options, {8.0F});
-    (void)shard.release(kOne);
-    (void)shard.release(kTwo);
-    take(shard, kOne, {1.0F}, 24);
+    (void)shard.release(kHolder);
+    (void)shard.release(kRival);
+    take(shard, kHolder, {1.0F}, 24);
     if (!together) {
       shard.step({.rate = 1.0});
       EXPECT_EQ(shard.weights()[0], 8.0F - 1.0F - 4.0F);
     }
-    take(shard, kTwo, {5.0F}, 8);
+    take(shard, kRival, {5.0F}, 8);
     shard.step({.rate = 1.0});
     EXPECT_EQ(shard.weights()[0], 8.0F - 2.0F - 4.0F) << together;
   }

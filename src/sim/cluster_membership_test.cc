@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-struct Job {
+struct LedgerJob {
   std::vector<std::string> faults;
   std::string policy = "async";
   std::string runtime = "constant(mean=100ms)";
@@ -22,7 +22,7 @@ struct Job {
 };
 
 // Of 64 examples in mini-batches of 4: 16 gradients an epoch. The weights count the uses.
-ClusterResult run(const Job& job) {
+ClusterResult run_with_ledger(const LedgerJob& job) {
   const auto policy = policy::make_policy(Spec::parse(job.policy), job.workers);
   ClusterOptions options{.policy = Spec::parse(job.policy),
                          .coordinator = {.workers = job.workers,
@@ -54,17 +54,18 @@ void expect_each_example_used(const ClusterResult& found, float times) {
 
 TEST(ClusterFaults, AShortPauseOnlyMovesWhatTheWorkerDoes) {
   // Mini-batches of 102 ms with the messages; half a second of standing still is 500 ms more.
-  const Job job{.workers = 1, .limits = {.updates = 100}};
-  Job paused = job;
+  const LedgerJob job{.workers = 1, .limits = {.updates = 100}};
+  LedgerJob paused = job;
   paused.faults = {"pause:worker=0,at=1s,for=500ms"};
-  const ClusterResult found = run(paused);
-  EXPECT_EQ(found.statistics.last_commit, run(job).statistics.last_commit + milliseconds(500));
+  const ClusterResult found = run_with_ledger(paused);
+  EXPECT_EQ(found.statistics.last_commit,
+            run_with_ledger(job).statistics.last_commit + milliseconds(500));
   EXPECT_EQ(found.faults.paused, 1U);
   EXPECT_EQ(found.statistics.workers[0].incarnations, 1U);
 }
 
 TEST(ClusterFaults, APauseBeyondTheTimeoutCostsTheIncarnationAndNoExample) {
-  const ClusterResult found = run({.faults = {"pause:worker=1,at=10s,for=20s"}});
+  const ClusterResult found = run_with_ledger({.faults = {"pause:worker=1,at=10s,for=20s"}});
   EXPECT_EQ(found.faults.presumed_dead, 1U);
   EXPECT_EQ(found.statistics.workers[1].incarnations, 2U);
   EXPECT_EQ(found.statistics.workers[1].lost, 1U);
@@ -72,7 +73,7 @@ TEST(ClusterFaults, APauseBeyondTheTimeoutCostsTheIncarnationAndNoExample) {
 }
 
 TEST(ClusterFaults, APartitionShorterThanTheTimeoutOnlyDelays) {
-  const ClusterResult found = run({.faults = {"partition:workers=1,at=10s,for=3s"}});
+  const ClusterResult found = run_with_ledger({.faults = {"partition:workers=1,at=10s,for=3s"}});
   EXPECT_EQ(found.faults.presumed_dead, 0U);
   EXPECT_GT(found.faults.messages.held, 0U);
   EXPECT_EQ(found.statistics.workers[1].incarnations, 1U);
@@ -81,7 +82,7 @@ TEST(ClusterFaults, APartitionShorterThanTheTimeoutOnlyDelays) {
 
 TEST(ClusterFaults, APartitionBeyondTheTimeoutIsHealedByANewIncarnation) {
   const ClusterResult found =
-      run({.faults = {"partition:workers=1,at=10s,for=15s"}, .policy = "sync"});
+      run_with_ledger({.faults = {"partition:workers=1,at=10s,for=15s"}, .policy = "sync"});
   EXPECT_EQ(found.faults.presumed_dead, 1U);
   EXPECT_EQ(found.statistics.workers[1].incarnations, 2U);
   EXPECT_GT(found.statistics.workers[1].accepted, 100U) << "it works on after the heal";
@@ -89,7 +90,7 @@ TEST(ClusterFaults, APartitionBeyondTheTimeoutIsHealedByANewIncarnation) {
 }
 
 TEST(ClusterFaults, ALostMessageCostsTheConnectionAndNoExample) {
-  const ClusterResult found = run({.faults = {"lose:at=5s,for=20s,probability=0.05"}});
+  const ClusterResult found = run_with_ledger({.faults = {"lose:at=5s,for=20s,probability=0.05"}});
   EXPECT_GT(found.faults.messages.lost, 2U);
   EXPECT_EQ(found.statistics.workers[0].incarnations + found.statistics.workers[1].incarnations,
             2U + found.faults.messages.lost);
@@ -97,9 +98,10 @@ TEST(ClusterFaults, ALostMessageCostsTheConnectionAndNoExample) {
 }
 
 TEST(ClusterFaults, ARepeatedPushAndALateOneOfAnOldConnectionAreNotApplied) {
-  const ClusterResult found = run({.faults = {"duplicate:at=0s,for=30s,probability=0.5,by=1s",
-                                              "reorder:at=0s,for=30s,probability=0.2,by=300ms",
-                                              "lose:at=5s,for=20s,probability=0.05"}});
+  const ClusterResult found =
+      run_with_ledger({.faults = {"duplicate:at=0s,for=30s,probability=0.5,by=1s",
+                                  "reorder:at=0s,for=30s,probability=0.2,by=300ms",
+                                  "lose:at=5s,for=20s,probability=0.05"}});
   EXPECT_GT(found.faults.messages.duplicated, 100U);
   EXPECT_GT(found.faults.messages.reordered, 50U);
   expect_each_example_used(found, 40);
@@ -107,27 +109,28 @@ TEST(ClusterFaults, ARepeatedPushAndALateOneOfAnOldConnectionAreNotApplied) {
 
 TEST(ClusterFaults, ClogsAreSurvivedByEveryPolicy) {
   for (const char* policy : {"sync", "backup:cutoff=3", "async", "softsync:n=2", "ssp:s=2"}) {
-    const ClusterResult found = run({.faults = {"clog:at=3s,for=8s,step=500ms,share=0.6",
-                                                "delay:at=2s,for=9s,probability=0.1,by=200ms"},
-                                     .policy = policy,
-                                     .workers = 6,
-                                     .limits = {.updates = 300}});
+    const ClusterResult found =
+        run_with_ledger({.faults = {"clog:at=3s,for=8s,step=500ms,share=0.6",
+                                    "delay:at=2s,for=9s,probability=0.1,by=200ms"},
+                         .policy = policy,
+                         .workers = 6,
+                         .limits = {.updates = 300}});
     EXPECT_EQ(found.why, "updates done") << policy;
   }
 }
 
 TEST(ClusterFaults, AreAFunctionOfTheOptions) {
-  const Job job{.faults = {"duplicate:at=0s,for=30s,probability=0.5,by=1s",
-                           "lose:at=5s,for=20s,probability=0.05",
-                           "clog:at=3s,for=8s,step=500ms,share=0.6"}};
-  EXPECT_EQ(run(job).hash, run(job).hash);
+  const LedgerJob job{.faults = {"duplicate:at=0s,for=30s,probability=0.5,by=1s",
+                                 "lose:at=5s,for=20s,probability=0.05",
+                                 "clog:at=3s,for=8s,step=500ms,share=0.6"}};
+  EXPECT_EQ(run_with_ledger(job).hash, run_with_ledger(job).hash);
 }
 
 TEST(ClusterFaults, AWorkerThatLeftForGoodDoesNotComeBackOverANewConnection) {
   // Every message is lost until 5 s; worker 1 crashes between two tries.
   const ClusterResult found =
-      run({.faults = {"lose:at=1s,for=4s,probability=1", "crash:worker=1,at=3005ms"},
-           .limits = {.updates = 200}});
+      run_with_ledger({.faults = {"lose:at=1s,for=4s,probability=1", "crash:worker=1,at=3005ms"},
+                       .limits = {.updates = 200}});
   EXPECT_EQ(found.why, "updates done");
   EXPECT_FALSE(found.statistics.workers[1].live);
 }

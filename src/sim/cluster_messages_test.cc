@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-struct Job {
+struct LinkedJob {
   std::string policy = "sync";
   std::string runtime = "constant(mean=100ms)";
   std::uint32_t workers = 4;
@@ -27,7 +27,7 @@ Transfers::Options links(const std::string& shape, std::uint32_t workers) {
           .payload = 1e5};
 }
 
-ClusterResult run(const Job& job, const Transfers::Options* links) {
+ClusterResult run_linked(const LinkedJob& job, const Transfers::Options* links) {
   ClusterOptions options{
       .policy = Spec::parse(job.policy),
       .coordinator = {.workers = job.workers, .batch = 4, .examples = 256, .limits = job.limits},
@@ -43,13 +43,13 @@ ClusterResult run(const Job& job, const Transfers::Options* links) {
   return Cluster(options, timing, nullptr, nullptr, nullptr).run();
 }
 
-constexpr const char* kPolicies[] = {
+constexpr const char* kFewPolicies[] = {
     "sync", "backup:cutoff=6", "async", "softsync:n=2", "ssp:s=3", "saps:s=12,action=preempt"};
 
 // Weights and gradients of four workers take the server's link 400 ms each way.
 TEST(ClusterMessages, ShareTheServersLink) {
   const auto star = links("star", 4);
-  EXPECT_EQ(run({}, &star).statistics.last_commit, Time{milliseconds(10 * 900)});
+  EXPECT_EQ(run_linked({}, &star).statistics.last_commit, Time{milliseconds(10 * 900)});
 }
 
 // S shards on links of their own have S times the bandwidth, until each worker's own link binds:
@@ -62,26 +62,27 @@ TEST(ClusterMessages, ShareTheLinksOfAllShards) {
       star.servers.push_back(network::HostId{shard});
     }
     const auto way = milliseconds(std::max(400U / shards, 100U));
-    EXPECT_EQ(run({}, &star).statistics.last_commit, Time{10 * (way + milliseconds(100) + way)})
+    EXPECT_EQ(run_linked({}, &star).statistics.last_commit,
+              Time{10 * (way + milliseconds(100) + way)})
         << shards << " shards";
   }
 }
 
 TEST(ClusterMessages, GoToTheHostThatTheServerIsOn) {
   auto tree = links("tree:racks=2,oversubscription=6", 5);
-  const Job job{.workers = 5, .limits = {.updates = 1}};
-  const std::uint64_t first = run(job, &tree).hash;
+  const LinkedJob job{.workers = 5, .limits = {.updates = 1}};
+  const std::uint64_t first = run_linked(job, &tree).hash;
   tree.servers = {network::HostId{2}};  // The same rack, and so the same workers behind the uplink.
-  EXPECT_EQ(run(job, &tree).hash, first);
+  EXPECT_EQ(run_linked(job, &tree).hash, first);
   tree.servers = {network::HostId{5}};  // Now workers 0 to 2 are behind it, and not 2 to 4.
-  const ClusterResult found = run(job, &tree);
+  const ClusterResult found = run_linked(job, &tree);
   EXPECT_NE(found.hash, first);
   EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(600 + 100 + 600)});
 }
 
 TEST(ClusterMessages, TakeTheLatencyOfTheLinksAndThenTheirOwn) {
   const auto star = links("star:latency=1ms", 1);
-  const ClusterResult found = run({.workers = 1, .latency = milliseconds(5)}, &star);
+  const ClusterResult found = run_linked({.workers = 1, .latency = milliseconds(5)}, &star);
   EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(10 * (107 + 100 + 107))});
 }
 
@@ -89,15 +90,15 @@ TEST(ClusterMessages, TakeTheLatencyOfTheLinksAndThenTheirOwn) {
 // way and then the other: 400 ms, 1 ms and 400 ms for four gradients.
 TEST(ClusterMessages, KeepWorkersInStepThatShareALink) {
   const auto star = links("star", 4);
-  const ClusterResult found =
-      run({.policy = "async", .runtime = "constant(mean=1ms)", .limits = {.updates = 1000}}, &star);
+  const ClusterResult found = run_linked(
+      {.policy = "async", .runtime = "constant(mean=1ms)", .limits = {.updates = 1000}}, &star);
   EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(250 * 801)});
 }
 
 TEST(ClusterMessages, OfARackShareItsUplink) {
   // Server and two workers in rack 0; three workers in rack 1, whose uplink carries half a host's.
   const auto tree = links("tree:racks=2,oversubscription=6", 5);
-  const ClusterResult found = run({.workers = 5, .limits = {.updates = 1}}, &tree);
+  const ClusterResult found = run_linked({.workers = 5, .limits = {.updates = 1}}, &tree);
   // Down: 300 kB at 0.5 MB/s to rack 1, while the others have the other half of the server's link:
   // 400 ms and 600 ms. Up: rack 0 from 500 to 700 ms, then rack 1.
   EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(600 + 100 + 600)});
@@ -115,36 +116,36 @@ TEST(ClusterMessages, OfAPlatformFileGoByItsRoutes) {
           "</zone></platform>",
           "p.xml"),
       .payload = 1e5};
-  const ClusterResult found = run({.workers = 1}, &platform);
+  const ClusterResult found = run_linked({.workers = 1}, &platform);
   EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(10 * (54 + 100 + 103))});
 }
 
 TEST(ClusterMessages, AreAFunctionOfTheOptions) {
   const auto tree = links("tree:racks=3,oversubscription=2,latency=25us", 8);
-  for (const char* policy : kPolicies) {
-    const Job job{.policy = policy,
-                  .runtime = "exponential(mean=100ms)",
-                  .workers = 8,
-                  .limits = {.updates = 200}};
-    const ClusterResult once = run(job, &tree);
-    EXPECT_EQ(once.hash, run(job, &tree).hash) << policy;
-    EXPECT_NE(once.hash, run(job, nullptr).hash) << policy;
+  for (const char* policy : kFewPolicies) {
+    const LinkedJob job{.policy = policy,
+                        .runtime = "exponential(mean=100ms)",
+                        .workers = 8,
+                        .limits = {.updates = 200}};
+    const ClusterResult once = run_linked(job, &tree);
+    EXPECT_EQ(once.hash, run_linked(job, &tree).hash) << policy;
+    EXPECT_NE(once.hash, run_linked(job, nullptr).hash) << policy;
   }
 }
 
 TEST(ClusterMessages, TakeAsLongIfTheLinksAreMeasured) {
-  for (const char* policy : kPolicies) {
+  for (const char* policy : kFewPolicies) {
     auto tree = links("tree:racks=3,oversubscription=2,latency=25us", 9);
     tree.servers = {network::HostId{4}, network::HostId{0}};
-    const Job job{.policy = policy,
-                  .runtime = "exponential(mean=100ms)",
-                  .workers = 8,
-                  .limits = {.updates = 200},
-                  .faults = {"crash:worker=1,at=500ms,for=1s"}};
-    const std::uint64_t hash = run(job, &tree).hash;
+    const LinkedJob job{.policy = policy,
+                        .runtime = "exponential(mean=100ms)",
+                        .workers = 8,
+                        .limits = {.updates = 200},
+                        .faults = {"crash:worker=1,at=500ms,for=1s"}};
+    const std::uint64_t hash = run_linked(job, &tree).hash;
     LinkUse use(tree.topology.links.size());
     tree.use = &use;
-    EXPECT_EQ(run(job, &tree).hash, hash) << policy;
+    EXPECT_EQ(run_linked(job, &tree).hash, hash) << policy;
   }
 }
 
@@ -154,7 +155,7 @@ TEST(ClusterMessages, AreSeenOnTheLinksThatTheyPass) {
   auto star = links("star", 4);
   LinkUse use(star.topology.links.size());
   star.use = &use;
-  (void)run({.limits = {.updates = 1}}, &star);
+  (void)run_linked({.limits = {.updates = 1}}, &star);
   EXPECT_EQ(use.end(), Time{milliseconds(900)});
   const auto rate = [&](network::LinkId link, int ms) {
     return use.rates(link).at(static_cast<std::size_t>(milliseconds(ms) / use.window()));
@@ -170,17 +171,17 @@ TEST(ClusterMessages, AreSeenOnTheLinksThatTheyPass) {
 
 TEST(ClusterMessages, OfWorkersThatCrashAreLostAndEachExampleOfAnEpochIsUsedOnce) {
   const auto star = links("star:latency=25us", 8);
-  for (const char* policy : kPolicies) {
-    const ClusterResult found = run({.policy = policy,
-                                     .runtime = "exponential(mean=100ms)",
-                                     .workers = 8,
-                                     .limits = {.epochs = 4},
-                                     .faults = {"crash:worker=1,at=500ms",
-                                                "crash:worker=3,at=1s,for=300ms",
-                                                "leave:worker=5,at=1200ms",
-                                                "crash:worker=7,at=1500ms,for=10us",
-                                                "crash:worker=7,at=4s,for=2s"}},
-                                    &star);
+  for (const char* policy : kFewPolicies) {
+    const ClusterResult found = run_linked({.policy = policy,
+                                            .runtime = "exponential(mean=100ms)",
+                                            .workers = 8,
+                                            .limits = {.epochs = 4},
+                                            .faults = {"crash:worker=1,at=500ms",
+                                                       "crash:worker=3,at=1s,for=300ms",
+                                                       "leave:worker=5,at=1200ms",
+                                                       "crash:worker=7,at=1500ms,for=10us",
+                                                       "crash:worker=7,at=4s,for=2s"}},
+                                           &star);
     EXPECT_EQ(found.why, "epochs done") << policy;
     EXPECT_EQ(found.statistics.examples_used_per_epoch_min, 1U) << policy;
     EXPECT_EQ(found.statistics.examples_used_per_epoch_max, 1U) << policy;
@@ -192,9 +193,10 @@ TEST(ClusterMessages, OfWorkersThatCrashAreLostAndEachExampleOfAnEpochIsUsedOnce
 // Two send 100 kB at once; one of them dies half-way, and the other has the link to itself.
 TEST(ClusterMessages, OfAWorkerThatCrashesLeaveTheirBandwidth) {
   const auto star = links("star", 2);
-  const Job job{.workers = 2, .limits = {.updates = 1}, .faults = {"crash:worker=1,at=400ms"}};
+  const LinkedJob job{
+      .workers = 2, .limits = {.updates = 1}, .faults = {"crash:worker=1,at=400ms"}};
   // Weights 200 ms, computing 100 ms; of the gradients 50 kB each by 400 ms, then 50 kB alone.
-  EXPECT_EQ(run(job, &star).statistics.last_commit, Time{milliseconds(450)});
+  EXPECT_EQ(run_linked(job, &star).statistics.last_commit, Time{milliseconds(450)});
 }
 
 }  // namespace

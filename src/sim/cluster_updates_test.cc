@@ -53,7 +53,7 @@ class Bowl final : public worker::GradientSource {
   protocol::Manifest manifest_;
 };
 
-struct Job {
+struct BowlJob {
   std::string staleness = "none";
   std::string optimizer = "sgd";
   std::string policy = "async";
@@ -62,7 +62,7 @@ struct Job {
   std::vector<std::uint64_t> tensors{3, 2};
 };
 
-ClusterResult run(const Job& job) {
+ClusterResult run_in_bowl(const BowlJob& job) {
   const update::StalenessRule rule = update::StalenessRule::parse(Spec::parse(job.staleness));
   ClusterOptions options{.policy = Spec::parse(job.policy),
                          .coordinator = {.workers = job.workers,
@@ -89,11 +89,11 @@ const std::vector<std::string> kCorrections{
     "gap", "dcasgd:lambda=0.5", "dcasgd:adaptive", "dynsgd"};
 
 TEST(ClusterUpdates, AreThoseOfNoRuleWhereNothingIsStale) {
-  const std::vector<float> alone = run({.workers = 1}).weights;
-  const std::vector<float> together = run({.policy = "sync"}).weights;
+  const std::vector<float> alone = run_in_bowl({.workers = 1}).weights;
+  const std::vector<float> together = run_in_bowl({.policy = "sync"}).weights;
   for (const std::string& rule : kCorrections) {
-    EXPECT_EQ(run({.staleness = rule, .workers = 1}).weights, alone) << rule;
-    const std::vector<float> found = run({.staleness = rule, .policy = "sync"}).weights;
+    EXPECT_EQ(run_in_bowl({.staleness = rule, .workers = 1}).weights, alone) << rule;
+    const std::vector<float> found = run_in_bowl({.staleness = rule, .policy = "sync"}).weights;
     for (std::size_t i = 0; i < together.size(); ++i) {
       // dynsgd takes a mean by its changes, and rounds otherwise: a handful of times a step.
       const float rounding = rule == "dynsgd" ? 1e-5F : 0.0F;
@@ -103,10 +103,10 @@ TEST(ClusterUpdates, AreThoseOfNoRuleWhereNothingIsStale) {
 }
 
 TEST(ClusterUpdates, DifferByTheRuleWhereGradientsAreStale) {
-  const std::vector<float> plain = run({}).weights;
-  EXPECT_EQ(run({.staleness = "dcasgd:lambda=0"}).weights, plain);
+  const std::vector<float> plain = run_in_bowl({}).weights;
+  EXPECT_EQ(run_in_bowl({.staleness = "dcasgd:lambda=0"}).weights, plain);
   for (const std::string& rule : kCorrections) {
-    EXPECT_NE(run({.staleness = rule}).weights, plain) << rule;
+    EXPECT_NE(run_in_bowl({.staleness = rule}).weights, plain) << rule;
   }
 }
 
@@ -116,11 +116,11 @@ TEST(ClusterUpdates, OutliveWorkersThatGoAndComeBack) {
                                         "duplicate:at=1s,for=5s,probability=0.3,by=300ms"};
   for (const std::string& rule : kCorrections) {
     for (const char* policy : {"async", "ssp:s=2", "backup:cutoff=3", "softsync:n=2"}) {
-      const Job job{.staleness = rule, .policy = policy, .faults = faults};
-      const ClusterResult found = run(job);
+      const BowlJob job{.staleness = rule, .policy = policy, .faults = faults};
+      const ClusterResult found = run_in_bowl(job);
       EXPECT_EQ(found.code, ExitCode::kDone) << rule << ", " << policy;
       EXPECT_EQ(found.statistics.updates, 400U) << rule << ", " << policy;
-      EXPECT_EQ(run(job).weights, found.weights) << rule << ", " << policy;
+      EXPECT_EQ(run_in_bowl(job).weights, found.weights) << rule << ", " << policy;
       for (const float weight : found.weights) {
         EXPECT_LT(std::abs(weight), 5.0F) << rule << ", " << policy;
       }
@@ -131,16 +131,16 @@ TEST(ClusterUpdates, OutliveWorkersThatGoAndComeBack) {
 // Each tensor has a ratio of its own, and sgd knows none.
 TEST(ClusterUpdates, GiveLambTheNetworksTensors) {
   for (const char* optimizer : {"sgd", "lamb"}) {
-    const std::vector<float> apart = run({.optimizer = optimizer, .workers = 1}).weights;
+    const std::vector<float> apart = run_in_bowl({.optimizer = optimizer, .workers = 1}).weights;
     const std::vector<float> as_one =
-        run({.optimizer = optimizer, .workers = 1, .tensors = {5}}).weights;
+        run_in_bowl({.optimizer = optimizer, .workers = 1, .tensors = {5}}).weights;
     EXPECT_EQ(apart == as_one, optimizer == std::string("sgd")) << optimizer;
   }
 }
 
 TEST(ClusterUpdates, ConvergeUnderYellowFinWithStaleGradients) {
   for (const char* optimizer : {"yellowfin", "yellowfin:gamma=0.01,tau=3"}) {
-    for (const float weight : run({.optimizer = optimizer}).weights) {
+    for (const float weight : run_in_bowl({.optimizer = optimizer}).weights) {
       EXPECT_LT(std::abs(weight), 5.0F) << optimizer;
     }
   }

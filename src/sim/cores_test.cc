@@ -13,32 +13,33 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Time at(int ms) {
+Time at_ms(int ms) {
   return Time{milliseconds(ms)};
 }
 
 TEST(Cores, AreOnesOwnIfThereIsNoLimit) {
   Cores cores(0);
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(cores.finish(at(0), at(5), milliseconds(3)), at(8));
+    EXPECT_EQ(cores.finish(at_ms(0), at_ms(5), milliseconds(3)), at_ms(8));
   }
 }
 
 TEST(Cores, AreWaitedFor) {
   Cores cores(2);
-  EXPECT_EQ(cores.finish(at(0), at(5), milliseconds(3)), at(8));
-  EXPECT_EQ(cores.finish(at(0), at(5), milliseconds(4)), at(9));
-  EXPECT_EQ(cores.finish(at(0), at(6), milliseconds(3)), at(11)) << "after the first";
-  EXPECT_EQ(cores.finish(at(0), at(6), milliseconds(3)), at(12)) << "after the second";
-  EXPECT_EQ(cores.finish(at(20), at(20), milliseconds(3)), at(23));
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(5), milliseconds(3)), at_ms(8));
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(5), milliseconds(4)), at_ms(9));
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(6), milliseconds(3)), at_ms(11)) << "after the first";
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(6), milliseconds(3)), at_ms(12)) << "after the second";
+  EXPECT_EQ(cores.finish(at_ms(20), at_ms(20), milliseconds(3)), at_ms(23));
 }
 
 TEST(Cores, AreUsedBetweenOthersWhereThereIsRoom) {
   Cores cores(1);
-  EXPECT_EQ(cores.finish(at(0), at(10), milliseconds(5)), at(15));
-  EXPECT_EQ(cores.finish(at(0), at(2), milliseconds(8)), at(10)) << "just before";
-  EXPECT_EQ(cores.finish(at(0), at(1), milliseconds(1)), at(2));
-  EXPECT_EQ(cores.finish(at(0), at(0), milliseconds(2)), at(17)) << "no room of 2 ms before";
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(10), milliseconds(5)), at_ms(15));
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(2), milliseconds(8)), at_ms(10)) << "just before";
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(1), milliseconds(1)), at_ms(2));
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(0), milliseconds(2)), at_ms(17))
+      << "no room of 2 ms before";
 }
 
 // At no time are more in use than there are, and nobody waits where one was free all the while.

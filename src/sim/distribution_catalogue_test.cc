@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 
 namespace outpace::sim {
 namespace {
@@ -25,14 +25,8 @@ std::unique_ptr<const Distribution> make(const std::string& text) {
   return DistributionMaker(kFiles).make(text);
 }
 
-std::string refusal(const std::string& text) {
-  try {
-    std::ignore = make(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "accepted";
+std::string distribution_refusal(const std::string& text) {
+  return refusal_of([&] { std::ignore = make(text); });
 }
 
 TEST(DistributionCatalogue, MakesEveryOneOfThem) {
@@ -69,12 +63,12 @@ TEST(DistributionCatalogue, MakesEveryOneOfThem) {
 }
 
 TEST(DistributionCatalogue, SuggestsTheNearestName) {
-  EXPECT_EQ(refusal("lognorml(mean=1s,cv=1)"),
+  EXPECT_EQ(distribution_refusal("lognorml(mean=1s,cv=1)"),
             "unknown runtime 'lognorml'; did you mean 'lognormal'?");
-  EXPECT_EQ(refusal("weibull(mean=1s)"),
+  EXPECT_EQ(distribution_refusal("weibull(mean=1s)"),
             "unknown runtime 'weibull'; known: constant, normal, lognormal, exponential, gamma, "
             "pareto, mixture, markov, machines, scaled, replay");
-  EXPECT_EQ(refusal("pareto(mean=1s,shap=2,shape=2)"),
+  EXPECT_EQ(distribution_refusal("pareto(mean=1s,shap=2,shape=2)"),
             "runtime 'pareto(mean=1s,shap=2,shape=2)': unknown option 'shap'; did you mean "
             "'shape'?");
 }
@@ -84,25 +78,25 @@ TEST(DistributionCatalogue, RefusesTimesAndNumbersThatMakeNoRuntime) {
       "; it takes a time with its unit, such as 100ms or 1.5s, from 1ns to 1000000s";
   for (const char* value : {"100", "-1s", "0s", "nan", "nans", "inf", "2000000s", "fast"}) {
     const std::string text = std::string("exponential(mean=") + value + ")";
-    EXPECT_EQ(refusal(text), "runtime '" + text + "': mean is '" + value + "'" + time);
+    EXPECT_EQ(distribution_refusal(text), "runtime '" + text + "': mean is '" + value + "'" + time);
   }
-  EXPECT_EQ(refusal("exponential"), "runtime 'exponential': mean is missing" + time);
+  EXPECT_EQ(distribution_refusal("exponential"), "runtime 'exponential': mean is missing" + time);
   for (const char* value : {"0", "-0.1", "nan", "101", "30%"}) {
     const std::string text = std::string("normal(mean=1s,cv=") + value + ")";
-    EXPECT_EQ(refusal(text),
+    EXPECT_EQ(distribution_refusal(text),
               "runtime '" + text + "': cv is '" + value + "'; it takes a number from 1e-06 to 100");
   }
-  EXPECT_EQ(refusal("lognormal(100ms,0.3)"),
+  EXPECT_EQ(distribution_refusal("lognormal(100ms,0.3)"),
             "runtime 'lognormal(100ms,0.3)': '0.3' has no key; only the first may have none");
-  EXPECT_EQ(refusal("pareto(mean=1s,shape=1)"),
+  EXPECT_EQ(distribution_refusal("pareto(mean=1s,shape=1)"),
             "runtime 'pareto(mean=1s,shape=1)': shape is '1'; it takes a number from 1.01 to 100");
-  EXPECT_EQ(refusal("exponential(mean=1s,shift=1s)"),
+  EXPECT_EQ(distribution_refusal("exponential(mean=1s,shift=1s)"),
             "runtime 'exponential(mean=1s,shift=1s)': shift is the least runtime, and must be "
             "below the mean");
 }
 
 TEST(DistributionCatalogue, RefusesMixturesWithoutWeightsThatSumToOne) {
-  EXPECT_EQ(refusal("mixture(0.9*constant(1s),0.2*constant(2s))"),
+  EXPECT_EQ(distribution_refusal("mixture(0.9*constant(1s),0.2*constant(2s))"),
             "runtime 'mixture(0.9*constant(1s),0.2*constant(2s))': the weights sum to 1.100000; "
             "they must sum to 1");
   const std::string form =
@@ -115,11 +109,13 @@ TEST(DistributionCatalogue, RefusesMixturesWithoutWeightsThatSumToOne) {
                            "nan*constant(1s)",
                            "a=constant(1s)"}) {
     const std::string text = std::string("mixture(") + part + ")";
-    EXPECT_EQ(refusal(text), "runtime '" + text + "': '" + part + "'" + form);
+    EXPECT_EQ(distribution_refusal(text), "runtime '" + text + "': '" + part + "'" + form);
   }
-  EXPECT_EQ(refusal("mixture(1*constant(1))").substr(0, 35), "runtime 'constant(1)': mean is '1';");
-  EXPECT_EQ(refusal("mixture(0.333*constant(1s),0.333*constant(1s),0.333*constant(1s))"),
-            "accepted");
+  EXPECT_EQ(distribution_refusal("mixture(1*constant(1))").substr(0, 35),
+            "runtime 'constant(1)': mean is '1';");
+  EXPECT_EQ(
+      distribution_refusal("mixture(0.333*constant(1s),0.333*constant(1s),0.333*constant(1s))"),
+      "accepted");
 }
 
 TEST(DistributionCatalogue, RefusesStatesAndMachinesThatMakeNoSense) {
@@ -127,34 +123,35 @@ TEST(DistributionCatalogue, RefusesStatesAndMachinesThatMakeNoSense) {
   const std::string dwell = "; it takes a time or iterations with their unit, such as 60s or 20it";
   for (const char* value : {"20", "0it", "-1s", "0s", "nanit", "20 it", "1e99it"}) {
     const std::string text = states + "fast_for=" + value + ",slow_for=20it)";
-    EXPECT_EQ(refusal(text), "runtime '" + text + "': fast_for is '" + value + "'" + dwell);
+    EXPECT_EQ(distribution_refusal(text),
+              "runtime '" + text + "': fast_for is '" + value + "'" + dwell);
   }
-  EXPECT_EQ(refusal(states + "fast_for=20s)"),
+  EXPECT_EQ(distribution_refusal(states + "fast_for=20s)"),
             "runtime '" + states + "fast_for=20s)': slow_for is missing" + dwell);
-  EXPECT_EQ(refusal(states + "fast_for=20s,slow_for=20it)"),
+  EXPECT_EQ(distribution_refusal(states + "fast_for=20s,slow_for=20it)"),
             "runtime '" + states +
                 "fast_for=20s,slow_for=20it)': fast_for and slow_for are both times or both "
                 "iterations");
-  EXPECT_EQ(refusal(states + "fast_for=2it,slow_for=1.5it)"),
+  EXPECT_EQ(distribution_refusal(states + "fast_for=2it,slow_for=1.5it)"),
             "runtime '" + states +
                 "fast_for=2it,slow_for=1.5it)': states that short take turns; let each last for "
                 "at least 2it");
-  EXPECT_EQ(refusal("machines(size=0,cv=0.2,of=constant(1s))"),
+  EXPECT_EQ(distribution_refusal("machines(size=0,cv=0.2,of=constant(1s))"),
             "runtime 'machines(size=0,cv=0.2,of=constant(1s))': size is '0'; it takes a whole "
             "number from 1 to 4294967295");
-  EXPECT_EQ(refusal("machines(size=4,cv=0.2)"),
+  EXPECT_EQ(distribution_refusal("machines(size=4,cv=0.2)"),
             "runtime 'machines(size=4,cv=0.2)': of is missing; it takes a runtime");
 }
 
 TEST(DistributionCatalogue, RefusesReplaysWithoutATable) {
-  EXPECT_EQ(refusal("replay"),
+  EXPECT_EQ(distribution_refusal("replay"),
             "runtime 'replay': file is missing; it takes the name of a "
             "runtimes.csv");
-  EXPECT_EQ(refusal("replay(none.csv)"), "none.csv: no such file");
-  EXPECT_EQ(refusal("replay(empty.csv)").substr(0, 24), "empty.csv: no runtimes; ");
-  EXPECT_EQ(refusal("replay(runtimes.csv,period=1s)"),
+  EXPECT_EQ(distribution_refusal("replay(none.csv)"), "none.csv: no such file");
+  EXPECT_EQ(distribution_refusal("replay(empty.csv)").substr(0, 24), "empty.csv: no runtimes; ");
+  EXPECT_EQ(distribution_refusal("replay(runtimes.csv,period=1s)"),
             "runtime 'replay(runtimes.csv,period=1s)': period is that of a row, and needs by=time");
-  EXPECT_EQ(refusal("replay(runtimes.csv,by=worker)"),
+  EXPECT_EQ(distribution_refusal("replay(runtimes.csv,by=worker)"),
             "runtime 'replay(runtimes.csv,by=worker)': by is 'worker'; it takes iteration|time");
 }
 
@@ -164,7 +161,8 @@ TEST(DistributionCatalogue, RefusesEndlessNesting) {
     text.insert(0, "scaled(factor=1,of=");
   }
   text += std::string(10'000, ')');
-  EXPECT_NE(refusal(text).find("more than 20 runtimes inside of each other"), std::string::npos);
+  EXPECT_NE(distribution_refusal(text).find("more than 20 runtimes inside of each other"),
+            std::string::npos);
 }
 
 }  // namespace

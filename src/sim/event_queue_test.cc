@@ -17,16 +17,16 @@ struct Payload {
 };
 using Queue = EventQueue<Payload>;
 
-Time at(std::int64_t nanoseconds) {
+Time at_ns(std::int64_t nanoseconds) {
   return Time{Duration{nanoseconds}};
 }
 
 TEST(EventQueue, PopsByTimeAndAmongEqualTimesFirstInFirstOut) {
   Queue queue;
-  queue.push(at(20), {0});
-  queue.push(at(10), {1});
-  queue.push(at(20), {2});
-  queue.push(at(10), {3});
+  queue.push(at_ns(20), {0});
+  queue.push(at_ns(10), {1});
+  queue.push(at_ns(20), {2});
+  queue.push(at_ns(10), {3});
   std::vector<std::pair<Time, std::uint32_t>> popped;
   while (!queue.empty()) {
     EXPECT_EQ(queue.size(), 4 - popped.size());
@@ -37,19 +37,19 @@ TEST(EventQueue, PopsByTimeAndAmongEqualTimesFirstInFirstOut) {
     popped.emplace_back(event.time, event.payload.worker);
   }
   const std::vector<std::pair<Time, std::uint32_t>> expected{
-      {at(10), 1}, {at(10), 3}, {at(20), 0}, {at(20), 2}};
+      {at_ns(10), 1}, {at_ns(10), 3}, {at_ns(20), 0}, {at_ns(20), 2}};
   EXPECT_EQ(popped, expected);
 }
 
 TEST(EventQueue, ACancelledEventNeverComesAndItsIdIsNotUsedAgain) {
   Queue queue;
-  const EventId first = queue.push(at(1), {0});
-  const EventId second = queue.push(at(2), {1});
+  const EventId first = queue.push(at_ns(1), {0});
+  const EventId second = queue.push(at_ns(2), {1});
   EXPECT_TRUE(queue.cancel(first));
   EXPECT_FALSE(queue.cancel(first));
   EXPECT_EQ(queue.size(), 1U);
-  EXPECT_EQ(queue.next_time(), at(2));
-  const EventId third = queue.push(at(3), {2});  // In the slot that the first left.
+  EXPECT_EQ(queue.next_time(), at_ns(2));
+  const EventId third = queue.push(at_ns(3), {2});  // In the slot that the first left.
   EXPECT_NE(third, first);
   EXPECT_FALSE(queue.cancel(first));
   EXPECT_EQ(queue.pop().id, second);
@@ -64,24 +64,24 @@ TEST(EventQueue, CancellingAllLeavesItEmptyAndUsable) {
   Queue queue;
   std::vector<EventId> ids;
   for (std::uint32_t worker = 0; worker < 1000; ++worker) {
-    ids.push_back(queue.push(at(worker % 7), {worker}));
+    ids.push_back(queue.push(at_ns(worker % 7), {worker}));
   }
   for (const EventId id : ids) {
     EXPECT_TRUE(queue.cancel(id));
   }
   EXPECT_TRUE(queue.empty());
-  queue.push(at(5), {7});
+  queue.push(at_ns(5), {7});
   EXPECT_EQ(queue.pop().payload.worker, 7U);
 }
 
 TEST(EventQueueDeathTest, RefusesThePast) {
   Queue queue;
-  queue.push(at(10), {0});
+  queue.push(at_ns(10), {0});
   EXPECT_EQ(queue.pop().payload.worker, 0U);
-  queue.push(at(10), {0});  // Now is not the past.
-  EXPECT_DEATH(queue.push(at(9), {0}), "time >= now_");
+  queue.push(at_ns(10), {0});  // Now is not the past.
+  EXPECT_DEATH(queue.push(at_ns(9), {0}), "time >= now_");
   EXPECT_DEATH(queue.push(Time::max(), {0}), "Time::max");
-  EXPECT_EQ(queue.pop().time, at(10));
+  EXPECT_EQ(queue.pop().time, at_ns(10));
   EXPECT_DEATH(std::ignore = queue.pop(), "!empty");
   EXPECT_DEATH(std::ignore = queue.next_time(), "!empty");
 }
@@ -119,7 +119,7 @@ void compare_with_dumb_twin(std::uint64_t seed) {
   const std::uint64_t cancels = rng.below(8);     // Of 10 other steps.
   for (std::uint32_t step = 0; step < 400; ++step) {
     if (rng.below(10) < pushes) {
-      const Time time = at(now + static_cast<std::int64_t>(rng.below(16)));
+      const Time time = at_ns(now + static_cast<std::int64_t>(rng.below(16)));
       pushed.emplace_back(queue.push(time, {step}), twin.push(time, step));
     } else if (rng.below(10) < cancels && !pushed.empty()) {
       const auto& [id, key] = pushed[rng.below(pushed.size())];

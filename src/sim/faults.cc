@@ -13,7 +13,7 @@ namespace {
 using Kind = Fault::Kind;
 
 constexpr double kSecondsMost = 1e9;
-constexpr double kFactorMost = 1e6;
+constexpr double kSlowDownMost = 1e6;
 
 // In the order of Fault::Kind, and of Fault::Way.
 const std::array<std::string, 10> kKinds{"crash",
@@ -88,7 +88,7 @@ Fault parse_fault(std::string_view text, std::uint32_t workers) {
     }
   }
   if (fault.kind == Kind::kSlow) {
-    fault.factor = options.number("factor", std::nullopt, 1.0, kFactorMost);
+    fault.factor = options.number("factor", std::nullopt, 1.0, kSlowDownMost);
   } else if (!befalls_worker(fault.kind)) {
     read_link_fault(options, workers, fault);
   }

@@ -2,20 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 
 namespace outpace::sim {
 namespace {
 
 using std::chrono::seconds;
 
-std::string refusal(const std::string& text) {
-  try {
-    (void)parse_fault(text, 4);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+std::string fault_refusal(const std::string& text) {
+  return refusal_of([&] { (void)parse_fault(text, 4); });
 }
 
 TEST(Faults, AreReadFromASpec) {
@@ -54,20 +49,23 @@ TEST(Faults, CanSilenceALivingWorkerOrNot) {
 }
 
 TEST(Faults, ThatAreWrongAreRefusedInALine) {
-  EXPECT_NE(refusal("crahs:worker=3,at=10s").find("did you mean 'crash'?"), std::string::npos);
-  EXPECT_NE(refusal("crash:worker=4,at=10s").find("worker"), std::string::npos);
-  EXPECT_NE(refusal("crash:worker=1").find("at"), std::string::npos);
-  EXPECT_NE(refusal("crash:worker=1,at=10").find("at"), std::string::npos) << "no unit";
-  EXPECT_NE(refusal("crash:worker=1,at=-1s").find("at"), std::string::npos);
-  EXPECT_NE(refusal("leave:worker=1,at=1s,for=3s").find("for"), std::string::npos);
-  EXPECT_NE(refusal("pause:worker=1,at=1s").find("for"), std::string::npos);
-  EXPECT_NE(refusal("partition:workers=1+4,at=1s,for=1s").find("0 to 3"), std::string::npos);
-  EXPECT_NE(refusal("partition:workers=,at=1s,for=1s").find("workers"), std::string::npos);
-  EXPECT_NE(refusal("lose:at=1s,for=1s,probability=1.5").find("probability"), std::string::npos);
-  EXPECT_NE(refusal("lose:at=1s,for=1s,probability=1,by=1s").find("by"), std::string::npos);
-  EXPECT_NE(refusal("clog:at=1s,for=1s,share=1").find("step"), std::string::npos);
-  EXPECT_NE(refusal("slow:worker=1,at=1s,factor=2").find("for"), std::string::npos);
-  EXPECT_NE(refusal("slow:worker=1,at=1s,for=1s,factor=0.5").find("factor"), std::string::npos);
+  EXPECT_NE(fault_refusal("crahs:worker=3,at=10s").find("did you mean 'crash'?"),
+            std::string::npos);
+  EXPECT_NE(fault_refusal("crash:worker=4,at=10s").find("worker"), std::string::npos);
+  EXPECT_NE(fault_refusal("crash:worker=1").find("at"), std::string::npos);
+  EXPECT_NE(fault_refusal("crash:worker=1,at=10").find("at"), std::string::npos) << "no unit";
+  EXPECT_NE(fault_refusal("crash:worker=1,at=-1s").find("at"), std::string::npos);
+  EXPECT_NE(fault_refusal("leave:worker=1,at=1s,for=3s").find("for"), std::string::npos);
+  EXPECT_NE(fault_refusal("pause:worker=1,at=1s").find("for"), std::string::npos);
+  EXPECT_NE(fault_refusal("partition:workers=1+4,at=1s,for=1s").find("0 to 3"), std::string::npos);
+  EXPECT_NE(fault_refusal("partition:workers=,at=1s,for=1s").find("workers"), std::string::npos);
+  EXPECT_NE(fault_refusal("lose:at=1s,for=1s,probability=1.5").find("probability"),
+            std::string::npos);
+  EXPECT_NE(fault_refusal("lose:at=1s,for=1s,probability=1,by=1s").find("by"), std::string::npos);
+  EXPECT_NE(fault_refusal("clog:at=1s,for=1s,share=1").find("step"), std::string::npos);
+  EXPECT_NE(fault_refusal("slow:worker=1,at=1s,factor=2").find("for"), std::string::npos);
+  EXPECT_NE(fault_refusal("slow:worker=1,at=1s,for=1s,factor=0.5").find("factor"),
+            std::string::npos);
 }
 
 }  // namespace

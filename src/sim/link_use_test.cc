@@ -13,10 +13,6 @@ using network::LinkId;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr Time at(Duration since_start) {
-  return Time{since_start};
-}
-
 // Links of 1 MB/s.
 std::vector<network::Link> links(std::size_t count) {
   return std::vector<network::Link>(count, {.name = "l", .bandwidth = 1e6, .latency = 0.0});
@@ -69,7 +65,7 @@ TEST(LinkUse, IsWhatALinkCarriesWhileItCarriesIt) {
   Measured flows(2);
   flows.start({LinkId{0}}, 500);  // 500 us.
   flows.complete();
-  flows.advance(at(microseconds(1000)));
+  flows.advance(Time{microseconds(1000)});
   const LinkUse& use = flows.end();
   EXPECT_EQ(use.window(), microseconds(1));
   const std::vector<double> rates = use.rates(LinkId{0});
@@ -82,10 +78,10 @@ TEST(LinkUse, IsWhatALinkCarriesWhileItCarriesIt) {
 
 TEST(LinkUse, HasLongerWindowsForALongerRun) {
   Measured flows(1);
-  flows.advance(at(milliseconds(500)));
+  flows.advance(Time{milliseconds(500)});
   flows.start({LinkId{0}}, 1e5);  // 100 ms.
   flows.complete();
-  flows.advance(at(milliseconds(1000)));
+  flows.advance(Time{milliseconds(1000)});
   const LinkUse& use = flows.end();
   EXPECT_EQ(use.window(), microseconds(1024));
   const std::vector<double> rates = use.rates(LinkId{0});
@@ -101,9 +97,9 @@ TEST(LinkUse, IsSharedAsFlowsShareLinks) {
   Measured flows(2);
   const network::FlowId cancelled = flows.start({LinkId{0}}, 1000);
   flows.start({LinkId{0}, LinkId{1}}, 1000);
-  flows.advance(at(microseconds(400)));
+  flows.advance(Time{microseconds(400)});
   flows.cancel(cancelled);
-  flows.advance(at(microseconds(1000)));
+  flows.advance(Time{microseconds(1000)});
   const LinkUse& use = flows.end();
   EXPECT_NEAR(bytes(use, LinkId{0}), 1000, 1e-3) << "full all the time";
   EXPECT_NEAR(bytes(use, LinkId{1}), 200 + 600, 1e-3) << "what is under way counts as well";
@@ -114,7 +110,7 @@ TEST(LinkUse, IsSharedAsFlowsShareLinks) {
 TEST(LinkUse, HasFewerWindowsOfMoreLinksSoThatItStaysSmall) {
   Measured flows(2048);
   flows.start({LinkId{7}}, 1e6);
-  flows.advance(at(milliseconds(1000)));
+  flows.advance(Time{milliseconds(1000)});
   EXPECT_LE(flows.end().rates(LinkId{7}).size(), 256U);
   EXPECT_GE(flows.end().rates(LinkId{7}).size(), 128U);
 }

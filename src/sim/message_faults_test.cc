@@ -11,7 +11,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using enum MessageFaults::Way;
+constexpr auto kThere = MessageFaults::Way::kToServer;
+constexpr auto kBack = MessageFaults::Way::kToWorker;
 
 constexpr WorkerId kFirst{0};
 constexpr WorkerId kSecond{1};
@@ -31,21 +32,21 @@ MessageFaults::Sent sent(Duration at, bool may_stray = true) {
 
 TEST(MessageFaults, ChangeNothingWhereThereAreNone) {
   MessageFaults none = faults({"crash:worker=1,at=1s"});
-  const auto passage = none.pass(kFirst, kToServer, sent(seconds(1)));
+  const auto passage = none.pass(kFirst, kThere, sent(seconds(1)));
   EXPECT_EQ(passage.arrival, Time{milliseconds(1001)});
   EXPECT_FALSE(passage.lost || passage.overtaken || passage.again);
-  EXPECT_EQ(none.open(kFirst, kToServer, Time{seconds(1)}), Time{seconds(1)});
+  EXPECT_EQ(none.open(kFirst, kThere, Time{seconds(1)}), Time{seconds(1)});
 }
 
 TEST(MessageFaults, APartitionHoldsWhatArrivesWhileItLasts) {
   MessageFaults cut = faults(
       {"partition:workers=1+3,at=10s,for=5s", "partition:workers=1,at=15s,for=1s,way=to_server"});
-  EXPECT_EQ(cut.pass(kSecond, kToServer, sent(seconds(9))).arrival, Time{milliseconds(9001)});
-  EXPECT_EQ(cut.pass(kSecond, kToWorker, sent(seconds(12))).arrival, Time{seconds(15)});
+  EXPECT_EQ(cut.pass(kSecond, kThere, sent(seconds(9))).arrival, Time{milliseconds(9001)});
+  EXPECT_EQ(cut.pass(kSecond, kBack, sent(seconds(12))).arrival, Time{seconds(15)});
   // One cut ends within the other, which is of one way only.
-  EXPECT_EQ(cut.pass(kSecond, kToServer, sent(seconds(12))).arrival, Time{seconds(16)});
-  EXPECT_EQ(cut.pass(kSecond, kToServer, sent(seconds(16))).arrival, Time{milliseconds(16001)});
-  EXPECT_EQ(cut.pass(kFirst, kToServer, sent(seconds(12))).arrival, Time{milliseconds(12001)});
+  EXPECT_EQ(cut.pass(kSecond, kThere, sent(seconds(12))).arrival, Time{seconds(16)});
+  EXPECT_EQ(cut.pass(kSecond, kThere, sent(seconds(16))).arrival, Time{milliseconds(16001)});
+  EXPECT_EQ(cut.pass(kFirst, kThere, sent(seconds(12))).arrival, Time{milliseconds(12001)});
   EXPECT_EQ(cut.counts().held, 2U);
   EXPECT_EQ(cut.counts().cut, 5U);
 }
@@ -55,9 +56,9 @@ TEST(MessageFaults, AClogCutsAShareOfTheLinksOneByOneAndMendsThemOneByOne) {
   std::set<Time> mended;
   for (std::uint32_t worker = 0; worker < 8; ++worker) {
     const WorkerId id{worker};
-    EXPECT_EQ(clogged.open(id, kToServer, Time{seconds(9)}), Time{seconds(9)});
-    const Time open = clogged.open(id, kToServer, Time{seconds(18)});
-    EXPECT_EQ(open, clogged.open(id, kToWorker, Time{seconds(18)})) << "both ways";
+    EXPECT_EQ(clogged.open(id, kThere, Time{seconds(9)}), Time{seconds(9)});
+    const Time open = clogged.open(id, kThere, Time{seconds(18)});
+    EXPECT_EQ(open, clogged.open(id, kBack, Time{seconds(18)})) << "both ways";
     mended.insert(open);
   }
   // All are cut at 18 s; they are mended at 30, 31, ... 37 s.
@@ -69,26 +70,26 @@ TEST(MessageFaults, AClogCutsAShareOfTheLinksOneByOneAndMendsThemOneByOne) {
 
 TEST(MessageFaults, ADelayedMessageIsLateAndKeepsItsPlace) {
   MessageFaults late = faults({"delay:at=1s,for=1s,probability=1,by=50ms"});
-  const auto passage = late.pass(kFirst, kToServer, sent(seconds(1)));
+  const auto passage = late.pass(kFirst, kThere, sent(seconds(1)));
   EXPECT_EQ(passage.arrival, Time{milliseconds(1051)});
   EXPECT_FALSE(passage.overtaken);
-  EXPECT_EQ(late.pass(kFirst, kToServer, sent(seconds(2))).arrival, Time{milliseconds(2001)});
+  EXPECT_EQ(late.pass(kFirst, kThere, sent(seconds(2))).arrival, Time{milliseconds(2001)});
 }
 
 TEST(MessageFaults, ACopyComesAfterTheMessageAndAStrayIsOvertaken) {
   MessageFaults twice = faults({"duplicate:at=0s,for=9s,probability=1,by=1s"});
   MessageFaults stray = faults({"reorder:at=0s,for=9s,probability=1,by=1s"});
   for (int i = 0; i < 100; ++i) {
-    const auto copied = twice.pass(kFirst, kToServer, sent(milliseconds(i)));
+    const auto copied = twice.pass(kFirst, kThere, sent(milliseconds(i)));
     ASSERT_TRUE(copied.again.has_value());
     EXPECT_GE(*copied.again, copied.arrival);
     EXPECT_LE(*copied.again, copied.arrival + seconds(1));
-    const auto overtaken = stray.pass(kFirst, kToServer, sent(milliseconds(i)));
+    const auto overtaken = stray.pass(kFirst, kThere, sent(milliseconds(i)));
     EXPECT_TRUE(overtaken.overtaken);
     EXPECT_LE(overtaken.arrival, Time{milliseconds(1001 + i)});
   }
-  EXPECT_FALSE(twice.pass(kFirst, kToWorker, sent(seconds(1), /*may_stray=*/false)).again);
-  EXPECT_FALSE(stray.pass(kFirst, kToWorker, sent(seconds(1), /*may_stray=*/false)).overtaken);
+  EXPECT_FALSE(twice.pass(kFirst, kBack, sent(seconds(1), /*may_stray=*/false)).again);
+  EXPECT_FALSE(stray.pass(kFirst, kBack, sent(seconds(1), /*may_stray=*/false)).overtaken);
   EXPECT_EQ(twice.counts().duplicated, 100U);
   EXPECT_EQ(stray.counts().reordered, 100U);
 }
@@ -98,7 +99,7 @@ TEST(MessageFaults, LoseTheirShareOfMessages) {
   MessageFaults lossy = faults({"lose:at=0s,for=9s,probability=0.1"});
   int lost = 0;
   for (int i = 0; i < kSent; ++i) {
-    lost += lossy.pass(kFirst, kToServer, sent(seconds(1))).lost ? 1 : 0;
+    lost += lossy.pass(kFirst, kThere, sent(seconds(1))).lost ? 1 : 0;
   }
   // Mean 1,000, deviation 30: beyond five deviations once in a million.
   EXPECT_NEAR(lost, 1000, 150);

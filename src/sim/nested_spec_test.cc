@@ -6,21 +6,15 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 
 namespace outpace::sim {
 namespace {
 
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-std::string refusal(const std::string& text) {
-  try {
-    std::ignore = parse_nested("runtime", text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "accepted";
+std::string spec_refusal(const std::string& text) {
+  return refusal_of([&] { std::ignore = parse_nested("runtime", text); });
 }
 
 TEST(NestedSpec, IsANameWithOrWithoutElements) {
@@ -40,22 +34,23 @@ TEST(NestedSpec, KeepsWhatIsInParenthesesTogether) {
 
 TEST(NestedSpec, RefusesWhatIsMalformedAndQuotesIt) {
   const std::string form = "write name or name(key=value,key=value)";
-  EXPECT_EQ(refusal("f(a=1"), "runtime 'f(a=1': a '(' without its ')'");
-  EXPECT_EQ(refusal("f(a=1))"), "runtime 'f(a=1))': a ')' without its '('");
-  EXPECT_EQ(refusal("f(1),g(2)"), "runtime 'f(1),g(2)': a ',' outside of parentheses; " + form);
-  EXPECT_EQ(refusal(""), "runtime '': no name; " + form);
-  EXPECT_EQ(refusal("(a=1)"), "runtime '(a=1)': no name; " + form);
-  EXPECT_EQ(refusal("2*f(1)"), "runtime '2*f(1)': no name; " + form);
-  EXPECT_EQ(refusal("f()"), "runtime 'f()': " + form);
-  EXPECT_EQ(refusal("f(a=1)x"), "runtime 'f(a=1)x': " + form);
-  EXPECT_EQ(refusal("f(a=)"), "runtime 'f(a=)': 'a=' is not key=value; " + form);
-  EXPECT_EQ(refusal("f(=1)"), "runtime 'f(=1)': '=1' is not key=value; " + form);
-  EXPECT_EQ(refusal("f(a=1,,b=2)"), "runtime 'f(a=1,,b=2)': '' is not key=value; " + form);
-  EXPECT_EQ(refusal("f(a=1,a=2)"), "runtime 'f(a=1,a=2)': 'a' is given twice");
+  EXPECT_EQ(spec_refusal("f(a=1"), "runtime 'f(a=1': a '(' without its ')'");
+  EXPECT_EQ(spec_refusal("f(a=1))"), "runtime 'f(a=1))': a ')' without its '('");
+  EXPECT_EQ(spec_refusal("f(1),g(2)"),
+            "runtime 'f(1),g(2)': a ',' outside of parentheses; " + form);
+  EXPECT_EQ(spec_refusal(""), "runtime '': no name; " + form);
+  EXPECT_EQ(spec_refusal("(a=1)"), "runtime '(a=1)': no name; " + form);
+  EXPECT_EQ(spec_refusal("2*f(1)"), "runtime '2*f(1)': no name; " + form);
+  EXPECT_EQ(spec_refusal("f()"), "runtime 'f()': " + form);
+  EXPECT_EQ(spec_refusal("f(a=1)x"), "runtime 'f(a=1)x': " + form);
+  EXPECT_EQ(spec_refusal("f(a=)"), "runtime 'f(a=)': 'a=' is not key=value; " + form);
+  EXPECT_EQ(spec_refusal("f(=1)"), "runtime 'f(=1)': '=1' is not key=value; " + form);
+  EXPECT_EQ(spec_refusal("f(a=1,,b=2)"), "runtime 'f(a=1,,b=2)': '' is not key=value; " + form);
+  EXPECT_EQ(spec_refusal("f(a=1,a=2)"), "runtime 'f(a=1,a=2)': 'a' is given twice");
 }
 
 TEST(NestedSpec, AnEndlessTextIsRefusedInOneLineOfSomeLength) {
-  const std::string message = refusal(std::string(1'000'000, '('));
+  const std::string message = spec_refusal(std::string(1'000'000, '('));
   EXPECT_LT(message.size(), 300U);
   EXPECT_NE(message.find("a '(' without its ')'"), std::string::npos);
 }

@@ -13,10 +13,10 @@ namespace {
 constexpr double kRelativeError = 1e-12;
 constexpr double kRoundingOfOne = 1e-14;
 constexpr int kDepthMin = 3;  // Of halvings, before two estimates are believed.
-constexpr int kDepthMax = 45;
+constexpr int kHalvingsMax = 45;
 // Intervals double from about the least runtime of interest to the greatest, in seconds.
-constexpr double kLeast = 0x1p-60;
-constexpr double kMost = 0x1p1000;
+constexpr double kRangeLeast = 0x1p-60;
+constexpr double kRangeMost = 0x1p1000;
 
 // P(fewer than k of n are done by t).
 class Waiting {
@@ -63,7 +63,7 @@ double integrate(const Waiting& waiting, const Interval& whole, double error, in
   const double correction = (halves - whole.simpson()) / 15.0;
   // The function never rises, so that no rule is further off than this.
   const bool flat = (whole.end - whole.begin) * (whole.at_begin - whole.at_end) <= error;
-  if (flat || depth == kDepthMax || (depth >= kDepthMin && std::fabs(correction) <= error)) {
+  if (flat || depth == kHalvingsMax || (depth >= kDepthMin && std::fabs(correction) <= error)) {
     return halves + correction;
   }
   return integrate(waiting, left, error / 2, depth + 1) +
@@ -76,16 +76,16 @@ double expected_order_statistic(const std::function<double(double)>& cdf, Order 
   CHECK(order.k >= 1 && order.k <= order.n);
   const Waiting waiting(cdf, order);
   double begin = 1.0;
-  while (begin > kLeast && waiting.at(begin) < 1.0) {
+  while (begin > kRangeLeast && waiting.at(begin) < 1.0) {
     begin /= 2;
   }
-  while (begin < kMost && waiting.at(2 * begin) == 1.0) {
+  while (begin < kRangeMost && waiting.at(2 * begin) == 1.0) {
     begin *= 2;
   }
   const double error = std::max(kRelativeError, kRoundingOfOne * order.n);
   double sum = begin;  // Nobody is done before.
   double at_begin = waiting.at(begin);
-  for (; begin < kMost && at_begin * begin > error * sum; begin *= 2) {
+  for (; begin < kRangeMost && at_begin * begin > error * sum; begin *= 2) {
     const double at_end = waiting.at(2 * begin);
     const Interval interval{begin, 2 * begin, at_begin, waiting.at(1.5 * begin), at_end};
     sum += integrate(waiting, interval, error * sum, 0);

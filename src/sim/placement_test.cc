@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 #include "network/shapes.h"
 
 namespace outpace::sim {
@@ -19,13 +19,7 @@ network::Topology cluster() {
 }
 
 std::string complaint(std::uint32_t shards, const Names& named) {
-  try {
-    (void)place_shards(shards, named, cluster());
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "none";
+  return refusal_of([&] { (void)place_shards(shards, named, cluster()); });
 }
 
 TEST(Placement, TakesTheFirstHostsIfNoneAreNamed) {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 #include "sim/sample_test.h"
 
 namespace outpace::sim {
@@ -69,26 +69,23 @@ TEST(Replay, HasTheMomentsAndTheCdfOfTheTable) {
   EXPECT_EQ(replay.cdf(30), 1.0);
 }
 
-std::string refusal(const std::string& text) {
-  try {
-    std::ignore = Replay::parse(text, "r.csv", {});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
+std::string table_refusal(const std::string& text) {
+  return refusal_of([&] { std::ignore = Replay::parse(text, "r.csv", {}); });
 }
 
 TEST(Replay, RefusesWhatIsNoTableOfRuntimes) {
   for (const char* empty : {"", "\n\n", "# nothing\n"}) {
-    EXPECT_EQ(refusal(empty),
+    EXPECT_EQ(table_refusal(empty),
               "r.csv: no runtimes; rows of seconds were expected, a column for each worker, as in "
               "a run's runtimes.csv");
   }
-  EXPECT_EQ(refusal("1,2\n3\n"), "r.csv:2: 1 column; 2 were expected, one for each worker");
-  EXPECT_EQ(refusal("1,2\n3,x\n"), "r.csv:2: column 2 is 'x'; a number of seconds was expected");
-  EXPECT_EQ(refusal("1,2\n-3,4\n"),
+  EXPECT_EQ(table_refusal("1,2\n3\n"), "r.csv:2: 1 column; 2 were expected, one for each worker");
+  EXPECT_EQ(table_refusal("1,2\n3,x\n"),
+            "r.csv:2: column 2 is 'x'; a number of seconds was expected");
+  EXPECT_EQ(table_refusal("1,2\n-3,4\n"),
             "r.csv:2: column 1 is '-3'; a number of seconds from 0 to 1000000 was expected");
-  EXPECT_EQ(refusal("1,2\n3,0\n"), "r.csv: column 2 is 0 in row 2; a runtime is above 0 seconds");
+  EXPECT_EQ(table_refusal("1,2\n3,0\n"),
+            "r.csv: column 2 is 0 in row 2; a runtime is above 0 seconds");
 }
 
 }  // namespace

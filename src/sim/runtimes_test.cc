@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 #include "sim/order_statistics.h"
 
 namespace outpace::sim {
@@ -21,14 +21,8 @@ Runtimes parse(const std::string& text, std::uint32_t workers, std::uint64_t see
   return Runtimes::parse(text, {.workers = workers, .seed = seed, .read_file = kNoFiles});
 }
 
-std::string refusal(const std::string& text, std::uint32_t workers) {
-  try {
-    std::ignore = parse(text, workers);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "accepted";
+std::string runtimes_refusal(const std::string& text, std::uint32_t workers) {
+  return refusal_of([&] { std::ignore = parse(text, workers); });
 }
 
 double at(const Runtimes& runtimes, std::uint32_t worker, std::uint64_t iteration) {
@@ -49,22 +43,22 @@ TEST(Runtimes, ClassesTakeTheWorkersInOrder) {
 }
 
 TEST(Runtimes, RefusesCountsThatAreNotThoseOfTheWorkers) {
-  EXPECT_EQ(refusal("2*constant(1s),2*constant(2s)", 5),
+  EXPECT_EQ(runtimes_refusal("2*constant(1s),2*constant(2s)", 5),
             "runtime '2*constant(1s),2*constant(2s)': its classes have 4 workers, but there are "
             "5; a class without a count takes the rest");
-  EXPECT_EQ(refusal("5*constant(1s),constant(2s)", 5),
+  EXPECT_EQ(runtimes_refusal("5*constant(1s),constant(2s)", 5),
             "runtime '5*constant(1s),constant(2s)': its classes have 5 workers and the rest, but "
             "there are 5; a class without a count takes the rest");
-  EXPECT_EQ(refusal("constant(1s),constant(2s)", 5),
+  EXPECT_EQ(runtimes_refusal("constant(1s),constant(2s)", 5),
             "runtime 'constant(1s),constant(2s)': several classes without a count; write "
             "count*runtime for all but one of them");
   for (const char* count : {"0", "1.5", "-1", "x", "", "99999999999"}) {
     const std::string text = std::string(count) + "*constant(1s)";
     EXPECT_EQ(
-        refusal(text, 5),
+        runtimes_refusal(text, 5),
         "runtime '" + text + "': '" + count + "' is no number of workers; write 2*constant(100ms)");
   }
-  EXPECT_EQ(refusal("2*constant(1s),,", 5).substr(0, 21), "runtime '': no name; ");
+  EXPECT_EQ(runtimes_refusal("2*constant(1s),,", 5).substr(0, 21), "runtime '': no name; ");
 }
 
 constexpr const char* kAll =

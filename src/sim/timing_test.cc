@@ -7,13 +7,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-DrawnTiming constant(std::vector<double> factors) {
+DrawnTiming unhurried(std::vector<double> factors) {
   return {Runtimes::parse("constant(mean=100ms)", {.workers = 2, .seed = 1, .read_file = {}}),
           std::move(factors)};
 }
 
 TEST(DrawnTiming, TakesItsShareOfARuntime) {
-  DrawnTiming timing = constant({});
+  DrawnTiming timing = unhurried({});
   const Time start{milliseconds(30)};
   EXPECT_EQ(timing.finish(WorkerId{0}, start, 1.0, 0), Time{milliseconds(130)});
   EXPECT_EQ(timing.finish(WorkerId{1}, start, 0.25, 7), Time{milliseconds(55)});
@@ -21,7 +21,7 @@ TEST(DrawnTiming, TakesItsShareOfARuntime) {
 }
 
 TEST(DrawnTiming, MultipliesTheRuntimesOfASlowWorker) {
-  DrawnTiming timing = constant({1.0, 4.0});
+  DrawnTiming timing = unhurried({1.0, 4.0});
   EXPECT_EQ(timing.finish(WorkerId{0}, Time{}, 1.0, 0), Time{milliseconds(100)});
   EXPECT_EQ(timing.finish(WorkerId{1}, Time{}, 1.0, 0), Time{milliseconds(400)});
 }

@@ -26,7 +26,7 @@ Transfers::Options star(const std::string& shape) {
 
 using Arrivals = std::vector<std::pair<Time, Message>>;
 
-Arrivals run(Transfers& transfers) {
+Arrivals run_all(Transfers& transfers) {
   Arrivals all;
   std::vector<Message> arrived;
   while (const auto next = transfers.next()) {
@@ -46,7 +46,7 @@ TEST(Transfers, TakeTheLatencyAndWithAPayloadTheLink) {
   const Message large{kToWorker, 1, 2};
   transfers.send(at({}), small, false);
   transfers.send(at({}), large, true);
-  EXPECT_EQ(run(transfers),
+  EXPECT_EQ(run_all(transfers),
             (Arrivals{{at(milliseconds(10)), small}, {at(milliseconds(110)), large}}));
   EXPECT_EQ(transfers.latency(kToServer, 1), milliseconds(10));
 }
@@ -60,7 +60,7 @@ TEST(Transfers, OfAllWorkersShareTheServersLinkAndEachWayIsALinkOfItsOwn) {
   transfers.send(at({}), first, true);
   transfers.send(at({}), second, true);
   transfers.send(at({}), back, true);
-  EXPECT_EQ(run(transfers),
+  EXPECT_EQ(run_all(transfers),
             (Arrivals{{at(milliseconds(100)), back},
                       {at(milliseconds(200)), first},
                       {at(milliseconds(200)), second}}));
@@ -76,7 +76,7 @@ TEST(Transfers, OfOneWorkerDoNotOvertakeEachOther) {
   transfers.send(at({}), small, false);
   transfers.send(at({}), other, false);
   EXPECT_EQ(
-      run(transfers),
+      run_all(transfers),
       (Arrivals{{at({}), other}, {at(milliseconds(100)), large}, {at(milliseconds(100)), small}}));
 }
 
@@ -95,10 +95,10 @@ TEST(Transfers, OfAWorkerThatIsCutOffNeverArriveAndLeaveTheirBandwidth) {
   transfers.cut_off(at(milliseconds(50)), 1, out);
   EXPECT_EQ(out, (std::vector<Message>{lost, behind, back}));
   // Half of the link for 50 ms, then all of it.
-  EXPECT_EQ(run(transfers), (Arrivals{{at(milliseconds(125)), kept}}));
+  EXPECT_EQ(run_all(transfers), (Arrivals{{at(milliseconds(125)), kept}}));
   const Message again{kToServer, 1, 5};
   transfers.send(at(milliseconds(200)), again, true);
-  EXPECT_EQ(run(transfers), (Arrivals{{at(milliseconds(300)), again}}));
+  EXPECT_EQ(run_all(transfers), (Arrivals{{at(milliseconds(300)), again}}));
 }
 
 // Shards on hosts 1 and 3 of five, so that workers are on hosts 0, 2 and 4.
@@ -115,7 +115,7 @@ TEST(Transfers, OfAWorkerAreBoundByItsOwnLinkHoweverManyShardsThereAre) {
   const Message pull{kToWorker, 1, 2};
   transfers.send(at({}), push, true);
   transfers.send(at({}), pull, true);
-  EXPECT_EQ(run(transfers),
+  EXPECT_EQ(run_all(transfers),
             (Arrivals{{at(milliseconds(100)), push}, {at(milliseconds(100)), pull}}));
 }
 
@@ -128,7 +128,7 @@ TEST(Transfers, OfAllWorkersHaveTheLinksOfAllShards) {
     // 300 kB over two links; over one it would be 300 ms.
     expected.push_back({at(milliseconds(150)), {kToServer, worker, worker}});
   }
-  EXPECT_EQ(run(transfers), expected);
+  EXPECT_EQ(run_all(transfers), expected);
 }
 
 TEST(Transfers, ArriveWithTheLastOfTheirParts) {
@@ -145,7 +145,7 @@ TEST(Transfers, ArriveWithTheLastOfTheirParts) {
   transfers.send(at({}), large, true);
   transfers.send(at({}), small, false);
   // 50 kB to shard 1, by a link of 0.25 MB/s, take 200 ms; those to shard 0 are there before.
-  EXPECT_EQ(run(transfers),
+  EXPECT_EQ(run_all(transfers),
             (Arrivals{{at(milliseconds(220)), large}, {at(milliseconds(220)), small}}));
   EXPECT_EQ(transfers.latency(kToServer, 0), Duration{}) << "to the first shard";
 }
@@ -162,7 +162,7 @@ TEST(Transfers, OfAWorkerThatIsCutOffAreLostOnceWithAllTheirParts) {
   std::vector<Message> out;
   transfers.cut_off(at(milliseconds(50)), 1, out);
   EXPECT_EQ(out, (std::vector<Message>{lost, small}));
-  EXPECT_EQ(run(transfers), (Arrivals{{at(milliseconds(100)), kept}}));
+  EXPECT_EQ(run_all(transfers), (Arrivals{{at(milliseconds(100)), kept}}));
 }
 
 TEST(Transfers, ThatAreThereWhenAnotherIsSentAreToldAtOnce) {

@@ -3,10 +3,6 @@
 namespace outpace::swarm {
 namespace {
 
-std::string name(WorkerId worker) {
-  return "worker " + std::to_string(index(worker));
-}
-
 std::string name(const protocol::GradientId& id) {
   return name(id.worker) + " (incarnation " + std::to_string(id.incarnation) + "), gradient " +
          std::to_string(number(id.sequence));

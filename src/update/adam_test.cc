@@ -13,7 +13,6 @@
 namespace outpace::update {
 namespace {
 
-constexpr Step kUnit{.rate = 1, .mean_weight = 1, .weight_decay = 0};
 constexpr AdamOptions kOptions{.beta1 = 0.5, .beta2 = 0.75, .epsilon = 1e-12};
 
 TEST(Adam, MovesByTheMomentsWithoutTheirBias) {

@@ -11,10 +11,6 @@
 namespace outpace::update {
 namespace {
 
-StalenessRule rule(const std::string& spec) {
-  return StalenessRule::parse(Spec::parse(spec));
-}
-
 TEST(Correction, IsThereForTheRulesThatAreNoWeight) {
   for (const char* name : {"none", "inverse", "exponential", "polynomial"}) {
     EXPECT_EQ(make_correction(rule(name), 1), nullptr) << name;

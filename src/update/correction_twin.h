@@ -19,6 +19,10 @@ namespace outpace::update {
 
 using Numbers = std::vector<float>;
 
+inline StalenessRule rule(const std::string& spec) {
+  return StalenessRule::parse(Spec::parse(spec));
+}
+
 inline SharedWeights shared(const Numbers& weights) {
   return std::make_shared<const Numbers>(weights);
 }

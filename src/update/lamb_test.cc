@@ -14,10 +14,9 @@ namespace {
 
 using Numbers = std::vector<float>;
 
-constexpr Step kUnit{.rate = 1, .mean_weight = 1, .weight_decay = 0};
-constexpr LambOptions kOptions{.beta1 = 0.5, .beta2 = 0.75, .epsilon = 1e-12};
+constexpr LambOptions kLambOptions{.beta1 = 0.5, .beta2 = 0.75, .epsilon = 1e-12};
 
-Numbers stepped(Lamb& lamb, const Step& step, const Numbers& gradient, Numbers weights) {
+Numbers all_stepped(Lamb& lamb, const Step& step, const Numbers& gradient, Numbers weights) {
   lamb.step(step, gradient, weights);
   return weights;
 }
@@ -37,7 +36,7 @@ TEST(Lamb, MovesEachTensorByTheRatesShareOfItsWeights) {
   Numbers weights{3, 4, 0, 0, 2};
   for (const float scale : {1.0F, 1e6F, 1e-3F}) {
     const Numbers before = weights;
-    weights = stepped(lamb, step, {scale, -2 * scale, scale, 5 * scale, -scale}, weights);
+    weights = all_stepped(lamb, step, {scale, -2 * scale, scale, 5 * scale, -scale}, weights);
     const auto moved = [&](std::size_t i) { return double{weights[i]} - double{before[i]}; };
     EXPECT_NEAR(std::hypot(moved(0), moved(1)), 0.01 * std::hypot(before[0], before[1]), 1e-6);
     EXPECT_NEAR(std::hypot(moved(2), moved(3), moved(4)),
@@ -47,37 +46,37 @@ TEST(Lamb, MovesEachTensorByTheRatesShareOfItsWeights) {
 }
 
 TEST(Lamb, HasAdamsDirectionWithoutTheMomentsBias) {
-  Lamb lamb(kOptions, {2});
+  Lamb lamb(kLambOptions, {2});
   // At first m / sqrt(v) is the gradient's sign, of norm sqrt(2); |w| = 5.
-  const Numbers found = stepped(lamb, kUnit, {3, -100}, {3, 4});
+  const Numbers found = all_stepped(lamb, kUnit, {3, -100}, {3, 4});
   EXPECT_NEAR(found[0], 3.0 - 5.0 / std::sqrt(2.0), 1e-6);
   EXPECT_NEAR(found[1], 4.0 + 5.0 / std::sqrt(2.0), 1e-6);
 }
 
 TEST(Lamb, ScalesTheStepByTheMeanWeight) {
-  Lamb lamb(kOptions, {1});
+  Lamb lamb(kLambOptions, {1});
   const Step quarter{.rate = 1, .mean_weight = 0.25, .weight_decay = 0};
-  EXPECT_NEAR(stepped(lamb, quarter, {3}, {8})[0], 6.0, 1e-6);
+  EXPECT_NEAR(all_stepped(lamb, quarter, {3}, {8})[0], 6.0, 1e-6);
 }
 
 TEST(Lamb, HasTheDecayInTheStepThatIsScaled) {
   // u = 1 + 0.5 * 2 = 2 and 0 + 0.5 * 4 = 2; |w| / |u| = sqrt(20) / sqrt(8)
-  Lamb lamb(kOptions, {2});
+  Lamb lamb(kLambOptions, {2});
   const Step decaying{.rate = 0.1, .mean_weight = 1, .weight_decay = 0.5};
-  const Numbers found = stepped(lamb, decaying, {7, 0}, {2, 4});
+  const Numbers found = all_stepped(lamb, decaying, {7, 0}, {2, 4});
   const double move = 0.1 * std::sqrt(20.0 / 8.0) * 2.0;
   EXPECT_NEAR(found[0], 2.0 - move, 1e-6);
   EXPECT_NEAR(found[1], 4.0 - move, 1e-6);
 }
 
 TEST(Lamb, MovesATensorOfZerosByAdamsStep) {
-  Lamb lamb(kOptions, {1, 1});
-  EXPECT_NEAR(stepped(lamb, kUnit, {3, 3}, {0, 5})[0], -1.0, 1e-6);
+  Lamb lamb(kLambOptions, {1, 1});
+  EXPECT_NEAR(all_stepped(lamb, kUnit, {3, 3}, {0, 5})[0], -1.0, 1e-6);
 }
 
 TEST(Lamb, StandsStillWithoutAGradient) {
-  Lamb lamb(kOptions, {2});
-  EXPECT_EQ(stepped(lamb, kUnit, {0, 0}, {1, -2}), (Numbers{1, -2}));
+  Lamb lamb(kLambOptions, {2});
+  EXPECT_EQ(all_stepped(lamb, kUnit, {0, 0}, {1, -2}), (Numbers{1, -2}));
 }
 
 TEST(Lamb, StaysFinite) {

@@ -7,8 +7,6 @@
 namespace outpace::update {
 namespace {
 
-constexpr Step kUnit{.rate = 1, .mean_weight = 1, .weight_decay = 0};
-
 TEST(Momentum, KeepsHalfOfItsVelocityAtMuOneHalf) {
   Momentum momentum(Momentum::Form::kHeavyBall, 0.5, 1);
   EXPECT_EQ(stepped(momentum, kUnit, 1.0F, 0.0F), -1.0F);   // v = 1

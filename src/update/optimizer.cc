@@ -17,12 +17,9 @@
 namespace outpace::update {
 namespace {
 
-// The greatest mu or beta that is taken: below 1 also as a float32, and short in a message.
-constexpr double kBelowOne = 0.999999;
-
 const char* const kAdamOptions = "beta1=0.9,beta2=0.999,epsilon=1e-8";
 
-const std::array<OptimizerDoc, 7>& table() {
+const std::array<OptimizerDoc, 7>& optimizer_table() {
   static const std::array<OptimizerDoc, 7> kDocs{{
       {"sgd", "", "w -= rate * g", "Robbins, Monro 1951"},
       {"momentum", "mu=0.9", "v = mu * v + g;  w -= rate * v", "Polyak 1964; PyTorch's form"},
@@ -108,7 +105,7 @@ std::unique_ptr<Optimizer> make(const std::string& name,
     return make_yellowfin(reader, size);
   }
   std::vector<std::string> names;
-  for (const OptimizerDoc& doc : table()) {
+  for (const OptimizerDoc& doc : optimizer_table()) {
     names.push_back(doc.name);
   }
   throw usage_error("unknown optimizer '" + name + "'" + suggestion(name, names));
@@ -117,7 +114,7 @@ std::unique_ptr<Optimizer> make(const std::string& name,
 }  // namespace
 
 std::span<const OptimizerDoc> optimizers() {
-  return table();
+  return optimizer_table();
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const Spec& spec,

@@ -18,6 +18,10 @@
 
 namespace outpace::update {
 
+// The greatest option of those that must be below 1: it is so as a float32 too, and short in a
+// message.
+inline constexpr double kBelowOne = 0.999999;
+
 // Each is finite and >= 0.
 struct Step {
   double rate;          // Learning rate after schedule and lr-scale: weight per unit of gradient.

@@ -7,27 +7,21 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 #include "base/rng.h"
 
 namespace outpace::update {
 namespace {
 
-std::string refusal(const std::string& spec) {
-  try {
-    std::ignore = make_optimizer(Spec::parse(spec), 1);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "taken";
+std::string optimizer_refusal(const std::string& spec) {
+  return refusal_of([&] { std::ignore = make_optimizer(Spec::parse(spec), 1); });
 }
 
 TEST(Optimizers, AreMadeFromTheirOwnDescription) {
   for (const OptimizerDoc& doc : optimizers()) {
-    EXPECT_EQ(refusal(doc.name), "taken");
+    EXPECT_EQ(optimizer_refusal(doc.name), "accepted");
     if (!doc.options.empty()) {
-      EXPECT_EQ(refusal(doc.name + ":" + doc.options), "taken");
+      EXPECT_EQ(optimizer_refusal(doc.name + ":" + doc.options), "accepted");
     }
     EXPECT_FALSE(doc.rule.empty());
     EXPECT_FALSE(doc.source.empty());
@@ -96,16 +90,16 @@ TEST(Optimizers, DoNotMoveAtRateZero) {
 }
 
 TEST(Optimizers, RefuseAnUnknownNameAndSuggestTheNearest) {
-  EXPECT_EQ(refusal("adma"), "unknown optimizer 'adma'; did you mean 'adam'?");
+  EXPECT_EQ(optimizer_refusal("adma"), "unknown optimizer 'adma'; did you mean 'adam'?");
   EXPECT_EQ(
-      refusal("lbfgs-b"),
+      optimizer_refusal("lbfgs-b"),
       "unknown optimizer 'lbfgs-b'; known: sgd, momentum, nesterov, adam, adamw, lamb, yellowfin");
 }
 
 TEST(Optimizers, RefuseOptionsOutOfRange) {
-  EXPECT_EQ(refusal("momentum:mu=1"),
+  EXPECT_EQ(optimizer_refusal("momentum:mu=1"),
             "optimizer 'momentum:mu=1': mu is '1'; it takes a number from 0 to 0.999999");
-  EXPECT_EQ(refusal("nesterov:-0.1"),
+  EXPECT_EQ(optimizer_refusal("nesterov:-0.1"),
             "optimizer 'nesterov:-0.1': mu is '-0.1'; it takes a number from 0 to 0.999999");
   for (const char* spec : {"adam:beta1=1",
                            "adam:beta1=-0.5",
@@ -117,14 +111,15 @@ TEST(Optimizers, RefuseOptionsOutOfRange) {
                            "yellowfin:beta=1",
                            "yellowfin:gamma=2",
                            "momentum:mu=x"}) {
-    EXPECT_NE(refusal(spec).find("it takes a number from"), std::string::npos) << spec;
+    EXPECT_NE(optimizer_refusal(spec).find("it takes a number from"), std::string::npos) << spec;
   }
 }
 
 TEST(Optimizers, RefuseOptionsTheyDoNotHave) {
-  EXPECT_EQ(refusal("momentum:m=0.9"),
+  EXPECT_EQ(optimizer_refusal("momentum:m=0.9"),
             "optimizer 'momentum:m=0.9': unknown option 'm'; did you mean 'mu'?");
-  EXPECT_EQ(refusal("sgd:0.1"), "optimizer 'sgd:0.1': unknown option '0.1'; it takes none");
+  EXPECT_EQ(optimizer_refusal("sgd:0.1"),
+            "optimizer 'sgd:0.1': unknown option '0.1'; it takes none");
 }
 
 TEST(OptimizersDeathTest, WantTensorsThatAddUp) {

@@ -17,6 +17,8 @@
 
 namespace outpace::update {
 
+inline constexpr Step kUnit{.rate = 1, .mean_weight = 1, .weight_decay = 0};
+
 // The new weight from the gradient and the old one; holds the state of one weight.
 using Twin = std::function<double(const Step& step, double gradient, double weight)>;
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/refusal_test.h"
 
 namespace outpace::update {
 namespace {
@@ -15,14 +16,8 @@ Schedule schedule(const std::string& spec) {
   return Schedule::parse(Spec::parse(spec));
 }
 
-std::string refusal(const std::string& spec) {
-  try {
-    std::ignore = schedule(spec);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "taken";
+std::string schedule_refusal(const std::string& spec) {
+  return refusal_of([&] { std::ignore = schedule(spec); });
 }
 
 TEST(Schedule, IsConstantByDefault) {
@@ -75,14 +70,14 @@ TEST(Schedule, LiesBetweenZeroAndOne) {
 }
 
 TEST(Schedule, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(refusal("cosin:5"), "unknown schedule 'cosin'; did you mean 'cosine'?");
-  EXPECT_EQ(refusal("cosine"),
+  EXPECT_EQ(schedule_refusal("cosin:5"), "unknown schedule 'cosin'; did you mean 'cosine'?");
+  EXPECT_EQ(schedule_refusal("cosine"),
             "schedule 'cosine': over is missing; it takes a whole number of at least 1");
-  EXPECT_EQ(refusal("cosine:over=0"),
+  EXPECT_EQ(schedule_refusal("cosine:over=0"),
             "schedule 'cosine:over=0': over is '0'; it takes a whole number of at least 1");
-  EXPECT_EQ(refusal("step:every=10,factor=2"),
+  EXPECT_EQ(schedule_refusal("step:every=10,factor=2"),
             "schedule 'step:every=10,factor=2': factor is '2'; it takes a number from 0 to 1");
-  EXPECT_EQ(refusal("step:every=10,warmp=2"),
+  EXPECT_EQ(schedule_refusal("step:every=10,warmp=2"),
             "schedule 'step:every=10,warmp=2': unknown option 'warmp'; did you mean 'warmup'?");
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "update/optimizer.h"
 
 namespace outpace::update {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using Kind = StalenessRule::Kind;
 
 // In the order of Kind.
-const std::array<StalenessDoc, 7>& table() {
+const std::array<StalenessDoc, 7>& staleness_table() {
   static const std::array<StalenessDoc, 7> kDocs{{
       {"none", "", "1", "every gradient counts fully, as in Downpour SGD (Dean et al. 2012)"},
       {"inverse",
@@ -47,9 +48,6 @@ const std::array<StalenessDoc, 7>& table() {
   return kDocs;
 }
 
-// Below 1 also as a float32.
-constexpr double kBelowOne = 0.999999;
-
 StalenessRule::Corrects read_dcasgd(SpecReader& reader) {
   StalenessRule::Corrects corrects;
   corrects.adaptive =
@@ -66,7 +64,7 @@ StalenessRule::Corrects read_dcasgd(SpecReader& reader) {
 
 StalenessRule StalenessRule::parse(const Spec& spec) {
   std::vector<std::string> names;
-  for (const StalenessDoc& doc : table()) {
+  for (const StalenessDoc& doc : staleness_table()) {
     names.push_back(doc.name);
   }
   const auto found = std::find(names.begin(), names.end(), spec.name);
@@ -94,7 +92,7 @@ StalenessRule StalenessRule::none() {
 }
 
 const std::string& StalenessRule::name() const {
-  return table()[static_cast<std::size_t>(kind_)].name;
+  return staleness_table()[static_cast<std::size_t>(kind_)].name;
 }
 
 double StalenessRule::weight(std::uint64_t tau) const {
@@ -121,7 +119,7 @@ double StalenessRule::weight(std::uint64_t tau) const {
 }
 
 std::span<const StalenessDoc> staleness_rules() {
-  return table();
+  return staleness_table();
 }
 
 }  // namespace outpace::update

@@ -6,23 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 
 namespace outpace::update {
 namespace {
 
-StalenessRule rule(const std::string& spec) {
-  return StalenessRule::parse(Spec::parse(spec));
-}
-
-std::string refusal(const std::string& spec) {
-  try {
-    std::ignore = rule(spec);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "taken";
+std::string rule_refusal(const std::string& spec) {
+  return refusal_of([&] { std::ignore = rule(spec); });
 }
 
 TEST(Staleness, HasTheWeightsOfItsEquations) {
@@ -78,13 +68,14 @@ TEST(Staleness, IsMadeFromItsOwnDescription) {
 }
 
 TEST(Staleness, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(refusal("invers"), "unknown staleness rule 'invers'; did you mean 'inverse'?");
-  EXPECT_EQ(refusal("polynomial:power=-1"),
+  EXPECT_EQ(rule_refusal("invers"), "unknown staleness rule 'invers'; did you mean 'inverse'?");
+  EXPECT_EQ(rule_refusal("polynomial:power=-1"),
             "staleness rule 'polynomial:power=-1': power is '-1'; it takes a number from 0 to "
             "1000");
-  EXPECT_EQ(refusal("exponential:rat=1"),
+  EXPECT_EQ(rule_refusal("exponential:rat=1"),
             "staleness rule 'exponential:rat=1': unknown option 'rat'; did you mean 'rate'?");
-  EXPECT_EQ(refusal("inverse:2"), "staleness rule 'inverse:2': unknown option '2'; it takes none");
+  EXPECT_EQ(rule_refusal("inverse:2"),
+            "staleness rule 'inverse:2': unknown option '2'; it takes none");
 }
 
 }  // namespace

@@ -11,7 +11,6 @@ namespace outpace::update {
 namespace {
 
 constexpr double kSlowStartWindows = 10.0;
-constexpr double kBelowOne = 0.999999;  // Also as a float32.
 
 }  // namespace
 

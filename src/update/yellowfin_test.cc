@@ -15,8 +15,6 @@ namespace {
 
 using Numbers = std::vector<float>;
 
-constexpr Step kUnit{.rate = 1, .mean_weight = 1, .weight_decay = 0};
-
 // The move that a gradient makes.
 Numbers moved(YellowFin& yellowfin, const Numbers& gradient) {
   Numbers weights(gradient.size());

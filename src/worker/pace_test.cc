@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 #include "base/rng.h"
 
 namespace outpace::worker {
@@ -19,23 +19,11 @@ Time at(double seconds) {
 }
 
 std::string complaint(const std::string& text, std::size_t workers) {
-  try {
-    (void)DelayTrace::parse(text, "delays.csv", workers);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "none";
+  return refusal_of([&] { (void)DelayTrace::parse(text, "delays.csv", workers); });
 }
 
 std::string slow_complaint(const std::string& text) {
-  try {
-    (void)Slow::parse(text, 8);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "none";
+  return refusal_of([&] { (void)Slow::parse(text, 8); });
 }
 
 Pace pace(const std::string& column, const PaceOptions& options) {
