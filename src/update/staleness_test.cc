@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/refusal_test.h"
+#include "update/correction_twin.h"
 
 namespace outpace::update {
 namespace {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "update/optimizer_twin.h"
 
 namespace outpace::update {
 namespace {
