@@ -7,8 +7,8 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeep = 0.999;      // Of a count, from one iteration to the next.
-constexpr double kPriorJump = 0.01;  // As if seen in so many steps:
+constexpr double kKeepCount = 0.999;  // From one iteration to the next.
+constexpr double kPriorJump = 0.01;   // As if seen in so many steps:
 constexpr double kPriorDrift = 0.02;
 constexpr double kPriorSteps = 500.0;
 constexpr double kOwnTarget = 0.5;      // Of jumps: back to where the worker has been,
@@ -175,10 +175,12 @@ void Switching::correct(std::uint32_t worker, double seconds) {
 }
 
 void Switching::age() {
-  const auto keep = static_cast<float>(kKeep);
-  steps_ = kPriorSteps + kKeep * (steps_ - kPriorSteps);
-  jumped_count_ = kPriorJump * kPriorSteps + kKeep * (jumped_count_ - kPriorJump * kPriorSteps);
-  drifted_count_ = kPriorDrift * kPriorSteps + kKeep * (drifted_count_ - kPriorDrift * kPriorSteps);
+  const auto keep = static_cast<float>(kKeepCount);
+  steps_ = kPriorSteps + kKeepCount * (steps_ - kPriorSteps);
+  jumped_count_ =
+      kPriorJump * kPriorSteps + kKeepCount * (jumped_count_ - kPriorJump * kPriorSteps);
+  drifted_count_ =
+      kPriorDrift * kPriorSteps + kKeepCount * (drifted_count_ - kPriorDrift * kPriorSteps);
   for (float& value : occupied_) {
     value *= keep;
   }
@@ -186,9 +188,9 @@ void Switching::age() {
   for (float& value : jumps_) {
     value = even + keep * (value - even);
   }
-  emission_.age(kKeep);
+  emission_.age(kKeepCount);
   for (Worker& worker : workers_) {
-    Emission::age(worker.spread, kKeep);
+    Emission::age(worker.spread, kKeepCount);
   }
 }
 
