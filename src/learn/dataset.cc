@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "learn/images.h"
@@ -64,6 +65,17 @@ std::string to_words(const DataShape& shape) {
       break;
   }
   return "text of " + std::to_string(shape.classes) + " different characters";
+}
+
+void Dataset::gather(std::span<const std::uint64_t> indices,
+                     std::span<float> inputs,
+                     std::span<std::int64_t> labels) const {
+  CHECK(inputs.size() >= indices.size() * shape().inputs());
+  CHECK(labels.size() >= indices.size() * shape().labels());
+  for (const std::uint64_t index : indices) {
+    CHECK(index < examples());
+  }
+  copy(indices, inputs, labels);
 }
 
 std::span<const DatasetDoc> dataset_docs() {

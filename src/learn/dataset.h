@@ -46,9 +46,15 @@ class Dataset {
   // index in the vocabulary, which a float holds exactly.
   // REQUIRES: every index is below examples(); room for shape().inputs() numbers and
   // shape().labels() labels for each.
-  virtual void gather(std::span<const std::uint64_t> indices,
-                      std::span<float> inputs,
-                      std::span<std::int64_t> labels) const = 0;
+  void gather(std::span<const std::uint64_t> indices,
+              std::span<float> inputs,
+              std::span<std::int64_t> labels) const;
+
+ private:
+  // gather(), once what it requires has been checked.
+  virtual void copy(std::span<const std::uint64_t> indices,
+                    std::span<float> inputs,
+                    std::span<std::int64_t> labels) const = 0;
 };
 
 // For help texts and messages.

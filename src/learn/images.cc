@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
 #include "base/error.h"
 #include "learn/idx.h"
 
@@ -82,15 +81,14 @@ class Images final : public Dataset {
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::size_t examples() const override { return labels_.size(); }
 
-  void gather(std::span<const std::uint64_t> indices,
-              std::span<float> inputs,
-              std::span<std::int64_t> labels) const override {
+ private:
+  void copy(std::span<const std::uint64_t> indices,
+            std::span<float> inputs,
+            std::span<std::int64_t> labels) const override {
     const std::size_t each = shape_.inputs();
-    CHECK(inputs.size() >= indices.size() * each && labels.size() >= indices.size());
     const float* table = normalised_.data();
     float* out = inputs.data();
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      CHECK(indices[i] < examples());
       const std::uint8_t* image = pixels_.data() + indices[i] * each;
       for (std::size_t pixel = 0; pixel < each; ++pixel) {
         *out++ = table[image[pixel]];
@@ -99,7 +97,6 @@ class Images final : public Dataset {
     }
   }
 
- private:
   DataShape shape_;
   std::vector<std::uint8_t> pixels_;  // shape_.inputs() for each example.
   std::vector<std::uint8_t> labels_;  // Below shape_.classes.

@@ -235,19 +235,17 @@ class Rows final : public Dataset {
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::size_t examples() const override { return labels_.size(); }
 
-  void gather(std::span<const std::uint64_t> indices,
-              std::span<float> inputs,
-              std::span<std::int64_t> labels) const override {
+ private:
+  void copy(std::span<const std::uint64_t> indices,
+            std::span<float> inputs,
+            std::span<std::int64_t> labels) const override {
     const std::size_t each = shape_.inputs();
-    CHECK(inputs.size() >= indices.size() * each && labels.size() >= indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      CHECK(indices[i] < examples());
       std::copy_n(numbers_.data() + indices[i] * each, each, inputs.data() + i * each);
       labels[i] = labels_[indices[i]];
     }
   }
 
- private:
   DataShape shape_;
   std::vector<float> numbers_;  // Standardised; shape_.inputs() for each example.
   std::vector<std::uint32_t> labels_;

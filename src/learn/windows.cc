@@ -41,13 +41,12 @@ class Windows final : public Dataset {
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::size_t examples() const override { return windows_; }
 
-  void gather(std::span<const std::uint64_t> indices,
-              std::span<float> inputs,
-              std::span<std::int64_t> labels) const override {
+ private:
+  void copy(std::span<const std::uint64_t> indices,
+            std::span<float> inputs,
+            std::span<std::int64_t> labels) const override {
     const std::size_t context = shape_.width;
-    CHECK(inputs.size() >= indices.size() * context && labels.size() >= indices.size() * context);
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      CHECK(indices[i] < examples());
       const std::uint8_t* window = characters_.data() + indices[i] * context;
       for (std::size_t place = 0; place < context; ++place) {
         inputs[i * context + place] = window[place];
@@ -56,7 +55,6 @@ class Windows final : public Dataset {
     }
   }
 
- private:
   DataShape shape_;
   std::vector<std::uint8_t> characters_;  // As indices in the vocabulary.
   std::size_t windows_;

@@ -10,7 +10,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeep = 0.98;
+constexpr double kKeepScore = 0.98;  // From one iteration to the next.
 
 }  // namespace
 
@@ -49,7 +49,7 @@ AutoModel::AutoModel(std::vector<Candidate> candidates) {
 void AutoModel::observe(std::span<const Observation> iteration) {
   for (Scored& scored : scored_) {
     if (scored.has_forecast) {
-      scored.score = kKeep * scored.score + mean_log_likelihood(scored.forecast, iteration);
+      scored.score = kKeepScore * scored.score + mean_log_likelihood(scored.forecast, iteration);
     }
     scored.model->observe(iteration);
     scored.has_forecast = false;

@@ -12,8 +12,8 @@ constexpr int kFarthest = 208;       // The largest step of a shift, in bins: a 
 constexpr int kRound = 3;            // Bins: shifts nearer than that are the same.
 constexpr double kEvidence = 12.0;   // How much likelier, in logs, than none.
 constexpr std::size_t kMost = 32;    // Shifts in a forecast.
-constexpr double kElsewhere = 0.02;  // Of the chances: none of those that were, but near.
-constexpr double kKeep = 0.95;
+constexpr double kNearby = 0.02;     // Of the chances: none of those that were, but near.
+constexpr double kKeepRatio = 0.95;  // From one iteration to the next.
 constexpr double kUnseen = 1e-3;
 
 int rounded(double bins) {
@@ -67,7 +67,7 @@ double ClusterShift::observe(const Forecast& forecast, std::span<const Observati
   const int found = most - none > kEvidence ? best : 0;
   const int in_short = rounded(found);
   if (seen_.size() >= 2) {
-    score_ = kKeep * score_ + std::log(chance_of(by_step(), in_short)) -
+    score_ = kKeepRatio * score_ + std::log(chance_of(by_step(), in_short)) -
              std::log(chance_of(by_value(), in_short));
   }
   seen_.push_back(in_short);
@@ -102,9 +102,9 @@ std::vector<Forecast::Shift> ClusterShift::forecast() const {
   const auto add = [&counts](const std::vector<Forecast::Shift>& shifts, double weight) {
     for (const Forecast::Shift& shift : shifts) {
       const int at = static_cast<int>(shift.bins);
-      counts[at] += weight * (1.0 - kElsewhere) * shift.chance;
-      counts[at - kRound] += weight * 0.5 * kElsewhere * shift.chance;
-      counts[at + kRound] += weight * 0.5 * kElsewhere * shift.chance;
+      counts[at] += weight * (1.0 - kNearby) * shift.chance;
+      counts[at - kRound] += weight * 0.5 * kNearby * shift.chance;
+      counts[at + kRound] += weight * 0.5 * kNearby * shift.chance;
     }
   };
   add(by_value(), 1.0 - steps);

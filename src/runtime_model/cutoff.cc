@@ -10,7 +10,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeep = 0.99;  // Of the past in the rate, from one iteration to the next.
+constexpr double kKeepRate = 0.99;  // Of the past, from one iteration to the next.
 constexpr double kAlmostSurely = 1.0 - 1e-4;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -136,8 +136,8 @@ Cutoff::Verdict Cutoff::look(double seconds,
 }
 
 void Cutoff::end(std::span<const Observation> iteration, std::uint32_t count, double seconds) {
-  gradients_ = kKeep * gradients_ + count;
-  seconds_ = kKeep * seconds_ + seconds;
+  gradients_ = kKeepRate * gradients_ + count;
+  seconds_ = kKeepRate * seconds_ + seconds;
   ++iterations_;
   has_forecast_ = false;
   const bool seen = std::any_of(iteration.begin(), iteration.end(), [](const Observation& one) {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "runtime_model/prior_spread.h"
+
 namespace outpace::runtime_model {
 namespace {
 
 // What is believed before anything is seen, as if it had been seen so many times.
-constexpr double kPriorSigma = 0.1;
-constexpr double kPriorCount = 10.0;
 constexpr double kPriorOutlier = 0.005;
 constexpr double kPriorSeen = 200.0;
 constexpr double kOwnWeight = 30.0;  // Residuals until a worker's own sigma counts half.

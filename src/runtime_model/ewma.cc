@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kNewest = 0.2;  // The weight of the newest runtime.
 constexpr std::size_t kResiduals = 2048;
-constexpr double kReach = 5.0;  // The largest residual that is told from others, in log units.
-constexpr int kSmooth = 2;      // A residual stands for those so many bins beside it, too.
-constexpr float kElsewhere = 1e-3F;
+constexpr double kLargestResidual = 5.0;  // Larger ones count as that; in log units.
+constexpr int kSmooth = 2;           // A residual stands for those so many bins beside it, too.
+constexpr float kPriorMass = 1e-3F;  // So much evenly over all residuals, and so much at 0.
 
 }  // namespace
 
@@ -60,10 +60,10 @@ bool Ewma::forecast(Forecast& out) {
   if (levels_.empty()) {
     return false;
   }
-  const int reach = static_cast<int>(kReach / grid_.step());
+  const int reach = static_cast<int>(kLargestResidual / grid_.step());
   const int width = 2 * reach + 1;
-  kernel_.assign(static_cast<std::size_t>(width), kElsewhere / static_cast<float>(width));
-  kernel_[static_cast<std::size_t>(reach)] += kElsewhere;  // Before there is any residual.
+  kernel_.assign(static_cast<std::size_t>(width), kPriorMass / static_cast<float>(width));
+  kernel_[static_cast<std::size_t>(reach)] += kPriorMass;  // Before there is any residual.
   for (const double residual : residuals_) {
     const int at = static_cast<int>(std::lround(residual / grid_.step()));
     for (int i = -kSmooth; i <= kSmooth; ++i) {

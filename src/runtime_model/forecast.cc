@@ -9,8 +9,8 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kReach = 6.0;    // Sigmas beyond which a normal is as good as over.
-constexpr double kSpread = 1e-3;  // Of each density, evenly over the grid.
+constexpr double kNormalReach = 6.0;  // Sigmas beyond which a normal is as good as over.
+constexpr double kSpread = 1e-3;      // Of each density, evenly over the grid.
 
 }  // namespace
 
@@ -45,8 +45,8 @@ void Forecast::set_lognormal_rows(std::span<const double> seconds, double sigma)
   in_hand_.clear();
   for (int i = -reach; i <= reach; ++i) {
     const double z = i * grid_.step() / sigma;
-    in_hand_.push_back(z < -kReach ? 0.0F
-                       : z > kReach
+    in_hand_.push_back(z < -kNormalReach ? 0.0F
+                       : z > kNormalReach
                            ? 1.0F
                            : static_cast<float>(0.5 * std::erfc(-z / std::numbers::sqrt2)));
   }

@@ -4,13 +4,12 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "runtime_model/prior_spread.h"
 
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeep = 0.99;
-constexpr double kPriorSigma = 0.1;
-constexpr double kPriorCount = 10.0;
+constexpr double kKeepChanges = 0.99;  // From one iteration to the next.
 
 }  // namespace
 
@@ -22,8 +21,8 @@ void Last::observe(std::span<const Observation> iteration) {
     count_ = kPriorCount;
   }
   CHECK(iteration.size() == last_.size());
-  squares_ *= kKeep;
-  count_ *= kKeep;
+  squares_ *= kKeepChanges;
+  count_ *= kKeepChanges;
   for (std::size_t w = 0; w < iteration.size(); ++w) {
     const Observation& seen = iteration[w];
     if (seen.fate == Fate::kArrived) {

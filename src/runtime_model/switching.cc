@@ -1,15 +1,14 @@
 #include "runtime_model/switching.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeep = 0.999;      // Of a count, from one iteration to the next.
-constexpr double kPriorJump = 0.01;  // As if seen in so many steps:
+constexpr double kKeepCount = 0.999;  // From one iteration to the next.
+constexpr double kPriorJump = 0.01;   // As if seen in so many steps:
 constexpr double kPriorDrift = 0.02;
 constexpr double kPriorSteps = 500.0;
 constexpr double kOwnTarget = 0.5;      // Of jumps: back to where the worker has been,
@@ -66,6 +65,14 @@ void Switching::predict(std::uint32_t worker, std::span<const float> from) {
   }
 }
 
+void Switching::pass_unseen(std::uint32_t worker) {
+  const std::span<float> posterior = row(posterior_, worker);
+  predict(worker, posterior);
+  for (std::size_t l = 0; l < levels_; ++l) {
+    posterior[l] = prior(l);
+  }
+}
+
 Switching::Evidence Switching::update(std::span<float> to) {
   float stayed = 0.0F;
   float drifted = 0.0F;
@@ -75,18 +82,18 @@ Switching::Evidence Switching::update(std::span<float> to) {
     stayed += stayed_part_[l] * likelihood;
     drifted += drifted_part_[l] * likelihood;
     jumped += jumped_part_[l] * likelihood;
-    to[l] = (stayed_part_[l] + drifted_part_[l] + jumped_part_[l]) * likelihood;
+    to[l] = prior(l) * likelihood;
   }
   const double sum = double{stayed} + drifted + jumped;
   if (!(sum > 1e-30)) {  // Nothing explains it: begin anew from where levels jump to.
     std::copy(jumped_part_.begin(), jumped_part_.end(), to.begin());
-    return {.log_likelihood = -70.0, .jumped = 1.0, .drifted = 0.0};
+    return {.jumped = 1.0, .drifted = 0.0};
   }
   const auto scale = static_cast<float>(1.0 / sum);
   for (float& value : to) {
     value *= scale;
   }
-  return {.log_likelihood = std::log(sum), .jumped = jumped / sum, .drifted = drifted / sum};
+  return {.jumped = jumped / sum, .drifted = drifted / sum};
 }
 
 void Switching::observe(std::span<const Observation> iteration) {
@@ -94,16 +101,13 @@ void Switching::observe(std::span<const Observation> iteration) {
     begin(iteration);
   }
   CHECK(iteration.size() == workers_.size());
-  shift_ = forecast_.workers() == 0 ? 0.0 : common_.observe(forecast_, iteration);
+  shift_ = forecast_.workers() == 0 ? 0.0 : cluster_shift_.observe(forecast_, iteration);
   age();
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     const Observation& seen = iteration[w];
     const std::span<float> posterior = row(posterior_, w);
     if (seen.fate == Fate::kBusy) {
-      predict(w, posterior);
-      for (std::size_t l = 0; l < levels_; ++l) {
-        posterior[l] = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
-      }
+      pass_unseen(w);
       workers_[w].iterations_since += workers_[w].iterations_since > 0 ? 1U : 0U;
       continue;
     }
@@ -141,8 +145,7 @@ void Switching::learn(std::uint32_t worker,
     if (posterior[l] < kNothing) {
       continue;
     }
-    const auto prior = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
-    jumps_[l] += posterior[l] * jumped_part_[l] / prior;
+    jumps_[l] += posterior[l] * jumped_part_[l] / prior(l);
     if (fate == Fate::kArrived) {
       const double share = posterior[l] / (likelihood_.core[l] + likelihood_.outlier[l]);
       emission_.learn(workers_[worker].spread,
@@ -166,19 +169,18 @@ void Switching::correct(std::uint32_t worker, double seconds) {
   const Evidence evidence = update(posterior);
   learn(worker, Fate::kArrived, at, evidence, posterior);
   for (std::uint32_t i = 1; i < since; ++i) {
-    predict(worker, posterior);
-    for (std::size_t l = 0; l < levels_; ++l) {
-      posterior[l] = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
-    }
+    pass_unseen(worker);
   }
   workers_[worker].iterations_since = 0;
 }
 
 void Switching::age() {
-  const auto keep = static_cast<float>(kKeep);
-  steps_ = kPriorSteps + kKeep * (steps_ - kPriorSteps);
-  jumped_count_ = kPriorJump * kPriorSteps + kKeep * (jumped_count_ - kPriorJump * kPriorSteps);
-  drifted_count_ = kPriorDrift * kPriorSteps + kKeep * (drifted_count_ - kPriorDrift * kPriorSteps);
+  const auto keep = static_cast<float>(kKeepCount);
+  steps_ = kPriorSteps + kKeepCount * (steps_ - kPriorSteps);
+  jumped_count_ =
+      kPriorJump * kPriorSteps + kKeepCount * (jumped_count_ - kPriorJump * kPriorSteps);
+  drifted_count_ =
+      kPriorDrift * kPriorSteps + kKeepCount * (drifted_count_ - kPriorDrift * kPriorSteps);
   for (float& value : occupied_) {
     value *= keep;
   }
@@ -186,9 +188,9 @@ void Switching::age() {
   for (float& value : jumps_) {
     value = even + keep * (value - even);
   }
-  emission_.age(kKeep);
+  emission_.age(kKeepCount);
   for (Worker& worker : workers_) {
-    Emission::age(worker.spread, kKeep);
+    Emission::age(worker.spread, kKeepCount);
   }
 }
 
@@ -204,7 +206,7 @@ bool Switching::forecast(Forecast& out) {
     std::size_t likeliest = 0;
     float most = 0.0F;
     for (std::size_t l = 0; l < levels_; ++l) {
-      const float weight = stayed_part_[l] + drifted_part_[l] + jumped_part_[l];
+      const float weight = prior(l);
       if (weight > most) {
         most = weight;
         likeliest = l;
@@ -218,7 +220,7 @@ bool Switching::forecast(Forecast& out) {
     emission_.add_outliers(likeliest, 1.0, mass_);
     out.set_row(w, mass_);
   }
-  out.set_shifts(common_.forecast());
+  out.set_shifts(cluster_shift_.forecast());
   forecast_ = out;
   return true;
 }

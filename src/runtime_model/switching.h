@@ -43,9 +43,8 @@ class Switching final : public RuntimeModel {
     std::uint32_t iterations_since = 0;
     double shift = 0.0;  // Of that iteration.
   };
-  // What one observation says of each level, and what the filter makes of it.
+  // What one observation says of how its level came about.
   struct Evidence {
-    double log_likelihood;
     double jumped;   // The chance that the level has just jumped.
     double drifted;  // Or drifted.
   };
@@ -54,8 +53,13 @@ class Switching final : public RuntimeModel {
   [[nodiscard]] std::span<float> row(std::vector<float>& of, std::uint32_t worker) {
     return {of.data() + std::size_t{worker} * levels_, levels_};
   }
-  // The parts of the prior on `from`: stayed and drifted in `moved_`, jumped in `jumped_`.
+  // Sets `stayed_part_`, `drifted_part_` and `jumped_part_`: the prior, whose past is `from`.
   void predict(std::uint32_t worker, std::span<const float> from);
+  [[nodiscard]] float prior(std::size_t level) const {
+    return stayed_part_[level] + drifted_part_[level] + jumped_part_[level];
+  }
+  // An iteration of which nothing is known: the prior is all there is.
+  void pass_unseen(std::uint32_t worker);
   // `likelihood_` is set; the posterior goes to `to`.
   Evidence update(std::span<float> to);
   // `at`: the position of what was seen, less the shift.
@@ -76,7 +80,7 @@ class Switching final : public RuntimeModel {
   std::vector<float> occupied_;   // Where each worker has been, in counts.
   std::vector<float> jumps_;      // Where levels jumped to, of all workers.
   Emission emission_;
-  ClusterShift common_;
+  ClusterShift cluster_shift_;
   Forecast forecast_;   // The newest.
   double shift_ = 0.0;  // Of the last iteration, in bins.
   // Expected counts; the priors are in them from the start.
