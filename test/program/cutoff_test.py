@@ -1,0 +1,87 @@
+"""`outpace cutoff`: what a dynamic cutoff would have gained on a table of runtimes."""
+
+import csv
+import json
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import ProgramTest, main  # noqa: E402
+
+EXIT_USAGE = 2
+ITERATIONS = 40
+# Of four workers one always takes ten times as long: waiting for three gives 3 / 0.1 s gradients a
+# second, waiting for all 4 / 1 s.
+UNEVEN = "# seconds\n" + "0.1,0.1,0.1,1.0\n" * ITERATIONS
+
+
+class Cutoff(ProgramTest):
+    def cutoff(self, *words, code=0):
+        process = self.start("cutoff", *words)
+        self.assertEqual(process.wait(), code, process.err)
+        self.assert_nothing_left()
+        return process
+
+
+class Trial(Cutoff):
+    def test_counts_gradients_per_second(self):
+        self.path("r.csv", UNEVEN)
+        found = json.loads(self.cutoff("r.csv", "--json").out)
+        self.assertEqual((found["workers"], found["rows"]), (4, ITERATIONS))
+        omega = {(row["model"], row["decide"]): row["omega"] for row in found["results"]}
+        self.assertAlmostEqual(omega["sync", None], 4.0)
+        self.assertAlmostEqual(omega["best_fixed", None], 30.0)
+        self.assertAlmostEqual(omega["oracle", None], 30.0)
+        self.assertEqual(len(omega), 3 + 5 * 3, "every model decides in every way")
+        # Those that tell workers apart have seen the slow one twenty times by then. Nobody beats
+        # the oracle; a decision's own time counts.
+        for (model, decide), gradients in omega.items():
+            if model in ("auto", "switching", "ewma"):
+                self.assertGreater(gradients, 20.0, (model, decide))
+            self.assertLessEqual(gradients, 30.0 + 1e-6, (model, decide))
+
+    def test_says_when_each_iteration_ended(self):
+        self.path("r.csv", UNEVEN)
+        table = self.cutoff("r.csv", "--models", "ewma", "--decide", "during", "--fit-fraction",
+                            "0.25", "--decisions", "d.csv").out
+        self.assertIn("r.csv: 4 workers, 40 iterations, of which the last 30 are judged", table)
+        with open(self.folder / "d.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(row["row"], row["model"]) for row in rows],
+                         [(str(row), model) for model in ("sync", "best_fixed", "ewma", "oracle")
+                          for row in range(10, ITERATIONS)])
+        for row in rows:
+            if row["model"] != "ewma":
+                self.assertEqual((row["count"], row["stop_seconds"]),
+                                 ("4", "1") if row["model"] == "sync" else ("3", "0.1"))
+
+
+class BadInput(Cutoff):
+    def refuse(self, says, *words):
+        with self.subTest(" ".join(words)):
+            process = self.cutoff(*words, code=EXIT_USAGE)
+            self.assertEqual(process.out, "")
+            self.assertEqual(len(process.err.splitlines()), 1, process.err)
+            self.assertIn(says, process.err)
+
+    def test_options(self):
+        self.path("r.csv", UNEVEN)
+        self.refuse("runtimes", "absent.csv")
+        self.refuse("did you mean 'switching'?", "r.csv", "--models", "switchin")
+        self.refuse("did you mean 'before'?", "r.csv", "--decide", "befor")
+        self.refuse("--cut is 'end'", "r.csv", "--cut", "end")
+        self.refuse("--fit-fraction takes a number from 0 to less than 1", "r.csv",
+                    "--fit-fraction", "1")
+
+    def test_tables(self):
+        for text, says in (("", "is empty"),
+                           ("0.1,0.2\n", "has one row; a trial needs at least two iterations"),
+                           ("0.1,0.2\n0.1\n", "r.csv:2"),
+                           ("0.1,0.2\n0.1,nan\n", "r.csv:2"),
+                           ("0.1,0.2\n0.1,x\n", "r.csv:2"),
+                           ("0.1,0.2\n0.1,0\n", "row 2, column 2 is 0")):
+            self.path("r.csv", text)
+            self.refuse(says, "r.csv")
+
+
+if __name__ == "__main__":
+    main()
