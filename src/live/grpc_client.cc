@@ -102,6 +102,15 @@ class GrpcClient final : public ClientTransport,
       end();
       return;
     }
+    if (incoming_.Length() == 0) {
+      // That was all, and the server waits until this side has it.
+      const std::lock_guard lock(mutex_);
+      all_ = true;
+      finishing_ = true;
+      pump();
+      StartRead(&incoming_);
+      return;
+    }
     try {
       take_packet(reader_, incoming_, authorised_, sink_);
     } catch (const std::exception& error) {  // Also of memory that ran out.
@@ -174,6 +183,9 @@ class GrpcClient final : public ClientTransport,
     if (!why_.empty()) {
       return {.why = why_};
     }
+    if (all_) {
+      return {.why = "end of stream"};  // However the connection went away after that.
+    }
     switch (status.error_code()) {
       case grpc::StatusCode::OK:
         return {.why = "end of stream"};
@@ -209,7 +221,8 @@ class GrpcClient final : public ClientTransport,
   bool writing_ = false;
   bool broken_ = false;
   bool connected_ = false;
-  bool finishing_ = false;
+  bool finishing_ = false;  // Sends what is queued, and nothing more.
+  bool all_ = false;        // The server has nothing more to say.
   bool writes_done_ = false;
   bool ended_ = false;
   bool done_ = false;

@@ -92,6 +92,7 @@ class GrpcConnection final : public grpc::ServerGenericBidiReactor,
       StartRead(&incoming_);
     } else if (!ok) {
       closing_ = true;
+      heard_all_ = true;
       pump();
     }
   }
@@ -152,6 +153,17 @@ class GrpcConnection final : public grpc::ServerGenericBidiReactor,
       StartWrite(&outgoing_, write_options(writer_));
       return;
     }
+    if (!end_ && closing_ && !heard_all_) {
+      // A socket that is closed while the client still sends is reset, and what is on its way is
+      // lost. So the client is told that this was all, and ends first.
+      if (!told_) {
+        told_ = true;
+        outgoing_ = nothing();
+        writing_ = true;
+        StartWrite(&outgoing_);
+      }
+      return;
+    }
     if (!end_ && closing_) {
       end_ = grpc::Status::OK;
     }
@@ -177,7 +189,9 @@ class GrpcConnection final : public grpc::ServerGenericBidiReactor,
   std::string why_;                  // The connection ends, if it was this side that ended it.
   std::optional<grpc::Status> end_;  // No write is begun any more.
   bool writing_ = false;
-  bool closing_ = false;  // Ends when nothing is queued.
+  bool closing_ = false;    // Ends when nothing is queued.
+  bool told_ = false;       // The client has been sent a packet of nothing: that this was all.
+  bool heard_all_ = false;  // The client sends nothing any more.
   bool finished_ = false;
   bool cancelled_ = false;
 };

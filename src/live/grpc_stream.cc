@@ -58,6 +58,11 @@ grpc::WriteOptions write_options(const PacketWriter& rest) {
   return rest.empty() ? grpc::WriteOptions() : grpc::WriteOptions().set_buffer_hint();
 }
 
+grpc::ByteBuffer nothing() {
+  const grpc::Slice empty;
+  return {&empty, 1};  // One without a slice would not be sent.
+}
+
 void take_packet(PacketReader& reader,
                  grpc::ByteBuffer& packet,
                  const std::atomic<std::uint64_t>& authorised,

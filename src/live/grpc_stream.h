@@ -29,6 +29,9 @@ struct Setting {
 // The writer's next packet. REQUIRES: it is not empty.
 [[nodiscard]] grpc::ByteBuffer next_packet(PacketWriter& writer);
 
+// The server's last packet, an empty one: it has said all, and waits for the client to end.
+[[nodiscard]] grpc::ByteBuffer nothing();
+
 // With more to come, a packet may wait for the next one, so that both go out at once.
 [[nodiscard]] grpc::WriteOptions write_options(const PacketWriter& rest);
 

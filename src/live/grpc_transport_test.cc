@@ -55,6 +55,17 @@ class RawGrpcClient {
     call_->Write(grpc::ByteBuffer(&slice, 1), nullptr);
     next();
   }
+  // The size of the next packet.
+  std::size_t read() {
+    grpc::ByteBuffer packet;
+    call_->Read(&packet, nullptr);
+    next();
+    return packet.Length();
+  }
+  void end_writes() {
+    call_->WritesDone(nullptr);
+    next();
+  }
   // Waits for the server to end the call.
   grpc::Status finish() {
     grpc::Status status;
@@ -196,6 +207,29 @@ TEST_P(GrpcTransportTest, EndsAConnectionWithAnOversizedPacket) {
   ASSERT_TRUE(server_.wait_closed(id));
   EXPECT_EQ(server_.log(id).closed[0].why,
             "the connection was lost, or a packet took more than 8 MiB");
+}
+
+// Or the socket would be reset while the client still has something to say, an acknowledgement say,
+// and what it has not read by then would be lost.
+TEST_P(GrpcTransportTest, EndsAConnectionOnlyWhenTheClientHasAllThatWasQueued) {
+  const auto server = serve();
+  RawGrpcClient client(server->address(), good_authorization());
+  client.write(encode(hello_from("slow"), 0));
+  const ConnectionId id = server_.wait_hello("slow");
+  server->send(id, Heartbeat{}, nullptr);
+  server->close(id);
+  Recorder events;
+  const auto other = connect(server->address(), events);
+  other->send(hello_from("other"), nullptr);
+  server_.wait_hello("other");
+  EXPECT_TRUE(server_.log(id).closed.empty());
+  EXPECT_GT(client.read(), 0U);
+  EXPECT_EQ(client.read(), 0U) << "that was all";
+  EXPECT_TRUE(server_.log(id).closed.empty());
+  client.end_writes();
+  EXPECT_TRUE(client.finish().ok());
+  ASSERT_TRUE(server_.wait_closed(id));
+  EXPECT_EQ(server_.log(id).closed[0].why, "closed by the server");
 }
 
 TEST_P(GrpcTransportTest, EndsAConnectionThatBreaksOffWithinAPayload) {
