@@ -28,6 +28,7 @@ build libtomlplusplus-dev     the configuration file
 build nlohmann-json3-dev      --json and the record
 build zlib1g-dev              data sets come as .gz
 build libpugixml-dev          platform files of simulated clusters
+build libeigen3-dev           the linear algebra of a runtime model
 build dataset-fashion-mnist   what the demo trains on
 build libgtest-dev            tests
 build libgmock-dev            matchers in tests

@@ -27,7 +27,7 @@ using runtime_model::TrialResult;
 struct CutoffOptions {
   std::string runtimes;
   double fit_fraction = 0.5;
-  std::vector<std::string> models{"auto", "switching", "ewma", "last", "elfving"};
+  std::vector<std::string> models{"auto", "switching", "ewma", "kalman", "last", "elfving"};
   std::vector<std::string> decide{"before", "deadline", "during"};
   std::string cut = "cancel";
   std::string decisions;
@@ -252,7 +252,7 @@ Run add_cutoff(CLI::App& command) {
   command
       .add_option("--models",
                   options->models,
-                  "auto, switching, ewma, last, elfving; with commas between them")
+                  "auto, switching, ewma, kalman, last, elfving; with commas between them")
       ->delimiter(',');
   command
       .add_option("--decide",

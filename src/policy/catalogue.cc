@@ -153,7 +153,7 @@ const std::array<Entry, 14> kEntries{{
      "Teng and Wood, Bayesian Distributed Stochastic Gradient Descent, 2018; deciding during the"
      " iteration and the model are ours",
      !kAsynchronous, kKeepsSlots,
-     {{"model", "auto", "auto, switching, ewma, last or elfving"},
+     {{"model", "auto", "auto, switching, ewma, kalman, last or elfving"},
       {"decide", "during",
        "before: a count; deadline: a count or a deadline; during: asked again at every arrival"},
       {"min", "1", "gradients of an update at least"},

@@ -8,6 +8,7 @@
 #include "runtime_model/auto_model.h"
 #include "runtime_model/elfving.h"
 #include "runtime_model/ewma.h"
+#include "runtime_model/kalman.h"
 #include "runtime_model/last.h"
 #include "runtime_model/switching.h"
 
@@ -27,12 +28,15 @@ std::unique_ptr<RuntimeModel> make_auto() {
   return std::make_unique<AutoModel>(std::move(candidates));
 }
 
-const std::array<Entry, 5> kCatalogue{{
+const std::array<Entry, 6> kCatalogue{{
     {"auto",
      "Switching, ewma and last side by side; who foretold best of late is believed.",
      make_auto},
     {"switching", "A hidden level for each worker that stays, drifts or jumps.", make<Switching>},
     {"ewma", "Each worker's moving average, and residuals as there were.", make<Ewma>},
+    {"kalman",
+     "Factors that workers share, and noise of their own; linear, normal, filtered exactly.",
+     make<Kalman>},
     {"last", "Each worker's last runtime.", make<Last>},
     {"elfving", "All workers alike and normal, with the last iteration's moments.", make<Elfving>},
 }};

@@ -12,6 +12,12 @@ namespace {
 constexpr double kNormalReach = 6.0;  // Sigmas beyond which a normal is as good as over.
 constexpr double kSpread = 1e-3;      // Of each density, evenly over the grid.
 
+float normal_cdf(double z) {
+  return z < -kNormalReach  ? 0.0F
+         : z > kNormalReach ? 1.0F
+                            : static_cast<float>(0.5 * std::erfc(-z / std::numbers::sqrt2));
+}
+
 }  // namespace
 
 void Forecast::reset(const TimeGrid& grid, std::uint32_t workers) {
@@ -44,11 +50,7 @@ void Forecast::set_lognormal_rows(std::span<const double> seconds, double sigma)
   const int reach = static_cast<int>(grid_.bins());
   in_hand_.clear();
   for (int i = -reach; i <= reach; ++i) {
-    const double z = i * grid_.step() / sigma;
-    in_hand_.push_back(z < -kNormalReach ? 0.0F
-                       : z > kNormalReach
-                           ? 1.0F
-                           : static_cast<float>(0.5 * std::erfc(-z / std::numbers::sqrt2)));
+    in_hand_.push_back(normal_cdf(i * grid_.step() / sigma));
   }
   for (std::uint32_t w = 0; w < workers_; ++w) {
     const auto center = std::lround(grid_.position(seconds[w]));
@@ -58,6 +60,16 @@ void Forecast::set_lognormal_rows(std::span<const double> seconds, double sigma)
     to.front() = 0.0F;
     to.back() = 1.0F;
   }
+}
+
+void Forecast::set_lognormal_row(std::uint32_t worker, double seconds, double sigma) {
+  const double center = grid_.position(seconds);
+  const std::span<float> to = row(worker);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i] = normal_cdf((static_cast<double>(i) - center) * grid_.step() / sigma);
+  }
+  to.front() = 0.0F;
+  to.back() = 1.0F;
 }
 
 void Forecast::delay_row(std::uint32_t worker, double seconds) {

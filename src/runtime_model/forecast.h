@@ -41,6 +41,8 @@ class Forecast {
   void set_row(std::uint32_t worker, std::span<const float> mass);
   // All rows: exp(N(log seconds[w], sigma^2)).
   void set_lognormal_rows(std::span<const double> seconds, double sigma);
+  // One row: exp(N(log seconds, sigma^2)).
+  void set_lognormal_row(std::uint32_t worker, double seconds, double sigma);
   // The worker begins `seconds` late: it is still busy with something else.
   void delay_row(std::uint32_t worker, double seconds);
 
