@@ -4,6 +4,8 @@
 #include <random>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "policy/catalogue.h"
