@@ -33,7 +33,7 @@ quick: build/dev/build.ninja  ## after a small change: only the tests that take 
 	ctest --preset dev -L 'pure|unit' $(if $(T),-R '$(T)')
 
 release: build/release/build.ninja  ## build/release/outpace, optimized
-	$(BUILD) release
+	$(BUILD) release --target outpace
 
 golden: build/dev/build.ninja  ## rewrite src/*/testdata from what the code says; then read the diff
 	$(BUILD) dev --target unit_tests
@@ -74,7 +74,9 @@ SEEDS ?= 0..19999
 swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99
 	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
 
-bench: release  ## transport, event queue, draws of runtimes, flows beside SimGrid, simulated runs
+bench: build/release/build.ninja  ## transport, events, draws of runtimes, flows beside SimGrid, runs
+	$(BUILD) release --target transport_bench event_queue_bench runtimes_bench simulation_bench \
+	  flows_bench
 	@for program in build/release/*_bench; do $$program || exit 1; done
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
