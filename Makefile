@@ -25,6 +25,7 @@ dev: build/dev/build.ninja  ## build with every check on (the default)
 	$(BUILD) dev
 
 test: dev  ## build and run all tests; some of them: make test T=Backup
+	@tools/install-packages.sh test
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 

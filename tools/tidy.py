@@ -91,8 +91,8 @@ def whole_file_problems(path, pure):
 
 
 def may_include_torch(place):
-    return place.parts[:2] == ("src", "learn") or place.parts[0] == "examples" or (
-        place.as_posix() == "include/outpace/torch.h")
+    return place.parts[:2] in (("src", "learn"), ("src", "fit")) or (
+        place.parts[0] == "examples" or place.as_posix() == "include/outpace/torch.h")
 
 
 def line_problems(path, place, modules):
@@ -107,7 +107,7 @@ def line_problems(path, place, modules):
             yield number, f"{folder}/ may not include {included[1]}/"
         code = re.sub(r"//.*", "", line)
         if TORCH.search(code) and not may_include_torch(place):
-            yield number, "libtorch belongs in src/learn and include/outpace/torch.h"
+            yield number, "libtorch belongs in src/learn, src/fit and include/outpace/torch.h"
         if NETWORK.search(code) and folder != "live":
             yield number, "sockets and gRPC belong in src/live"
         for pattern, instead in banned.items():

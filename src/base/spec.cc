@@ -34,6 +34,14 @@ std::string shortest_time(double seconds) {
 Spec Spec::parse(std::string_view text) {
   Spec spec{.name = {}, .options = {}, .text = std::string(text)};
   const std::size_t colon = text.find(':');
+  if (const std::size_t open = text.find('('); open < colon) {
+    spec.name = text.substr(0, open);
+    if (spec.name.empty() || text.back() != ')' || open + 2 == text.size()) {
+      throw usage_error("'" + spec.text + "': write name(value), with nothing after the ')'");
+    }
+    spec.options.emplace_back("", text.substr(open + 1, text.size() - open - 2));
+    return spec;
+  }
   spec.name = text.substr(0, colon);
   if (spec.name.empty()) {
     throw usage_error("'" + spec.text + "': a name is missing; write name:key=value,key=value");

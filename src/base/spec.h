@@ -2,9 +2,10 @@
 //
 // The one grammar of policies, optimizers, staleness rules, schedules and networks:
 //   name[:[value|key=value][,key=value]...]
-// A value without a key is the first option ("ssp:3" is "ssp:s=3"). Reading checks everything: an
-// unknown key, a missing or a malformed value is a usage error that names the spec and the nearest
-// key.
+// A value without a key is the first option ("ssp:3" is "ssp:s=3"); one that holds whatever it
+// likes stands alone and in parentheses ("switch(async until loss<0.6 then sync)"). Reading checks
+// everything: an unknown key, a missing or a malformed value is a usage error that names the spec
+// and the nearest key.
 
 #pragma once
 

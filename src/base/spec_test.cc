@@ -77,6 +77,19 @@ TEST(Spec, RefusesWhatHasNotItsForm) {
   EXPECT_EQ(refusal("ssp:s=3,"), "'ssp:s=3,': '' is not key=value; write name:key=value,key=value");
 }
 
+TEST(Spec, MayHaveOneValueInParenthesesThatHoldsWhateverItLikes) {
+  const Spec spec = Spec::parse("switch(a:b=1,c=2 until (x) then d)");
+  EXPECT_EQ(spec.name, "switch");
+  ASSERT_EQ(spec.options.size(), 1U);
+  EXPECT_EQ(spec.options[0].first, "");
+  EXPECT_EQ(spec.options[0].second, "a:b=1,c=2 until (x) then d");
+  EXPECT_EQ(Spec::parse("csv:a(1).csv").options[0].second, "a(1).csv");
+  const std::string form = ": write name(value), with nothing after the ')'";
+  for (const std::string text : {"switch(a", "switch()", "(a)", "switch(a):b", "switch("}) {
+    EXPECT_EQ(refusal(text), "'" + text + "'" + form);
+  }
+}
+
 TEST(Spec, RefusesAKeyThatStandsTwice) {
   EXPECT_EQ(refusal("ssp:s=3,s=4"), "'ssp:s=3,s=4': 's' is given twice");
 }

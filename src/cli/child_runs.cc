@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -101,6 +102,8 @@ class ChildRuns {
 int run_children(const std::vector<ChildRun>& runs,
                  std::uint32_t jobs,
                  const ChildRunEvents& events) {
+  // Each is a run of its own, also if a launcher started this process.
+  setenv("OUTPACE_LAUNCHER", "none", 1);
   return ChildRuns(runs, jobs, events).run();
 }
 

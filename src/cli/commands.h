@@ -20,8 +20,10 @@ using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
 [[nodiscard]] Run add_worker(CLI::App& command);
 [[nodiscard]] Run add_evaluator(CLI::App& command);
 [[nodiscard]] Run add_cutoff(CLI::App& command);
+[[nodiscard]] Run add_fit(CLI::App& command);
 [[nodiscard]] Run add_policies(CLI::App& command);
 [[nodiscard]] Run add_replay(CLI::App& command);
+[[nodiscard]] Run add_ctl(CLI::App& command);
 [[nodiscard]] Run add_simulate(CLI::App& command);
 [[nodiscard]] Run add_compare(CLI::App& command);
 

@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,16 +15,22 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/cutoff_figure.h"
+#include "cli/fit.h"
 #include "cli/options.h"
+#include "cli/trace_file.h"
+#include "compare/cutoff_plot.h"
+#include "record/runtime_model_file.h"
 #include "runtime_model/catalogue.h"
+#include "runtime_model/imputing.h"
 #include "runtime_model/trial.h"
-#include "worker/pace.h"
 
 namespace outpace::cli {
 namespace {
 
 using runtime_model::Cutoff;
 using runtime_model::Decide;
+using runtime_model::DeepWeights;
 using runtime_model::Trace;
 using runtime_model::TrialResult;
 
@@ -30,7 +40,12 @@ struct CutoffOptions {
   std::vector<std::string> models{"auto", "switching", "ewma", "kalman", "last", "elfving"};
   std::vector<std::string> decide{"before", "deadline", "during"};
   std::string cut = "cancel";
+  std::string model_file;
+  std::string late = "correct";
+  std::string imputation = "none";
   std::string decisions;
+  std::string plot;
+  std::optional<std::size_t> plot_from;
   bool json = false;
 };
 
@@ -39,34 +54,6 @@ struct Row {
   std::string decide;  // Empty for what needs no model.
   TrialResult result;
 };
-
-Trace read_trace(const std::string& path) {
-  const std::string text = read_file("runtimes", path);
-  std::size_t workers = 1;
-  for (const std::string_view line : split(text, '\n')) {
-    const std::string_view row = trim(line);
-    if (!row.empty() && row.front() != '#') {
-      workers = split(row, ',').size();
-      break;
-    }
-  }
-  const worker::DelayTrace parsed = worker::DelayTrace::parse(text, path, workers);
-  if (parsed.rows() < 2) {
-    throw usage_error(path + " has one row; a trial needs at least two iterations");
-  }
-  std::vector<double> seconds(parsed.rows() * workers);
-  for (std::uint32_t w = 0; w < workers; ++w) {
-    const std::vector<double> column = parsed.column(WorkerId{w});
-    for (std::size_t i = 0; i < column.size(); ++i) {
-      if (column[i] <= 0.0) {
-        throw usage_error(fmt::format(
-            "{}: row {}, column {} is 0; a runtime takes more than 0 seconds", path, i + 1, w + 1));
-      }
-      seconds[i * workers + w] = column[i];
-    }
-  }
-  return {std::move(seconds), static_cast<std::uint32_t>(workers)};
-}
 
 template <typename Choice>
 Choice choose(const std::string& option,
@@ -89,35 +76,101 @@ Decide to_decide(const std::string& word) {
       {{"before", Decide::kBefore}, {"deadline", Decide::kDeadline}, {"during", Decide::kDuring}});
 }
 
-std::vector<Row> try_all(const Trace& trace, std::size_t fit_rows, const CutoffOptions& options) {
+// Of the file, or fitted to the first part if a model asks for it and there is no file.
+std::optional<DeepWeights> deep_weights([[maybe_unused]] const Trace& trace,
+                                        std::size_t fit_rows,
+                                        const CutoffOptions& options) {
+  if (!options.model_file.empty()) {
+    return record::read_runtime_model(options.model_file);
+  }
+  const auto names_fitted = [](const std::string& model) {
+    const auto all = runtime_model::catalogue();
+    return std::any_of(all.begin(), all.end(), [&](const runtime_model::Entry& entry) {
+      return entry.name == model && entry.fitted;
+    });
+  };
+  if (std::none_of(options.models.begin(), options.models.end(), names_fitted)) {
+    return std::nullopt;
+  }
+  if (fit_rows == 0) {
+    throw usage_error("--fit-fraction 0 leaves nothing to fit 'deep' to; name a --model-file");
+  }
+#if OUTPACE_TORCH
+  return fit_to(first_rows(trace, fit_rows), options.runtimes);
+#else
+  throw usage_error("this outpace was built without libtorch and cannot fit; name a --model-file");
+#endif
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::unique_ptr<runtime_model::RuntimeModel> make_tried(const std::string& model,
+                                                        const DeepWeights* deep,
+                                                        const std::string& imputation) {
+  using runtime_model::Imputation;
+  const auto chosen = choose<std::optional<Imputation>>("imputation",
+                                                        imputation,
+                                                        {{"none", std::nullopt},
+                                                         {"truncated", Imputation::kTruncated},
+                                                         {"plain", Imputation::kPlain}});
+  auto made = runtime_model::make_model(model, deep);
+  if (chosen) {
+    made = std::make_unique<runtime_model::Imputing>(std::move(made), *chosen);
+  }
+  return made;
+}
+
+struct Trials {
+  std::vector<Row> rows;
+  std::vector<compare::CutoffIteration> plotted;  // Of the first model's last rule, if asked for.
+};
+
+Trials try_all(const Trace& trace, std::size_t fit_rows, const CutoffOptions& options) {
+  const std::optional<DeepWeights> fitted = deep_weights(trace, fit_rows, options);
+  const DeepWeights* const deep = fitted ? &*fitted : nullptr;
   const auto cut = choose<runtime_model::Cut>(
       "cut",
       options.cut,
       {{"cancel", runtime_model::Cut::kCancel}, {"finish", runtime_model::Cut::kFinish}});
+  const bool late_corrects =
+      choose<bool>("late", options.late, {{"correct", true}, {"ignore", false}});
+  if (!late_corrects && cut == runtime_model::Cut::kCancel) {
+    throw usage_error("--late ignore with --cut cancel: nothing comes late; add --cut finish");
+  }
   std::vector<std::pair<std::string, std::string>> trials;
   for (const std::string& model : options.models) {
-    (void)runtime_model::make_model(model);  // A wrong name is found before the first trial.
+    // A wrong name is found before the first trial.
+    (void)make_tried(model, deep, options.imputation);
     for (const std::string& decide : options.decide) {
       (void)to_decide(decide);
       trials.emplace_back(model, decide);
     }
   }
-  std::vector<Row> rows;
+  Trials found;
+  std::vector<Row>& rows = found.rows;
   rows.push_back({"sync", "", try_fixed(trace, fit_rows, trace.workers())});
   rows.push_back(
       {"best_fixed", "", try_fixed(trace, fit_rows, runtime_model::best_fixed(trace, fit_rows))});
   for (const auto& [model, decide] : trials) {
-    Cutoff cutoff(runtime_model::make_model(model), {.decide = to_decide(decide)});
-    rows.push_back(
-        {model, decide, try_cutoff(trace, cutoff, {.fit_rows = fit_rows, .cut = cut, .clock = [] {
-                                                     return std::chrono::duration<double>(
-                                                                std::chrono::steady_clock::now()
-                                                                    .time_since_epoch())
-                                                         .count();
-                                                   }})});
+    Cutoff cutoff(make_tried(model, deep, options.imputation), {.decide = to_decide(decide)});
+    runtime_model::TrialOptions how{.fit_rows = fit_rows,
+                                    .cut = cut,
+                                    .late_corrects = late_corrects,
+                                    .clock = steady_seconds,
+                                    .watch = {}};
+    if (!options.plot.empty() && model == options.models.front() &&
+        decide == options.decide.back()) {
+      found.plotted.clear();
+      how.watch = [&found](const runtime_model::TrialView& view) {
+        found.plotted.push_back(to_iteration(view));
+      };
+    }
+    rows.push_back({model, decide, try_cutoff(trace, cutoff, how)});
   }
   rows.push_back({"oracle", "", try_oracle(trace, fit_rows)});
-  return rows;
+  return found;
 }
 
 void write_decisions(const std::string& path, std::size_t fit_rows, const std::vector<Row>& rows) {
@@ -135,6 +188,24 @@ void write_decisions(const std::string& path, std::size_t fit_rows, const std::v
   }
   if (!out.flush()) {
     throw Error(ExitCode::kFailure, "--decisions: cannot write " + path);
+  }
+}
+
+void write_plot(const CutoffOptions& options, std::size_t fit_rows, Trials trials) {
+  compare::CutoffFigure figure{
+      .trace = std::filesystem::path(options.runtimes).filename().string(),
+      .rule = options.models.front() + ", " + options.decide.back(),
+      .first_row = fit_rows,
+      .iterations = std::move(trials.plotted),
+      .window = window_from(options.plot_from, fit_rows, trials.rows.back().result.rows.size())};
+  for (std::size_t i = 0; i < figure.iterations.size(); ++i) {
+    const runtime_model::TrialRow& row = trials.rows.back().result.rows[i];
+    figure.iterations[i].oracle = {.seconds = row.seconds, .count = row.count};
+  }
+  std::ofstream out(options.plot);
+  out << compare::cutoff_plot_of(figure);
+  if (!out.flush()) {
+    throw Error(ExitCode::kFailure, "--plot: cannot write " + options.plot);
   }
 }
 
@@ -169,6 +240,8 @@ void print_json(const CutoffOptions& options, const Trace& trace, const std::vec
                                    {"workers", trace.workers()},
                                    {"rows", trace.rows()},
                                    {"cut", options.cut},
+                                   {"late", options.late},
+                                   {"imputation", options.imputation},
                                    {"results", std::move(results)}};
   std::puts(all.dump().c_str());
 }
@@ -225,7 +298,13 @@ int cutoff(const CutoffOptions& options) {
   const Trace trace = read_trace(options.runtimes);
   const auto fit_rows =
       static_cast<std::size_t>(options.fit_fraction * static_cast<double>(trace.rows()));
-  const std::vector<Row> rows = try_all(trace, fit_rows, options);
+  // What is wrong is found before the first trial.
+  if (options.plot_from && options.plot.empty()) {
+    throw usage_error("--plot-from without --plot: nothing is drawn; add --plot FILE.svg");
+  }
+  (void)window_from(options.plot_from, fit_rows, trace.rows() - fit_rows);
+  Trials trials = try_all(trace, fit_rows, options);
+  const std::vector<Row>& rows = trials.rows;
   if (!options.decisions.empty()) {
     write_decisions(options.decisions, fit_rows, rows);
   }
@@ -233,6 +312,9 @@ int cutoff(const CutoffOptions& options) {
     print_json(options, trace, rows);
   } else {
     print_table(options, trace, rows);
+  }
+  if (!options.plot.empty()) {
+    write_plot(options, fit_rows, std::move(trials));
   }
   return 0;
 }
@@ -252,8 +334,12 @@ Run add_cutoff(CLI::App& command) {
   command
       .add_option("--models",
                   options->models,
-                  "auto, switching, ewma, kalman, last, elfving; with commas between them")
+                  "auto, switching, ewma, kalman, last, elfving, deep; with commas between them")
       ->delimiter(',');
+  command.add_option("--model-file",
+                     options->model_file,
+                     "Weights of deep from outpace fit, which auto takes along; else they are "
+                     "fitted to the first part if deep is asked for");
   command
       .add_option("--decide",
                   options->decide,
@@ -264,10 +350,29 @@ Run add_cutoff(CLI::App& command) {
                      options->cut,
                      "cancel: who is cut off gives up; finish: it finishes first, and is late for "
                      "the next iteration");
+  command.add_option("--late",
+                     options->late,
+                     "correct: the model is shown a late time in the end; ignore: it never is "
+                     "(with --cut finish)");
+  command.add_option("--imputation",
+                     options->imputation,
+                     "none: the model is told that who was cut off takes longer; truncated, plain: "
+                     "it is shown a draw of its forecast in that place, longer than what was given "
+                     "or any");
   command.add_option("--decisions",
                      options->decisions,
                      "Write when each iteration ended to this CSV: row,model,decide,stop_seconds,"
                      "count");
+  command.add_option(
+      "--plot",
+      options->plot,
+      "Draw what the first of --models foretold and did, under the last of --decide, "
+      "to this SVG");
+  command.add_option(
+      "--plot-from",
+      options->plot_from,
+      "The row of the trace that the plot's window of 100 iterations begins with; by "
+      "default it ends with the last");
   command.add_flag("--json", options->json, "Print the results as one JSON object");
   return [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) {
     return cutoff(*options);

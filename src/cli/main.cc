@@ -30,6 +30,7 @@ constexpr Command kCommands[] = {
     {"worker", "Be one worker of a job", add_worker},
     {"evaluator", "Measure a job's accuracy on the test set, off its workers' path", add_evaluator},
 #endif
+    {"ctl", "Tell a job that runs to change its policy, or ask how it goes", add_ctl},
     {"simulate",
      "Run a job of simulated workers in virtual time, with the same policies",
      add_simulate},
@@ -42,6 +43,11 @@ constexpr Command kCommands[] = {
     {"cutoff",
      "How long should have been waited: replay runtimes, and see what a dynamic cutoff gains",
      add_cutoff},
+#if OUTPACE_TORCH
+    {"fit",
+     "Fit the deep runtime model to recorded runtimes, which `outpace cutoff` can try",
+     add_fit},
+#endif
     {"policies",
      "List the policies, staleness rules, optimizers and runtimes, with their options and sources",
      add_policies},

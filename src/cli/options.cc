@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -55,6 +56,18 @@ void check_counts(const JobOptions& options, std::uint32_t workers_max) {
   }
 }
 
+// A gradient that is an update of its own weighs by its examples; a rate that also grows with them
+// would count them twice.
+void check_scales_once(const JobOptions& options, const policy::Policy& policy) {
+  constexpr std::uint32_t kTwo = 2;  // Of one worker alone all policies are alike.
+  if (options.balance && options.rate_scale != "none" &&
+      policy.nominal_cutoff(std::max(kTwo, options.workers)) == 1) {
+    throw usage_error("--lr-scale " + options.rate_scale + " beside --balance and --policy " +
+                      options.policy +
+                      ": its gradients weigh by their examples already; leave --lr-scale out");
+  }
+}
+
 void check_numbers(const JobOptions& options) {
   if (const double rate = rate_in_force(options); !(rate >= 0.0 && rate <= 1e6)) {
     throw usage_error("--lr takes a number from 0 to 1e6");
@@ -80,6 +93,12 @@ void add_training_options(CLI::App& command, JobOptions& options) {
   command.add_option("--workers", options.workers, "Workers; the run starts when all have joined");
   command.add_option(
       "--policy", options.policy, "How long to wait, e.g. backup:cutoff=6; see `outpace policies`");
+  command.add_flag("--balance",
+                   options.balance,
+                   "Mini-batches in proportion to the workers' speeds (LB-BSP), under any policy");
+  command.add_option("--balance-most",
+                     options.balance_most,
+                     "Largest mini-batch under --balance, in multiples of --batch (default: 4)");
   command.add_option(
       "--staleness",
       options.staleness,
@@ -102,6 +121,11 @@ void add_training_options(CLI::App& command, JobOptions& options) {
   command.add_option("--weight-decay", options.weight_decay, "L2; decoupled in adamw");
   command.add_option(
       "--clip-norm", options.clip_norm, "Clip each gradient to this norm; 0: do not");
+  command.add_option(
+      "--filter",
+      options.filter,
+      "Against workers that send wrong gradients: kardam:f=2 for asynchronous policies; median, "
+      "trimmed:f=2, krum:f=2 for updates of several gradients");
   command.add_option("--batch", options.batch, "Examples in a worker's mini-batch");
   command.add_option("--seed", options.seed, "Of the initial weights and the examples' order");
   command.add_option("--sampling",
@@ -161,12 +185,20 @@ void add_delay_options(CLI::App& command, WorkOptions& options) {
       "--slow", options.slow, "Make a worker slower: worker=3,factor=4 (repeatable)");
 }
 
+void add_attack_option(CLI::App& command, WorkOptions& options) {
+  command.add_option("--attack",
+                     options.attacks,
+                     "Workers that send wrong gradients on purpose: "
+                     "signflip:workers=0+1,scale=10, noise, zero or nan (repeatable)");
+}
+
 void add_work_options(CLI::App& command, WorkOptions& options) {
   command.option_defaults()->always_capture_default();
   command.add_option("--network", options.network, kNetworks);
   command.add_option("--data", options.data, kDataSets);
   command.add_option("--threads", options.threads, "Of libtorch, per worker");
   add_delay_options(command, options);
+  add_attack_option(command, options);
 }
 
 worker::Pace make_pace(const WorkOptions& options, std::uint32_t worker, std::uint32_t workers) {
@@ -192,8 +224,18 @@ worker::Pace make_pace(const WorkOptions& options, std::uint32_t worker, std::ui
   return {trace, WorkerId{worker}, pace};
 }
 
+std::vector<worker::Attack> parse_attacks(const WorkOptions& options, std::uint32_t workers) {
+  std::vector<worker::Attack> attacks;
+  attacks.reserve(options.attacks.size());
+  for (const std::string& text : options.attacks) {
+    attacks.push_back(worker::Attack::parse(text, workers));
+  }
+  return attacks;
+}
+
 void check_work_options(const WorkOptions& options, std::uint32_t workers) {
   (void)make_pace(options, 0, workers);
+  (void)parse_attacks(options, workers);
   if (options.threads < 1) {
     throw usage_error("--threads takes at least 1");
   }
@@ -244,13 +286,32 @@ Duration duration_option(const std::string& name, const std::string& text) {
   return *duration;
 }
 
+std::optional<policy::BalanceOptions> balance_in_force(const JobOptions& options) {
+  if (!options.balance) {
+    if (options.balance_most) {
+      throw usage_error("--balance-most without --balance; add it, or leave this out");
+    }
+    return std::nullopt;
+  }
+  policy::BalanceOptions balance;
+  balance.most = options.balance_most.value_or(balance.most);
+  if (!(balance.most >= 1.0 && balance.most <= policy::kShareMost)) {
+    throw usage_error(fmt::format(
+        "--balance-most is {}; it takes a number from 1 to {}", balance.most, policy::kShareMost));
+  }
+  return balance;
+}
+
 Training to_training(const JobOptions& options, std::uint32_t workers_max) {
   check_counts(options, workers_max);
   check_numbers(options);
   Training training;
   training.policy = Spec::parse(options.policy);
   const policy::Entry& entry = policy::find(training.policy.name);
-  (void)policy::make_policy(training.policy, options.workers);
+  training.balance = balance_in_force(options);
+  const auto policy = policy::make_policy(training.policy, options.workers);
+  check_scales_once(options, *policy);
+  const std::uint32_t cutoff = policy->nominal_cutoff(options.workers);
   training.coordinator = {
       .generation = 1,
       .workers = options.workers,
@@ -272,8 +333,19 @@ Training to_training(const JobOptions& options, std::uint32_t workers_max) {
                     .staleness = training.coordinator.staleness,
                     .reduce = in_order ? update::Reduce::kWorkerOrder : update::Reduce::kArrival,
                     .weight_decay = options.weight_decay,
-                    .clip_norm = options.clip_norm};
+                    .clip_norm = options.clip_norm,
+                    .filter = update::FilterRule::parse(Spec::parse(options.filter))};
   server::check(training.shard);
+  update::check_suits(training.shard.filter,
+                      {.policy = options.policy,
+                       .asynchronous = entry.asynchronous,
+                       .workers = options.workers,
+                       .cutoff = cutoff,
+                       .stale = training.shard.staleness});
+  if (training.shard.filter.combines() && options.reduce == "arrival") {
+    throw usage_error("--reduce arrival beside --filter " + options.filter +
+                      ": this filter keeps all gradients of an update; leave --reduce out");
+  }
   training.target = {.target = options.target_accuracy, .consecutive = options.consecutive};
   return training;
 }
@@ -282,6 +354,7 @@ live::ServerOptions to_server_options(const JobOptions& options) {
   Training training = to_training(options, protocol::kWorkersMax);
   live::ServerOptions server;
   server.policy = std::move(training.policy);
+  server.balance = training.balance;
   server.coordinator = training.coordinator;
   server.coordinator.job = draw_job();
   server.shard = std::move(training.shard);

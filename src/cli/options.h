@@ -10,6 +10,8 @@
 #include <CLI/CLI.hpp>
 
 #include "live/server.h"
+#include "policy/balance.h"
+#include "worker/attack.h"
 #include "worker/pace.h"
 
 namespace outpace::cli {
@@ -19,13 +21,16 @@ struct JobOptions {
   std::uint32_t workers = 8;
   std::uint32_t min_workers = 1;
   std::string policy = "async";
-  std::string staleness;  // Empty: the policy's default.
+  bool balance = false;
+  std::optional<double> balance_most;  // Nothing: as BalanceOptions has it.
+  std::string staleness;               // Empty: the policy's default.
   std::string optimizer = "sgd";
   std::optional<double> rate;  // Nothing: the optimizer's default.
   std::string schedule = "constant";
   std::string rate_scale = "none";
   double weight_decay = 0.0;
   double clip_norm = 0.0;
+  std::string filter = "none";
   std::uint32_t batch = 32;
   std::uint64_t seed = 1;
   std::string sampling = "epoch";
@@ -65,15 +70,21 @@ struct WorkOptions {
   std::string delays_by = "time";
   std::string delays_period = "20ms";
   std::vector<std::string> slow;
+  std::vector<std::string> attacks;
 };
 void add_delay_options(CLI::App& command, WorkOptions& options);
+void add_attack_option(CLI::App& command, WorkOptions& options);
 void add_work_options(CLI::App& command, WorkOptions& options);
 
 // The pace of one worker of `workers`. Throws a usage error for a wrong trace or option.
 [[nodiscard]] worker::Pace make_pace(const WorkOptions& options,
                                      std::uint32_t worker,
                                      std::uint32_t workers);
-// Throws a usage error for a wrong trace or number of threads, which would make every worker fail.
+// Throws a usage error that says what is wrong with one of them.
+[[nodiscard]] std::vector<worker::Attack> parse_attacks(const WorkOptions& options,
+                                                        std::uint32_t workers);
+// Throws a usage error for a wrong trace, attack or number of threads, which would make every
+// worker fail.
 void check_work_options(const WorkOptions& options, std::uint32_t workers);
 
 // The name of the staleness rule in force: given, or the policy's default. Throws a usage error for
@@ -83,9 +94,13 @@ void check_work_options(const WorkOptions& options, std::uint32_t workers);
 // The learning rate in force: given, or the optimizer's default.
 [[nodiscard]] double rate_in_force(const JobOptions& options);
 
+// Whether and how mini-batches are balanced. Throws a usage error that names the option.
+[[nodiscard]] std::optional<policy::BalanceOptions> balance_in_force(const JobOptions& options);
+
 // What the options say to the layers that compute. Throws a usage error that names the option.
 struct Training {
   Spec policy;
+  std::optional<policy::BalanceOptions> balance;
   server::CoordinatorOptions coordinator;  // But for job and examples.
   server::ShardOptions shard;
   server::Evaluations::Options target;

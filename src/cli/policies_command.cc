@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "policy/catalogue.h"
 #include "sim/distribution_catalogue.h"
+#include "update/filter.h"
 #include "update/optimizer.h"
 #include "update/staleness.h"
 
@@ -51,6 +52,16 @@ Run add_policies(CLI::App& /*command*/) {
                   rule.rule.c_str(),
                   rule.options.empty() ? "" : ("(" + rule.options + ")").c_str(),
                   rule.source.c_str());
+    }
+    std::puts("\nFilters (--filter), f = workers that may send wrong gradients\n");
+    for (const update::FilterDoc& filter : update::filters()) {
+      std::printf("%-12s %s %s\n",
+                  filter.name.c_str(),
+                  filter.rule.c_str(),
+                  filter.options.empty() ? "" : ("(" + filter.options + ")").c_str());
+      if (!filter.source.empty()) {
+        std::printf("             source: %s\n", filter.source.c_str());
+      }
     }
     std::puts("\nOptimizers (--optimizer), on the server\n");
     for (const update::OptimizerDoc& optimizer : update::optimizers()) {

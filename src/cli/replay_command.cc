@@ -44,8 +44,9 @@ int run_replay(const ReplayOptions& options) {
   if (options.json) {
     fmt::print("{}\n", to_json(found).dump());
   } else {
-    fmt::print("{} on {} worker{}: {} decisions replayed, {}\n",
+    fmt::print("{}{} on {} worker{}: {} decisions replayed, {}\n",
                found.header.policy,
+               found.header.balance ? ", balanced," : "",
                found.header.workers,
                found.header.workers == 1 ? "" : "s",
                found.decisions,

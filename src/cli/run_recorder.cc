@@ -7,6 +7,7 @@
 #include <spdlog/sinks/basic_file_sink.h>
 
 #include "cli/open_trace.h"
+#include "record/control_file.h"
 #include "record/output_file.h"
 #include "record/runtimes.h"
 #include "record/safetensors.h"
@@ -34,16 +35,6 @@ std::shared_ptr<spdlog::logger> make_log(const std::string& path) {
   return log;
 }
 
-double mean_staleness(const server::Statistics& statistics) {
-  double sum = 0.0;
-  for (std::size_t tau = 0; tau < statistics.staleness.size(); ++tau) {
-    sum += static_cast<double>(tau) * static_cast<double>(statistics.staleness[tau]);
-  }
-  return statistics.gradients_applied == 0
-             ? 0.0
-             : sum / static_cast<double>(statistics.gradients_applied);
-}
-
 }  // namespace
 
 RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
@@ -51,7 +42,10 @@ RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
       trace_(open_trace(options)),
       directory_(make_directory(options)),
       log_(make_log(directory_.log())),
-      decisions_(directory_.decisions(), {.policy = options.policy, .workers = options.workers}),
+      decisions_(directory_.decisions(),
+                 {.policy = options.policy,
+                  .workers = options.workers,
+                  .balance = balance_in_force(options)}),
       metrics_(directory_.metrics()) {
   record::write_atomically(directory_.config(), resolved);
   log_->info("run directory {}", directory_.path().string());
@@ -72,6 +66,10 @@ live::Watch RunRecorder::watch() {
                  const server::Coordinator& coordinator,
                  const server::Evaluations& evaluations) { status(now, coordinator, evaluations); },
       .warned = [this](const std::string& line) { say(line); }};
+}
+
+void RunRecorder::reachable(const std::string& server, const std::string& token_file) {
+  record::write_control_file(directory_.control(), {.server = server, .token_file = token_file});
 }
 
 void RunRecorder::say(const std::string& line) {
@@ -112,8 +110,9 @@ void RunRecorder::status(Time now,
                        .examples_per_second = rate_,
                        .live = coordinator.live(),
                        .workers = options_.workers,
-                       .staleness_mean = mean_staleness(statistics),
-                       .dropped = statistics.gradients_dropped + statistics.gradients_cancelled};
+                       .staleness_mean = statistics.staleness_mean(),
+                       .dropped = statistics.gradients_dropped + statistics.gradients_cancelled +
+                                  statistics.gradients_filtered};
   if (options_.updates > 0) {
     shown.target_updates = options_.updates;
   }
@@ -141,6 +140,8 @@ record::Summary RunRecorder::finish(const live::RunResult& result,
                                     const std::string& network,
                                     const std::string& data) {
   terminal_.clear();
+  std::error_code ignored;
+  std::filesystem::remove(directory_.control(), ignored);
   decisions_.close();
   metrics_.close();
   if (trace_) {
@@ -150,6 +151,7 @@ record::Summary RunRecorder::finish(const live::RunResult& result,
                           .staleness = staleness_in_force(options_),
                           .optimizer = options_.optimizer,
                           .lr = rate_in_force(options_),
+                          .filter = options_.filter,
                           .network = network,
                           .data = data,
                           .workers = options_.workers,
@@ -158,6 +160,9 @@ record::Summary RunRecorder::finish(const live::RunResult& result,
                           .evaluations = result.evaluations,
                           .target = options_.target_accuracy,
                           .why_ended = result.why};
+  if (const auto balance = balance_in_force(options_)) {
+    summary.balance_most = balance->most;
+  }
   if (result.reached_target) {
     summary.seconds_to_target = to_seconds(*result.reached_target);
   }

@@ -27,6 +27,8 @@ class RunRecorder {
 
   [[nodiscard]] const record::RunDirectory& directory() const { return directory_; }
   [[nodiscard]] live::Watch watch();
+  // Where `outpace ctl` finds the job, until finish().
+  void reachable(const std::string& server, const std::string& token_file);
   // A warning or a piece of news, for the log and the terminal. From any thread.
   void say(const std::string& line);
 

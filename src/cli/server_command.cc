@@ -25,6 +25,7 @@ int serve(const ServerCommandOptions& options, const std::string& resolved) {
   live::block_supervised_signals();
   RunRecorder recorder(options.job, resolved);
   live::Server server(std::move(server_options), recorder.watch());
+  recorder.reachable(server.address(), options.token_file);
   recorder.say("listening on " + server.address() + "; workers: outpace worker --server " +
                server.address() + " --token-file " + options.token_file);
   // A supervisor without children: it turns Ctrl-C into an orderly end.

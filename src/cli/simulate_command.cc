@@ -3,16 +3,19 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/large_pages.h"
 #include "cli/options.h"
 #include "cli/simulated_links.h"
 #include "cli/simulated_run.h"
 #include "cli/swarm_run.h"
+#include "policy/switch_spec.h"
 #include "sim/cluster.h"
 #if OUTPACE_TORCH
 #include "learn/dataset.h"
@@ -47,6 +50,11 @@ struct Learner {
       if (options.job.target_accuracy) {
         throw usage_error("--target-accuracy without --learn: nothing is learnt; add --learn mlp");
       }
+      if (policy::waits_for_learning(Spec::parse(options.job.policy))) {
+        throw usage_error("--policy '" + options.job.policy +
+                          "' waits for a loss or an accuracy, and without --learn nothing is "
+                          "learnt; add --learn mlp, or wait for updates or seconds");
+      }
       return;
     }
 #if OUTPACE_TORCH
@@ -61,11 +69,25 @@ struct Learner {
   }
 };
 
+// Without gradients there is nothing to filter, or to send wrong.
+void check_filter(const SimulateOptions& options) {
+  for (const auto& [name, given] : {std::pair("--filter", options.job.filter != "none"),
+                                    std::pair("--attack", !options.work.attacks.empty())}) {
+    if (options.learn.empty() && given) {
+      throw usage_error(std::string(name) +
+                        " without --learn: there are no gradients; add --learn mlp");
+    }
+  }
+  (void)parse_attacks(options.work, options.job.workers);
+}
+
 int simulate(const SimulateOptions& options, const std::string& resolved) {
+  ask_for_large_pages();
   Training training = to_training(options.job, kSimulatedWorkersMax);
   const std::unique_ptr<sim::Timing> timing =
       make_timing(options.cluster, options.work, options.job);
   const Duration apply = duration_option("apply", options.cluster.apply);
+  check_filter(options);
   check_links(options.links, !options.learn.empty(), apply > Duration{});
   Learner learner(options);
   training.coordinator.examples =
@@ -81,11 +103,13 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
     links->use = &link_use.emplace(links->topology.links.size());
   }
   sim::ClusterOptions cluster{.policy = training.policy,
+                              .balance = training.balance,
                               .coordinator = training.coordinator,
                               .shard = training.shard,
                               .target = training.target,
                               .latency = duration_option("latency", options.cluster.latency),
                               .apply = apply / options.links.shards,  // All at the same time.
+                              .attacks = parse_attacks(options.work, options.job.workers),
                               .links = links ? &*links : nullptr};
   for (const std::string& fault : options.cluster.faults) {
     cluster.faults.push_back(sim::parse_fault(fault, options.job.workers));
@@ -116,6 +140,7 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
 void check(const SimulateOptions& options) {
   (void)to_training(options.job, kSimulatedWorkersMax);
   (void)make_timing(options.cluster, options.work, options.job);
+  check_filter(options);
   (void)duration_option("apply", options.cluster.apply);
   (void)duration_option("latency", options.cluster.latency);
   for (const std::string& fault : options.cluster.faults) {
@@ -153,6 +178,7 @@ void check_swarm(const SwarmOptions& options, const Origins& origins) {
 void add_options(CLI::App& command, SimulateOptions& options) {
   add_training_options(command, options.job);
   add_delay_options(command, options.work);
+  add_attack_option(command, options.work);
   add_cluster_options(command, options.cluster);
   add_link_options(command, options.links);
   command.add_option("--learn",

@@ -27,6 +27,7 @@ record::Summary summary_of(const JobOptions& options,
                           .staleness = staleness_in_force(options),
                           .optimizer = options.optimizer,
                           .lr = rate_in_force(options),
+                          .filter = options.filter,
                           .network = about.network,
                           .data = about.data,
                           .workers = options.workers,
@@ -35,6 +36,9 @@ record::Summary summary_of(const JobOptions& options,
                           .evaluations = result.evaluations,
                           .target = options.target_accuracy,
                           .why_ended = result.why};
+  if (const auto balance = balance_in_force(options)) {
+    summary.balance_most = balance->most;
+  }
   if (result.reached_target) {
     summary.seconds_to_target = to_seconds(*result.reached_target);
   }
@@ -122,9 +126,10 @@ SimulatedRecord::SimulatedRecord(const JobOptions& options, const std::string& r
   if (!options.out.empty()) {
     directory_ = record::RunDirectory::create_at(options.out);
     record::write_atomically(directory_->config(), resolved);
-    decisions_.emplace(
-        directory_->decisions(),
-        record::DecisionLogHeader{.policy = options.policy, .workers = options.workers});
+    decisions_.emplace(directory_->decisions(),
+                       record::DecisionLogHeader{.policy = options.policy,
+                                                 .workers = options.workers,
+                                                 .balance = balance_in_force(options)});
   }
 }
 

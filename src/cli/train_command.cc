@@ -1,14 +1,19 @@
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/launcher_option.h"
 #include "cli/options.h"
+#include "cli/roles.h"
 #include "cli/run_recorder.h"
+#include "launch/train_part.h"
 #include "learn/dataset.h"
 #include "learn/network.h"
 #include "live/supervisor.h"
@@ -19,13 +24,13 @@ namespace {
 
 constexpr std::uint32_t kRestartsMax = 1000;
 constexpr std::uint32_t kEvaluatorRestartsMax = 3;
-// A restarted process is newer than any that its predecessor rejoined as.
-constexpr std::uint32_t kIncarnationsPerStart = 1000;
 
 struct TrainOptions {
   JobOptions job;
   WorkOptions work;
   bool restart_workers = false;
+  std::string token_file;  // Of processes that a launcher starts.
+  std::string launcher = launch::kAnyLauncher;
 };
 
 // A place for the socket and the token that is gone when the run is: socket paths must be short.
@@ -80,29 +85,39 @@ live::ChildSpec worker_child(const TrainOptions& options,
   for (const std::string& slow : options.work.slow) {
     words.push_back("--slow=" + slow);
   }
-  return {
-      .name = "worker " + std::to_string(worker),
-      .command =
-          [words](std::uint32_t start) {
-            std::vector<std::string> command = words;
-            command.push_back("--incarnation=" + std::to_string(1 + start * kIncarnationsPerStart));
-            return command;
-          },
-      .log = log,
-      .restarts_max = options.restart_workers ? kRestartsMax : 0,
-      .is_worker = true};
+  for (const std::string& attack : options.work.attacks) {
+    words.push_back("--attack=" + attack);
+  }
+  return {.name = "worker " + std::to_string(worker),
+          .command =
+              [words](std::uint32_t start) {
+                std::vector<std::string> command = words;
+                command.push_back("--incarnation=" +
+                                  std::to_string(launch::incarnation_of_start(start)));
+                return command;
+              },
+          .log = log,
+          .restarts_max = options.restart_workers ? kRestartsMax : 0,
+          .is_worker = true};
 }
 
 // What the supervisor's thread tells the run; the first failure of a process is kept, because it
 // says more than "too few workers".
 class Liaison {
  public:
-  Liaison(live::Server& server, RunRecorder& recorder) : server_(server), recorder_(recorder) {}
+  // `all_workers_are_children`: when those have ended, nobody will join.
+  Liaison(live::Server& server, RunRecorder& recorder, bool all_workers_are_children)
+      : server_(server), recorder_(recorder), all_workers_are_children_(all_workers_are_children) {}
 
   live::SupervisorEvents events() {
     return {
         .ended = [this](const live::ChildEnd& end) { ended(end); },
-        .workers_all_ended = [this] { server_.nobody_will_join(); },
+        .workers_all_ended =
+            [this] {
+              if (all_workers_are_children_) {
+                server_.nobody_will_join();
+              }
+            },
         .interrupted = [this](int signal) { server_.stop(ExitCode{128 + signal}, "interrupted"); }};
   }
 
@@ -143,11 +158,14 @@ class Liaison {
 
   live::Server& server_;
   RunRecorder& recorder_;
+  const bool all_workers_are_children_;
   std::mutex mutex_;  // The main thread reads what the supervisor's wrote.
   std::optional<live::ChildEnd> first_refusal_;
 };
 
+// The first `workers` workers, and the evaluator.
 std::vector<live::ChildSpec> children_of(const TrainOptions& options,
+                                         std::uint32_t workers,
                                          const std::string& server,
                                          const std::string& token_file,
                                          const std::filesystem::path& run) {
@@ -155,7 +173,7 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
   const auto log = [&run](const std::string& name) { return (run / "logs" / name).string(); };
   std::vector<live::ChildSpec> children;
   const std::vector<std::string> common = role_command(options, "worker", server, token_file);
-  for (std::uint32_t worker = 0; worker < options.job.workers; ++worker) {
+  for (std::uint32_t worker = 0; worker < workers; ++worker) {
     children.push_back(
         worker_child(options, worker, common, log("worker-" + std::to_string(worker) + ".log")));
   }
@@ -177,23 +195,51 @@ live::ServerOptions checked(const TrainOptions& options) {
   return server_options;
 }
 
-int train(const TrainOptions& options, const std::string& resolved) {
+// What another process than the first of a launch does.
+int work_for_first(const TrainOptions& options, const launch::TrainPart& part) {
+  (void)checked(options);
+  RoleOptions role{.work = options.work,
+                   .server = part.address,
+                   .token_file = options.token_file,
+                   .token_may_come = true,
+                   .worker = part.place.rank,
+                   .workers = part.workers,
+                   .incarnation = launch::incarnation_of_start(part.place.restarts),
+                   .seed = options.job.seed,
+                   .deadline = options.job.patience};
+  std::fprintf(stderr,
+               "outpace: %s; server %s\n",
+               launch::worker_in_words(part.place, part.workers).c_str(),
+               part.address.c_str());
+  return work(std::move(role));
+}
+
+// The server, its evaluator and its workers: all, or worker 0 alone if a launcher started the rest.
+int train(const TrainOptions& options,
+          const std::optional<launch::TrainPart>& part,
+          const std::string& resolved) {
   live::ServerOptions server_options = checked(options);
   live::block_supervised_signals();
   const ScratchDirectory scratch;
   if (server_options.listen.empty()) {
     server_options.listen = "unix:" + scratch.file("server.sock");
   }
-  const std::string token_file = scratch.file("token");
-  server_options.token = live::create_token_file(token_file);
+  const std::string token_file = part ? options.token_file : scratch.file("token");
+  server_options.token = live::token_of_server(token_file);
   server_options.expects_evaluator = true;
   RunRecorder recorder(options.job, resolved);
   live::Server server(std::move(server_options), recorder.watch());
-  Liaison liaison(server, recorder);
+  recorder.reachable(server.address(), token_file);
+  const std::uint32_t children = part ? 1 : options.job.workers;
+  if (part) {
+    recorder.say(launch::worker_in_words(part->place, part->workers) + ", and the server, at " +
+                 server.address());
+  }
+  Liaison liaison(server, recorder, children == options.job.workers);
   live::RunResult result;
   {
     live::Supervisor supervisor(
-        children_of(options, server.address(), token_file, recorder.directory().path()),
+        children_of(options, children, server.address(), token_file, recorder.directory().path()),
         liaison.events());
     result = server.run();
     supervisor.reap(std::chrono::seconds(3));
@@ -217,6 +263,34 @@ void add_options(CLI::App& command, TrainOptions& options) {
   command.add_flag("--restart-workers",
                    options.restart_workers,
                    "Start a worker again that crashed or was killed");
+  command.add_option("--token-file",
+                     options.token_file,
+                     "Behind a launcher (torchrun, srun, mpirun, ...), which starts every worker: "
+                     "the run's secret, mode 0600; made if it is not there");
+  add_launcher_option(command, options.launcher);
+}
+
+// This process's part in a launch, if there is one; the options then say what the launch says.
+std::optional<launch::TrainPart> join_launch(CLI::App& command,
+                                             TrainOptions& options,
+                                             Origins& origins) {
+  CLI::Option* workers = command.get_option("--workers");
+  const bool given = workers->count() > 0;
+  auto part = launch::find_train_part(
+      environment_variables(),
+      {.launcher = options.launcher,
+       .token_file = options.token_file,
+       .listen = options.job.listen,
+       .workers = given ? std::optional(options.job.workers) : std::nullopt});
+  if (part) {
+    options.job.workers = part->workers;
+    options.job.listen = part->address;
+    if (!given) {
+      workers->default_str(std::to_string(part->workers));
+      origins["workers"] = part->place.title;
+    }
+  }
+  return part;
 }
 
 }  // namespace
@@ -232,8 +306,11 @@ void check_train(const std::vector<std::string>& words) {
 Run add_train(CLI::App& command) {
   auto options = std::make_shared<TrainOptions>();
   add_options(command, *options);
-  return [options](const CLI::App& chosen, const Origins& origins) {
-    return train(*options, resolved_toml(chosen, origins));
+  return [options, &command](const CLI::App& chosen, const Origins& given) {
+    Origins origins = given;
+    const auto part = join_launch(command, *options, origins);
+    return part && part->place.rank > 0 ? work_for_first(*options, *part)
+                                        : train(*options, part, resolved_toml(chosen, origins));
   };
 }
 

@@ -1,12 +1,15 @@
-#include <fstream>
+#include <algorithm>
+#include <cstdio>
 #include <memory>
-#include <sstream>
 
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/launcher_option.h"
 #include "cli/options.h"
+#include "cli/roles.h"
+#include "launch/train_part.h"
 #include "learn/gradients.h"
 #include "live/token_file.h"
 #include "live/worker_loop.h"
@@ -14,48 +17,59 @@
 namespace outpace::cli {
 namespace {
 
-struct RoleOptions {
-  WorkOptions work;
-  std::string server;
-  std::string token_file;
-  std::uint32_t worker = 0;
-  std::uint32_t workers = 0;
-  std::uint32_t incarnation = 1;
-  std::uint64_t seed = 1;
-  std::string deadline = "60s";
-};
-
 void add_role_options(CLI::App& command, RoleOptions& options) {
   command.option_defaults()->always_capture_default();
-  command.add_option("--server", options.server, "HOST:PORT or unix:PATH of the job's server")
-      ->required();
   command.add_option("--token-file", options.token_file, "The job's secret, mode 0600")->required();
   command.add_option("--seed", options.seed, "Of the initial weights: the same on every worker");
   command.add_option("--connect-deadline", options.deadline, "How long to try to reach the server");
 }
 
-live::SessionOptions session_of(const RoleOptions& options) {
-  return {.server = options.server,
-          .token = live::read_token_file(options.token_file),
-          .worker = WorkerId{options.worker},
-          .incarnation = options.incarnation,
-          .deadline = duration_option("connect-deadline", options.deadline)};
+// With what was not said as the launcher says it.
+RoleOptions placed(RoleOptions options) {
+  if (options.worker && !options.server.empty()) {
+    return options;
+  }
+  const launch::Variables variables = environment_variables();
+  const auto place = launch::find_place(variables, options.launcher);
+  if (!place) {
+    throw usage_error(
+        std::string(options.worker ? "--server" : "--worker") +
+        " is missing, and no launcher says it: " + launch::why_no_place(options.launcher));
+  }
+  options.token_may_come = true;
+  const bool ranked = !options.worker;
+  if (ranked) {
+    options.worker = place->rank;
+    options.workers = options.workers ? options.workers : place->world;
+    options.incarnation =
+        options.incarnation.value_or(launch::incarnation_of_start(place->restarts));
+  }
+  const bool found = options.server.empty();
+  if (found) {
+    const auto server = launch::server_address(variables, *place);
+    if (!server) {
+      throw usage_error("--server is missing: " + place->title + " does not say where it is");
+    }
+    options.server = *server;
+  }
+  const std::string who = ranked ? launch::worker_in_words(*place, options.workers)
+                                 : "worker " + std::to_string(*options.worker);
+  std::fprintf(stderr,
+               "outpace: %s; server %s%s\n",
+               who.c_str(),
+               options.server.c_str(),
+               found ? (", as " + place->title + " says").c_str() : "");
+  return options;
 }
 
-int work(const RoleOptions& options) {
-  if (options.worker >= protocol::kWorkersMax) {
-    throw usage_error("--worker is " + std::to_string(options.worker) + "; it takes 0 to " +
-                      std::to_string(protocol::kWorkersMax - 1));
-  }
-  const live::SessionOptions session = session_of(options);
-  const worker::Pace pace =
-      make_pace(options.work, options.worker, std::max(options.workers, options.worker + 1));
-  const auto source =
-      learn::make_gradient_source(Spec::parse(options.work.network),
-                                  Spec::parse(options.work.data),
-                                  {options.seed, static_cast<int>(options.work.threads)});
-  live::run_worker({.session = session}, *source, pace);
-  return 0;
+live::SessionOptions session_of(const RoleOptions& options) {
+  const Duration deadline = duration_option("connect-deadline", options.deadline);
+  return {.server = options.server,
+          .token = options.token_may_come ? live::await_token_file(options.token_file, deadline)
+                                          : live::read_token_file(options.token_file),
+          .worker = WorkerId{options.worker.value_or(0)},
+          .incarnation = options.incarnation.value_or(1),
+          .deadline = deadline};
 }
 
 int evaluate(const RoleOptions& options) {
@@ -75,21 +89,56 @@ int evaluate(const RoleOptions& options) {
 
 }  // namespace
 
+int work(RoleOptions options) {
+  options = placed(std::move(options));
+  const std::uint32_t worker = options.worker.value_or(0);
+  if (worker >= protocol::kWorkersMax) {
+    throw usage_error("--worker is " + std::to_string(worker) + "; it takes 0 to " +
+                      std::to_string(protocol::kWorkersMax - 1));
+  }
+  const live::SessionOptions session = session_of(options);
+  const std::uint32_t workers = std::max(options.workers.value_or(0), worker + 1);
+  const worker::Pace pace = make_pace(options.work, worker, workers);
+  const std::vector<worker::Attack> attacks = parse_attacks(options.work, workers);
+  const auto source =
+      learn::make_gradient_source(Spec::parse(options.work.network),
+                                  Spec::parse(options.work.data),
+                                  {options.seed, static_cast<int>(options.work.threads)});
+  live::run_worker({.session = session},
+                   *source,
+                   pace,
+                   worker::Attacker::of(attacks, WorkerId{worker}, options.seed));
+  return 0;
+}
+
 Run add_worker(CLI::App& command) {
   auto options = std::make_shared<RoleOptions>();
+  command.option_defaults()->always_capture_default();
+  command.add_option("--server",
+                     options->server,
+                     "HOST:PORT or unix:PATH of the job's server (default: as torchrun or Slurm "
+                     "say)");
   add_role_options(command, *options);
   add_work_options(command, options->work);
-  command.add_option("--worker", options->worker, "This worker's rank: 0, 1, 2, ...")->required();
-  command.add_option("--workers", options->workers, "Workers in the job: the columns of --delays");
+  command.add_option("--worker",
+                     options->worker,
+                     "This worker's rank: 0, 1, 2, ... (default: as the launcher says)");
+  command.add_option("--workers",
+                     options->workers,
+                     "Workers in the job: the columns of --delays (default: as the launcher says)");
   command.add_option("--incarnation",
                      options->incarnation,
-                     "Greater than that of any earlier process of this rank");
+                     "Greater than that of any earlier process of this rank (default: 1, and more "
+                     "if torchrun or Slurm say that they started it again)");
+  add_launcher_option(command, options->launcher);
   return
       [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) { return work(*options); };
 }
 
 Run add_evaluator(CLI::App& command) {
   auto options = std::make_shared<RoleOptions>();
+  command.add_option("--server", options->server, "HOST:PORT or unix:PATH of the job's server")
+      ->required();
   add_role_options(command, *options);
   command.add_option("--network", options->work.network, "As the workers'");
   command.add_option("--data", options->work.data, "As the workers'");

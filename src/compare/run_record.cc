@@ -12,10 +12,11 @@ std::optional<double> number_at(const json& object, const char* key) {
   return value.is_null() ? std::nullopt : std::optional(value.get<double>());
 }
 
-// Dropped, cancelled and refused, among all that were computed to the end or cut off.
+// Dropped, cancelled, refused and filtered, among all that were computed to the end or cut off.
 std::optional<double> dropped_share(const json& summary) {
   double unused = 0.0;
-  for (const char* key : {"gradients_dropped", "gradients_cancelled", "gradients_refused"}) {
+  for (const char* key :
+       {"gradients_dropped", "gradients_cancelled", "gradients_refused", "gradients_filtered"}) {
     unused += summary.at(key).get<double>();
   }
   const double all = unused + summary.at("gradients_applied").get<double>();

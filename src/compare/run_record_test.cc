@@ -9,7 +9,8 @@ nlohmann::ordered_json summary() {
   return nlohmann::ordered_json::parse(R"({
     "seconds": 12.5, "updates": 40, "examples_per_second": 1000.0,
     "gradients_applied": 80, "gradients_dropped": 15, "gradients_cancelled": 4,
-    "gradients_refused": 1, "seconds_to_target": null, "final_accuracy": 0.75,
+    "gradients_refused": 0, "gradients_filtered": 1,
+    "seconds_to_target": null, "final_accuracy": 0.75,
     "staleness": {"mean": 1.5, "max": 4, "p99": 4, "histogram": {}},
     "workers_detail": [{"examples": 100}, {"examples": 300}],
     "evaluations": [{"seconds": 3.0, "accuracy": 0.5}, {"seconds": 6.0, "accuracy": null},
@@ -32,7 +33,7 @@ TEST(RunResult, IsReadFromWhatARunPrints) {
 TEST(RunResult, ARunWithoutAGradientHasNoShares) {
   nlohmann::ordered_json none = summary();
   for (const char* key :
-       {"gradients_applied", "gradients_dropped", "gradients_cancelled", "gradients_refused"}) {
+       {"gradients_applied", "gradients_dropped", "gradients_cancelled", "gradients_filtered"}) {
     none[key] = 0;
   }
   none["workers_detail"] = nlohmann::ordered_json::array();

@@ -84,6 +84,46 @@ void Svg::dot(Point centre, double radius, std::string_view colour) {
                        colour);
 }
 
+void Svg::dots(const std::vector<Point>& centres, double diameter, std::string_view colour) {
+  std::string path;
+  for (const Point& centre : centres) {
+    path += fmt::format("M{},{}h0", number(centre.x), number(centre.y));
+  }
+  if (!path.empty()) {
+    body_ +=
+        fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\"/>\n",
+                    path,
+                    colour,
+                    number(diameter));
+  }
+}
+
+void Svg::dashes(const std::vector<Dash>& dashes, const Stroke& stroke) {
+  std::string path;
+  for (const Dash& dash : dashes) {
+    path += fmt::format("M{},{}h{}", number(dash.from.x), number(dash.from.y), number(dash.length));
+  }
+  if (!path.empty()) {
+    body_ += fmt::format("<path d=\"{}\" {}/>\n", path, attributes(stroke));
+  }
+}
+
+void Svg::boxes(const std::vector<Box>& boxes, std::string_view colour, double opacity) {
+  std::string path;
+  for (const Box& box : boxes) {
+    path += fmt::format("M{},{}h{}v{}h{}z",
+                        number(box.corner.x),
+                        number(box.corner.y),
+                        number(box.width),
+                        number(box.height),
+                        number(-box.width));
+  }
+  if (!path.empty()) {
+    body_ += fmt::format(
+        "<path d=\"{}\" fill=\"{}\" fill-opacity=\"{}\"/>\n", path, colour, number(opacity));
+  }
+}
+
 void Svg::text(Point at, std::string_view words, const Font& font) {
   body_ +=
       fmt::format("<text x=\"{0}\" y=\"{1}\" font-size=\"{2}\" fill=\"{3}\" text-anchor=\"{4}\"",

@@ -19,6 +19,18 @@ struct Stroke {
   std::string_view dashes = {};  // "6 3"; empty: none.
 };
 
+// A level line.
+struct Dash {
+  Point from;
+  double length;
+};
+
+struct Box {
+  Point corner;  // The upper left one.
+  double width;
+  double height;
+};
+
 struct Font {
   double size = 12.0;
   std::string_view colour = "#222222";
@@ -37,6 +49,10 @@ class Svg {
   void polyline(const std::vector<Point>& points, const Stroke& stroke);
   void polygon(const std::vector<Point>& points, std::string_view colour, double opacity);
   void dot(Point centre, double radius, std::string_view colour);
+  // Many of a kind in one element, or thousands would make a page slow. Nothing for none.
+  void dots(const std::vector<Point>& centres, double diameter, std::string_view colour);
+  void dashes(const std::vector<Dash>& dashes, const Stroke& stroke);
+  void boxes(const std::vector<Box>& boxes, std::string_view colour, double opacity);
   void text(Point at, std::string_view words, const Font& font);
 
   // The whole document.

@@ -50,5 +50,22 @@ TEST(Svg, ShapesAreFilled) {
             "<polygon points=\"1,2 3,4 5,6\" fill=\"#009e73\" fill-opacity=\"0.12\"/>\n");
 }
 
+TEST(Svg, ManyOfAKindAreOneElement) {
+  Svg svg(10, 10);
+  svg.dots({{1, 2}, {3, 4.5}}, 2.5, "#000000");
+  svg.dashes({{.from = {1, 2}, .length = 3}}, {.colour = "#d55e00", .width = 2});
+  svg.boxes({{.corner = {1, 2}, .width = 3, .height = 0.5}}, "#009e73", 0.25);
+  EXPECT_EQ(body_of(svg),
+            "<path d=\"M1,2h0M3,4.5h0\" stroke=\"#000000\" stroke-width=\"2.5\" "
+            "stroke-linecap=\"round\"/>\n"
+            "<path d=\"M1,2h3\" stroke=\"#d55e00\" stroke-width=\"2\"/>\n"
+            "<path d=\"M1,2h3v0.5h-3z\" fill=\"#009e73\" fill-opacity=\"0.25\"/>\n");
+  Svg empty(10, 10);
+  empty.dots({}, 1, "#000000");
+  empty.dashes({}, {.colour = "#000000"});
+  empty.boxes({}, "#000000", 1);
+  EXPECT_EQ(body_of(empty), "");
+}
+
 }  // namespace
 }  // namespace outpace::compare

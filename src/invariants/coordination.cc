@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "invariants/violation.h"
+#include "policy/policy.h"
 #include "server/leases.h"
 
 namespace outpace::invariants {
@@ -81,6 +82,7 @@ Coordination::Hand Coordination::take_in(const server::Told& told) {
     hand = hand_of(push->id);
     hand.examples = push->examples;
     hand.finite = push->finite;
+    hand.filtered = push->filtered;
   } else if (const auto* abandoned = std::get_if<server::ToldAbandoned>(&told)) {
     hand = hand_of(abandoned->id);
     if (hand.answers) {
@@ -157,15 +159,16 @@ void Coordination::taken_up(const server::TakeUp& taken, Hand& hand) {
          return "gradient " + text(taken.sequence) + " of " + name(taken.worker) +
                 " is taken up, and did not just arrive";
        });
-  hold(hand.finite, "I12", [&] {
-    return "gradient " + text(taken.sequence) + " is taken up, and is not finite";
+  hold(hand.finite && !hand.filtered, "I12", [&] {
+    return "gradient " + text(taken.sequence) + " is taken up, and is " +
+           (hand.finite ? "filtered" : "not finite");
   });
   hold(!std::exchange(hand.taken, true), "I1", [&] {
     return "gradient " + text(taken.sequence) + " of " + name(taken.worker) + " is taken up twice";
   });
-  hold(std::isfinite(taken.weight) && taken.weight >= 0.0 && taken.weight <= 1.0, "I17", [&] {
-    return "a weight of " + std::to_string(taken.weight);
-  });
+  hold(std::isfinite(taken.weight) && taken.weight >= 0.0 && taken.weight <= policy::kShareMost,
+       "I17",
+       [&] { return "a weight of " + std::to_string(taken.weight); });
   const Member& member = members_[index(taken.worker)];
   taken_.push_back({server::split_ranges(member.open->ranges, taken.examples).head, taken.weight});
 }

@@ -7,7 +7,7 @@
 //   I6   only live workers are sent anything; who is silent for the heartbeat timeout is not live
 //   I7   what an old incarnation says changes nothing
 //   I10  versions count the steps of the weights, for every worker that is sent them
-//   I12  of a gradient that is not finite nothing is used
+//   I12  of a gradient that is not finite, or is filtered, nothing is used
 //   I17  rates and weights are finite and not below 0
 
 #pragma once
@@ -70,6 +70,7 @@ class Coordination {
     std::optional<Sequence> sequence;
     std::uint32_t examples = 0;
     bool finite = true;
+    bool filtered = false;
     bool taken = false;
     bool judged = false;
   };

@@ -183,6 +183,12 @@ TEST(Coordination, UsesNothingOfAGradientThatIsNotFinite) {
   EXPECT_EQ(Exchange().broken_by(push, {verdict(kA, 1, kDropped)}), "I12");
 }
 
+TEST(Coordination, UsesNothingOfAGradientThatIsFiltered) {
+  const Told push = ToldPush{id(kA, 1), 4, true, true};
+  EXPECT_EQ(Exchange().broken_by(push, {Forget{kA}, verdict(kA, 1, kDropped)}), "");
+  EXPECT_EQ(Exchange().broken_by(push, {take_up(kA, 1)}), "I12");
+}
+
 TEST(Coordination, StepsWithFiniteNumbers) {
   const Told push = ToldPush{id(kA, 1), 4, true};
   EXPECT_EQ(Exchange().broken_by(push, {take_up(kA, 1, -0.5)}), "I17");

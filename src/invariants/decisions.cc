@@ -7,36 +7,46 @@
 #include "policy/catalogue.h"
 
 namespace outpace::invariants {
-Decisions::Decisions(const Spec& policy, std::uint32_t workers) : workers_(workers) {
+Decisions::Decisions(const Spec& policy,
+                     std::uint32_t workers,
+                     const std::optional<policy::BalanceOptions>& balance)
+    : phases_(policy::phases_of(policy)),
+      rules_(rules_of(phases_.front().policy)),
+      share_most_(balance ? balance->most : 1.0),
+      workers_(workers) {}
+
+Decisions::Rules Decisions::rules_of(const Spec& policy) {
+  Rules rules;
   SpecReader options("policy", policy);
   const std::string& name = policy.name;
   if (name == "sync") {
-    awaits_ = Awaits::kWorkers;
-    cutoff_ = UINT64_MAX;
+    rules.awaits = Awaits::kWorkers;
+    rules.cutoff = UINT64_MAX;
   } else if (name == "backup") {
-    awaits_ = Awaits::kWorkers;
-    cutoff_ = options.count("cutoff", std::nullopt);
+    rules.awaits = Awaits::kWorkers;
+    rules.cutoff = options.count("cutoff", std::nullopt);
   } else if (name == "ksync" || name == "kasync") {
-    awaits_ = Awaits::kWorkers;
-    cutoff_ = options.count("k", std::nullopt);
+    rules.awaits = Awaits::kWorkers;
+    rules.cutoff = options.count("k", std::nullopt);
   } else if (name == "kbatchsync" || name == "kbatchasync") {
-    awaits_ = name == "kbatchsync" ? Awaits::kRound : Awaits::kBatches;
-    cutoff_ = options.count("k", std::nullopt);
+    rules.awaits = name == "kbatchsync" ? Awaits::kRound : Awaits::kBatches;
+    rules.cutoff = options.count("k", std::nullopt);
   } else if (name == "softsync") {
-    awaits_ = Awaits::kSplits;
-    splits_ = options.count("n", std::nullopt, 1);
+    rules.awaits = Awaits::kSplits;
+    rules.splits = options.count("n", std::nullopt, 1);
   } else if (name == "async" || name == "ssp" || name == "dssp" || name == "psp" ||
              name == "saps") {
-    awaits_ = Awaits::kOne;
+    rules.awaits = Awaits::kOne;
   }
   if (name == "sync" || name == "backup" || name == "ksync" || name == "kbatchsync" ||
       name == "dynamic") {
-    staleness_most_ = 0;
+    rules.staleness_most = 0;
   } else if (name == "saps" && !policy::weighs_staleness_itself(policy)) {
-    staleness_most_ = options.count("s", std::nullopt);
+    rules.staleness_most = options.count("s", std::nullopt);
   } else if (name == "ssp" || name == "dssp") {
-    ahead_most_ = options.count(name == "ssp" ? "s" : "high", std::nullopt);
+    rules.ahead_most = options.count(name == "ssp" ? "s" : "high", std::nullopt);
   }
+  return rules;
 }
 
 void Decisions::check(Time /*now*/,
@@ -44,17 +54,21 @@ void Decisions::check(Time /*now*/,
                       std::span<const policy::Action> actions) {
   verdicts_ = 0;
   take_in(event);
-  for (const policy::Action& action : actions) {
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const policy::Action& action = actions[i];
     if (const auto* accept = std::get_if<policy::Accept>(&action)) {
       accepted(event, *accept);
     } else if (const auto* drop = std::get_if<policy::Drop>(&action)) {
       verdict(event, drop->worker, drop->release);
     } else if (std::holds_alternative<policy::Commit>(action)) {
-      committed();
+      const bool last = i + 1 == actions.size();
+      committed(!last && std::holds_alternative<policy::Switched>(actions[i + 1]));
     } else if (const auto* release = std::get_if<policy::Release>(&action)) {
       released(*release);
     } else if (const auto* cancel = std::get_if<policy::Cancel>(&action)) {
       cancelled(*cancel);
+    } else if (const auto* seam = std::get_if<policy::Switched>(&action)) {
+      switched(*seam);
     } else {
       timer_ = true;
     }
@@ -85,6 +99,8 @@ void Decisions::take_in(const policy::Event& event) {
     end(ended->worker, "ended a release");
   } else if (std::holds_alternative<policy::TimerFired>(event)) {
     timer_ = false;
+  } else if (const auto* set = std::get_if<policy::PolicySet>(&event)) {
+    phases_ = policy::phases_of(Spec::parse(set->policy));
   }
 }
 
@@ -121,23 +137,23 @@ void Decisions::verdict(const policy::Event& event, WorkerId worker, Sequence re
 
 void Decisions::accepted(const policy::Event& event, const policy::Accept& accept) {
   verdict(event, accept.worker, accept.release);
-  hold(std::isfinite(accept.weight) && accept.weight > 0.0 && accept.weight <= 1.0, "I17", [&] {
-    return "a weight of " + std::to_string(accept.weight);
-  });
+  hold(std::isfinite(accept.weight) && accept.weight > 0.0 && accept.weight <= share_most_,
+       "I17",
+       [&] { return "a weight of " + std::to_string(accept.weight); });
   const std::uint64_t staleness = commits_ - workers_[index(accept.worker)].version;
-  hold(staleness <= staleness_most_, "I3", [&] {
+  hold(staleness <= rules_.staleness_most, "I3", [&] {
     return "a gradient of " + name(accept.worker) + " counts that is " + std::to_string(staleness) +
            " versions old";
   });
   ++taken_;
 }
 
-void Decisions::committed() {
+void Decisions::committed(bool at_seam) {
   hold(taken_ > 0, "I1", [] { return "a commit of nothing"; });
-  hold(taken_ >= awaited(), "I17", [&] {
+  hold(at_seam || taken_ >= awaited(), "I17", [&] {
     return "a commit of " + std::to_string(taken_) + " gradients, not " + std::to_string(awaited());
   });
-  hold(awaits_ != Awaits::kWorkers || taken_ <= cutoff_, "I17", [&] {
+  hold(rules_.awaits != Awaits::kWorkers || taken_ <= rules_.cutoff, "I17", [&] {
     return "a commit of " + std::to_string(taken_) + " gradients, beyond the cutoff";
   });
   taken_ = 0;
@@ -147,11 +163,11 @@ void Decisions::committed() {
 void Decisions::released(const policy::Release& release) {
   Worker& worker = live(release.worker, "was released");
   hold(!worker.open, "I1", [&] { return name(release.worker) + " has two releases open"; });
-  hold(release.share > 0.0 && release.share <= 1.0, "I17", [&] {
+  hold(release.share > 0.0 && release.share <= share_most_, "I17", [&] {
     return "a share of " + std::to_string(release.share);
   });
-  const bool bounded = ahead_most_ != UINT64_MAX;
-  hold(!bounded || worker.clock <= least_clock() + ahead_most_, "I3", [&] {
+  const bool bounded = rules_.ahead_most != UINT64_MAX;
+  hold(!bounded || worker.clock <= least_clock() + rules_.ahead_most, "I3", [&] {
     return name(release.worker) + " is released at clock " + std::to_string(worker.clock) +
            ", and the slowest is at " + std::to_string(least_clock());
   });
@@ -165,13 +181,27 @@ void Decisions::cancelled(const policy::Cancel& cancel) {
   hold(worker.open, "I6", [&] { return name(cancel.worker) + " was cancelled and is idle"; });
 }
 
+void Decisions::switched(const policy::Switched& seam) {
+  hold(open_ == 0 && taken_ == 0, "I18", [&] {
+    return "another policy decides while " + std::to_string(open_) + " compute and " +
+           std::to_string(taken_) + " gradients wait for an update";
+  });
+  hold(seam.to < phases_.size(), "I18", [&] {
+    return "there is no policy " + std::to_string(seam.to) + " to switch to";
+  });
+  rules_ = rules_of(phases_[seam.to].policy);
+  for (Worker& worker : workers_) {
+    worker.clock = 0;
+  }
+}
+
 void Decisions::at_rest(const policy::Event& event) {
   hold(verdicts_ == 1 || !std::holds_alternative<policy::GradientArrived>(event), "I1", [] {
     return "a gradient without a verdict";
   });
   // Where workers are awaited it is what can still come; more would be somebody who is gone.
-  hold(taken_ == 0 || awaits_ == Awaits::kAny || taken_ < awaited(),
-       awaits_ == Awaits::kWorkers ? "I6" : "I17",
+  hold(taken_ == 0 || rules_.awaits == Awaits::kAny || taken_ < awaited(),
+       rules_.awaits == Awaits::kWorkers ? "I6" : "I17",
        [&] {
          return "an update waits with " + std::to_string(taken_) + " gradients, and " +
                 std::to_string(live_) + " live workers make it " + std::to_string(awaited());
@@ -199,15 +229,15 @@ std::uint64_t Decisions::least_clock() const {
 }
 
 std::uint64_t Decisions::awaited() const {
-  switch (awaits_) {
+  switch (rules_.awaits) {
     case Awaits::kWorkers:
-      return std::min(cutoff_, taken_ + open_);
+      return std::min(rules_.cutoff, taken_ + open_);
     case Awaits::kRound:
-      return open_ > 0 ? cutoff_ : taken_;
+      return open_ > 0 ? rules_.cutoff : taken_;
     case Awaits::kBatches:
-      return live_ > 0 ? cutoff_ : 1;
+      return live_ > 0 ? rules_.cutoff : 1;
     case Awaits::kSplits:
-      return std::max<std::uint64_t>(1, live_ / splits_);
+      return std::max<std::uint64_t>(1, live_ / rules_.splits);
     case Awaits::kAny:
     case Awaits::kOne:
       break;

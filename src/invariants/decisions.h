@@ -7,7 +7,13 @@
 //   I5   while anybody is live, somebody computes, or a timer is set
 //   I6   nobody that is gone is released, answers, or is waited for
 //   I10  versions count the commits, and never go back
-//   I17  weights and shares lie in (0, 1]; nothing is waited for beyond what the live can give
+//   I17  weights and shares lie in (0, 1], with balance in (0, most]; nothing is waited for beyond
+//        what the live can give
+//
+// Under a switch each phase is held to what its policy promises, from the seam on, where iterations
+// count anew; at the seam itself
+//
+//   I18  nobody computes and nothing waits for an update, which alone may be a smaller one
 //
 // A policy that is not in the catalogue is held to what concerns all.
 
@@ -22,13 +28,18 @@
 
 #include "base/spec.h"
 #include "base/time.h"
+#include "policy/balance.h"
 #include "policy/policy.h"
+#include "policy/switch_spec.h"
 
 namespace outpace::invariants {
 
 class Decisions {
  public:
-  Decisions(const Spec& policy, std::uint32_t workers);
+  // Throws a usage error if it is a switch that is not of a switch's form.
+  Decisions(const Spec& policy,
+            std::uint32_t workers,
+            const std::optional<policy::BalanceOptions>& balance = std::nullopt);
 
   // The policy was told `event`, and decided on `actions`. Throws Violation.
   void check(Time now, const policy::Event& event, std::span<const policy::Action> actions);
@@ -52,27 +63,34 @@ class Decisions {
     std::uint64_t clock = 0;    // Iterations, as ssp counts them.
   };
 
+  // What a policy promises.
+  struct Rules {
+    Awaits awaits = Awaits::kAny;
+    std::uint64_t staleness_most = UINT64_MAX;
+    std::uint64_t ahead_most = UINT64_MAX;  // In iterations, of the slowest.
+    std::uint64_t cutoff = 0;
+    std::uint64_t splits = 1;
+  };
+
+  [[nodiscard]] static Rules rules_of(const Spec& policy);
   void take_in(const policy::Event& event);
   void end(WorkerId worker, const char* how);
   void arrived(const policy::GradientArrived& gradient);
   void verdict(const policy::Event& event, WorkerId worker, Sequence release);
   void accepted(const policy::Event& event, const policy::Accept& accept);
-  void committed();
+  void committed(bool at_seam);
   void released(const policy::Release& release);
   void cancelled(const policy::Cancel& cancel);
+  void switched(const policy::Switched& seam);
   void at_rest(const policy::Event& event);
   Worker& live(WorkerId worker, const char* what);
   [[nodiscard]] std::uint64_t least_clock() const;
   // Gradients that an update takes when it has to wait for no more.
   [[nodiscard]] std::uint64_t awaited() const;
 
-  // Constant after construction.
-  Awaits awaits_ = Awaits::kAny;
-  std::uint64_t staleness_most_ = UINT64_MAX;
-  std::uint64_t ahead_most_ = UINT64_MAX;  // In iterations, of the slowest.
-  std::uint64_t cutoff_ = 0;
-  std::uint64_t splits_ = 1;
-  // State.
+  std::vector<policy::Phase> phases_;  // Of which those to come come.
+  Rules rules_;                        // Of the present one.
+  const double share_most_;
   std::vector<Worker> workers_;
   std::uint64_t live_ = 0;
   std::uint64_t open_ = 0;

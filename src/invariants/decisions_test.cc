@@ -141,5 +141,37 @@ TEST(Decisions, KeepWeightsSharesAndCutoffsInTheirBounds) {
       << "B has not answered";
 }
 
+TEST(Decisions, HandOverWhenNobodyComputesAndNothingWaits) {
+  const std::string spec = "switch(kbatchasync:k=2 until updates>0 then ssp:s=0)";
+  const policy::Switched seam{1};
+  Log alone(spec);
+  alone.then(joined(kZero), {Release{kZero}});
+  EXPECT_EQ(alone.broken_by(arrived(kZero, 1, 0), {accept(kZero, 1), seam, Release{kZero}}), "I18")
+      << "one waits for an update";
+  EXPECT_EQ(both(spec).broken_by(arrived(kZero, 1, 0), {accept(kZero, 1), Commit{}, seam}), "I18")
+      << "the other computes";
+  Log log = both(spec);
+  log.then(arrived(kZero, 1, 0), {accept(kZero, 1)});
+  log.then(arrived(kOne, 2, 0), {accept(kOne, 2), Commit{}, seam, Release{kZero}, Release{kOne}});
+  EXPECT_EQ(log.broken_by(arrived(kZero, 3, 1), {accept(kZero, 3), Commit{}, Release{kZero}}), "I3")
+      << "from the seam on the rules are ssp's";
+}
+
+TEST(Decisions, MayCommitLessAtTheSeamAlone) {
+  const auto one = [] {
+    Log log("kbatchasync:k=2");
+    log.then(joined(kZero), {Release{kZero}}).then(policy::PolicySet{"async"}, {});
+    return log;
+  };
+  const Event gradient = arrived(kZero, 1, 0);
+  EXPECT_EQ(one().broken_by(gradient, {accept(kZero, 1), Commit{}, Release{kZero}}), "I17");
+  EXPECT_EQ(
+      one().broken_by(gradient, {accept(kZero, 1), Commit{}, policy::Switched{0}, Release{kZero}}),
+      "");
+  EXPECT_EQ(
+      one().broken_by(gradient, {accept(kZero, 1), Commit{}, policy::Switched{1}, Release{kZero}}),
+      "I18");
+}
+
 }  // namespace
 }  // namespace outpace::invariants

@@ -27,6 +27,7 @@ void State::check(const server::Coordinator& coordinator, std::span<const float>
                  .applied = counted.gradients_applied,
                  .dropped = counted.gradients_dropped,
                  .refused = counted.gradients_refused,
+                 .filtered = counted.gradients_filtered,
                  .cancelled = counted.gradients_cancelled,
                  .examples = counted.examples_applied,
                  .weights = digest(weights)};
@@ -54,7 +55,7 @@ void State::check(const server::Coordinator& coordinator, std::span<const float>
                   " of " + std::to_string(before_->examples);
          });
     hold(now.dropped >= before_->dropped && now.refused >= before_->refused &&
-             now.cancelled >= before_->cancelled,
+             now.filtered >= before_->filtered && now.cancelled >= before_->cancelled,
          "I1",
          [] { return "a count of gradients went back"; });
   }

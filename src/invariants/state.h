@@ -26,6 +26,7 @@ class State {
     std::uint64_t applied = 0;
     std::uint64_t dropped = 0;
     std::uint64_t refused = 0;
+    std::uint64_t filtered = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t examples = 0;
     std::uint64_t weights = 0;  // A digest.

@@ -48,7 +48,7 @@ class StateTest : public testing::Test {
                        .partial = false,
                        .loss = 1.0,
                        .compute_seconds = 0.0},
-                      true,
+                      update::Judgement::kSound,
                       effects_);
   }
 

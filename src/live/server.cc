@@ -6,6 +6,7 @@
 
 #include "live/transports.h"
 #include "policy/catalogue.h"
+#include "server/reception.h"
 
 namespace outpace::live {
 namespace {
@@ -31,7 +32,9 @@ Server::Server(ServerOptions options, Watch watch)
       evaluations_(options_.target),
       strand_([this](Post post) { take(std::move(post)); }) {
   // What can be wrong in the options shows before anybody connects.
-  (void)policy::make_policy(options_.policy, options_.coordinator.workers);
+  (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.balance);
+  phases_ = policy::phases_of(options_.policy);
+  policy_ = phases_.front().policy.text;
   server::check(options_.shard);
   manifest_ = options_.manifest;
   if (manifest_) {
@@ -127,6 +130,10 @@ void Server::receive(Time now, ConnectionId from, Received received) {
     } else if (const auto* observe = std::get_if<protocol::Observe>(&message)) {
       greet_evaluator(from, *observe);
       join_waiting(now);
+    } else if (const auto* set = std::get_if<protocol::SetPolicy>(&message)) {
+      set_policy(now, from, *set);
+    } else if (const auto* ask = std::get_if<protocol::AskStatus>(&message)) {
+      tell_status(now, from, ask->protocol);
     } else {
       dismiss(from, protocol::Farewell::kIncompatible, "the first message must be a hello");
     }
@@ -163,9 +170,10 @@ void Server::take_push(Time now,
   if (!coordinator_ || !peer.joined || !own || gradient.size() != manifest_->numbers()) {
     return;  // From before a restart, or meant for another job: as if it had never come.
   }
-  const bool finite = shard_->hold(push.id.worker, std::move(gradient));
+  const update::Judgement judgement =
+      server::receive(*shard_, *coordinator_, push, std::move(gradient));
   server::Effects effects;
-  coordinator_->push(now, push, finite, effects);
+  coordinator_->push(now, push, judgement, effects);
   carry_out(now, effects);
 }
 
@@ -225,6 +233,7 @@ void Server::dismiss(ConnectionId connection, protocol::Farewell how, const std:
 
 void Server::carry_out(Time now, server::Effects& effects) {
   find_last_sends(effects);
+  std::vector<std::pair<Version, server::GradientNorms>> measured;  // Told after the effects.
   for (std::size_t i = 0; i < effects.size(); ++i) {
     server::Effect& effect = effects[i];
     if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
@@ -235,6 +244,9 @@ void Server::carry_out(Time now, server::Effects& effects) {
       shard_->forget_worker(gone->worker);
     } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
       shard_->step(*step);
+      if (step->norms_for) {
+        measured.emplace_back(*step->norms_for, shard_->norms());
+      }
     } else if (const auto* sent = std::get_if<server::Send>(&effect)) {
       send(*sent, last_send_[index(sent->worker)] == i ? More::kNone : More::kAtOnce);
     } else if (const auto* dismissed = std::get_if<server::Disconnect>(&effect)) {
@@ -245,9 +257,17 @@ void Server::carry_out(Time now, server::Effects& effects) {
       if (watch_.warned) {
         watch_.warned(warning->text);
       }
+    } else if (const auto* seam = std::get_if<server::Switched>(&effect)) {
+      policy_switched(*seam);
     } else {
       finish_ = std::get<server::Finish>(effect);
+      give_up_asked(finish_->why);
     }
+  }
+  for (const auto& [version, norms] : measured) {
+    server::Effects next;
+    coordinator_->measured_norms(now, version, norms, next);
+    carry_out(now, next);
   }
 }
 

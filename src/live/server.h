@@ -18,6 +18,8 @@
 #include "base/spec.h"
 #include "live/strand.h"
 #include "live/transport.h"
+#include "policy/balance.h"
+#include "policy/switch_spec.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "server/shard.h"
@@ -29,6 +31,7 @@ struct ServerOptions {
   std::string token;
   server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
   Spec policy;
+  std::optional<policy::BalanceOptions> balance;
   server::ShardOptions shard;
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there.
@@ -107,10 +110,21 @@ class Server {
                  const protocol::Push& push,
                  std::vector<float> gradient);
   void take_measurement(Time now, const protocol::Measurement& measurement);
+  // Of people who ask something of the job: server_control.cc.
+  void set_policy(Time now, ConnectionId from, const protocol::SetPolicy& set);
+  // Why this policy cannot be set now; empty if it can. Throws a usage error if there is none.
+  [[nodiscard]] std::string why_not(const Spec& policy) const;
+  void tell_status(Time now, ConnectionId from, std::uint32_t protocol);
+  void answer(ConnectionId asker, ExitCode code, const std::string& text);
+  // Another policy decides: for the record, and for whoever asked for it.
+  void policy_switched(const server::Switched& seam);
+  // Nothing will come of it any more.
+  void give_up_asked(const std::string& why);
   void closed(Time now, ConnectionId from, const Closed& closed);
   // Lets those who wait join, once there are weights and, if one is expected, an evaluator.
   void join_waiting(Time now);
   void join(Time now, ConnectionId connection, Peer& peer, server::Effects& effects);
+  [[nodiscard]] static std::string wrong_protocol(std::uint32_t protocol);
   [[nodiscard]] std::string incompatible(std::uint32_t protocol,
                                          const protocol::Manifest& other) const;
   void dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why);
@@ -144,6 +158,9 @@ class Server {
   std::optional<ConnectionId> evaluator_;
   Time last_status_{};
   std::optional<server::Finish> finish_;
+  std::vector<policy::Phase> phases_;  // Of which the policies to come come.
+  std::string policy_;                 // That decides at present.
+  std::optional<ConnectionId> asker_;  // Of a policy that does not decide yet.
   bool warned_of_skipping_ = false;
   Time opened_{};
   Time wake_at_{};  // When run() looks again.

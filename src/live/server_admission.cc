@@ -49,10 +49,14 @@ void Server::greet_evaluator(ConnectionId from, const protocol::Observe& observe
   manifest_ = observe.manifest;
 }
 
+std::string Server::wrong_protocol(std::uint32_t protocol) {
+  return "protocol " + std::to_string(protocol) + " was offered, this server speaks " +
+         std::to_string(protocol::kProtocolVersion);
+}
+
 std::string Server::incompatible(std::uint32_t protocol, const protocol::Manifest& other) const {
   if (protocol != protocol::kProtocolVersion) {
-    return "protocol " + std::to_string(protocol) + " was offered, this server speaks " +
-           std::to_string(protocol::kProtocolVersion);
+    return wrong_protocol(protocol);
   }
   if (manifest_ && other != *manifest_) {
     return "another network: " + std::to_string(other.tensors.size()) + " tensors of " +
@@ -81,7 +85,8 @@ void Server::join_waiting(Time now) {
   if (!coordinator_) {
     options_.coordinator.examples = examples_;
     coordinator_.emplace(options_.coordinator,
-                         policy::make_policy(options_.policy, options_.coordinator.workers),
+                         policy::make_settable_policy(
+                             options_.policy, options_.coordinator.workers, options_.balance),
                          watch_.decided,
                          now);
   }

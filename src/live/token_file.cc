@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -55,6 +57,19 @@ std::string read_token_file(const std::string& path) {
     throw usage_error(path + ": the token file is empty");
   }
   return token;
+}
+
+std::string await_token_file(const std::string& path, Duration deadline) {
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+  const auto give_up = std::chrono::steady_clock::now() +
+                       std::chrono::duration_cast<std::chrono::steady_clock::duration>(deadline);
+  struct stat status {};
+  // It is written in one piece: there is all of it or nothing.
+  while ((stat(path.c_str(), &status) != 0 || status.st_size == 0) &&
+         std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return read_token_file(path);
 }
 
 std::string token_of_server(const std::string& path) {

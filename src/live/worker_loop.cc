@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -20,8 +21,15 @@ double seconds_since(steady_clock::time_point start) {
 
 class Work {
  public:
-  Work(LastingSession& session, worker::GradientSource& source, const worker::Pace& pace)
-      : lasting_(session), source_(source), pace_(pace), gradient_(source.manifest().numbers()) {}
+  Work(LastingSession& session,
+       worker::GradientSource& source,
+       const worker::Pace& pace,
+       std::optional<worker::Attacker> attacker)
+      : lasting_(session),
+        source_(source),
+        pace_(pace),
+        attacker_(attacker),
+        gradient_(source.manifest().numbers()) {}
 
   void run() {
     std::uint64_t iteration = 0;
@@ -49,6 +57,9 @@ class Work {
       return false;
     }
     result.partial = result.examples < whole;
+    if (attacker_) {
+      attacker_->corrupt(gradient_);
+    }
     session().push(result, std::exchange(gradient_, std::vector<float>(gradient_.size())));
     return true;
   }
@@ -141,6 +152,7 @@ class Work {
   LastingSession& lasting_;
   worker::GradientSource& source_;
   const worker::Pace& pace_;
+  std::optional<worker::Attacker> attacker_;
   std::vector<float> gradient_;
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
@@ -150,12 +162,13 @@ class Work {
 
 void run_worker(const WorkerOptions& options,
                 worker::GradientSource& source,
-                const worker::Pace& pace) {
+                const worker::Pace& pace,
+                std::optional<worker::Attacker> attacker) {
   LastingSession session(options,
                          {.manifest = source.manifest(),
                           .dataset_examples = source.dataset_examples(),
                           .initial_weights = [&source] { return source.initial_weights(); }});
-  Work(session, source, pace).run();
+  Work(session, source, pace, attacker).run();
 }
 
 }  // namespace outpace::live

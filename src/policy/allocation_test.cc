@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,8 @@ constexpr std::uint32_t kWorkers = 64;
 // Carries out as little as a policy can be driven with.
 class BareDriver {
  public:
-  explicit BareDriver(const std::string& spec)
-      : policy_(make_policy(Spec::parse(spec), kWorkers)), open_(kWorkers, false) {
+  BareDriver(const std::string& spec, const std::optional<BalanceOptions>& balance)
+      : policy_(make_policy(Spec::parse(spec), kWorkers, balance)), open_(kWorkers, false) {
     for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
       pass(WorkerJoined{WorkerId{worker}});
     }
@@ -97,12 +98,15 @@ TEST(EveryPolicy, AllocatesNothingOnceItRuns) {
                                  "saps:s=80,action=refresh",
                                  "saps:s=80,action=preempt",
                                  "saps:s=80,action=shrink",
-                                 "saps:s=80,action=dampen"}) {
-    BareDriver driver(spec);
-    driver.answer(40'000);  // Lists come to their size.
-    const std::size_t before = allocations;
-    driver.answer(4000);
-    EXPECT_EQ(allocations, before) << spec;
+                                 "saps:s=80,action=dampen",
+                                 "switch(async until updates>100 then ssp:s=2)"}) {
+    for (const auto& balance : {std::optional<BalanceOptions>(), std::optional(BalanceOptions{})}) {
+      BareDriver driver(spec, balance);
+      driver.answer(40'000);  // Lists come to their size.
+      const std::size_t before = allocations;
+      driver.answer(4000);
+      EXPECT_EQ(allocations, before) << spec;
+    }
   }
 }
 

@@ -7,7 +7,7 @@ void ByEvent::decide(Time now, const Event& event, Decision& out) {
   if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
     arrive(now, *gradient, out);
   } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
-    out.reason = {.why = ended->how == Ending::kRefused ? Why::kRefused : Why::kAbandoned};
+    out.reason = {.why = why_ended(ended->how)};
     end(now, *ended, out);
   } else if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
     join(*joined, out);

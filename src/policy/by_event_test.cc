@@ -39,8 +39,10 @@ TEST(ByEvent, GivesEachEventToItsFunctionWithAnEmptyDecision) {
   EXPECT_EQ(out.reason.why, Why::kAbandoned);
   policy.decide(Time{}, ReleaseEnded{.worker = {}, .release = {}, .how = Ending::kRefused}, out);
   EXPECT_EQ(out.reason.why, Why::kRefused);
+  policy.decide(Time{}, ReleaseEnded{.worker = {}, .release = {}, .how = Ending::kFiltered}, out);
+  EXPECT_EQ(out.reason.why, Why::kFiltered);
   policy.decide(Time{}, WorkerLeft{}, out);
-  EXPECT_EQ(policy.heard(), "join arrive end end leave ");
+  EXPECT_EQ(policy.heard(), "join arrive end end end leave ");
   policy.decide(Time{}, TimerFired{}, out);
   policy.decide(Time{}, Measured{}, out);
   EXPECT_TRUE(out.actions.empty());

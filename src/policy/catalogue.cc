@@ -11,6 +11,7 @@
 #include "policy/adasync.h"
 #include "policy/async.h"
 #include "policy/backup.h"
+#include "policy/balanced.h"
 #include "policy/dssp.h"
 #include "policy/dynamic_cutoff.h"
 #include "policy/kasync.h"
@@ -20,6 +21,8 @@
 #include "policy/saps.h"
 #include "policy/softsync.h"
 #include "policy/ssp.h"
+#include "policy/switch.h"
+#include "policy/switch_spec.h"
 #include "policy/sync.h"
 #include "runtime_model/catalogue.h"
 
@@ -79,20 +82,32 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options, std::uint32_t workers)
   static const std::array<std::string, kDecide.size()> kWords{"before", "deadline", "during"};
   std::vector<std::string> models;
   for (const runtime_model::Entry& entry : runtime_model::catalogue()) {
-    models.push_back(entry.name);
+    if (!entry.fitted) {
+      models.push_back(entry.name);
+    }
   }
   const std::string model = options.word("model", models, "auto");
   const std::string word = options.word("decide", kWords, "during");
   const auto place = std::find(kWords.begin(), kWords.end(), word) - kWords.begin();
   const std::uint64_t max = options.count("max", 0, 0, workers);
   const std::uint64_t most = max == 0 ? workers : max;
-  const std::uint64_t least = options.count("min", 1, 1, most);
+  static const std::array<std::string, 2> kObjectives{"gradients", "progress"};
+  std::optional<GradientNoise> noise;
+  const std::string objective = options.word("objective", kObjectives, "gradients");
+  const double curvature = options.number("curvature", 1.0, 0.01, 1.99);
+  if (objective == "progress") {
+    noise.emplace(0.5 * curvature);
+  }
+  // Of one gradient alone nobody can tell what is noise.
+  const std::uint64_t asked = options.count("min", 1, 1, most);
+  const std::uint64_t least = noise ? std::max(asked, std::min<std::uint64_t>(2, most)) : asked;
   return std::make_unique<DynamicCutoff>(
       runtime_model::make_model(model),
       runtime_model::Cutoff::Options{.decide = kDecide.at(static_cast<std::size_t>(place)),
                                      .least = static_cast<std::uint32_t>(least),
                                      .most = static_cast<std::uint32_t>(most)},
-      workers);
+      workers,
+      noise);
 }
 
 std::unique_ptr<Policy> make_async(SpecReader& /*options*/, std::uint32_t /*workers*/) {
@@ -135,11 +150,16 @@ std::unique_ptr<Policy> make_saps(SpecReader& options, std::uint32_t /*workers*/
       Saps::Options{.bound = bound, .remedy = kRemedies.at(static_cast<std::size_t>(place))});
 }
 
+std::unique_ptr<Policy> make_switch(SpecReader& options, std::uint32_t workers) {
+  const std::string phases = options.text("until", kSwitchForm);
+  return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers);
+}
+
 constexpr bool kAsynchronous = true;
 constexpr bool kKeepsSlots = true;
 
 // clang-format off
-const std::array<Entry, 14> kEntries{{
+const std::array<Entry, 15> kEntries{{
     {"sync", "An update waits for a gradient from every live worker.",
      "Chen et al., Revisiting Distributed Synchronous SGD, 2016",
      !kAsynchronous, kKeepsSlots, {}, make_sync},
@@ -156,8 +176,12 @@ const std::array<Entry, 14> kEntries{{
      {{"model", "auto", "auto, switching, ewma, kalman, last or elfving"},
       {"decide", "during",
        "before: a count; deadline: a count or a deadline; during: asked again at every arrival"},
-      {"min", "1", "gradients of an update at least"},
-      {"max", "0", "gradients of an update at most; 0 is all"}},
+      {"min", "1", "gradients of an update at least; never less than 2 for progress"},
+      {"max", "0", "gradients of an update at most; 0 is all"},
+      {"objective", "gradients",
+       "what is maximised a second: gradients, or progress, the loss's expected decrease"},
+      {"curvature", "1", "for progress: rate times curvature, from 0.01 to 1.99; the less, the"
+       " less noise counts"}},
      make_dynamic},
     {"async", "Every gradient is an update, and nobody waits.",
      "Dean et al., Large Scale Distributed Deep Networks, 2012, section 4.1",
@@ -223,8 +247,24 @@ const std::array<Entry, 14> kEntries{{
        " preempt (ask for the part it has, in time), shrink (smaller mini-batches),"
        " dampen (drop nothing, weigh by 1 / staleness)"}},
      make_saps},
+    {"switch", "One policy until a condition holds, then the next:"
+     " 'switch(async until loss<0.6 then sync until updates>2000 then ssp:s=3)'.",
+     "Li et al., Sync-Switch: Hybrid Parameter Synchronization for Distributed Deep Learning,"
+     " 2021, for one switch; conditions and seam are ours",
+     kAsynchronous, !kKeepsSlots,
+     {{"until", "", "loss (training), test-loss, test-accuracy, updates or seconds, < or >, a"
+       " number"}},
+     make_switch},
 }};
 // clang-format on
+
+std::unique_ptr<Policy> balanced(std::unique_ptr<Policy> policy,
+                                 const std::optional<BalanceOptions>& balance) {
+  if (balance) {
+    policy = std::make_unique<Balanced>(std::move(policy), *balance);
+  }
+  return policy;
+}
 
 }  // namespace
 
@@ -243,17 +283,29 @@ const Entry& find(const std::string& name) {
   throw usage_error("unknown policy '" + name + "'" + suggestion(name, names));
 }
 
-std::unique_ptr<Policy> make_policy(const Spec& spec, std::uint32_t workers) {
+std::unique_ptr<Policy> make_policy(const Spec& spec,
+                                    std::uint32_t workers,
+                                    const std::optional<BalanceOptions>& balance) {
   SpecReader options("policy", spec);
   std::unique_ptr<Policy> policy = find(spec.name).make(options, workers);
   options.finish();
-  return policy;
+  return balanced(std::move(policy), balance);
+}
+
+std::unique_ptr<Policy> make_settable_policy(const Spec& spec,
+                                             std::uint32_t workers,
+                                             const std::optional<BalanceOptions>& balance) {
+  return balanced(std::make_unique<Switch>(spec, workers), balance);
 }
 
 bool weighs_staleness_itself(const Spec& spec) {
-  const std::pair<std::string, std::string> dampen{"action", "dampen"};
-  return spec.name == "saps" &&
-         std::find(spec.options.begin(), spec.options.end(), dampen) != spec.options.end();
+  static const std::pair<std::string, std::string> kDampen{"action", "dampen"};
+  const std::vector<Phase> phases = phases_of(spec);
+  return std::any_of(phases.begin(), phases.end(), [](const Phase& phase) {
+    const auto& options = phase.policy.options;
+    return phase.policy.name == "saps" &&
+           std::find(options.begin(), options.end(), kDampen) != options.end();
+  });
 }
 
 }  // namespace outpace::policy

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/spec.h"
+#include "policy/balance.h"
 #include "policy/policy.h"
 
 namespace outpace::policy {
@@ -40,11 +42,21 @@ struct Entry {
 // Throws a usage error that names the nearest policy if there is none of that name.
 [[nodiscard]] const Entry& find(const std::string& name);
 
-// Reads every option, refuses the unknown ones. Throws a usage error on anything wrong.
-[[nodiscard]] std::unique_ptr<Policy> make_policy(const Spec& spec, std::uint32_t workers);
+// Reads every option, refuses the unknown ones. Throws a usage error on anything wrong. With
+// `balance` the policy's mini-batches are in proportion to the workers' speeds.
+[[nodiscard]] std::unique_ptr<Policy> make_policy(
+    const Spec& spec,
+    std::uint32_t workers,
+    const std::optional<BalanceOptions>& balance = std::nullopt);
 
-// True if the policy weights stale gradients itself (saps:action=dampen), so that the staleness
-// rule must not be multiplied in again.
+// As make_policy; and PolicySet replaces it by another.
+[[nodiscard]] std::unique_ptr<Policy> make_settable_policy(
+    const Spec& spec,
+    std::uint32_t workers,
+    const std::optional<BalanceOptions>& balance = std::nullopt);
+
+// True if the policy, or one of a switch's, weights stale gradients itself (saps:action=dampen), so
+// that the staleness rule must not be multiplied in again.
 [[nodiscard]] bool weighs_staleness_itself(const Spec& spec);
 
 }  // namespace outpace::policy

@@ -23,12 +23,15 @@ TEST(Catalogue, TellsEachPolicysNatureAndDocumentsItsOptions) {
     keeps_slots += entry.keeps_slots ? entry.name + " " : "";
     EXPECT_FALSE(entry.rule.empty() || entry.source.empty());
   }
-  EXPECT_EQ(asynchronous, "async kasync kbatchasync adasync softsync ssp dssp psp saps ");
+  EXPECT_EQ(asynchronous, "async kasync kbatchasync adasync softsync ssp dssp psp saps switch ");
   EXPECT_EQ(keeps_slots, "sync backup dynamic ksync ");
 }
 
 TEST(Catalogue, ReadsEveryDocumentedOptionAndNoOther) {
   for (const Entry& entry : catalogue()) {
+    if (entry.name == "switch") {
+      continue;  // Of a form of its own: switch_spec_test.cc.
+    }
     std::string spec = entry.name;
     for (const OptionDoc& option : entry.options) {
       const std::string value = option.otherwise.empty() ? "2" : option.otherwise;
@@ -52,6 +55,18 @@ TEST(Catalogue, RefusesWhatTheWorkersCannotFill) {
   EXPECT_EQ(refusal("saps:s=3,action=wait", 8),
             "policy 'saps:s=3,action=wait': action is 'wait'; it takes "
             "refresh|preempt|shrink|dampen");
+}
+
+TEST(Catalogue, RefusesASwitchOfWhatThereIsNot) {
+  EXPECT_EQ(refusal("switch(async until updates>9 then ssp:s=1)", 8), "accepted");
+  EXPECT_EQ(refusal("switch(async until updates>9 then sink)", 8),
+            "unknown policy 'sink'; did you mean 'sync'?");
+  EXPECT_EQ(refusal("switch(backup:cutoff=9 until updates>9 then sync)", 8),
+            "policy 'backup:cutoff=9': cutoff is '9'; it takes a whole number from 1 to 8");
+  EXPECT_EQ(refusal("switch", 8),
+            "policy 'switch': until is missing; it takes switch(POLICY until CONDITION then "
+            "POLICY)");
+  EXPECT_EQ(nominal_cutoff("switch(backup:cutoff=6 until updates>9 then async)", 8), 6U);
 }
 
 TEST(Catalogue, NamesTheNearestPolicy) {
@@ -79,6 +94,8 @@ TEST(Catalogue, OnlyDampenWeighsStalenessItself) {
   EXPECT_FALSE(weighs_staleness_itself(Spec::parse("saps:s=8,action=shrink")));
   EXPECT_FALSE(weighs_staleness_itself(Spec::parse("saps:s=8")));
   EXPECT_FALSE(weighs_staleness_itself(Spec::parse("async")));
+  EXPECT_TRUE(weighs_staleness_itself(
+      Spec::parse("switch(async until updates>9 then saps:s=8,action=dampen)")));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,9 +41,14 @@ class CheckedDriver {
     bool partial = false;
   };
 
-  explicit CheckedDriver(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
-  CheckedDriver(const std::string& spec, std::uint32_t workers)
-      : policy_(make_policy(Spec::parse(spec), workers)) {}
+  // `balance` is what the policy was made with.
+  explicit CheckedDriver(std::unique_ptr<Policy> policy,
+                         const std::optional<BalanceOptions>& balance = std::nullopt)
+      : policy_(std::move(policy)), share_most_(balance ? balance->most : 1.0) {}
+  CheckedDriver(const std::string& spec,
+                std::uint32_t workers,
+                const std::optional<BalanceOptions>& balance = std::nullopt)
+      : CheckedDriver(make_policy(Spec::parse(spec), workers, balance), balance) {}
 
   const Decision& join(std::uint32_t worker, Time now = {}) {
     if (worker >= workers_.size()) {
@@ -137,7 +143,8 @@ class CheckedDriver {
     int verdicts = 0;
     for (const Action& action : decision_.actions) {
       if (const auto* accept = std::get_if<Accept>(&action)) {
-        EXPECT_TRUE(std::isfinite(accept->weight) && accept->weight > 0 && accept->weight <= 1);
+        EXPECT_TRUE(std::isfinite(accept->weight) && accept->weight > 0 &&
+                    accept->weight <= share_most_);
         verdicts += answers(event, accept->worker, accept->release);
         ++uncommitted_;
       } else if (const auto* drop = std::get_if<Drop>(&action)) {
@@ -154,6 +161,9 @@ class CheckedDriver {
         EXPECT_TRUE(state.live && state.open && !state.cancelled);
         state.cancelled = true;
         state.keep_part = cancel->keep_part;
+      } else if (std::holds_alternative<Switched>(action)) {
+        EXPECT_EQ(open_, 0U) << "nobody computes at the seam";
+        EXPECT_EQ(uncommitted_, 0U) << "nothing waits for an update at the seam";
       }
     }
     EXPECT_EQ(verdicts, std::holds_alternative<GradientArrived>(event) ? 1 : 0);
@@ -164,7 +174,7 @@ class CheckedDriver {
   void open(const Release& release, Time now) {
     Worker& state = workers_.at(index(release.worker));
     EXPECT_TRUE(state.live && !state.open);
-    EXPECT_TRUE(release.share > 0 && release.share <= 1);
+    EXPECT_TRUE(release.share > 0 && release.share <= share_most_);
     ++open_;
     sequence_ = Sequence{number(sequence_) + 1};
     state = {.live = true,
@@ -182,6 +192,7 @@ class CheckedDriver {
   }
 
   std::unique_ptr<Policy> policy_;
+  double share_most_ = 1.0;
   Decision decision_;
   std::vector<Worker> workers_;
   std::uint32_t live_ = 0;

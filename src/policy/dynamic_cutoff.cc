@@ -12,12 +12,19 @@ using runtime_model::Fate;
 
 DynamicCutoff::DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
                              runtime_model::Cutoff::Options options,
-                             std::uint32_t workers)
-    : workers_planned_(workers), cutoff_(std::move(model), options), observed_(workers) {}
+                             std::uint32_t workers,
+                             std::optional<GradientNoise> noise)
+    : workers_planned_(workers),
+      cutoff_(std::move(model), options),
+      noise_(noise),
+      observed_(workers) {}
 
 void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
   out.clear();
   now_ = now;
+  if (const auto* measured = std::get_if<Measured>(&event)) {
+    return hear(*measured);
+  }
   if (ended_) {  // The workers have been let go; now there is time to think.
     cutoff_.end(observed_before_, ended_->count, ended_->seconds);
     cutoff_.begin(participants_);
@@ -38,6 +45,20 @@ void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
     leave(*left, out);
   } else if (std::holds_alternative<TimerFired>(event)) {
     settle(out);
+  }
+}
+
+void DynamicCutoff::hear(const Measured& event) {
+  if (!noise_) {
+    return;
+  }
+  if (event.what == Measure::kSingleGradientNorm) {
+    single_norm_ = event.value;
+  } else if (event.what == Measure::kGradientNorm) {
+    noise_->hear(event.value, single_norm_, last_count_);
+    if (const auto worth = noise_->worth()) {
+      cutoff_.set_worth(*worth);
+    }
   }
 }
 
@@ -78,9 +99,8 @@ void DynamicCutoff::end(const ReleaseEnded& event, Decision& out) {
   CHECK(state.computing);
   state.computing = false;
   --computing_;
-  const bool refused = event.how == Ending::kRefused;
-  out.reason = {.why = refused ? Why::kRefused : Why::kAbandoned};
-  if (refused && state.version == version_) {
+  out.reason = {.why = why_ended(event.how)};
+  if (is_turned_away(event.how) && state.version == version_) {
     settle(out);  // It has answered in this iteration.
   } else {
     release(event.worker, state, out);
@@ -134,6 +154,7 @@ void DynamicCutoff::commit(Decision& out) {
   });
   ended_ = Ended{.count = accepted_, .seconds = seconds()};
   ++version_;
+  last_count_ = accepted_;
   accepted_ = 0;
   begin();
   workers_.for_each([&](WorkerId worker, Worker& state) {

@@ -10,6 +10,11 @@
 // Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018), for the cutoff
 // that maximises gradients a second (decide=before); runtime_model/cutoff.h for the rest.
 //
+// What is maximised may be the loss's expected decrease a second, and not gradients (Xu, Neglia,
+// Sebastianelli, "Dynamic Backup Workers for Parallel Machine Learning", 2020): then the server's
+// norms of the gradients tell what an update of c is worth (runtime_model/worth.h). Until it has
+// heard any, gradients count.
+//
 // As under `backup`: no update waits for a worker that is gone or was refused, and what comes from
 // an older version is dropped. A worker that begins later than the others is expected later.
 
@@ -20,6 +25,7 @@
 #include <optional>
 #include <vector>
 
+#include "policy/gradient_noise.h"
 #include "policy/members.h"
 #include "policy/policy.h"
 #include "runtime_model/cutoff.h"
@@ -28,15 +34,18 @@ namespace outpace::policy {
 
 class DynamicCutoff final : public Policy {
  public:
-  // `workers`: planned; others that join take part, but are not forecast.
+  // `workers`: planned; others that join take part, but are not forecast. `noise`: what is
+  // maximised is progress; nothing: gradients.
   DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
                 runtime_model::Cutoff::Options options,
-                std::uint32_t workers);
+                std::uint32_t workers,
+                std::optional<GradientNoise> noise = std::nullopt);
 
   void decide(Time now, const Event& event, Decision& out) override;
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return workers;
   }
+  [[nodiscard]] bool asks_for_norms() const override { return noise_.has_value(); }
 
  private:
   struct Worker {
@@ -45,6 +54,8 @@ class DynamicCutoff final : public Policy {
     Time released{};
   };
 
+  // Of the last iteration's end; nothing is decided by it at once.
+  void hear(const Measured& event);
   void arrive(const GradientArrived& event, Decision& out);
   void end(const ReleaseEnded& event, Decision& out);
   void leave(const WorkerLeft& event, Decision& out);
@@ -61,6 +72,9 @@ class DynamicCutoff final : public Policy {
   const std::uint32_t workers_planned_;
 
   runtime_model::Cutoff cutoff_;
+  std::optional<GradientNoise> noise_;
+  double single_norm_ = 0.0;      // Heard last.
+  std::uint32_t last_count_ = 0;  // Gradients of the last commit.
   Members<Worker> workers_;
   Time now_{};
   std::uint64_t version_ = 0;

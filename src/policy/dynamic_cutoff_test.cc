@@ -124,5 +124,42 @@ TEST(DynamicCutoff, SaysWhatWasExpectedAndWhatCame) {
   EXPECT_EQ(to_words(driver.last().reason), "waited long enough: 3 came, 3 expected");
 }
 
+// What the norms say changes when an update is made: without noise two gradients are enough, the
+// fewest that noise can be told by; where all is noise everybody is waited for.
+TEST(DynamicCutoff, ForProgressWithoutNoiseTwoGradientsAreEnough) {
+  const auto gradients_of_update = [](const std::string& spec, double single_norm) {
+    CheckedDriver driver(spec, 4);
+    driver.join_all(4);
+    double now = 0.0;
+    std::uint32_t count = 0;
+    for (std::uint64_t i = 0; i < 30; ++i) {
+      count = 0;
+      for (std::uint32_t w = 0; w < 4 && driver.version() == i; ++w) {
+        driver.arrive(w, {}, at(now + draw(w, i, w == 3 ? 8.0 : 1.0 + 0.2 * w)));
+        ++count;
+      }
+      now += 20.0;
+      for (std::uint32_t w = 0; w < 4; ++w) {
+        if (driver.computes(w) && driver.worker(w).cancelled) {
+          driver.end(w, Ending::kAbandoned, at(now));
+        }
+      }
+      driver.pass(Measured{Measure::kSingleGradientNorm, single_norm, Version{i + 1}}, at(now));
+      driver.pass(Measured{Measure::kGradientNorm, 1.0, Version{i + 1}}, at(now));
+      driver.pass(TimerFired{}, at(now));
+    }
+    return count;
+  };
+  EXPECT_EQ(gradients_of_update("dynamic:model=last,objective=progress", 1.0), 2U);
+  EXPECT_EQ(gradients_of_update("dynamic:model=last,objective=progress", 9.0), 4U);
+  EXPECT_EQ(gradients_of_update("dynamic:model=last", 1.0),
+            gradients_of_update("dynamic:model=last", 9.0));
+}
+
+TEST(DynamicCutoff, AsksForNormsOnlyForProgress) {
+  EXPECT_TRUE(make_policy(Spec::parse("dynamic:objective=progress"), 4)->asks_for_norms());
+  EXPECT_FALSE(make_policy(Spec::parse("dynamic"), 4)->asks_for_norms());
+}
+
 }  // namespace
 }  // namespace outpace::policy

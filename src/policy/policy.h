@@ -11,8 +11,8 @@
 // What holds between the two:
 //  1. A worker computes at most one release at a time. Between its WorkerJoined and WorkerLeft
 //  every
-//     release ends in exactly one event: GradientArrived, or ReleaseEnded (abandoned or refused).
-//     WorkerLeft ends an open release too.
+//     release ends in exactly one event: GradientArrived, or ReleaseEnded (abandoned, refused or
+//     filtered). WorkerLeft ends an open release too.
 //  2. The decision for a GradientArrived holds exactly one Accept or Drop of that gradient.
 //  3. Nothing comes from a worker without a release, and a release is given only to a live worker
 //     that has none open.
@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -61,7 +62,17 @@ struct GradientArrived {
 enum class Ending : std::uint8_t {
   kAbandoned,  // Cancelled with nothing worth pushing.
   kRefused,    // The gradient held a number that is not finite; nothing of it was used.
+  kFiltered,   // A filter turned the gradient away; nothing of it was used.
 };
+// The worker did its work, though nothing came of it.
+[[nodiscard]] constexpr bool is_turned_away(Ending how) {
+  return how == Ending::kRefused || how == Ending::kFiltered;
+}
+[[nodiscard]] constexpr Why why_ended(Ending how) {
+  return how == Ending::kAbandoned ? Why::kAbandoned
+         : how == Ending::kRefused ? Why::kRefused
+                                   : Why::kFiltered;
+}
 struct ReleaseEnded {
   WorkerId worker;
   Sequence release;
@@ -70,17 +81,36 @@ struct ReleaseEnded {
 
 struct TimerFired {};
 
-enum class Measure : std::uint8_t { kTrainingLoss, kTestLoss, kTestAccuracy, kGradientNorm };
+enum class Measure : std::uint8_t {
+  kTrainingLoss,
+  kTestLoss,
+  kTestAccuracy,
+  kGradientNorm,        // Of the mean that the commit before took.
+  kSingleGradientNorm,  // Root mean square of the norms that went into it; comes before it.
+};
 struct Measured {
   Measure what;
   double value;
   Version version;
 };
 
-using Event =
-    std::variant<WorkerJoined, WorkerLeft, GradientArrived, ReleaseEnded, TimerFired, Measured>;
+// Somebody wants another policy from here on. A Switch (switch.h) follows; the others do not.
+struct PolicySet {
+  std::string_view policy;  // Its spec, of one that there is. The text lives as long as the call.
+};
+
+using Event = std::variant<WorkerJoined,
+                           WorkerLeft,
+                           GradientArrived,
+                           ReleaseEnded,
+                           TimerFired,
+                           Measured,
+                           PolicySet>;
 
 // ---- Actions ----------------------------------------------------------------------------------
+
+// The most that a release may ask for, in full mini-batches.
+inline constexpr double kShareMost = 16.0;
 
 // Take the gradient up. `weight` is the policy's own; the server multiplies in the staleness rule.
 struct Accept {
@@ -100,6 +130,7 @@ struct Commit {};
 struct Release {
   WorkerId worker;
   double share = 1.0;  // Of a full mini-batch, in (0, 1]; at least one example is computed.
+                       // Beyond 1, up to kShareMost, only under --balance (balanced.h).
 };
 // The worker should abandon what it computes or, with keep_part, push the part it has.
 struct Cancel {
@@ -111,7 +142,13 @@ struct WakeAt {
   Time time;
 };
 
-using Action = std::variant<Accept, Drop, Commit, Release, Cancel, WakeAt>;
+// The seam between two policies: from here on another one decides. Nobody computes here, and no
+// gradient waits for an update.
+struct Switched {
+  std::uint32_t to;  // Its place in the switch, from 0; of the spec that was set, if one was.
+};
+
+using Action = std::variant<Accept, Drop, Commit, Release, Cancel, WakeAt, Switched>;
 
 struct Decision {
   std::vector<Action> actions;
@@ -137,6 +174,11 @@ class Policy {
 
   // True if it may Cancel with keep_part: workers then compute so that there is a part.
   [[nodiscard]] virtual bool asks_for_parts() const { return false; }
+
+  // True if it wants to hear the training loss after every update; else nobody tells it.
+  [[nodiscard]] virtual bool asks_for_training_loss() const { return false; }
+  // True if it wants to hear the gradients' norms after each commit, if there are gradients.
+  [[nodiscard]] virtual bool asks_for_norms() const { return false; }
 };
 
 }  // namespace outpace::policy

@@ -4,15 +4,19 @@
 // somebody is live; here are the promises of each policy, against a deliberately plain account.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "policy/catalogue.h"
 #include "policy/checked_driver_test.h"
+#include "policy/switch_spec.h"
 
 namespace outpace::policy {
 namespace {
@@ -75,14 +79,38 @@ const std::vector<Promise>& promises() {
       {.spec = "saps:s=1,action=preempt", .staleness_most = 1, .lag_most = 0, .cancels = true},
       {.spec = "saps:s=7,action=preempt", .staleness_most = 7, .lag_most = 6, .cancels = true},
       {.spec = "saps:s=7,action=shrink", .staleness_most = 7},
-      {.spec = "saps:s=2,action=dampen"}};
+      {.spec = "saps:s=2,action=dampen"},
+      // Each phase keeps its own promise, which is in this list.
+      {.spec = "switch(async until updates>10 then sync until updates>20 then ssp:s=3)"},
+      {.spec = "switch(ssp:s=3 until seconds>30 then saps:s=1,action=preempt until seconds>60 then "
+               "kbatchasync:k=5 until seconds>90 then backup:cutoff=4)"},
+      {.spec = "switch(kbatchsync:k=5 until seconds>20 then dynamic:model=last until seconds>40 "
+               "then psp:beta=2,s=1 until seconds>60 then kasync:k=4)"}};
   return kPromises;
 }
 
+const Promise& promise_of(const std::string& spec) {
+  const auto found = std::find_if(promises().begin(),
+                                  promises().end(),
+                                  [&](const Promise& promise) { return promise.spec == spec; });
+  EXPECT_NE(found, promises().end()) << spec;
+  return *found;
+}
+
+// Whether somebody sets other policies during the run.
+enum class Sets : std::uint8_t { kNothing, kOthers };
+
 class RandomRun {
  public:
-  RandomRun(const Promise& promise, std::uint64_t seed)
-      : promise_(promise), driver_(promise.spec, kRanks), rng_(seed, 1) {}
+  RandomRun(const std::string& spec,
+            std::uint64_t seed,
+            const std::optional<BalanceOptions>& balance = std::nullopt,
+            Sets sets = Sets::kNothing)
+      : sets_(sets),
+        phases_(phases_of(Spec::parse(spec))),
+        promise_(&promise_of(phases_.front().policy.text)),
+        driver_(make(spec, balance, sets), balance),
+        rng_(seed, 1) {}
 
   void run() {
     for (int i = 0; i < kEvents && !testing::Test::HasFailure(); ++i) {
@@ -99,11 +127,29 @@ class RandomRun {
   }
 
  private:
+  static std::unique_ptr<Policy> make(const std::string& spec,
+                                      const std::optional<BalanceOptions>& balance,
+                                      Sets sets) {
+    const Spec policy = Spec::parse(spec);
+    return sets == Sets::kNothing ? make_policy(policy, kRanks, balance)
+                                  : make_settable_policy(policy, kRanks, balance);
+  }
+
   [[nodiscard]] bool joined(std::uint32_t worker) const {
     return worker < driver_.workers().size() && driver_.worker(worker).live;
   }
 
+  void set_any() {
+    const std::string& spec = promises()[rng_.below(promises().size())].spec;
+    phases_ = phases_of(Spec::parse(spec));
+    driver_.pass(PolicySet{spec}, now_);
+  }
+
   void pass_event() {
+    if (sets_ == Sets::kOthers && rng_.below(30) == 0) {
+      set_any();
+      return;
+    }
     // The low ids are asked more often, as if they were faster.
     const auto worker =
         static_cast<std::uint32_t>(std::min(rng_.below(kRanks), rng_.below(kRanks + 2)));
@@ -118,7 +164,7 @@ class RandomRun {
       answer(worker);
     } else if (rng_.below(2) == 0) {
       driver_.pass(TimerFired{}, now_);
-      EXPECT_TRUE(promise_.wakes || driver_.last().actions.empty());
+      EXPECT_TRUE(promise_->wakes || driver_.last().actions.empty());
     }
   }
 
@@ -128,7 +174,7 @@ class RandomRun {
     const CheckedDriver::Worker state = driver_.worker(worker);
     const std::uint64_t kind = rng_.below(10);
     if (kind == 0) {
-      driver_.end(worker, Ending::kRefused, now_);
+      driver_.end(worker, rng_.uniform() < 0.5 ? Ending::kRefused : Ending::kFiltered, now_);
       return;
     }
     if (state.cancelled && kind <= 3) {
@@ -136,11 +182,13 @@ class RandomRun {
       return;
     }
     const bool partial = state.keep_part && kind <= 7;
-    const auto examples = static_cast<std::uint32_t>(partial ? 1 + rng_.below(31) : 32);
+    const auto whole = static_cast<std::uint32_t>(std::max(1.0, std::round(32 * state.share)));
+    const auto examples =
+        static_cast<std::uint32_t>(partial ? 1 + rng_.below(std::max(2U, whole) - 1) : whole);
     const std::uint64_t staleness = driver_.version() - state.version;
     driver_.arrive(worker, {.examples = examples, .nominal = 32, .partial = partial}, now_);
     if (driver_.count<Accept>() == 1) {
-      EXPECT_LE(staleness, promise_.staleness_most);
+      EXPECT_LE(staleness, promise_->staleness_most);
     }
   }
 
@@ -148,18 +196,23 @@ class RandomRun {
     for (const Action& action : driver_.last().actions) {
       if (const auto* release = std::get_if<Release>(&action)) {
         const std::uint64_t clock = clocks_.at(static_cast<std::uint32_t>(release->worker));
-        EXPECT_LE(clock - least_clock(), promise_.slack);
+        EXPECT_LE(clock - least_clock(), promise_->slack);
+      } else if (const auto* seam = std::get_if<Switched>(&action)) {
+        promise_ = &promise_of(phases_.at(seam->to).policy.text);
+        for (auto& [worker, clock] : clocks_) {
+          clock = 0;
+        }
       }
     }
-    EXPECT_LE(driver_.uncommitted(), promise_.uncommitted_most);
-    EXPECT_TRUE(promise_.cancels || driver_.count<Cancel>() == 0);
+    EXPECT_LE(driver_.uncommitted(), promise_->uncommitted_most);
+    EXPECT_TRUE(promise_->cancels || driver_.count<Cancel>() == 0);
     std::uint64_t lag_most = 0;
     for (const CheckedDriver::Worker& state : driver_.workers()) {
       if (state.open && !state.cancelled) {
         lag_most = std::max(lag_most, driver_.version() - state.version);
       }
     }
-    EXPECT_LE(lag_most, promise_.lag_most);
+    EXPECT_LE(lag_most, promise_->lag_most);
   }
 
   [[nodiscard]] std::uint64_t least_clock() const {
@@ -170,7 +223,9 @@ class RandomRun {
     return least;
   }
 
-  const Promise& promise_;
+  const Sets sets_;
+  std::vector<Phase> phases_;  // Of which those to come come.
+  const Promise* promise_;     // Of the present one.
   CheckedDriver driver_;
   Rng rng_;
   Time now_{};
@@ -182,7 +237,32 @@ TEST(EveryPolicy, KeepsTheContractAndItsPromise) {
   for (const Promise& promise : promises()) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       SCOPED_TRACE(promise.spec + ", seed " + std::to_string(seed));
-      RandomRun(promise, seed).run();
+      RandomRun(promise.spec, seed).run();
+      if (HasFailure()) {
+        return;
+      }
+    }
+  }
+}
+
+TEST(EveryPolicy, MayBeFollowedByAnyOther) {
+  for (const Promise& promise : promises()) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      SCOPED_TRACE(promise.spec + ", seed " + std::to_string(seed));
+      const auto balance = seed % 2 == 0 ? std::nullopt : std::optional(BalanceOptions{});
+      RandomRun(promise.spec, seed, balance, Sets::kOthers).run();
+      if (HasFailure()) {
+        return;
+      }
+    }
+  }
+}
+
+TEST(EveryPolicy, KeepsThemWithBalancedMiniBatches) {
+  for (const Promise& promise : promises()) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      SCOPED_TRACE(promise.spec + ", seed " + std::to_string(seed));
+      RandomRun(promise.spec, seed, BalanceOptions{}).run();
       if (HasFailure()) {
         return;
       }

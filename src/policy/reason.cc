@@ -52,9 +52,14 @@ Words words_around(Why why) {
       return {.before_a = ": lag ", .before_b = ", share ", .end = ""};
     case Why::kStragglerDampened:
       return {.before_a = ": staleness ", .before_b = ", weight ", .end = ""};
+    case Why::kSwitching:
+      return {.before_a = ": ", .before_b = nullptr, .end = " still compute"};
+    case Why::kSwitched:
+      return {.before_a = " at version ", .before_b = ": ", .end = " live"};
     case Why::kNone:
     case Why::kAbandoned:
     case Why::kRefused:
+    case Why::kFiltered:
     case Why::kFinished:
       break;
   }
@@ -113,8 +118,14 @@ std::string to_words(Why why) {
       return "straggler dampened";
     case Why::kAbandoned:
       return "mini-batch abandoned";
+    case Why::kSwitching:
+      return "policy changes";
+    case Why::kSwitched:
+      return "policy changed";
     case Why::kRefused:
       return "gradient not finite";
+    case Why::kFiltered:
+      return "gradient filtered";
     case Why::kFinished:
       return "run finished";
   }

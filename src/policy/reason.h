@@ -27,7 +27,10 @@ enum class Why : std::uint8_t {
   kStragglerShrunk,     // a: lag, b: the new share of a mini-batch.
   kStragglerDampened,   // a: staleness, b: the weight.
   kAbandoned,           // The worker gave its mini-batch up when asked to.
+  kSwitching,           // a: workers that still compute. The policy changes when they are done.
+  kSwitched,            // a: the version, b: live workers. From here on another policy decides.
   kRefused,             // The gradient held a number that is not finite.
+  kFiltered,            // A filter turned the gradient away.
   kFinished,            // The run is over; only the server itself says this.
 };
 

@@ -61,8 +61,7 @@ void Round::end(Time /*now*/, const ReleaseEnded& event, Decision& out) {
   CHECK(state.computing);
   state.computing = false;
   --computing_;
-  const bool refused = event.how == Ending::kRefused;
-  if (refused && state.version == version_) {
+  if (is_turned_away(event.how) && state.version == version_) {
     settle(out);  // It has answered this round.
   } else {
     release(event.worker, state, out);

@@ -60,7 +60,7 @@ void Saps::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
 
 void Saps::end(Time /*now*/, const ReleaseEnded& event, Decision& out) {
   if (preemption_ && preemption_->ended(event.worker)) {
-    preemption_->answered(event.worker, version_, /*whole=*/event.how == Ending::kRefused);
+    preemption_->answered(event.worker, version_, /*whole=*/is_turned_away(event.how));
   }
   release(event.worker, out);
 }

@@ -6,15 +6,17 @@
 //   ----
 //   accept worker=2 weight=1  # waiting: 1 of 2     the actions, in order, and the reason
 //
-// worker=0,1,2 is one event for each. The events are `policy SPEC workers=N` (begins anew),
-// joined, left, dead, drained, arrived, abandoned, refused, timer and measured (test_loss=0.5). A
-// runtime is the time from the release to the arrival, and a gradient that was asked for its part
-// is `partial`.
+// worker=0,1,2 is one event for each. The events are `policy SPEC workers=N` (begins anew; balanced
+// with balance=MOST), joined, left, dead, drained, arrived, abandoned, refused, timer, measured
+// (test_loss=0.5, training_loss=0.5 or test_accuracy=0.5) and `set SPEC`. A runtime is the time
+// from the release to the arrival, the examples are those of the release, and a gradient that was
+// asked for its part is `partial`.
 //
 // To accept new output, run with UPDATE_GOLDEN=1 and read the diff: commit it only if you can say
 // why each line changed.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +29,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "policy/catalogue.h"
 #include "policy/checked_driver_test.h"
 
 namespace outpace::policy {
@@ -41,10 +44,17 @@ struct Command {
     std::istringstream words(line);
     Command command;
     words >> command.name;
+    const bool has_spec = command.name == "policy" || command.name == "set";
     for (std::string word; words >> word;) {
-      const bool spec = command.name == "policy" && command.fields.empty();
-      const std::size_t equals = spec ? std::string::npos : word.find('=');
-      command.fields[spec ? "spec" : word.substr(0, equals)] =
+      const bool known =
+          word.starts_with("workers=") || word.starts_with("balance=") || word.starts_with("t=");
+      if (has_spec && !known) {  // A switch is many words.
+        std::string& spec = command.fields["spec"];
+        spec += (spec.empty() ? "" : " ") + word;
+        continue;
+      }
+      const std::size_t equals = word.find('=');
+      command.fields[word.substr(0, equals)] =
           equals == std::string::npos ? word : word.substr(equals + 1);
     }
     return command;
@@ -68,11 +78,13 @@ std::string to_text(const Action& action, const CheckedDriver& driver) {
   } else if (const auto* release = std::get_if<Release>(&action)) {
     out << "release worker=" << index(release->worker)
         << " version=" << driver.worker(static_cast<std::uint32_t>(release->worker)).version;
-    if (release->share < 1.0) {
+    if (release->share != 1.0) {
       out << " share=" << release->share;
     }
   } else if (const auto* cancel = std::get_if<Cancel>(&action)) {
     out << "cancel worker=" << index(cancel->worker) << (cancel->keep_part ? " keep-part" : "");
+  } else if (const auto* seam = std::get_if<Switched>(&action)) {
+    out << "switched to=" << seam->to;
   } else {
     out << "wake at=" << to_seconds(std::get<WakeAt>(action).time) << "s";
   }
@@ -92,11 +104,18 @@ class Scenario {
  public:
   std::string run(const Command& command) {
     if (command.name == "policy") {
-      driver_.emplace(command.fields.at("spec"), command.count("workers", 1));
+      const auto most = balance(command);
+      driver_.emplace(
+          make_settable_policy(
+              Spec::parse(command.fields.at("spec")), command.count("workers", 1), most),
+          most);
       return "ok\n";
     }
     if (command.fields.contains("t")) {
       now_ = Time{*parse_duration(command.fields.at("t"))};
+    }
+    if (command.name == "set") {
+      return to_text(driver_->pass(PolicySet{command.fields.at("spec")}, now_), *driver_);
     }
     if (!command.fields.contains("worker")) {
       return to_text(command.name == "timer" ? driver_->pass(TimerFired{}, now_)
@@ -111,11 +130,26 @@ class Scenario {
   }
 
  private:
+  static std::optional<BalanceOptions> balance(const Command& command) {
+    const auto most = command.fields.find("balance");
+    return most == command.fields.end()
+               ? std::nullopt
+               : std::optional(BalanceOptions{.most = std::stod(most->second)});
+  }
+
   static Measured measured(const Command& command) {
-    const auto loss = command.fields.find("test_loss");
-    return loss == command.fields.end()
-               ? Measured{}
-               : Measured{Measure::kTestLoss, std::stod(loss->second), Version{0}};
+    static const std::map<std::string, Measure> kMeasures{
+        {"test_loss", Measure::kTestLoss},
+        {"training_loss", Measure::kTrainingLoss},
+        {"test_accuracy", Measure::kTestAccuracy},
+        {"gradient_norm", Measure::kGradientNorm},
+        {"single_gradient_norm", Measure::kSingleGradientNorm}};
+    for (const auto& [word, what] : kMeasures) {
+      if (const auto value = command.fields.find(word); value != command.fields.end()) {
+        return {.what = what, .value = std::stod(value->second), .version = Version{0}};
+      }
+    }
+    return {};
   }
 
   const Decision& pass(const Command& command, std::uint32_t worker) {
@@ -123,8 +157,11 @@ class Scenario {
       return driver_->join(worker, now_);
     }
     if (command.name == "arrived") {
-      const CheckedDriver::Gradient gradient{.examples = command.count("examples", 32),
-                                             .nominal = command.count("nominal", 32),
+      const std::uint32_t nominal = command.count("nominal", 32);
+      const auto whole =
+          static_cast<std::uint32_t>(std::lround(driver_->worker(worker).share * nominal));
+      const CheckedDriver::Gradient gradient{.examples = command.count("examples", whole),
+                                             .nominal = nominal,
                                              .partial = command.fields.contains("partial")};
       return driver_->arrive(worker, gradient, now_);
     }

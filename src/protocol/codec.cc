@@ -13,6 +13,8 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "protocol/control_codec.h"
+#include "protocol/field_check.h"
 
 namespace outpace::protocol {
 namespace {
@@ -36,18 +38,6 @@ constexpr std::uint8_t kTensorTag = tag(wire::Manifest::kTensorsFieldNumber, kLe
 constexpr int kTensorBytesMax = 2 * static_cast<int>(kTextMax);
 
 // ---- Writing ----------------------------------------------------------------------------------
-
-// Cut at the limit, but never inside a UTF-8 sequence, whose later bytes are 10xxxxxx.
-std::string clip(const std::string& text) {
-  if (text.size() <= kTextMax) {
-    return text;
-  }
-  std::size_t end = kTextMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return text.substr(0, end);
-}
 
 std::string write(const Manifest& manifest) {
   wire::Manifest out;
@@ -146,23 +136,7 @@ void write(const Stop& stop, wire::Frame& frame) {
   frame.mutable_stop()->set_how(static_cast<wire::Farewell>(static_cast<int>(stop.how) + 1));
   frame.mutable_stop()->set_why(clip(stop.why));
 }
-
 // ---- Reading ----------------------------------------------------------------------------------
-
-void require(bool holds, std::string_view field, std::string_view rule) {
-  if (!holds) {
-    throw Error(ExitCode::kFailure, std::string(field).append(" ").append(rule));
-  }
-}
-
-void require_finite(double value, std::string_view field) {
-  require(std::isfinite(value), field, "must be finite");
-}
-
-std::string read_text(const std::string& text, std::string_view field) {
-  require(text.size() <= kTextMax, field, "is longer than 1024 bytes");
-  return text;
-}
 
 WorkerId read_worker(std::uint32_t worker, std::string_view field) {
   require(worker < kWorkersMax, field, "must be below 65536");
@@ -298,7 +272,6 @@ Message read(const wire::Stop& stop) {
   require(how >= 1 && how <= 4, "stop.how", "is not one that we know");
   return Stop{.how = static_cast<Farewell>(how - 1), .why = read_text(stop.why(), "stop.why")};
 }
-
 Message read(const wire::Frame& frame) {
   switch (frame.kind_case()) {
     case wire::Frame::kHello:
@@ -329,6 +302,14 @@ Message read(const wire::Frame& frame) {
       return Snapshot{.version = Version{frame.snapshot().version()}};
     case wire::Frame::kStop:
       return read(frame.stop());
+    case wire::Frame::kSetPolicy:
+      return protocol::read(frame.set_policy());
+    case wire::Frame::kAskStatus:
+      return protocol::read(frame.ask_status());
+    case wire::Frame::kAnswer:
+      return protocol::read(frame.answer());
+    case wire::Frame::kStatus:
+      return protocol::read(frame.status());
     case wire::Frame::kChunk:
       require(false, "chunk", "must be the first and only field of its frame");
       break;
@@ -391,7 +372,11 @@ const char* name(const Message& message) {
       "cancel",
       "verdict",
       "snapshot",
-      "stop"};
+      "stop",
+      "set_policy",
+      "ask_status",
+      "answer",
+      "status"};
   return kNames.at(message.index());
 }
 

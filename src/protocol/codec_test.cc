@@ -73,6 +73,10 @@ class RandomMessages {
       case 7:
         return Measurement{
             .version = Version{rng_.next()}, .accuracy = rng_.uniform(), .loss = rng_.normal()};
+      case 8:
+        return SetPolicy{.protocol = small(), .policy = text()};
+      case 9:
+        return AskStatus{.protocol = small()};
       default:
         return from_server();
     }
@@ -80,7 +84,7 @@ class RandomMessages {
 
  private:
   Message from_server() {
-    switch (rng_.below(6)) {
+    switch (rng_.below(8)) {
       case 0:
         return Welcome{.job = rng_.next(),
                        .generation = small(),
@@ -103,6 +107,17 @@ class RandomMessages {
                        .why = text()};
       case 4:
         return Snapshot{.version = Version{rng_.next()}};
+      case 5:
+        return Answer{.code = static_cast<ExitCode>(rng_.below(7)), .text = text()};
+      case 6:
+        return Status{.policy = text(),
+                      .coming = text(),
+                      .version = Version{rng_.next()},
+                      .live = small(),
+                      .workers = small(),
+                      .staleness_mean = rng_.exponential(),
+                      .training_loss = rng_.normal(),
+                      .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}}};
       default:
         return Stop{.how = static_cast<Farewell>(rng_.below(4)), .why = text()};
     }

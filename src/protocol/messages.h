@@ -13,6 +13,7 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include "base/error.h"
 #include "base/ids.h"
 #include "base/time.h"
 
@@ -127,6 +128,20 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
+// What a person asks of a job that runs, on a connection of its own: each is its first message, and
+// has one answer.
+struct SetPolicy {
+  std::uint32_t protocol = kProtocolVersion;
+  std::string policy;  // Its spec.
+
+  bool operator==(const SetPolicy&) const = default;
+};
+struct AskStatus {
+  std::uint32_t protocol = kProtocolVersion;
+
+  bool operator==(const AskStatus&) const = default;
+};
+
 // ---- From the server --------------------------------------------------------------------------
 
 struct Welcome {
@@ -185,6 +200,26 @@ struct Stop {
   bool operator==(const Stop&) const = default;
 };
 
+// To a person: what was asked for is done, or why not.
+struct Answer {
+  ExitCode code;  // Of the program that asked.
+  std::string text;
+
+  bool operator==(const Answer&) const = default;
+};
+struct Status {
+  std::string policy;  // That decides at present.
+  std::string coming;  // That was set, while the present one's last mini-batches end; else empty.
+  Version version;
+  std::uint32_t live;
+  std::uint32_t workers;  // Planned.
+  double staleness_mean;  // Of all gradients so far.
+  double training_loss;   // As in summary.json.
+  Time now;               // The run's clock.
+
+  bool operator==(const Status&) const = default;
+};
+
 using Message = std::variant<Hello,
                              Observe,
                              InitialWeights,
@@ -198,7 +233,11 @@ using Message = std::variant<Hello,
                              Cancel,
                              Verdict,
                              Snapshot,
-                             Stop>;
+                             Stop,
+                             SetPolicy,
+                             AskStatus,
+                             Answer,
+                             Status>;
 
 // What the server tells a worker that takes part. Runs are made of it: a variant of these three is
 // moved and destroyed in a fraction of the time that one of all messages takes.

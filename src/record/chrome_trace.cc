@@ -69,6 +69,11 @@ void ChromeTrace::append(Time now, const policy::Event& event, const policy::Dec
       commit(now, decision);
     } else if (const auto* released = std::get_if<policy::Release>(&action)) {
       task_of(released->worker) = {.open = true, .begun = now, .version = version_};
+    } else if (std::holds_alternative<policy::Switched>(action)) {
+      add(R"("ph":"i","s":"g","name":"{}","pid":{},"tid":0,"ts":{:.3f})",
+          to_words(decision.reason),
+          kServer,
+          micros(now));
     }
   }
 }

@@ -14,6 +14,11 @@
 namespace outpace::record {
 namespace {
 
+// A spec may name a file, whose name may be any bytes.
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 // Appends to the line, with no tree in between: this is done for every gradient.
 class LineAppender {
  public:
@@ -78,6 +83,9 @@ class LineAppender {
     add_number(event.value);
     add(R"(,"version":{}}})", count(event.version));
   }
+  void operator()(const policy::PolicySet& event) {
+    add(R"({{"type":"policy_set","policy":{}}})", json_text(event.policy));
+  }
 
   void operator()(const policy::Accept& action) {
     add(R"({{"type":"accept","worker":{},"release":{},"weight":)",
@@ -109,6 +117,9 @@ class LineAppender {
   void operator()(const policy::WakeAt& action) {
     add(R"({{"type":"wake_at","time":{}}})", action.time.time_since_epoch().count());
   }
+  void operator()(const policy::Switched& action) {
+    add(R"({{"type":"switched","to":{}}})", action.to);
+  }
 
  private:
   fmt::memory_buffer& line_;
@@ -131,12 +142,16 @@ std::string to_text(std::span<const policy::Action> actions) {
 DecisionLogWriter::DecisionLogWriter(const std::filesystem::path& path,
                                      const DecisionLogHeader& header)
     : file_(path) {
-  const nlohmann::ordered_json line{{"outpace_decisions", kDecisionLogVersion},
-                                    {"policy", header.policy},
-                                    {"workers", header.workers}};
-  // A spec may name a file, whose name may be any bytes.
+  std::string balance;
+  if (header.balance) {
+    balance = fmt::format(R"(,"balance_most":{})", header.balance->most);
+  }
   LineAppender(file_.buffer())
-      .add("{}", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      .add(R"({{"outpace_decisions":{},"policy":{},"workers":{}{}}})",
+           kDecisionLogVersion,
+           json_text(header.policy),
+           header.workers,
+           balance);
   file_.end_line();
 }
 

@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
+#include "policy/balance.h"
 #include "policy/policy.h"
 #include "record/output_file.h"
 
@@ -25,6 +27,7 @@ inline constexpr std::uint32_t kDecisionLogVersion = 1;
 struct DecisionLogHeader {
   std::string policy;  // The spec: "backup:cutoff=6".
   std::uint32_t workers = 1;
+  std::optional<policy::BalanceOptions> balance = std::nullopt;
 
   bool operator==(const DecisionLogHeader&) const = default;
 };
@@ -48,6 +51,7 @@ class DecisionLogWriter {
 
 struct LoggedDecision {
   Time now{};
+  std::string policy;  // That was set; `event` looks at it.
   policy::Event event;
   std::vector<policy::Action> actions;
   std::string reason;

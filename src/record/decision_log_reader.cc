@@ -55,6 +55,14 @@ class Fields {
     return value.get<Unsigned>();
   }
 
+  [[nodiscard]] std::uint32_t examples(const char* key) const {
+    const auto examples = count<std::uint32_t>(key);
+    if (examples == 0) {
+      throw BadLine(fmt::format("'{}' is 0; a gradient is of one example at least", key));
+    }
+    return examples;
+  }
+
   [[nodiscard]] Duration nanoseconds(const char* key) const {
     const json& value = at(key);
     if (!value.is_number_integer() ||
@@ -127,7 +135,8 @@ policy::Why read_why(const std::string& text) {
   return found->second;
 }
 
-policy::Event read_event(const json& object) {
+// What the event looks at is put into `policy`.
+policy::Event read_event(const json& object, std::string& policy) {
   const Fields event(object, "'event'");
   const std::string& type = event.text("type");
   if (type == "gradient_arrived") {
@@ -135,8 +144,8 @@ policy::Event read_event(const json& object) {
         .worker = event.worker(),
         .release = event.release(),
         .computed_on = Version{event.count<std::uint64_t>("computed_on")},
-        .examples = event.count<std::uint32_t>("examples"),
-        .nominal = event.count<std::uint32_t>("nominal"),
+        .examples = event.examples("examples"),
+        .nominal = event.examples("nominal"),
         .partial = event.truth("partial"),
         .runtime = event.nanoseconds("runtime")};
   }
@@ -157,6 +166,10 @@ policy::Event read_event(const json& object) {
     return policy::Measured{.what = event.word("what", kMeasures),
                             .value = event.real("value"),
                             .version = Version{event.count<std::uint64_t>("version")}};
+  }
+  if (type == "policy_set") {
+    policy = event.text("policy");
+    return policy::PolicySet{.policy = policy};
   }
   throw BadLine("unknown event '" + type + "'");
 }
@@ -186,6 +199,9 @@ policy::Action read_action(const json& object) {
   if (type == "wake_at") {
     return policy::WakeAt{.time = Time{action.nanoseconds("time")}};
   }
+  if (type == "switched") {
+    return policy::Switched{.to = action.count<std::uint32_t>("to")};
+  }
   throw BadLine("unknown action '" + type + "'");
 }
 
@@ -193,7 +209,7 @@ void read_line(const std::string& text, LoggedDecision& out) {
   const json parsed = json::parse(text);
   const Fields line(parsed, "the line");
   out.now = Time{line.nanoseconds("now")};
-  out.event = read_event(line.at("event"));
+  out.event = read_event(line.at("event"), out.policy);
   out.actions.clear();
   if (!line.at("actions").is_array()) {
     throw BadLine("'actions' is not a list");
@@ -216,7 +232,16 @@ DecisionLogHeader read_header(const std::string& text) {
                               version,
                               kDecisionLogVersion));
   }
-  return {.policy = line.text("policy"), .workers = line.count<std::uint32_t>("workers")};
+  DecisionLogHeader header{.policy = line.text("policy"),
+                           .workers = line.count<std::uint32_t>("workers")};
+  if (line.has("balance_most")) {
+    const double most = line.real("balance_most");
+    if (!(most >= 1.0 && most <= policy::kShareMost)) {
+      throw BadLine(fmt::format("'balance_most' is not a number from 1 to {}", policy::kShareMost));
+    }
+    header.balance = {.most = most};
+  }
+  return header;
 }
 
 }  // namespace

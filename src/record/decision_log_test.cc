@@ -1,5 +1,6 @@
 #include "record/decision_log.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -58,7 +59,7 @@ Duration any_duration(Rng& rng) {
 }
 
 Event any_event(Rng& rng) {
-  switch (rng.below(6)) {
+  switch (rng.below(7)) {
     case 0:
       return policy::WorkerJoined{any_worker(rng)};
     case 1:
@@ -67,8 +68,8 @@ Event any_event(Rng& rng) {
       return policy::GradientArrived{.worker = any_worker(rng),
                                      .release = any_release(rng),
                                      .computed_on = any_version(rng),
-                                     .examples = any_count<std::uint32_t>(rng),
-                                     .nominal = any_count<std::uint32_t>(rng),
+                                     .examples = std::max(1U, any_count<std::uint32_t>(rng)),
+                                     .nominal = std::max(1U, any_count<std::uint32_t>(rng)),
                                      .partial = rng.below(2) == 1,
                                      .runtime = any_duration(rng)};
     case 3:
@@ -76,6 +77,8 @@ Event any_event(Rng& rng) {
           any_worker(rng), any_release(rng), static_cast<policy::Ending>(rng.below(2))};
     case 4:
       return policy::TimerFired{};
+    case 5:
+      return policy::PolicySet{rng.below(2) == 0 ? "ssp:s=3" : "a \"quoted\" \\ name"};
     default:
       return policy::Measured{
           static_cast<policy::Measure>(rng.below(4)), any_double(rng), any_version(rng)};
@@ -83,7 +86,7 @@ Event any_event(Rng& rng) {
 }
 
 Action any_action(Rng& rng) {
-  switch (rng.below(6)) {
+  switch (rng.below(7)) {
     case 0:
       return policy::Accept{any_worker(rng), any_release(rng), any_double(rng)};
     case 1:
@@ -95,6 +98,8 @@ Action any_action(Rng& rng) {
       return policy::Release{any_worker(rng), rng.below(2) == 0 ? 1.0 : any_double(rng)};
     case 4:
       return policy::Cancel{any_worker(rng), rng.below(2) == 1};
+    case 5:
+      return policy::Switched{any_count<std::uint32_t>(rng)};
     default:
       return policy::WakeAt{Time{any_duration(rng)}};
   }
@@ -134,6 +139,10 @@ struct Show {
   std::string operator()(const policy::Measured& e) const {
     return all("measured", static_cast<int>(e.what), count(e.version)) + " " + bits(e.value);
   }
+  std::string operator()(const policy::PolicySet& e) const {
+    return "set " + std::string(e.policy);
+  }
+  std::string operator()(const policy::Switched& a) const { return all("switched", a.to); }
   std::string operator()(const policy::Accept& a) const {
     return all("accept", index(a.worker), number(a.release)) + " " + bits(a.weight);
   }
@@ -194,7 +203,10 @@ TEST(DecisionLog, GivesBackToTheBitWhatWasWritten) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed, 0);
-    const DecisionLogHeader header{.policy = "saps:s=8,action=\"x\"\\", .workers = 40};
+    DecisionLogHeader header{.policy = "saps:s=8,action=\"x\"\\", .workers = 40};
+    if (seed % 2 == 0) {
+      header.balance = {.most = 1.0 + 15.0 * rng.uniform()};
+    }
     std::vector<std::string> written;
     {
       DecisionLogWriter writer(directory / "d", header);
@@ -256,6 +268,10 @@ TEST(DecisionLog, NamesFileAndLineOfWhatIsWrong) {
             "d:3: 'worker' is not a whole number from 0 to 4294967295");
   EXPECT_EQ(line(R"({"type":"worker_left","worker":1,"how":"gone"})", "[]"),
             "d:3: unknown how 'gone'");
+  EXPECT_EQ(
+      line(R"({"type":"gradient_arrived","worker":0,"release":1,"computed_on":0,"examples":0})",
+           "[]"),
+      "d:3: 'examples' is 0; a gradient is of one example at least");
   EXPECT_EQ(line(R"({"type":"timer_fired"})", "{}"), "d:3: 'actions' is not a list");
   EXPECT_EQ(line(R"({"type":"timer_fired"})", R"([{"type":"commit"},{"type":"go"}])"),
             "d:3: unknown action 'go'");
@@ -273,6 +289,9 @@ TEST(DecisionLog, RefusesWhatIsNoDecisionLog) {
             "d:1: not a decision log: it does not begin with {\"outpace_decisions\":1");
   EXPECT_EQ(log_refusal("{\"outpace_decisions\":2}\n"),
             "d:1: a decision log of version 2; this program reads version 1");
+  EXPECT_EQ(log_refusal("{\"outpace_decisions\":1,\"policy\":\"sync\",\"workers\":2,"
+                        "\"balance_most\":0.5}\n"),
+            "d:1: 'balance_most' is not a number from 1 to 16");
   EXPECT_EQ(error_of([] { DecisionLogReader reader("/nowhere/d"); }),
             "2: cannot read /nowhere/d: No such file or directory");
 }

@@ -23,14 +23,17 @@ inline constexpr std::array<Word<policy::Departure>, 3> kDepartures{
      {policy::Departure::kDead, "dead"},
      {policy::Departure::kDrained, "drained"}}};
 
-inline constexpr std::array<Word<policy::Ending>, 2> kEndings{
-    {{policy::Ending::kAbandoned, "abandoned"}, {policy::Ending::kRefused, "refused"}}};
+inline constexpr std::array<Word<policy::Ending>, 3> kEndings{
+    {{policy::Ending::kAbandoned, "abandoned"},
+     {policy::Ending::kRefused, "refused"},
+     {policy::Ending::kFiltered, "filtered"}}};
 
-inline constexpr std::array<Word<policy::Measure>, 4> kMeasures{
+inline constexpr std::array<Word<policy::Measure>, 5> kMeasures{
     {{policy::Measure::kTrainingLoss, "training_loss"},
      {policy::Measure::kTestLoss, "test_loss"},
      {policy::Measure::kTestAccuracy, "test_accuracy"},
-     {policy::Measure::kGradientNorm, "gradient_norm"}}};
+     {policy::Measure::kGradientNorm, "gradient_norm"},
+     {policy::Measure::kSingleGradientNorm, "single_gradient_norm"}}};
 
 template <typename Value, std::size_t kWords>
 [[nodiscard]] constexpr std::string_view text_of(const std::array<Word<Value>, kWords>& words,

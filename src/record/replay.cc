@@ -10,9 +10,11 @@ namespace outpace::record {
 Replay replay(const std::filesystem::path& decisions) {
   DecisionLogReader log(decisions);
   Replay result{.header = log.header()};
-  const Spec spec = Spec::parse(log.header().policy);
-  const auto policy = policy::make_policy(spec, log.header().workers);
-  invariants::Decisions invariants(spec, log.header().workers);
+  const DecisionLogHeader& header = log.header();
+  const Spec spec = Spec::parse(header.policy);
+  // Another one may have been set.
+  const auto policy = policy::make_settable_policy(spec, header.workers, header.balance);
+  invariants::Decisions invariants(spec, header.workers, header.balance);
   LoggedDecision logged;
   policy::Decision again;
   while (log.next(logged)) {

@@ -62,6 +62,41 @@ TEST_F(ReplayTest, GivesTheSameDecisions) {
   EXPECT_EQ(found.header.policy, "async");
 }
 
+TEST_F(ReplayTest, GivesTheSameSizesOfBalancedMiniBatches) {
+  const policy::BalanceOptions balance{.most = 3.0};
+  std::string recorded;
+  {
+    DecisionLogWriter log(path_, {.policy = "async", .workers = 2, .balance = balance});
+    const auto policy = policy::make_policy(Spec::parse("async"), 2, balance);
+    policy::Decision decision;
+    const auto tell = [&](std::int64_t at, const policy::Event& event) {
+      policy->decide(Time{Duration{at}}, event, decision);
+      log.append(Time{Duration{at}}, event, decision);
+      recorded += to_text(decision.actions);
+    };
+    tell(0, policy::WorkerJoined{WorkerId{0}});
+    tell(0, policy::WorkerJoined{WorkerId{1}});
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      const auto worker = static_cast<std::uint32_t>(i % 2);
+      tell(static_cast<std::int64_t>(100 * (i + 1)),
+           policy::GradientArrived{.worker = WorkerId{worker},
+                                   .release = Sequence{i + 1},
+                                   .computed_on = Version{i == 0 ? 0 : i - 1},
+                                   .examples = 4,
+                                   .nominal = 4,
+                                   .partial = false,
+                                   .runtime = Duration{worker == 0 ? 100 : 300}});
+    }
+    log.close();
+  }
+  EXPECT_NE(recorded.find(R"("share":1.5)"), std::string::npos) << recorded;
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 22U);
+  EXPECT_FALSE(found.difference.has_value());
+  EXPECT_FALSE(found.broken.has_value());
+  EXPECT_EQ(found.header.balance, balance);
+}
+
 TEST_F(ReplayTest, ShowsTheFirstDifference) {
   record("async", 20, /*forged=*/7);
   const Replay found = replay(path_);

@@ -31,6 +31,8 @@ class RunDirectory {
   [[nodiscard]] std::filesystem::path runtimes() const { return path_ / "runtimes.csv"; }
   [[nodiscard]] std::filesystem::path weights() const { return path_ / "weights.safetensors"; }
   [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }
+  // While the run goes on: where its server is (control_file.h).
+  [[nodiscard]] std::filesystem::path control() const { return path_ / "control.json"; }
   [[nodiscard]] std::filesystem::path log() const { return path_ / "server.log"; }
 
  private:

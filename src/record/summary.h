@@ -20,9 +20,11 @@ namespace outpace::record {
 struct Summary {
   // As the user wrote them.
   std::string policy;
+  std::optional<double> balance_most = std::nullopt;  // Nothing: mini-batches are not balanced.
   std::string staleness;
   std::string optimizer;
   double lr = 0.0;
+  std::string filter = "none";
   std::string network;
   std::string data;
   std::uint32_t workers = 0;  // Planned.

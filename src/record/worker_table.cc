@@ -70,6 +70,9 @@ std::string note(const server::WorkerStatistics& worker, std::optional<double> f
   if (worker.refused > 0) {
     notes.push_back(grouped(worker.refused) + " refused");
   }
+  if (worker.filtered > 0) {
+    notes.push_back(grouped(worker.filtered) + " filtered");
+  }
   if (worker.partial > 0) {
     notes.push_back(grouped(worker.partial) + " partial");
   }
@@ -165,12 +168,14 @@ std::string accuracy_text(const Summary& summary) {
 std::string headline(const Summary& summary) {
   const server::Statistics& counts = summary.statistics;
   const double seconds = summary.seconds;
-  const std::uint64_t arrived = counts.gradients_applied + counts.gradients_dropped;
+  const std::uint64_t arrived =
+      counts.gradients_applied + counts.gradients_dropped + counts.gradients_filtered;
   const std::uint64_t stalest = quantile_of_counts(counts.staleness, 1.0).value_or(0);
   const double rate = seconds > 0 ? static_cast<double>(counts.examples_applied) / seconds : 0.0;
   std::string text;
-  text += fmt::format("{} on {} {}: {} updates in {}\n",
+  text += fmt::format("{}{} on {} {}: {} updates in {}\n",
                       summary.policy,
+                      summary.balance_most ? ", balanced," : "",
                       summary.workers,
                       summary.workers == 1 ? "worker" : "workers",
                       grouped(counts.updates),
@@ -186,6 +191,9 @@ std::string headline(const Summary& summary) {
                       grouped(arrived));
   if (counts.gradients_cancelled > 0) {
     text += fmt::format(", {} cancelled", grouped(counts.gradients_cancelled));
+  }
+  if (counts.gradients_filtered > 0) {
+    text += fmt::format(", {} filtered", grouped(counts.gradients_filtered));
   }
   if (counts.gradients_refused > 0) {
     text += fmt::format(", {} refused (not finite)", grouped(counts.gradients_refused));

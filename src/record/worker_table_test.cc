@@ -72,6 +72,14 @@ TEST(WorkerTable, ListsTheSlowestOfVeryMany) {
   EXPECT_LT(lines_of(table).size(), 50U);
 }
 
+TEST(WorkerTable, SaysThatMiniBatchesAreBalanced) {
+  Summary summary;
+  summary.policy = "sync";
+  summary.workers = 2;
+  summary.balance_most = 4.0;
+  EXPECT_EQ(lines_of(headline(summary)).front(), "sync, balanced, on 2 workers: 0 updates in 0.0s");
+}
+
 TEST(WorkerTable, TellsARunInWhichNothingHappened) {
   Summary summary;
   summary.policy = "sync";

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime_model/auto_model.h"
+#include "runtime_model/deep.h"
 #include "runtime_model/elfving.h"
 #include "runtime_model/ewma.h"
 #include "runtime_model/kalman.h"
@@ -16,29 +17,51 @@ namespace outpace::runtime_model {
 namespace {
 
 template <typename Model>
-std::unique_ptr<RuntimeModel> make() {
+std::unique_ptr<RuntimeModel> make(const DeepWeights* /*deep*/) {
   return std::make_unique<Model>();
 }
 
-std::unique_ptr<RuntimeModel> make_auto() {
+std::unique_ptr<RuntimeModel> make_deep(const DeepWeights* deep) {
+  return std::make_unique<Deep>(*deep);
+}
+
+std::unique_ptr<RuntimeModel> make_auto(const DeepWeights* deep) {
   std::vector<AutoModel::Candidate> candidates;
-  candidates.push_back({.name = "switching", .model = make<Switching>()});
-  candidates.push_back({.name = "ewma", .model = make<Ewma>()});
-  candidates.push_back({.name = "last", .model = make<Last>()});
+  candidates.push_back({.name = "switching", .model = make<Switching>(deep)});
+  candidates.push_back({.name = "ewma", .model = make<Ewma>(deep)});
+  candidates.push_back({.name = "last", .model = make<Last>(deep)});
+  if (deep != nullptr) {
+    candidates.push_back({.name = "deep", .model = make_deep(deep)});
+  }
   return std::make_unique<AutoModel>(std::move(candidates));
 }
 
-const std::array<Entry, 6> kCatalogue{{
+constexpr bool kFitted = true;
+
+const std::array<Entry, 7> kCatalogue{{
     {"auto",
-     "Switching, ewma and last side by side; who foretold best of late is believed.",
+     "Switching, ewma and last side by side, and deep if it was fitted; who foretold best of late "
+     "is believed.",
+     !kFitted,
      make_auto},
-    {"switching", "A hidden level for each worker that stays, drifts or jumps.", make<Switching>},
-    {"ewma", "Each worker's moving average, and residuals as there were.", make<Ewma>},
+    {"switching",
+     "A hidden level for each worker that stays, drifts or jumps.",
+     !kFitted,
+     make<Switching>},
+    {"ewma", "Each worker's moving average, and residuals as there were.", !kFitted, make<Ewma>},
     {"kalman",
      "Factors that workers share, and noise of their own; linear, normal, filtered exactly.",
+     !kFitted,
      make<Kalman>},
-    {"last", "Each worker's last runtime.", make<Last>},
-    {"elfving", "All workers alike and normal, with the last iteration's moments.", make<Elfving>},
+    {"last", "Each worker's last runtime.", !kFitted, make<Last>},
+    {"elfving",
+     "All workers alike and normal, with the last iteration's moments.",
+     !kFitted,
+     make<Elfving>},
+    {"deep",
+     "A deep Markov model of each worker's runtimes, fitted beforehand and shared by all workers.",
+     kFitted,
+     make_deep},
 }};
 
 }  // namespace
@@ -47,11 +70,15 @@ std::span<const Entry> catalogue() {
   return kCatalogue;
 }
 
-std::unique_ptr<RuntimeModel> make_model(const std::string& name) {
+std::unique_ptr<RuntimeModel> make_model(const std::string& name, const DeepWeights* deep) {
   std::vector<std::string> names;
   for (const Entry& entry : kCatalogue) {
     if (entry.name == name) {
-      return entry.make();
+      if (entry.fitted && deep == nullptr) {
+        throw usage_error("the runtime model '" + name +
+                          "' needs a file with its weights; `outpace fit` makes one");
+      }
+      return entry.make(deep);
     }
     names.push_back(entry.name);
   }

@@ -21,6 +21,15 @@ Cutoff::Cutoff(std::unique_ptr<RuntimeModel> model, Options options)
   CHECK(options_.least >= 1 && options_.least <= options_.most);
 }
 
+double Cutoff::rate() const {
+  if (!(seconds_ > 0.0)) {
+    return 0.0;
+  }
+  return (worth_.per_gradient * gradients_ + worth_.per_update * updates_ -
+          worth_.noise * inverse_counts_) /
+         seconds_;
+}
+
 void Cutoff::begin(std::span<const Participant> participants) {
   plan_ = {};
   taking_part_.clear();
@@ -66,8 +75,9 @@ void Cutoff::plan_before() {
   const auto workers = static_cast<std::uint32_t>(taking_part_.size());
   draws_.draw(forecast_, taking_part_, draws_for(workers), iterations_);
   double best = 0.0;
+  plan_ = {.count = workers, .seconds = draws_.mean(workers)};
   for (std::uint32_t c = 1; c <= workers; ++c) {
-    const double per_second = c / draws_.mean(c);
+    const double per_second = worth_.of(c) / draws_.mean(c);
     if (per_second > best) {
       best = per_second;
       plan_ = {.count = c, .seconds = draws_.mean(c)};
@@ -81,7 +91,7 @@ void Cutoff::plan_deadline() {
   plan_before();
   double best = -kNever;
   for (std::uint32_t c = 1; c <= workers; ++c) {
-    const double gain = c - rate() * draws_.mean(c);
+    const double gain = worth_.of(c) - rate() * draws_.mean(c);
     if (gain > best) {
       best = gain;
       plan_ = {.count = c, .seconds = draws_.mean(c)};
@@ -91,15 +101,15 @@ void Cutoff::plan_deadline() {
   for (std::uint32_t c = 1; c <= workers; ++c) {
     for (const double probability : {0.5, 0.9, 0.99}) {
       const double deadline = draws_.quantile(c, probability);
-      double arrivals = 0.0;
+      double brought = 0.0;
       double time = 0.0;
       for (std::uint32_t k = 0; k < draws_.count(); ++k) {
         const std::span<const float> row = draws_.sorted(k);
-        arrivals += static_cast<double>(
-            std::upper_bound(row.begin(), row.end(), static_cast<float>(deadline)) - row.begin());
+        brought += worth_.of(static_cast<double>(
+            std::upper_bound(row.begin(), row.end(), static_cast<float>(deadline)) - row.begin()));
         time += std::min<double>(deadline, row.back());
       }
-      const double gain = (arrivals - rate() * time) / draws_.count();
+      const double gain = (brought - rate() * time) / draws_.count();
       if (gain > best) {
         best = gain;
         plan_ = {.count = workers, .seconds = deadline};
@@ -110,9 +120,10 @@ void Cutoff::plan_deadline() {
 }
 
 void Cutoff::plan_during() {
-  stopping_.begin(forecast_, taking_part_, rate());
+  stopping_.begin(forecast_, taking_part_, rate(), worth_);
   const Stopping::Plan plan = stopping_.best_plan(
       0.0,
+      0,
       taking_part_,
       std::min(1.0 * options_.least, static_cast<double>(taking_part_.size()) - 0.5));
   plan_ = {.count = static_cast<std::uint32_t>(std::lround(plan.arrivals)), .seconds = plan.until};
@@ -129,7 +140,7 @@ Cutoff::Verdict Cutoff::look(double seconds,
     return {.stop = model_ == nullptr && arrived >= options_.least, .again = kNever};
   }
   if (options_.decide == Decide::kDuring) {
-    const Stopping::Outlook outlook = stopping_.look(seconds, out);
+    const Stopping::Outlook outlook = stopping_.look(seconds, arrived, out);
     return {.stop = outlook.stop, .again = outlook.again};
   }
   return {.stop = arrived >= plan_.count || seconds >= deadline_, .again = deadline_};
@@ -138,6 +149,8 @@ Cutoff::Verdict Cutoff::look(double seconds,
 void Cutoff::end(std::span<const Observation> iteration, std::uint32_t count, double seconds) {
   gradients_ = kKeepRate * gradients_ + count;
   seconds_ = kKeepRate * seconds_ + seconds;
+  updates_ = kKeepRate * updates_ + 1.0;
+  inverse_counts_ = kKeepRate * inverse_counts_ + 1.0 / count;
   ++iterations_;
   has_forecast_ = false;
   const bool seen = std::any_of(iteration.begin(), iteration.end(), [](const Observation& one) {

@@ -6,7 +6,10 @@
 //   during    asked again at every arrival and tick: runtime_model/stopping.h
 //
 // lambda is the run's own rate of gradients, sum(counts) / sum(seconds), of which the past counts
-// ever less. Without a forecast, or without a rate, everybody is waited for.
+// ever less. Without a forecast, or without a rate, everybody is waited for. What an update is
+// worth may be something else than its number of gradients (worth.h): then in all three its worth
+// stands for c, and lambda is the rate of what the past's counts would be worth now. Where they
+// would be worth nothing, only noise, everybody is waited for.
 //
 // Pure: the driver says what time it is, in seconds since the iteration began.
 
@@ -22,6 +25,7 @@
 #include "runtime_model/draws.h"
 #include "runtime_model/runtime_model.h"
 #include "runtime_model/stopping.h"
+#include "runtime_model/worth.h"
 
 namespace outpace::runtime_model {
 
@@ -46,6 +50,8 @@ class Cutoff {
   };
   // An iteration begins. Forecasts and plans: does most of the work.
   void begin(std::span<const Participant> participants);
+  // What updates are worth, from the next begin() on.
+  void set_worth(const Worth& worth) { worth_ = worth; }
   // So many seconds into the iteration this worker begins, now and not with the others.
   void begin_late(std::uint32_t worker, double seconds);
 
@@ -71,7 +77,8 @@ class Cutoff {
     double seconds = 0.0;  // Until then.
   };
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] double rate() const { return seconds_ > 0.0 ? gradients_ / seconds_ : 0.0; }
+  // Of the past's updates, each for what it would be worth now: a second.
+  [[nodiscard]] double rate() const;
   // Which model the forecast is from, where there are several; else nothing.
   [[nodiscard]] std::string believed() const { return model_ ? model_->believed() : ""; }
   // Null if there is none for this iteration.
@@ -94,8 +101,11 @@ class Cutoff {
   double deadline_ = 0.0;
   std::vector<std::uint32_t> taking_part_;
   std::map<std::uint32_t, std::vector<float>> undelayed_;  // Rows of the forecast.
-  double gradients_ = 0.0;                                 // Discounted, like the next.
+  Worth worth_;
+  double gradients_ = 0.0;  // Discounted, like the next.
   double seconds_ = 0.0;
+  double updates_ = 0.0;
+  double inverse_counts_ = 0.0;
   std::uint64_t iterations_ = 0;
 };
 

@@ -1,8 +1,11 @@
 #include "runtime_model/cutoff.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "runtime_model/catalogue.h"
+#include "runtime_model/draws.h"
 #include "runtime_model/seen_test.h"
 
 namespace outpace::runtime_model {
@@ -85,6 +88,62 @@ TEST(Cutoff, ItsRateIsThatOfTheRun) {
     cutoff.end(arrived({2.0, 2.0, 2.0, 2.0}), 4, 2.0);
   }
   EXPECT_DOUBLE_EQ(cutoff.rate(), 2.0);
+}
+
+// Progress as of 1 - 0.5 / c: of four in 2 s and of two in 1 s, discounted once.
+TEST(Cutoff, TheRateIsOfWhatThePastWouldBeWorthNow) {
+  Cutoff cutoff = learnt({});
+  cutoff.end(arrived({2.0, 2.0, 2.0, 2.0}), 4, 2.0);
+  cutoff.end(arrived({1.0, 1.0, 2.0, 2.0}), 2, 1.0);
+  cutoff.set_worth({.per_update = 1.0, .per_gradient = 0.0, .noise = 0.5});
+  EXPECT_NEAR(
+      cutoff.rate(), (0.99 * (1.0 - 0.5 / 4) + (1.0 - 0.5 / 2)) / (0.99 * 2.0 + 1.0), 1e-12);
+}
+
+TEST(Cutoff, WithLittleNoiseOneGradientIsEnoughAndWithMuchAllAreWaitedFor) {
+  const auto stops = [](Decide decide, double noise, std::uint32_t count) {
+    Cutoff cutoff = learnt({.decide = decide});
+    cutoff.set_worth({.per_update = 1.0, .per_gradient = 0.0, .noise = noise});
+    teach(cutoff);
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t w = count; w < 4; ++w) {
+      out.push_back(w);
+    }
+    return cutoff.look(count == 3 ? 1.3 : 0.98, count, out).stop;
+  };
+  for (const Decide decide : {Decide::kBefore, Decide::kDeadline, Decide::kDuring}) {
+    EXPECT_TRUE(stops(decide, 0.01, 1));
+    EXPECT_FALSE(stops(decide, 0.8, 1));
+    EXPECT_TRUE(stops(decide, 0.8, 3));
+    EXPECT_FALSE(stops(decide, 3.5, 3));  // Three would be worth less than nothing.
+  }
+}
+
+// argmax over k of G(k) / E[x_(k)], by a second way: the forecast's own draws, counted again.
+TEST(Cutoff, BeforeIsTheBestExpectedDecreaseOverTheExpectedTime) {
+  std::vector<std::uint32_t> chosen;
+  for (const double noise : {0.05, 0.7, 1.6, 3.0}) {
+    const Worth worth{.per_update = 1.0, .per_gradient = 0.0, .noise = noise};
+    Cutoff cutoff = learnt({.decide = Decide::kBefore});
+    cutoff.set_worth(worth);
+    Rng rng(2, 0);
+    for (int i = 0; i < 60; ++i) {
+      cutoff.begin(kFour);
+      cutoff.end(arrived(around({1.0, 1.3, 1.8, 2.6}, 0.05, rng)), 4, 2.6);
+    }
+    cutoff.begin(kFour);
+    ASSERT_NE(cutoff.forecast(), nullptr);
+    Draws draws;
+    const std::vector<std::uint32_t> all{0, 1, 2, 3};
+    draws.draw(*cutoff.forecast(), all, 1024, 99);
+    std::uint32_t best = 1;
+    for (std::uint32_t c = 2; c <= 4; ++c) {
+      best = worth.of(c) / draws.mean(c) > worth.of(best) / draws.mean(best) ? c : best;
+    }
+    EXPECT_EQ(cutoff.plan().count, best) << noise;
+    chosen.push_back(best);
+  }
+  EXPECT_EQ(chosen, (std::vector<std::uint32_t>{1, 2, 3, 4}));
 }
 
 }  // namespace

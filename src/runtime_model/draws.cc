@@ -13,10 +13,32 @@ void Draws::draw(const Forecast& forecast,
                  std::uint32_t count,
                  std::uint64_t seed) {
   CHECK(std::has_single_bit(count));
-  count_ = count;
   workers_ = static_cast<std::uint32_t>(workers.size());
-  sorted_.resize(std::size_t{count} * workers_);
   Rng rng(seed, 0);
+  if (forecast.ranks().empty()) {
+    draw_apart(forecast, workers, count, rng);
+  } else {
+    draw_by_ranks(forecast, workers);
+  }
+  if (forecast.shifts().size() > 1 || forecast.shifts().front().bins != 0.0) {
+    shift_rows(forecast, rng);
+  }
+  means_.assign(workers_, 0.0);
+  for (std::uint32_t k = 0; k < count_; ++k) {
+    const auto begin = sorted_.begin() + std::ptrdiff_t{k} * workers_;
+    std::sort(begin, begin + workers_);
+    for (std::uint32_t c = 0; c < workers_; ++c) {
+      means_[c] += begin[c] / static_cast<double>(count_);
+    }
+  }
+}
+
+void Draws::draw_apart(const Forecast& forecast,
+                       std::span<const std::uint32_t> workers,
+                       std::uint32_t count,
+                       Rng& rng) {
+  count_ = count;
+  sorted_.resize(std::size_t{count} * workers_);
   for (std::uint32_t w = 0; w < workers_; ++w) {
     // An odd stride visits every part once.
     const std::uint64_t first = rng.below(count);
@@ -27,15 +49,16 @@ void Draws::draw(const Forecast& forecast,
       sorted_[std::size_t{k} * workers_ + w] = static_cast<float>(forecast.quantile(workers[w], u));
     }
   }
-  if (forecast.shifts().size() > 1 || forecast.shifts().front().bins != 0.0) {
-    shift_rows(forecast, rng);
-  }
-  means_.assign(workers_, 0.0);
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const auto begin = sorted_.begin() + std::ptrdiff_t{k} * workers_;
-    std::sort(begin, begin + workers_);
-    for (std::uint32_t c = 0; c < workers_; ++c) {
-      means_[c] += begin[c] / static_cast<double>(count);
+}
+
+void Draws::draw_by_ranks(const Forecast& forecast, std::span<const std::uint32_t> workers) {
+  count_ = static_cast<std::uint32_t>(forecast.ranks().size() / forecast.workers());
+  sorted_.resize(std::size_t{count_} * workers_);
+  for (std::uint32_t w = 0; w < workers_; ++w) {
+    for (std::uint32_t k = 0; k < count_; ++k) {
+      const float rank = forecast.ranks()[std::size_t{k} * forecast.workers() + workers[w]];
+      sorted_[std::size_t{k} * workers_ + w] =
+          static_cast<float>(forecast.quantile(workers[w], rank));
     }
   }
 }

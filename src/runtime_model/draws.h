@@ -14,8 +14,9 @@ namespace outpace::runtime_model {
 
 class Draws {
  public:
-  // Stratified: each of a worker's draws is from another of `count` equally likely parts.
-  // REQUIRES: count is a power of two.
+  // Stratified: each of a worker's draws is from another of `count` equally likely parts. A
+  // forecast that has ranks gives as many draws as those are for, whatever the count. REQUIRES:
+  // count is a power of two.
   void draw(const Forecast& forecast,
             std::span<const std::uint32_t> workers,
             std::uint32_t count,
@@ -32,6 +33,11 @@ class Draws {
   [[nodiscard]] double quantile(std::uint32_t c, double probability) const;
 
  private:
+  void draw_apart(const Forecast& forecast,
+                  std::span<const std::uint32_t> workers,
+                  std::uint32_t count,
+                  Rng& rng);
+  void draw_by_ranks(const Forecast& forecast, std::span<const std::uint32_t> workers);
   void shift_rows(const Forecast& forecast, Rng& rng);
 
   std::uint32_t count_ = 0;

@@ -25,6 +25,7 @@ void Forecast::reset(const TimeGrid& grid, std::uint32_t workers) {
   workers_ = workers;
   cdf_.resize(width() * workers);
   shifts_.assign(1, {});
+  ranks_.clear();
 }
 
 void Forecast::set_row(std::uint32_t worker, std::span<const float> mass) {

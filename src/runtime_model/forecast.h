@@ -55,6 +55,12 @@ class Forecast {
   void set_shifts(std::span<const Shift> shifts) { shifts_.assign(shifts.begin(), shifts.end()); }
   [[nodiscard]] std::span<const Shift> shifts() const { return shifts_; }
 
+  // Draws of all workers' runtimes together (draws.h) have these ranks in the rows, one draw after
+  // the other: draws x workers, in (0, 1). None, unless set: then they are independent, but for the
+  // shift.
+  void set_ranks(std::span<const float> ranks) { ranks_.assign(ranks.begin(), ranks.end()); }
+  [[nodiscard]] std::span<const float> ranks() const { return ranks_; }
+
   // What follows is of one worker without a shift: as if it were 0.
   // P(runtime <= t) where `position` is that of t on the grid, or beyond it.
   [[nodiscard]] double cdf(std::uint32_t worker, double position) const;
@@ -72,6 +78,7 @@ class Forecast {
   std::uint32_t workers_ = 0;
   std::vector<float> cdf_;
   std::vector<Shift> shifts_{{}};
+  std::vector<float> ranks_;
   std::vector<float> in_hand_;
 };
 

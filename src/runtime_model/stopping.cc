@@ -16,9 +16,11 @@ constexpr double kNegligible = 1e-4;  // A worker of whom less is left is as goo
 
 void Stopping::begin(const Forecast& forecast,
                      std::span<const std::uint32_t> workers,
-                     double rate) {
+                     double rate,
+                     const Worth& worth) {
   forecast_ = &forecast;
   rate_ = rate;
+  worth_ = worth;
   const TimeGrid& grid = forecast.grid();
   if (edges_.size() != grid.bins() + 1U || edges_.front() != grid.edge(0)) {
     edges_.resize(grid.bins() + 1U);
@@ -79,7 +81,9 @@ void Stopping::weigh(double seconds, std::span<const std::uint32_t> out) {
   }
 }
 
-Stopping::Outlook Stopping::look(double seconds, std::span<const std::uint32_t> out) {
+Stopping::Outlook Stopping::look(double seconds,
+                                 std::uint32_t arrived,
+                                 std::span<const std::uint32_t> out) {
   take_in_arrivals(seconds, out);
   weigh(seconds, out);
   const TimeGrid& grid = forecast_->grid();
@@ -98,20 +102,22 @@ Stopping::Outlook Stopping::look(double seconds, std::span<const std::uint32_t> 
       arriving += shift.chance * (forecast_->cdf(w, soon - shift.bins) - by_now) / left;
     }
   }
-  if (arriving > rate_ * tick) {
+  if (worth_.gain(arrived, arriving) > rate_ * tick) {
     return {.stop = false, .again = seconds + tick};
   }
-  return {.stop = best_plan(seconds, out, 0.0).gain <= 0.0, .again = seconds + tick};
+  return {.stop = best_plan(seconds, arrived, out, 0.0).gain <= 0.0, .again = seconds + tick};
 }
 
 Stopping::Plan Stopping::best_plan(double seconds,
+                                   std::uint32_t arrived,
                                    std::span<const std::uint32_t> out,
                                    double at_least) {
   const TimeGrid& grid = forecast_->grid();
   const double now = grid.position(seconds);
   const auto first = static_cast<std::size_t>(now) + 1;
   // Waiting so long costs many times what all could bring, unless all but surely come before.
-  const double longest = seconds + kLongest * static_cast<double>(out.size()) / rate_;
+  const double most = std::max(worth_.gain(arrived, static_cast<double>(out.size())), 0.0);
+  const double longest = seconds + kLongest * most / rate_;
   const auto last = std::min(static_cast<std::size_t>(grid.position(longest)) + 2, edges_.size());
   arrivals_.assign(edges_.size(), 0.0F);
   all_.assign(edges_.size(), 0.0F);
@@ -129,9 +135,9 @@ Stopping::Plan Stopping::best_plan(double seconds,
       const auto end = static_cast<std::ptrdiff_t>(row.size()) - 1;
       for (std::size_t i = first; i < last; ++i) {
         const auto at = std::clamp(static_cast<std::ptrdiff_t>(i) - moved, std::ptrdiff_t{0}, end);
-        const float arrived = std::max(row[static_cast<std::size_t>(at)] - by_now, 0.0F);
-        arrivals_[i] += chance * arrived;
-        all_of_one_[i] *= scale * arrived;
+        const float came = std::max(row[static_cast<std::size_t>(at)] - by_now, 0.0F);
+        arrivals_[i] += chance * came;
+        all_of_one_[i] *= scale * came;
       }
     }
     for (std::size_t i = first; i < last; ++i) {
@@ -146,7 +152,8 @@ Stopping::Plan Stopping::best_plan(double seconds,
     waiting += (edges_[i] - before) * (1.0 - 0.5 * (all_before + all_[i]));
     before = edges_[i];
     all_before = all_[i];
-    const double gain = arrivals_[i] - rate_ * waiting;
+    // Of the expected number; the expected gain is a little less where gradients add ever less.
+    const double gain = worth_.gain(arrived, arrivals_[i]) - rate_ * waiting;
     if (gain > best.gain && arrivals_[i] >= at_least) {
       best = {.gain = gain, .arrivals = arrivals_[i], .until = edges_[i]};
     }

@@ -6,6 +6,9 @@
 //
 //   go on  iff  max over u > s of  E[arrivals in (s, u]] - lambda E[min(u, last arrival) - s]  >  0
 //
+// or, where gradients are not worth the same, with what those that are expected by u add to what
+// have arrived (worth.h) in the place of their number, and lambda the rate of that.
+//
 // with everything conditioned on who has arrived by now, s, and who has not; also what all have in
 // common, of which the first arrivals tell much. It is asked again at
 // every tick, a hundredth of an iteration: waiting through a surprise is what a count decided
@@ -18,31 +21,41 @@
 #include <vector>
 
 #include "runtime_model/forecast.h"
+#include "runtime_model/worth.h"
 
 namespace outpace::runtime_model {
 
 class Stopping {
  public:
   // For an iteration of these workers, whose forecast must outlive it; `rate` is lambda, in
-  // gradients a second. REQUIRES: at least one worker, rate > 0.
-  void begin(const Forecast& forecast, std::span<const std::uint32_t> workers, double rate);
+  // worth a second. REQUIRES: at least one worker, rate > 0.
+  void begin(const Forecast& forecast,
+             std::span<const std::uint32_t> workers,
+             double rate,
+             const Worth& worth = {});
 
-  // With these workers still out at `seconds` since the iteration began; who is not among them any
-  // more has just arrived. REQUIRES: asked at every arrival, and times in order.
+  // With so many gradients, and these workers still out, at `seconds` since the iteration began;
+  // who is not among them any more has just arrived. REQUIRES: asked at every arrival, and times
+  // in order.
   struct Outlook {
     bool stop = false;
     double again = 0.0;  // In seconds: if not, look again by then at the latest.
   };
-  [[nodiscard]] Outlook look(double seconds, std::span<const std::uint32_t> out);
+  [[nodiscard]] Outlook look(double seconds,
+                             std::uint32_t arrived,
+                             std::span<const std::uint32_t> out);
 
   // The best deadline after `seconds`, if nobody asks again.
   struct Plan {
-    double gain = 0.0;      // In gradients, after what it costs.
+    double gain = 0.0;      // In worth, after what it costs.
     double arrivals = 0.0;  // Expected by then.
     double until = 0.0;     // In seconds.
   };
   // Only of deadlines by which so many are expected.
-  [[nodiscard]] Plan best_plan(double seconds, std::span<const std::uint32_t> out, double at_least);
+  [[nodiscard]] Plan best_plan(double seconds,
+                               std::uint32_t arrived,
+                               std::span<const std::uint32_t> out,
+                               double at_least);
 
  private:
   // A shift that all workers may have in common, and how likely it is by who has arrived when.
@@ -58,6 +71,7 @@ class Stopping {
   std::vector<Likely> shifts_;
   std::vector<std::uint32_t> waited_for_;  // When it was last asked.
   double rate_ = 0.0;
+  Worth worth_;
   double tick_ = 0.0;
   std::vector<double> edges_;  // Of the grid, in seconds.
   // In hand, by edge.

@@ -21,9 +21,9 @@ TEST(Stopping, WaitsForWhoIsAboutToComeAndNotForWhoIsFarOff) {
   const Forecast forecast = lognormal({1.0, 1.0, 8.0}, 0.08);
   Stopping stopping;
   stopping.begin(forecast, kThree, 2.0);  // Two gradients a second are what it is used to.
-  EXPECT_FALSE(stopping.look(0.9, kThree).stop);
-  EXPECT_FALSE(stopping.look(1.0, std::vector<std::uint32_t>{1, 2}).stop);
-  EXPECT_TRUE(stopping.look(1.0, std::vector<std::uint32_t>{2}).stop);
+  EXPECT_FALSE(stopping.look(0.9, 0, kThree).stop);
+  EXPECT_FALSE(stopping.look(1.0, 1, std::vector<std::uint32_t>{1, 2}).stop);
+  EXPECT_TRUE(stopping.look(1.0, 2, std::vector<std::uint32_t>{2}).stop);
 }
 
 TEST(Stopping, GivesUpOnWhoShouldHaveComeAndDidNot) {
@@ -35,8 +35,8 @@ TEST(Stopping, GivesUpOnWhoShouldHaveComeAndDidNot) {
   Stopping stopping;
   const std::vector<std::uint32_t> first{0};
   stopping.begin(forecast, first, 2.0);
-  EXPECT_FALSE(stopping.look(1.0, first).stop);
-  EXPECT_TRUE(stopping.look(1.4, first).stop);
+  EXPECT_FALSE(stopping.look(1.0, 0, first).stop);
+  EXPECT_TRUE(stopping.look(1.4, 0, first).stop);
 }
 
 // A rate of next to nothing makes it worth waiting for the last outlier: not at every hundredth of
@@ -49,7 +49,7 @@ TEST(Stopping, LooksLessOftenTheLongerItWaits) {
   double now = 1.0;
   int looks = 0;
   while (now < 150.0) {
-    const Stopping::Outlook outlook = stopping.look(now, first);
+    const Stopping::Outlook outlook = stopping.look(now, 0, first);
     ASSERT_FALSE(outlook.stop) << now;
     now = outlook.again;
     ++looks;
@@ -61,7 +61,7 @@ TEST(Stopping, WaitsForAllThatCostLessThanTheRate) {
   const Forecast forecast = lognormal({1.0, 1.0, 8.0}, 0.08);
   Stopping stopping;
   stopping.begin(forecast, kThree, 0.1);  // Ten seconds a gradient.
-  EXPECT_FALSE(stopping.look(1.5, std::vector<std::uint32_t>{2}).stop);
+  EXPECT_FALSE(stopping.look(1.5, 2, std::vector<std::uint32_t>{2}).stop);
 }
 
 // All are slow together, three times, in half of the iterations: who is out when the first has come
@@ -76,15 +76,15 @@ TEST(Stopping, TheFirstToComeTellsOfTheOthers) {
                                             {.bins = std::log(3.0) / 0.005, .chance = 0.5}};
   forecast.set_shifts(shifts);
   stopping.begin(forecast, kThree, kRate);
-  EXPECT_FALSE(stopping.look(1.5, kThree).stop);  // Nobody has come: it is a slow one.
-  EXPECT_FALSE(stopping.look(3.0, two).stop);
-  EXPECT_FALSE(stopping.look(3.1, two).stop);
-  EXPECT_TRUE(stopping.look(4.0, two).stop);
+  EXPECT_FALSE(stopping.look(1.5, 0, kThree).stop);  // Nobody has come: it is a slow one.
+  EXPECT_FALSE(stopping.look(3.0, 1, two).stop);
+  EXPECT_FALSE(stopping.look(3.1, 1, two).stop);
+  EXPECT_TRUE(stopping.look(4.0, 1, two).stop);
   // Without the shift nobody who is out after 1.5 seconds is ever worth waiting for.
   const std::vector<Forecast::Shift> none{{}};
   forecast.set_shifts(none);
   stopping.begin(forecast, kThree, kRate);
-  EXPECT_TRUE(stopping.look(1.5, two).stop);
+  EXPECT_TRUE(stopping.look(1.5, 1, two).stop);
 }
 
 // The plan's gain by summing over the distribution of the one runtime, in small steps.
@@ -106,7 +106,27 @@ TEST(Stopping, ThePlanOfOneWorkerIsTheBestOfAllDeadlines) {
     waited += left * kSmall;  // E[min(u, x) - now] is the integral of the survival.
     u += kSmall;
   }
-  EXPECT_NEAR(stopping.best_plan(kNow, first, 0.0).gain, best, 2e-3);
+  EXPECT_NEAR(stopping.best_plan(kNow, 0, first, 0.0).gain, best, 2e-3);
+}
+
+// Progress: 1 - 1 / c of c gradients. Who comes surely after 2 s of waiting is worth
+// 1 / c - 1 / (c + 1).
+TEST(Stopping, GradientsThatAddEverLessAreWorthWaitingForEverLess) {
+  const Forecast forecast = lognormal({2.0}, 0.02);
+  const std::vector<std::uint32_t> last{0};
+  const Worth worth{.per_update = 1.0, .per_gradient = 0.0, .noise = 1.0};
+  Stopping stopping;
+  const auto stops = [&](double rate, std::uint32_t arrived) {
+    stopping.begin(forecast, last, rate, worth);
+    return stopping.look(1.0, arrived, last).stop;
+  };
+  // One second more for 1 / 2, 1 / 6 and 1 / 20.
+  EXPECT_FALSE(stops(0.45, 1));
+  EXPECT_TRUE(stops(0.55, 1));
+  EXPECT_FALSE(stops(0.15, 2));
+  EXPECT_TRUE(stops(0.18, 2));
+  EXPECT_FALSE(stops(0.045, 4));
+  EXPECT_TRUE(stops(0.055, 4));
 }
 
 }  // namespace

@@ -146,8 +146,9 @@ void Switching::learn(std::uint32_t worker,
       continue;
     }
     jumps_[l] += posterior[l] * jumped_part_[l] / prior(l);
-    if (fate == Fate::kArrived) {
-      const double share = posterior[l] / (likelihood_.core[l] + likelihood_.outlier[l]);
+    const float likelihood = likelihood_.core[l] + likelihood_.outlier[l];
+    if (fate == Fate::kArrived && likelihood > 0.0F) {  // It is 0 where all begins anew.
+      const double share = posterior[l] / likelihood;
       emission_.learn(workers_[worker].spread,
                       at - static_cast<double>(l) * kSpacing,
                       share * likelihood_.core[l],

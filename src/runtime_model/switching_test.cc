@@ -92,5 +92,30 @@ TEST_F(SwitchingLearnt, SurvivesRuntimesBeyondItsGrid) {
   }
 }
 
+// All are slow together, which is a shift, and one is not: its runtime less the shift is where
+// neither a level nor an outlier is.
+TEST(Switching, SurvivesWhatNothingExplains) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Rng rng(seed, 0);
+    Switching model;
+    Forecast forecast;
+    for (int i = 0; i < 200; ++i) {
+      const bool shifted = i > 20 && rng.below(10) == 0;
+      const std::vector<double> levels(10, shifted ? std::exp(4.0 * rng.normal()) : 1.0);
+      std::vector<Observation> iteration = arrived(around(levels, 0.05, rng));
+      if (rng.below(5) == 0) {
+        iteration[rng.below(10)].seconds = std::exp(12.0 * rng.normal());
+      }
+      model.observe(iteration);
+      ASSERT_TRUE(model.forecast(forecast));
+      for (std::uint32_t w = 0; w < 10; ++w) {
+        for (const float value : forecast.row(w)) {
+          ASSERT_TRUE(std::isfinite(value)) << "seed " << seed << ", iteration " << i;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace outpace::runtime_model

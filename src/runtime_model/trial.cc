@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -79,14 +80,23 @@ class Trial {
       }
       cutoff_.begin(participants);
     });
+    const std::vector<double> came = arrivals_seconds();
+    std::optional<Forecast> foretold;
     if (judged && cutoff_.forecast() != nullptr) {
-      score_.add(*cutoff_.forecast(), arrivals_seconds());
+      score_.add(*cutoff_.forecast(), came);
       ++believed_[cutoff_.believed()];
+      if (options_.watch) {
+        foretold = *cutoff_.forecast();  // A late worker changes it.
+      }
     }
     ended_ = wait(ready);
     observe(row, judged);
     if (judged) {
       rows_.push_back(ended_);
+      if (options_.watch) {
+        options_.watch(
+            {.row = i, .forecast = foretold ? &*foretold : nullptr, .came = came, .ended = ended_});
+      }
     }
   }
 
@@ -106,7 +116,9 @@ class Trial {
         const Arrival& arrival = arrivals_[next];
         if (arrival.late) {
           const Task& task = tasks_[arrival.worker];
-          cutoff_.correct(arrival.worker, task.done + task.rest);
+          if (options_.late_corrects) {
+            cutoff_.correct(arrival.worker, task.done + task.rest);
+          }
           cutoff_.begin_late(arrival.worker, arrival.at);
         } else {
           out.erase(std::find(out.begin(), out.end(), arrival.worker));

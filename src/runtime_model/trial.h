@@ -44,16 +44,26 @@ class Trace {
   std::uint32_t workers_;
 };
 
-struct TrialOptions {
-  std::size_t fit_rows = 0;  // Seen whole, and not judged; less than there are.
-  Cut cut = Cut::kCancel;
-  // Seconds on any clock that goes on while a decision is made; null: decisions take no time.
-  std::function<double()> clock;
-};
-
 struct TrialRow {
   double seconds;  // Of the iteration.
   std::uint32_t count;
+};
+
+// An iteration that is judged, as it went.
+struct TrialView {
+  std::size_t row = 0;
+  const Forecast* forecast = nullptr;  // As it was when the iteration began; null: there was none.
+  std::span<const double> came;        // Seconds of all workers' arrivals, the shortest first.
+  TrialRow ended{};
+};
+
+struct TrialOptions {
+  std::size_t fit_rows = 0;  // Seen whole, and not judged; less than there are.
+  Cut cut = Cut::kCancel;
+  bool late_corrects = true;  // A late time is shown to the model (kFinish).
+  // Seconds on any clock that goes on while a decision is made; null: decisions take no time.
+  std::function<double()> clock;
+  std::function<void(const TrialView&)> watch;  // Of each iteration that is judged; may be null.
 };
 
 struct TrialResult {

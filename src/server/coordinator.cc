@@ -25,7 +25,7 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
       policy_(std::move(policy)),
       observer_(std::move(observer)),
       nominal_examples_(std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch),
-      refused_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
+      turned_away_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
       leases_(options_.examples, options_.limits.epochs),
       next_snapshot_(options_.evaluate_every),
       too_few_since_(created) {
@@ -90,7 +90,7 @@ void Coordinator::leave(
   live_ -= SEEDED_BUG("live_miscounted") ? 0U : 1U;
   counts(worker).live = false;
   if (state == State::kParked) {
-    parked_.erase(worker);
+    parked_.erase({member->in_vain, worker});
   }
   if (state == State::kComputing) {
     ++counts(worker).lost;
@@ -113,7 +113,10 @@ void Coordinator::leave(
   check_live(now, out);
 }
 
-void Coordinator::push(Time now, const protocol::Push& push, bool finite, Effects& out) {
+void Coordinator::push(Time now,
+                       const protocol::Push& push,
+                       update::Judgement judgement,
+                       Effects& out) {
   Member* member = answering(push.id, out);
   if (member == nullptr) {
     out.emplace_back(Forget{push.id.worker});
@@ -131,14 +134,12 @@ void Coordinator::push(Time now, const protocol::Push& push, bool finite, Effect
   const Duration runtime = now - member->released;
   counts(worker).compute_seconds += push.compute_seconds;
   counts(worker).runtimes.push_back(static_cast<float>(to_seconds(runtime)));
-  if (!finite) {
-    ++counts(worker).refused;
-    ++statistics_.gradients_refused;
-    ++refused_in_a_row_;
-    out.emplace_back(Forget{worker});
-    send_verdict(*member, worker, protocol::Outcome::kRefused, "not finite", out);
-    end_release(*member, worker, /*in_vain=*/true, out);
-    enqueue(policy::ReleaseEnded{worker, push.id.sequence, policy::Ending::kRefused});
+  if (judgement != update::Judgement::kSound) {
+    turn_away(*member, worker, judgement, out);
+    enqueue(policy::ReleaseEnded{
+        worker,
+        push.id.sequence,
+        update::is_filtered(judgement) ? policy::Ending::kFiltered : policy::Ending::kRefused});
   } else {
     member->examples = push.examples;
     member->partial = push.partial;
@@ -153,6 +154,27 @@ void Coordinator::push(Time now, const protocol::Push& push, bool finite, Effect
                                     .runtime = runtime});
   }
   decide_all(now, out);
+}
+
+void Coordinator::turn_away(Member& member,
+                            WorkerId worker,
+                            update::Judgement judgement,
+                            Effects& out) {
+  const bool filtered = update::is_filtered(judgement);
+  ++(filtered ? counts(worker).filtered : counts(worker).refused);
+  ++(filtered ? statistics_.gradients_filtered : statistics_.gradients_refused);
+  counts(worker).too_often += judgement == update::Judgement::kTooOften ? 1 : 0;
+  ++turned_away_in_a_row_;
+  filtered_in_a_row_ += filtered ? 1 : 0;
+  turned_away_.insert(worker);
+  member.turned_away = true;
+  out.emplace_back(Forget{worker});
+  send_verdict(member,
+               worker,
+               filtered ? protocol::Outcome::kDropped : protocol::Outcome::kRefused,
+               update::to_words(judgement),
+               out);
+  end_release(member, worker, /*in_vain=*/true, out);
 }
 
 void Coordinator::abandon(Time now, const protocol::GradientId& id, Effects& out) {
@@ -179,6 +201,22 @@ void Coordinator::measured(Time now, policy::Measured measured, Effects& out) {
     enqueue(measured);
     decide_all(now, out);
   }
+}
+
+void Coordinator::set_policy(Time now, std::string_view policy, Effects& out) {
+  CHECK(started());
+  if (!finished_) {
+    enqueue(policy::PolicySet{policy});
+    decide_all(now, out);
+  }
+}
+
+void Coordinator::measured_norms(Time now,
+                                 Version version,
+                                 const GradientNorms& norms,
+                                 Effects& out) {
+  measured(now, {policy::Measure::kSingleGradientNorm, norms.single, version}, out);
+  measured(now, {policy::Measure::kGradientNorm, norms.mean, version}, out);
 }
 
 // ---- Time and the end ---------------------------------------------------------------------------
@@ -282,20 +320,25 @@ void Coordinator::start(Time now, Effects& out) {
 void Coordinator::check_limits(Time now, Effects& out) {
   if (const char* const why = limit_reached(now)) {
     finish(now, ExitCode::kDone, why, out);
-  } else if (refused_in_a_row_ >= refused_max_) {
+  } else if (turned_away_in_a_row_ >= turned_away_max_ && 2 * turned_away_.size() >= live()) {
+    // A few workers, however fast, end nobody's run.
+    const std::string many = std::to_string(turned_away_in_a_row_) + " gradients in a row were ";
     finish(now,
            ExitCode::kFailure,
-           std::to_string(refused_in_a_row_) +
-               " gradients in a row were not finite: training has diverged; try a smaller --lr "
-               "or --clip-norm",
+           filtered_in_a_row_ == 0
+               ? many + "not finite: training has diverged; try a smaller --lr or --clip-norm"
+               : many +
+                     "filtered or not finite: --filter takes none any more; try a smaller --lr, "
+                     "or another filter",
            out);
   }
 }
 
 const char* Coordinator::limit_reached(Time now) const {
   const Limits& limits = options_.limits;
-  const std::uint64_t iterations = statistics_.gradients_refused + statistics_.gradients_dropped +
-                                   statistics_.gradients_applied + taken_.size();
+  const std::uint64_t iterations = statistics_.gradients_refused + statistics_.gradients_filtered +
+                                   statistics_.gradients_dropped + statistics_.gradients_applied +
+                                   taken_.size();
   if (limits.updates != 0 && statistics_.updates >= limits.updates) {
     return "updates done";
   }
@@ -345,15 +388,27 @@ void Coordinator::decide_queued(Time now, Effects& out) {
 
 // Workers that found no data come back when some was given back: theirs is the end of the run.
 void Coordinator::rejoin_parked(Time now, Effects& out) {
-  // In the order of their numbers; one that finds nothing is parked again, and is behind.
+  // Those first of whom something was used last, or two whose gradients are always turned away
+  // could hand each other the same examples for ever. One that finds nothing is parked again, and
+  // is behind.
   for (auto next = parked_.begin(); next != parked_.end() && !leases_.empty() && !finished_;) {
-    const WorkerId worker = *next;
+    const Parked parked = *next;
+    Member& member = members_[index(parked.worker)];
+    if (!may_take_its_own(member) && leases_.empty_for(parked.worker)) {
+      ++next;
+      continue;
+    }
     parked_.erase(next);
-    members_[index(worker)].state = State::kIdle;
-    enqueue(policy::WorkerJoined{worker});
+    member.state = State::kIdle;
+    enqueue(policy::WorkerJoined{parked.worker});
     decide_queued(now, out);
-    next = parked_.upper_bound(worker);
+    next = parked_.upper_bound(parked);
   }
+}
+
+// Whoever had a gradient turned away leaves its examples to others: again it might fare no better.
+bool Coordinator::may_take_its_own(const Member& member) const {
+  return !member.turned_away || live() == 1;
 }
 
 Coordinator::Member* Coordinator::present(WorkerId worker, std::uint32_t incarnation) {
@@ -363,6 +418,23 @@ Coordinator::Member* Coordinator::present(WorkerId worker, std::uint32_t incarna
   Member& member = members_[index(worker)];
   const bool same = member.incarnation == incarnation || SEEDED_BUG("fence_ignored");
   return is_live(member.state) && same ? &member : nullptr;
+}
+
+bool Coordinator::awaits(const protocol::GradientId& id) const {
+  if (index(id.worker) >= members_.size() || finished_) {
+    return false;
+  }
+  const Member& member = members_[index(id.worker)];
+  return member.state == State::kComputing && member.incarnation == id.incarnation &&
+         member.sequence == id.sequence && id.job == options_.job &&
+         id.generation == options_.generation;
+}
+
+std::uint32_t Coordinator::computing() const {
+  return static_cast<std::uint32_t>(
+      std::count_if(members_.begin(), members_.end(), [](const Member& member) {
+        return member.state == State::kComputing;
+      }));
 }
 
 Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effects& out) {

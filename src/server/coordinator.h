@@ -13,6 +13,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/ids.h"
@@ -22,6 +24,7 @@
 #include "server/effects.h"
 #include "server/leases.h"
 #include "server/statistics.h"
+#include "update/judgement.h"
 #include "update/schedule.h"
 #include "update/staleness.h"
 
@@ -76,11 +79,16 @@ class Coordinator {
   [[nodiscard]] bool join(Time now, const protocol::Hello& hello, Effects& out);
   void leave(
       Time now, WorkerId worker, std::uint32_t incarnation, policy::Departure how, Effects& out);
-  // The shard holds the gradient whole. `finite`: every number of it is.
-  void push(Time now, const protocol::Push& push, bool finite, Effects& out);
+  // The shard holds the gradient whole, unless it is judged not to be sound.
+  void push(Time now, const protocol::Push& push, update::Judgement judgement, Effects& out);
   void abandon(Time now, const protocol::GradientId& id, Effects& out);
   void heard(Time now, WorkerId worker, std::uint32_t incarnation);
   void measured(Time now, policy::Measured measured, Effects& out);
+  // The effects, of this call or a later one, say from which version on it decides. REQUIRES: the
+  // run has started; the policy is a policy::Switch; there is a policy of this spec.
+  void set_policy(Time now, std::string_view policy, Effects& out);
+  // Of a step that asked for them (norms_for).
+  void measured_norms(Time now, Version version, const GradientNorms& norms, Effects& out);
 
   // ---- Time and the end ----
 
@@ -92,6 +100,10 @@ class Coordinator {
   void nobody_will_join(Time now, Effects& out);
   void finish(Time now, ExitCode code, const std::string& why, Effects& out);
 
+  // It would answer the open release of its worker.
+  [[nodiscard]] bool awaits(const protocol::GradientId& id) const;
+  // Workers that have a release open.
+  [[nodiscard]] std::uint32_t computing() const;
   [[nodiscard]] bool started() const { return started_.has_value(); }
   [[nodiscard]] bool finished() const { return finished_; }
   // Since the first weights were handed out. REQUIRES: started().
@@ -121,6 +133,14 @@ class Coordinator {
     // For a push that is repeated because its verdict was lost.
     std::optional<protocol::Verdict> last_verdict;
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
+    bool turned_away = false;   // Its last gradient was: refused, or filtered.
+  };
+  struct Parked {
+    std::uint64_t in_vain;
+    WorkerId worker;
+    bool operator<(const Parked& other) const {
+      return std::tie(in_vain, worker) < std::tie(other.in_vain, other.worker);
+    }
   };
   // Taken up since the last commit.
   struct Taken {
@@ -145,6 +165,10 @@ class Coordinator {
   void release(Time now, const policy::Release& action, Effects& out);
   void cancel(const policy::Cancel& action, Effects& out);
 
+  // The gradient was not finite, or is filtered: counts it and tells the worker.
+  void turn_away(Member& member, WorkerId worker, update::Judgement judgement, Effects& out);
+  [[nodiscard]] bool may_take_its_own(const Member& member) const;
+
   // The member, if this is its present incarnation and it takes part.
   [[nodiscard]] Member* present(WorkerId worker, std::uint32_t incarnation);
   [[nodiscard]] Member* answering(const protocol::GradientId& id, Effects& out);
@@ -164,12 +188,12 @@ class Coordinator {
   const std::unique_ptr<policy::Policy> policy_;
   const Observer observer_;
   const std::uint64_t nominal_examples_;  // Of an update, when all live.
-  const std::uint64_t refused_max_;       // In a row.
+  const std::uint64_t turned_away_max_;   // In a row.
   // State.
   Leases leases_;
   std::vector<Member> members_;
   std::uint32_t live_ = 0;             // Members that are not absent.
-  std::set<WorkerId> parked_;          // Those that found no data.
+  std::set<Parked> parked_;            // Those that found no data.
   Time silence_check_ = Time::max();   // No live member is silent too long before.
   std::vector<policy::Event> events_;  // Not decided yet; empty between calls.
   policy::Decision decision_;
@@ -177,8 +201,10 @@ class Coordinator {
   protocol::Ranges taken_ranges_;
   Version version_{};
   std::uint64_t sequences_ = 0;
-  std::uint64_t refused_in_a_row_ = 0;
-  std::uint64_t next_snapshot_;  // Applied examples at which one is due.
+  std::uint64_t turned_away_in_a_row_ = 0;
+  std::uint64_t filtered_in_a_row_ = 0;  // Of those.
+  std::set<WorkerId> turned_away_;       // Whose they are.
+  std::uint64_t next_snapshot_;          // Applied examples at which one is due.
   std::optional<Time> started_;
   std::optional<Time> policy_timer_;  // On the driver's clock.
   Time too_few_since_;

@@ -27,6 +27,8 @@ void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects&
       release(now, *released, out);
     } else if (const auto* cancelled = std::get_if<policy::Cancel>(&action)) {
       cancel(*cancelled, out);
+    } else if (const auto* seam = std::get_if<policy::Switched>(&action)) {
+      out.emplace_back(Switched{version_, seam->to});
     } else {
       policy_timer_ = *started_ + std::get<policy::WakeAt>(action).time.time_since_epoch();
     }
@@ -51,7 +53,10 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
                     .partial = member.partial,
                     .loss = member.loss});
   move_head(member.ranges, member.examples, taken_ranges_);
-  refused_in_a_row_ = 0;
+  turned_away_in_a_row_ = 0;
+  filtered_in_a_row_ = 0;
+  turned_away_.clear();
+  member.turned_away = false;
   send_verdict(member, action.worker, protocol::Outcome::kAccepted, {}, out);
   end_release(member, action.worker, /*in_vain=*/false, out);
 }
@@ -87,9 +92,13 @@ void Coordinator::commit(Time now, Effects& out) {
     statistics_.training_loss += fresh * (taken.loss - statistics_.training_loss);
     ++statistics_.gradients_applied;
   }
-  out.emplace_back(StepWeights{
-      options_.rate * options_.schedule.factor(statistics_.examples_applied + examples) *
-      update::rate_scale(options_.rate_scale, examples, nominal_examples_)});
+  StepWeights step{.rate = options_.rate *
+                           options_.schedule.factor(statistics_.examples_applied + examples) *
+                           update::rate_scale(options_.rate_scale, examples, nominal_examples_)};
+  if (policy_->asks_for_norms()) {
+    step.norms_for = next(version_);
+  }
+  out.emplace_back(step);
   leases_.use(taken_ranges_);
   taken_.clear();
   taken_ranges_.clear();
@@ -100,6 +109,9 @@ void Coordinator::commit(Time now, Effects& out) {
   statistics_.epochs_complete = leases_.epochs_complete();
   statistics_.examples_used_per_epoch_min = leases_.used_min();
   statistics_.examples_used_per_epoch_max = leases_.used_max();
+  if (policy_->asks_for_training_loss()) {
+    enqueue(policy::Measured{policy::Measure::kTrainingLoss, statistics_.training_loss, version_});
+  }
   if (statistics_.examples_applied >= next_snapshot_) {
     const std::uint64_t every = options_.evaluate_every;
     next_snapshot_ = (statistics_.examples_applied / every + 1) * every;
@@ -109,17 +121,17 @@ void Coordinator::commit(Time now, Effects& out) {
 
 void Coordinator::release(Time now, const policy::Release& action, Effects& out) {
   Member& member = members_[index(action.worker)];
-  CHECK(member.state == State::kIdle && action.share > 0.0 && action.share <= 1.0);
+  CHECK(member.state == State::kIdle && action.share > 0.0 && action.share <= policy::kShareMost);
   const auto wanted =
       action.share == 1.0
           ? options_.batch
           : std::max<std::uint64_t>(
                 1, static_cast<std::uint64_t>(std::llround(action.share * options_.batch)));
   CHECK(member.ranges.empty());
-  leases_.take(action.worker, wanted, member.ranges);
+  leases_.take(action.worker, wanted, member.ranges, may_take_its_own(member));
   if (member.ranges.empty()) {
     member.state = State::kParked;
-    parked_.insert(action.worker);
+    parked_.insert({member.in_vain, action.worker});
     enqueue(policy::WorkerLeft{action.worker, policy::Departure::kDrained});
     return;
   }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/catalogue.h"
+#include "policy/switch.h"
 #include "server/coordinator.h"
 
 namespace outpace::server {
@@ -14,7 +14,14 @@ class Job {
   Job(const std::string& policy, CoordinatorOptions options)
       : options_(options),
         coordinator_(
-            options, policy::make_policy(Spec::parse(policy), options.workers), nullptr, Time{}),
+            options,
+            std::make_unique<policy::Switch>(Spec::parse(policy), options.workers),
+            [this](Time /*now*/, const policy::Event& event, const policy::Decision& /*decision*/) {
+              if (const auto* measured = std::get_if<policy::Measured>(&event)) {
+                measured_.push_back(*measured);
+              }
+            },
+            Time{}),
         open_(options.workers) {
     for (std::uint32_t worker = 0; worker < options.workers; ++worker) {
       Effects effects;
@@ -36,9 +43,10 @@ class Job {
             .loss = 1.0,
             .compute_seconds = 0.0};
   }
-  Effects push(const protocol::Push& push, bool finite = true) {
+  Effects push(const protocol::Push& push,
+               update::Judgement judgement = update::Judgement::kSound) {
     Effects effects;
-    coordinator_.push(Time{}, push, finite, effects);
+    coordinator_.push(Time{}, push, judgement, effects);
     note(effects);
     return effects;
   }
@@ -54,6 +62,14 @@ class Job {
     return open_[worker];
   }
   [[nodiscard]] const Coordinator& coordinator() const { return coordinator_; }
+  Effects set_policy(const std::string& policy) {
+    Effects effects;
+    coordinator_.set_policy(Time{}, policy, effects);
+    note(effects);
+    return effects;
+  }
+  // What the policy was told.
+  [[nodiscard]] const std::vector<policy::Measured>& measured() const { return measured_; }
 
  private:
   void note(const Effects& effects) {
@@ -67,6 +83,7 @@ class Job {
   }
 
   CoordinatorOptions options_;
+  std::vector<policy::Measured> measured_;
   Coordinator coordinator_;
   std::vector<std::optional<protocol::Release>> open_;
 };
@@ -161,11 +178,100 @@ TEST(CoordinatorActions, TellPeopleOnceThatAWorkerIsStarved) {
   Job job("async", {.workers = 2, .batch = 4, .examples = 64});
   std::size_t warnings = 0;
   for (int i = 0; i < 30; ++i) {
-    const Effects effects = job.push(job.answer(0), /*finite=*/false);
+    const Effects effects = job.push(job.answer(0), update::Judgement::kNotFinite);
     warnings += all<Warn>(effects).size();
     EXPECT_EQ(warnings, i >= 19 ? 1U : 0U);
   }
   EXPECT_EQ(job.coordinator().statistics().workers[0].starved, 30U);
+}
+
+TEST(CoordinatorActions, SayFromWhichVersionOnAnotherPolicyDecides) {
+  Job job("async", {.workers = 2, .batch = 4, .examples = 64});
+  EXPECT_TRUE(all<Switched>(job.set_policy("sync")).empty()) << "two compute";
+  EXPECT_TRUE(all<Switched>(job.push(0)).empty());
+  const Effects effects = job.push(1);
+  ASSERT_EQ(all<Switched>(effects).size(), 1U);
+  EXPECT_EQ(all<Switched>(effects)[0].version, Version{2});
+  EXPECT_EQ(job.open(0)->version, Version{2});
+  EXPECT_EQ(job.open(1)->version, Version{2});
+  job.push(0);
+  EXPECT_EQ(job.coordinator().version(), Version{2}) << "sync waits for the other";
+}
+
+TEST(CoordinatorActions, TellTheTrainingLossToWhoWaitsForIt) {
+  Job job("switch(async until loss<0.5 then sync)", {.workers = 1, .batch = 4, .examples = 64});
+  protocol::Push push = job.answer(0);
+  push.loss = 0.75;
+  job.push(push);
+  ASSERT_EQ(job.measured().size(), 1U);
+  EXPECT_EQ(job.measured()[0].what, policy::Measure::kTrainingLoss);
+  EXPECT_EQ(job.measured()[0].value, 0.75);
+  EXPECT_EQ(job.measured()[0].version, Version{1});
+  Job other("async", {.workers = 1, .batch = 4, .examples = 64});
+  other.push(0);
+  EXPECT_TRUE(other.measured().empty());
+}
+
+TEST(CoordinatorActions, TurnAwayWhatIsFilteredAndSayWhy) {
+  Job job("async", {.workers = 2, .batch = 4, .examples = 64});
+  const Effects effects = job.push(job.answer(0), update::Judgement::kTooSteep);
+  EXPECT_TRUE(all<TakeUp>(effects).empty());
+  const auto verdict = std::get<protocol::Verdict>(all<Send>(effects).at(0).message);
+  EXPECT_EQ(verdict.outcome, protocol::Outcome::kDropped);
+  EXPECT_EQ(verdict.why, "filtered: too steep");
+  EXPECT_EQ(job.coordinator().version(), Version{0});
+  EXPECT_TRUE(job.open(0).has_value()) << "it goes on";
+  (void)job.push(job.answer(0), update::Judgement::kTooOften);
+  const Statistics& counted = job.coordinator().statistics();
+  EXPECT_EQ(counted.gradients_filtered, 2U);
+  EXPECT_EQ(counted.workers[0].filtered, 2U);
+  EXPECT_EQ(counted.workers[0].too_often, 1U);
+  EXPECT_EQ(counted.workers[0].iterations(), 2U);
+  EXPECT_EQ(counted.examples_applied, 0U);
+}
+
+// However fast they are, who are turned away alone are fewer than those who will yet come.
+TEST(CoordinatorActions, GiveUpOnlyIfHalfOfTheWorkersAreTurnedAway) {
+  const CoordinatorOptions options{.workers = 4, .batch = 4, .examples = 64};
+  for (const update::Judgement judgement :
+       {update::Judgement::kNotFinite, update::Judgement::kTooSteep}) {
+    Job job("async", options);
+    for (int i = 0; i < 500; ++i) {
+      EXPECT_TRUE(all<Finish>(job.push(job.answer(0), judgement)).empty());
+    }
+    const std::vector<Finish> ends = all<Finish>(job.push(job.answer(1), judgement));
+    ASSERT_EQ(ends.size(), 1U);
+    EXPECT_EQ(ends[0].code, ExitCode::kFailure);
+    const bool filtered = update::is_filtered(judgement);
+    EXPECT_NE(ends[0].why.find(filtered ? "501 gradients in a row were filtered"
+                                        : "501 gradients in a row were not finite"),
+              std::string::npos)
+        << ends[0].why;
+  }
+}
+
+// The last examples of a run are with a worker whose gradients are always turned away.
+TEST(CoordinatorActions, LeaveTheExamplesOfWhoIsTurnedAwayToOthers) {
+  Job job("async", {.workers = 4, .batch = 4, .examples = 16, .limits = {.epochs = 1}});
+  (void)job.push(2);
+  (void)job.push(3);
+  const protocol::Ranges ranges = job.open(0)->ranges;
+  const Sequence release = job.open(0)->sequence;
+  (void)job.push(job.answer(0), update::Judgement::kTooSteep);
+  EXPECT_EQ(job.open(0)->sequence, release) << "it finds nothing that is not its own";
+  ASSERT_EQ(job.open(2)->ranges, ranges) << "the first of those that have been used";
+  // Turned away as well: who has been used goes first.
+  (void)job.push(job.answer(2), update::Judgement::kTooSteep);
+  ASSERT_EQ(job.open(3)->ranges, ranges);
+  (void)job.push(3);
+  const Effects last = job.push(1);
+  EXPECT_EQ(all<Finish>(last).at(0).why, "epochs done");
+}
+
+TEST(CoordinatorActions, LetALoneWorkerTakeItsOwnExamplesAgain) {
+  Job job("async", {.workers = 1, .batch = 4, .examples = 4, .limits = {.epochs = 1}});
+  (void)job.push(job.answer(0), update::Judgement::kNotFinite);
+  EXPECT_EQ(all<Finish>(job.push(0)).at(0).why, "epochs done");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(Coordinator, FencesAnOlderIncarnation) {
                     .partial = false,
                     .loss = 0.0,
                     .compute_seconds = 0.0},
-                   true,
+                   update::Judgement::kSound,
                    effects);
   EXPECT_EQ(coordinator.version(), Version{0});
 }

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -31,6 +33,14 @@ struct ForgetWorker {
 // One optimizer step with everything taken up.
 struct StepWeights {
   double rate;  // Schedule and lr-scale are in it.
+  // The coordinator is to be told the gradients' norms, as measured at this version.
+  std::optional<Version> norms_for = std::nullopt;
+};
+
+// Of an update's gradients, clipped but not weighted or corrected, and of what they came to.
+struct GradientNorms {
+  double mean = 0.0;    // The norm of the aggregate.
+  double single = 0.0;  // The root mean square of the single norms.
 };
 
 // ---- For the network --------------------------------------------------------------------------
@@ -53,6 +63,11 @@ struct TakeSnapshot {
 
 // ---- For people and for the driver's loop -----------------------------------------------------
 
+// Another policy decides from this version on.
+struct Switched {
+  Version version;
+  std::uint32_t to;  // As in policy::Switched.
+};
 struct Warn {
   std::string text;
 };
@@ -68,6 +83,7 @@ using Effect = std::variant<TakeUp,
                             Send,
                             Disconnect,
                             TakeSnapshot,
+                            Switched,
                             Warn,
                             Finish>;
 using Effects = std::vector<Effect>;

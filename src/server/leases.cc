@@ -32,7 +32,7 @@ Leases::Leases(std::uint64_t examples, std::uint64_t epochs)
   CHECK(examples >= 1);
 }
 
-void Leases::take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out) {
+void Leases::take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out, bool own) {
   wanted -= take_given_back(worker, /*own=*/false, wanted, out);
   while (wanted > 0) {
     wanted -= take_fresh(wanted, out);
@@ -40,7 +40,7 @@ void Leases::take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out) 
       return;
     }
     // The seam: the worker's own losses come before the next epoch, or it could lag for ever.
-    wanted -= take_given_back(worker, /*own=*/true, wanted, out);
+    wanted -= own ? take_given_back(worker, /*own=*/true, wanted, out) : 0;
     if (wanted == 0 || !fresh_left()) {
       return;
     }
@@ -109,9 +109,19 @@ void Leases::use(const protocol::Ranges& ranges) {
   }
 }
 
+bool Leases::fresh_to_come() const {
+  return fresh_left() && (position_ < examples_ || next_epoch_allowed());
+}
+
 bool Leases::empty() const {
-  const bool fresh = fresh_left() && (position_ < examples_ || next_epoch_allowed());
-  return !fresh && given_back_.empty();
+  return !fresh_to_come() && given_back_.empty();
+}
+
+bool Leases::empty_for(WorkerId worker) const {
+  return !fresh_to_come() &&
+         std::all_of(given_back_.begin(), given_back_.end(), [&](const auto& one) {
+           return one.second.from == worker;
+         });
 }
 
 void move_head(protocol::Ranges& ranges, std::uint64_t examples, protocol::Ranges& head) {

@@ -38,7 +38,8 @@ class Leases {
   Leases(std::uint64_t examples, std::uint64_t epochs);
 
   // Adds ranges of `wanted` examples in all to `out`; fewer only if the last epoch runs out.
-  void take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out);
+  // `own`: also those that this worker itself gave back, if nothing else is left of the epoch.
+  void take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out, bool own = true);
   // The examples of these ranges go out again, first, to another worker than `from` if one asks.
   void give_back(WorkerId from, const protocol::Ranges& ranges);
   // The examples of these ranges are in the weights.
@@ -46,6 +47,8 @@ class Leases {
 
   // take() would return nothing.
   [[nodiscard]] bool empty() const;
+  // take() would return nothing to this worker, without its own.
+  [[nodiscard]] bool empty_for(WorkerId worker) const;
   // Every example of every epoch was used. Never with epochs == 0.
   [[nodiscard]] bool finished() const { return epochs_ != 0 && first_open_ == epochs_; }
 
@@ -67,6 +70,7 @@ class Leases {
                                 std::uint64_t wanted,
                                 protocol::Ranges& out);
   std::uint64_t take_fresh(std::uint64_t wanted, protocol::Ranges& out);
+  [[nodiscard]] bool fresh_to_come() const;
   [[nodiscard]] bool fresh_left() const { return epochs_ == 0 || epoch_ < epochs_; }
   [[nodiscard]] bool next_epoch_allowed() const { return epochs_ == 0 || epoch_ + 1 < epochs_; }
 

@@ -86,5 +86,18 @@ TEST(UsedPositions, CountsAgainstAPlainArrayOfCounts) {
   }
 }
 
+TEST(Leases, GiveAWorkerItsOwnLossOnlyIfItMayHaveIt) {
+  Leases leases(4, 1);
+  const Ranges lost = take(leases, kOne, 4);
+  leases.give_back(kOne, lost);
+  EXPECT_TRUE(leases.empty_for(kOne));
+  EXPECT_FALSE(leases.empty_for(kTwo));
+  Ranges ranges;
+  leases.take(kOne, 4, ranges, /*own=*/false);
+  EXPECT_TRUE(ranges.empty());
+  EXPECT_EQ(take(leases, kTwo, 4), lost);
+  EXPECT_TRUE(leases.empty_for(kTwo));
+}
+
 }  // namespace
 }  // namespace outpace::server

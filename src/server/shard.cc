@@ -21,9 +21,15 @@ Shard::Shard(const ShardOptions& options,
     : options_(options),
       optimizer_(update::make_optimizer(options.optimizer, weights.size(), std::move(tensors))),
       correction_(update::make_correction(options.staleness, weights.size())),
-      aggregate_(weights.size(), options.reduce, !optimizer_->scale_invariant()),
+      aggregate_(weights.size(), options.reduce, !optimizer_->scale_invariant(), options.filter),
       weights_(std::move(weights)) {
   update::check_suits(options.staleness, options.optimizer, optimizer_->scale_invariant());
+  if (options.filter.kind() == update::FilterRule::Kind::kKardam) {
+    kardam_.emplace(update::Kardam::Options{.f = options.filter.f(),
+                                            .of_server = options.filter.of_server(),
+                                            .within = options.filter.within()},
+                    weights_.size());
+  }
 }
 
 update::SharedWeights Shard::snapshot() {
@@ -36,6 +42,9 @@ update::SharedWeights Shard::snapshot() {
 update::SharedWeights Shard::release(WorkerId worker) {
   if (correction_) {
     correction_->released(worker, snapshot());
+  }
+  if (kardam_) {
+    kardam_->released(worker, snapshot());
   }
   return snapshot();
 }
@@ -58,13 +67,23 @@ bool Shard::hold(WorkerId worker, std::vector<float> gradient) {
   return true;
 }
 
+update::Judgement Shard::judge(WorkerId worker, std::uint32_t computing) {
+  CHECK(kardam_.has_value());
+  return kardam_->judge(worker, held_.at(index(worker)).gradient, computing);
+}
+
 void Shard::take_up(const TakeUp& taken) {
   Held held = std::move(held_.at(index(taken.worker)));
   CHECK(held.gradient.size() == weights_.size());
+  if (kardam_) {
+    kardam_->taken_up(taken.worker);
+  }
   if (options_.clip_norm > 0.0 &&
       update::clip(held.gradient, held.squared_norm, options_.clip_norm)) {
     ++clipped_;
+    held.squared_norm = options_.clip_norm * options_.clip_norm;
   }
+  squares_ += held.squared_norm;
   if (correction_) {
     correction_->correct(
         {.worker = taken.worker, .examples = taken.examples}, held.gradient, weights_);
@@ -89,10 +108,18 @@ void Shard::forget_worker(WorkerId worker) {
   if (correction_) {
     correction_->forget(worker);
   }
+  if (kardam_) {
+    kardam_->forget(worker);
+  }
 }
 
 void Shard::step(const StepWeights& step) {
-  const update::SharedWeights before = correction_ ? snapshot() : nullptr;
+  if (step.norms_for) {
+    norms_ = {.mean = std::sqrt(update::squared_norm(aggregate_.mean())),
+              .single = std::sqrt(squares_ / static_cast<double>(aggregate_.gradients()))};
+  }
+  squares_ = 0.0;
+  const update::SharedWeights before = correction_ || kardam_ ? snapshot() : nullptr;
   const std::optional<double> added_up = correction_ ? correction_->added_up() : std::nullopt;
   optimizer_->step({.rate = step.rate,
                     .mean_weight = added_up.value_or(aggregate_.mean_weight()),
@@ -103,6 +130,9 @@ void Shard::step(const StepWeights& step) {
   aggregate_.clear();
   if (correction_) {
     correction_->stepped(*before, weights_);
+  }
+  if (kardam_) {
+    kardam_->stepped(*before, weights_);
   }
 }
 

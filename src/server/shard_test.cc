@@ -158,5 +158,77 @@ TEST(Shard, RefusesAnOptimizerThatUndoesItsStalenessRule) {
   EXPECT_THROW(Shard(options, {1.0F}), Error);
 }
 
+TEST(Shard, JudgesByTheWeightsThatWereReleased) {
+  Shard shard({.optimizer = Spec::parse("sgd"),
+               .filter = update::FilterRule::parse(Spec::parse("kardam:f=1"))},
+              {0.0F});
+  ASSERT_TRUE(shard.judges());
+  constexpr std::uint32_t kComputing = 4;
+  const auto sends = [&](std::uint32_t worker, float gradient) {
+    EXPECT_TRUE(shard.hold(WorkerId{worker}, {gradient}));
+    const update::Judgement found = shard.judge(WorkerId{worker}, kComputing);
+    if (found == update::Judgement::kSound) {
+      shard.take_up(
+          {.worker = WorkerId{worker}, .sequence = Sequence{1}, .weight = 1.0, .examples = 1});
+      shard.step({.rate = 0.1});
+    } else {
+      shard.forget(WorkerId{worker});
+    }
+    return found;
+  };
+  for (std::uint32_t worker = 0; worker < 4; ++worker) {
+    (void)shard.release(WorkerId{worker});
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t worker = 0; worker < 4; ++worker) {
+      const bool lies = worker == 3 && round > 0;
+      const float gradient = shard.weights()[0] - 1.0F;  // Towards 1.
+      EXPECT_EQ(sends(worker, lies ? -50.0F * gradient : gradient),
+                lies ? update::Judgement::kTooSteep : update::Judgement::kSound)
+          << "round " << round << ", worker " << worker;
+      (void)shard.release(WorkerId{worker});
+    }
+  }
+  EXPECT_GT(shard.weights()[0], 0.5F);
+  EXPECT_LT(shard.weights()[0], 1.0F);
+}
+
+TEST(Shard, StepsAlongWhatStandsForTheMean) {
+  for (const char* reduce : {"order", "arrival"}) {
+    Shard shard({.optimizer = Spec::parse("sgd"),
+                 .reduce = std::string(reduce) == "order" ? update::Reduce::kWorkerOrder
+                                                          : update::Reduce::kArrival,
+                 .filter = update::FilterRule::parse(Spec::parse("median"))},
+                {0.0F});
+    EXPECT_FALSE(shard.judges());
+    take(shard, WorkerId{0}, {1.0F}, 8);
+    take(shard, WorkerId{1}, {1e30F}, 1000);  // One vote, whatever it says of its examples.
+    take(shard, WorkerId{2}, {3.0F}, 8);
+    shard.step({.rate = 1.0});
+    EXPECT_EQ(shard.weights()[0], -3.0F) << reduce;
+  }
+}
+
+// (3, 4) and (0, 0): norms 5 and 0, and 2.5 of the mean.
+TEST(Shard, MeasuresTheNormsOfAStepThatAsksForThem) {
+  Shard shard({.optimizer = Spec::parse("sgd")}, {0.0F, 0.0F});
+  take(shard, kHolder, {30.0F, 40.0F});
+  shard.step({.rate = 1.0});  // Leaves nothing behind.
+  EXPECT_EQ(shard.norms().mean, 0.0);
+  take(shard, kHolder, {3.0F, 4.0F});
+  take(shard, kRival, {0.0F, 0.0F});
+  shard.step({.rate = 1.0, .norms_for = Version{2}});
+  EXPECT_DOUBLE_EQ(shard.norms().mean, 2.5);
+  EXPECT_DOUBLE_EQ(shard.norms().single, std::sqrt(12.5));
+}
+
+TEST(Shard, MeasuresWhatIsLeftOfAClippedGradient) {
+  Shard shard({.optimizer = Spec::parse("sgd"), .clip_norm = 1.0}, {0.0F, 0.0F});
+  take(shard, kHolder, {3.0F, 4.0F});
+  shard.step({.rate = 1.0, .norms_for = Version{1}});
+  EXPECT_NEAR(shard.norms().mean, 1.0, 1e-6);
+  EXPECT_NEAR(shard.norms().single, 1.0, 1e-6);
+}
+
 }  // namespace
 }  // namespace outpace::server

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct WorkerStatistics {
   std::uint64_t accepted = 0;      // Gradients taken up.
   std::uint64_t dropped = 0;       // Arrived and forgotten.
   std::uint64_t refused = 0;       // Arrived and not finite.
+  std::uint64_t filtered = 0;      // Arrived and turned away by the filter.
+  std::uint64_t too_often = 0;     // Of the filtered: by the frequency filter.
   std::uint64_t cancelled = 0;     // Releases given up when asked to.
   std::uint64_t partial = 0;       // Of the accepted: the part that was done when cancelled.
   std::uint64_t lost = 0;          // Releases open when it died.
@@ -27,7 +30,7 @@ struct WorkerStatistics {
   std::string host;              // Last, for a run never looks at it.
 
   // Releases that ended with a gradient.
-  [[nodiscard]] std::uint64_t iterations() const { return accepted + dropped + refused; }
+  [[nodiscard]] std::uint64_t iterations() const { return accepted + dropped + refused + filtered; }
 };
 
 struct Statistics {
@@ -35,6 +38,7 @@ struct Statistics {
   std::uint64_t gradients_applied = 0;
   std::uint64_t gradients_dropped = 0;
   std::uint64_t gradients_refused = 0;
+  std::uint64_t gradients_filtered = 0;
   std::uint64_t gradients_cancelled = 0;
   std::uint64_t examples_applied = 0;
   std::uint64_t clipped = 0;
@@ -46,6 +50,15 @@ struct Statistics {
   std::uint64_t epochs_complete = 0;
   std::uint64_t examples_used_per_epoch_min = 0;
   std::uint64_t examples_used_per_epoch_max = 0;
+
+  // Of the applied gradients; 0 before the first.
+  [[nodiscard]] double staleness_mean() const {
+    double sum = 0.0;
+    for (std::size_t tau = 0; tau < staleness.size(); ++tau) {
+      sum += static_cast<double>(tau) * static_cast<double>(staleness[tau]);
+    }
+    return gradients_applied == 0 ? 0.0 : sum / static_cast<double>(gradients_applied);
+  }
 };
 
 }  // namespace outpace::server

@@ -22,6 +22,7 @@ struct ToldPush {
   protocol::GradientId id;
   std::uint32_t examples;
   bool finite;
+  bool filtered = false;
 };
 struct ToldAbandoned {
   protocol::GradientId id;

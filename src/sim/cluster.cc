@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/prefetch.h"
 #include "policy/catalogue.h"
+#include "server/reception.h"
 
 namespace outpace::sim {
 namespace {
@@ -27,6 +28,8 @@ void add_to(Digest& digest, const policy::Action& action) {
     digest.add(2 * index(cancelled->worker) + (cancelled->keep_part ? 1U : 0U));
   } else if (const auto* wake = std::get_if<policy::WakeAt>(&action)) {
     digest.add(static_cast<std::uint64_t>(wake->time.time_since_epoch().count()));
+  } else if (const auto* seam = std::get_if<policy::Switched>(&action)) {
+    digest.add(std::uint64_t{seam->to});
   }
 }
 
@@ -62,9 +65,13 @@ Cluster::Cluster(const ClusterOptions& options,
                    options_.coordinator.seed,
                    options_.coordinator.with_replacement);
   }
+  for (std::uint32_t worker = 0; worker < workers_.size() && !options_.attacks.empty(); ++worker) {
+    attackers_.push_back(
+        worker::Attacker::of(options_.attacks, WorkerId{worker}, options_.coordinator.seed));
+  }
   coordinator_ = std::make_unique<server::Coordinator>(
       hearts_beat_ ? options_.coordinator : without_silence(options_.coordinator),
-      policy::make_policy(options_.policy, options_.coordinator.workers),
+      policy::make_policy(options_.policy, options_.coordinator.workers, options_.balance),
       [this, decided = std::move(decided)](
           Time now, const policy::Event& event, const policy::Decision& decision) {
         for (const policy::Action& action : decision.actions) {
@@ -158,6 +165,8 @@ void Cluster::handle(const Event& event) {
       return at_worker(event.worker, event.number);
     case Kind::kMeasured:
       return measured();
+    case Kind::kNorms:
+      return measured_norms();
     case Kind::kFault:
       return befall(options_.faults[event.number]);
     case Kind::kGone:
@@ -203,9 +212,14 @@ void Cluster::serve(std::uint32_t worker, std::size_t slot) {
 }
 
 void Cluster::serve_push(const protocol::Push& push, std::vector<float> gradient) {
-  const bool finite = !shard_ || shard_->hold(push.id.worker, std::move(gradient));
-  coordinator_->push(now_, push, finite, effects_);
-  carry_out(server::ToldPush{push.id, push.examples, finite});
+  const update::Judgement judgement =
+      shard_ ? server::receive(*shard_, *coordinator_, push, std::move(gradient))
+             : update::Judgement::kSound;
+  coordinator_->push(now_, push, judgement, effects_);
+  carry_out(server::ToldPush{.id = push.id,
+                             .examples = push.examples,
+                             .finite = judgement != update::Judgement::kNotFinite,
+                             .filtered = update::is_filtered(judgement)});
 }
 
 void Cluster::carry_out(const server::Told& told) {
@@ -236,6 +250,10 @@ void Cluster::carry_out(const server::Told& told) {
         shard_->forget_worker(gone->worker);
       } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
         shard_->step(*step);
+        if (step->norms_for) {
+          norms_.emplace_back(*step->norms_for, shard_->norms());
+          queue_.push(now_, {Kind::kNorms, 0, 0});  // After the effects in hand.
+        }
       }
     }
   }
@@ -296,6 +314,13 @@ void Cluster::measured() {
   if (evaluations_.reached() && !coordinator_->finished()) {
     coordinator_->finish(now_, ExitCode::kDone, "target accuracy reached", effects_);
   }
+  carry_out();
+}
+
+void Cluster::measured_norms() {
+  const auto [version, norms] = norms_.front();
+  norms_.pop_front();
+  coordinator_->measured_norms(now_, version, norms, effects_);
   carry_out();
 }
 

@@ -21,11 +21,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
 #include "base/spec.h"
 #include "base/time.h"
+#include "policy/balance.h"
 #include "protocol/messages.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
@@ -36,6 +38,7 @@
 #include "sim/timing.h"
 #include "sim/transfers.h"
 #include "sim/watcher.h"
+#include "worker/attack.h"
 #include "worker/gradient_source.h"
 #include "worker/inbox.h"
 #include "worker/order.h"
@@ -50,12 +53,14 @@ struct Learning {
 
 struct ClusterOptions {
   Spec policy;
+  std::optional<policy::BalanceOptions> balance = std::nullopt;
   server::CoordinatorOptions coordinator;
   server::ShardOptions shard;
   server::Evaluations::Options target;
   Duration latency{};  // Of every message, each way; on top of what it takes over the links.
   Duration apply{};    // What the server needs for a gradient; they queue before it.
   std::vector<Fault> faults;
+  std::vector<worker::Attack> attacks;        // Of no use without learning.
   const Transfers::Options* links = nullptr;  // Belong to the caller.
   Watcher* watcher = nullptr;                 // Belongs to the caller.
 };
@@ -112,6 +117,7 @@ class Cluster {
     kServed,
     kAtWorker,
     kMeasured,
+    kNorms,
     kFault,
     kGone,
     kDeadline,
@@ -188,6 +194,7 @@ class Cluster {
   void to_worker(std::uint32_t worker, protocol::Message message, Weights weights);
   void evaluate(Version version, std::uint64_t examples);
   void measured();
+  void measured_norms();
   void schedule_deadline();
   [[nodiscard]] protocol::GradientId identity(std::uint32_t worker) const;
   // What the event tells is on its way from now on: over the links, if there are any, and then for
@@ -225,9 +232,11 @@ class Cluster {
   std::optional<server::Shard> shard_;
   std::unique_ptr<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
-  std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
+  std::deque<protocol::Measurement> measurements_;               // Not told to the coordinator yet.
+  std::deque<std::pair<Version, server::GradientNorms>> norms_;  // Neither.
   std::optional<worker::Order> order_;
   std::vector<Worker> workers_;
+  std::vector<std::optional<worker::Attacker>> attackers_;  // By worker; empty without attacks.
   std::vector<Mail> mail_;
   std::vector<std::size_t> free_mail_;
   Time server_free_{};

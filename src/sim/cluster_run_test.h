@@ -25,10 +25,12 @@ struct Job {
   Duration apply{};
   std::vector<std::string> faults;
   worker::GradientSource* gradients = nullptr;
+  std::optional<policy::BalanceOptions> balance = std::nullopt;
 };
 
 inline ClusterResult run(const Job& job) {
   ClusterOptions options{.policy = Spec::parse(job.policy),
+                         .balance = job.balance,
                          .coordinator = {.workers = job.workers,
                                          .batch = job.batch,
                                          .examples = job.examples,

@@ -6,10 +6,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "policy/policy.h"
 #include "sim/cluster.h"
 
 namespace outpace::sim {
@@ -60,20 +62,30 @@ struct BowlJob {
   std::uint32_t workers = 4;
   std::vector<std::string> faults{};
   std::vector<std::uint64_t> tensors{3, 2};
+  std::string filter = "none";
+  std::string attack{};
+  std::uint64_t epochs = 0;  // 0: 400 updates.
+  Cluster::Decided decided{};
 };
 
 ClusterResult run_in_bowl(const BowlJob& job) {
   const update::StalenessRule rule = update::StalenessRule::parse(Spec::parse(job.staleness));
-  ClusterOptions options{.policy = Spec::parse(job.policy),
-                         .coordinator = {.workers = job.workers,
-                                         .batch = 4,
-                                         .examples = Bowl::kExamples,
-                                         .limits = {.updates = 400},
-                                         .staleness = rule,
-                                         .rate = 0.02},
-                         .shard = {.optimizer = Spec::parse(job.optimizer), .staleness = rule},
-                         .target = {},
-                         .latency = milliseconds(1)};
+  ClusterOptions options{
+      .policy = Spec::parse(job.policy),
+      .coordinator = {.workers = job.workers,
+                      .batch = 4,
+                      .examples = Bowl::kExamples,
+                      .limits = {.updates = job.epochs == 0 ? 400U : 0U, .epochs = job.epochs},
+                      .staleness = rule,
+                      .rate = 0.02},
+      .shard = {.optimizer = Spec::parse(job.optimizer),
+                .staleness = rule,
+                .filter = update::FilterRule::parse(Spec::parse(job.filter))},
+      .target = {},
+      .latency = milliseconds(1)};
+  if (!job.attack.empty()) {
+    options.attacks.push_back(worker::Attack::parse(job.attack, job.workers));
+  }
   for (const std::string& fault : job.faults) {
     options.faults.push_back(parse_fault(fault, job.workers));
   }
@@ -82,7 +94,7 @@ ClusterResult run_in_bowl(const BowlJob& job) {
                      {});
   Bowl bowl(job.tensors);
   Learning learning{bowl};
-  return Cluster(options, timing, &learning, nullptr, nullptr).run();
+  return Cluster(options, timing, &learning, job.decided, nullptr).run();
 }
 
 const std::vector<std::string> kCorrections{
@@ -143,6 +155,74 @@ TEST(ClusterUpdates, ConvergeUnderYellowFinWithStaleGradients) {
     for (const float weight : run_in_bowl({.optimizer = optimizer}).weights) {
       EXPECT_LT(std::abs(weight), 5.0F) << optimizer;
     }
+  }
+}
+
+// The last examples are not handed from attacker to attacker for ever, nor kept by who was too
+// often taken up.
+TEST(ClusterUpdates, UseEveryExampleThoughWorkersAreTurnedAway) {
+  for (const char* policy : {"async",
+                             "ssp:s=2",
+                             "softsync:n=4",
+                             "kbatchasync:k=2",
+                             "kasync:k=2",
+                             "saps:s=12,action=preempt",
+                             "psp:beta=2,s=1"}) {
+    for (const char* filter : {"none", "kardam:f=2"}) {
+      for (const char* attack : {"", "signflip:workers=0+1,scale=10", "nan:workers=0+1"}) {
+        if (std::string(filter) == "none" && attack[0] == 's') {
+          continue;
+        }
+        const BowlJob job{
+            .policy = policy, .workers = 8, .filter = filter, .attack = attack, .epochs = 20};
+        const ClusterResult found = run_in_bowl(job);
+        const std::string which = std::string(policy) + ", " + filter + ", " + attack;
+        EXPECT_EQ(found.why, "epochs done") << which;
+        EXPECT_EQ(found.statistics.examples_applied, 20 * Bowl::kExamples) << which;
+        EXPECT_EQ(found.statistics.examples_used_per_epoch_max, 1U) << which;
+        EXPECT_EQ(run_in_bowl(job).hash, found.hash) << which;
+      }
+    }
+  }
+}
+
+TEST(ClusterUpdates, StandAttackersWithAFilter) {
+  const std::vector<float> plain = run_in_bowl({.policy = "sync", .workers = 8}).weights;
+  for (const char* filter : {"median", "trimmed:f=2", "krum:f=2"}) {
+    BowlJob job{.policy = "sync", .workers = 8, .filter = filter};
+    const std::vector<float> right = run_in_bowl(job).weights;
+    job.attack = "signflip:workers=0+1,scale=10";
+    const std::vector<float> found = run_in_bowl(job).weights;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      EXPECT_NEAR(found[i], right[i], 0.5) << filter;
+    }
+    job.filter = "none";
+    EXPECT_GT(std::abs(run_in_bowl(job).weights[0] - plain[0]), 10.0F);
+  }
+}
+
+TEST(ClusterUpdates, TellThePolicyTheirNormsIfItAsks) {
+  const auto norms_heard = [](const std::string& policy) {
+    std::vector<double> heard;
+    (void)run_in_bowl(
+        {.policy = policy,
+         .decided = [&](Time, const policy::Event& event, const policy::Decision& decision) {
+           if (const auto* measured = std::get_if<policy::Measured>(&event)) {
+             EXPECT_TRUE(decision.actions.empty());
+             EXPECT_EQ(count(measured->version), heard.size() / 2 + 1);  // Each version's two.
+             const bool single = measured->what == policy::Measure::kSingleGradientNorm;
+             EXPECT_EQ(single, heard.size() % 2 == 0);
+             heard.push_back(measured->value);
+           }
+         }});
+    return heard;
+  };
+  EXPECT_TRUE(norms_heard("dynamic:model=last").empty());
+  const std::vector<double> heard = norms_heard("dynamic:model=last,objective=progress");
+  EXPECT_GE(heard.size(), 2U * 399U);  // The last one's come after the end.
+  for (std::size_t i = 0; i + 1 < heard.size(); i += 2) {
+    EXPECT_GT(heard[i + 1], 0.0);
+    EXPECT_LE(heard[i + 1], heard[i] * (1.0 + 1e-6));  // A mean is no longer than what is in it.
   }
 }
 

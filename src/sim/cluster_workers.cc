@@ -116,6 +116,9 @@ void Cluster::push(std::uint32_t worker) {
     } else {  // As the live worker says it: by a gradient that the server refuses.
       gradient.front() = NAN;
     }
+    if (!attackers_.empty() && attackers_[worker]) {
+      attackers_[worker]->corrupt(gradient);
+    }
   }
   end_task(from);
   if (is_at_once() && options_.apply == Duration{}) {  // No event: nothing can come between.

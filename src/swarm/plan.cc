@@ -37,7 +37,7 @@ class Draw {
   Rng rng_;
 };
 
-std::string draw_policy(Draw& draw, std::uint32_t workers) {
+std::string draw_phase(Draw& draw, std::uint32_t workers) {
   static constexpr std::array<const char*, 4> kActions{"refresh", "preempt", "shrink", "dampen"};
   static constexpr std::array<const char*, 4> kRules{
       "kasync", "kbatchasync", "ksync", "kbatchsync"};
@@ -80,6 +80,21 @@ std::string draw_policy(Draw& draw, std::uint32_t workers) {
       return "saps:s=" + std::to_string(draw.between(1, std::uint64_t{2} * workers)) +
              ",action=" + draw.one_of(kActions);
   }
+}
+
+// One in fifteen changes once or twice, early or late among the gradients of a run.
+std::string draw_policy(Draw& draw, std::uint32_t workers, Duration mean) {
+  if (!draw.one_in(15)) {
+    return draw_phase(draw, workers);
+  }
+  std::string policy = "switch(" + draw_phase(draw, workers);
+  for (std::uint64_t left = draw.between(1, 2); left > 0; --left) {
+    const double seconds = to_seconds(draw.between(Duration{}, 150 * mean));
+    policy += draw.one_in(2) ? " until updates>" + std::to_string(draw.between(0, 500))
+                             : " until seconds>" + std::to_string(seconds);
+    policy += " then " + draw_phase(draw, workers);
+  }
+  return policy + ")";
 }
 
 std::string draw_runtime(Draw& draw, std::uint32_t workers, Duration mean) {
@@ -235,7 +250,7 @@ Plan draw_plan(std::uint64_t seed) {
   Plan plan{.seed = seed};
   const Duration mean = draw.one_of(kMeans);
   plan.workers = static_cast<std::uint32_t>(draw.between(1, 10));
-  plan.policy = draw_policy(draw, plan.workers);
+  plan.policy = draw_policy(draw, plan.workers, mean);
   plan.runtime = draw_runtime(draw, plan.workers, mean);
   plan.latency = draw.one_in(4) ? Duration{} : draw.between(Duration{1}, mean / 4);
   plan.apply = draw.one_in(2) ? Duration{} : draw.between(Duration{1}, mean / plan.workers);
@@ -244,17 +259,19 @@ Plan draw_plan(std::uint64_t seed) {
   plan.recovery = 1000 * mean + 10 * plan.heartbeat_timeout + std::chrono::seconds(1);
   draw_data(draw, plan, mean);
   Faults(draw, plan, mean).add();
+  plan.balance = draw.one_in(3);
   return plan;
 }
 
 std::string to_words(const Plan& plan) {
   std::string text =
-      "--workers " + std::to_string(plan.workers) + " --policy " + plan.policy + " --staleness " +
-      plan.staleness + " --runtime '" + plan.runtime + "' --batch " + std::to_string(plan.batch) +
-      " --examples " + std::to_string(plan.examples) + " --epochs " + std::to_string(plan.epochs) +
-      " --sampling " + (plan.with_replacement ? "replacement" : "epoch") + " --latency " +
-      words(plan.latency) + " --apply " + words(plan.apply) + " --heartbeat-timeout " +
-      words(plan.heartbeat_timeout) + " --seed " + std::to_string(plan.seed);
+      "--workers " + std::to_string(plan.workers) + " --policy '" + plan.policy + "'" +
+      (plan.balance ? " --balance" : "") + " --staleness " + plan.staleness + " --runtime '" +
+      plan.runtime + "' --batch " + std::to_string(plan.batch) + " --examples " +
+      std::to_string(plan.examples) + " --epochs " + std::to_string(plan.epochs) + " --sampling " +
+      (plan.with_replacement ? "replacement" : "epoch") + " --latency " + words(plan.latency) +
+      " --apply " + words(plan.apply) + " --heartbeat-timeout " + words(plan.heartbeat_timeout) +
+      " --seed " + std::to_string(plan.seed);
   for (const std::string& fault : plan.faults) {
     text += " --fault " + fault;
   }

@@ -18,6 +18,7 @@ struct Plan {
   std::uint64_t seed = 0;
   std::uint32_t workers = 1;
   std::string policy;
+  bool balance = false;
   std::string staleness;
   std::string runtime;
   std::uint32_t batch = 1;

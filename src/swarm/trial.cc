@@ -30,6 +30,9 @@ sim::ClusterOptions options_of(const Plan& plan) {
       .target = {},
       .latency = plan.latency,
       .apply = plan.apply};
+  if (plan.balance) {
+    options.balance.emplace();
+  }
   // Undoes the mean over an update's examples: each moves its number by its weight.
   const auto policy = policy::make_policy(options.policy, plan.workers);
   options.coordinator.rate = static_cast<double>(plan.batch) * policy->nominal_cutoff(plan.workers);

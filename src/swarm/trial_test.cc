@@ -8,7 +8,7 @@ namespace {
 TEST(Trial, OfEachOfTheFirstSeedsKeepsAllInvariants) {
   sim::FaultCounts faults;
   std::uint64_t refused = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
     const Plan plan = draw_plan(seed);
     const Outcome outcome = run_trial(plan);
     ASSERT_FALSE(outcome.failure) << to_words(plan) << '\n' << outcome.failure->what;

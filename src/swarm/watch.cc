@@ -5,6 +5,7 @@
 
 #include "base/spec.h"
 #include "invariants/violation.h"
+#include "policy/balance.h"
 #include "swarm/trial.h"
 #include "swarm/words.h"
 
@@ -23,12 +24,16 @@ std::optional<Duration> silence_of(const Plan& plan) {
   return beat ? std::optional(plan.heartbeat_timeout) : std::nullopt;
 }
 
+std::optional<policy::BalanceOptions> balance_of(const Plan& plan) {
+  return plan.balance ? std::optional(policy::BalanceOptions{}) : std::nullopt;
+}
+
 }  // namespace
 
 Watch::Watch(const Plan& plan, bool keeps_events)
     : plan_(plan),
       keeps_events_(keeps_events),
-      decisions_(Spec::parse(plan.policy), plan.workers),
+      decisions_(Spec::parse(plan.policy), plan.workers, balance_of(plan)),
       coordination_(plan.workers, silence_of(plan)) {
   if (plan.ledger) {
     audit_.emplace(plan.examples, plan.seed, plan.with_replacement);

@@ -21,6 +21,9 @@ std::string to_words(const policy::Action& action) {
   if (const auto* cancel = std::get_if<policy::Cancel>(&action)) {
     return "cancel " + name(cancel->worker);
   }
+  if (std::holds_alternative<policy::Switched>(action)) {
+    return "switch";
+  }
   return std::holds_alternative<policy::Commit>(action) ? "commit" : "set the timer";
 }
 
@@ -39,8 +42,12 @@ std::string to_words(const policy::Event& event) {
            name(gradient->worker) + " on version " + std::to_string(count(gradient->computed_on));
   }
   if (const auto* ended = std::get_if<policy::ReleaseEnded>(&event)) {
-    return name(ended->worker) +
-           (ended->how == policy::Ending::kRefused ? " was refused" : " gave up");
+    return name(ended->worker) + (ended->how == policy::Ending::kAbandoned ? " gave up"
+                                  : ended->how == policy::Ending::kRefused ? " was refused"
+                                                                           : " was filtered");
+  }
+  if (const auto* set = std::get_if<policy::PolicySet>(&event)) {
+    return "policy set to " + std::string(set->policy);
   }
   return std::holds_alternative<policy::TimerFired>(event) ? "the timer" : "a measurement";
 }
@@ -62,7 +69,8 @@ std::string to_words(const server::Told& told) {
            std::to_string(leaves->incarnation) + ", is gone";
   }
   if (const auto* push = std::get_if<server::ToldPush>(&told)) {
-    return "push of " + name(push->id) + (push->finite ? "" : ", not finite");
+    return "push of " + name(push->id) + (push->finite ? "" : ", not finite") +
+           (push->filtered ? ", filtered" : "");
   }
   if (const auto* abandoned = std::get_if<server::ToldAbandoned>(&told)) {
     return "given up: " + name(abandoned->id);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "update/robust_mean.h"
 
 namespace outpace::update {
 namespace {
@@ -32,8 +33,11 @@ void add_scaled(std::span<float> sum, std::span<const float> values, float facto
 
 }  // namespace
 
-Aggregate::Aggregate(std::size_t size, Reduce reduce, bool weighted)
-    : size_(size), reduce_(reduce), weighted_(weighted) {}
+Aggregate::Aggregate(std::size_t size, Reduce reduce, bool weighted, const FilterRule& filter)
+    : size_(size),
+      reduce_(filter.combines() ? Reduce::kWorkerOrder : reduce),
+      weighted_(weighted),
+      filter_(filter) {}
 
 std::vector<float> Aggregate::add(const Contribution& contribution, std::vector<float> gradient) {
   CHECK(gradient.size() == size_);
@@ -46,6 +50,9 @@ std::vector<float> Aggregate::add(const Contribution& contribution, std::vector<
 }
 
 std::vector<float> Aggregate::keep(const Contribution& contribution, std::vector<float> gradient) {
+  if (filter_.combines() && weighted_) {
+    scale(gradient, static_cast<float>(contribution.weight));
+  }
   const auto place = std::upper_bound(
       slots_.begin(), slots_.end(), contribution, [](const Contribution& a, const Slot& slot) {
         const Contribution& b = slot.contribution;
@@ -88,7 +95,7 @@ double Aggregate::mean_weight() const {
 std::span<const float> Aggregate::mean() {
   CHECK(gradients_ >= 1);
   if (reduce_ == Reduce::kWorkerOrder) {
-    return mean_of_slots();
+    return filter_.combines() ? robust_mean_of_slots() : mean_of_slots();
   }
   const auto divisor = static_cast<double>(examples_);
   scale(buffer_, static_cast<float>(divisor_ / divisor));
@@ -118,6 +125,17 @@ std::span<const float> Aggregate::mean_of_slots() {
       add_scaled(sum, std::span(slots_[k].gradient).subspan(begin, length), factors_[k]);
     }
   }
+  return buffer_;
+}
+
+std::span<const float> Aggregate::robust_mean_of_slots() {
+  std::vector<std::span<const float>> gradients;
+  gradients.reserve(slots_.size());
+  for (const Slot& slot : slots_) {
+    gradients.emplace_back(slot.gradient);
+  }
+  buffer_.resize(size_);
+  robust_mean(filter_, gradients, buffer_);
   return buffer_;
 }
 

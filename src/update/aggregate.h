@@ -6,6 +6,9 @@
 // sum is divided by the examples alone, never by the weights, or a lone stale gradient would not
 // shrink. Scale-invariant optimizers (adam, adamw) take the unweighted mean instead and scale their
 // step by mean_weight = sum(weight * examples) / sum(examples).
+//
+// A filter that combines (median, trimmed, krum: robust_mean.h) takes the place of the mean. Then a
+// gradient has one vote, whatever its examples, and its weight scales it before the vote.
 
 #pragma once
 
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "update/filter.h"
 
 namespace outpace::update {
 
@@ -25,8 +29,12 @@ enum class Reduce : std::uint8_t {
 
 class Aggregate {
  public:
-  // `weighted` is false for scale-invariant optimizers. Buffers hold `size` float32 each.
-  Aggregate(std::size_t size, Reduce reduce, bool weighted);
+  // `weighted` is false for scale-invariant optimizers. Buffers hold `size` float32 each. A filter
+  // that does not combine changes nothing here; one that does keeps slots, whatever `reduce` is.
+  Aggregate(std::size_t size,
+            Reduce reduce,
+            bool weighted,
+            const FilterRule& filter = FilterRule::none());
 
   struct Contribution {
     WorkerId worker;
@@ -44,8 +52,8 @@ class Aggregate {
   // REQUIRES: gradients() >= 1.
   [[nodiscard]] double mean_weight() const;
 
-  // The weighted mean of what was taken up. The span is valid until the next call of add, mean or
-  // clear. REQUIRES: gradients() >= 1.
+  // The weighted mean of what was taken up, or what stands for it. The span is valid until the next
+  // call of add, mean or clear. REQUIRES: gradients() >= 1.
   [[nodiscard]] std::span<const float> mean();
   // Forgets what was taken up and keeps the memory.
   void clear();
@@ -61,10 +69,12 @@ class Aggregate {
   [[nodiscard]] std::vector<float> add_in(const Contribution& contribution,
                                           std::vector<float> gradient);
   [[nodiscard]] std::span<const float> mean_of_slots();
+  [[nodiscard]] std::span<const float> robust_mean_of_slots();
 
   const std::size_t size_;
   const Reduce reduce_;
   const bool weighted_;
+  const FilterRule filter_;
 
   std::size_t gradients_ = 0;
   std::uint64_t examples_ = 0;

@@ -242,5 +242,27 @@ TEST(AggregateDeathTest, WantsGradientsOfItsSizeAndAtLeastOne) {
   EXPECT_DEATH(std::ignore = aggregate.mean(), "CHECK");
 }
 
+TEST(Aggregate, ScalesBeforeTheVoteByWeightAlone) {
+  const FilterRule median = FilterRule::parse(Spec::parse("median"));
+  for (const bool weighted : {true, false}) {
+    Aggregate aggregate(1, Reduce::kArrival, weighted, median);
+    const auto adds = [&](std::uint32_t worker, double weight, float gradient) {
+      (void)aggregate.add({.worker = WorkerId{worker},
+                           .release = Sequence{1},
+                           .weight = weight,
+                           .examples = 1 + worker},
+                          {gradient});
+    };
+    adds(0, 1.0, 4.0F);
+    adds(1, 0.5, 12.0F);
+    adds(2, 0.25, 20.0F);
+    EXPECT_EQ(aggregate.mean()[0], weighted ? 5.0F : 12.0F);
+    EXPECT_EQ(aggregate.mean_weight(), (1.0 + 2 * 0.5 + 3 * 0.25) / 6) << "for weight decay";
+    aggregate.clear();
+    adds(0, 1.0, 7.0F);
+    EXPECT_EQ(aggregate.mean()[0], 0.0F) << "one vote is no majority";
+  }
+}
+
 }  // namespace
 }  // namespace outpace::update

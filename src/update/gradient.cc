@@ -7,24 +7,40 @@
 #include "base/check.h"
 
 namespace outpace::update {
+namespace {
 
-double squared_norm(std::span<const float> gradient) {
-  // Eight sums that do not wait for each other, always added up in the same order: fast without
-  // leave to reorder, and the same to the bit on every machine.
+// Of at(0), at(1), ... Eight sums that do not wait for each other, always added up in the same
+// order: fast without leave to reorder, and the same to the bit on every machine.
+template <typename At>
+double sum_of_squares(std::size_t size, At at) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};
-  const std::size_t whole = gradient.size() - gradient.size() % kLanes;
+  const std::size_t whole = size - size % kLanes;
   for (std::size_t i = 0; i < whole; i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const double value = static_cast<double>(gradient[i + lane]);
+      const double value = at(i + lane);
       sums[lane] += value * value;
     }
   }
-  for (std::size_t i = whole; i < gradient.size(); ++i) {
-    const double value = static_cast<double>(gradient[i]);
+  for (std::size_t i = whole; i < size; ++i) {
+    const double value = at(i);
     sums[i - whole] += value * value;
   }
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+}
+
+}  // namespace
+
+double squared_norm(std::span<const float> gradient) {
+  return sum_of_squares(gradient.size(),
+                        [&](std::size_t i) { return static_cast<double>(gradient[i]); });
+}
+
+double squared_distance(std::span<const float> a, std::span<const float> b) {
+  CHECK(a.size() == b.size());
+  return sum_of_squares(a.size(), [&](std::size_t i) {
+    return static_cast<double>(a[i]) - static_cast<double>(b[i]);
+  });
 }
 
 bool clip(std::span<float> gradient, double squared_norm, double limit) {

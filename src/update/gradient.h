@@ -9,6 +9,8 @@ namespace outpace::update {
 // Sum of squares in double. Finite exactly if every number is: the square of the greatest float32
 // is about 1e77, so no sum of finite ones overflows a double.
 [[nodiscard]] double squared_norm(std::span<const float> gradient);
+// The squared norm of a - b, in double, as finite. REQUIRES: of the same size.
+[[nodiscard]] double squared_distance(std::span<const float> a, std::span<const float> b);
 
 // Scales in place so that the norm is at most `limit` (to float32 rounding), given the squared
 // norm. Says whether it did. Clipping by norm: Pascanu, Mikolov, Bengio, "On the difficulty of

@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 from jobs import ProgramTest, main  # noqa: E402
@@ -55,6 +56,29 @@ class Trial(Cutoff):
                                  ("4", "1") if row["model"] == "sync" else ("3", "0.1"))
 
 
+    def test_tries_what_else_could_be_made_of_who_is_cut_off(self):
+        self.path("r.csv", UNEVEN)
+        omega = {}
+        for imputation in ("none", "truncated", "plain"):
+            found = json.loads(self.cutoff("r.csv", "--models", "ewma", "--decide", "before", "--cut",
+                                           "finish", "--late", "ignore", "--imputation", imputation,
+                                           "--json").out)
+            self.assertEqual((found["late"], found["imputation"]), ("ignore", imputation))
+            omega[imputation] = found["results"][2]["omega"]
+        for gradients in omega.values():
+            self.assertGreater(gradients, 4.0)  # That is waiting for all.
+
+    def test_draws_what_it_foretold_and_did(self):
+        self.path("r.csv", UNEVEN)
+        self.cutoff("r.csv", "--models", "last", "--decide", "during", "--plot", "p.svg",
+                    "--plot-from", "22")
+        root = xml.etree.ElementTree.parse(self.folder / "p.svg").getroot()
+        words = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertIn("r.csv: 4 workers, last, during", words)
+        self.assertIn("oracle: 7.500 x sync", words)
+        self.assertTrue(any("rows 22 to 39 of the trace" in one for one in words), words)
+
+
 class BadInput(Cutoff):
     def refuse(self, says, *words):
         with self.subTest(" ".join(words)):
@@ -69,8 +93,17 @@ class BadInput(Cutoff):
         self.refuse("did you mean 'switching'?", "r.csv", "--models", "switchin")
         self.refuse("did you mean 'before'?", "r.csv", "--decide", "befor")
         self.refuse("--cut is 'end'", "r.csv", "--cut", "end")
+        self.refuse("--late is 'never'", "r.csv", "--cut", "finish", "--late", "never")
+        self.refuse("--late ignore with --cut cancel", "r.csv", "--late", "ignore")
+        self.refuse("did you mean 'plain'?", "r.csv", "--imputation", "plane")
         self.refuse("--fit-fraction takes a number from 0 to less than 1", "r.csv",
                     "--fit-fraction", "1")
+
+    def test_plots(self):
+        self.path("r.csv", UNEVEN)
+        self.refuse("--plot-from takes a row that is judged, from 20 to 39", "r.csv", "--plot",
+                    "p.svg", "--plot-from", "19")
+        self.refuse("--plot-from without --plot", "r.csv", "--plot-from", "30")
 
     def test_tables(self):
         for text, says in (("", "is empty"),

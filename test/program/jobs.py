@@ -172,7 +172,7 @@ class LedgerJob:
     """
 
     def __init__(self, test, policy, workers=8, examples=1024, epochs=3, batch_seconds=0.004,
-                 options=()):
+                 staleness="none", options=()):
         self.test = test
         self.examples = examples
         self.epochs = epochs
@@ -184,7 +184,7 @@ class LedgerJob:
         self.server = test.start(
             "server", "--policy", policy, "--workers", workers, "--batch", BATCH,
             "--epochs", epochs, "--lr", BATCH * cutoff, "--lr-scale", "linear",
-            "--staleness", "none", "--listen", f"unix:{test.folder}/s", "--token-file", self.token,
+            "--staleness", staleness, "--listen", f"unix:{test.folder}/s", "--token-file", self.token,
             "--out", self.run, "--json", *options)
         self.server.until_said("listening on")
         pace = batch_seconds if callable(batch_seconds) else lambda worker: batch_seconds

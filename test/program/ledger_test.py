@@ -18,8 +18,8 @@ POLICIES_OF_SHARES = ("saps:s=8,action=preempt", "saps:s=8,action=shrink", "saps
 
 
 class Death(ProgramTest):
-    def half_of_the_workers_die(self, policy):
-        job = LedgerJob(self, policy)
+    def half_of_the_workers_die(self, policy, *options):
+        job = LedgerJob(self, policy, options=options)
         killed = (1, 3, 5, 7)
         for worker in killed:
             job.until_gradients(worker, 6)
@@ -37,7 +37,10 @@ class Death(ProgramTest):
         self.assertLess(sum(details[worker]["examples"] for worker in killed), sum(survivors))
         for worker in killed:
             self.assertIn(f"worker {worker} is gone", job.server.err)
-        job.assert_each_example_used(summary, exact=policy in POLICIES)
+        job.assert_each_example_used(summary, exact=policy in POLICIES and not options)
+
+    def test_sync_balanced(self):
+        self.half_of_the_workers_die("sync", "--balance")
 
     def test_sync(self):
         self.half_of_the_workers_die("sync")
@@ -167,6 +170,17 @@ class Slow(ProgramTest):
         applied = job.assert_each_example_used(summary, exact=policy in POLICIES)
         if policy in POLICIES:  # The others weigh: their examples are counted, above, not summed.
             self.assertEqual(job.class_shares(applied), [1 / 8] * 8)
+
+    def test_balanced_the_slow_one_gets_less_and_nobody_waits(self):
+        job = LedgerJob(self, "sync", examples=4096, epochs=2, options=("--balance",),
+                        batch_seconds=lambda worker: 0.08 if worker == 7 else 0.02)
+        job.finish()
+        summary = job.summary()
+        details = summary["workers_detail"]
+        applied = job.assert_each_example_used(summary, exact=False)
+        self.assertLess(max(abs(uses - job.epochs) for uses in applied), 1e-4)
+        self.assertLess(details[7]["examples"], 0.6 * details[0]["examples"])
+        self.assertEqual(summary["staleness"]["max"], 0)
 
     def test_every_policy(self):
         for number, policy in enumerate(POLICIES + POLICIES_OF_SHARES):

@@ -100,6 +100,21 @@ class Simulated(ProgramTest):
                                 "--server-host", "host0,host3")
         self.assertEqual(sharded["seconds"], 0.5)
 
+    def test_balanced_mini_batches_let_nobody_wait(self):
+        # Two of eight take four times as long: 6 + 2/4 mini-batches in the time of one, not 8/4.
+        trace = self.path("delays.csv", ("0.02," * 6 + "0.08,0.08\n") * 3)
+        words = ("--policy", "sync", "--delays", trace, "--updates", 500, "--batch", 64)
+        plain = self.simulate(*words)
+        balanced = self.simulate(*words, "--balance")
+        self.assertEqual((plain["balance_most"], balanced["balance_most"]), (None, 4.0))
+        self.assertEqual(balanced["examples"], plain["examples"])
+        self.assertEqual(balanced["staleness"]["max"], 0)
+        faster = balanced["examples_per_second"] / plain["examples_per_second"]
+        self.assertGreater(faster, 3.0)
+        self.assertLess(faster, 6.5 / 2)
+        bounded = self.simulate(*words, "--balance", "--balance-most", 1)
+        self.assertEqual(bounded["examples_per_second"], plain["examples_per_second"])
+
     def test_every_policy_uses_every_example_once(self):
         for policy in POLICIES:
             with self.subTest(policy):
@@ -112,9 +127,11 @@ class Simulated(ProgramTest):
 
     def test_its_record_replays(self):
         links = ("--bandwidth", "1Gbps", "--payload", "1MB", "--shape", "fat-tree:latency=25us")
-        for policy, words in (*((policy, ()) for policy in POLICIES), ("ssp:s=2", links)):
+        balanced = ("--balance", "--slow", "worker=3,factor=4")
+        jobs = [(policy, words) for policy in POLICIES for words in ((), balanced)]
+        for number, (policy, words) in enumerate([*jobs, ("ssp:s=2", links)]):
             with self.subTest(policy):
-                run = self.folder / policy.replace(":", "-")
+                run = self.folder / f"run-{number}"
                 self.simulate("--policy", policy, "--updates", 300, "--out", run, *words)
                 replay = self.start("replay", run)
                 self.assertEqual(replay.wait(), 0, replay.err)
@@ -264,7 +281,8 @@ class Swarm(ProgramTest):
         self.assertGreaterEqual(found["events_least"], 1000)
         self.assertEqual(set(found["policies"]),
                          {"sync", "backup", "dynamic", "async", "ksync", "kbatchsync", "kasync",
-                          "kbatchasync", "adasync", "softsync", "ssp", "dssp", "psp", "saps"})
+                          "kbatchasync", "adasync", "softsync", "ssp", "dssp", "psp", "saps",
+                          "switch"})
         for kind, times in found["faults"].items():
             self.assertGreater(times, 100, kind)
 
@@ -287,11 +305,14 @@ class Swarm(ProgramTest):
 
 class Replay(ProgramTest):
     def test_a_live_run_gives_the_same_decisions_again(self):
-        for policy in ("backup:cutoff=3", "ssp:s=2", "saps:s=8,action=shrink"):
+        for policy, options in (("backup:cutoff=3", ()), ("ssp:s=2", ()),
+                                ("saps:s=8,action=shrink", ()), ("sync", ("--balance",)),
+                                ("dynamic:objective=progress", ())):
             with self.subTest(policy):
                 self.doCleanups()
                 self.setUp()
-                job = LedgerJob(self, policy, epochs=2)
+                job = LedgerJob(self, policy, epochs=2, options=options,
+                                batch_seconds=lambda worker: 0.016 if worker == 7 else 0.004)
                 job.finish()
                 replay = self.start("replay", job.run, "--json")
                 self.assertEqual(replay.wait(), 0, replay.err)

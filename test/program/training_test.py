@@ -38,6 +38,19 @@ class Sync(Training):
         self.assertGreater(moved, 0.01 * scale)
         self.assertLess(difference, 1e-4 * scale)
 
+    def test_unequal_mini_batches_are_one_as_large_as_all(self):
+        # Each update is the next 64 examples of the order, and every worker's gradient counts by
+        # how many of them are its own.
+        four, summary = self.both("four", "--workers", 4, "--batch", 16, "--balance",
+                                  "--slow", "worker=3,factor=4", "--slow", "worker=1,factor=2")
+        one, of_one = self.both("one", "--workers", 1, "--batch", 64)
+        self.assertEqual(summary["examples"], of_one["examples"])
+        examples = [worker["examples"] for worker in summary["workers_detail"]]
+        print(f"examples of each worker: {examples}")
+        self.assertGreater(max(examples), 1.5 * min(examples))
+        difference = max(abs(a - b) for a, b in zip(four, one))
+        self.assertLess(difference, 1e-4 * max(map(abs, one)))
+
     def test_twice_gives_the_same_bits(self):
         # Releases go out in worker order at every commit, so that each worker leases the same
         # examples; gradients are added up in worker order whatever the order of arrival.

@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "policy/catalogue.h"
 #include "server/coordinator.h"
+#include "server/reception.h"
 #include "server/shard.h"
 #include "worker/inbox.h"
 #include "worker/order.h"
@@ -259,8 +260,8 @@ class VirtualCluster {
     const int times = rng_.uniform() < options_.repeated_push ? 2 : 1;
     for (int time = 0; time < times; ++time) {
       to_server(id, [this, message, gradient](Effects& out) {
-        const bool finite = shard_.hold(message.id.worker, gradient);
-        coordinator_->push(now_, message, finite, out);
+        const auto judgement = server::receive(shard_, *coordinator_, message, gradient);
+        coordinator_->push(now_, message, judgement, out);
       });
     }
   }

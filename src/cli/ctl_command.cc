@@ -1,0 +1,146 @@
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "live/control.h"
+#include "live/token_file.h"
+#include "record/control_file.h"
+#include "record/run_directory.h"
+
+namespace outpace::cli {
+namespace {
+
+constexpr const char* kCtlForm =
+    "write outpace ctl RUN set-policy POLICY or outpace ctl RUN status; in place of RUN, a run's "
+    "directory, --server and --token-file will do";
+
+struct CtlOptions {
+  std::vector<std::string> words;
+  std::string server;
+  std::string token_file;
+  std::string patience = "60s";
+  bool json = false;
+};
+
+struct CtlRequest {
+  std::string run;  // Empty beside --server.
+  protocol::Message question;
+};
+
+CtlRequest read_ctl_request(const CtlOptions& options) {
+  std::vector<std::string> words = options.words;
+  CtlRequest request;
+  if (options.server.empty()) {
+    if (words.empty()) {
+      throw usage_error(std::string("which run? ") + kCtlForm);
+    }
+    request.run = words.front();
+    words.erase(words.begin());
+  }
+  if (options.server.empty() != options.token_file.empty()) {
+    throw usage_error("--server and --token-file go together");
+  }
+  if (words.size() == 1 && words[0] == "status") {
+    request.question = protocol::AskStatus{};
+  } else if (words.size() == 2 && words[0] == "set-policy") {
+    if (words[1].size() > protocol::kTextMax) {
+      throw usage_error(fmt::format("a policy of more than {} letters", protocol::kTextMax));
+    }
+    request.question = protocol::SetPolicy{.policy = words[1]};
+  } else {
+    throw usage_error(std::string(words.empty() ? "do what?" : "'" + words[0] + "' is not clear") +
+                      "; " + kCtlForm);
+  }
+  return request;
+}
+
+record::ControlFile find_server(const std::string& run) {
+  const auto directory = record::RunDirectory::open(run);
+  std::error_code ignored;
+  if (std::filesystem::exists(directory.control(), ignored)) {
+    return record::read_control_file(directory.control());
+  }
+  if (std::filesystem::exists(directory.summary(), ignored)) {
+    throw Error(ExitCode::kFailure, run + ": this run is over");
+  }
+  throw usage_error(run + ": no control.json in it; is it the directory of a run that goes on?");
+}
+
+void print_status(const protocol::Status& status, bool json) {
+  if (json) {
+    nlohmann::ordered_json line{{"policy", status.policy},
+                                {"coming_policy", nullptr},
+                                {"version", count(status.version)},
+                                {"live", status.live},
+                                {"workers", status.workers},
+                                {"staleness_mean", status.staleness_mean},
+                                {"training_loss", status.training_loss},
+                                {"seconds", to_seconds(status.now)}};
+    if (!status.coming.empty()) {
+      line["coming_policy"] = status.coming;
+    }
+    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return;
+  }
+  fmt::print(
+      "policy {}{}, version {}, {} of {} workers live, mean staleness {:.2f}, training loss "
+      "{:.4g}, {:.1f} s\n",
+      status.policy,
+      status.coming.empty() ? "" : " (changing to " + status.coming + ")",
+      count(status.version),
+      status.live,
+      status.workers,
+      status.staleness_mean,
+      status.training_loss,
+      to_seconds(status.now));
+}
+
+int run_ctl(const CtlOptions& options) {
+  const CtlRequest request = read_ctl_request(options);
+  const record::ControlFile place =
+      request.run.empty()
+          ? record::ControlFile{.server = options.server, .token_file = options.token_file}
+          : find_server(request.run);
+  const protocol::Message answer =
+      live::ask({.server = place.server,
+                 .token = live::read_token_file(place.token_file),
+                 .patience = duration_option("patience", options.patience)},
+                request.question);
+  if (const auto* status = std::get_if<protocol::Status>(&answer)) {
+    print_status(*status, options.json);
+  } else {
+    const auto& said = std::get<protocol::Answer>(answer);
+    if (said.code != ExitCode::kDone) {
+      throw Error(said.code, said.text);
+    }
+    fmt::print("{}\n", said.text);
+  }
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace
+
+Run add_ctl(CLI::App& command) {
+  auto options = std::make_shared<CtlOptions>();
+  command.add_option(
+      "request",
+      options->words,
+      "RUN set-policy POLICY, or RUN status; RUN is the run's directory, and is left "
+      "out beside --server");
+  command.add_option("--server", options->server, "HOST:PORT or unix:PATH of the job's server");
+  command.add_option("--token-file", options->token_file, "The job's secret, mode 0600");
+  command.add_option("--patience", options->patience, "How long to wait for the answer")
+      ->capture_default_str();
+  command.add_flag("--json", options->json, "Of a status: print one JSON object");
+  return [options](const CLI::App& /*command*/, const Origins& /*origins*/) {
+    return run_ctl(*options);
+  };
+}
+
+}  // namespace outpace::cli

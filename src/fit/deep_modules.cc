@@ -1,0 +1,151 @@
+#include "fit/deep_modules.h"
+
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+#undef CHECK  // The one that libtorch brings along.
+#include "base/check.h"
+
+namespace outpace::fit {
+namespace {
+
+using runtime_model::DeepTensor;
+using runtime_model::DeepWeights;
+
+constexpr std::int64_t kUnjudged = 4;  // First iterations of a sequence.
+constexpr std::int64_t kForetold = 4;  // Draws of z_t by which x_t is foretold.
+// As in runtime_model/deep_network.cc.
+constexpr double kLogSigmaMost = 2.0;
+constexpr double kLatentLogSigmaLeast = -6.0;
+constexpr double kEmissionLogSigmaLeast = -4.0;
+
+}  // namespace
+
+DeepModules::DeepModules(const DeepWeights& weights, const at::Device& device)
+    : shape_(weights.shape), device_(device) {
+  runtime_model::check(weights);
+  std::size_t next = 0;
+  for (const DeepTensor& tensor : runtime_model::deep_tensors(shape_)) {
+    std::vector<std::int64_t> sizes(tensor.dimensions.begin(), tensor.dimensions.end());
+    at::Tensor made = at::empty(sizes);
+    std::copy_n(weights.numbers.begin() + static_cast<std::ptrdiff_t>(next),
+                tensor.numbers(),
+                made.data_ptr<float>());
+    next += tensor.numbers();
+    places_[tensor.name] = parameters_.size();
+    parameters_.push_back(made.to(device_).requires_grad_());
+  }
+}
+
+DeepWeights DeepModules::weights() const {
+  DeepWeights all{.shape = shape_, .numbers = {}};
+  for (const at::Tensor& parameter : parameters_) {
+    const at::Tensor here = parameter.detach().to(at::kCPU).contiguous();
+    all.numbers.insert(
+        all.numbers.end(), here.data_ptr<float>(), here.data_ptr<float>() + here.numel());
+  }
+  return all;
+}
+
+const at::Tensor& DeepModules::tensor(const std::string& name) const {
+  return parameters_[places_.at(name)];
+}
+
+at::Tensor DeepModules::linear(const at::Tensor& inputs, const std::string& name) const {
+  return at::linear(inputs, tensor(name + ".weight"), tensor(name + ".bias"));
+}
+
+at::Tensor DeepModules::noise(const at::Tensor& like, at::Generator& generator) const {
+  return at::randn(like.sizes(), generator).to(device_);
+}
+
+at::Tensor DeepModules::recur(const at::Tensor& features) const {
+  const at::Tensor none = at::zeros({1, features.size(1), static_cast<std::int64_t>(shape_.hidden)},
+                                    features.options());
+  return std::get<0>(at::gru(features,
+                             none,
+                             {tensor("gru.weight_ih_l0"),
+                              tensor("gru.weight_hh_l0"),
+                              tensor("gru.bias_ih_l0"),
+                              tensor("gru.bias_hh_l0")},
+                             /*has_biases=*/true,
+                             /*num_layers=*/1,
+                             /*dropout=*/0.0,
+                             /*train=*/true,
+                             /*bidirectional=*/false,
+                             /*batch_first=*/false));
+}
+
+DeepModules::Normals DeepModules::posterior(const at::Tensor& latent,
+                                            const at::Tensor& hidden,
+                                            const at::Tensor& features) const {
+  const at::Tensor combined = 0.5 * (at::tanh(linear(latent, "combine")) + hidden);
+  return {.mean = linear(at::cat({combined, latent, features}, -1), "posterior_mean"),
+          .log_sigma = at::clamp(
+              linear(combined, "posterior_log_sigma"), kLatentLogSigmaLeast, kLogSigmaMost)};
+}
+
+DeepModules::Normals DeepModules::transition(const at::Tensor& latent) const {
+  const at::Tensor gate = at::sigmoid(linear(at::relu(linear(latent, "gate_hidden")), "gate"));
+  const at::Tensor proposal = linear(at::relu(linear(latent, "proposal_hidden")), "proposal");
+  return {.mean = (1.0 - gate) * linear(latent, "keep") + gate * proposal,
+          .log_sigma = at::clamp(
+              linear(at::relu(proposal), "prior_log_sigma"), kLatentLogSigmaLeast, kLogSigmaMost)};
+}
+
+DeepModules::Mixture DeepModules::emission(const at::Tensor& latent) const {
+  const at::Tensor hidden = at::relu(linear(latent, "emission_hidden"));
+  const std::vector<at::Tensor> parts =
+      linear(at::cat({hidden, latent}, -1), "emission").chunk(3, -1);
+  return {.log_weight = at::log_softmax(parts[0], -1),
+          .mean = parts[1],
+          .log_sigma = at::clamp(parts[2], kEmissionLogSigmaLeast, kLogSigmaMost)};
+}
+
+at::Tensor DeepModules::log_density(const at::Tensor& latent, const at::Tensor& seen) const {
+  const Mixture mixture = emission(latent);
+  const at::Tensor z = (seen.unsqueeze(-1) - mixture.mean) * at::exp(-mixture.log_sigma);
+  return at::logsumexp(mixture.log_weight - 0.5 * z * z - mixture.log_sigma, -1) -
+         0.5 * std::log(2.0 * std::numbers::pi);
+}
+
+DeepModules::Bound DeepModules::bound(const at::Tensor& features,
+                                      const at::Tensor& seen,
+                                      at::Generator& generator) const {
+  const at::Tensor hidden = recur(features);
+  at::Tensor latent =
+      at::zeros({features.size(1), static_cast<std::int64_t>(shape_.latent)}, features.options());
+  std::vector<at::Tensor> before;
+  std::vector<at::Tensor> after;
+  std::vector<at::Tensor> means;
+  std::vector<at::Tensor> log_sigmas;
+  for (std::int64_t t = 0; t < features.size(0); ++t) {
+    const Normals q = posterior(latent, hidden[t], features[t]);
+    before.push_back(latent);
+    latent = q.mean + at::exp(q.log_sigma) * noise(q.mean, generator);
+    after.push_back(latent);
+    means.push_back(q.mean);
+    log_sigmas.push_back(q.log_sigma);
+  }
+  const auto judged = [](const std::vector<at::Tensor>& all) {
+    return at::stack(all).slice(0, kUnjudged);
+  };
+  const Normals q{.mean = judged(means), .log_sigma = judged(log_sigmas)};
+  const Normals p = transition(judged(before));
+  const at::Tensor scores = seen.slice(0, kUnjudged);
+  const at::Tensor apart = (q.mean - p.mean) * at::exp(-p.log_sigma);
+  const at::Tensor divergence =
+      p.log_sigma - q.log_sigma +
+      0.5 * (at::exp(2.0 * (q.log_sigma - p.log_sigma)) + apart * apart - 1.0);
+  const at::Tensor means_of_draws = p.mean.unsqueeze(0).expand({kForetold, -1, -1, -1});
+  const at::Tensor draws =
+      means_of_draws + at::exp(p.log_sigma).unsqueeze(0) * noise(means_of_draws, generator);
+  const at::Tensor foretold = at::logsumexp(log_density(draws, scores.unsqueeze(0)), 0) -
+                              std::log(static_cast<double>(kForetold));
+  return {.reconstruction = log_density(judged(after), scores).mean(),
+          .divergence = divergence.sum(-1).mean(),
+          .foretold = foretold.mean()};
+}
+
+}  // namespace outpace::fit

@@ -1,0 +1,101 @@
+// What people ask of a job that runs: another policy, and how it goes.
+
+#include <utility>
+
+#include "live/server.h"
+#include "policy/catalogue.h"
+
+namespace outpace::live {
+
+void Server::set_policy(Time now, ConnectionId from, const protocol::SetPolicy& set) {
+  if (set.protocol != protocol::kProtocolVersion) {
+    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(set.protocol));
+    return;
+  }
+  try {
+    const Spec policy = Spec::parse(set.policy);
+    if (const std::string why = why_not(policy); !why.empty()) {
+      answer(from, ExitCode::kFailure, why);
+      return;
+    }
+    phases_ = policy::phases_of(policy);
+  } catch (const Error& error) {  // It stays the asker's.
+    answer(from, error.code(), error.what());
+    return;
+  }
+  asker_ = from;
+  server::Effects effects;
+  coordinator_->set_policy(now, set.policy, effects);
+  carry_out(now, effects);
+}
+
+std::string Server::why_not(const Spec& policy) const {
+  (void)policy::make_policy(policy, options_.coordinator.workers);
+  if (finish_) {
+    return "the run is over: " + finish_->why;
+  }
+  if (!coordinator_ || !coordinator_->started()) {
+    return "the run has not begun: it waits for its workers";
+  }
+  if (asker_) {
+    return "the policy is changing to " + phases_.front().policy.text +
+           " already; ask again when it has";
+  }
+  const update::StalenessRule& rule = options_.coordinator.staleness;
+  if (policy::weighs_staleness_itself(policy) &&
+      rule.kind() != update::StalenessRule::Kind::kNone) {
+    return "'" + policy.text + "' weighs staleness itself, and this run has --staleness " +
+           rule.name() + "; only a run with --staleness none can change to it";
+  }
+  return "";
+}
+
+void Server::tell_status(Time now, ConnectionId from, std::uint32_t protocol) {
+  if (protocol != protocol::kProtocolVersion) {
+    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(protocol));
+    return;
+  }
+  if (!coordinator_ || !coordinator_->started()) {
+    answer(from, ExitCode::kFailure, "the run has not begun: it waits for its workers");
+    return;
+  }
+  const server::Statistics& statistics = coordinator_->statistics();
+  transport_->send(from,
+                   protocol::Status{.policy = policy_,
+                                    .coming = asker_ ? phases_.front().policy.text : "",
+                                    .version = coordinator_->version(),
+                                    .live = coordinator_->live(),
+                                    .workers = options_.coordinator.workers,
+                                    .staleness_mean = statistics.staleness_mean(),
+                                    .training_loss = statistics.training_loss,
+                                    .now = coordinator_->run_time(now)},
+                   nullptr);
+  transport_->close(from);
+}
+
+void Server::answer(ConnectionId asker, ExitCode code, const std::string& text) {
+  transport_->send(asker, protocol::Answer{code, text}, nullptr);
+  transport_->close(asker);
+}
+
+void Server::policy_switched(const server::Switched& seam) {
+  policy_ = phases_[seam.to].policy.text;
+  const std::string news =
+      "policy is now " + policy_ + " from version " + std::to_string(count(seam.version)) + " on";
+  if (watch_.warned) {
+    watch_.warned(news);
+  }
+  if (asker_) {
+    answer(*std::exchange(asker_, std::nullopt), ExitCode::kDone, news);
+  }
+}
+
+void Server::give_up_asked(const std::string& why) {
+  if (asker_) {
+    answer(*std::exchange(asker_, std::nullopt),
+           ExitCode::kFailure,
+           "the run ended before its policy changed: " + why);
+  }
+}
+
+}  // namespace outpace::live

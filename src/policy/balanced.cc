@@ -1,0 +1,71 @@
+#include "policy/balanced.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace outpace::policy {
+
+void Balanced::decide(Time now, const Event& event, Decision& out) {
+  if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
+    return arrive(now, *gradient, out);
+  }
+  if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
+    workers_.join(joined->worker);
+    balance_.join(joined->worker);
+  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
+    workers_.leave(left->worker);
+    balance_.leave(left->worker);
+  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
+    end(now, *ended);
+  }
+  inside_->decide(now, event, out);
+  adjust(now, out);
+}
+
+void Balanced::arrive(Time now, const GradientArrived& event, Decision& out) {
+  nominal_ = event.nominal;
+  balance_.answered(event.worker, event.examples, event.nominal, event.runtime);
+  GradientArrived inside = event;
+  if (const std::uint32_t size = workers_[event.worker].size; size > 0) {
+    inside.nominal = size;
+  }
+  inside_->decide(now, inside, out);
+  adjust(now, out);
+}
+
+void Balanced::end(Time now, const ReleaseEnded& event) {
+  if (event.how == Ending::kRefused || nominal_ == 0) {
+    return balance_.ended(event.worker);
+  }
+  const Worker& state = workers_[event.worker];
+  const double full = state.size > 0 ? state.size : nominal_;
+  const auto examples = static_cast<std::uint32_t>(std::max(1.0, std::round(state.share * full)));
+  balance_.stopped(event.worker, examples, now - state.released);
+}
+
+void Balanced::adjust(Time now, Decision& out) {
+  Accept* lone = nullptr;
+  for (Action& action : out.actions) {
+    if (auto* accept = std::get_if<Accept>(&action)) {
+      lone = taken_ == 0 ? accept : nullptr;
+      ++taken_;
+    } else if (std::holds_alternative<Commit>(action)) {
+      if (lone != nullptr) {
+        lone->weight *= share(lone->worker);
+      }
+      taken_ = 0;
+      balance_.updated();
+    } else if (auto* release = std::get_if<Release>(&action)) {
+      workers_[release->worker] = {
+          .released = now, .size = balance_.size(release->worker), .share = release->share};
+      release->share *= share(release->worker);
+    }
+  }
+}
+
+double Balanced::share(WorkerId worker) {
+  const std::uint32_t size = workers_[worker].size;
+  return size > 0 ? static_cast<double>(size) / nominal_ : 1.0;
+}
+
+}  // namespace outpace::policy

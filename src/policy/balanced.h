@@ -1,0 +1,62 @@
+// Any policy, with mini-batches in proportion to the workers' speeds (balance.h).
+//
+// The policy inside decides all that it decides by itself, and knows nothing of it: to it, what a
+// worker computes is a full mini-batch. Here each of its releases gets the worker's size, and
+//   share = the policy's share * size / nominal,
+// and an update that is one gradient alone weighs by its examples, as every lone gradient does,
+//   weight = the policy's weight * size / nominal,
+// so that each example counts alike whoever computed it. In a set that commits together the server
+// divides by the examples (update/aggregate.h), and the weights stay as they are.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "policy/balance.h"
+#include "policy/members.h"
+#include "policy/policy.h"
+
+namespace outpace::policy {
+
+class Balanced final : public Policy {
+ public:
+  Balanced(std::unique_ptr<Policy> inside, BalanceOptions options)
+      : inside_(std::move(inside)), balance_(options) {}
+
+  void decide(Time now, const Event& event, Decision& out) override;
+
+  [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
+    return inside_->nominal_cutoff(workers);
+  }
+  [[nodiscard]] bool asks_for_parts() const override { return inside_->asks_for_parts(); }
+  [[nodiscard]] bool asks_for_norms() const override { return inside_->asks_for_norms(); }
+  [[nodiscard]] bool asks_for_training_loss() const override {
+    return inside_->asks_for_training_loss();
+  }
+
+ private:
+  // The open release, or the last one.
+  struct Worker {
+    Time released{};
+    std::uint32_t size = 0;  // Of what the policy takes for a full mini-batch; 0: nominal.
+    double share = 1.0;      // Of that.
+  };
+
+  void arrive(Time now, const GradientArrived& event, Decision& out);
+  // What a release that is over says of the worker's speed.
+  void end(Time now, const ReleaseEnded& event);
+  // Gives releases their sizes, and a lone gradient its weight.
+  void adjust(Time now, Decision& out);
+  // Of the worker's open release, in nominal mini-batches.
+  [[nodiscard]] double share(WorkerId worker);
+
+  const std::unique_ptr<Policy> inside_;
+  Balance balance_;
+  Members<Worker> workers_;
+  std::uint32_t nominal_ = 0;  // Examples of a full mini-batch; 0: not known yet.
+  std::uint32_t taken_ = 0;    // Gradients since the last commit.
+};
+
+}  // namespace outpace::policy

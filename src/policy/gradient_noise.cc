@@ -1,0 +1,40 @@
+#include "policy/gradient_noise.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace outpace::policy {
+namespace {
+
+constexpr double kKeepNorms = 0.95;  // Of the past, from one update to the next.
+
+}  // namespace
+
+void GradientNoise::hear(double mean_norm, double single_norm, std::uint32_t gradients) {
+  if (!std::isfinite(mean_norm) || !std::isfinite(single_norm) || gradients == 0) {
+    return;
+  }
+  const double mean = mean_norm * mean_norm;
+  // Rounded, it might be less than nothing.
+  const double excess = std::max(single_norm * single_norm - mean, 0.0);
+  deviations_ = kKeepNorms * deviations_ + (gradients > 1 ? gradients * excess : 0.0);
+  freedom_ = kKeepNorms * freedom_ + (gradients - 1.0);
+  squares_ = kKeepNorms * squares_ + mean;
+  inverse_counts_ = kKeepNorms * inverse_counts_ + 1.0 / gradients;
+  updates_ = kKeepNorms * updates_ + 1.0;
+}
+
+double GradientNoise::squared_norm() const {
+  return updates_ > 0.0 ? std::max((squares_ - variance() * inverse_counts_) / updates_, 0.0) : 0.0;
+}
+
+std::optional<runtime_model::Worth> GradientNoise::worth() const {
+  if (freedom_ <= 0.0) {
+    return std::nullopt;
+  }
+  return runtime_model::Worth{.per_update = (1.0 - half_curvature_) * squared_norm(),
+                              .per_gradient = 0.0,
+                              .noise = half_curvature_ * variance()};
+}
+
+}  // namespace outpace::policy

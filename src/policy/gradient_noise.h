@@ -1,0 +1,47 @@
+// How much of a gradient is the loss's and how much is noise, from the norms that the server
+// measures of each update.
+//
+//   V      =  c / (c - 1) * (mean_j ||g_j||^2 - ||mean_j g_j||^2)     of c gradients, c > 1
+//   ||grad F||^2  =  ||mean_j g_j||^2 - V / c
+//
+// Both without bias for gradients that are independent and alike; averaged over updates of which
+// the past counts ever less, as Xu, Neglia, Sebastianelli ("Dynamic Backup Workers for Parallel
+// Machine Learning", 2020, section 3) average over the last few.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime_model/worth.h"
+
+namespace outpace::policy {
+
+class GradientNoise {
+ public:
+  // eta L / 2, the curvature that a step feels; in (0, 1).
+  explicit GradientNoise(double half_curvature) : half_curvature_(half_curvature) {}
+
+  // An update: the norm of the mean of so many gradients, and the root mean square of their own.
+  // What is not finite is passed over.
+  void hear(double mean_norm, double single_norm, std::uint32_t gradients);
+
+  // Nothing before an update of more than one gradient was heard of.
+  [[nodiscard]] std::optional<runtime_model::Worth> worth() const;
+
+  // Of a single gradient; 0 before it is known.
+  [[nodiscard]] double variance() const { return freedom_ > 0.0 ? deviations_ / freedom_ : 0.0; }
+  // Of the loss's gradient, squared; at least 0.
+  [[nodiscard]] double squared_norm() const;
+
+ private:
+  const double half_curvature_;
+  // Sums over updates, discounted.
+  double deviations_ = 0.0;  // Of each update (c - 1) V.
+  double freedom_ = 0.0;     // Of each update c - 1.
+  double squares_ = 0.0;     // Of the means' norms.
+  double inverse_counts_ = 0.0;
+  double updates_ = 0.0;
+};
+
+}  // namespace outpace::policy

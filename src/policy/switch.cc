@@ -1,0 +1,138 @@
+#include "policy/switch.h"
+
+#include <utility>
+
+#include "policy/catalogue.h"
+
+namespace outpace::policy {
+namespace {
+
+// What an evaluator or the server measures, if it is what the condition watches.
+std::optional<double> measured_value(Watched what, const Event& event) {
+  const auto* measured = std::get_if<Measured>(&event);
+  if (measured == nullptr) {
+    return std::nullopt;
+  }
+  const bool same = (what == Watched::kTrainingLoss && measured->what == Measure::kTrainingLoss) ||
+                    (what == Watched::kTestLoss && measured->what == Measure::kTestLoss) ||
+                    (what == Watched::kTestAccuracy && measured->what == Measure::kTestAccuracy);
+  return same ? std::optional(measured->value) : std::nullopt;
+}
+
+}  // namespace
+
+Switch::Switch(const Spec& policy, std::uint32_t workers) : workers_planned_(workers) {
+  plan(policy);
+  advance();
+}
+
+void Switch::plan(const Spec& policy) {
+  std::vector<Coming> coming;
+  for (Phase& phase : phases_of(policy)) {
+    coming.push_back({make_policy(phase.policy, workers_planned_), phase.until});
+  }
+  coming_ = std::move(coming);
+  next_ = 0;
+}
+
+void Switch::advance() {
+  present_ = std::move(coming_[next_].policy);
+  until_ = coming_[next_].until;
+  ++next_;
+}
+
+void Switch::decide(Time now, const Event& event, Decision& out) {
+  if (const auto* set = std::get_if<PolicySet>(&event)) {
+    out.clear();
+    plan(Spec::parse(set->policy));
+    draining_ = true;
+  } else {
+    take_in(event);
+    present_->decide(now, event, out);
+    follow(out);
+    draining_ = draining_ || met(now, event);
+  }
+  if (draining_) {
+    hold_back(out);
+    if (computing_ == 0) {
+      hand_over(now, out);
+    } else {
+      out.reason = {.why = Why::kSwitching, .a = static_cast<double>(computing_)};
+    }
+  }
+  for (const Action& action : out.actions) {
+    if (const auto* release = std::get_if<Release>(&action)) {
+      workers_[release->worker].computing = true;
+      ++computing_;
+    }
+  }
+}
+
+void Switch::take_in(const Event& event) {
+  const auto ends = [&](WorkerId worker) {
+    computing_ -= std::exchange(workers_[worker].computing, false) ? 1U : 0U;
+  };
+  if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
+    ends(gradient->worker);
+  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
+    ends(ended->worker);
+  } else if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
+    workers_.join(joined->worker);
+  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
+    ends(left->worker);
+    workers_.leave(left->worker);
+  }
+}
+
+void Switch::follow(const Decision& decision) {
+  for (const Action& action : decision.actions) {
+    if (std::holds_alternative<Accept>(action)) {
+      uncommitted_ = true;
+    } else if (std::holds_alternative<Commit>(action)) {
+      uncommitted_ = false;
+      ++updates_;
+    }
+  }
+}
+
+bool Switch::met(Time now, const Event& event) const {
+  if (!until_) {
+    return false;
+  }
+  if (until_->what == Watched::kUpdates) {
+    return until_->holds_at(static_cast<double>(updates_));
+  }
+  if (until_->what == Watched::kSeconds) {
+    return until_->holds_at(to_seconds(now));
+  }
+  const auto value = measured_value(until_->what, event);
+  return value && until_->holds_at(*value);
+}
+
+void Switch::hold_back(Decision& out) {
+  std::erase_if(out.actions, [&](const Action& action) {
+    // Of those held back the old policy thinks that they compute.
+    const auto* cancel = std::get_if<Cancel>(&action);
+    return std::holds_alternative<Release>(action) ||
+           (cancel != nullptr && !workers_[cancel->worker].computing);
+  });
+}
+
+void Switch::hand_over(Time now, Decision& out) {
+  if (std::exchange(uncommitted_, false)) {
+    out.actions.push_back(Commit{});
+    ++updates_;
+  }
+  out.actions.push_back(Switched{.to = next_});
+  advance();
+  draining_ = false;
+  out.reason = {.why = Why::kSwitched,
+                .a = static_cast<double>(updates_),
+                .b = static_cast<double>(workers_.live())};
+  workers_.for_each([&](WorkerId worker, const Worker& /*state*/) {
+    present_->decide(now, WorkerJoined{worker}, welcome_);
+    out.actions.insert(out.actions.end(), welcome_.actions.begin(), welcome_.actions.end());
+  });
+}
+
+}  // namespace outpace::policy

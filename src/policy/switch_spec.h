@@ -1,0 +1,48 @@
+// What stands in a switch: "async until loss<0.6 then sync until updates>2000 then ssp:s=3".
+//
+//   phases    := policy { 'until' condition 'then' policy }
+//   condition := ('loss' | 'test-loss' | 'test-accuracy' | 'updates' | 'seconds') ('<' | '>')
+//   number
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/spec.h"
+
+namespace outpace::policy {
+
+inline constexpr const char* kSwitchForm = "switch(POLICY until CONDITION then POLICY)";
+
+enum class Watched : std::uint8_t {
+  kTrainingLoss,  // The mean over some 50 gradients, after every update.
+  kTestLoss,      // As the evaluator measures it; so is the next.
+  kTestAccuracy,
+  kUpdates,  // Since the run began; so are the seconds.
+  kSeconds
+};
+
+struct Condition {
+  Watched what;
+  bool above;  // The bound; else below it. Never at it.
+  double bound;
+
+  [[nodiscard]] bool holds_at(double value) const { return above ? value > bound : value < bound; }
+  bool operator==(const Condition&) const = default;
+};
+
+struct Phase {
+  Spec policy;
+  std::optional<Condition> until;  // The last one has none.
+};
+
+// Of a switch; any other policy is its own one phase. Throws a usage error if it is not of the form
+// above; whether there are such policies, make_policy (catalogue.h) finds out.
+[[nodiscard]] std::vector<Phase> phases_of(const Spec& policy);
+
+// True if a phase ends by what only learning gives: a loss or an accuracy.
+[[nodiscard]] bool waits_for_learning(const Spec& policy);
+
+}  // namespace outpace::policy

@@ -1,0 +1,58 @@
+#include "protocol/control_codec.h"
+
+#include "protocol/field_check.h"
+
+namespace outpace::protocol {
+
+void write(const SetPolicy& set, wire::Frame& frame) {
+  frame.mutable_set_policy()->set_protocol(set.protocol);
+  frame.mutable_set_policy()->set_policy(set.policy);  // Not cut: a part would be another one.
+}
+void write(const AskStatus& ask, wire::Frame& frame) {
+  frame.mutable_ask_status()->set_protocol(ask.protocol);
+}
+void write(const Answer& answer, wire::Frame& frame) {
+  frame.mutable_answer()->set_code(static_cast<std::uint32_t>(answer.code));
+  frame.mutable_answer()->set_text(clip(answer.text));
+}
+void write(const Status& status, wire::Frame& frame) {
+  wire::Status& out = *frame.mutable_status();
+  out.set_policy(clip(status.policy));
+  out.set_coming(clip(status.coming));
+  out.set_version(count(status.version));
+  out.set_live(status.live);
+  out.set_workers(status.workers);
+  out.set_staleness_mean(status.staleness_mean);
+  out.set_training_loss(status.training_loss);
+  out.set_now_ns(status.now.time_since_epoch().count());
+}
+
+Message read(const wire::SetPolicy& set) {
+  return SetPolicy{.protocol = set.protocol(),
+                   .policy = read_text(set.policy(), "set_policy.policy")};
+}
+Message read(const wire::AskStatus& ask) {
+  return AskStatus{.protocol = ask.protocol()};
+}
+Message read(const wire::Answer& answer) {
+  require(answer.code() <= static_cast<std::uint32_t>(ExitCode::kUnreadable),
+          "answer.code",
+          "is not one that we know");
+  return Answer{.code = static_cast<ExitCode>(answer.code()),
+                .text = read_text(answer.text(), "answer.text")};
+}
+Message read(const wire::Status& status) {
+  require_finite(status.staleness_mean(), "status.staleness_mean");
+  require_finite(status.training_loss(), "status.training_loss");
+  require(status.now_ns() >= 0, "status.now", "must not be negative");
+  return Status{.policy = read_text(status.policy(), "status.policy"),
+                .coming = read_text(status.coming(), "status.coming"),
+                .version = Version{status.version()},
+                .live = status.live(),
+                .workers = status.workers(),
+                .staleness_mean = status.staleness_mean(),
+                .training_loss = status.training_loss(),
+                .now = Time{Duration{status.now_ns()}}};
+}
+
+}  // namespace outpace::protocol

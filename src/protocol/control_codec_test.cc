@@ -1,0 +1,54 @@
+#include "protocol/control_codec.h"
+
+#include <limits>
+#include <string>
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "protocol/codec.h"
+
+namespace outpace::protocol {
+namespace {
+
+// That they come back as they were is tried with all messages, in codec_test.cc.
+std::string refused(const Message& message) {
+  const std::string bytes = encode(message, 0);
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  try {
+    (void)decode(stream, bytes.size());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ControlCodec, ChecksEveryField) {
+  EXPECT_EQ(refused(SetPolicy{.policy = std::string(kTextMax, 'p')}), "accepted");
+  EXPECT_EQ(refused(SetPolicy{.policy = std::string(kTextMax + 1, 'p')}),
+            "set_policy.policy is longer than 1024 bytes");
+  EXPECT_EQ(refused(Answer{.code = ExitCode{7}, .text = ""}),
+            "answer.code is not one that we know");
+  const Status status{.policy = "sync",
+                      .coming = "",
+                      .version = Version{3},
+                      .live = 2,
+                      .workers = 2,
+                      .staleness_mean = 0.0,
+                      .training_loss = 1.0,
+                      .now = Time{}};
+  EXPECT_EQ(refused(status), "accepted");
+  Status wrong = status;
+  wrong.staleness_mean = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(refused(wrong), "status.staleness_mean must be finite");
+  wrong = status;
+  wrong.training_loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(refused(wrong), "status.training_loss must be finite");
+  wrong = status;
+  wrong.now = Time{Duration{-1}};
+  EXPECT_EQ(refused(wrong), "status.now must not be negative");
+}
+
+}  // namespace
+}  // namespace outpace::protocol

@@ -1,0 +1,42 @@
+// What every field that a peer sends is held to.
+
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "protocol/messages.h"
+
+namespace outpace::protocol {
+
+// Cut at the limit, but never inside a UTF-8 sequence, whose later bytes are 10xxxxxx.
+inline std::string clip(const std::string& text) {
+  if (text.size() <= kTextMax) {
+    return text;
+  }
+  std::size_t end = kTextMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return text.substr(0, end);
+}
+
+// Throws an Error, in one line, unless it does.
+inline void require(bool holds, std::string_view field, std::string_view rule) {
+  if (!holds) {
+    throw Error(ExitCode::kFailure, std::string(field).append(" ").append(rule));
+  }
+}
+
+inline void require_finite(double value, std::string_view field) {
+  require(std::isfinite(value), field, "must be finite");
+}
+
+inline std::string read_text(const std::string& text, std::string_view field) {
+  require(text.size() <= kTextMax, field, "is longer than 1024 bytes");
+  return text;
+}
+
+}  // namespace outpace::protocol

@@ -1,0 +1,210 @@
+#include "runtime_model/deep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/check.h"
+#include "base/rng.h"
+
+namespace outpace::runtime_model {
+namespace {
+
+constexpr std::size_t kDrawsOfLatent = 8;  // Of z_t and z_t+1; the second half mirrors the first.
+constexpr float kNoWeight = 2e-4F;         // A lognormal of less weight is left out.
+constexpr float kAnywhere = 1e-3F;         // Of a forecast, evenly over the grid.
+// Lognormals are of so many widths: each a factor wider than the one before, from the narrowest.
+constexpr float kLogSigmaLeast = -4.5F;
+constexpr float kLogSigmaStep = 0.1F;
+constexpr std::size_t kWidths = 66;
+constexpr double kReach = 4.0;  // Sigmas.
+
+// The masses of a normal's bins, of which the middle one has the mean in its middle.
+std::vector<float> normal_bins(double sigma, double step, std::uint32_t bins) {
+  const auto reach =
+      std::min(static_cast<int>(std::ceil(kReach * sigma / step)), static_cast<int>(bins));
+  const auto cdf = [&](double bin) {
+    return 0.5 * std::erfc(-bin * step / sigma / std::numbers::sqrt2);
+  };
+  std::vector<float> masses;
+  masses.reserve(2 * static_cast<std::size_t>(reach) + 1);
+  for (int i = -reach; i <= reach; ++i) {
+    masses.push_back(static_cast<float>(cdf(i + 0.5) - cdf(i - 0.5)));
+  }
+  return masses;
+}
+
+void copy_column(std::span<const float> from,
+                 std::size_t from_workers,
+                 std::size_t from_worker,
+                 std::size_t to_worker,
+                 std::vector<float>& to) {
+  const std::size_t rows = from.size() / from_workers;
+  const std::size_t to_workers = to.size() / rows;
+  for (std::size_t i = 0; i < rows; ++i) {
+    to[i * to_workers + to_worker] = from[i * from_workers + from_worker];
+  }
+}
+
+// One worker's state of many's into its place in another.
+void copy_worker(const DeepNetwork::State& from,
+                 std::size_t from_workers,
+                 std::size_t from_worker,
+                 std::size_t to_worker,
+                 DeepNetwork::State& to) {
+  copy_column(from.hidden, from_workers, from_worker, to_worker, to.hidden);
+  copy_column(from.mean, from_workers, from_worker, to_worker, to.mean);
+  copy_column(from.log_sigma, from_workers, from_worker, to_worker, to.log_sigma);
+}
+
+}  // namespace
+
+Deep::Deep(const DeepWeights& weights) : network_(weights) {
+  // z_t and z_t+1 of each draw.
+  Rng rng(0, 0);
+  const std::size_t each = 2 * std::size_t{weights.shape.latent};
+  for (std::size_t i = 0; i < kDrawsOfLatent / 2 * each; ++i) {
+    noise_.push_back(static_cast<float>(rng.normal()));
+  }
+  for (std::size_t i = 0; i < kDrawsOfLatent / 2 * each; ++i) {
+    noise_.push_back(-noise_[i]);
+  }
+}
+
+void Deep::begin(std::span<const Observation> iteration) {
+  grid_ = grid_around(iteration);
+  workers_ = iteration.size();
+  state_ = network_.begin(workers_);
+  before_ = state_;
+  seen_then_.assign(kDeepFeatures * workers_, 0.0F);
+  reference_then_.assign(workers_, 0.0);
+  open_.assign(workers_, false);
+  for (std::size_t i = 0; i < kWidths; ++i) {
+    const double log_sigma = kLogSigmaLeast + static_cast<double>(i) * kLogSigmaStep;
+    lognormals_.push_back(normal_bins(std::exp(log_sigma), grid_.step(), grid_.bins()));
+  }
+}
+
+void Deep::observe(std::span<const Observation> iteration) {
+  if (workers_ == 0) {
+    begin(iteration);
+  }
+  CHECK(iteration.size() == workers_);
+  if (forecast_) {
+    ranks_.observe(*forecast_, iteration);
+    forecast_.reset();
+  }
+  features_.take(iteration, taken_);
+  DeepNetwork::State moved = state_;
+  network_.step(taken_, moved);
+  for (std::size_t w = 0; w < workers_; ++w) {
+    if (iteration[w].fate == Fate::kBusy) {  // It has not begun anything: it is as it was.
+      copy_worker(state_, workers_, w, w, moved);
+      continue;
+    }
+    open_[w] = iteration[w].fate == Fate::kLonger;
+    if (open_[w]) {
+      copy_worker(state_, workers_, w, w, before_);
+      copy_column(taken_, workers_, w, w, seen_then_);
+      reference_then_[w] = features_.reference();
+    }
+  }
+  state_ = std::move(moved);
+}
+
+void Deep::correct(std::uint32_t worker, double seconds) {
+  if (worker >= open_.size() || !open_[worker]) {
+    return;
+  }
+  DeepNetwork::State one = network_.begin(1);
+  copy_worker(before_, workers_, worker, 0, one);
+  std::vector<float> seen(kDeepFeatures);
+  copy_column(seen_then_, workers_, worker, 0, seen);
+  seen[0] = DeepFeatures::relative(seconds, reference_then_[worker]);
+  seen[1] = 0.0F;
+  network_.step(seen, one);
+  copy_worker(one, 1, 0, worker, state_);
+  open_[worker] = false;
+}
+
+bool Deep::forecast(Forecast& out) {
+  if (workers_ == 0) {
+    return false;
+  }
+  const auto workers = static_cast<std::uint32_t>(workers_);
+  const std::size_t bins = grid_.bins();
+  mass_.assign(workers_ * bins, kAnywhere / static_cast<float>(bins));
+  for (std::size_t draw = 0; draw < kDrawsOfLatent; ++draw) {
+    add_draw(draw);
+  }
+  out.reset(grid_, workers);
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    out.set_row(w, std::span<const float>(mass_).subspan(w * bins, bins));
+  }
+  forecast_ = out;
+  out.set_ranks(ranks_.ranks());
+  return true;
+}
+
+// Adds the lognormals that this draw of every worker's z_t and z_t+1 emits.
+void Deep::add_draw(std::size_t draw) {
+  const std::size_t latent = network_.shape().latent;
+  const float* const noise = noise_.data() + draw * 2 * latent;
+  const auto move =
+      [&](const std::vector<float>& mean, const std::vector<float>& log_sigma, const float* by) {
+        latent_.resize(mean.size());
+        for (std::size_t i = 0; i < latent; ++i) {
+          for (std::size_t w = 0; w < workers_; ++w) {
+            const std::size_t at = i * workers_ + w;
+            latent_[at] = mean[at] + by[i] * quick_exp(log_sigma[at]);
+          }
+        }
+      };
+  move(state_.mean, state_.log_sigma, noise);
+  network_.transition(latent_, next_);
+  move(next_.mean, next_.log_sigma, noise + latent);
+  network_.emission(latent_, mixture_);
+  const std::size_t components = network_.shape().components;
+  const double origin = (features_.reference() - std::log(grid_.edge(0.0))) / grid_.step();
+  for (std::size_t w = 0; w < workers_; ++w) {
+    float most = mixture_.logit[w];
+    for (std::size_t m = 1; m < components; ++m) {
+      most = std::max(most, mixture_.logit[m * workers_ + w]);
+    }
+    float sum = 0.0F;
+    for (std::size_t m = 0; m < components; ++m) {
+      float& logit = mixture_.logit[m * workers_ + w];
+      logit = quick_exp(logit - most);
+      sum += logit;
+    }
+    for (std::size_t m = 0; m < components; ++m) {
+      const std::size_t at = m * workers_ + w;
+      add_lognormal(w,
+                    origin + mixture_.mean[at] / grid_.step(),
+                    mixture_.log_sigma[at],
+                    mixture_.logit[at] / sum);
+    }
+  }
+}
+
+void Deep::add_lognormal(std::size_t worker, double position, float log_sigma, float weight) {
+  if (!(weight > kNoWeight) || !std::isfinite(position) || !std::isfinite(log_sigma)) {
+    return;  // Of little weight, or of weights that were garbage.
+  }
+  const auto width = static_cast<std::size_t>(
+      std::clamp((log_sigma - kLogSigmaLeast) / kLogSigmaStep + 0.5F, 0.0F, kWidths - 1.0F));
+  const std::vector<float>& masses = lognormals_[width];
+  const auto bins = static_cast<std::ptrdiff_t>(grid_.bins());
+  const auto reach = static_cast<std::ptrdiff_t>(masses.size() / 2);
+  const auto middle =
+      static_cast<std::ptrdiff_t>(std::clamp(position, 0.0, static_cast<double>(bins) - 1.0));
+  float* const row = mass_.data() + static_cast<std::ptrdiff_t>(worker) * bins;
+  const std::ptrdiff_t from = std::max(middle - reach, std::ptrdiff_t{0});
+  const std::ptrdiff_t to = std::min(middle + reach + 1, bins);
+  const float* const mass = masses.data() + (reach - middle);
+  for (std::ptrdiff_t i = from; i < to; ++i) {
+    row[i] += weight * mass[i];
+  }
+}
+
+}  // namespace outpace::runtime_model

@@ -1,0 +1,65 @@
+#include "runtime_model/deep_features.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "base/check.h"
+
+namespace outpace::runtime_model {
+namespace {
+
+constexpr double kFollow = 0.05;       // The reference, of the way to an iteration's median,
+constexpr double kFollowMost = 0.3;    // which counts as so far away at most.
+constexpr double kLeastInMean = -2.0;  // Log seconds.
+constexpr double kMostInMean = 3.0;
+constexpr double kFarthestLog = 8.0;  // From the reference: farther counts as that.
+
+}  // namespace
+
+void DeepFeatures::take(std::span<const Observation> iteration, std::vector<float>& out) {
+  const std::size_t workers = iteration.size();
+  logs_.clear();
+  std::size_t cut_off = 0;
+  for (const Observation& seen : iteration) {
+    if (seen.fate != Fate::kBusy) {
+      logs_.push_back(std::log(seen.seconds));
+      cut_off += seen.fate == Fate::kLonger ? 1U : 0U;
+    }
+  }
+  CHECK(!logs_.empty());
+  const auto middle = logs_.begin() + static_cast<std::ptrdiff_t>(logs_.size() / 2);
+  std::nth_element(logs_.begin(), middle, logs_.end());
+  const double median = *middle;
+  if (!begun_) {
+    reference_ = median + ahead_;
+    begun_ = true;
+  }
+  reference_ += kFollow * std::clamp(median - reference_, -kFollowMost, kFollowMost);
+  double mean = 0.0;
+  for (const double value : logs_) {
+    mean += std::clamp(value - reference_, kLeastInMean, kMostInMean);
+  }
+  const auto count = static_cast<double>(logs_.size());
+  const auto of_all_median =
+      static_cast<float>(std::clamp(median - reference_, -kFarthestLog, kFarthestLog));
+  const auto of_all_mean = static_cast<float>(mean / count);
+  const auto of_all_cut = static_cast<float>(static_cast<double>(cut_off) / count);
+  out.assign(kDeepFeatures * workers, 0.0F);
+  for (std::size_t w = 0; w < workers; ++w) {
+    if (iteration[w].fate == Fate::kBusy) {
+      continue;
+    }
+    out[w] = relative(iteration[w].seconds, reference_);
+    out[workers + w] = iteration[w].fate == Fate::kLonger ? 1.0F : 0.0F;
+    out[2 * workers + w] = of_all_median;
+    out[3 * workers + w] = of_all_mean;
+    out[4 * workers + w] = of_all_cut;
+  }
+}
+
+float DeepFeatures::relative(double seconds, double reference) {
+  return static_cast<float>(std::clamp(std::log(seconds) - reference, -kFarthestLog, kFarthestLog));
+}
+
+}  // namespace outpace::runtime_model

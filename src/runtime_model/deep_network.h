@@ -1,0 +1,84 @@
+// The deep runtime model's networks, forwards, without libtorch: they run on the server's path.
+//
+// A deep Markov model of one worker's log runtimes; all workers share its weights, and what they
+// have in common comes in by the features (deep_features.h):
+//
+//   p(z_t | z_t-1)       normal;  mean = (1 - g) * keep(z) + g * proposal(z),  g in (0, 1) a gate
+//   p(x_t | z_t)         a mixture of lognormals
+//   q(z_t | z_t-1, h_t)  normal;  h_t = gru(h_t-1, features_t), c = (tanh(combine(z)) + h) / 2,
+//                        mean = posterior_mean(c, z, features), log sigma = posterior_log_sigma(c)
+//
+// Krishnan, Shalit, Sontag, "Structured Inference Networks for Nonlinear State Space Models" (AAAI
+// 2017), sections 3 and 5: the gated transition, and the structured inference network with the
+// past alone (ST-L), since it filters. The emission is a mixture, and the posterior's mean sees
+// the features and z directly: both let a level be followed to a few per cent.
+//
+// Matrices are units x workers, so that sums run in one order on every processor.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime_model/deep_weights.h"
+
+namespace outpace::runtime_model {
+
+class DeepNetwork {
+ public:
+  // REQUIRES: check(weights) passes.
+  explicit DeepNetwork(DeepWeights weights);
+
+  [[nodiscard]] const DeepShape& shape() const { return weights_.shape; }
+
+  // Of some workers: the recurrent state, and q's mean. 0 before anything was seen.
+  struct State {
+    std::vector<float> hidden;     // hidden x workers
+    std::vector<float> mean;       // latent x workers
+    std::vector<float> log_sigma;  // latent x workers, of q
+  };
+  [[nodiscard]] State begin(std::size_t workers) const;
+  // One iteration: `features` is features x workers.
+  void step(std::span<const float> features, State& state);
+
+  struct Normals {
+    std::vector<float> mean;       // latent x workers
+    std::vector<float> log_sigma;  // latent x workers
+  };
+  // p(z_t+1 | z), of z as latent x workers.
+  void transition(std::span<const float> latent, Normals& out);
+
+  struct Mixture {
+    std::vector<float> logit;      // components x workers; not normalised
+    std::vector<float> mean;       // components x workers, in log seconds
+    std::vector<float> log_sigma;  // components x workers
+  };
+  // p(x | z), of z as latent x workers.
+  void emission(std::span<const float> latent, Mixture& out);
+
+ private:
+  struct Layer {
+    std::span<const float> weight;  // outputs x inputs
+    std::span<const float> bias;
+  };
+  [[nodiscard]] Layer layer(std::size_t weight, std::size_t bias) const;
+  static void apply(const Layer& layer, std::span<const float> inputs, std::vector<float>& out);
+
+  const DeepWeights weights_;
+  std::vector<std::size_t> begins_;  // Of each tensor, in weights_.numbers.
+  // In hand.
+  std::vector<float> from_features_;
+  std::vector<float> from_hidden_;
+  std::vector<float> combined_;
+  std::vector<float> hidden_;
+  std::vector<float> gate_;
+  std::vector<float> proposal_;
+  std::vector<float> out_;
+};
+
+// exp(x) for |x| <= 80, and as at the nearer end beyond; right to 2e-7 of it. Without branches.
+[[nodiscard]] float quick_exp(float x);
+
+}  // namespace outpace::runtime_model

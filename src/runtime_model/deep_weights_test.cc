@@ -1,0 +1,40 @@
+#include "runtime_model/deep_weights.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "runtime_model/random_weights_test.h"
+
+namespace outpace::runtime_model {
+namespace {
+
+std::string refused_because(const DeepWeights& weights) {
+  try {
+    check(weights);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUnreadable);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(DeepWeights, AreAsManyAsTheirShapeSays) {
+  EXPECT_EQ(refused_because(random_weights(1)), "");
+  // Of one unit, one latent number, one component: the recurrence has 3 x (5 + 1 + 1 + 1) = 24.
+  const DeepShape smallest{.hidden = 1, .latent = 1, .components = 1};
+  EXPECT_EQ(random_weights(1, smallest).numbers.size(), 24U + 2U + 8U + 8U * 2U + 9U);
+}
+
+TEST(DeepWeights, TooFewAndThoseThatAreNotFiniteAreRefused) {
+  DeepWeights weights = random_weights(1);
+  weights.numbers[7] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(refused_because(weights), "a weight of the model is not a finite number");
+  weights = random_weights(1);
+  weights.numbers.pop_back();
+  EXPECT_NE(refused_because(weights).find("a model of its shape has"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace outpace::runtime_model

@@ -1,0 +1,47 @@
+// A model that is never shown a censored runtime: in the place of each worker's that was cut off it
+// is shown a draw of its own forecast, as if it had arrived. What exact censoring is compared with.
+//
+//   plain      x ~ p(x): any runtime, also one that would not have been cut off
+//   truncated  x ~ p(x | x > s), s what the worker was given
+//
+// Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018) impute by draws of
+// the predictive. A late time that comes after all finds its place taken, and is not shown.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "runtime_model/runtime_model.h"
+
+namespace outpace::runtime_model {
+
+enum class Imputation : std::uint8_t { kPlain, kTruncated };
+
+class Imputing final : public RuntimeModel {
+ public:
+  Imputing(std::unique_ptr<RuntimeModel> model, Imputation imputation);
+
+  void observe(std::span<const Observation> iteration) override;
+  void correct(std::uint32_t /*worker*/, double /*seconds*/) override {}
+  [[nodiscard]] bool forecast(Forecast& out) override;
+  [[nodiscard]] const std::string& believed() const override { return model_->believed(); }
+
+ private:
+  [[nodiscard]] double draw(std::uint32_t worker, double given, double shift);
+
+  // Constant after construction.
+  const std::unique_ptr<RuntimeModel> model_;
+  const Imputation imputation_;
+
+  Rng rng_;
+  Forecast foretold_;  // Of the iteration that is observed next.
+  bool has_forecast_ = false;
+  std::vector<Observation> complete_;  // In hand.
+};
+
+}  // namespace outpace::runtime_model
