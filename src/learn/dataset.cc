@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
 
-const std::array<DatasetDoc, 4>& docs() {
+const std::array<DatasetDoc, 4>& kinds_of_dataset() {
   static const std::array<DatasetDoc, 4> kDocs{{
       {"fashion-mnist", "fashion-mnist[:dir=DIR]", "28x28 images, from Debian's package or DIR"},
       {"idx", "idx:DIR", "grey images of any size in the four IDX files of MNIST"},
@@ -45,7 +45,7 @@ TextOptions text_options(SpecReader& reader) {
 
 Error unknown(const Spec& spec) {
   std::vector<std::string> names;
-  for (const DatasetDoc& doc : docs()) {
+  for (const DatasetDoc& doc : kinds_of_dataset()) {
     names.push_back(doc.name);
   }
   return usage_error("unknown data set '" + spec.name + "'" + suggestion(spec.name, names));
@@ -79,7 +79,7 @@ void Dataset::gather(std::span<const std::uint64_t> indices,
 }
 
 std::span<const DatasetDoc> dataset_docs() {
-  return docs();
+  return kinds_of_dataset();
 }
 
 std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kCnnSideMin = 8;  // Three poolings halve a side, rounding down.
 
-const std::array<NetworkDoc, 4>& docs() {
+const std::array<NetworkDoc, 4>& kinds_of_network() {
   static const std::array<NetworkDoc, 4> kDocs{{
       {"mlp", "mlp", "linear to 128, ReLU, linear to the classes; images or features"},
       {"cnn",
@@ -102,7 +102,7 @@ torch::nn::Sequential make_layers(const Spec& spec, const DataShape& data) {
     return make_charlm(options, data);
   }
   std::vector<std::string> names;
-  for (const NetworkDoc& doc : docs()) {
+  for (const NetworkDoc& doc : kinds_of_network()) {
     names.push_back(doc.name);
   }
   throw usage_error("unknown network '" + spec.name + "'" + suggestion(spec.name, names));
@@ -197,7 +197,7 @@ std::vector<float> Network::initial_weights(const Spec& spec,
 }
 
 std::span<const NetworkDoc> network_docs() {
-  return docs();
+  return kinds_of_network();
 }
 
 protocol::Manifest network_manifest(const Spec& spec, const DataShape& data) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include <fcntl.h>
@@ -17,7 +18,9 @@
 
 namespace outpace::live {
 
-std::string create_token_file(const std::string& path) {
+namespace {
+
+std::string new_token() {
   std::array<unsigned char, 32> bytes{};
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     throw Error(ExitCode::kFailure, "the system gave no random bytes for the job's token");
@@ -27,7 +30,16 @@ std::string create_token_file(const std::string& path) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     token += {kDigits[byte >> 4U], kDigits[byte & 15U]};
   }
+  return token;
+}
+
+// A new token (256 bits, hexadecimal) in a new file of mode 0600; nothing if the file is there.
+std::optional<std::string> create_token_file(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0 && errno == EEXIST) {
+    return std::nullopt;
+  }
+  std::string token = file < 0 ? "" : new_token();
   const std::string line = token + "\n";
   const bool written =
       file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
@@ -40,6 +52,8 @@ std::string create_token_file(const std::string& path) {
   }
   return token;
 }
+
+}  // namespace
 
 std::string read_token_file(const std::string& path) {
   struct stat status {};
@@ -73,7 +87,10 @@ std::string await_token_file(const std::string& path, Duration deadline) {
 }
 
 std::string token_of_server(const std::string& path) {
-  return access(path.c_str(), F_OK) == 0 ? read_token_file(path) : create_token_file(path);
+  // Another server may be writing it right now.
+  constexpr Duration kWritten = std::chrono::seconds(1);
+  const std::optional<std::string> made = create_token_file(path);
+  return made ? *made : await_token_file(path, kWritten);
 }
 
 }  // namespace outpace::live

@@ -9,13 +9,12 @@
 
 namespace outpace::live {
 
-// Draws a new token (256 bits, hexadecimal) into a new file of mode 0600.
-std::string create_token_file(const std::string& path);
 // Throws a usage error if the file is missing, empty, or readable by others.
 [[nodiscard]] std::string read_token_file(const std::string& path);
 // As read_token_file(), of a file that the server is about to make: waits for it, up to `deadline`.
 [[nodiscard]] std::string await_token_file(const std::string& path, Duration deadline);
-// Reads the file, or makes it if it is not there.
+// Makes the file, of mode 0600, with a new token of 256 bits; reads it if it is there. Of two
+// servers at once one makes it, the other reads what that one wrote.
 [[nodiscard]] std::string token_of_server(const std::string& path);
 
 }  // namespace outpace::live

@@ -164,9 +164,11 @@ void Coordinator::turn_away(Member& member,
   ++(filtered ? counts(worker).filtered : counts(worker).refused);
   ++(filtered ? statistics_.gradients_filtered : statistics_.gradients_refused);
   counts(worker).too_often += judgement == update::Judgement::kTooOften ? 1 : 0;
-  ++turned_away_in_a_row_;
-  filtered_in_a_row_ += filtered ? 1 : 0;
-  turned_away_.insert(worker);
+  if (judgement != update::Judgement::kTooEarly) {  // That passes.
+    ++turned_away_in_a_row_;
+    filtered_in_a_row_ += filtered ? 1 : 0;
+    turned_away_.insert(worker);
+  }
   member.turned_away = true;
   out.emplace_back(Forget{worker});
   send_verdict(member,

@@ -183,8 +183,11 @@ TEST(Shard, JudgesByTheWeightsThatWereReleased) {
     for (std::uint32_t worker = 0; worker < 4; ++worker) {
       const bool lies = worker == 3 && round > 0;
       const float gradient = shard.weights()[0] - 1.0F;  // Towards 1.
+      const bool early = round == 0 && worker < 2;       // Three must have sent one.
       EXPECT_EQ(sends(worker, lies ? -50.0F * gradient : gradient),
-                lies ? update::Judgement::kTooSteep : update::Judgement::kSound)
+                lies    ? update::Judgement::kTooSteep
+                : early ? update::Judgement::kTooEarly
+                        : update::Judgement::kSound)
           << "round " << round << ", worker " << worker;
       (void)shard.release(WorkerId{worker});
     }

@@ -10,12 +10,15 @@ enum class Judgement : std::uint8_t {
   kSound,
   kNotFinite,  // A number in it is not finite.
   kTooSteep,   // Kardam's Lipschitz filter: it changed too much for how far the weights moved.
-  kTooOften    // Kardam's frequency filter: too many of those taken up lately are this worker's.
+  kTooOften,   // Kardam's frequency filter: too many of those taken up lately are this worker's.
+  // Before the Lipschitz filter has a bound:
+  kTooEarly,  // Too few workers have sent a gradient that this one could be held against.
+  kTooLong    // It is much longer than theirs.
 };
 
 // A filter turned it away: it is whole, and nothing of it is used.
 [[nodiscard]] constexpr bool is_filtered(Judgement judgement) {
-  return judgement == Judgement::kTooSteep || judgement == Judgement::kTooOften;
+  return judgement != Judgement::kSound && judgement != Judgement::kNotFinite;
 }
 
 // For people: what the worker is told.
@@ -29,6 +32,10 @@ enum class Judgement : std::uint8_t {
       return "filtered: too steep";
     case Judgement::kTooOften:
       return "filtered: too often";
+    case Judgement::kTooEarly:
+      return "filtered: too early";
+    case Judgement::kTooLong:
+      return "filtered: too long";
   }
   return "";
 }

@@ -12,8 +12,15 @@ namespace {
 constexpr double kTiny = 1e-9;  // Weights that have not moved divide by this.
 
 // Of so many workers at most so many may be wrong.
-std::uint32_t wrong_among(std::uint32_t f, std::size_t workers) {
-  return static_cast<std::uint32_t>(std::min<std::size_t>(f, (workers - 1) / 3));
+std::size_t wrong_among(std::size_t f, std::size_t workers) {
+  return std::min(f, (workers - 1) / 3);
+}
+
+// The lower one. REQUIRES: not empty.
+double median(std::vector<double>& of) {
+  const auto middle = of.begin() + static_cast<std::ptrdiff_t>((of.size() - 1) / 2);
+  std::nth_element(of.begin(), middle, of.end());
+  return *middle;
 }
 
 }  // namespace
@@ -34,8 +41,15 @@ Judgement Kardam::judge(WorkerId worker, std::span<const float> gradient, std::u
   of.weights = of.released;
   of.gradient.assign(gradient.begin(), gradient.end());
   const double judged = options_.of_server ? server_coefficient(gradient) : of.coefficient;
-  if (judged > quantile()) {
+  const double bound = quantile();
+  if (judged > bound) {
     return Judgement::kTooSteep;
+  }
+  if (bound == kUnknown && !std::isinf(options_.within)) {
+    const Judgement length = by_length(gradient);
+    if (length != Judgement::kSound) {
+      return length;
+    }
   }
   return is_recent(worker, computing) ? Judgement::kTooOften : Judgement::kSound;
 }
@@ -64,12 +78,23 @@ double Kardam::usual_way() {
       all_.push_back(worker.way);
     }
   }
-  if (all_.empty()) {
-    return 0.0;
+  return all_.empty() ? 0.0 : median(all_);
+}
+
+Judgement Kardam::by_length(std::span<const float> gradient) {
+  std::size_t there = 0;
+  all_.clear();
+  for (const Worker& worker : workers_) {
+    there += worker.released != nullptr ? 1U : 0U;
+    if (worker.released != nullptr && worker.weights != nullptr) {
+      all_.push_back(std::sqrt(squared_norm(worker.gradient)));
+    }
   }
-  const auto middle = all_.begin() + static_cast<std::ptrdiff_t>((all_.size() - 1) / 2);
-  std::nth_element(all_.begin(), middle, all_.end());
-  return *middle;
+  if (all_.size() < std::min<std::size_t>(2 * std::size_t{options_.f}, there / 2) + 1) {
+    return Judgement::kTooEarly;
+  }
+  return std::sqrt(squared_norm(gradient)) > options_.within * median(all_) ? Judgement::kTooLong
+                                                                            : Judgement::kSound;
 }
 
 double Kardam::server_coefficient(std::span<const float> gradient) const {
@@ -90,7 +115,7 @@ double Kardam::quantile() {
 }
 
 bool Kardam::is_recent(WorkerId worker, std::uint32_t computing) const {
-  const std::size_t window = std::size_t{2} * wrong_among(options_.f, computing);
+  const std::size_t window = 2 * wrong_among(options_.f, computing);
   const std::size_t looked_at = std::min(window, recent_.size());
   return std::find(recent_.rbegin(),
                    recent_.rbegin() + static_cast<std::ptrdiff_t>(looked_at),

@@ -11,13 +11,16 @@
 //   taken up. That is: none supplies two, for f - 1 others of those there make up for the rest.
 //
 // Damaskinos, El Mhamdi, Guerraoui, Patra, Taziki, "Asynchronous Byzantine Machine Learning (the
-// case of SGD)", ICML 2018, section 3. K_p is infinite before a worker's second gradient, which
-// passes as long as fewer than n - f workers have one that is not.
+// case of SGD)", ICML 2018, section 3. K_p is infinite before a worker's second gradient, so that
+// the quantile is as long as fewer than n - f workers have one that is not.
 //
 // Of our own: the way ||w - w_before|| counts as no less than the usual one divided by `within` and
 // no more than that times it; the usual one is the median of the workers' last. The noise of
 // mini-batches does not grow with the way, so without this who came a short way lets through
 // whatever is long, and one wrong gradient, after which all have come a long way, the next.
+// Before the quantile is finite a gradient passes if it is no longer than `within` times the median
+// of the workers' last ones, its own among them, of whom there must be 2 f + 1, or a majority if
+// that is less: as the paper has it all pass, and an attacker may undo the run as it begins.
 // And: on weights that have not moved (a worker whose gradient was turned away may get the
 // same ones again) K_p can only rise, or a worker that repeats itself would look smooth. n counts
 // the workers that are there, and if they are fewer than 3 f + 1, f is (n - 1) / 3; the frequency
@@ -83,6 +86,8 @@ class Kardam {
   void measure(Worker& worker, std::span<const float> gradient);
   // The median of the workers' ways; 0 if there is none.
   [[nodiscard]] double usual_way();
+  // Without a bound.
+  [[nodiscard]] Judgement by_length(std::span<const float> gradient);
   [[nodiscard]] double server_coefficient(std::span<const float> gradient) const;
   [[nodiscard]] double quantile();
   [[nodiscard]] bool is_recent(WorkerId worker, std::uint32_t computing) const;

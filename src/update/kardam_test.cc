@@ -126,6 +126,38 @@ TEST(Kardam, CountsAWayWithinAFactorOfTheUsual) {
   EXPECT_NEAR(sends(3, 3, 10.1F), 1.0, 1e-6);
 }
 
+// By hand: 7 workers, f = 2, so that five must have sent a gradient, and five have a coefficient.
+TEST(Kardam, HoldsTheFirstGradientsAgainstTheLengthsOfOthers) {
+  Kardam filter({.f = 2, .within = 2.0}, 2);
+  for (std::uint32_t worker = 0; worker < 7; ++worker) {
+    filter.released(WorkerId{worker}, at({0, 0}));
+  }
+  const auto sends = [&](std::uint32_t worker, float x, float y) {
+    return filter.judge(WorkerId{worker}, {{x, y}}, 1);
+  };
+  EXPECT_EQ(sends(0, -30, -40), kTooEarly);
+  EXPECT_EQ(sends(1, -30, -40), kTooEarly);
+  EXPECT_EQ(sends(2, 3, 4), kTooEarly);
+  EXPECT_EQ(sends(2, 3, 4), kTooEarly) << "the same worker again";
+  EXPECT_EQ(sends(3, 0, 6), kTooEarly);
+  EXPECT_EQ(sends(4, 7, 0), kSound) << "the median of 50, 50, 5, 6, 7 is 7";
+  EXPECT_EQ(sends(0, -30, -40), kTooLong);
+  EXPECT_EQ(sends(5, 0, 13), kSound) << "of 50, 50, 5, 6, 7, 13 the lower median is 7";
+  EXPECT_EQ(sends(6, 0, 27), kTooLong) << "13 is the median now";
+  EXPECT_EQ(sends(6, 0, 26), kSound);
+}
+
+// Four workers are there, f = 2: three of them are as many as there can be a majority of.
+TEST(Kardam, HoldsTheFirstGradientsAgainstAMajorityOfFewWorkers) {
+  Kardam filter({.f = 2, .within = 2.0}, 1);
+  for (std::uint32_t worker = 0; worker < 4; ++worker) {
+    filter.released(WorkerId{worker}, at({0}));
+  }
+  EXPECT_EQ(filter.judge(WorkerId{0}, {{1.0F}}, 1), kTooEarly);
+  EXPECT_EQ(filter.judge(WorkerId{1}, {{1.0F}}, 1), kTooEarly);
+  EXPECT_EQ(filter.judge(WorkerId{2}, {{1.0F}}, 1), kSound);
+}
+
 TEST(Kardam, ComparesTheServersCoefficientIfAsked) {
   Line line(1, 4, /*of_server=*/true);
   for (std::uint32_t worker = 0; worker < 4; ++worker) {
@@ -198,6 +230,23 @@ class PlainKardam {
     }
     if (no_less < f_ + 1) {
       return kTooSteep;
+    }
+    if (within_ != kInfinite && std::ranges::count(k_, kInfinite) > static_cast<int>(f_)) {
+      std::vector<double> lengths;
+      for (const auto& sent : sent_) {
+        if (!sent.empty()) {
+          lengths.push_back(
+              distance(sent.back().gradient, std::vector<double>(now.gradient.size())));
+        }
+      }
+      std::ranges::sort(lengths);
+      if (lengths.size() < 2 * f_ + 1) {
+        return kTooEarly;
+      }
+      if (distance(now.gradient, std::vector<double>(now.gradient.size())) >
+          within_ * lengths[(lengths.size() - 1) / 2]) {
+        return kTooLong;
+      }
     }
     std::vector<std::size_t> row = accepted_;
     row.push_back(worker);
