@@ -31,7 +31,8 @@ server::Limits limits_of(const JobOptions& options) {
   const bool none = limits.updates == 0 && limits.iterations == 0 && limits.epochs == 0 &&
                     limits.seconds == Duration{};
   if (none) {
-    limits.epochs = options.target_accuracy ? kEpochsTowardsTarget : kEpochsByDefault;
+    const bool until_target = options.target_accuracy && !options.past_target;
+    limits.epochs = until_target ? kEpochsTowardsTarget : kEpochsByDefault;
   }
   return limits;
 }
@@ -77,6 +78,9 @@ void check_numbers(const JobOptions& options) {
   }
   if (options.target_accuracy && !(*options.target_accuracy > 0 && *options.target_accuracy <= 1)) {
     throw usage_error("--target-accuracy takes a number from 0 to 1, such as 0.84");
+  }
+  if (options.past_target && !options.target_accuracy) {
+    throw usage_error("--past-target without --target-accuracy: there is nothing to go past");
   }
   if (options.sampling != "epoch" && options.sampling != "replacement") {
     throw usage_error("--sampling is '" + options.sampling + "'; it takes epoch or replacement");
@@ -145,6 +149,8 @@ void add_training_options(CLI::App& command, JobOptions& options) {
       "--target-accuracy", options.target_accuracy, "End when the test accuracy is reached");
   command.add_option(
       "--consecutive", options.consecutive, "Evaluations in a row that must reach the target");
+  command.add_flag(
+      "--past-target", options.past_target, "Say when the target is reached, but go on to the end");
   command.add_option(
       "--evaluate-every", options.evaluate_every, "Applied examples between evaluations");
   command.add_option("--trace",
@@ -346,7 +352,9 @@ Training to_training(const JobOptions& options, std::uint32_t workers_max) {
     throw usage_error("--reduce arrival beside --filter " + options.filter +
                       ": this filter keeps all gradients of an update; leave --reduce out");
   }
-  training.target = {.target = options.target_accuracy, .consecutive = options.consecutive};
+  training.target = {.target = options.target_accuracy,
+                     .consecutive = options.consecutive,
+                     .ends = !options.past_target};
   return training;
 }
 

@@ -41,6 +41,7 @@ struct JobOptions {
   std::string seconds = "0s";
   std::optional<double> target_accuracy;
   std::uint32_t consecutive = 3;
+  bool past_target = false;
   std::uint64_t evaluate_every = 5120;
   std::string weights;
   std::string heartbeat_timeout = "5s";

@@ -9,30 +9,30 @@
 namespace outpace::learn {
 namespace {
 
-std::string complaint(const std::string& text) {
+std::string dataset_complaint(const std::string& text) {
   return error_of([&text] { (void)load_dataset(Spec::parse(text), Part::kTest); });
 }
 
 TEST(Dataset, SuggestsTheNearestNameAndOption) {
-  EXPECT_EQ(complaint("fashion-minst"),
+  EXPECT_EQ(dataset_complaint("fashion-minst"),
             "2: unknown data set 'fashion-minst'; did you mean 'fashion-mnist'?");
-  EXPECT_EQ(complaint("imagenet"),
+  EXPECT_EQ(dataset_complaint("imagenet"),
             "2: unknown data set 'imagenet'; known: fashion-mnist, idx, csv, text");
-  EXPECT_EQ(complaint("fashion-mnist:dri=/tmp"),
+  EXPECT_EQ(dataset_complaint("fashion-mnist:dri=/tmp"),
             "2: data set 'fashion-mnist:dri=/tmp': unknown option 'dri'; did you mean 'dir'?");
-  EXPECT_EQ(complaint("csv:a.csv,tset-every=3"),
+  EXPECT_EQ(dataset_complaint("csv:a.csv,tset-every=3"),
             "2: data set 'csv:a.csv,tset-every=3': unknown option 'tset-every'; did you mean "
             "'test-every'?");
-  EXPECT_EQ(complaint("text:a.txt,context=0"),
+  EXPECT_EQ(dataset_complaint("text:a.txt,context=0"),
             "2: data set 'text:a.txt,context=0': context is '0'; it takes a whole number from 1 to "
             "1024");
 }
 
 TEST(Dataset, NeedsItsFile) {
-  EXPECT_EQ(complaint("idx"),
+  EXPECT_EQ(dataset_complaint("idx"),
             "2: data set 'idx': dir is missing; it takes the folder of the four IDX files");
-  EXPECT_EQ(complaint("csv"), "2: data set 'csv': file is missing; it takes the CSV file");
-  EXPECT_EQ(complaint("text:context=5"),
+  EXPECT_EQ(dataset_complaint("csv"), "2: data set 'csv': file is missing; it takes the CSV file");
+  EXPECT_EQ(dataset_complaint("text:context=5"),
             "2: data set 'text:context=5': file is missing; it takes the file of text");
 }
 

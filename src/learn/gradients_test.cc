@@ -167,9 +167,9 @@ TEST(Gradient, NeitherChangesTheWeightsNorNeedsThemAfterwards) {
 }
 
 // A text of the test's own, and a network for it.
-class TextFile {
+class WrittenText {
  public:
-  TextFile() {
+  WrittenText() {
     std::string text;
     for (int i = 0; i < 2000; ++i) {
       text += static_cast<char>('a' + i * i % 7);
@@ -186,7 +186,7 @@ class TextFile {
 
 // Cancelled at each poll in turn, until it is asked no more: every layer, forward and backward.
 TEST(Cancelling, LeavesNothingAtEveryLayerAndTheNextGradientRight) {
-  const TextFile text;
+  const WrittenText text;
   struct Case {
     std::string network;
     std::string data;

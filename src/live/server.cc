@@ -190,7 +190,7 @@ void Server::take_measurement(Time now, const protocol::Measurement& measurement
       now, {policy::Measure::kTestAccuracy, evaluation->accuracy, evaluation->version}, effects);
   coordinator_->measured(
       now, {policy::Measure::kTestLoss, evaluation->loss, evaluation->version}, effects);
-  if (evaluations_.reached() && !coordinator_->finished()) {
+  if (evaluations_.ends_run() && !coordinator_->finished()) {
     coordinator_->finish(now, ExitCode::kDone, "target accuracy reached", effects);
   }
   carry_out(now, effects);

@@ -34,7 +34,7 @@ void Balanced::arrive(Time now, const GradientArrived& event, Decision& out) {
 }
 
 void Balanced::end(Time now, const ReleaseEnded& event) {
-  if (event.how == Ending::kRefused || nominal_ == 0) {
+  if (is_turned_away(event.how) || nominal_ == 0) {
     return balance_.ended(event.worker);
   }
   const Worker& state = workers_[event.worker];

@@ -139,6 +139,25 @@ TEST(Balanced, KnowsWhoIsAlwaysCutOff) {
   EXPECT_LT(run.driver().worker(3).share, 0.5);
 }
 
+TEST(Balanced, TakesNobodyForSlowWhoseGradientsAreTurnedAway) {
+  for (const Ending how : {Ending::kRefused, Ending::kFiltered}) {
+    CheckedDriver driver("async", 3, BalanceOptions{});
+    driver.join_all(3);
+    for (int second = 1; second <= 30; ++second) {
+      driver.arrive(0, {}, at(second));
+      driver.arrive(1, {}, at(second));
+      if (second % 3 == 0) {
+        driver.end(2, how, at(second));
+      } else {
+        driver.arrive(2, {}, at(second));
+      }
+    }
+    for (std::uint32_t worker = 0; worker < 3; ++worker) {
+      EXPECT_EQ(driver.worker(worker).share, 1.0);
+    }
+  }
+}
+
 TEST(Balanced, ChangesNothingWhereAllAreAlike) {
   CheckedDriver plain("sync", 3);
   CheckedDriver balanced("sync", 3, BalanceOptions{});

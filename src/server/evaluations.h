@@ -30,6 +30,7 @@ class Evaluations {
   struct Options {
     std::optional<double> target;
     std::uint32_t consecutive = 3;
+    bool ends = true;  // The run, once the target is reached.
   };
   explicit Evaluations(Options options) : options_(options) {}
 
@@ -46,6 +47,7 @@ class Evaluations {
   [[nodiscard]] std::optional<Version> newest_sent() const { return newest_sent_; }
   // When the target was reached; nothing if it was not (or not yet).
   [[nodiscard]] std::optional<Time> reached() const { return reached_; }
+  [[nodiscard]] bool ends_run() const { return options_.ends && reached_.has_value(); }
 
  private:
   Options options_;

@@ -26,6 +26,17 @@ TEST(Evaluations, TimesTheTargetAtTheFirstOfEnoughInARow) {
   EXPECT_DOUBLE_EQ(to_seconds(*evaluations.reached()), 4.0);
 }
 
+TEST(Evaluations, EndsTheRunAtTheTargetUnlessToldToGoPastIt) {
+  for (const bool ends : {true, false}) {
+    Evaluations evaluations({.target = 0.84, .consecutive = 1, .ends = ends});
+    evaluate(evaluations, 1, 0.80);
+    EXPECT_FALSE(evaluations.ends_run());
+    evaluate(evaluations, 2, 0.85);
+    EXPECT_EQ(evaluations.ends_run(), ends);
+    EXPECT_DOUBLE_EQ(to_seconds(*evaluations.reached()), 2.0);
+  }
+}
+
 TEST(Evaluations, SkipsSnapshotsWhenTooManyWait) {
   Evaluations evaluations({.target = {}, .consecutive = 1});
   std::uint64_t version = 0;

@@ -311,7 +311,7 @@ void Cluster::measured() {
   coordinator_->measured(
       now_, {policy::Measure::kTestAccuracy, found.accuracy, found.version}, effects_);
   coordinator_->measured(now_, {policy::Measure::kTestLoss, found.loss, found.version}, effects_);
-  if (evaluations_.reached() && !coordinator_->finished()) {
+  if (evaluations_.ends_run() && !coordinator_->finished()) {
     coordinator_->finish(now_, ExitCode::kDone, "target accuracy reached", effects_);
   }
   carry_out();

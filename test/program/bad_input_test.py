@@ -132,6 +132,7 @@ class Job(BadInput):
             Case("--lr -1", "--lr"),
             Case("--seconds 5x", "--seconds", "'5x'", "duration"),
             Case("--target-accuracy 84", "--target-accuracy", "0.84"),
+            Case("--past-target", "--past-target without --target-accuracy"),
         ])
 
     def test_unknown_words(self):

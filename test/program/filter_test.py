@@ -38,6 +38,18 @@ class Live(ProgramTest):
                 self.assertEqual((summary["filter"], summary["gradients_filtered"]), (rule, 0))
                 self.assert_replays()
 
+    def test_kardam_turns_attackers_away_from_the_first_gradient_on(self):
+        # A worker that is late gives the others the time to begin without it.
+        summary = self.train("--policy", "async", "--filter", "kardam:f=2", *ATTACK,
+                             "--slow", "worker=7,factor=5")
+        self.assertGreater(summary["final_accuracy"], 0.5)
+        attackers, others = summary["workers_detail"][:2], summary["workers_detail"][2:]
+        for one in attackers:
+            self.assertLess(one["accepted"], 0.1 * one["iterations"])
+        for one in others:
+            self.assertGreater(one["accepted"], 0.1 * one["iterations"])
+        self.assert_replays()
+
     def test_what_is_not_finite_is_refused_without_a_filter(self):
         summary = self.train("--policy", "async", "--attack", "nan:workers=7")
         last = summary["workers_detail"][7]

@@ -102,6 +102,15 @@ class Train(Result):
         measured = [line for line in read_json_lines(run / "metrics.jsonl") if "accuracy" in line]
         self.assertEqual(measured[-1]["accuracy"], summary["final_accuracy"])
 
+    def test_past_its_target_a_run_goes_on_to_its_end(self):
+        process = self.start("train", "--workers", 2, "--policy", "async", "--updates", 150,
+                             "--target-accuracy", "0.2", "--consecutive", 1, "--past-target",
+                             "--evaluate-every", 1600, "--out", self.folder / "run", "--json")
+        self.assertEqual(process.wait(), 0, process.err)
+        summary = json.loads(process.out)
+        self.assertEqual(summary["updates"], 150)
+        self.assertLess(summary["seconds_to_target"], summary["seconds"])
+
 
 if __name__ == "__main__":
     main()
