@@ -9,7 +9,6 @@
 #include <ATen/Context.h>
 #include <torch/optim/adam.h>
 
-#undef CHECK  // The one that libtorch brings along.
 #include "base/check.h"
 #include "base/rng.h"
 #include "fit/deep_modules.h"

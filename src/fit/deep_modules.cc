@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <numbers>
 
-#undef CHECK  // The one that libtorch brings along.
 #include "base/check.h"
 
 namespace outpace::fit {

@@ -9,7 +9,6 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 
-#undef CHECK  // The one that libtorch brings along.
 #include "base/check.h"
 #include "learn/dataset.h"
 #include "learn/network.h"

@@ -11,7 +11,6 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
-#undef CHECK  // The one that libtorch brings along.
 #include "base/error.h"
 #include "base/permutation.h"
 #include "base/temporary_directory_test.h"

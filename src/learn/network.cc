@@ -7,7 +7,6 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
-#undef CHECK  // The one that libtorch brings along.
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"

@@ -7,7 +7,6 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#undef CHECK  // The one that libtorch brings along.
 #include "base/rng.h"
 #include "base/temporary_directory_test.h"
 #include "learn/charlm_twin_test.h"

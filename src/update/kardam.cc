@@ -102,13 +102,22 @@ double Kardam::server_coefficient(std::span<const float> gradient) const {
 }
 
 double Kardam::quantile() {
+  const bool as_in_the_paper = std::isinf(options_.within);
+  std::size_t there = 0;
   all_.clear();
   for (const Worker& worker : workers_) {
     if (worker.released != nullptr) {
-      all_.push_back(worker.coefficient);
+      ++there;
+      if (as_in_the_paper || worker.coefficient != kUnknown) {
+        all_.push_back(worker.coefficient);
+      }
     }
   }
-  const std::size_t right = all_.size() - wrong_among(options_.f, all_.size());
+  const std::size_t wrong = wrong_among(options_.f, there);
+  if (!as_in_the_paper && all_.size() < 2 * wrong + 1) {
+    return kUnknown;
+  }
+  const std::size_t right = all_.size() - wrong;
   const auto at = all_.begin() + static_cast<std::ptrdiff_t>(right - 1);
   std::nth_element(all_.begin(), at, all_.end());
   return *at;

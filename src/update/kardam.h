@@ -14,17 +14,23 @@
 // case of SGD)", ICML 2018, section 3. K_p is infinite before a worker's second gradient, so that
 // the quantile is as long as fewer than n - f workers have one that is not.
 //
-// Of our own: the way ||w - w_before|| counts as no less than the usual one divided by `within` and
-// no more than that times it; the usual one is the median of the workers' last. The noise of
-// mini-batches does not grow with the way, so without this who came a short way lets through
-// whatever is long, and one wrong gradient, after which all have come a long way, the next.
-// Before the quantile is finite a gradient passes if it is no longer than `within` times the median
-// of the workers' last ones, its own among them, of whom there must be 2 f + 1, or a majority if
-// that is less: as the paper has it all pass, and an attacker may undo the run as it begins.
-// And: on weights that have not moved (a worker whose gradient was turned away may get the
-// same ones again) K_p can only rise, or a worker that repeats itself would look smooth. n counts
-// the workers that are there, and if they are fewer than 3 f + 1, f is (n - 1) / 3; the frequency
-// filter counts those alone that compute, or nobody could end an epoch.
+// Of our own:
+//   - The way ||w - w_before|| counts as no less than the usual one divided by `within` and no more
+//     than that times it; the usual one is the median of the workers' last. The noise of
+//     mini-batches does not grow with the way, so without this who came a short way lets through
+//     whatever is long, and one wrong gradient, after which all have come a long way, the next.
+//   - The bound is that of the K_p that are known: all but the f greatest, once 2 f + 1 are. As the
+//     paper has it all pass at first, and then what wrong workers sent is the bound itself, as long
+//     as f others are not known: they may undo the run as it begins.
+//   - Before there is a bound a gradient passes if it is no longer than `within` times the median
+//   of
+//     the workers' last ones, its own among them, of whom there must be 2 f + 1, or a majority if
+//     that is less.
+//   - On weights that have not moved (a worker whose gradient was turned away may get the same ones
+//     again) K_p can only rise, or a worker that repeats itself would look smooth.
+//   - n counts the workers that are there, and if they are fewer than 3 f + 1, f is (n - 1) / 3;
+//   the
+//     frequency filter counts those alone that compute, or nobody could end an epoch.
 
 #pragma once
 

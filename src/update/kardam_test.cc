@@ -126,10 +126,10 @@ TEST(Kardam, CountsAWayWithinAFactorOfTheUsual) {
   EXPECT_NEAR(sends(3, 3, 10.1F), 1.0, 1e-6);
 }
 
-// By hand: 7 workers, f = 2, so that five must have sent a gradient, and five have a coefficient.
+// By hand: 9 workers, f = 2, so that five must have sent a gradient.
 TEST(Kardam, HoldsTheFirstGradientsAgainstTheLengthsOfOthers) {
   Kardam filter({.f = 2, .within = 2.0}, 2);
-  for (std::uint32_t worker = 0; worker < 7; ++worker) {
+  for (std::uint32_t worker = 0; worker < 9; ++worker) {
     filter.released(WorkerId{worker}, at({0, 0}));
   }
   const auto sends = [&](std::uint32_t worker, float x, float y) {
@@ -145,6 +145,33 @@ TEST(Kardam, HoldsTheFirstGradientsAgainstTheLengthsOfOthers) {
   EXPECT_EQ(sends(5, 0, 13), kSound) << "of 50, 50, 5, 6, 7, 13 the lower median is 7";
   EXPECT_EQ(sends(6, 0, 27), kTooLong) << "13 is the median now";
   EXPECT_EQ(sends(6, 0, 26), kSound);
+}
+
+// 8 workers, f = 2, of whom 6 and 7 have not come yet. As the paper has it the bound would be the
+// sixth least of the coefficients, which is the greatest of those that are known.
+TEST(Kardam, DoesNotLetTheWrongOnesSetTheBound) {
+  Kardam filter({.f = 2, .within = 2.0}, 1);
+  for (std::uint32_t worker = 0; worker < 8; ++worker) {
+    filter.released(WorkerId{worker}, at({0}));
+  }
+  const auto sends = [&](std::uint32_t worker, float gradient, float weight) {
+    filter.released(WorkerId{worker}, at({weight}));
+    return filter.judge(WorkerId{worker}, {{gradient}}, 1);
+  };
+  for (const std::uint32_t honest : {2U, 3U, 4U, 5U}) {
+    sends(honest, 1.0F, 0.0F);
+  }
+  for (const std::uint32_t wrong : {0U, 1U}) {
+    EXPECT_EQ(sends(wrong, -10.0F, 0.0F), kTooLong);
+  }
+  for (const std::uint32_t honest : {2U, 3U, 4U, 5U}) {
+    EXPECT_EQ(sends(honest, 1.1F, 1.0F), kSound);
+  }
+  for (const std::uint32_t wrong : {0U, 1U, 0U, 1U}) {
+    EXPECT_NE(sends(wrong, -11.0F, 1.0F), kSound);
+  }
+  EXPECT_EQ(sends(6, 1.0F, 0.0F), kTooSteep) << "its first, when others are known";
+  EXPECT_EQ(sends(6, 1.1F, 1.0F), kSound);
 }
 
 // Four workers are there, f = 2: three of them are as many as there can be a majority of.
@@ -223,15 +250,20 @@ class PlainKardam {
       k_[worker] = moved == 0.0 ? std::max(found, k_[worker]) : found;
     }
     sent_[worker].push_back(now);
-    // The quantile: at least n - f of the workers have a coefficient that is no greater.
+    // The quantile: no more than f of the workers have a greater coefficient than the bound.
+    std::vector<double> known = k_;
+    if (within_ != kInfinite) {
+      std::erase(known, kInfinite);
+    }
     std::size_t no_less = 0;
-    for (const double other : k_) {
+    for (const double other : known) {
       no_less += k_[worker] <= other ? 1U : 0U;
     }
-    if (no_less < f_ + 1) {
+    const bool bound = within_ == kInfinite || known.size() >= 2 * f_ + 1;
+    if (bound && no_less < f_ + 1) {
       return kTooSteep;
     }
-    if (within_ != kInfinite && std::ranges::count(k_, kInfinite) > static_cast<int>(f_)) {
+    if (!bound) {
       std::vector<double> lengths;
       for (const auto& sent : sent_) {
         if (!sent.empty()) {
