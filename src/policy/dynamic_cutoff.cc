@@ -8,28 +8,19 @@
 
 namespace outpace::policy {
 
-using runtime_model::Fate;
-
 DynamicCutoff::DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
                              runtime_model::Cutoff::Options options,
                              std::uint32_t workers,
                              std::optional<GradientNoise> noise)
-    : workers_planned_(workers),
-      cutoff_(std::move(model), options),
-      noise_(noise),
-      observed_(workers) {}
+    : cutoff_(std::move(model), options, workers), noise_(noise) {}
 
 void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
   out.clear();
   now_ = now;
   if (const auto* measured = std::get_if<Measured>(&event)) {
-    return hear(*measured);
+    return hear(*measured);  // Of the last iteration: nothing is decided by it at once.
   }
-  if (ended_) {  // The workers have been let go; now there is time to think.
-    cutoff_.end(observed_before_, ended_->count, ended_->seconds);
-    cutoff_.begin(participants_);
-    ended_.reset();
-  }
+  cutoff_.think();
   if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
     arrive(*gradient, out);
   } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
@@ -42,32 +33,19 @@ void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
     out.reason = {.why = Why::kJoined, .a = static_cast<double>(workers_.live())};
     release(joined->worker, state, out);
   } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
-    leave(*left, out);
+    computing_ -= workers_.leave(left->worker).computing ? 1U : 0U;
+    out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
+    settle(out);
   } else if (std::holds_alternative<TimerFired>(event)) {
     settle(out);
   }
 }
 
 void DynamicCutoff::hear(const Measured& event) {
-  if (!noise_) {
-    return;
+  if (noise_) {
+    noise_->hear(event, last_count_);
+    cutoff_.set_worth(noise_->worth());
   }
-  if (event.what == Measure::kSingleGradientNorm) {
-    single_norm_ = event.value;
-  } else if (event.what == Measure::kGradientNorm) {
-    noise_->hear(event.value, single_norm_, last_count_);
-    if (const auto worth = noise_->worth()) {
-      cutoff_.set_worth(*worth);
-    }
-  }
-}
-
-void DynamicCutoff::leave(const WorkerLeft& event, Decision& out) {
-  if (workers_.leave(event.worker).computing) {
-    --computing_;
-  }
-  out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
-  settle(out);
 }
 
 void DynamicCutoff::arrive(const GradientArrived& event, Decision& out) {
@@ -77,15 +55,13 @@ void DynamicCutoff::arrive(const GradientArrived& event, Decision& out) {
   --computing_;
   const double runtime = to_seconds(now_ - state.released);
   if (state.version < version_) {
-    if (index(event.worker) < workers_planned_ && runtime > 0.0) {
-      cutoff_.correct(static_cast<std::uint32_t>(index(event.worker)), runtime);
-    }
+    cutoff_.correct(event.worker, runtime);
     out.reason = {.why = Why::kAfterCutoff, .a = static_cast<double>(version_ - state.version)};
     out.actions.push_back(Drop{event.worker, event.release, Why::kAfterCutoff});
     release(event.worker, state, out);
     return;
   }
-  observe(event.worker, {.seconds = runtime, .fate = Fate::kArrived});
+  cutoff_.observe(event.worker, {.seconds = runtime, .fate = runtime_model::Fate::kArrived});
   ++accepted_;
   out.actions.push_back(Accept{event.worker, event.release, 1.0});
   out.reason = {.why = Why::kWaiting,
@@ -110,8 +86,8 @@ void DynamicCutoff::end(const ReleaseEnded& event, Decision& out) {
 void DynamicCutoff::release(WorkerId worker, Worker& state, Decision& out) {
   state = {.computing = true, .version = version_, .released = now_};
   ++computing_;
-  if (now_ > begun_ && index(worker) < workers_planned_) {
-    cutoff_.begin_late(static_cast<std::uint32_t>(index(worker)), seconds());
+  if (now_ > begun_) {
+    cutoff_.begin_late(worker, seconds());
   }
   out.actions.push_back(Release{worker});
 }
@@ -125,7 +101,7 @@ void DynamicCutoff::settle(Decision& out) {
   }
   out_.clear();
   workers_.for_each([&](WorkerId worker, const Worker& state) {
-    if (state.computing && index(worker) < workers_planned_) {
+    if (state.computing && cutoff_.forecasts(worker)) {
       out_.push_back(static_cast<std::uint32_t>(index(worker)));
     }
   });
@@ -140,7 +116,7 @@ void DynamicCutoff::settle(Decision& out) {
 }
 
 void DynamicCutoff::commit(Decision& out) {
-  const std::uint32_t expected = cutoff_.plan().count;
+  const std::uint32_t expected = cutoff_.expected();
   out.reason = {.why = expected == 0 ? Why::kCutoffReached : Why::kWaitedEnough,
                 .a = static_cast<double>(accepted_),
                 .b = static_cast<double>(expected == 0 ? workers_.live() : expected)};
@@ -149,41 +125,23 @@ void DynamicCutoff::commit(Decision& out) {
     // What is open from an older version was cancelled when that one ended.
     if (state.computing && state.version == version_) {
       out.actions.push_back(Cancel{worker, /*keep_part=*/false});
-      observe(worker, {.seconds = to_seconds(now_ - state.released), .fate = Fate::kLonger});
+      cutoff_.observe(
+          worker,
+          {.seconds = to_seconds(now_ - state.released), .fate = runtime_model::Fate::kLonger});
     }
   });
-  ended_ = Ended{.count = accepted_, .seconds = seconds()};
+  cutoff_.end(accepted_, seconds());
   ++version_;
   last_count_ = accepted_;
   accepted_ = 0;
-  begin();
+  begun_ = now_;
   workers_.for_each([&](WorkerId worker, Worker& state) {
+    cutoff_.take_part(worker, state.computing ? to_seconds(now_ - state.released) : 0.0);
     if (!state.computing) {
       release(worker, state, out);
     }
   });
   out.actions.push_back(WakeAt{now_});
-}
-
-// A runtime of no time at all, on a clock too coarse, says nothing.
-void DynamicCutoff::observe(WorkerId worker, runtime_model::Observation seen) {
-  if (index(worker) < workers_planned_ && seen.seconds > 0.0) {
-    observed_[index(worker)] = seen;
-  }
-}
-
-// What the model makes of it waits until the workers have been let go.
-void DynamicCutoff::begin() {
-  begun_ = now_;
-  observed_before_.swap(observed_);
-  observed_.assign(workers_planned_, {});
-  participants_.clear();
-  workers_.for_each([&](WorkerId worker, const Worker& state) {
-    if (index(worker) < workers_planned_) {
-      participants_.push_back({.worker = static_cast<std::uint32_t>(index(worker)),
-                               .busy = state.computing ? to_seconds(now_ - state.released) : 0.0});
-    }
-  });
 }
 
 }  // namespace outpace::policy

@@ -25,6 +25,7 @@
 #include <optional>
 #include <vector>
 
+#include "policy/deferred_cutoff.h"
 #include "policy/gradient_noise.h"
 #include "policy/members.h"
 #include "policy/policy.h"
@@ -54,42 +55,26 @@ class DynamicCutoff final : public Policy {
     Time released{};
   };
 
-  // Of the last iteration's end; nothing is decided by it at once.
   void hear(const Measured& event);
   void arrive(const GradientArrived& event, Decision& out);
   void end(const ReleaseEnded& event, Decision& out);
-  void leave(const WorkerLeft& event, Decision& out);
   void release(WorkerId worker, Worker& state, Decision& out);
   // Asks whether to go on waiting; commits, or starts again if nothing is left to wait for.
   void settle(Decision& out);
   void commit(Decision& out);
-  void observe(WorkerId worker, runtime_model::Observation seen);
-  void begin();
   // Since the iteration began.
   [[nodiscard]] double seconds() const { return to_seconds(now_ - begun_); }
 
-  // Constant after construction.
-  const std::uint32_t workers_planned_;
-
-  runtime_model::Cutoff cutoff_;
+  DeferredCutoff cutoff_;
   std::optional<GradientNoise> noise_;
-  double single_norm_ = 0.0;      // Heard last.
   std::uint32_t last_count_ = 0;  // Gradients of the last commit.
   Members<Worker> workers_;
   Time now_{};
   std::uint64_t version_ = 0;
-  std::uint32_t accepted_ = 0;   // In this iteration.
-  std::uint32_t computing_ = 0;  // On whatever version: each can still answer in this iteration.
-  Time begun_{};                 // The iteration.
-  std::vector<runtime_model::Observation> observed_;         // In this iteration, by worker.
-  std::vector<runtime_model::Observation> observed_before_;  // In the one that has ended.
-  struct Ended {
-    std::uint32_t count;
-    double seconds;
-  };
-  std::optional<Ended> ended_;      // An iteration that the model has not been shown yet.
+  std::uint32_t accepted_ = 0;      // In this iteration.
+  std::uint32_t computing_ = 0;     // On whatever version: each can still answer in this iteration.
+  Time begun_{};                    // The iteration.
   std::vector<std::uint32_t> out_;  // In hand: who is still out.
-  std::vector<runtime_model::Cutoff::Participant> participants_;  // In hand.
 };
 
 }  // namespace outpace::policy

@@ -24,6 +24,14 @@ void GradientNoise::hear(double mean_norm, double single_norm, std::uint32_t gra
   updates_ = kKeepNorms * updates_ + 1.0;
 }
 
+void GradientNoise::hear(const Measured& measured, std::uint32_t gradients) {
+  if (measured.what == Measure::kSingleGradientNorm) {
+    single_norm_ = measured.value;
+  } else if (measured.what == Measure::kGradientNorm) {
+    hear(measured.value, single_norm_, gradients);
+  }
+}
+
 double GradientNoise::squared_norm() const {
   return updates_ > 0.0 ? std::max((squares_ - variance() * inverse_counts_) / updates_, 0.0) : 0.0;
 }

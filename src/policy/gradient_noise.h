@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "policy/policy.h"
 #include "runtime_model/worth.h"
 
 namespace outpace::policy {
@@ -26,6 +27,10 @@ class GradientNoise {
   // What is not finite is passed over.
   void hear(double mean_norm, double single_norm, std::uint32_t gradients);
 
+  // The same as the server measures it: first the single norm of an update of so many gradients,
+  // then that of the mean. Of other measures it takes no notice.
+  void hear(const Measured& measured, std::uint32_t gradients);
+
   // Nothing before an update of more than one gradient was heard of.
   [[nodiscard]] std::optional<runtime_model::Worth> worth() const;
 
@@ -36,6 +41,7 @@ class GradientNoise {
 
  private:
   const double half_curvature_;
+  double single_norm_ = 0.0;  // Measured last.
   // Sums over updates, discounted.
   double deviations_ = 0.0;  // Of each update (c - 1) V.
   double freedom_ = 0.0;     // Of each update c - 1.

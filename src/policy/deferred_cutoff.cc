@@ -1,0 +1,58 @@
+#include "policy/deferred_cutoff.h"
+
+#include <utility>
+
+namespace outpace::policy {
+namespace {
+
+std::uint32_t number_of(WorkerId worker) {
+  return static_cast<std::uint32_t>(index(worker));
+}
+
+}  // namespace
+
+DeferredCutoff::DeferredCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
+                               runtime_model::Cutoff::Options options,
+                               std::uint32_t workers)
+    : cutoff_(std::move(model), options), seen_(workers) {}
+
+void DeferredCutoff::think() {
+  if (ended_) {
+    cutoff_.end(seen_before_, ended_->count, ended_->seconds);
+    cutoff_.begin(participants_);
+    ended_.reset();
+  }
+}
+
+void DeferredCutoff::observe(WorkerId worker, runtime_model::Observation seen) {
+  if (forecasts(worker) && seen.seconds > 0.0) {
+    seen_[index(worker)] = seen;
+  }
+}
+
+void DeferredCutoff::correct(WorkerId worker, double seconds) {
+  if (forecasts(worker) && seconds > 0.0) {
+    cutoff_.correct(number_of(worker), seconds);
+  }
+}
+
+void DeferredCutoff::begin_late(WorkerId worker, double seconds) {
+  if (forecasts(worker)) {
+    cutoff_.begin_late(number_of(worker), seconds);
+  }
+}
+
+void DeferredCutoff::end(std::uint32_t count, double seconds) {
+  ended_ = Ended{.count = count, .seconds = seconds};
+  seen_before_.swap(seen_);
+  seen_.assign(seen_before_.size(), {});
+  participants_.clear();
+}
+
+void DeferredCutoff::take_part(WorkerId worker, double busy) {
+  if (forecasts(worker)) {
+    participants_.push_back({.worker = number_of(worker), .busy = busy});
+  }
+}
+
+}  // namespace outpace::policy

@@ -1,0 +1,67 @@
+// A runtime_model::Cutoff that thinks when there is time: what is made of an iteration that has
+// ended waits until the next event, when the workers have been let go. It forecasts the workers
+// that were planned; of others it takes no notice.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "runtime_model/cutoff.h"
+
+namespace outpace::policy {
+
+class DeferredCutoff {
+ public:
+  DeferredCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
+                 runtime_model::Cutoff::Options options,
+                 std::uint32_t workers);
+
+  // Shows the model an iteration that has ended, if there is one, and begins the next.
+  void think();
+
+  // Of this iteration. A runtime of no time at all, on a clock too coarse, says nothing.
+  void observe(WorkerId worker, runtime_model::Observation seen);
+  // A worker that was cut off in an iteration before has come after all.
+  void correct(WorkerId worker, double seconds);
+  // It begins so long after the iteration began.
+  void begin_late(WorkerId worker, double seconds);
+  // With so many gradients. Who takes part in the next is told after that, before think().
+  void end(std::uint32_t count, double seconds);
+  // Busy for so long already with what is left of an older iteration; 0: it is free.
+  void take_part(WorkerId worker, double busy);
+
+  [[nodiscard]] bool forecasts(WorkerId worker) const { return index(worker) < seen_.size(); }
+  // As runtime_model::Cutoff. REQUIRES: after think().
+  [[nodiscard]] runtime_model::Cutoff::Verdict look(double seconds,
+                                                    std::uint32_t accepted,
+                                                    std::span<const std::uint32_t> out) {
+    return cutoff_.look(seconds, accepted, out);
+  }
+  // What was expected of this iteration; a count of 0: nothing was.
+  [[nodiscard]] std::uint32_t expected() const { return cutoff_.plan().count; }
+  // Nothing: what was set before holds.
+  void set_worth(const std::optional<runtime_model::Worth>& worth) {
+    if (worth) {
+      cutoff_.set_worth(*worth);
+    }
+  }
+
+ private:
+  struct Ended {
+    std::uint32_t count;
+    double seconds;
+  };
+
+  runtime_model::Cutoff cutoff_;
+  std::vector<runtime_model::Observation> seen_;         // In this iteration, by worker.
+  std::vector<runtime_model::Observation> seen_before_;  // In the one that has ended.
+  std::optional<Ended> ended_;  // An iteration that the model has not been shown yet.
+  std::vector<runtime_model::Cutoff::Participant> participants_;  // Of the next.
+};
+
+}  // namespace outpace::policy
