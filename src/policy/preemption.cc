@@ -24,11 +24,13 @@ void Preemption::join(WorkerId worker) {
   workers_[index(worker)] = {};
 }
 
-void Preemption::released(WorkerId worker, std::uint64_t version) {
+void Preemption::released(WorkerId worker, std::uint64_t version, std::uint32_t live) {
   Worker& state = workers_[index(worker)];
   CHECK(!state.waiting);
   const auto early = static_cast<std::uint64_t>(std::ceil(state.crossing));
-  state.due = version + (bound_ > early ? bound_ - early : 1);
+  const std::uint64_t mean_lag = live > 1 ? live - 1 : 0;
+  const std::uint64_t floor = std::max<std::uint64_t>(1, std::min(mean_lag, (bound_ + 1) / 2));
+  state.due = version + std::max(floor, bound_ > early ? bound_ - early : 0);
   state.waiting = true;
   state.was_interrupted = false;
   std::uint32_t& first = head(state.due);

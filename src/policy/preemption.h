@@ -4,7 +4,13 @@
 // crossing x is what the others commit while the interruption travels, is noticed and is answered.
 // For the answer to come with lag <= s it is interrupted at
 //
-//   L = max(1, s - ceil(x)).
+//   L = max(floor, s - ceil(x)),   floor = max(1, min(live - 1, ceil(s / 2))).
+//
+// The floor: live workers are live - 1 behind on average, whoever is interrupted (Zhang, Gupta,
+// Lian, Liu, "Staleness-aware Async-SGD", IJCAI 2016, section 3.1), so who is less behind is no
+// straggler. Without it, noise feeds itself: a long crossing has everyone interrupted earlier,
+// parts come more often than whole gradients, and the next crossing counts more versions yet, until
+// all send parts of a few examples.
 //
 // x is learnt for each worker: it rises at once to the most that was seen and falls by 1/8 a
 // release, because one part too late is a whole iteration lost and one interrupted early is not.
@@ -30,8 +36,9 @@ class Preemption {
 
   // Forgets what was learnt of a worker of this id. The only call that allocates.
   void join(WorkerId worker);
-  // The worker computes from `version` on. REQUIRES: it joined and does not compute.
-  void released(WorkerId worker, std::uint64_t version);
+  // The worker, one of `live`, computes from `version` on. REQUIRES: it joined and does not
+  // compute.
+  void released(WorkerId worker, std::uint64_t version, std::uint32_t live);
   // The release answered, was given up, or its worker left; true if it had been interrupted.
   bool ended(WorkerId worker);
   // Learns from an answer to an interruption. REQUIRES: ended() was true for it.

@@ -10,11 +10,12 @@ namespace outpace::policy {
 namespace {
 
 constexpr WorkerId kFirstSlow{0};
+constexpr std::uint32_t kLive = 2;
 
 // The lag at which the worker is interrupted if it is released now, at `version`.
 std::uint64_t lag_when_due(Preemption& preemption, std::uint64_t& version) {
   const std::uint64_t released = version;
-  preemption.released(kFirstSlow, version);
+  preemption.released(kFirstSlow, version, kLive);
   while (!preemption.next_due(++version)) {
   }
   return version - released;
@@ -61,6 +62,31 @@ TEST(Preemption, NeverInterruptsBeforeOneVersion) {
   EXPECT_EQ(interrupt(preemption, version, 20), 1U);
 }
 
+TEST(Preemption, NeverInterruptsWhoIsNoFurtherBehindThanAllAreOnAverage) {
+  const auto lag_after_long_crossing = [](std::uint64_t bound, std::uint32_t live) {
+    Preemption preemption(bound);
+    preemption.join(kFirstSlow);
+    preemption.released(kFirstSlow, 0, live);
+    std::uint64_t version = 0;
+    while (!preemption.next_due(++version)) {
+    }
+    (void)preemption.ended(kFirstSlow);
+    preemption.answered(kFirstSlow, version + 100, /*whole=*/false);
+    version += 100;
+    const std::uint64_t released = version;
+    preemption.released(kFirstSlow, version, live);
+    while (!preemption.next_due(++version)) {
+    }
+    return version - released;
+  };
+  EXPECT_EQ(lag_after_long_crossing(12, 1), 1U);
+  EXPECT_EQ(lag_after_long_crossing(12, 4), 3U);
+  EXPECT_EQ(lag_after_long_crossing(12, 7), 6U);
+  EXPECT_EQ(lag_after_long_crossing(12, 100), 6U);  // Half of the bound at most.
+  EXPECT_EQ(lag_after_long_crossing(11, 100), 6U);
+  EXPECT_EQ(lag_after_long_crossing(1, 100), 1U);
+}
+
 TEST(Preemption, LearnsNoShorterCrossingFromAGradientThatHadLeft) {
   Preemption preemption(10);
   preemption.join(kFirstSlow);
@@ -99,7 +125,7 @@ TEST(Preemption, FindsTheSameWorkersAsLookingAtEveryOne) {
       ASSERT_EQ(found, expected);
       const auto worker = static_cast<std::uint32_t>(rng.below(kMembers));
       (void)preemption.ended(WorkerId{worker});
-      preemption.released(WorkerId{worker}, version);
+      preemption.released(WorkerId{worker}, version, kMembers);
       due[worker] = version + kBound - 1;
     }
   }

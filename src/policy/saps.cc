@@ -105,7 +105,7 @@ void Saps::apply(const GradientArrived& event, std::uint64_t staleness, Decision
 void Saps::release(WorkerId worker, Decision& out) {
   workers_[worker].version = version_;
   if (preemption_) {
-    preemption_->released(worker, version_);
+    preemption_->released(worker, version_, workers_.live());
   }
   out.actions.push_back(Release{worker, shrinking_ ? shrinking_->share(worker) : 1.0});
 }
