@@ -34,6 +34,9 @@ constexpr Command kCommands[] = {
     {"simulate",
      "Run a job of simulated workers in virtual time, with the same policies",
      add_simulate},
+#if OUTPACE_TORCH
+    {"profile", "Measure one worker and one server, for `outpace predict`", add_profile},
+#endif
     {"compare",
      "Run policies, seeds and traces of delays side by side, live or simulated, and show a table",
      add_compare},

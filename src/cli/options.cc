@@ -202,6 +202,10 @@ void add_work_options(CLI::App& command, WorkOptions& options) {
   command.option_defaults()->always_capture_default();
   command.add_option("--network", options.network, kNetworks);
   command.add_option("--data", options.data, kDataSets);
+  command.add_option("--paced",
+                     options.paced,
+                     "Wait as long as the iterations of this profile took, instead of computing; "
+                     "what is pushed has the size of its network's gradient");
   command.add_option("--threads", options.threads, "Of libtorch, per worker");
   add_delay_options(command, options);
   add_attack_option(command, options);

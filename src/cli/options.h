@@ -66,6 +66,7 @@ inline constexpr const char* kDataSets =
 struct WorkOptions {
   std::string network = "mlp";
   std::string data = "fashion-mnist";
+  std::string paced;  // A profile; empty: gradients are computed.
   std::uint32_t threads = 1;
   std::string delays;
   std::string delays_by = "time";

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "cli/options.h"
 #include "launch/place.h"
+#include "worker/gradient_source.h"
 
 namespace outpace::cli {
 
@@ -23,6 +25,11 @@ struct RoleOptions {
   std::string deadline = "60s";
   std::string launcher = launch::kAnyLauncher;
 };
+
+// Of the worker of this number: what computes its gradients, or waits instead. Throws Error.
+[[nodiscard]] std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
+                                                                  std::uint32_t worker,
+                                                                  std::uint64_t seed);
 
 // Works until the run is over. Throws Error.
 int work(RoleOptions options);

@@ -82,6 +82,9 @@ live::ChildSpec worker_child(const TrainOptions& options,
     words.push_back("--delays-by=" + options.work.delays_by);
     words.push_back("--delays-period=" + options.work.delays_period);
   }
+  if (!options.work.paced.empty()) {
+    words.push_back("--paced=" + options.work.paced);
+  }
   for (const std::string& slow : options.work.slow) {
     words.push_back("--slow=" + slow);
   }
@@ -163,7 +166,7 @@ class Liaison {
   std::optional<live::ChildEnd> first_refusal_;
 };
 
-// The first `workers` workers, and the evaluator.
+// The first `workers` workers, and the evaluator unless they only wait.
 std::vector<live::ChildSpec> children_of(const TrainOptions& options,
                                          std::uint32_t workers,
                                          const std::string& server,
@@ -176,6 +179,9 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
   for (std::uint32_t worker = 0; worker < workers; ++worker) {
     children.push_back(
         worker_child(options, worker, common, log("worker-" + std::to_string(worker) + ".log")));
+  }
+  if (!options.work.paced.empty()) {
+    return children;  // There is nothing to evaluate.
   }
   const std::vector<std::string> evaluator = role_command(options, "evaluator", server, token_file);
   children.push_back({.name = "the evaluator",
@@ -190,6 +196,14 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
 live::ServerOptions checked(const TrainOptions& options) {
   live::ServerOptions server_options = to_server_options(options.job);
   check_work_options(options.work, options.job.workers);
+  if (!options.work.paced.empty()) {
+    if (options.job.target_accuracy) {
+      throw usage_error(
+          "--target-accuracy beside --paced: workers that wait learn nothing; leave one out");
+    }
+    (void)make_source(options.work, 0, options.job.seed);
+    return server_options;
+  }
   (void)learn::network_manifest(Spec::parse(options.work.network),
                                 learn::dataset_shape(Spec::parse(options.work.data)));
   return server_options;
@@ -226,7 +240,7 @@ int train(const TrainOptions& options,
   }
   const std::string token_file = part ? options.token_file : scratch.file("token");
   server_options.token = live::token_of_server(token_file);
-  server_options.expects_evaluator = true;
+  server_options.expects_evaluator = options.work.paced.empty();
   RunRecorder recorder(options.job, resolved);
   live::Server server(std::move(server_options), recorder.watch());
   recorder.reachable(server.address(), token_file);

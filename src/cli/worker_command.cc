@@ -11,8 +11,10 @@
 #include "cli/roles.h"
 #include "launch/train_part.h"
 #include "learn/gradients.h"
+#include "live/paced_source.h"
 #include "live/token_file.h"
 #include "live/worker_loop.h"
+#include "throughput/measured_profile.h"
 
 namespace outpace::cli {
 namespace {
@@ -89,6 +91,24 @@ int evaluate(const RoleOptions& options) {
 
 }  // namespace
 
+std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
+                                                    std::uint32_t worker,
+                                                    std::uint64_t seed) {
+  if (options.paced.empty()) {
+    return learn::make_gradient_source(Spec::parse(options.network),
+                                       Spec::parse(options.data),
+                                       {seed, static_cast<int>(options.threads)});
+  }
+  auto profile =
+      throughput::MeasuredProfile::parse(read_file("paced", options.paced), options.paced);
+  return live::make_paced_source({.manifest = std::move(profile.manifest),
+                                  .dataset_examples = profile.dataset_examples,
+                                  .batch = profile.batch,
+                                  .seconds = profile.computing_to_judge_by(),
+                                  .worker = WorkerId{worker},
+                                  .seed = seed});
+}
+
 int work(RoleOptions options) {
   options = placed(std::move(options));
   const std::uint32_t worker = options.worker.value_or(0);
@@ -100,10 +120,7 @@ int work(RoleOptions options) {
   const std::uint32_t workers = std::max(options.workers.value_or(0), worker + 1);
   const worker::Pace pace = make_pace(options.work, worker, workers);
   const std::vector<worker::Attack> attacks = parse_attacks(options.work, workers);
-  const auto source =
-      learn::make_gradient_source(Spec::parse(options.work.network),
-                                  Spec::parse(options.work.data),
-                                  {options.seed, static_cast<int>(options.work.threads)});
+  const auto source = make_source(options.work, worker, options.seed);
   live::run_worker({.session = session},
                    *source,
                    pace,

@@ -1,0 +1,45 @@
+#include "live/paced_source.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+namespace outpace::live {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::unique_ptr<worker::GradientSource> paced(std::vector<double> seconds) {
+  return make_paced_source({.manifest = {{{.name = "weight", .shape = {3}}}},
+                            .dataset_examples = 100,
+                            .batch = 8,
+                            .seconds = std::move(seconds),
+                            .worker = WorkerId{1},
+                            .seed = 1});
+}
+
+TEST(PacedSource, WaitsForItsShareOfAnIteration) {
+  const auto source = paced({0.04});
+  const std::vector<float> weights(3);
+  const std::vector<std::uint64_t> examples(4);  // Half of a mini-batch.
+  std::vector<float> gradient(3);
+  const auto begun = steady_clock::now();
+  EXPECT_TRUE(source->compute(weights, examples, gradient, [] { return false; }).has_value());
+  // A busy machine wakes it later, never sooner.
+  EXPECT_GE(steady_clock::now() - begun, std::chrono::milliseconds(20));
+  EXPECT_GT(gradient[2], 0.0F);
+}
+
+TEST(PacedSource, GivesUpInTheMiddle) {
+  const auto source = paced({1e6});
+  const std::vector<float> weights(3);
+  const std::vector<std::uint64_t> examples(8);
+  std::vector<float> gradient(3);
+  int looks = 0;
+  EXPECT_FALSE(
+      source->compute(weights, examples, gradient, [&looks] { return ++looks == 3; }).has_value());
+  EXPECT_EQ(looks, 3);
+}
+
+}  // namespace
+}  // namespace outpace::live

@@ -1,0 +1,259 @@
+#include "throughput/coarse.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <queue>
+
+#include "base/check.h"
+
+namespace outpace::throughput {
+namespace {
+
+constexpr std::size_t kStations = 3;  // Link down, link up, applying.
+constexpr std::size_t kApply = 2;
+using PerStation = std::array<double, kStations>;
+
+// Seconds at a station for one that finds `ahead` there. Applying takes always as long, so that of
+// what is being served half is over (Reiser, 1979); at a link that is shared fairly it does not
+// matter how sizes are distributed.
+double residence(std::size_t station, double service, double ahead, double busy) {
+  return service * (1.0 + ahead - (station == kApply ? 0.5 * busy : 0.0));
+}
+
+// All workers have the same delay: exact, one worker more at a time.
+double rate_of_equals(std::size_t workers, double delay, const PerStation& service) {
+  PerStation queue{};
+  double rate = 0.0;
+  for (std::size_t n = 1; n <= workers; ++n) {
+    PerStation at{};
+    double cycle = delay;
+    for (std::size_t k = 0; k < kStations; ++k) {
+      at[k] = residence(k, service[k], queue[k], std::min(1.0, rate * service[k]));
+      cycle += at[k];
+    }
+    rate = static_cast<double>(n) / cycle;
+    for (std::size_t k = 0; k < kStations; ++k) {
+      queue[k] = rate * at[k];
+    }
+  }
+  return rate;
+}
+
+std::vector<double> rates_of_unequals(const std::vector<double>& delays,
+                                      const PerStation& service) {
+  constexpr int kSweepsMost = 200;
+  constexpr double kClose = 1e-9;
+  const std::size_t workers = delays.size();
+  std::vector<double> rates(workers, 0.0);
+  std::vector<PerStation> queues(workers, PerStation{});
+  for (int sweep = 0; sweep < kSweepsMost; ++sweep) {
+    PerStation all{};
+    PerStation busy{};
+    for (std::size_t w = 0; w < workers; ++w) {
+      for (std::size_t k = 0; k < kStations; ++k) {
+        all[k] += queues[w][k];
+        busy[k] += rates[w] * service[k];
+      }
+    }
+    double moved = 0.0;
+    for (std::size_t w = 0; w < workers; ++w) {
+      PerStation at{};
+      double cycle = delays[w];
+      for (std::size_t k = 0; k < kStations; ++k) {
+        const double others_busy = std::clamp(busy[k] - rates[w] * service[k], 0.0, 1.0);
+        at[k] = residence(k, service[k], all[k] - queues[w][k], others_busy);
+        cycle += at[k];
+      }
+      moved = std::max(moved, std::abs(1.0 / cycle - rates[w]) * cycle);
+      rates[w] = 1.0 / cycle;
+      for (std::size_t k = 0; k < kStations; ++k) {
+        queues[w][k] = rates[w] * at[k];
+      }
+    }
+    if (moved < kClose) {
+      break;
+    }
+  }
+  return rates;
+}
+
+double round_seconds(const std::vector<double>& sorted,
+                     std::uint32_t cutoff,
+                     const ServedCluster& cluster,
+                     Heuristics heuristics) {
+  const double down =
+      std::max(static_cast<double>(sorted.size()) * cluster.link_seconds, cluster.own_link_seconds);
+  const double each = cluster.link_seconds + cluster.apply_seconds;
+  const double least = cluster.own_link_seconds + cluster.apply_seconds;
+  if (heuristics == Heuristics::kWithout) {
+    return cluster.fixed_seconds + down + sorted[cutoff - 1] + std::max(cutoff * each, least);
+  }
+  double done = 0.0;
+  for (std::uint32_t k = 1; k <= cutoff; ++k) {
+    done = std::max(done, sorted[k - 1] + std::max((cutoff - k + 1) * each, least));
+  }
+  return cluster.fixed_seconds + down + done;
+}
+
+// The so-many-th gradient if each worker begins anew when it is done.
+double restarting_seconds(const std::vector<double>& sorted, std::uint32_t cutoff) {
+  using Next = std::pair<double, double>;  // When, and how long a mini-batch takes there.
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
+  for (const double seconds : sorted) {
+    next.emplace(seconds, seconds);
+  }
+  for (std::uint32_t i = 1; i < cutoff; ++i) {
+    const auto [when, seconds] = next.top();
+    next.pop();
+    next.emplace(when + seconds, seconds);
+  }
+  return next.top().first;
+}
+
+double mean_over_draws(const Period& period,
+                       const std::function<double(const std::vector<double>&)>& seconds) {
+  double sum = 0.0;
+  for (const std::vector<double>& sorted : period.sorted) {
+    sum += seconds(sorted);
+  }
+  return sum / static_cast<double>(period.sorted.size());
+}
+
+double cutoff_rate(const Period& period,
+                   std::uint32_t cutoff,
+                   const ServedCluster& cluster,
+                   Heuristics heuristics) {
+  return cutoff / mean_over_draws(period, [&](const std::vector<double>& sorted) {
+           return round_seconds(sorted, cutoff, cluster, heuristics);
+         });
+}
+
+double best_cutoff_rate(const Period& period, const ServedCluster& cluster, Heuristics heuristics) {
+  double best = 0.0;
+  for (std::uint32_t cutoff = 1; cutoff <= period.mean.size(); ++cutoff) {
+    best = std::max(best, cutoff_rate(period, cutoff, cluster, heuristics));
+  }
+  return best;
+}
+
+double restarting_rate(const Period& period, std::uint32_t cutoff, const ServedCluster& cluster) {
+  const double each = cluster.link_seconds + cluster.apply_seconds;
+  return cutoff / mean_over_draws(period, [&](const std::vector<double>& sorted) {
+           return cluster.fixed_seconds +
+                  static_cast<double>(sorted.size()) * cluster.link_seconds +
+                  std::max(restarting_seconds(sorted, cutoff) + each, cutoff * each);
+         });
+}
+
+// Each worker's rate if nobody waits.
+std::vector<double> free_rates(const Period& period,
+                               const ServedCluster& cluster,
+                               Heuristics heuristics) {
+  std::vector<double> delays = period.mean;
+  const double own = 2.0 * std::max(0.0, cluster.own_link_seconds - cluster.link_seconds);
+  for (double& delay : delays) {
+    delay += cluster.fixed_seconds + own;
+  }
+  if (heuristics == Heuristics::kWith) {
+    return closed_network_rates(delays, cluster.link_seconds, cluster.apply_seconds);
+  }
+  std::vector<double> rates = delays;
+  for (double& rate : rates) {
+    rate = 1.0 / (rate + 2.0 * cluster.link_seconds + cluster.apply_seconds);
+  }
+  const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
+  const double most = 1.0 / std::max(cluster.link_seconds, cluster.apply_seconds);
+  for (double& rate : rates) {
+    rate *= std::min(1.0, most / sum);
+  }
+  return rates;
+}
+
+double period_rate(const Coordination& coordination,
+                   const ServedCluster& cluster,
+                   const Period& period,
+                   Heuristics heuristics) {
+  switch (coordination.waits) {
+    case Waits::kCutoff:
+      return cutoff_rate(period, coordination.cutoff, cluster, heuristics);
+    case Waits::kBestCutoff:
+      return best_cutoff_rate(period, cluster, heuristics);
+    case Waits::kRestarting:
+      return restarting_rate(period, coordination.cutoff, cluster);
+    case Waits::kNobody:
+    case Waits::kSlowest:
+      break;
+  }
+  const std::vector<double> rates = free_rates(period, cluster, heuristics);
+  if (coordination.waits == Waits::kNobody) {
+    return std::accumulate(rates.begin(), rates.end(), 0.0);
+  }
+  return static_cast<double>(rates.size()) * *std::min_element(rates.begin(), rates.end());
+}
+
+double mean_over_periods(const Computing& computing,
+                         const std::function<double(const Period&)>& rate) {
+  double sum = 0.0;
+  for (const Period& period : computing) {
+    sum += rate(period);
+  }
+  return sum / static_cast<double>(computing.size());
+}
+
+}  // namespace
+
+std::vector<double> closed_network_rates(const std::vector<double>& delays,
+                                         double link_seconds,
+                                         double apply_seconds) {
+  constexpr double kAlike = 1e-3;  // Of a delay; the exact solution is then the better one.
+  const PerStation service{link_seconds, link_seconds, apply_seconds};
+  const auto [least, most] = std::minmax_element(delays.begin(), delays.end());
+  if (*most - *least > kAlike * *most) {
+    return rates_of_unequals(delays, service);
+  }
+  const double mean =
+      std::accumulate(delays.begin(), delays.end(), 0.0) / static_cast<double>(delays.size());
+  const double all = rate_of_equals(delays.size(), mean, service);
+  return std::vector<double>(delays.size(), all / static_cast<double>(delays.size()));
+}
+
+double served_rate(const Coordination& coordination,
+                   const ServedCluster& cluster,
+                   const Computing& computing,
+                   Heuristics heuristics) {
+  CHECK(!computing.empty());
+  return mean_over_periods(computing, [&](const Period& period) {
+    return period_rate(coordination, cluster, period, heuristics);
+  });
+}
+
+double ring_rate(const RingCluster& cluster, const Computing& computing, Heuristics heuristics) {
+  CHECK(!computing.empty());
+  return mean_over_periods(computing, [&](const Period& period) {
+    const auto workers = static_cast<double>(period.mean.size());
+    const double exchange = 2.0 * (workers - 1.0) * cluster.latency_seconds +
+                            2.0 * (workers - 1.0) / workers * cluster.payload_seconds;
+    return workers / mean_over_draws(period, [&](const std::vector<double>& sorted) {
+             const double hidden = heuristics == Heuristics::kWith
+                                       ? std::min(exchange, cluster.backward_share * sorted.back())
+                                       : 0.0;
+             return cluster.fixed_seconds + sorted.back() + exchange - hidden;
+           });
+  });
+}
+
+double gossip_rate(const RingCluster& cluster, const Computing& computing) {
+  CHECK(!computing.empty());
+  return mean_over_periods(computing, [&](const Period& period) {
+    double sum = 0.0;
+    for (const double seconds : period.mean) {
+      sum += 1.0 / (cluster.fixed_seconds + std::max(seconds, cluster.payload_seconds));
+    }
+    return sum;
+  });
+}
+
+}  // namespace outpace::throughput

@@ -1,0 +1,72 @@
+// Coarse models: an iteration is a few phases, and a closed form says how often they are gone
+// through.
+//
+// Li, Paolieri, Golubchik, Lin, Yan, "Predicting Throughput of Distributed Stochastic Gradient
+// Descent" (IEEE TPDS 33(11), 2022), tell coarse models from fine ones; the equations here are
+// textbook queueing (Lazowska et al., Quantitative System Performance, 1984).
+//
+// With a server, of W workers, in seconds:
+//
+//   C_w  computing          F  what an iteration takes besides, alone and overlapping with nothing
+//   D    a gradient, or the weights, alone on the server's link      P  applying a gradient
+//
+//   a round of c gradients   T = F + W D + C_(c) + c D + c P
+//     with heuristics        T = F + W D + max over k <= c of (C_(k) + (c - k + 1)(D + P)):
+//                            who is done early sends while others compute
+//   nobody waits             X = min(W / (C + F + 2 D + P), 1 / max(D, P))
+//     with heuristics        mean-value analysis of a closed network: link down, link up and
+//                            applying are stations, the rest is delay
+//   nobody gets far ahead    X = W x the slowest worker's rate of the above
+//
+// A ring of W workers (Patarasuk & Yuan, 2009): T = C_(W) + 2 (W - 1) a + 2 (W - 1) / W S / B;
+// with heuristics the part of it that fits into the backward pass is hidden. Gossip exchanges
+// weights off the critical path: X = sum of 1 / max(C_w, S / B).
+//
+// What they ignore: that a straggler's cancelled gradient is partly sent, bounds that bind only now
+// and then (ssp's s), correlation in time beyond the periods given, and processors that are shared.
+
+#pragma once
+
+#include <cstdint>
+
+#include "throughput/computing.h"
+#include "throughput/coordination.h"
+
+namespace outpace::throughput {
+
+struct ServedCluster {
+  double fixed_seconds;     // F.
+  double link_seconds;      // D, of all shards' links together; 0 without links.
+  double own_link_seconds;  // The same of a worker's own link: at least this, however many shards.
+  double apply_seconds;     // P, of all shards at once.
+};
+
+struct RingCluster {
+  double fixed_seconds;
+  double latency_seconds;  // a, of a message to the neighbour.
+  double payload_seconds;  // S / B.
+  double backward_share;   // Of the computing that comes after the first gradients are there.
+};
+
+enum class Heuristics : std::uint8_t { kWithout, kWith };
+
+// Gradients a second that come to an update. REQUIRES: at least one period; all seconds are finite
+// and at least 0, and an iteration takes some.
+[[nodiscard]] double served_rate(const Coordination& coordination,
+                                 const ServedCluster& cluster,
+                                 const Computing& computing,
+                                 Heuristics heuristics);
+[[nodiscard]] double ring_rate(const RingCluster& cluster,
+                               const Computing& computing,
+                               Heuristics heuristics);
+[[nodiscard]] double gossip_rate(const RingCluster& cluster, const Computing& computing);
+
+// Mean-value analysis (Reiser & Lavenberg, 1980), each worker a class of its own (Schweitzer's
+// approximation; exact for workers that are alike): two processor-sharing stations of
+// `link_seconds` each, a station of `apply_seconds` served in order, and a delay of each worker.
+// The rate of each worker, a second.
+[[nodiscard]] std::vector<double> closed_network_rates(const std::vector<double>& delays,
+                                                       double link_seconds,
+                                                       double apply_seconds);
+
+}  // namespace outpace::throughput

@@ -1,0 +1,133 @@
+#include "throughput/coarse.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace outpace::throughput {
+namespace {
+
+constexpr ServedCluster kNothingElse{
+    .fixed_seconds = 0, .link_seconds = 0, .own_link_seconds = 0, .apply_seconds = 0};
+
+Computing constant(std::vector<double> seconds) {
+  return draw_computing(
+      1,
+      1,
+      static_cast<std::uint32_t>(seconds.size()),
+      [&](std::size_t /*p*/, std::size_t /*d*/, std::uint32_t w) { return seconds[w]; });
+}
+
+double served(Coordination coordination,
+              const ServedCluster& cluster,
+              const Computing& computing,
+              Heuristics heuristics = Heuristics::kWith) {
+  return served_rate(coordination, cluster, computing, heuristics);
+}
+
+TEST(Coarse, ARoundTakesItsOrderStatistic) {
+  const Computing computing = constant({0.1, 0.4, 0.2, 0.3});
+  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 4}, kNothingElse, computing), 4 / 0.4);
+  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 2}, kNothingElse, computing), 2 / 0.2);
+  EXPECT_DOUBLE_EQ(served({Waits::kBestCutoff}, kNothingElse, constant({0.1, 0.4, 0.11, 0.4})),
+                   2 / 0.11);
+}
+
+TEST(Coarse, WhoRestartsSendsAgainInTheRound) {
+  // At 0.1, 0.2, 0.3 the first one, at 0.3 the second.
+  const Computing computing = constant({0.1, 0.3});
+  EXPECT_NEAR(served({Waits::kRestarting, 3}, kNothingElse, computing), 3 / 0.3, 1e-9);
+}
+
+TEST(Coarse, NobodyWaitsOrAllWaitForTheSlowest) {
+  const Computing computing = constant({0.1, 0.2});
+  EXPECT_NEAR(served({Waits::kNobody}, kNothingElse, computing), 15.0, 1e-6);
+  EXPECT_NEAR(served({Waits::kSlowest}, kNothingElse, computing), 10.0, 1e-6);
+}
+
+TEST(Coarse, ARoundPassesTheServersLinkTwice) {
+  const ServedCluster cluster{.fixed_seconds = 0.01,
+                              .link_seconds = 0.02,
+                              .own_link_seconds = 0.02,
+                              .apply_seconds = 0.005};
+  const Computing equal = constant({0.1, 0.1, 0.1});
+  // 0.01 + 3 x 0.02 down + 0.1 + 3 x 0.02 up + 3 x 0.005.
+  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, equal), 3 / 0.245);
+  // The first two have sent before the last is done.
+  const Computing spread = constant({0.1, 0.2, 0.3});
+  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, spread), 3 / (0.07 + 0.325));
+  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, spread, Heuristics::kWithout),
+                   3 / (0.07 + 0.3 + 0.075));
+}
+
+TEST(Coarse, FreeWorkersMeetTheBoundsOfAClosedNetwork) {
+  const ServedCluster cluster{
+      .fixed_seconds = 0, .link_seconds = 0.01, .own_link_seconds = 0.01, .apply_seconds = 0};
+  for (const std::uint32_t workers : {1U, 2U, 8U, 64U}) {
+    const Computing computing = constant(std::vector<double>(workers, 0.1));
+    const double with = served({Waits::kNobody}, cluster, computing);
+    const double bound = served({Waits::kNobody}, cluster, computing, Heuristics::kWithout);
+    EXPECT_DOUBLE_EQ(bound, std::min(workers / 0.12, 1 / 0.01));
+    EXPECT_LE(with, bound * (1 + 1e-9));
+    // Never below what all others waiting before each station would leave.
+    EXPECT_GE(with, workers / (0.1 + workers * 0.02) * (1 - 1e-9));
+  }
+}
+
+TEST(Coarse, MeanValueAnalysisIsExactForEquals) {
+  constexpr double kDelay = 0.1;
+  constexpr double kService = 0.02;
+  constexpr int kWorkers = 7;
+  // Both links of a closed cycle with delay: product form, normalised by convolution.
+  // G(n) = sum over a + b + c = n of s^a s^b Z^c / c!.
+  const auto normalisation = [&](int n) {
+    double sum = 0.0;
+    for (int links = 0; links <= n; ++links) {
+      const int delayed = n - links;
+      sum += (links + 1) * std::pow(kService, links) * std::pow(kDelay, delayed) /
+             std::tgamma(delayed + 1);
+    }
+    return sum;
+  };
+  const std::vector<double> rates =
+      closed_network_rates(std::vector<double>(kWorkers, kDelay), kService, 0.0);
+  EXPECT_NEAR(rates[0] * kWorkers, normalisation(kWorkers - 1) / normalisation(kWorkers), 1e-9);
+}
+
+TEST(Coarse, UnequalsNearlyEqualAreNearlyEquals) {
+  const std::vector<double> equal(8, 0.1);
+  std::vector<double> nearly = equal;
+  nearly.back() = 0.1005;
+  const double exact = 8 * closed_network_rates(equal, 0.02, 0.0)[0];
+  double sum = 0.0;
+  for (const double rate : closed_network_rates(nearly, 0.02, 0.0)) {
+    sum += rate;
+  }
+  EXPECT_NEAR(sum, exact, 0.05 * exact);  // Schweitzer's approximation: some per cent.
+}
+
+TEST(Coarse, ARingHidesWhatFitsIntoTheBackwardPass) {
+  const RingCluster cluster{
+      .fixed_seconds = 0, .latency_seconds = 0.001, .payload_seconds = 0.04, .backward_share = 0.5};
+  const Computing computing = constant({0.1, 0.08, 0.1, 0.1});
+  // 2 x 3 x 0.001 + 2 x 3/4 x 0.04 = 0.066, of which 0.05 are hidden.
+  EXPECT_NEAR(ring_rate(cluster, computing, Heuristics::kWithout), 4 / 0.166, 1e-9);
+  EXPECT_NEAR(ring_rate(cluster, computing, Heuristics::kWith), 4 / 0.116, 1e-9);
+}
+
+TEST(Coarse, GossipGoesAtEachWorkersOwnPace) {
+  const RingCluster cluster{
+      .fixed_seconds = 0, .latency_seconds = 0, .payload_seconds = 0.2, .backward_share = 0};
+  EXPECT_NEAR(gossip_rate(cluster, constant({0.1, 0.4})), 5.0 + 2.5, 1e-9);
+}
+
+TEST(Coarse, PeriodsCountEqually) {
+  const Computing computing =
+      draw_computing(2, 1, 2, [](std::size_t period, std::size_t /*d*/, std::uint32_t /*w*/) {
+        return period == 0 ? 0.1 : 0.4;
+      });
+  EXPECT_NEAR(served({Waits::kCutoff, 2}, kNothingElse, computing), (20 + 5) / 2.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace outpace::throughput

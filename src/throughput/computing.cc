@@ -1,0 +1,60 @@
+#include "throughput/computing.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace outpace::throughput {
+namespace {
+
+template <typename Change>
+void for_all(Period& period, const Change& change) {
+  for (std::vector<double>& row : period.sorted) {
+    std::for_each(row.begin(), row.end(), change);
+  }
+  std::for_each(period.mean.begin(), period.mean.end(), change);
+}
+
+}  // namespace
+
+Computing draw_computing(
+    std::size_t periods,
+    std::size_t draws,
+    std::uint32_t workers,
+    const std::function<double(std::size_t, std::size_t, std::uint32_t)>& draw) {
+  CHECK(periods >= 1 && draws >= 1 && workers >= 1);
+  Computing computing(periods);
+  for (std::size_t p = 0; p < periods; ++p) {
+    Period& period = computing[p];
+    period.mean.assign(workers, 0.0);
+    period.sorted.assign(draws, std::vector<double>(workers));
+    for (std::size_t i = 0; i < draws; ++i) {
+      std::vector<double>& row = period.sorted[i];
+      for (std::uint32_t worker = 0; worker < workers; ++worker) {
+        row[worker] = draw(p, i, worker);
+        period.mean[worker] += row[worker] / static_cast<double>(draws);
+      }
+      std::sort(row.begin(), row.end());
+    }
+  }
+  return computing;
+}
+
+Computing with_deviations(Computing computing, double part) {
+  for (Period& period : computing) {
+    const double mean = std::accumulate(period.mean.begin(), period.mean.end(), 0.0) /
+                        static_cast<double>(period.mean.size());
+    for_all(period, [&](double& seconds) { seconds = mean + part * (seconds - mean); });
+  }
+  return computing;
+}
+
+Computing scaled(Computing computing, double part) {
+  for (Period& period : computing) {
+    for_all(period, [part](double& seconds) { seconds *= part; });
+  }
+  return computing;
+}
+
+}  // namespace outpace::throughput

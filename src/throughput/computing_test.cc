@@ -1,0 +1,38 @@
+#include "throughput/computing.h"
+
+#include <gtest/gtest.h>
+
+namespace outpace::throughput {
+namespace {
+
+// Worker w takes 3 - w, and one more in the second draw.
+Computing three_workers() {
+  return draw_computing(
+      1, 2, 3, [](std::size_t /*period*/, std::size_t draw, std::uint32_t worker) {
+        return 3.0 - worker + static_cast<double>(draw);
+      });
+}
+
+TEST(Computing, SortsDrawsAndKeepsEachWorkersMean) {
+  const Computing computing = three_workers();
+  ASSERT_EQ(computing.size(), 1U);
+  EXPECT_EQ(computing[0].mean, (std::vector<double>{3.5, 2.5, 1.5}));
+  EXPECT_EQ(computing[0].sorted, (std::vector<std::vector<double>>{{1, 2, 3}, {2, 3, 4}}));
+}
+
+TEST(Computing, ShrinksDeviationsTowardsTheMeanOfAll) {
+  const Computing computing = with_deviations(three_workers(), 0.0);
+  EXPECT_EQ(computing[0].mean, (std::vector<double>{2.5, 2.5, 2.5}));
+  EXPECT_EQ(computing[0].sorted[1], (std::vector<double>{2.5, 2.5, 2.5}));
+  EXPECT_EQ(with_deviations(three_workers(), 0.5)[0].sorted[0],
+            (std::vector<double>{1.75, 2.25, 2.75}));
+}
+
+TEST(Computing, ScalesAll) {
+  const Computing computing = scaled(three_workers(), 2.0);
+  EXPECT_EQ(computing[0].mean, (std::vector<double>{7, 5, 3}));
+  EXPECT_EQ(computing[0].sorted[0], (std::vector<double>{2, 4, 6}));
+}
+
+}  // namespace
+}  // namespace outpace::throughput

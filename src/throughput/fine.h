@@ -1,0 +1,50 @@
+// Fine models: every computation and transmission of a job, one by one.
+//
+// With a server it is the simulator (sim/cluster.h): the policy's own code, messages that share
+// links, gradients that queue for the server. Without one, an iteration of a ring is gone through
+// bucket by bucket: a bucket's exchange begins when every worker has its gradients and the bucket
+// before it is through, so that it overlaps with the backward pass.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/cluster.h"
+#include "sim/timing.h"
+
+namespace outpace::throughput {
+
+// Gradients that come to an update, a second; examples are rate x mini-batch if all are whole.
+struct Rate {
+  double examples_per_second;
+  double low;  // Of a 95 % interval for the mean, by batches of the run.
+  double high;
+};
+
+// Runs to the options' limits; the first fifth of what is taken up does not count.
+// REQUIRES: the limits let some fifty gradients be taken up.
+[[nodiscard]] Rate served_rate_by_events(const sim::ClusterOptions& options, sim::Timing& timing);
+
+struct RingOfEvents {
+  std::vector<double> computing;  // Seconds of a full mini-batch, to draw from.
+  std::vector<double> factors;    // Of each worker.
+  // Of each bucket in the order of the backward pass: the share of the computing after which its
+  // gradients are there, and what passing its bytes once over a link takes.
+  struct Bucket {
+    double ready;
+    double seconds;
+  };
+  std::vector<Bucket> buckets;
+  double latency_seconds;  // Of a message to the neighbour.
+  double fixed_seconds;    // Of an iteration, besides.
+  std::uint32_t batch;
+  std::uint64_t seed;
+};
+[[nodiscard]] Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations);
+
+// Mean and 95 % interval of the rates in several spans of a run (Student's t with seven degrees of
+// freedom). REQUIRES: eight rates.
+[[nodiscard]] Rate of_spans(const std::vector<double>& rates);
+
+}  // namespace outpace::throughput

@@ -1,0 +1,73 @@
+#include "throughput/fine.h"
+
+#include <gtest/gtest.h>
+
+#include "throughput/sampled_timing.h"
+
+namespace outpace::throughput {
+namespace {
+
+constexpr std::uint32_t kBatch = 10;
+
+sim::ClusterOptions cluster(const char* policy, std::uint32_t workers, std::uint64_t iterations) {
+  sim::ClusterOptions options;
+  options.policy = Spec::parse(policy);
+  options.coordinator.job = 1;
+  options.coordinator.generation = 1;
+  options.coordinator.workers = workers;
+  options.coordinator.batch = kBatch;
+  options.coordinator.examples = 1'000'000;
+  options.coordinator.rate = 0.1;
+  options.coordinator.limits.iterations = iterations;
+  options.shard.optimizer = Spec::parse("sgd");
+  return options;
+}
+
+SampledTiming timing(std::vector<double> factors) {
+  return SampledTiming(
+      {.seconds = {0.1},
+       .paces = std::vector<worker::Pace>(factors.size(), worker::Pace(worker::PaceOptions{})),
+       .factors = std::move(factors)});
+}
+
+TEST(Fine, AgreesWithWhatCanBeToldByHand) {
+  SampledTiming all_wait = timing({1, 1, 4});
+  EXPECT_NEAR(served_rate_by_events(cluster("sync", 3, 300), all_wait).examples_per_second,
+              3 * kBatch / 0.4,
+              1e-6);
+  SampledTiming nobody_waits = timing({1, 1, 4});
+  const Rate free = served_rate_by_events(cluster("async", 3, 3000), nobody_waits);
+  EXPECT_NEAR(free.examples_per_second, 2.25 * kBatch / 0.1, 0.5);
+  EXPECT_LE(free.low, free.examples_per_second);
+  EXPECT_GE(free.high, free.examples_per_second);
+}
+
+TEST(Fine, GradientsQueueForTheServer) {
+  SampledTiming equal = timing({1, 1, 1, 1});
+  sim::ClusterOptions options = cluster("async", 4, 2000);
+  options.apply = std::chrono::milliseconds(50);
+  EXPECT_NEAR(served_rate_by_events(options, equal).examples_per_second, kBatch / 0.05, 0.5);
+}
+
+TEST(Fine, ARingOverlapsWithTheBackwardPass) {
+  // Two buckets, the first there after 0.6 of 0.1 s: 2 x 3 x (0.001 + 0.02 / 4) = 0.036 s each.
+  RingOfEvents ring{.computing = {0.1},
+                    .factors = {1, 1, 1, 1},
+                    .buckets = {{.ready = 0.6, .seconds = 0.02}, {.ready = 1.0, .seconds = 0.02}},
+                    .latency_seconds = 0.001,
+                    .fixed_seconds = 0.004,
+                    .batch = kBatch,
+                    .seed = 1};
+  EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.140, 1e-6);
+  ring.buckets[0].seconds = 0.06;  // 0.096 s: to 0.156, and the second to 0.192.
+  EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.196, 1e-6);
+}
+
+TEST(Fine, IntervalsAreStudents) {
+  const Rate rate = of_spans({1, 2, 1, 2, 1, 2, 1, 2});
+  EXPECT_DOUBLE_EQ(rate.examples_per_second, 1.5);
+  EXPECT_NEAR(rate.high - rate.low, 2 * 2.365 * 0.188982, 1e-5);
+}
+
+}  // namespace
+}  // namespace outpace::throughput

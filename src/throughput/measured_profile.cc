@@ -1,0 +1,196 @@
+#include "throughput/measured_profile.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace outpace::throughput {
+namespace {
+
+constexpr const char* kFormat = "outpace-profile";
+constexpr std::uint64_t kVersion = 1;
+constexpr const char* kKind = "measured";
+constexpr double kBytesPerNumber = 4.0;
+constexpr std::size_t kIterationsMin = 4;  // Two to predict from, two to judge by.
+constexpr double kSecondsMost = 1e6;
+
+// Reads values out of one profile, and says which is wrong.
+class ProfileReader {
+ public:
+  ProfileReader(const nlohmann::json& json, std::string name)
+      : json_(json), name_(std::move(name)) {}
+
+  [[nodiscard]] Error wrong(const std::string& what) const {
+    return usage_error(name_ + ": " + what);
+  }
+
+  [[nodiscard]] const nlohmann::json& member(const nlohmann::json& object, const char* key) const {
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    if (!object.is_object() || found == object.end()) {
+      throw wrong(
+          fmt::format("'{}' is missing; write a profile with outpace profile -o FILE", key));
+    }
+    return *found;
+  }
+
+  [[nodiscard]] std::string text(const char* key) const {
+    const nlohmann::json& value = member(json_, key);
+    if (!value.is_string()) {
+      throw wrong(fmt::format("'{}' is {}; it takes a text", key, value.dump()));
+    }
+    return value.get<std::string>();
+  }
+
+  [[nodiscard]] std::uint64_t count(const nlohmann::json& object, const char* key) const {
+    const nlohmann::json& value = member(object, key);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < 1) {
+      throw wrong(fmt::format("'{}' is {}; it takes a whole number from 1 on", key, value.dump()));
+    }
+    return value.get<std::uint64_t>();
+  }
+
+  [[nodiscard]] double seconds(const nlohmann::json& object, const char* key) const {
+    const nlohmann::json& value = member(object, key);
+    const double number = value.is_number() ? value.get<double>() : -1.0;
+    if (!(number >= 0.0 && number <= kSecondsMost)) {
+      throw wrong(fmt::format(
+          "'{}' is {}; it takes seconds, 0 to {:.0e}", key, value.dump(), kSecondsMost));
+    }
+    return number;
+  }
+
+  [[nodiscard]] const nlohmann::json& list(const char* key) const {
+    const nlohmann::json& value = member(json_, key);
+    if (!value.is_array()) {
+      throw wrong(fmt::format("'{}' is no list", key));
+    }
+    return value;
+  }
+
+  [[nodiscard]] protocol::Manifest manifest() const {
+    protocol::Manifest manifest;
+    std::uint64_t numbers = 0;
+    for (const nlohmann::json& one : list("tensors")) {
+      protocol::TensorInfo tensor{.name = fmt::format("{}", manifest.tensors.size()), .shape = {}};
+      tensor.shape.push_back(count(one, "numbers"));
+      numbers += tensor.shape.front();
+      if (tensor.shape.front() > protocol::kWeightsMax || numbers > protocol::kWeightsMax ||
+          manifest.tensors.size() >= protocol::kTensorsMax) {
+        throw wrong("'tensors' has more numbers than any network that can be trained");
+      }
+      manifest.tensors.push_back(std::move(tensor));
+    }
+    if (manifest.tensors.empty()) {
+      throw wrong("'tensors' is empty: a network has weights");
+    }
+    return manifest;
+  }
+
+ private:
+  const nlohmann::json& json_;
+  const std::string name_;
+};
+
+std::vector<double> every_other(const std::vector<MeasuredIteration>& iterations,
+                                std::size_t first) {
+  std::vector<double> seconds;
+  seconds.reserve(iterations.size() / 2 + 1);
+  for (std::size_t i = first; i < iterations.size(); i += 2) {
+    seconds.push_back(iterations[i].compute_seconds);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+double MeasuredProfile::payload_bytes() const {
+  return kBytesPerNumber * static_cast<double>(manifest.numbers());
+}
+
+std::vector<double> MeasuredProfile::computing_to_predict_from() const {
+  return every_other(iterations, 0);
+}
+
+std::vector<double> MeasuredProfile::computing_to_judge_by() const {
+  return every_other(iterations, 1);
+}
+
+std::string MeasuredProfile::to_json(std::string_view trace_events) const {
+  nlohmann::ordered_json json;
+  json["format"] = kFormat;
+  json["version"] = kVersion;
+  json["kind"] = kKind;
+  json["network"] = network;
+  json["data"] = data;
+  json["batch"] = batch;
+  json["dataset_examples"] = dataset_examples;
+  json["payload_bytes"] = payload_bytes();
+  json["apply_seconds"] = apply_seconds;
+  json["message_seconds"] = message_seconds;
+  json["byte_seconds"] = byte_seconds;
+  json["tensors"] = nlohmann::ordered_json::array();
+  for (const protocol::TensorInfo& tensor : manifest.tensors) {
+    json["tensors"].push_back({{"name", tensor.name}, {"numbers", tensor.numbers()}});
+  }
+  json["layers"] = nlohmann::ordered_json::array();
+  for (const MeasuredLayer& layer : layers) {
+    json["layers"].push_back(
+        {{"forward_seconds", layer.forward_seconds}, {"backward_seconds", layer.backward_seconds}});
+  }
+  json["iterations"] = nlohmann::ordered_json::array();
+  for (const MeasuredIteration& iteration : iterations) {
+    json["iterations"].push_back(
+        {{"compute_seconds", iteration.compute_seconds}, {"rest_seconds", iteration.rest_seconds}});
+  }
+  if (!trace_events.empty()) {
+    json["traceEvents"] = nlohmann::ordered_json::parse(trace_events);
+  }
+  return json.dump(1) + "\n";
+}
+
+MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string& name) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const ProfileReader reader(json, name);
+  if (json.is_discarded()) {
+    throw reader.wrong("is no JSON, or is cut short; write it with outpace profile -o FILE");
+  }
+  if (reader.text("format") != kFormat || reader.count(json, "version") != kVersion) {
+    throw reader.wrong("is no profile of version 1; write one with outpace profile -o FILE");
+  }
+  if (reader.text("kind") != kKind) {
+    throw reader.wrong("is a profile of kind '" + reader.text("kind") +
+                       "'; this takes one that outpace profile measured");
+  }
+  MeasuredProfile profile;
+  profile.network = reader.text("network");
+  profile.data = reader.text("data");
+  const std::uint64_t batch = reader.count(json, "batch");
+  if (batch > UINT32_MAX) {
+    throw reader.wrong(fmt::format("'batch' is {}; it takes at most {}", batch, UINT32_MAX));
+  }
+  profile.batch = static_cast<std::uint32_t>(batch);
+  profile.dataset_examples = reader.count(json, "dataset_examples");
+  profile.manifest = reader.manifest();
+  profile.apply_seconds = reader.seconds(json, "apply_seconds");
+  profile.message_seconds = reader.seconds(json, "message_seconds");
+  profile.byte_seconds = reader.seconds(json, "byte_seconds");
+  for (const nlohmann::json& one : reader.list("layers")) {
+    profile.layers.push_back(
+        {reader.seconds(one, "forward_seconds"), reader.seconds(one, "backward_seconds")});
+  }
+  for (const nlohmann::json& one : reader.list("iterations")) {
+    profile.iterations.push_back(
+        {reader.seconds(one, "compute_seconds"), reader.seconds(one, "rest_seconds")});
+  }
+  if (profile.iterations.size() < kIterationsMin) {
+    throw reader.wrong(fmt::format("'iterations' has {}; predicting and judging take at least {}",
+                                   profile.iterations.size(),
+                                   kIterationsMin));
+  }
+  return profile;
+}
+
+}  // namespace outpace::throughput

@@ -1,0 +1,41 @@
+#include "throughput/pass_marks.h"
+
+#include <algorithm>
+
+namespace outpace::throughput {
+namespace {
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::vector<MeasuredLayer> layers_of(std::span<const PassMarks> passes) {
+  if (passes.empty() || passes.front().between.size() % 2 != 0) {
+    return {};
+  }
+  const std::size_t layers = passes.front().between.size() / 2;
+  std::vector<std::vector<double>> forward(layers);
+  std::vector<std::vector<double>> backward(layers);
+  for (const PassMarks& pass : passes) {
+    if (pass.between.size() != 2 * layers) {
+      return {};
+    }
+    for (std::size_t i = 0; i < layers; ++i) {
+      const double from = i == 0 ? pass.begin : pass.between[i];
+      forward[i].push_back(pass.between[i + 1] - from);
+      const std::size_t back = 2 * layers - 1 - i;
+      backward[i].push_back((i == 0 ? pass.end : pass.between[back + 1]) - pass.between[back]);
+    }
+  }
+  std::vector<MeasuredLayer> medians(layers);
+  for (std::size_t i = 0; i < layers; ++i) {
+    medians[i] = {median(std::move(forward[i])), median(std::move(backward[i]))};
+  }
+  return medians;
+}
+
+}  // namespace outpace::throughput

@@ -1,0 +1,45 @@
+#include "throughput/sampled_timing.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace outpace::throughput {
+namespace {
+
+constexpr WorkerId kFirst{0};
+constexpr WorkerId kSecond{1};
+
+SampledTiming timing(std::vector<double> seconds, double besides = 0.0, std::uint32_t cores = 0) {
+  return SampledTiming(
+      {.seconds = std::move(seconds),
+       .besides = besides,
+       .paces = {worker::Pace(worker::PaceOptions{}), worker::Pace(worker::PaceOptions{})},
+       .factors = {1.0, 3.0},
+       .cores = cores});
+}
+
+TEST(SampledTiming, DrawsEveryMeasuredIteration) {
+  const std::vector<double> seconds = {0.1, 0.2, 0.3};
+  std::set<double> drawn;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    drawn.insert(sampled_seconds(seconds, 1, kFirst, i));
+  }
+  EXPECT_EQ(drawn, (std::set<double>{0.1, 0.2, 0.3}));
+}
+
+TEST(SampledTiming, TakesItsShareItsFactorAndWhatComesBesides) {
+  SampledTiming all = timing({0.1}, 0.01);
+  EXPECT_NEAR(to_seconds(all.finish(kFirst, Time{}, 1.0, 0).time_since_epoch()), 0.11, 1e-9);
+  EXPECT_NEAR(to_seconds(all.finish(kSecond, Time{}, 0.5, 0).time_since_epoch()), 0.16, 1e-9);
+  EXPECT_NEAR(all.done(kSecond, Time{}, Time{from_seconds(0.15)}, 0), 0.5, 1e-9);
+}
+
+TEST(SampledTiming, SharesProcessors) {
+  SampledTiming one_core = timing({0.1}, 0.0, 1);
+  EXPECT_NEAR(to_seconds(one_core.finish(kFirst, Time{}, 1.0, 0).time_since_epoch()), 0.1, 1e-9);
+  EXPECT_NEAR(to_seconds(one_core.finish(kSecond, Time{}, 1.0, 0).time_since_epoch()), 0.4, 1e-9);
+}
+
+}  // namespace
+}  // namespace outpace::throughput
