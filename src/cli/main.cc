@@ -37,6 +37,9 @@ constexpr Command kCommands[] = {
 #if OUTPACE_TORCH
     {"profile", "Measure one worker and one server, for `outpace predict`", add_profile},
 #endif
+    {"predict",
+     "Predict throughput with other workers, policies, links and topologies, from a profile",
+     add_predict},
     {"compare",
      "Run policies, seeds and traces of delays side by side, live or simulated, and show a table",
      add_compare},

@@ -1,0 +1,118 @@
+#include "throughput/outlook.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace outpace::throughput {
+namespace {
+
+double backward_share(const std::vector<MeasuredLayer>& layers) {
+  double forward = 0.0;
+  double backward = 0.0;
+  for (const MeasuredLayer& layer : layers) {
+    forward += layer.forward_seconds;
+    backward += layer.backward_seconds;
+  }
+  // The first gradients are there when the last layer's backward pass is over.
+  const double after_first = layers.empty() ? 0.0 : backward - layers.back().backward_seconds;
+  return forward + backward > 0.0 ? after_first / (forward + backward) : 0.0;
+}
+
+}  // namespace
+
+std::string_view name(Topology topology) {
+  switch (topology) {
+    case Topology::kServer:
+      return "ps";
+    case Topology::kRing:
+      return "ring";
+    case Topology::kGossip:
+      return "gossip";
+  }
+  return "";
+}
+
+std::string_view name(Bottleneck bottleneck, Topology topology) {
+  switch (bottleneck) {
+    case Bottleneck::kComputing:
+      return "worker compute";
+    case Bottleneck::kLink:
+      return topology == Topology::kServer ? "server link" : "link";
+    case Bottleneck::kApply:
+      return "server apply";
+    case Bottleneck::kStragglers:
+      return "straggler wait";
+  }
+  return "";
+}
+
+ServedCluster served_costs(const MeasuredProfile& profile,
+                           const Wires& wires,
+                           std::uint32_t shards) {
+  const double copying = profile.payload_bytes() * profile.byte_seconds;
+  const double link = wires.bytes_per_second > 0.0
+                          ? profile.payload_bytes() / (kPayloadOfLink * wires.bytes_per_second)
+                          : 0.0;
+  return {.fixed_seconds = 2.0 * (profile.message_seconds + wires.latency_seconds) + copying,
+          .link_seconds = link / shards,
+          .own_link_seconds = link,
+          .apply_seconds = (profile.apply_seconds + copying) / shards};
+}
+
+RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
+  const double link = wires.bytes_per_second > 0.0
+                          ? profile.payload_bytes() / (kPayloadOfLink * wires.bytes_per_second)
+                          : 0.0;
+  return {.fixed_seconds = profile.apply_seconds,
+          .latency_seconds = profile.message_seconds + wires.latency_seconds,
+          .payload_seconds = link + profile.payload_bytes() * profile.byte_seconds,
+          .backward_share = backward_share(profile.layers)};
+}
+
+double coarse_rate(const Question& question, const Computing& computing, Heuristics heuristics) {
+  switch (question.topology) {
+    case Topology::kServer:
+      return served_rate(question.coordination, question.served, computing, heuristics);
+    case Topology::kRing:
+      return ring_rate(question.ring, computing, heuristics);
+    case Topology::kGossip:
+      return gossip_rate(question.ring, computing);
+  }
+  return 0.0;
+}
+
+Bottleneck find_bottleneck(const Question& question, const Computing& computing) {
+  constexpr double kHalf = 0.5;
+  Bottleneck found = Bottleneck::kComputing;
+  double best = coarse_rate(question, scaled(computing, kHalf), Heuristics::kWith);
+  const auto try_other = [&](Bottleneck other, const Question& easier, const Computing& with) {
+    const double rate = coarse_rate(easier, with, Heuristics::kWith);
+    if (rate > best) {
+      best = rate;
+      found = other;
+    }
+  };
+  Question link = question;
+  link.served.link_seconds *= kHalf;
+  link.served.own_link_seconds *= kHalf;
+  link.ring.latency_seconds *= kHalf;
+  link.ring.payload_seconds *= kHalf;
+  try_other(Bottleneck::kLink, link, computing);
+  Question apply = question;
+  apply.served.apply_seconds *= kHalf;
+  try_other(Bottleneck::kApply, apply, computing);
+  try_other(Bottleneck::kStragglers, question, with_deviations(computing, 0.0));
+  return found;
+}
+
+double profile_uncertainty(const std::vector<double>& seconds) {
+  const auto count = static_cast<double>(seconds.size());
+  const double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) / count;
+  double squares = 0.0;
+  for (const double one : seconds) {
+    squares += (one - mean) * (one - mean);
+  }
+  return count > 1 && mean > 0.0 ? 2.0 * std::sqrt(squares / (count - 1) / count) / mean : 0.0;
+}
+
+}  // namespace outpace::throughput

@@ -1,0 +1,59 @@
+// A prediction for one cluster: its question, the costs that a profile gives it, and the answer.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "throughput/coarse.h"
+#include "throughput/computing.h"
+#include "throughput/coordination.h"
+#include "throughput/measured_profile.h"
+
+namespace outpace::throughput {
+
+enum class Topology : std::uint8_t { kServer, kRing, kGossip };  // "ps", "ring", "gossip".
+[[nodiscard]] std::string_view name(Topology topology);
+
+// What is between the hosts.
+struct Wires {
+  double bytes_per_second = 0.0;  // Of a host's link, each way; 0: never in the way.
+  double latency_seconds = 0.0;   // Of a message.
+};
+
+// Of what a link carries, what is payload: 1,448 bytes of each Ethernet frame of 1,514, with TCP's
+// timestamps (RFC 7323).
+inline constexpr double kPayloadOfLink = 1448.0 / 1514.0;
+
+// What an iteration costs besides computing, as coarse.h has it. Serialising and copying a payload
+// is one half the worker's, in its own time, and one half the server's, one gradient after another.
+[[nodiscard]] ServedCluster served_costs(const MeasuredProfile& profile,
+                                         const Wires& wires,
+                                         std::uint32_t shards);
+[[nodiscard]] RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires);
+
+// Where the time goes: what would help most, if computing, link or applying took half as long, or
+// if all workers computed equally long.
+enum class Bottleneck : std::uint8_t { kComputing, kLink, kApply, kStragglers };
+// "worker compute", "server link", "server apply", "straggler wait"; without a server the link is
+// called "link".
+[[nodiscard]] std::string_view name(Bottleneck bottleneck, Topology topology);
+
+struct Question {
+  Topology topology;
+  Coordination coordination;  // With a server.
+  ServedCluster served;
+  RingCluster ring;
+};
+// Gradients a second by the coarse model.
+[[nodiscard]] double coarse_rate(const Question& question,
+                                 const Computing& computing,
+                                 Heuristics heuristics);
+[[nodiscard]] Bottleneck find_bottleneck(const Question& question, const Computing& computing);
+
+// The standard error of the mean of what was measured, twice, as a part of the mean: how far off a
+// prediction may be because the profile is short.
+[[nodiscard]] double profile_uncertainty(const std::vector<double>& seconds);
+
+}  // namespace outpace::throughput

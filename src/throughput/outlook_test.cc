@@ -1,0 +1,64 @@
+#include "throughput/outlook.h"
+
+#include <gtest/gtest.h>
+
+namespace outpace::throughput {
+namespace {
+
+MeasuredProfile profile() {
+  MeasuredProfile profile;
+  profile.batch = 10;
+  profile.manifest.tensors = {{.name = "w", .shape = {250'000}}};  // 1 MB.
+  profile.layers = {{0.01, 0.02}, {0.03, 0.04}};
+  profile.apply_seconds = 0.001;
+  profile.message_seconds = 0.0002;
+  profile.byte_seconds = 1e-9;
+  return profile;
+}
+
+constexpr Wires kGigabit{.bytes_per_second = 125e6, .latency_seconds = 0.0001};
+
+Computing computing(std::vector<double> seconds) {
+  return draw_computing(
+      1,
+      1,
+      static_cast<std::uint32_t>(seconds.size()),
+      [&](std::size_t /*p*/, std::size_t /*d*/, std::uint32_t w) { return seconds[w]; });
+}
+
+TEST(Outlook, CostsComeFromTheProfileAndTheWires) {
+  const ServedCluster costs = served_costs(profile(), kGigabit, 2);
+  EXPECT_NEAR(costs.fixed_seconds, 2 * 0.0003 + 0.001, 1e-12);
+  EXPECT_NEAR(costs.own_link_seconds, 0.008 * 1514 / 1448, 1e-9);
+  EXPECT_NEAR(costs.link_seconds, 0.004 * 1514 / 1448, 1e-9);
+  EXPECT_NEAR(costs.apply_seconds, 0.001, 1e-12);
+  EXPECT_EQ(served_costs(profile(), {}, 1).link_seconds, 0.0);
+  const RingCluster ring = ring_costs(profile(), kGigabit);
+  EXPECT_NEAR(ring.backward_share, 0.2, 1e-12);  // 0.02 of 0.1.
+  EXPECT_NEAR(ring.latency_seconds, 0.0003, 1e-12);
+}
+
+TEST(Outlook, NamesWhatWouldHelpMost) {
+  Question question{.topology = Topology::kServer,
+                    .coordination = {Waits::kCutoff, 4},
+                    .served = served_costs(profile(), kGigabit, 1),
+                    .ring = ring_costs(profile(), kGigabit)};
+  EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 1})), Bottleneck::kComputing);
+  EXPECT_EQ(find_bottleneck(question, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kLink);
+  EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 10})), Bottleneck::kStragglers);
+  question.served.apply_seconds = 1.0;
+  EXPECT_EQ(find_bottleneck(question, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kApply);
+  question.topology = Topology::kRing;
+  EXPECT_EQ(find_bottleneck(question, computing({0.001, 0.001, 0.001, 0.001})), Bottleneck::kLink);
+  EXPECT_EQ(name(Bottleneck::kLink, Topology::kRing), "link");
+  EXPECT_EQ(name(Bottleneck::kLink, Topology::kServer), "server link");
+}
+
+TEST(Outlook, AShortProfileIsUncertain) {
+  EXPECT_EQ(profile_uncertainty({0.1, 0.1, 0.1}), 0.0);
+  // A variance of 4 x 0.03^2 / 3, a standard error of 0.03 / sqrt(3).
+  EXPECT_NEAR(profile_uncertainty({0.07, 0.13, 0.07, 0.13}), 2 * 0.0173205 / 0.1, 1e-5);
+}
+
+}  // namespace
+}  // namespace outpace::throughput
