@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
 .PHONY: help setup demo test release dev quick golden format tidy asan tsan ci swarm bench \
-        bench-peers reproduce-staleness reproduce-speed-up clean
+        bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -91,6 +91,10 @@ reproduce-staleness: release  ## the published staleness of each policy, measure
 
 reproduce-speed-up: release  ## how much sooner more learners are done, in virtual time
 	python3 tools/reproduce_speed_up.py $(ARGS)
+
+validate-throughput: release  ## predictions beside runs on hosts with limited links; takes root
+	@tools/install-packages.sh hosts
+	python3 tools/validate_throughput.py $(ARGS)
 
 clean:   ## remove every build
 	rm -rf build

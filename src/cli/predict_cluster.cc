@@ -86,6 +86,14 @@ throughput::Wires parse_wires(const PredictClusterOptions& options) {
     }
     wires.bytes_per_second = *bandwidth;
   }
+  if (!options.send_window.empty()) {
+    const auto window = network::parse_bytes(options.send_window);
+    if (!window || !(*window >= 1.0)) {
+      throw usage_error("--send-window is '" + options.send_window +
+                        "'; it takes a size with its unit such as 64kB or 1MiB");
+    }
+    wires.window_bytes = *window;
+  }
   wires.latency_seconds = to_seconds(duration_option("latency", options.latency));
   return wires;
 }
@@ -120,7 +128,7 @@ Speeds speeds_of(const PredictClusterOptions& options, std::uint32_t workers) {
 throughput::Computing computing_of(const std::vector<double>& seconds,
                                    const Speeds& speeds,
                                    std::uint64_t seed) {
-  constexpr std::size_t kDraws = 64;
+  constexpr std::size_t kDraws = 32;
   constexpr std::size_t kDrawsOfPeriod = 8;
   const bool traced = speeds.trace_seconds > 0.0;
   const std::size_t periods = traced ? kPeriodsOfTrace : 1;
@@ -258,7 +266,8 @@ class Sweep {
               Spec::parse("star"),
               {.hosts = std::uint64_t{workers} + shards,
                .bandwidth = throughput::kPayloadOfLink * wires_.bytes_per_second}),
-          .payload = profile_.payload_bytes()});
+          .payload = profile_.payload_bytes(),
+          .window = wires_.window_bytes});
       links->servers = sim::place_shards(shards, {}, links->topology);
       cluster.links = &*links;
     }
@@ -344,6 +353,10 @@ void add_predict_cluster_options(CLI::App& command, PredictClusterOptions& optio
                      options.bandwidth,
                      "Of each host's link, each way: 1Gbps (default: never in the way)");
   command.add_option("--latency", options.latency, "Of a message, each way, beside the profile's");
+  command.add_option("--send-window",
+                     options.send_window,
+                     "The server sends so much of one worker's weights before the next one's turn "
+                     "(default: all at the same time)");
   command.add_option("--models", options.models, "fine, coarse or both")->delimiter(',');
   command.add_flag("--plain", options.plain, "The coarse models without their heuristics");
   add_delay_options(command, options.work);

@@ -21,6 +21,7 @@ struct PredictClusterOptions {
   std::string shards = "1";
   std::string bandwidth;  // Empty: links are never in the way.
   std::string latency = "0s";
+  std::string send_window;  // Empty: weights for several workers go out at the same time.
   std::vector<std::string> models{"fine", "coarse"};
   bool plain = false;  // Coarse without heuristics.
   WorkOptions work;    // Delays alone.

@@ -55,6 +55,10 @@ void add_link_options(CLI::App& command, LinkOptions& options) {
                      options.shards,
                      "With --bandwidth or --apply: parts of the server, each on a host of its own "
                      "with as much of the weights");
+  command.add_option("--send-window",
+                     options.send_window,
+                     "The server sends so much of one worker's weights before the next one's turn, "
+                     "such as 1MiB (default: all at the same time)");
   command
       .add_option("--server-host",
                   options.server_hosts,
@@ -70,6 +74,7 @@ void check_links(const LinkOptions& options, bool learns, bool applying_takes_ti
   if (options.platform.empty() && options.bandwidth.empty()) {
     for (const auto& [name, given] : {std::pair{"shape", !options.shape.empty()},
                                       std::pair{"payload", !options.payload.empty()},
+                                      std::pair{"send-window", !options.send_window.empty()},
                                       std::pair{"server-host", !options.server_hosts.empty()}}) {
       if (given) {
         throw usage_error("--" + std::string(name) +
@@ -112,6 +117,14 @@ std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
                       "'; it takes a size with its unit such as 400kB or 64MiB");
   }
   sim::Transfers::Options links{.topology = make_topology(options, workers), .payload = *payload};
+  if (!options.send_window.empty()) {
+    const auto window = network::parse_bytes(options.send_window);
+    if (!window || !(*window >= 1.0)) {
+      throw usage_error("--send-window is '" + options.send_window +
+                        "'; it takes a size with its unit such as 64kB or 1MiB");
+    }
+    links.window = *window;
+  }
   links.servers = sim::place_shards(options.shards, options.server_hosts, links.topology);
   return links;
 }

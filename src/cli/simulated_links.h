@@ -22,6 +22,7 @@ struct LinkOptions {
   std::string payload;
   std::uint32_t shards = 1;  // Of the server.
   std::vector<std::string> server_hosts;
+  std::string send_window;  // Empty: weights for several workers go out at the same time.
 };
 void add_link_options(CLI::App& command, LinkOptions& options);
 

@@ -8,7 +8,10 @@
 namespace outpace::sim {
 
 Transfers::Transfers(const Options& options, std::uint32_t workers)
-    : options_(options), flows_(options_.topology.links), lanes_(std::size_t{2} * workers) {
+    : options_(options),
+      flows_(options_.topology.links),
+      lanes_(std::size_t{2} * workers),
+      turns_(options_.servers.size()) {
   CHECK(options_.payload >= 0 && std::isfinite(options_.payload));
   std::vector<bool> taken(options_.topology.hosts.size());
   for (const network::HostId server : options_.servers) {
@@ -28,15 +31,44 @@ void Transfers::send(Time now, const Message& message, bool with_payload) {
   Lane& its = lane(message.way, message.worker);
   const std::size_t parts = with_payload ? options_.servers.size() : 1;
   const double bytes = with_payload ? options_.payload / static_cast<double>(parts) : 0.0;
-  for (std::size_t part = 0; part < parts; ++part) {
-    find_route(message.way, message.worker, options_.servers[part]);
-    const network::FlowId flow = flows_.start(route_, bytes);
-    if (options_.use != nullptr) {
-      options_.use->started(flow, route_, bytes);
+  const bool in_turn = with_payload && message.way == Way::kToWorker && options_.window > 0.0;
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    its.push_back({.message = message,
+                   .serial = sent_++,
+                   .part = part,
+                   .last = part + 1 == parts,
+                   .in_turn = in_turn,
+                   .left = bytes});
+    if (in_turn) {
+      turns_[part].queue.emplace_back(&its, its.back().serial);
+      next_turn(part);
+    } else {
+      start(its, its.back(), bytes);
     }
-    its.push_back({message, flow, part + 1 == parts});
-    lanes_of_.emplace(flow, &its);
   }
+}
+
+void Transfers::start(Lane& its, Waiting& waiting, double bytes) {
+  find_route(waiting.message.way, waiting.message.worker, options_.servers[waiting.part]);
+  waiting.left -= bytes;
+  waiting.flow = flows_.start(route_, bytes);
+  if (options_.use != nullptr) {
+    options_.use->started(*waiting.flow, route_, bytes);
+  }
+  lanes_of_.emplace(*waiting.flow, &its);
+}
+
+void Transfers::next_turn(std::uint32_t part) {
+  Turns& turns = turns_[part];
+  if (turns.busy || turns.queue.empty()) {
+    return;
+  }
+  const auto [its, serial] = turns.queue.front();
+  turns.queue.pop_front();
+  turns.busy = true;
+  Waiting& waiting = *std::find_if(
+      its->begin(), its->end(), [&](const Waiting& one) { return one.serial == serial; });
+  start(*its, waiting, std::min(options_.window, waiting.left));
 }
 
 void Transfers::cut_off(Time now, std::uint32_t worker, std::vector<Message>& out) {
@@ -46,19 +78,26 @@ void Transfers::cut_off(Time now, std::uint32_t worker, std::vector<Message>& ou
   }
   for (const Way way : {Way::kToServer, Way::kToWorker}) {
     Lane& its = lane(way, worker);
+    for (Turns& turns : turns_) {
+      std::erase_if(turns.queue, [&its](const auto& waiting) { return waiting.first == &its; });
+    }
     for (const Waiting& waiting : its) {
       if (waiting.last) {
         out.push_back(waiting.message);
       }
-      if (!waiting.complete) {
+      if (waiting.flow) {
         if (options_.use != nullptr) {
-          options_.use->cancelled(waiting.flow);
+          options_.use->cancelled(*waiting.flow);
         }
-        flows_.cancel(waiting.flow);
-        lanes_of_.erase(waiting.flow);
+        flows_.cancel(*waiting.flow);
+        lanes_of_.erase(*waiting.flow);
+        turns_[waiting.part].busy = turns_[waiting.part].busy && !waiting.in_turn;
       }
     }
     its.clear();
+  }
+  for (std::uint32_t part = 0; part < turns_.size(); ++part) {
+    next_turn(part);
   }
 }
 
@@ -96,18 +135,32 @@ void Transfers::advance(Time now) {
     flows_.advance(now, completed_);
   }
   for (const network::FlowId flow : completed_) {
-    const auto found = lanes_of_.find(flow);
-    Lane& its = *found->second;
-    lanes_of_.erase(found);
-    std::find_if(its.begin(), its.end(), [&](const Waiting& waiting) {
-      return waiting.flow == flow;
-    })->complete = true;
-    while (!its.empty() && its.front().complete) {
-      if (its.front().last) {
-        arrived_.push_back(its.front().message);
-      }
-      its.pop_front();
+    flow_completed(flow);
+  }
+}
+
+void Transfers::flow_completed(network::FlowId flow) {
+  const auto found = lanes_of_.find(flow);
+  Lane& its = *found->second;
+  lanes_of_.erase(found);
+  Waiting& waiting =
+      *std::find_if(its.begin(), its.end(), [&](const Waiting& one) { return one.flow == flow; });
+  waiting.flow.reset();
+  waiting.complete = waiting.left <= 0.0;
+  const std::uint32_t part = waiting.part;
+  const bool in_turn = waiting.in_turn;
+  if (!waiting.complete) {
+    turns_[part].queue.emplace_back(&its, waiting.serial);
+  }
+  while (!its.empty() && its.front().complete) {
+    if (its.front().last) {
+      arrived_.push_back(its.front().message);
     }
+    its.pop_front();
+  }
+  if (in_turn) {
+    turns_[part].busy = false;
+    next_turn(part);
   }
 }
 

@@ -7,6 +7,11 @@
 // latency of its route alone. What one worker sends arrives in the order in which it was sent, and
 // so does what it is sent, as over one connection.
 //
+// Weights that a shard sends to several workers share its link, or with a window go out in turn: so
+// much of the first message, then of the next, and round again, as they do where a connection may
+// hold so much in the queue of the sender's link (Linux: net.ipv4.tcp_limit_output_bytes).
+// Gradients come from hosts of their own, and always share the shard's link.
+//
 // Time stands still between calls. The driver's loop is that of network/flows.h.
 
 #pragma once
@@ -15,6 +20,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -31,6 +37,9 @@ class Transfers {
     double payload;  // Bytes of a gradient, and of the weights; at least 0 and finite.
     // Of the shards, no two the same. Workers are on the hosts that are left, in order.
     std::vector<network::HostId> servers{network::HostId{0}};
+    // Bytes that a shard sends of one message before the next has its turn; each turn pays the
+    // route's latency again. 0: all at the same time.
+    double window = 0.0;
     LinkUse* use = nullptr;  // Measures the links, if there; belongs to the caller.
   };
   enum class Way : std::uint8_t { kToServer, kToWorker };
@@ -65,14 +74,23 @@ class Transfers {
   // A message's part to or from one of the shards.
   struct Waiting {
     Message message;
-    network::FlowId flow;
-    bool last;              // Of the message's parts.
+    std::uint64_t serial;
+    std::uint32_t part;
+    bool last;                            // Of the message's parts.
+    std::optional<network::FlowId> flow;  // Nothing while it waits for its turn, and in the end.
+    bool in_turn = false;
+    double left = 0.0;      // Bytes that no turn has taken yet.
     bool complete = false;  // It waits for those before it.
   };
   using Lane = std::deque<Waiting>;  // In the order of sending.
 
   void advance(Time now);
   [[nodiscard]] Lane& lane(Way way, std::uint32_t worker);
+  // Sends bytes of a part on their way.
+  void start(Lane& its, Waiting& waiting, double bytes);
+  // Gives the next one in a shard's queue its turn, if it is nobody's.
+  void next_turn(std::uint32_t part);
+  void flow_completed(network::FlowId flow);
   // Finds route_ for a message to or from a shard.
   void find_route(Way way, std::uint32_t worker, network::HostId server);
 
@@ -81,6 +99,13 @@ class Transfers {
   network::Flows flows_;
   std::vector<Lane> lanes_;  // Of each worker, there and back.
   std::map<network::FlowId, Lane*> lanes_of_;
+  // Of a shard that sends in turn: those that wait for theirs, by lane and serial number.
+  struct Turns {
+    std::deque<std::pair<Lane*, std::uint64_t>> queue;
+    bool busy = false;
+  };
+  std::vector<Turns> turns_;
+  std::uint64_t sent_ = 0;        // Parts.
   std::vector<Message> arrived_;  // Not told yet.
   // Kept for their memory.
   std::vector<network::LinkId> route_;

@@ -66,6 +66,52 @@ TEST(Transfers, OfAllWorkersShareTheServersLinkAndEachWayIsALinkOfItsOwn) {
                       {at(milliseconds(200)), second}}));
 }
 
+TEST(Transfers, WithAWindowGoOutInTurnAndComeInAllAtOnce) {
+  Transfers::Options options = star("star");
+  options.window = 1e5;  // A whole message.
+  Transfers transfers(options, 2);
+  const Message first{kToWorker, 0, 1};
+  const Message second{kToWorker, 1, 2};
+  const Message up{kToServer, 0, 3};
+  const Message also_up{kToServer, 1, 4};
+  for (const Message& message : {first, second, up, also_up}) {
+    transfers.send(at({}), message, true);
+  }
+  EXPECT_EQ(run_all(transfers),
+            (Arrivals{{at(milliseconds(100)), first},
+                      {at(milliseconds(200)), up},
+                      {at(milliseconds(200)), also_up},
+                      {at(milliseconds(200)), second}}));
+}
+
+TEST(Transfers, WithASmallWindowTakeTurnsRoundAndRound) {
+  Transfers::Options options = star("star");
+  options.window = 0.4e5;  // Turns of 40, 40 and 20 ms.
+  Transfers transfers(options, 2);
+  const Message first{kToWorker, 0, 1};
+  const Message second{kToWorker, 1, 2};
+  transfers.send(at({}), first, true);
+  transfers.send(at({}), second, true);
+  EXPECT_EQ(run_all(transfers),
+            (Arrivals{{at(milliseconds(180)), first}, {at(milliseconds(200)), second}}));
+}
+
+TEST(Transfers, OfAWorkerThatIsCutOffLeaveTheirTurn) {
+  Transfers::Options options = star("star");
+  options.window = 1e5;
+  Transfers transfers(options, 2);
+  const Message first{kToWorker, 0, 1};
+  const Message second{kToWorker, 1, 2};
+  const Message third{kToWorker, 0, 3};
+  for (const Message& message : {first, second, third}) {
+    transfers.send(at({}), message, true);
+  }
+  std::vector<Message> lost;
+  transfers.cut_off(at(milliseconds(50)), 0, lost);
+  EXPECT_EQ(lost, (std::vector<Message>{first, third}));
+  EXPECT_EQ(run_all(transfers), (Arrivals{{at(milliseconds(150)), second}}));
+}
+
 TEST(Transfers, OfOneWorkerDoNotOvertakeEachOther) {
   const Transfers::Options options = star("star");
   Transfers transfers(options, 2);

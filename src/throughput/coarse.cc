@@ -12,26 +12,31 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr std::size_t kStations = 3;  // Link down, link up, applying.
-constexpr std::size_t kApply = 2;
+constexpr std::size_t kStations = 3;
 using PerStation = std::array<double, kStations>;
 
-// Seconds at a station for one that finds `ahead` there. Applying takes always as long, so that of
-// what is being served half is over (Reiser, 1979); at a link that is shared fairly it does not
-// matter how sizes are distributed.
-double residence(std::size_t station, double service, double ahead, double busy) {
-  return service * (1.0 + ahead - (station == kApply ? 0.5 * busy : 0.0));
+// Link down, link up, applying.
+struct Stations {
+  PerStation service;
+  std::array<bool, kStations> in_order;
+};
+
+// Seconds at a station for one that finds `ahead` there. Where one is served after another, each as
+// long, of what is being served half is over (Reiser, 1979); at a link that is shared fairly it
+// does not matter how sizes are distributed.
+double residence(const Stations& stations, std::size_t k, double ahead, double busy) {
+  return stations.service[k] * (1.0 + ahead - (stations.in_order[k] ? 0.5 * busy : 0.0));
 }
 
 // All workers have the same delay: exact, one worker more at a time.
-double rate_of_equals(std::size_t workers, double delay, const PerStation& service) {
+double rate_of_equals(std::size_t workers, double delay, const Stations& stations) {
   PerStation queue{};
   double rate = 0.0;
   for (std::size_t n = 1; n <= workers; ++n) {
     PerStation at{};
     double cycle = delay;
     for (std::size_t k = 0; k < kStations; ++k) {
-      at[k] = residence(k, service[k], queue[k], std::min(1.0, rate * service[k]));
+      at[k] = residence(stations, k, queue[k], std::min(1.0, rate * stations.service[k]));
       cycle += at[k];
     }
     rate = static_cast<double>(n) / cycle;
@@ -42,8 +47,7 @@ double rate_of_equals(std::size_t workers, double delay, const PerStation& servi
   return rate;
 }
 
-std::vector<double> rates_of_unequals(const std::vector<double>& delays,
-                                      const PerStation& service) {
+std::vector<double> rates_of_unequals(const std::vector<double>& delays, const Stations& stations) {
   constexpr int kSweepsMost = 200;
   constexpr double kClose = 1e-9;
   const std::size_t workers = delays.size();
@@ -55,7 +59,7 @@ std::vector<double> rates_of_unequals(const std::vector<double>& delays,
     for (std::size_t w = 0; w < workers; ++w) {
       for (std::size_t k = 0; k < kStations; ++k) {
         all[k] += queues[w][k];
-        busy[k] += rates[w] * service[k];
+        busy[k] += rates[w] * stations.service[k];
       }
     }
     double moved = 0.0;
@@ -63,8 +67,8 @@ std::vector<double> rates_of_unequals(const std::vector<double>& delays,
       PerStation at{};
       double cycle = delays[w];
       for (std::size_t k = 0; k < kStations; ++k) {
-        const double others_busy = std::clamp(busy[k] - rates[w] * service[k], 0.0, 1.0);
-        at[k] = residence(k, service[k], all[k] - queues[w][k], others_busy);
+        const double others_busy = std::clamp(busy[k] - rates[w] * stations.service[k], 0.0, 1.0);
+        at[k] = residence(stations, k, all[k] - queues[w][k], others_busy);
         cycle += at[k];
       }
       moved = std::max(moved, std::abs(1.0 / cycle - rates[w]) * cycle);
@@ -80,29 +84,47 @@ std::vector<double> rates_of_unequals(const std::vector<double>& delays,
   return rates;
 }
 
-double round_seconds(const std::vector<double>& sorted,
+double down_seconds(std::size_t workers, const ServedCluster& cluster) {
+  return std::max(static_cast<double>(workers) * cluster.link_seconds, cluster.own_link_seconds);
+}
+
+// When each worker of a round is done computing, from the first on.
+std::vector<double> computed_at(const std::vector<double>& draw,
+                                const ServedCluster& cluster,
+                                Heuristics heuristics) {
+  const double all_down = down_seconds(draw.size(), cluster);
+  std::vector<double> at = draw;
+  for (std::size_t w = 0; w < at.size(); ++w) {
+    at[w] +=
+        cluster.in_turn && heuristics == Heuristics::kWith
+            ? std::max(static_cast<double>(w + 1) * cluster.link_seconds, cluster.own_link_seconds)
+            : all_down;
+  }
+  std::sort(at.begin(), at.end());
+  return at;
+}
+
+double round_seconds(const std::vector<double>& computed,
                      std::uint32_t cutoff,
                      const ServedCluster& cluster,
                      Heuristics heuristics) {
-  const double down =
-      std::max(static_cast<double>(sorted.size()) * cluster.link_seconds, cluster.own_link_seconds);
   const double each = cluster.link_seconds + cluster.apply_seconds;
   const double least = cluster.own_link_seconds + cluster.apply_seconds;
   if (heuristics == Heuristics::kWithout) {
-    return cluster.fixed_seconds + down + sorted[cutoff - 1] + std::max(cutoff * each, least);
+    return cluster.fixed_seconds + computed[cutoff - 1] + std::max(cutoff * each, least);
   }
   double done = 0.0;
   for (std::uint32_t k = 1; k <= cutoff; ++k) {
-    done = std::max(done, sorted[k - 1] + std::max((cutoff - k + 1) * each, least));
+    done = std::max(done, computed[k - 1] + std::max((cutoff - k + 1) * each, least));
   }
-  return cluster.fixed_seconds + down + done;
+  return cluster.fixed_seconds + done;
 }
 
 // The so-many-th gradient if each worker begins anew when it is done.
-double restarting_seconds(const std::vector<double>& sorted, std::uint32_t cutoff) {
+double restarting_seconds(const std::vector<double>& draw, std::uint32_t cutoff) {
   using Next = std::pair<double, double>;  // When, and how long a mini-batch takes there.
   std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
-  for (const double seconds : sorted) {
+  for (const double seconds : draw) {
     next.emplace(seconds, seconds);
   }
   for (std::uint32_t i = 1; i < cutoff; ++i) {
@@ -116,35 +138,43 @@ double restarting_seconds(const std::vector<double>& sorted, std::uint32_t cutof
 double mean_over_draws(const Period& period,
                        const std::function<double(const std::vector<double>&)>& seconds) {
   double sum = 0.0;
-  for (const std::vector<double>& sorted : period.sorted) {
-    sum += seconds(sorted);
+  for (const std::vector<double>& draw : period.draws) {
+    sum += seconds(draw);
   }
-  return sum / static_cast<double>(period.sorted.size());
+  return sum / static_cast<double>(period.draws.size());
 }
 
 double cutoff_rate(const Period& period,
                    std::uint32_t cutoff,
                    const ServedCluster& cluster,
                    Heuristics heuristics) {
-  return cutoff / mean_over_draws(period, [&](const std::vector<double>& sorted) {
-           return round_seconds(sorted, cutoff, cluster, heuristics);
+  return cutoff / mean_over_draws(period, [&](const std::vector<double>& draw) {
+           return round_seconds(
+               computed_at(draw, cluster, heuristics), cutoff, cluster, heuristics);
          });
 }
 
 double best_cutoff_rate(const Period& period, const ServedCluster& cluster, Heuristics heuristics) {
+  const auto workers = static_cast<std::uint32_t>(period.mean.size());
+  std::vector<double> seconds(workers, 0.0);
+  for (const std::vector<double>& draw : period.draws) {
+    const std::vector<double> computed = computed_at(draw, cluster, heuristics);
+    for (std::uint32_t cutoff = 1; cutoff <= workers; ++cutoff) {
+      seconds[cutoff - 1] += round_seconds(computed, cutoff, cluster, heuristics);
+    }
+  }
   double best = 0.0;
-  for (std::uint32_t cutoff = 1; cutoff <= period.mean.size(); ++cutoff) {
-    best = std::max(best, cutoff_rate(period, cutoff, cluster, heuristics));
+  for (std::uint32_t cutoff = 1; cutoff <= workers; ++cutoff) {
+    best = std::max(best, cutoff * static_cast<double>(period.draws.size()) / seconds[cutoff - 1]);
   }
   return best;
 }
 
 double restarting_rate(const Period& period, std::uint32_t cutoff, const ServedCluster& cluster) {
   const double each = cluster.link_seconds + cluster.apply_seconds;
-  return cutoff / mean_over_draws(period, [&](const std::vector<double>& sorted) {
-           return cluster.fixed_seconds +
-                  static_cast<double>(sorted.size()) * cluster.link_seconds +
-                  std::max(restarting_seconds(sorted, cutoff) + each, cutoff * each);
+  return cutoff / mean_over_draws(period, [&](const std::vector<double>& draw) {
+           return cluster.fixed_seconds + down_seconds(draw.size(), cluster) +
+                  std::max(restarting_seconds(draw, cutoff) + each, cutoff * each);
          });
 }
 
@@ -158,7 +188,7 @@ std::vector<double> free_rates(const Period& period,
     delay += cluster.fixed_seconds + own;
   }
   if (heuristics == Heuristics::kWith) {
-    return closed_network_rates(delays, cluster.link_seconds, cluster.apply_seconds);
+    return closed_network_rates(delays, cluster);
   }
   std::vector<double> rates = delays;
   for (double& rate : rates) {
@@ -206,17 +236,18 @@ double mean_over_periods(const Computing& computing,
 }  // namespace
 
 std::vector<double> closed_network_rates(const std::vector<double>& delays,
-                                         double link_seconds,
-                                         double apply_seconds) {
+                                         const ServedCluster& cluster) {
   constexpr double kAlike = 1e-3;  // Of a delay; the exact solution is then the better one.
-  const PerStation service{link_seconds, link_seconds, apply_seconds};
+  const Stations stations{
+      .service = {cluster.link_seconds, cluster.link_seconds, cluster.apply_seconds},
+      .in_order = {cluster.in_turn, false, true}};
   const auto [least, most] = std::minmax_element(delays.begin(), delays.end());
   if (*most - *least > kAlike * *most) {
-    return rates_of_unequals(delays, service);
+    return rates_of_unequals(delays, stations);
   }
   const double mean =
       std::accumulate(delays.begin(), delays.end(), 0.0) / static_cast<double>(delays.size());
-  const double all = rate_of_equals(delays.size(), mean, service);
+  const double all = rate_of_equals(delays.size(), mean, stations);
   return std::vector<double>(delays.size(), all / static_cast<double>(delays.size()));
 }
 
@@ -236,11 +267,12 @@ double ring_rate(const RingCluster& cluster, const Computing& computing, Heurist
     const auto workers = static_cast<double>(period.mean.size());
     const double exchange = 2.0 * (workers - 1.0) * cluster.latency_seconds +
                             2.0 * (workers - 1.0) / workers * cluster.payload_seconds;
-    return workers / mean_over_draws(period, [&](const std::vector<double>& sorted) {
+    return workers / mean_over_draws(period, [&](const std::vector<double>& draw) {
+             const double slowest = *std::max_element(draw.begin(), draw.end());
              const double hidden = heuristics == Heuristics::kWith
-                                       ? std::min(exchange, cluster.backward_share * sorted.back())
+                                       ? std::min(exchange, cluster.backward_share * slowest)
                                        : 0.0;
-             return cluster.fixed_seconds + sorted.back() + exchange - hidden;
+             return cluster.fixed_seconds + slowest + exchange - hidden;
            });
   });
 }

@@ -11,8 +11,10 @@
 //   D    a gradient, or the weights, alone on the server's link      P  applying a gradient
 //
 //   a round of c gradients   T = F + W D + C_(c) + c D + c P
-//     with heuristics        T = F + W D + max over k <= c of (C_(k) + (c - k + 1)(D + P)):
-//                            who is done early sends while others compute
+//     with heuristics        T = F + max over k <= c of (A_(k) + (c - k + 1)(D + P)), where worker
+//                            w is done computing at A_w = w D + C_w if weights go out in turn, and
+//                            at W D + C_w if they share the link: who is done early sends while
+//                            others compute
 //   nobody waits             X = min(W / (C + F + 2 D + P), 1 / max(D, P))
 //     with heuristics        mean-value analysis of a closed network: link down, link up and
 //                            applying are stations, the rest is delay
@@ -39,6 +41,7 @@ struct ServedCluster {
   double link_seconds;      // D, of all shards' links together; 0 without links.
   double own_link_seconds;  // The same of a worker's own link: at least this, however many shards.
   double apply_seconds;     // P, of all shards at once.
+  bool in_turn = false;     // Weights for several workers go out one after another.
 };
 
 struct RingCluster {
@@ -62,11 +65,10 @@ enum class Heuristics : std::uint8_t { kWithout, kWith };
 [[nodiscard]] double gossip_rate(const RingCluster& cluster, const Computing& computing);
 
 // Mean-value analysis (Reiser & Lavenberg, 1980), each worker a class of its own (Schweitzer's
-// approximation; exact for workers that are alike): two processor-sharing stations of
-// `link_seconds` each, a station of `apply_seconds` served in order, and a delay of each worker.
-// The rate of each worker, a second.
+// approximation; exact for workers that are alike): the link down and up, each a station of
+// `link_seconds`, shared or, down, served in order; a station of `apply_seconds` served in order;
+// and a delay of each worker. The rate of each worker, a second.
 [[nodiscard]] std::vector<double> closed_network_rates(const std::vector<double>& delays,
-                                                       double link_seconds,
-                                                       double apply_seconds);
+                                                       const ServedCluster& cluster);
 
 }  // namespace outpace::throughput

@@ -10,6 +10,9 @@ namespace {
 constexpr ServedCluster kNothingElse{
     .fixed_seconds = 0, .link_seconds = 0, .own_link_seconds = 0, .apply_seconds = 0};
 
+constexpr ServedCluster kLinkAlone{
+    .fixed_seconds = 0, .link_seconds = 0.02, .own_link_seconds = 0.02, .apply_seconds = 0};
+
 Computing constant(std::vector<double> seconds) {
   return draw_computing(
       1,
@@ -60,6 +63,15 @@ TEST(Coarse, ARoundPassesTheServersLinkTwice) {
                    3 / (0.07 + 0.3 + 0.075));
 }
 
+TEST(Coarse, WeightsThatGoOutInTurnLetTheFirstWorkersBeginEarly) {
+  ServedCluster cluster = kLinkAlone;
+  cluster.in_turn = true;
+  // Down by 0.02, 0.04, 0.06; computed by 0.12, 0.14, 0.16, and each is through before the next.
+  const Computing equal = constant({0.1, 0.1, 0.1});
+  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, equal), 3 / 0.18);
+  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, equal, Heuristics::kWithout), 3 / 0.22);
+}
+
 TEST(Coarse, FreeWorkersMeetTheBoundsOfAClosedNetwork) {
   const ServedCluster cluster{
       .fixed_seconds = 0, .link_seconds = 0.01, .own_link_seconds = 0.01, .apply_seconds = 0};
@@ -76,7 +88,7 @@ TEST(Coarse, FreeWorkersMeetTheBoundsOfAClosedNetwork) {
 
 TEST(Coarse, MeanValueAnalysisIsExactForEquals) {
   constexpr double kDelay = 0.1;
-  constexpr double kService = 0.02;
+  const double kService = kLinkAlone.link_seconds;
   constexpr int kWorkers = 7;
   // Both links of a closed cycle with delay: product form, normalised by convolution.
   // G(n) = sum over a + b + c = n of s^a s^b Z^c / c!.
@@ -90,7 +102,7 @@ TEST(Coarse, MeanValueAnalysisIsExactForEquals) {
     return sum;
   };
   const std::vector<double> rates =
-      closed_network_rates(std::vector<double>(kWorkers, kDelay), kService, 0.0);
+      closed_network_rates(std::vector<double>(kWorkers, kDelay), kLinkAlone);
   EXPECT_NEAR(rates[0] * kWorkers, normalisation(kWorkers - 1) / normalisation(kWorkers), 1e-9);
 }
 
@@ -98,9 +110,9 @@ TEST(Coarse, UnequalsNearlyEqualAreNearlyEquals) {
   const std::vector<double> equal(8, 0.1);
   std::vector<double> nearly = equal;
   nearly.back() = 0.1005;
-  const double exact = 8 * closed_network_rates(equal, 0.02, 0.0)[0];
+  const double exact = 8 * closed_network_rates(equal, kLinkAlone)[0];
   double sum = 0.0;
-  for (const double rate : closed_network_rates(nearly, 0.02, 0.0)) {
+  for (const double rate : closed_network_rates(nearly, kLinkAlone)) {
     sum += rate;
   }
   EXPECT_NEAR(sum, exact, 0.05 * exact);  // Schweitzer's approximation: some per cent.

@@ -10,7 +10,7 @@ namespace {
 
 template <typename Change>
 void for_all(Period& period, const Change& change) {
-  for (std::vector<double>& row : period.sorted) {
+  for (std::vector<double>& row : period.draws) {
     std::for_each(row.begin(), row.end(), change);
   }
   std::for_each(period.mean.begin(), period.mean.end(), change);
@@ -28,14 +28,13 @@ Computing draw_computing(
   for (std::size_t p = 0; p < periods; ++p) {
     Period& period = computing[p];
     period.mean.assign(workers, 0.0);
-    period.sorted.assign(draws, std::vector<double>(workers));
+    period.draws.assign(draws, std::vector<double>(workers));
     for (std::size_t i = 0; i < draws; ++i) {
-      std::vector<double>& row = period.sorted[i];
+      std::vector<double>& row = period.draws[i];
       for (std::uint32_t worker = 0; worker < workers; ++worker) {
         row[worker] = draw(p, i, worker);
         period.mean[worker] += row[worker] / static_cast<double>(draws);
       }
-      std::sort(row.begin(), row.end());
     }
   }
   return computing;

@@ -11,8 +11,8 @@ namespace outpace::throughput {
 
 // A while in which nobody's speed changes but by chance.
 struct Period {
-  std::vector<double> mean;                 // Of each worker, seconds a mini-batch.
-  std::vector<std::vector<double>> sorted;  // Draws of all workers' at once, each from the fastest.
+  std::vector<double> mean;                // Of each worker, seconds a mini-batch.
+  std::vector<std::vector<double>> draws;  // Of all workers' at once.
 };
 using Computing = std::vector<Period>;
 

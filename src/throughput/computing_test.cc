@@ -13,25 +13,25 @@ Computing three_workers() {
       });
 }
 
-TEST(Computing, SortsDrawsAndKeepsEachWorkersMean) {
+TEST(Computing, KeepsDrawsAndEachWorkersMean) {
   const Computing computing = three_workers();
   ASSERT_EQ(computing.size(), 1U);
   EXPECT_EQ(computing[0].mean, (std::vector<double>{3.5, 2.5, 1.5}));
-  EXPECT_EQ(computing[0].sorted, (std::vector<std::vector<double>>{{1, 2, 3}, {2, 3, 4}}));
+  EXPECT_EQ(computing[0].draws, (std::vector<std::vector<double>>{{3, 2, 1}, {4, 3, 2}}));
 }
 
 TEST(Computing, ShrinksDeviationsTowardsTheMeanOfAll) {
   const Computing computing = with_deviations(three_workers(), 0.0);
   EXPECT_EQ(computing[0].mean, (std::vector<double>{2.5, 2.5, 2.5}));
-  EXPECT_EQ(computing[0].sorted[1], (std::vector<double>{2.5, 2.5, 2.5}));
-  EXPECT_EQ(with_deviations(three_workers(), 0.5)[0].sorted[0],
-            (std::vector<double>{1.75, 2.25, 2.75}));
+  EXPECT_EQ(computing[0].draws[1], (std::vector<double>{2.5, 2.5, 2.5}));
+  EXPECT_EQ(with_deviations(three_workers(), 0.5)[0].draws[0],
+            (std::vector<double>{2.75, 2.25, 1.75}));
 }
 
 TEST(Computing, ScalesAll) {
   const Computing computing = scaled(three_workers(), 2.0);
   EXPECT_EQ(computing[0].mean, (std::vector<double>{7, 5, 3}));
-  EXPECT_EQ(computing[0].sorted[0], (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(computing[0].draws[0], (std::vector<double>{6, 4, 2}));
 }
 
 }  // namespace

@@ -21,12 +21,13 @@ class Harvest {
     if (const auto* arrived = std::get_if<policy::GradientArrived>(&event)) {
       held_.resize(std::max(held_.size(), index(arrived->worker) + 1));
       held_[index(arrived->worker)] = arrived->examples;
+      last_ = index(arrived->worker);
     }
     for (const policy::Action& action : decision.actions) {
       if (const auto* accepted = std::get_if<policy::Accept>(&action)) {
         examples_ += held_[index(accepted->worker)];
       } else if (std::holds_alternative<policy::Commit>(action)) {
-        at_commits_.push_back({to_seconds(now.time_since_epoch()), examples_});
+        at_commits_.push_back({to_seconds(now.time_since_epoch()), examples_, last_});
       }
     }
   }
@@ -44,8 +45,15 @@ class Harvest {
     }
     Rate spans = of_spans(rates);
     // The mean over time, not over spans: these have as many commits, not as many seconds.
+    // From one worker's commit to another of it: workers that come in groups, as after a start at
+    // the same time, are then counted as whole groups.
     const Point& begin = at_commits_[first];
-    const Point& end = at_commits_.back();
+    const auto same = std::find_if(at_commits_.rbegin(), at_commits_.rend(), [&](const Point& one) {
+      return one.worker == begin.worker;
+    });
+    const Point& last = at_commits_.back();
+    const bool far = 2.0 * (same->seconds - begin.seconds) > last.seconds - begin.seconds;
+    const Point& end = far ? *same : last;
     const double mean = (end.examples - begin.examples) / (end.seconds - begin.seconds);
     const double shift = mean - spans.examples_per_second;
     return {mean, std::max(0.0, spans.low + shift), spans.high + shift};
@@ -55,9 +63,11 @@ class Harvest {
   struct Point {
     double seconds;
     double examples;
+    std::size_t worker;  // Whose gradient it was that made it.
   };
   std::vector<std::uint32_t> held_;
   double examples_ = 0.0;
+  std::size_t last_ = 0;
   std::vector<Point> at_commits_;
 };
 

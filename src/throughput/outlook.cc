@@ -56,7 +56,8 @@ ServedCluster served_costs(const MeasuredProfile& profile,
   return {.fixed_seconds = 2.0 * (profile.message_seconds + wires.latency_seconds) + copying,
           .link_seconds = link / shards,
           .own_link_seconds = link,
-          .apply_seconds = (profile.apply_seconds + copying) / shards};
+          .apply_seconds = (profile.apply_seconds + copying) / shards,
+          .in_turn = profile.payload_bytes() / shards <= wires.window_bytes};
 }
 
 RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {

@@ -20,6 +20,7 @@ enum class Topology : std::uint8_t { kServer, kRing, kGossip };  // "ps", "ring"
 struct Wires {
   double bytes_per_second = 0.0;  // Of a host's link, each way; 0: never in the way.
   double latency_seconds = 0.0;   // Of a message.
+  double window_bytes = 0.0;      // As sim::Transfers::Options::window.
 };
 
 // Of what a link carries, what is payload: 1,448 bytes of each Ethernet frame of 1,514, with TCP's
@@ -28,6 +29,7 @@ inline constexpr double kPayloadOfLink = 1448.0 / 1514.0;
 
 // What an iteration costs besides computing, as coarse.h has it. Serialising and copying a payload
 // is one half the worker's, in its own time, and one half the server's, one gradient after another.
+// Weights that fit into the window go out in turn.
 [[nodiscard]] ServedCluster served_costs(const MeasuredProfile& profile,
                                          const Wires& wires,
                                          std::uint32_t shards);

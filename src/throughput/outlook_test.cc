@@ -55,7 +55,7 @@ TEST(Outlook, NamesWhatWouldHelpMost) {
 }
 
 TEST(Outlook, AShortProfileIsUncertain) {
-  EXPECT_EQ(profile_uncertainty({0.1, 0.1, 0.1}), 0.0);
+  EXPECT_EQ(profile_uncertainty({0.5, 0.5, 0.5}), 0.0);
   // A variance of 4 x 0.03^2 / 3, a standard error of 0.03 / sqrt(3).
   EXPECT_NEAR(profile_uncertainty({0.07, 0.13, 0.07, 0.13}), 2 * 0.0173205 / 0.1, 1e-5);
 }

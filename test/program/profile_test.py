@@ -1,0 +1,109 @@
+"""`outpace profile`, `outpace predict` with what it wrote, and workers that wait as it says."""
+
+import json
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import ProgramTest, main  # noqa: E402
+
+EXIT_USAGE = 2
+
+
+def profile(compute=0.02, batch=8):
+    """A profile of a network of a thousand numbers; the half to judge by is twice as slow."""
+    return {"format": "outpace-profile", "version": 1, "kind": "measured", "network": "mlp",
+            "data": "fashion-mnist", "batch": batch, "dataset_examples": 1000,
+            "apply_seconds": 1e-5, "message_seconds": 1e-4, "byte_seconds": 1e-9,
+            "tensors": [{"name": "w", "numbers": 1000}], "layers": [],
+            "iterations": [{"compute_seconds": compute * (1 + i % 2), "rest_seconds": 1e-3}
+                           for i in range(10)]}
+
+
+class Throughput(ProgramTest):
+    def outpace(self, *words, code=0):
+        process = self.start(*words)
+        self.assertEqual(process.wait(), code, process.err)
+        self.assert_nothing_left()
+        return process
+
+    def refuse(self, says, *words):
+        with self.subTest(" ".join(words)):
+            process = self.outpace(*words, code=EXIT_USAGE)
+            self.assertEqual(process.out, "")
+            self.assertEqual(len(process.err.splitlines()), 1, process.err)
+            self.assertIn(says, process.err)
+
+    def predict(self, *words):
+        found = json.loads(self.outpace("predict", "p.json", *words, "--json").out)["predictions"]
+        return {(one["model"], one["workers"], one["policy"] or one["topology"], one["shards"]): one
+                for one in found}
+
+
+class Measured(Throughput):
+    def test_profile_is_measured_and_predicted_from(self):
+        text = self.outpace("profile", "--network", "mlp", "--iterations", "8", "-o", "p.json").out
+        self.assertIn("0.407 MB of weights", text)
+        written = json.loads(self.path("p.json").read_text())
+        self.assertEqual(len(written["iterations"]), 8)
+        self.assertEqual(len(written["layers"]), 3)
+        self.assertEqual(sum(one["numbers"] for one in written["tensors"]), 101770)
+        self.assertTrue(any(one["name"] == "layer 2 backward" for one in written["traceEvents"]))
+        alone = self.predict("--workers", "1", "--policy", "async")[("fine", 1, "async", 1)]
+        self.assertGreater(alone["high"], alone["examples_per_second"])
+        self.assertEqual(alone["bottleneck"] in ("worker compute", "server apply"), True)
+
+    def test_predictions_follow_from_the_profile(self):
+        self.path("p.json", json.dumps(profile()))
+        found = self.predict("--workers", "1,4", "--policy", "sync", "--policy", "async",
+                             "--topology", "ps,ring,gossip", "--slow", "worker=0,factor=1")
+        # 8 examples in 20 ms and some 0.2: nothing else is in the way.
+        for model in ("fine", "coarse"):
+            one = found[(model, 1, "sync", 1)]["examples_per_second"]
+            self.assertAlmostEqual(one, 8 / 0.02022, delta=1)
+            four = found[(model, 4, "async", 1)]["examples_per_second"]
+            self.assertAlmostEqual(four / one, 4.0, delta=0.02)
+        self.assertIn(("fine", 4, "ring", 1), found)
+        self.assertIn(("coarse", 4, "gossip", 1), found)
+        # 4 kB each way over 1 Mbit/s are 67 ms with the headers; four workers share them.
+        slow = self.predict("--workers", "4", "--policy", "async", "--bandwidth", "1Mbps")
+        self.assertLess(slow[("fine", 4, "async", 1)]["examples_per_second"], 8 / 0.0334)
+        self.assertEqual(slow[("coarse", 4, "async", 1)]["bottleneck"], "server link")
+        table = self.outpace("predict", "p.json", "--workers", "1..4", "--bandwidth", "1Mbps").out
+        self.assertIn("is saturated at", table)
+
+
+class Paced(Throughput):
+    def test_workers_wait_as_long_as_the_half_that_predictions_do_not_see(self):
+        self.path("p.json", json.dumps(profile(compute=0.05)))
+        done = self.outpace("train", "--paced", "p.json", "--workers", "3", "--policy", "sync",
+                            "--batch", "8", "--updates", "10", "--out", "run", "--json")
+        found = json.loads(done.out)
+        self.assertEqual(found["updates"], 10)
+        self.assertGreaterEqual(found["seconds"], 10 * 0.1)  # The slower half; never sooner.
+        for worker in found["workers_detail"]:
+            self.assertEqual(worker["accepted"], 10)
+
+
+class BadInput(Throughput):
+    def test_files_and_options(self):
+        self.path("p.json", json.dumps(profile()))
+        self.path("cut.json", json.dumps(profile())[:100])
+        self.path("other.json", json.dumps({"traceEvents": []}))
+        self.path("few.json", json.dumps({**profile(), "iterations": profile()["iterations"][:2]}))
+        self.refuse("cut.json: is no JSON, or is cut short", "predict", "cut.json")
+        self.refuse("other.json: 'format' is missing", "predict", "other.json")
+        self.refuse("few.json: 'iterations' has 2", "predict", "few.json")
+        self.refuse("--workers is '0'", "predict", "p.json", "--workers", "0")
+        self.refuse("--bandwidth is '0Gbps'", "predict", "p.json", "--bandwidth", "0Gbps")
+        self.refuse("--topology is 'star'", "predict", "p.json", "--topology", "star")
+        self.refuse("--models is 'best'", "predict", "p.json", "--models", "best")
+        self.refuse("cutoff is '6'", "predict", "p.json", "--workers", "2", "--policy",
+                    "backup:cutoff=6")
+        self.refuse("--iterations is 1; it takes 4", "profile", "--iterations", "1", "-o", "x.json")
+        self.refuse("cut.json: is no JSON", "train", "--paced", "cut.json")
+        self.refuse("--target-accuracy beside --paced", "train", "--paced", "p.json",
+                    "--target-accuracy", "0.8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""What validate_throughput.py makes of its options and its rows; the runs take root and minutes."""
+
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import network_hosts  # noqa: E402 (its folder has just been added)
+import validate_throughput  # noqa: E402
+
+
+class Rows(unittest.TestCase):
+    def test_are_of_every_network_rate_number_and_policy_that_is_possible(self):
+        options = validate_throughput.parse(
+            ["--workers", "1", "4", "--policies", "sync", "backup:cutoff=3", "--networks", "mlp",
+             "--rates", "100", "200", "--computing", "cnn", "--slow", "worker=2,factor=3"])
+        rows = list(validate_throughput.rows_of(options))
+        paced = [(row["link"], row["workers"], row["policy"], bool(row["slow"]))
+                 for row in rows if row["paced"]]
+        self.assertEqual(paced, [(rate, *rest) for rate in (100, 200)
+                                 for rest in ((1, "sync", False), (4, "sync", True),
+                                              (4, "backup:cutoff=3", True))])
+        self.assertEqual([(row["model"], row["workers"]) for row in rows if not row["paced"]],
+                         [("cnn", 1), ("cnn", 1), ("cnn", 2), ("cnn", 2)])
+
+    def test_errors_are_relative_to_what_was_measured(self):
+        rows = [{"measured": 100.0, "fine": 104.0, "coarse": 90.0, "plain": 200.0},
+                {"measured": 100.0, "fine": 98.0, "coarse": 100.0, "plain": 50.0},
+                {"measured": 100.0, "fine": 99.0, "coarse": 101.0, "plain": 100.0}]
+        found = validate_throughput.summary(rows)
+        for what, median, worst in (("fine", 2.0, 4.0), ("coarse", 1.0, 10.0),
+                                    ("plain", 50.0, 100.0)):
+            self.assertAlmostEqual(found[what][0], median)
+            self.assertAlmostEqual(found[what][1], worst)
+
+    def test_load_is_a_share(self):
+        load = validate_throughput.Load()
+        sum(range(10**6))
+        self.assertTrue(0.0 <= load.now() <= 1.0)
+
+
+class Addresses(unittest.TestCase):
+    def test_are_of_each_host_another(self):
+        hosts = network_hosts.Hosts(500, "1gbit")
+        self.assertEqual(hosts.address(0), "10.77.0.1")
+        self.assertEqual(len({hosts.address(host) for host in range(500)}), 500)
+
+
+if __name__ == "__main__":
+    unittest.main()
