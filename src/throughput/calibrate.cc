@@ -14,13 +14,13 @@
 namespace outpace::throughput {
 namespace {
 
-// The first is taken unless the rows say otherwise.
+// The first is taken, unless the rows say that it is the last.
 constexpr std::array kLaws = {Growth::kLogarithmic, Growth::kSaturating, Growth::kLinear};
 constexpr double kMuchBetter = 0.6;       // Of the logarithmic law's held-out error.
 constexpr double kBetterLeast = 0.02;     // Less of it, too: below is noise.
 constexpr double kFitsBadly = 2.0;        // Times the best law's error, and
 constexpr double kFitsBadlyLeast = 0.01;  // so much more.
-constexpr double kPriorSpread = 0.1;
+constexpr double kPriorSpread = 0.2;
 constexpr double kPriorRows = 3.0;
 constexpr double kCutMost =
     0.75;  // Of the most workers: what is left out is a third more at least.
@@ -107,21 +107,16 @@ Law try_law(std::span<const Row> rows, std::span<const Cut> cuts, Growth growth)
   return law;
 }
 
-std::size_t choose(const std::vector<Law>& laws, std::size_t cuts) {
-  std::size_t chosen = 0;
+// The line if it is so much better than the logarithm at what was left out.
+const Law& choose(const std::vector<Law>& laws, std::size_t cuts) {
+  const Law& first = laws.front();
+  const Law& line = laws.back();
   if (cuts < 2) {
-    return chosen;  // One number of workers to judge by is none.
+    return first;  // One number of workers to judge by is none.
   }
-  const double first = quantile(laws.front().held_out, 0.5);
-  double least = first;
-  for (std::size_t i = 1; i < laws.size(); ++i) {
-    const double error = quantile(laws[i].held_out, 0.5);
-    if (error < least && error < kMuchBetter * first && error < first - kBetterLeast) {
-      least = error;
-      chosen = i;
-    }
-  }
-  return chosen;
+  const double error = quantile(first.held_out, 0.5);
+  const double of_line = quantile(line.held_out, 0.5);
+  return of_line < kMuchBetter * error && of_line < error - kBetterLeast ? line : first;
 }
 
 // The 90th percentile of the errors, and of a prior that counts as a few more.
@@ -145,7 +140,7 @@ CalibratedGroup calibrate_group(const std::vector<Row>& rows) {
   for (const Growth growth : kLaws) {
     laws.push_back(try_law(rows, cuts, growth));
   }
-  const Law& chosen = laws[choose(laws, cuts.size())];
+  const Law& chosen = choose(laws, cuts.size());
   CalibratedGroup group{.policy = rows.front().configuration.policy,
                         .topology = rows.front().configuration.topology,
                         .rows = rows.size(),

@@ -32,6 +32,9 @@ TEST(Calibrate, NotesWhatItSaw) {
 
 TEST(Calibrate, TakesTheLawBetweenTheOthersUnlessAnotherIsMuchBetter) {
   EXPECT_EQ(calibrate(known_rows(kKnownCost)).groups.front().cost.growth, Growth::kLogarithmic);
+  EXPECT_EQ(
+      calibrate(disturbed(known_rows(grown_by(Growth::kSaturating)))).groups.front().cost.growth,
+      Growth::kLogarithmic);
   // A server's link that all workers share, and little else: nothing but a line comes near.
   IterationCost shared = grown_by(Growth::kLinear);
   shared.across = {.fixed = 0.0, .growth = 0.05};
@@ -62,7 +65,7 @@ TEST(Calibrate, TellsHowWellTheLargestArePredictedWithoutThem) {
 TEST(Calibrate, OfOneRowKnowsThatItKnowsLittle) {
   const std::vector<Row> rows{{.configuration = {}, .iteration_seconds = 0.1}};
   const CalibratedGroup group = calibrate(rows).groups.front();
-  EXPECT_DOUBLE_EQ(group.spread, 0.1);  // The prior.
+  EXPECT_DOUBLE_EQ(group.spread, 0.2);  // The prior.
   EXPECT_FALSE(group.held_out);
 }
 

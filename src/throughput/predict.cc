@@ -13,7 +13,7 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr double kWiderEachDoubling = 0.1;  // Of log T.
+constexpr double kEachDoubling = 0.1;  // Of log T, beyond what was measured.
 constexpr double kBatchBeyondMost = 10.0;
 
 bool agree(const std::string& asked, const std::string& known) {
@@ -72,9 +72,12 @@ double beyond(double value, double least, double most) {
 
 // What the interval is made of besides the laws.
 struct Doubt {
-  double wider = 0.0;  // Of log T, both ways.
-  bool open = false;   // No upper end.
+  double squares = 0.0;  // Of what log T may be off, either way: independent, so squares add.
+  bool open = false;     // No upper end.
   std::vector<std::string> warnings;
+
+  void add(double off) { squares += off * off; }
+  void add_doublings(double factor) { add(kEachDoubling * std::log2(factor)); }
 };
 
 void doubt_batch(const CalibratedGroup& group, double batch, Doubt& doubt) {
@@ -85,14 +88,14 @@ void doubt_batch(const CalibratedGroup& group, double batch, Doubt& doubt) {
   }
   if (seen.batch_min == seen.batch_max) {
     // Half of the computing was taken to grow with the batch; it may be none, or all.
-    doubt.wider += 0.5 * std::log(factor);
+    doubt.add(std::log(factor));
     doubt.warnings.push_back(fmt::format(
         "batch {:g}: all that was measured has {:g}, so how time depends on it is not known",
         batch,
         seen.batch_max));
     return;
   }
-  doubt.wider += kWiderEachDoubling * std::log2(factor);
+  doubt.add_doublings(factor);
   doubt.warnings.push_back(
       fmt::format("batch {:g}: {:g} to {:g} were measured", batch, seen.batch_min, seen.batch_max));
 }
@@ -100,14 +103,17 @@ void doubt_batch(const CalibratedGroup& group, double batch, Doubt& doubt) {
 void doubt_workers(const CalibratedGroup& group, const Configuration& at, Doubt& doubt) {
   const Seen& seen = group.seen;
   if (at.workers == 1 && seen.workers_min > 1) {
-    doubt.wider += kWiderEachDoubling * std::log2(seen.workers_min);
+    doubt.add_doublings(seen.workers_min);
     doubt.warnings.push_back(
         fmt::format("1 worker: {} were the fewest that were measured", seen.workers_min));
   }
   if (at.nodes > 1 && seen.across_workers_max == 0) {
     doubt.open = true;
-    doubt.warnings.push_back(
-        "several nodes: no such row was measured, so what the network costs is left out");
+    doubt.warnings.push_back(seen.local_workers_max == 0
+                                 ? "several nodes: no such row was measured, so what the network "
+                                   "costs is left out"
+                                 : "several nodes: no such row was measured, so what the network "
+                                   "costs more than one node does is left out");
   } else if (at.nodes == 1 && at.workers > 1 && seen.local_workers_max == 0) {
     doubt.open |= seen.across_workers_max == 0;
     doubt.warnings.push_back(seen.across_workers_max == 0
@@ -117,14 +123,14 @@ void doubt_workers(const CalibratedGroup& group, const Configuration& at, Doubt&
                                    "to cost what it does across nodes");
   }
   if (at.workers > seen.workers_max) {
-    doubt.warnings.push_back(fmt::format("{} workers: {:.3g} times the most that were measured",
-                                         at.workers,
-                                         static_cast<double>(at.workers) / seen.workers_max));
+    const double factor = static_cast<double>(at.workers) / seen.workers_max;
+    doubt.add_doublings(factor);
+    doubt.warnings.push_back(
+        fmt::format("{} workers: {:.3g} times the most that were measured", at.workers, factor));
   }
   const std::uint32_t here = workers_per_node(at);
   if (here > seen.workers_per_node_max) {
-    doubt.wider +=
-        kWiderEachDoubling * std::log2(static_cast<double>(here) / seen.workers_per_node_max);
+    doubt.add_doublings(static_cast<double>(here) / seen.workers_per_node_max);
     doubt.warnings.push_back(fmt::format(
         "{} workers a node: {} were the most that were measured", here, seen.workers_per_node_max));
   }
@@ -158,7 +164,8 @@ Prediction predict(const CalibratedProfile& profile, const Configuration& config
                     group->seen.batch_max);
     return prediction;
   }
-  Doubt doubt{.wider = group->spread};
+  Doubt doubt;
+  doubt.add(group->spread);
   doubt_names(*group, configuration, doubt);
   doubt_workers(*group, configuration, doubt);
   doubt_batch(*group, batch, doubt);
@@ -169,10 +176,11 @@ Prediction predict(const CalibratedProfile& profile, const Configuration& config
     low = std::min(low, iteration_seconds(other, configuration));
     high = std::max(high, iteration_seconds(other, configuration));
   }
+  const double off = std::sqrt(doubt.squares);
   prediction.seconds = seconds;
-  prediction.low = low * std::exp(-doubt.wider);
+  prediction.low = seconds * std::exp(-std::hypot(off, std::log(seconds / low)));
   if (!doubt.open) {
-    prediction.high = high * std::exp(doubt.wider);
+    prediction.high = seconds * std::exp(std::hypot(off, std::log(high / seconds)));
   }
   prediction.sync_bound =
       sync_seconds(group->cost, configuration) > compute_seconds(group->cost, batch);

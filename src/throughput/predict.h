@@ -23,10 +23,10 @@ struct Prediction {
 };
 
 // Predicts with the group of this policy and topology; where the configuration names none, with the
-// only group. The interval reaches over all laws of growth that the calibration allows, wider by
-// the group's spread, and by 10 % for each doubling beyond the batches and the workers per node
-// that were measured. Refuses a policy or topology that the calibration has not seen, and a batch
-// 10 times beyond those it has.
+// only group. The interval is made of independent doubts, whose squares add: the group's spread,
+// how far the other laws of growth that the calibration allows are from this one, and 10 % for each
+// doubling beyond the workers, the batches and the workers a node that were measured. Refuses a
+// policy or topology that the calibration has not seen, and a batch 10 times beyond those it has.
 [[nodiscard]] Prediction predict(const CalibratedProfile& profile,
                                  const Configuration& configuration);
 

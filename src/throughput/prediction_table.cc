@@ -155,6 +155,34 @@ ordered_json row_json(const Row& row, const Prediction& prediction) {
   return json;
 }
 
+ordered_json name_or_null(const std::string& name) {
+  return name.empty() ? ordered_json(nullptr) : ordered_json(name);
+}
+
+ordered_json throughput_row(const Configuration& at, const Prediction& prediction) {
+  const auto rate = [&at](const std::optional<double>& seconds) {
+    return seconds ? ordered_json(at.workers * at.batch_per_worker / *seconds)
+                   : ordered_json(nullptr);
+  };
+  const bool is_given = prediction.seconds.has_value();
+  return {
+      {"model", "calibrated"},
+      {"workers", at.workers},
+      {"nodes", at.nodes},
+      {"batch_per_worker", at.batch_per_worker},
+      {"policy", name_or_null(at.policy)},
+      {"topology", name_or_null(at.topology)},
+      {"shards", nullptr},  // A calibration does not know how many there were.
+      {"iteration_seconds", or_null(prediction.seconds)},
+      {"examples_per_second", rate(prediction.seconds)},
+      {"low", rate(prediction.high)},
+      {"high", is_given ? rate(prediction.low) : ordered_json(nullptr)},
+      {"bottleneck",
+       is_given ? ordered_json(prediction.sync_bound ? "sync" : "compute") : ordered_json(nullptr)},
+      {"warnings", prediction.warnings},
+      {"refused", is_given ? ordered_json(nullptr) : ordered_json(prediction.refusal)}};
+}
+
 }  // namespace
 
 std::string table_text(std::span<const Row> rows, std::span<const Prediction> predictions) {
@@ -201,6 +229,16 @@ std::string table_json(std::span<const Row> rows, std::span<const Prediction> pr
                            {"p90_absolute_error", if_measured(errors.ninety)},
                            {"max_absolute_error", if_measured(errors.worst)},
                            {"within_interval", if_measured(errors.within)}};
+  return whole.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string throughput_json(std::span<const Row> rows, std::span<const Prediction> predictions) {
+  CHECK(rows.size() == predictions.size());
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    list.push_back(throughput_row(rows[i].configuration, predictions[i]));
+  }
+  const ordered_json whole{{"predictions", std::move(list)}};
   return whole.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

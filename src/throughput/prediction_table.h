@@ -23,4 +23,9 @@ namespace outpace::throughput {
 [[nodiscard]] std::string table_json(std::span<const Row> rows,
                                      std::span<const Prediction> predictions);
 
+// {"predictions": [{"model": "calibrated", "workers": 8, ...}]}: throughput, with the interval of
+// it; bottleneck is "compute" or "sync". What is not known or was refused is null.
+[[nodiscard]] std::string throughput_json(std::span<const Row> rows,
+                                          std::span<const Prediction> predictions);
+
 }  // namespace outpace::throughput

@@ -73,5 +73,20 @@ TEST(PredictionTable, WithoutMeasurementsHasNoErrors) {
       nlohmann::json::parse(table_json(rows, predictions))["median_absolute_error"].is_null());
 }
 
+TEST(PredictionTable, OfThroughputTurnsTheIntervalRound) {
+  const auto& [rows, predictions] = three();
+  const auto found = nlohmann::json::parse(throughput_json(rows, predictions))["predictions"];
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0]["model"], "calibrated");
+  EXPECT_EQ(found[0]["bottleneck"], "compute");
+  EXPECT_DOUBLE_EQ(found[0]["examples_per_second"].get<double>(), 8 * 32 / 0.4);
+  EXPECT_DOUBLE_EQ(found[0]["low"].get<double>(), 8 * 32 / 0.5);
+  EXPECT_DOUBLE_EQ(found[0]["high"].get<double>(), 8 * 32 / 0.3);
+  EXPECT_TRUE(found[1]["low"].is_null());  // It may take any time.
+  EXPECT_TRUE(found[2]["examples_per_second"].is_null());
+  EXPECT_TRUE(found[2]["high"].is_null());
+  EXPECT_EQ(found[2]["refused"], "too far");
+}
+
 }  // namespace
 }  // namespace outpace::throughput
