@@ -133,6 +133,20 @@ double spread_of(const std::vector<double>& errors, std::size_t coefficients) {
                    (told + kPriorRows));
 }
 
+// Those that fit the rows about as well as the best.
+std::vector<IterationCost> others_of(const std::vector<CostFit>& fits,
+                                     const IterationCost& chosen) {
+  const double best = std::ranges::min_element(fits, {}, &CostFit::error)->error;
+  std::vector<IterationCost> others;
+  others.reserve(fits.size());
+  for (const CostFit& fit : fits) {
+    if (fit.cost != chosen && fit.error <= kFitsBadly * best + kFitsBadlyLeast) {
+      others.push_back(fit.cost);
+    }
+  }
+  return others;
+}
+
 CalibratedGroup calibrate_group(const std::vector<Row>& rows) {
   const std::vector<Cut> cuts = cuts_of(rows);
   std::vector<Law> laws;
@@ -146,16 +160,15 @@ CalibratedGroup calibrate_group(const std::vector<Row>& rows) {
                         .rows = rows.size(),
                         .cost = chosen.fit.cost,
                         .seen = seen_of(rows)};
-  double best = laws.front().fit.error;
+  std::vector<CostFit> fits;
+  fits.reserve(laws.size() + 1);
   for (const Law& law : laws) {
-    best = std::min(best, law.fit.error);
+    fits.push_back(law.fit);
   }
-  group.others.reserve(laws.size());
-  for (const Law& law : laws) {
-    if (&law != &chosen && law.fit.error <= kFitsBadly * best + kFitsBadlyLeast) {
-      group.others.push_back(law.fit.cost);
-    }
+  if (!chosen.fit.overlap_known) {  // Then it may be anything.
+    fits.push_back(fit_cost(rows, chosen.fit.cost.growth, kOverlapMost));
   }
+  group.others = others_of(fits, group.cost);
   std::vector<double> fitted;
   add_errors(group.cost, rows, fitted);
   group.fit_median = std::expm1(quantile(fitted, 0.5));

@@ -15,7 +15,7 @@ namespace outpace::throughput {
 // The linear one is taken only if it predicts the largest numbers of workers, left out, much better
 // (by 40 %, and by 2 % of what was measured). The saturating one never is: a logarithm fitted to
 // what saturates hardly grows either. The others stay for the interval, unless they fit the rows
-// themselves badly.
+// themselves badly; and so does the same law with g = 10 if the rows cannot tell g.
 //
 // The spread is the 90th percentile of what was wrong when the largest were left out, or of the fit
 // if that is more, with a prior of 20 % that counts as three rows.

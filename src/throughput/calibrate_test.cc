@@ -1,5 +1,6 @@
 #include "throughput/calibrate.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -50,6 +51,24 @@ TEST(Calibrate, KeepsTheLawsThatTheRowsDoNotRuleOut) {
   IterationCost steep = grown_by(Growth::kLinear);
   steep.across = {.fixed = 0.0, .growth = 0.5};
   EXPECT_TRUE(calibrate(known_rows(steep)).groups.front().others.empty());
+}
+
+TEST(Calibrate, DoesNotPretendToKnowWhatOverlaps) {
+  // Alone: 0.2 s and 0.4 s. Of four workers with the smaller batch: 0.3 s. With the larger one that
+  // is 0.4 s if computing hides the rest, 0.5 s if nothing is hidden.
+  const auto row = [](std::uint32_t workers, double batch, double seconds) {
+    return Row{.configuration = {.workers = workers, .nodes = workers, .batch_per_worker = batch},
+               .iteration_seconds = seconds};
+  };
+  const std::vector<Row> rows{row(1, 100, 0.2), row(1, 200, 0.4), row(4, 100, 0.3)};
+  const CalibratedGroup group = calibrate(rows).groups.front();
+  const Configuration at{.workers = 4, .nodes = 4, .batch_per_worker = 200};
+  EXPECT_NEAR(iteration_seconds(group.cost, at), 0.5, 0.01);
+  double least = 1.0;
+  for (const IterationCost& other : group.others) {
+    least = std::min(least, iteration_seconds(other, at));
+  }
+  EXPECT_NEAR(least, 0.4, 0.01);
 }
 
 TEST(Calibrate, TellsHowWellTheLargestArePredictedWithoutThem) {

@@ -16,8 +16,7 @@ namespace {
 constexpr double kHuber = 0.1;         // Relative errors past this count linearly.
 constexpr double kSyncWeight = 0.5;    // Of a known sync_seconds, beside the iteration itself.
 constexpr double kComputeLeast = 0.1;  // Of an iteration; below, a difference of two is noise.
-constexpr double kOverlapMost = 10.0;
-constexpr double kNothing = 1e-6;  // Of the shortest iteration: a coefficient that is none.
+constexpr double kNothing = 1e-6;      // Of the shortest iteration: a coefficient that is none.
 
 // Which coefficients are free.
 struct Shape {
@@ -77,7 +76,8 @@ Shape shape_of(std::span<const Row> rows) {
 // Coefficients as one vector, of logarithms: so none is negative.
 class Packing {
  public:
-  Packing(std::span<const Row> rows, Growth growth) : shape_(shape_of(rows)), growth_(growth) {
+  Packing(std::span<const Row> rows, Growth growth, double overlap)
+      : shape_(shape_of(rows)), growth_(growth), overlap_(overlap) {
     std::vector<double> batches;
     batches.reserve(rows.size());
     least_ = std::numeric_limits<double>::infinity();
@@ -93,11 +93,11 @@ class Packing {
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
 
-  [[nodiscard]] Eigen::VectorXd start(double overlap) const {
+  [[nodiscard]] Eigen::VectorXd start(double odds) const {
     Eigen::VectorXd parameters = Eigen::VectorXd::Constant(shape_.count(), std::log(0.1 * least_));
     parameters.head(1 + shape_.example + shape_.square).setConstant(std::log(0.3 * least_));
     if (shape_.overlap) {
-      parameters(parameters.size() - 1) = std::log(overlap);
+      parameters(parameters.size() - 1) = std::log(odds);
     }
     return parameters;
   }
@@ -115,7 +115,7 @@ class Packing {
   [[nodiscard]] IterationCost cost_of(const Eigen::VectorXd& parameters) const {
     Eigen::Index next = 0;
     const auto take = [&](bool is_free) { return is_free ? std::exp(parameters(next++)) : 0.0; };
-    IterationCost cost{.growth = growth_};
+    IterationCost cost{.growth = growth_, .overlap = overlap_};
     cost.compute_fixed = take(true);
     cost.compute_example = take(shape_.example) / batch_;
     cost.compute_square = take(shape_.square) / batch_ / batch_;
@@ -160,6 +160,7 @@ class Packing {
  private:
   Shape shape_;
   Growth growth_;
+  double overlap_;      // Where it is not free.
   double batch_ = 1.0;  // The median, in which c1 and c2 are of the size of c0.
   double least_ = 0.0;  // Seconds.
   double most_ = 0.0;
@@ -191,16 +192,16 @@ Eigen::VectorXd residuals_of(std::span<const Row> rows, const IterationCost& cos
 
 }  // namespace
 
-CostFit fit_cost(std::span<const Row> rows, Growth growth) {
-  CHECK(!rows.empty());
-  const Packing packing(rows, growth);
+CostFit fit_cost(std::span<const Row> rows, Growth growth, double overlap) {
+  CHECK(!rows.empty() && overlap >= 1.0 && overlap <= kOverlapMost);
+  const Packing packing(rows, growth, overlap);
   const Residuals residuals = [&](const Eigen::VectorXd& parameters) {
     return residuals_of(rows, packing.cost_of(parameters));
   };
   LeastSquares best;
   best.sum = std::numeric_limits<double>::infinity();
-  for (const double overlap : {0.12, 1.0}) {  // g = 2 and 5.5; the sum has a valley on either side.
-    LeastSquares found = minimise(residuals, packing.start(overlap), packing.bounds());
+  for (const double odds : {0.12, 1.0}) {  // g = 2 and 5.5; the sum has a valley on either side.
+    LeastSquares found = minimise(residuals, packing.start(odds), packing.bounds());
     if (found.sum < best.sum) {
       best = std::move(found);
     }
@@ -209,7 +210,8 @@ CostFit fit_cost(std::span<const Row> rows, Growth growth) {
     }
   }
   CostFit fit{.cost = packing.finished(packing.cost_of(best.parameters)),
-              .coefficients = static_cast<std::size_t>(packing.shape().count())};
+              .coefficients = static_cast<std::size_t>(packing.shape().count()),
+              .overlap_known = packing.shape().overlap};
   const auto count = static_cast<Eigen::Index>(rows.size());
   fit.error = std::sqrt(residuals_of(rows, fit.cost).head(count).squaredNorm() /
                         static_cast<double>(rows.size()));

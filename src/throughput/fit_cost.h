@@ -9,11 +9,14 @@
 
 namespace outpace::throughput {
 
+inline constexpr double kOverlapMost = 10.0;
+
 struct CostFit {
   IterationCost cost;
   // Root of the mean of rho(log T - log measured), rho being Huber's; about a relative error.
   double error = 0.0;
   std::size_t coefficients = 0;  // That were free.
+  bool overlap_known = false;    // g was.
 };
 
 // Minimises the sum of rho(log T - log iteration_seconds) over coefficients that are not negative.
@@ -29,6 +32,7 @@ struct CostFit {
 // batch.
 //
 // REQUIRES: rows is not empty, and all have iteration_seconds.
-[[nodiscard]] CostFit fit_cost(std::span<const Row> rows, Growth growth);
+// 1 <= overlap <= 10, which is g where the rows cannot tell it.
+[[nodiscard]] CostFit fit_cost(std::span<const Row> rows, Growth growth, double overlap = 1.0);
 
 }  // namespace outpace::throughput
