@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "cli/count_list.h"
 #include "cli/predict_output.h"
 #include "network/shapes.h"
 #include "network/units.h"
@@ -24,48 +24,10 @@ namespace {
 using throughput::MeasuredProfile;
 using throughput::Topology;
 
-constexpr std::uint32_t kWorkersMost = 10'000;
+constexpr std::uint32_t kClusterWorkersMost = 10'000;
 constexpr std::uint32_t kPredictedShardsMost = 256;
 constexpr std::size_t kPeriodsOfTrace = 64;
 constexpr std::uint32_t kIterationsMost = 100'000;
-
-// "1..64", "1,2,4" or "8".
-std::vector<std::uint32_t> parse_counts(const std::string& option,
-                                        const std::string& text,
-                                        std::uint32_t most) {
-  const auto wrong = [&] {
-    return usage_error(
-        fmt::format("--{} is '{}'; it takes whole numbers from 1 to {}: 8, 1,2,4 or 1..64",
-                    option,
-                    text,
-                    most));
-  };
-  const auto number = [&](std::string_view digits) {
-    const auto parsed = parse_number(digits);
-    if (!parsed || !(*parsed >= 1 && *parsed <= most) || *parsed != std::floor(*parsed)) {
-      throw wrong();
-    }
-    return static_cast<std::uint32_t>(*parsed);
-  };
-  std::vector<std::uint32_t> counts;
-  if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
-    const std::uint32_t first = number(std::string_view(text).substr(0, dots));
-    const std::uint32_t last = number(std::string_view(text).substr(dots + 2));
-    if (first > last) {
-      throw wrong();
-    }
-    for (std::uint32_t count = first; count <= last; ++count) {
-      counts.push_back(count);
-    }
-    return counts;
-  }
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    counts.push_back(number(std::string_view(text).substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return counts;
-}
 
 Topology parse_topology(const std::string& text) {
   for (const Topology topology : {Topology::kServer, Topology::kRing, Topology::kGossip}) {
@@ -161,11 +123,14 @@ class Sweep {
       : profile_(profile),
         options_(options),
         wires_(parse_wires(options)),
-        shards_(parse_counts("shards", options.shards, kPredictedShardsMost)),
+        shards_(parse_count_list("shards", options.shards, kPredictedShardsMost)),
         seconds_(profile.computing_to_predict_from()),
         uncertainty_(throughput::profile_uncertainty(seconds_)) {
     for (const std::string& topology : options.topologies) {
       topologies_.push_back(parse_topology(topology));
+    }
+    if (topologies_.empty()) {
+      topologies_ = {Topology::kServer};
     }
     if (policies_.empty()) {
       policies_ = {"sync", "async"};
@@ -251,7 +216,7 @@ class Sweep {
     job.policy = policy;
     job.batch = profile_.batch;
     job.iterations = std::uint64_t{workers} * iterations_each();
-    const Training training = to_training(job, kWorkersMost);
+    const Training training = to_training(job, kClusterWorkersMost);
     sim::ClusterOptions cluster{
         .policy = training.policy, .coordinator = training.coordinator, .shard = training.shard};
     cluster.coordinator.job = 1;
@@ -342,11 +307,12 @@ void check(const PredictClusterOptions& options) {
 
 void add_predict_cluster_options(CLI::App& command, PredictClusterOptions& options) {
   command.option_defaults()->always_capture_default();
-  command.add_option("--workers", options.workers, "8, 1,2,4 or 1..64");
+  command.add_option("--workers", options.workers, "8, 1,2,4 or 1..64 (default: 1..16)");
   command
       .add_option("--policy", options.policies, "As in train (repeatable; default: sync and async)")
       ->default_str("");
-  command.add_option("--topology", options.topologies, "ps, ring or gossip (repeatable)")
+  command
+      .add_option("--topology", options.topologies, "ps, ring or gossip (repeatable; default: ps)")
       ->delimiter(',');
   command.add_option("--shards", options.shards, "Of the server: 1 or 1..4");
   command.add_option("--bandwidth",
@@ -372,7 +338,8 @@ int predict_cluster(const MeasuredProfile& profile, const PredictClusterOptions&
   check(options);
   Sweep sweep(profile, options);
   std::vector<Prediction> predictions;
-  for (const std::uint32_t workers : parse_counts("workers", options.workers, kWorkersMost)) {
+  for (const std::uint32_t workers : parse_count_list(
+           "workers", options.workers.empty() ? "1..16" : options.workers, kClusterWorkersMost)) {
     sweep.predict(workers, predictions);
   }
   for (const auto& [policy, why] : sweep.left_out()) {

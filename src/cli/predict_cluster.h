@@ -15,9 +15,9 @@
 namespace outpace::cli {
 
 struct PredictClusterOptions {
-  std::string workers = "1..16";
-  std::vector<std::string> policies;  // Empty: sync and async.
-  std::vector<std::string> topologies{"ps"};
+  std::string workers;                  // Empty: 1..16.
+  std::vector<std::string> policies;    // Empty: sync and async.
+  std::vector<std::string> topologies;  // Empty: ps.
   std::string shards = "1";
   std::string bandwidth;  // Empty: links are never in the way.
   std::string latency = "0s";

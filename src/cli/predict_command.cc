@@ -1,28 +1,124 @@
 #include <memory>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/predict_cluster.h"
+#include "cli/predict_table.h"
+#include "throughput/profile_json.h"
 
 namespace outpace::cli {
 namespace {
 
 struct PredictOptions {
   std::string profile;
+  std::string configurations;
+  WorkersOptions of_table;  // For a calibrated profile: how workers are spread over nodes.
   PredictClusterOptions cluster;
+  bool json = false;
 };
+
+// An option of which a calibrated profile takes one value at most.
+std::string one_of(const std::vector<std::string>& values, const std::string& option) {
+  if (values.size() > 1) {
+    throw usage_error("--" + option + " is given " + std::to_string(values.size()) +
+                      " times; with a calibrated profile it takes one value");
+  }
+  return values.empty() ? "" : values.front();
+}
+
+int predict_calibrated(const PredictOptions& options, const nlohmann::json& parsed) {
+  const throughput::CalibratedProfile profile =
+      throughput::calibrated_profile(parsed, options.profile);
+  if (options.configurations.empty() == options.cluster.workers.empty()) {
+    throw usage_error("predict takes --configurations TABLE.csv or --workers 1..64: one of them");
+  }
+  if (!options.configurations.empty()) {
+    return predict_table(profile, options.configurations, options.json);
+  }
+  WorkersOptions workers = options.of_table;
+  workers.workers = options.cluster.workers;
+  workers.policy = one_of(options.cluster.policies, "policy");
+  workers.topology = one_of(options.cluster.topologies, "topology");
+  return predict_workers(profile, workers, options.json);
+}
+
+// Options that only one kind of profile has are refused with the other.
+void check_kind(const std::string& kind, const Origins& origins) {
+  const bool calibrated = kind == throughput::kCalibrated;
+  const std::vector<std::string> others =
+      calibrated ? std::vector<std::string>{"shards",
+                                            "bandwidth",
+                                            "latency",
+                                            "send-window",
+                                            "models",
+                                            "plain",
+                                            "delays",
+                                            "delays-by",
+                                            "delays-period",
+                                            "slow",
+                                            "cores",
+                                            "iterations",
+                                            "seed"}
+                 : std::vector<std::string>{"configurations", "nodes", "workers-per-node", "batch"};
+  for (const std::string& other : others) {
+    if (origins.contains(other)) {
+      throw usage_error("--" + other + " does not go with a " + kind +
+                        " profile; it is for one that outpace " +
+                        (calibrated ? "profile" : "calibrate") + " wrote");
+    }
+  }
+}
+
+int predict(const PredictOptions& options, const Origins& origins) {
+  const std::string text = read_file("profile", options.profile);
+  const nlohmann::json parsed = throughput::parse_profile(text, options.profile);
+  const std::string kind = throughput::kind_of(parsed, options.profile);
+  check_kind(kind, origins);
+  if (kind == throughput::kCalibrated) {
+    return predict_calibrated(options, parsed);
+  }
+  PredictClusterOptions cluster = options.cluster;
+  cluster.json = options.json;
+  return predict_cluster(throughput::MeasuredProfile::parse(text, options.profile), cluster);
+}
+
+void add_table_options(CLI::App& command, PredictOptions& options) {
+  command.add_option("--configurations",
+                     options.configurations,
+                     "CSV with the columns workers, nodes, batch_per_worker; where "
+                     "iteration_seconds stands too, the errors are shown");
+  auto* nodes =
+      command.add_option("--nodes", options.of_table.nodes, "With --workers: on so many nodes")
+          ->check(CLI::Range(1U, 1'000'000U));
+  command
+      .add_option("--workers-per-node",
+                  options.of_table.workers_per_node,
+                  "With --workers: so many a node (default: the most that were measured)")
+      ->check(CLI::Range(1U, 1'000'000U))
+      ->excludes(nodes);
+  command
+      .add_option(
+          "--batch", options.of_table.batch, "With --workers: examples of a worker's mini-batch")
+      ->check(CLI::Range(1e-9, 1e12));
+}
 
 }  // namespace
 
 Run add_predict(CLI::App& command) {
   auto options = std::make_shared<PredictOptions>();
-  command.add_option("profile", options->profile, "What outpace profile wrote")->required();
+  command
+      .add_option(
+          "profile", options->profile, "What outpace profile measured, or outpace calibrate found")
+      ->required();
   add_predict_cluster_options(command, options->cluster);
-  command.add_flag("--json", options->cluster.json, "Print one JSON object on standard output");
-  return [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) {
-    return predict_cluster(throughput::MeasuredProfile::parse(
-                               read_file("profile", options->profile), options->profile),
-                           options->cluster);
+  add_table_options(command, *options);
+  command.add_flag("--json", options->json, "Print one JSON object on standard output");
+  return [options](const CLI::App& /*chosen*/, const Origins& origins) {
+    return predict(*options, origins);
   };
 }
 

@@ -1,0 +1,245 @@
+#include "throughput/prediction_table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+
+namespace outpace::throughput {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string seconds_text(const std::optional<double>& seconds) {
+  return seconds ? fmt::format("{:.4g}", *seconds) : "-";
+}
+
+std::optional<double> error_of(const Row& row, const Prediction& prediction) {
+  return row.iteration_seconds && prediction.seconds
+             ? std::optional(*prediction.seconds / *row.iteration_seconds - 1.0)
+             : std::nullopt;
+}
+
+// What was said of several rows, said once.
+class Notes {
+ public:
+  // Its number.
+  std::size_t add(const std::string& note) {
+    const auto found = std::ranges::find(notes_, note);
+    if (found != notes_.end()) {
+      return static_cast<std::size_t>(found - notes_.begin()) + 1;
+    }
+    notes_.push_back(note);
+    return notes_.size();
+  }
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < notes_.size(); ++i) {
+      fmt::format_to(std::back_inserter(text), "[{}] {}\n", i + 1, notes_[i]);
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::string> notes_;
+};
+
+using Line = std::vector<std::string>;
+
+std::string aligned(const std::vector<Line>& lines) {
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const Line& line : lines) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], line[i].size());
+    }
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    std::string row;
+    for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+      fmt::format_to(std::back_inserter(row), "{:>{}}  ", line[i], widths[i]);
+    }
+    row.append(line.back());  // The notes, to the left.
+    row.resize(row.find_last_not_of(' ') + 1);
+    text.append(row).append("\n");
+  }
+  return text;
+}
+
+struct Named {
+  bool policy = false;
+  bool topology = false;
+};
+
+Line head(const Named& named) {
+  Line line{"workers", "nodes", "batch"};
+  if (named.policy) {
+    line.emplace_back("policy");
+  }
+  if (named.topology) {
+    line.emplace_back("topology");
+  }
+  for (const char* const column :
+       {"predicted", "low", "high", "measured", "error", "examples/s", "notes"}) {
+    line.emplace_back(column);
+  }
+  return line;
+}
+
+Line line_of(const Row& row, const Prediction& prediction, const Named& named, Notes& notes) {
+  const Configuration& at = row.configuration;
+  Line line{fmt::format("{}", at.workers),
+            fmt::format("{}", at.nodes),
+            fmt::format("{:g}", at.batch_per_worker)};
+  if (named.policy) {
+    line.push_back(at.policy);
+  }
+  if (named.topology) {
+    line.push_back(at.topology);
+  }
+  const auto error = error_of(row, prediction);
+  const bool is_given = prediction.seconds.has_value();
+  line.push_back(seconds_text(prediction.seconds));
+  line.push_back(is_given ? seconds_text(prediction.low) : "-");
+  line.push_back(is_given && !prediction.high ? "?" : seconds_text(prediction.high));
+  line.push_back(seconds_text(row.iteration_seconds));
+  line.push_back(error ? fmt::format("{:+.1f}%", 100.0 * *error) : "-");
+  line.push_back(is_given
+                     ? fmt::format("{:.4g}", at.workers * at.batch_per_worker / *prediction.seconds)
+                     : "-");
+  std::string numbers;
+  if (!is_given) {
+    fmt::format_to(
+        std::back_inserter(numbers), "[{}]", notes.add("refused: " + prediction.refusal));
+  }
+  for (const std::string& warning : prediction.warnings) {
+    fmt::format_to(std::back_inserter(numbers), "[{}]", notes.add(warning));
+  }
+  line.push_back(std::move(numbers));
+  return line;
+}
+
+template <typename Value>
+ordered_json or_null(const std::optional<Value>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json row_json(const Row& row, const Prediction& prediction) {
+  const Configuration& at = row.configuration;
+  ordered_json json{{"workers", at.workers},
+                    {"nodes", at.nodes},
+                    {"batch_per_worker", at.batch_per_worker},
+                    {"iteration_seconds", or_null(row.iteration_seconds)}};
+  if (row.sync_seconds) {
+    json["sync_seconds"] = *row.sync_seconds;
+  }
+  if (!at.policy.empty()) {
+    json["policy"] = at.policy;
+  }
+  if (!at.topology.empty()) {
+    json["topology"] = at.topology;
+  }
+  const bool is_given = prediction.seconds.has_value();
+  json["iteration_seconds_predicted"] = or_null(prediction.seconds);
+  json["low"] = is_given ? ordered_json(prediction.low) : ordered_json(nullptr);
+  json["high"] = or_null(prediction.high);
+  json["error"] = or_null(error_of(row, prediction));
+  json["warnings"] = prediction.warnings;
+  json["refused"] = is_given ? ordered_json(nullptr) : ordered_json(prediction.refusal);
+  return json;
+}
+
+ordered_json name_or_null(const std::string& name) {
+  return name.empty() ? ordered_json(nullptr) : ordered_json(name);
+}
+
+ordered_json throughput_row(const Configuration& at, const Prediction& prediction) {
+  const auto rate = [&at](const std::optional<double>& seconds) {
+    return seconds ? ordered_json(at.workers * at.batch_per_worker / *seconds)
+                   : ordered_json(nullptr);
+  };
+  const bool is_given = prediction.seconds.has_value();
+  return {
+      {"model", "calibrated"},
+      {"workers", at.workers},
+      {"nodes", at.nodes},
+      {"batch_per_worker", at.batch_per_worker},
+      {"policy", name_or_null(at.policy)},
+      {"topology", name_or_null(at.topology)},
+      {"shards", nullptr},  // A calibration does not know how many there were.
+      {"iteration_seconds", or_null(prediction.seconds)},
+      {"examples_per_second", rate(prediction.seconds)},
+      {"low", rate(prediction.high)},
+      {"high", is_given ? rate(prediction.low) : ordered_json(nullptr)},
+      {"bottleneck",
+       is_given ? ordered_json(prediction.sync_bound ? "sync" : "compute") : ordered_json(nullptr)},
+      {"warnings", prediction.warnings},
+      {"refused", is_given ? ordered_json(nullptr) : ordered_json(prediction.refusal)}};
+}
+
+}  // namespace
+
+std::string table_text(std::span<const Row> rows, std::span<const Prediction> predictions) {
+  CHECK(rows.size() == predictions.size());
+  Named named;
+  for (const Row& row : rows) {
+    named.policy |= !row.configuration.policy.empty();
+    named.topology |= !row.configuration.topology.empty();
+  }
+  Notes notes;
+  std::vector<Line> lines{head(named)};
+  lines.reserve(rows.size() + 1);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    lines.push_back(line_of(rows[i], predictions[i], named, notes));
+  }
+  std::string text = aligned(lines) + notes.text();
+  const Errors errors = errors_of(rows, predictions);
+  if (errors.measured > 0) {
+    text += fmt::format(
+        "{} measured: errors' median {:.1f}%, 90th percentile {:.1f}%, worst {:.1f}%; {:.0f}% are "
+        "within their interval\n",
+        errors.measured,
+        100.0 * errors.median,
+        100.0 * errors.ninety,
+        100.0 * errors.worst,
+        100.0 * errors.within);
+  }
+  return text;
+}
+
+std::string table_json(std::span<const Row> rows, std::span<const Prediction> predictions) {
+  CHECK(rows.size() == predictions.size());
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    list.push_back(row_json(rows[i], predictions[i]));
+  }
+  const Errors errors = errors_of(rows, predictions);
+  const auto if_measured = [&errors](double value) {
+    return errors.measured > 0 ? ordered_json(value) : ordered_json(nullptr);
+  };
+  const ordered_json whole{{"rows", std::move(list)},
+                           {"measured", errors.measured},
+                           {"median_absolute_error", if_measured(errors.median)},
+                           {"p90_absolute_error", if_measured(errors.ninety)},
+                           {"max_absolute_error", if_measured(errors.worst)},
+                           {"within_interval", if_measured(errors.within)}};
+  return whole.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string throughput_json(std::span<const Row> rows, std::span<const Prediction> predictions) {
+  CHECK(rows.size() == predictions.size());
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    list.push_back(throughput_row(rows[i].configuration, predictions[i]));
+  }
+  const ordered_json whole{{"predictions", std::move(list)}};
+  return whole.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace outpace::throughput

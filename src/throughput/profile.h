@@ -1,0 +1,59 @@
+// What a calibration knows: for each policy and topology it saw, what an iteration costs, how far
+// that can be trusted, and what was seen, so that a prediction can say where it goes beyond.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "throughput/iteration_cost.h"
+
+namespace outpace::throughput {
+
+// The ends of what was measured. 0 workers: no such row.
+struct Seen {
+  std::uint32_t workers_min = 0;
+  std::uint32_t workers_max = 0;
+  std::uint32_t local_workers_max = 0;   // Of rows with several workers on one node.
+  std::uint32_t across_workers_max = 0;  // Of rows with several nodes.
+  std::uint32_t workers_per_node_max = 0;
+  double batch_min = 0.0;
+  double batch_max = 0.0;
+
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+// What leaving the largest numbers of workers out and predicting them gave.
+struct HeldOut {
+  std::size_t rows = 0;
+  double median = 0.0;  // Of exp|log(predicted / measured)| - 1, a relative error either way.
+  double ninety = 0.0;  // Its 90th percentile.
+
+  friend bool operator==(const HeldOut&, const HeldOut&) = default;
+};
+
+struct CalibratedGroup {
+  std::string policy;  // Empty: the table did not say.
+  std::string topology;
+  std::size_t rows = 0;
+  IterationCost cost;
+  // The other laws of growth that the rows do not rule out; an interval reaches over them.
+  std::vector<IterationCost> others;
+  double spread = 0.0;      // Of log T: 9 of 10 measurements are within, where the law is right.
+  double fit_median = 0.0;  // As HeldOut's, over the rows themselves.
+  std::optional<HeldOut> held_out;
+  Seen seen;
+
+  friend bool operator==(const CalibratedGroup&, const CalibratedGroup&) = default;
+};
+
+struct CalibratedProfile {
+  std::vector<CalibratedGroup> groups;
+
+  friend bool operator==(const CalibratedProfile&, const CalibratedProfile&) = default;
+};
+
+}  // namespace outpace::throughput
