@@ -25,6 +25,7 @@ using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
 [[nodiscard]] Run add_replay(CLI::App& command);
 [[nodiscard]] Run add_ctl(CLI::App& command);
 [[nodiscard]] Run add_simulate(CLI::App& command);
+[[nodiscard]] Run add_whatif(CLI::App& command);
 [[nodiscard]] Run add_compare(CLI::App& command);
 
 // Throws what train or simulate with these options would throw before it begins: for a command that
