@@ -207,6 +207,12 @@ FoundRun read_recorded_run(const std::string& directory) {
     follower.follow(decision, log.line());
   }
   FoundRun found{.run = follower.take_run(), .notes = {}};
+  if (found.run.examples == 0) {
+    throw usage_error(
+        files.decisions().string() +
+        ": nothing was committed in this run, so that nothing can be said of how fast "
+        "it was; a run with some updates was expected");
+  }
   found.run.policy = header.policy;
   found.run.balance = header.balance;
   if (log.cut_short()) {

@@ -220,13 +220,13 @@ void write_whatif_plot(const WhatIfOptions& options, const Found& found) {
 
 int answer_whatif(const WhatIfOptions& options) {
   const Found found = find(options);
+  if (!options.plot.empty()) {
+    write_whatif_plot(options, found);
+  }
   if (options.json) {
     print_json(options, found);
   } else {
     print_words(options, found);
-  }
-  if (!options.plot.empty()) {
-    write_whatif_plot(options, found);
   }
   return 0;
 }

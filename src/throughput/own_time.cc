@@ -101,6 +101,8 @@ std::vector<std::vector<double>> own_times(const RecordedRun& run) {
   const std::vector<Place> places = places_of(run);
   std::vector<Computation> computations;
   std::vector<std::size_t> computing;  // The places that they are of.
+  computations.reserve(places.size());
+  computing.reserve(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto& seconds = run.workers[places[i].worker].processor_seconds;
     if (seconds) {

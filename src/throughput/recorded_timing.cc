@@ -76,13 +76,16 @@ Time RecordedTiming::finish(WorkerId worker, Time start, double share, std::uint
   const Seat& seat = seats_[index(worker)];
   const Column& column = columns_[seat.column];
   Reader& reader = readers_[index(worker)];
+  if (start < reader.end) {  // The last one was cancelled.
+    cores_.give_up(start, reader.end, reader.needs);
+  }
   reader.own = own_seconds(column, seat, reader, start);
   reader.ready =
       machine_.cores == 0 ? start : server_.finish(start, start, from_seconds(machine_.hand_out));
-  const Time computes = reader.ready + from_seconds(share * reader.own);
-  const double needs = share * column.processor_seconds + machine_.take_in;
+  reader.needs = from_seconds(share * column.processor_seconds + machine_.take_in);
+  reader.end = cores_.finish(start, reader.ready + from_seconds(share * reader.own), reader.needs);
   // A mini-batch takes some time, or a run without any other delay would not end.
-  return std::max(start + Duration{1}, cores_.finish(start, computes, from_seconds(needs)));
+  return std::max(start + Duration{1}, reader.end);
 }
 
 double RecordedTiming::done(WorkerId worker, Time /*start*/, Time now, std::uint64_t /*iter*/) {

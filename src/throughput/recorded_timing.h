@@ -72,6 +72,8 @@ class RecordedTiming final : public sim::Timing {
     std::uint64_t uses = 0;       // Mini-batches in a row that did.
     Time ready{};                 // When the last one had its weights.
     double own = 0.0;             // What it takes, in seconds.
+    Time end{};                   // When it is done,
+    Duration needs{};             // and for how long it has a processor before.
   };
   [[nodiscard]] double own_seconds(const Column& column, const Seat& seat, Reader& reader, Time at);
 

@@ -71,6 +71,17 @@ TEST(RecordedTiming, WaitsForTheServerAndTheProcessors) {
   EXPECT_DOUBLE_EQ(timing.done(WorkerId{1}, ms(0), ms(54), 0), 0.5);
 }
 
+TEST(RecordedTiming, WhoIsCancelledNeedsNoProcessor) {
+  const std::vector<Column> both{{.begins = {ms(0)}, .own = {0.1}, .processor_seconds = 0.010}};
+  RecordedTiming timing(both,
+                        {{.column = 0}, {.column = 0}},
+                        {.length = milliseconds(100), .order = {0}},
+                        {.cores = 1});
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(0), 1.0, 0), ms(110));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(50), 1.0, 1), ms(160));
+  EXPECT_EQ(timing.finish(WorkerId{1}, ms(50), 0.5, 0), ms(105));  // Where the first one was.
+}
+
 TEST(RecordedTiming, WhatTakesNoTimeIsDoneAtOnceAndTakesANanosecond) {
   const std::vector<Column> none{{.begins = {ms(0)}, .own = {0.0}}};
   RecordedTiming timing(none, {{.column = 0}}, {.length = milliseconds(1), .order = {0}}, {});
