@@ -39,6 +39,23 @@ std::size_t Column::nearest(Time time) const {
   return static_cast<std::size_t>((later ? after : before) - begins.begin());
 }
 
+std::vector<double> levels_of(const std::vector<double>& own) {
+  constexpr std::size_t kReach = 2;
+  std::vector<double> levels;
+  levels.reserve(own.size());
+  std::vector<double> window;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    // As many on either side, or the median would lean.
+    const std::size_t reach = std::min({kReach, i, own.size() - 1 - i});
+    const auto middle = own.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto distance = static_cast<std::ptrdiff_t>(reach);
+    window.assign(middle - distance, middle + distance + 1);
+    std::nth_element(window.begin(), window.begin() + distance, window.end());
+    levels.push_back(window[reach]);
+  }
+  return levels;
+}
+
 Time Blocks::source(Time time) const {
   const Duration in_record = time.time_since_epoch() % length;
   const auto blocks = static_cast<std::int64_t>(order.size());
@@ -68,8 +85,13 @@ double RecordedTiming::own_seconds(const Column& column,
   const std::size_t near = column.nearest(blocks_.source(at + seat.shift));
   reader.uses = near == reader.near ? reader.uses + 1 : 0;
   reader.near = near;
-  return column
-      .own[reflected(static_cast<std::int64_t>(near) + offset(reader.uses), column.own.size())];
+  const std::size_t other =
+      reflected(static_cast<std::int64_t>(near) + offset(reader.uses), column.own.size());
+  if (column.level.empty() || other == near) {
+    return column.own[other];
+  }
+  return column.level[other] > 0.0 ? column.own[other] * column.level[near] / column.level[other]
+                                   : column.own[near];
 }
 
 Time RecordedTiming::finish(WorkerId worker, Time start, double share, std::uint64_t /*iter*/) {

@@ -21,11 +21,15 @@ namespace outpace::throughput {
 struct Column {
   std::vector<Time> begins;
   std::vector<double> own;         // Seconds, of a full mini-batch.
+  std::vector<double> level;       // What lasts of it: levels_of(own), or nothing, if nothing does.
   double processor_seconds = 0.0;  // On top of each, on the processors that are shared.
 
   // The iteration that began nearest to `time`. REQUIRES: there is one.
   [[nodiscard]] std::size_t nearest(Time time) const;
 };
+
+// The median of each and the two on either side, which keeps steps: a slow period has an edge.
+[[nodiscard]] std::vector<double> levels_of(const std::vector<double>& own);
 
 // Which moment of the record stands for which of a simulated run: blocks of equal length, drawn or
 // in their order.

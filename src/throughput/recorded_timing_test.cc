@@ -43,6 +43,19 @@ TEST(RecordedTiming, GoesOnToTheNeighboursWhereMoreIsBegunThanThereWas) {
   EXPECT_EQ(took, (std::vector<std::int64_t>{200, 400, 100, 200}));  // 2, 3, 1; 4 mirrors to 2.
 }
 
+TEST(Levels, AreMediansThatKeepSteps) {
+  EXPECT_EQ(levels_of({1, 2, 1, 5, 1, 8, 8, 8, 9}),
+            (std::vector<double>{1, 1, 1, 2, 5, 8, 8, 8, 9}));
+  EXPECT_TRUE(levels_of({}).empty());
+}
+
+TEST(RecordedTiming, ANeighboursShareOfChanceGoesWithTheLevelOfTheTime) {
+  std::vector<Column> step{{.begins = {ms(0), ms(100)}, .own = {0.1, 0.6}, .level = {0.1, 0.4}}};
+  RecordedTiming timing(step, {{.column = 0}}, {.length = milliseconds(700), .order = {0}}, {});
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(10), 1.0, 0), ms(110));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(20), 1.0, 1), ms(170));  // 0.1 * 0.6 / 0.4.
+}
+
 TEST(RecordedTiming, ReadsBlocksInTheOrderDrawn) {
   const Blocks swapped{.length = milliseconds(600), .order = {1, 0}};
   EXPECT_EQ(swapped.source(ms(20)), ms(320));

@@ -111,6 +111,9 @@ WhatIf::WhatIf(const RecordedRun& run, const Options& options) : run_(run), seed
                            faster_link_columns(run_, recorded)}) {
     columns_.insert(columns_.end(), more.begin(), more.end());
   }
+  for (Column& column : columns_) {
+    column.level = levels_of(column.own);
+  }
   check_policy(run_.policy, count(), run_.balance);
   const Scenario was = all("as it was", Pace::kRecorded);
   as_it_was_.reserve(blocks_.size());

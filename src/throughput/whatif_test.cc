@@ -159,6 +159,24 @@ TEST(WhatIf, WhatWasSlowForAWhileIsSlowAtThatTimeUnderAnotherPolicyToo) {
   EXPECT_NEAR(whatif.under("async").examples_per_second, (10 + 0.5 * (2.5 + 10)) * kBatch, 0.5);
 }
 
+TEST(WhatIf, ChanceIsDrawnAnewUnderAnotherPolicyAndSlowPeriodsAreNot) {
+  // Under sync an update takes as long as the slowest of eight, so that async has several
+  // mini-batches where one was recorded.
+  for (const char* runtime :
+       {"lognormal(mean=100ms,cv=0.3)",
+        "markov(fast=normal(mean=100ms,cv=0.1),slow=normal(mean=400ms,cv=0.1),fast_for=5s,"
+        "slow_for=1s)"}) {
+    SCOPED_TRACE(runtime);
+    const RecordedRun run = recorded("sync", runtime, 8);
+    for (const char* policy : {"async", "backup:cutoff=6"}) {
+      SCOPED_TRACE(policy);
+      const double truth = recorded(policy, runtime, 8).examples_per_second();
+      // Of 20 s, which is some 200 updates of a policy that waits.
+      EXPECT_NEAR(WhatIf(run, {}).under(policy).examples_per_second / truth, 1.0, 0.05);
+    }
+  }
+}
+
 TEST(WhatIf, WhoWasAwayIsAway) {
   RecordedRun run = recorded("async", "constant(100ms)", 2);
   std::erase_if(run.workers[1].iterations, [](const RecordedIteration& one) {
