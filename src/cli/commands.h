@@ -27,6 +27,7 @@ using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
 [[nodiscard]] Run add_replay(CLI::App& command);
 [[nodiscard]] Run add_ctl(CLI::App& command);
 [[nodiscard]] Run add_simulate(CLI::App& command);
+[[nodiscard]] Run add_whatif(CLI::App& command);
 [[nodiscard]] Run add_compare(CLI::App& command);
 [[nodiscard]] Run add_calibrate(CLI::App& command);
 

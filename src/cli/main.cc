@@ -49,6 +49,10 @@ constexpr Command kCommands[] = {
     {"replay",
      "Feed a recorded run's events to its policy again: are the decisions the same?",
      add_replay},
+    {"whatif",
+     "From a recorded run: how much faster without a worker, under another policy, with more "
+     "workers",
+     add_whatif},
     {"cutoff",
      "How long should have been waited: replay runtimes, and see what a dynamic cutoff gains",
      add_cutoff},

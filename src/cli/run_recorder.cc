@@ -1,7 +1,9 @@
 #include "cli/run_recorder.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include <spdlog/sinks/basic_file_sink.h>
@@ -46,7 +48,8 @@ RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
                  {.policy = options.policy,
                   .workers = options.workers,
                   .balance = balance_in_force(options)}),
-      metrics_(directory_.metrics()) {
+      metrics_(directory_.metrics()),
+      processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {
   record::write_atomically(directory_.config(), resolved);
   log_->info("run directory {}", directory_.path().string());
 }
@@ -81,6 +84,7 @@ void RunRecorder::status(Time now,
                          const server::Coordinator& coordinator,
                          const server::Evaluations& evaluations) {
   const server::Statistics& statistics = coordinator.statistics();
+  processors_.look(now, statistics);
   if (now >= next_metrics_) {
     next_metrics_ = now + kMetricsPeriod;
     metrics_.append({.seconds = to_seconds(now),
@@ -159,7 +163,8 @@ record::Summary RunRecorder::finish(const live::RunResult& result,
                           .statistics = result.statistics,
                           .evaluations = result.evaluations,
                           .target = options_.target_accuracy,
-                          .why_ended = result.why};
+                          .why_ended = result.why,
+                          .processors = processors_.use()};
   if (const auto balance = balance_in_force(options_)) {
     summary.balance_most = balance->most;
   }

@@ -15,6 +15,7 @@
 #include "record/chrome_trace.h"
 #include "record/decision_log.h"
 #include "record/metrics.h"
+#include "record/processor_use.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
 
@@ -51,6 +52,7 @@ class RunRecorder {
   record::DecisionLogWriter decisions_;
   record::MetricsWriter metrics_;
   Terminal terminal_;
+  record::ProcessorMeter processors_;
   Time next_metrics_{};
   // For the rate that the progress line shows.
   Time rate_since_{};

@@ -109,6 +109,7 @@ ordered_json to_json(const Summary& summary) {
       {"epochs_complete", counts.epochs_complete},
       {"examples_used_per_epoch_min", counts.examples_used_per_epoch_min},
       {"examples_used_per_epoch_max", counts.examples_used_per_epoch_max}};
+  json["processors"] = summary.processors ? to_json(*summary.processors) : ordered_json(nullptr);
   json["workers_detail"] = ordered_json::array();
   for (std::size_t worker = 0; worker < counts.workers.size(); ++worker) {
     json["workers_detail"].push_back(

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "record/processor_use.h"
 #include "server/evaluations.h"
 #include "server/statistics.h"
 
@@ -37,6 +38,7 @@ struct Summary {
   std::optional<double> final_accuracy;
   std::optional<double> final_loss;
   std::string why_ended;
+  std::optional<ProcessorUse> processors = std::nullopt;  // Of a live run.
 };
 
 // What is not known, or not finite, is null; no key is ever missing.

@@ -1,5 +1,7 @@
 #include "sim/cores.h"
 
+#include <algorithm>
+
 namespace outpace::sim {
 
 Time Cores::finish(Time now, Time ready, Duration length) {
@@ -26,6 +28,14 @@ Time Cores::finish(Time now, Time ready, Duration length) {
   ++changes_[begin];
   --changes_[begin + length];
   return begin + length;
+}
+
+void Cores::give_up(Time now, Time end, Duration length) {
+  if (cores_ == 0 || length == Duration{}) {
+    return;
+  }
+  --changes_[std::max(now, end - length)];
+  ++changes_[end];
 }
 
 }  // namespace outpace::sim

@@ -20,6 +20,8 @@ class Cores {
   // When a computation that can begin at `ready` and takes `length` is done. Nobody asks later for
   // a time before `now`, which never decreases. REQUIRES: now <= ready, length >= 0.
   [[nodiscard]] Time finish(Time now, Time ready, Duration length);
+  // The computation of this length that was to be done at `end` is given up. REQUIRES: end > now.
+  void give_up(Time now, Time end, Duration length);
 
  private:
   // How many more processors are in use from each time on.

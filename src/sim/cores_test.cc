@@ -42,6 +42,16 @@ TEST(Cores, AreUsedBetweenOthersWhereThereIsRoom) {
       << "no room of 2 ms before";
 }
 
+TEST(Cores, AreFreeAgainFromWhenAComputationIsGivenUp) {
+  Cores cores(1);
+  EXPECT_EQ(cores.finish(at_ms(0), at_ms(10), milliseconds(10)), at_ms(20));
+  cores.give_up(at_ms(5), at_ms(20), milliseconds(10));  // Before it began.
+  EXPECT_EQ(cores.finish(at_ms(5), at_ms(10), milliseconds(10)), at_ms(20));
+  EXPECT_EQ(cores.finish(at_ms(12), at_ms(12), milliseconds(2)), at_ms(22));
+  cores.give_up(at_ms(14), at_ms(20), milliseconds(10));  // In its midst.
+  EXPECT_EQ(cores.finish(at_ms(14), at_ms(14), milliseconds(6)), at_ms(20));
+}
+
 // At no time are more in use than there are, and nobody waits where one was free all the while.
 TEST(Cores, AreNeverMoreThanThereAreNorIdleWhileSomebodyWaits) {
   constexpr std::uint32_t kCores = 3;

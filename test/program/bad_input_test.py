@@ -1,12 +1,14 @@
 """Bad input: one line on standard error that says what and where, the right exit code, soon.
 
 Job: what `outpace server` refuses, in builds with and without libtorch. Work: what `outpace train`
-and `outpace worker` refuse. Connection: what the server or its clients find out from each other.
+and `outpace worker` refuse. Record: what `outpace whatif` refuses. Connection: what the server or its
+clients find out from each other.
 """
 
 import concurrent.futures
 import os
 import pathlib
+import re
 import signal
 import socket
 import sys
@@ -226,6 +228,72 @@ class Job(BadInput):
             Case("server --token-file empty", "empty", "is empty"),
             Case("server --token-file /nonexistent/token", "/nonexistent/token",
                  code=EXIT_FAILURE),
+        ])
+
+
+class Record(BadInput):
+    """What `outpace whatif` refuses of a run's record, and of what is asked about it."""
+
+    def setUp(self):
+        super().setUp()
+        process = self.start("simulate", "--workers", 4, "--policy", "sync", "--updates", 30,
+                             "--runtime", "3*constant(100ms),1*constant(400ms)", "--out", "run")
+        self.assertEqual(process.wait(), 0, process.err)
+        self.log = (self.folder / "run" / "decisions.jsonl").read_text()
+
+    def record(self, name, log, summary=None):
+        (self.folder / name).mkdir()
+        self.path(f"{name}/decisions.jsonl", log)
+        if summary is not None:
+            self.path(f"{name}/summary.json", summary)
+
+    def test_whatif_of_what_there_is_not(self):
+        self.check_all([
+            Case("run --without 4", "--without 4", "the run had 4 workers, 0 to 3"),
+            Case("run --without -1", "--without", "-1"),
+            Case("run --without seven", "--without", "seven"),
+            Case("run --policy asink", "unknown policy 'asink'", "did you mean 'async'?"),
+            Case("run --policy backup:cutoff=5", "cutoff is '5'", "from 1 to 4"),
+            Case(["run", "--policy", "switch(async until loss<1 then sync)"], "waits for a loss"),
+            Case("run --workers 0", "--workers takes 1 to 10000"),
+            Case("run --workers 10001", "--workers takes 1 to 10000"),
+            Case("run --workers 99999999999", "--workers", "99999999999"),
+            Case("run --seed x", "--seed", "x"),
+            Case("run --plot /nonexistent/plot.svg", "--plot: cannot write", code=EXIT_FAILURE),
+            Case("", "run"),
+        ], "whatif")
+
+    def test_whatif_of_records(self):
+        lines = self.log.splitlines(keepends=True)
+        header, arrival = lines[0], next(line for line in lines if "gradient_arrived" in line)
+        self.path("file", "")
+        (self.folder / "empty").mkdir()
+        self.record("headless", "")
+        self.record("begun", "".join(lines[:5]))
+        self.record("garbage", header + "\x00\x01\n")
+        self.record("huge", header.replace('"workers":4', '"workers":4000000000'))
+        self.record("nobody", header.replace('"workers":4', '"workers":0'))
+        self.record("stranger", header + arrival.replace('"worker":', '"worker":9'))
+        self.record("timeless", header + re.sub('"runtime":[0-9]+', '"runtime":0', arrival))
+        self.record("early", header + re.sub('"runtime":[0-9]+', '"runtime":900000000000', arrival))
+        self.record("backwards", "".join(lines) + arrival)
+        self.record("summed", self.log, "[]")
+        self.record("summary", self.log, '{"processors"')
+        self.check_all([
+            Case("whatif absent", "absent", "director"),
+            Case("whatif file", "file", "director"),
+            Case("whatif empty", "decisions.jsonl", "No such file"),
+            Case("whatif headless", "headless/decisions.jsonl:1"),
+            Case("whatif begun", "begun/decisions.jsonl", "nothing was committed"),
+            Case("whatif garbage", "garbage/decisions.jsonl:2", "not JSON"),
+            Case("whatif huge", "huge/decisions.jsonl:1", "4000000000 workers"),
+            Case("whatif nobody", "nobody/decisions.jsonl:1", "0 workers"),
+            Case("whatif stranger", "stranger/decisions.jsonl:2", "of a run with 4"),
+            Case("whatif timeless", "timeless/decisions.jsonl:2", "a runtime is above 0"),
+            Case("whatif early", "early/decisions.jsonl:2", "at most the time since"),
+            Case("whatif backwards", f"backwards/decisions.jsonl:{len(lines) + 1}", "before"),
+            Case("whatif summed", "summed/summary.json", "a JSON object was expected"),
+            Case("whatif summary", "summary/summary.json", "a JSON object was expected"),
         ])
 
 

@@ -1,0 +1,246 @@
+#include "cli/recorded_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <toml++/toml.h>
+
+#include "base/error.h"
+#include "protocol/messages.h"
+#include "record/decision_log.h"
+#include "record/processor_use.h"
+#include "record/run_directory.h"
+
+namespace outpace::cli {
+namespace {
+
+using throughput::RecordedRun;
+using throughput::RecordedWorker;
+
+constexpr std::uint32_t kRecordedWorkersMax = 1'000'000;
+
+// Follows the log; what is wrong with a line it refuses with the line's place.
+class Follower {
+ public:
+  Follower(const std::filesystem::path& path, std::uint32_t workers) : path_(path) {
+    run_.workers.resize(workers);
+  }
+
+  void follow(const record::LoggedDecision& decision, std::uint64_t line) {
+    line_ = line;
+    if (decision.now < now_) {
+      refuse("its time is before that of the line above");
+    }
+    now_ = decision.now;
+    std::visit([this](const auto& event) { take(event); }, decision.event);
+    for (const policy::Action& action : decision.actions) {
+      if (const auto* accept = std::get_if<policy::Accept>(&action)) {
+        const auto found =
+            arrived_.find({index(accept->worker), static_cast<std::uint64_t>(accept->release)});
+        if (found == arrived_.end()) {
+          refuse("a gradient is accepted that did not arrive");
+        }
+        taken_ += found->second;
+        arrived_.erase(found);
+      } else if (const auto* drop = std::get_if<policy::Drop>(&action)) {
+        arrived_.erase({index(drop->worker), static_cast<std::uint64_t>(drop->release)});
+      } else if (std::holds_alternative<policy::Commit>(action)) {
+        run_.examples += std::exchange(taken_, 0);
+        run_.last_commit = now_;
+      }
+    }
+  }
+
+  RecordedRun take_run() {
+    for (RecordedWorker& worker : run_.workers) {
+      std::stable_sort(worker.iterations.begin(),
+                       worker.iterations.end(),
+                       [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    }
+    return std::move(run_);
+  }
+  [[nodiscard]] std::uint64_t cancelled() const { return cancelled_; }
+  [[nodiscard]] bool changed_policy() const { return changed_policy_; }
+
+ private:
+  void take(const policy::GradientArrived& event) {
+    if (event.runtime <= Duration{} || event.runtime > now_.time_since_epoch()) {
+      refuse("a runtime is above 0 and at most the time since the run began");
+    }
+    worker(event.worker)
+        .iterations.push_back(
+            {.begin = now_ - event.runtime,
+             .end = now_,
+             .share = static_cast<double>(event.examples) / static_cast<double>(event.nominal)});
+    run_.batch = event.nominal;
+    arrived_[{index(event.worker), static_cast<std::uint64_t>(event.release)}] = event.examples;
+  }
+  void take(const policy::WorkerLeft& event) {
+    if (event.how != policy::Departure::kDrained) {
+      worker(event.worker).absences.push_back({.from = now_, .until = std::nullopt});
+    }
+  }
+  void take(const policy::WorkerJoined& event) {
+    auto& absences = worker(event.worker).absences;
+    if (!absences.empty() && !absences.back().until) {
+      absences.back().until = now_;
+    }
+  }
+  void take(const policy::ReleaseEnded& event) {
+    cancelled_ += event.how == policy::Ending::kAbandoned ? 1 : 0;
+  }
+  void take(const policy::PolicySet& /*event*/) { changed_policy_ = true; }
+  void take(const policy::TimerFired& /*event*/) {}
+  void take(const policy::Measured& /*event*/) {}
+
+  RecordedWorker& worker(WorkerId id) {
+    if (index(id) >= run_.workers.size()) {
+      refuse(fmt::format("worker {} of a run with {}", index(id), run_.workers.size()));
+    }
+    return run_.workers[index(id)];
+  }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw usage_error(fmt::format("{}:{}: {}", path_.string(), line_, why));
+  }
+
+  const std::filesystem::path path_;
+  RecordedRun run_;
+  Time now_{};
+  std::uint64_t line_ = 0;
+  // Examples of gradients that were neither accepted nor dropped yet, by worker and release.
+  std::map<std::pair<std::size_t, std::uint64_t>, std::uint32_t> arrived_;
+  std::uint64_t taken_ = 0;  // Since the last commit.
+  std::uint64_t cancelled_ = 0;
+  bool changed_policy_ = false;
+};
+
+// Nothing if there is no such file: the run was killed.
+std::optional<nlohmann::json> read_summary(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) {
+    return std::nullopt;
+  }
+  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object()) {
+    throw usage_error(path.string() + ": not the summary of a run; a JSON object was expected");
+  }
+  return json;
+}
+
+// Mini-batches were made to take longer, and nobody knows how much of the rest is communication.
+bool delayed(const std::filesystem::path& path) {
+  try {
+    const toml::table table = toml::parse_file(path.string());
+    return table.contains("delays") || table.contains("slow");
+  } catch (const toml::parse_error&) {
+    return true;
+  }
+}
+
+double mean_share(const RecordedWorker& worker) {
+  double sum = 0.0;
+  for (const throughput::RecordedIteration& one : worker.iterations) {
+    sum += one.share;
+  }
+  return sum / static_cast<double>(worker.iterations.size());
+}
+
+void add_processors(const nlohmann::json& summary, RecordedRun& run) {
+  const auto use = summary.contains("processors")
+                       ? record::read_processor_use(summary["processors"])
+                       : std::nullopt;
+  if (!use || use->worker_seconds_an_iteration.size() != run.workers.size()) {
+    return;
+  }
+  run.cores = use->cores;
+  run.server_seconds = use->server_seconds_a_gradient;
+  for (std::size_t i = 0; i < run.workers.size(); ++i) {
+    const auto seconds = use->worker_seconds_an_iteration[i];
+    if (seconds && !run.workers[i].iterations.empty()) {
+      run.workers[i].processor_seconds = *seconds / mean_share(run.workers[i]);
+    }
+  }
+}
+
+// An iteration less what is computed: what summary.json has of each worker.
+void add_communication(const nlohmann::json& summary, RecordedRun& run) {
+  const nlohmann::json details = summary.value("workers_detail", nlohmann::json::array());
+  for (std::size_t i = 0; i < run.workers.size() && i < details.size(); ++i) {
+    RecordedWorker& worker = run.workers[i];
+    const auto& detail = details[i];
+    if (worker.iterations.empty() || !detail.is_object() ||
+        !detail.value("compute_seconds", nlohmann::json()).is_number()) {
+      continue;
+    }
+    double all = 0.0;
+    for (const throughput::RecordedIteration& one : worker.iterations) {
+      all += to_seconds(one.end - one.begin);
+    }
+    const double rest = all - detail["compute_seconds"].get<double>();
+    if (rest > 0.0) {
+      worker.communication_seconds = rest / static_cast<double>(worker.iterations.size());
+    }
+  }
+}
+
+}  // namespace
+
+FoundRun read_recorded_run(const std::string& directory) {
+  const auto files = record::RunDirectory::open(directory);
+  record::DecisionLogReader log(files.decisions());
+  const record::DecisionLogHeader& header = log.header();
+  if (header.workers < 1 || header.workers > kRecordedWorkersMax) {
+    throw usage_error(fmt::format("{}:1: a run of {} workers; 1 to {} were expected",
+                                  files.decisions().string(),
+                                  header.workers,
+                                  kRecordedWorkersMax));
+  }
+  Follower follower(files.decisions(), header.workers);
+  record::LoggedDecision decision;
+  while (log.next(decision)) {
+    follower.follow(decision, log.line());
+  }
+  FoundRun found{.run = follower.take_run(), .notes = {}};
+  if (found.run.examples == 0) {
+    throw usage_error(
+        files.decisions().string() +
+        ": nothing was committed in this run, so that nothing can be said of how fast "
+        "it was; a run with some updates was expected");
+  }
+  found.run.policy = header.policy;
+  found.run.balance = header.balance;
+  if (log.cut_short()) {
+    found.notes.emplace_back("the last line of the log is cut off, and was left out");
+  }
+  if (follower.changed_policy()) {
+    found.notes.push_back("its policy was changed; it is replayed as " + header.policy +
+                          " from end to end");
+  }
+  if (follower.cancelled() > 0) {
+    found.notes.push_back(fmt::format(
+        "{} mini-batches were cancelled; how long they would have taken is not known, so that slow "
+        "workers look faster than they were",
+        follower.cancelled()));
+  }
+  if (const auto summary = read_summary(files.summary())) {
+    add_processors(*summary, found.run);
+    const bool simulated = summary->contains("simulated_seconds");
+    if (simulated || !delayed(files.config())) {
+      add_communication(*summary, found.run);
+    }
+    if (!simulated && found.run.cores == 0) {
+      found.notes.emplace_back(
+          "the record does not say what it took of the processors; if workers share them, what "
+          "they wait for each other is taken for their own");
+    }
+  }
+  return found;
+}
+
+}  // namespace outpace::cli

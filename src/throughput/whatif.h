@@ -1,0 +1,107 @@
+// How much faster a run would have been: the run again in virtual time, with other workers or under
+// another policy, at the pace that its record has.
+//
+// The policies, the server and the workers' inboxes are those of a live run (sim/cluster.h). What a
+// worker takes comes from the record (recorded_timing.h). A ratio is of two simulations, that of
+// the question and that of the run as it was, so that what the simulation has wrong of both
+// cancels; J. Lin et al., "Understanding Stragglers in Large Model Training Using What-if Analysis"
+// (OSDI 2025), section 3, does the same for training without a parameter server.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "throughput/recorded_run.h"
+#include "throughput/recorded_timing.h"
+
+namespace outpace::throughput {
+
+// The most workers that can be asked for.
+inline constexpr std::uint32_t kWhatIfWorkersMax = 10'000;
+
+struct Answer {
+  std::string question;  // "without worker 7".
+  std::string policy;
+  std::uint32_t workers = 0;
+  double examples_per_second = 0.0;  // What was measured, times the ratio.
+  double ratio = 1.0;                // To the run as it was, both simulated.
+  // Of nine in ten resamplings of the record's time; nothing if it is too short for any.
+  std::optional<double> low;
+  std::optional<double> high;
+};
+
+// What the run lost to one worker being slower than the median of the others, as a share of its
+// time. `alone`: what is gained if only this worker is at that median. Two that are equally slow
+// hide each other: alone, neither gains anything. `share` is the mean of that and of what is still
+// gained by it once all others are at the median; of two stragglers it is Shapley's value, and adds
+// up.
+struct LostTo {
+  WorkerId worker;
+  double share;
+  double alone;
+};
+
+class WhatIf {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    std::uint32_t resamplings = 20;
+  };
+
+  // Throws a usage error if the record is too poor: no worker finished anything, nothing was
+  // committed, or its policy is none that can be simulated.
+  WhatIf(const RecordedRun& run, const Options& options);
+
+  [[nodiscard]] double replayed_examples_per_second() const { return as_it_was_.front(); }
+  // Workers of which nothing is known, for they finished nothing: they are away.
+  [[nodiscard]] const std::vector<WorkerId>& unknown() const { return unknown_; }
+
+  // Each throws a usage error for what there is not: the worker, the policy, so many workers.
+  [[nodiscard]] Answer as_it_was() const;
+  [[nodiscard]] Answer without(std::uint32_t worker) const;
+  // Each mini-batch takes the median over the workers of what one begun then took of its own.
+  [[nodiscard]] Answer at_the_median() const;
+  // Nothing where it cannot be told what of an iteration was communication.
+  [[nodiscard]] std::optional<Answer> with_a_faster_link() const;
+  [[nodiscard]] Answer under(const std::string& policy) const;
+  // More than there were: copies of them, whose record is read from another moment on.
+  [[nodiscard]] Answer with_workers(std::uint32_t workers) const;
+
+  // Of the slowest workers, eight at most, by number.
+  [[nodiscard]] std::vector<LostTo> lost_to_workers() const;
+
+ private:
+  // What a seat's runtimes are: as recorded, at the median of all, of the others, or with half the
+  // communication.
+  enum class Pace : std::uint8_t { kRecorded, kMedian, kMedianOfOthers, kFasterLink };
+  struct Scenario {
+    std::string question;
+    std::string policy;
+    std::vector<Seat> seats;
+  };
+
+  [[nodiscard]] std::uint32_t count() const {
+    return static_cast<std::uint32_t>(run_.workers.size());
+  }
+  [[nodiscard]] std::uint32_t column(Pace pace, std::uint32_t worker) const;
+  [[nodiscard]] Scenario all(const std::string& question, Pace pace) const;
+  [[nodiscard]] Answer answer(const Scenario& scenario) const;
+  // Examples a second; 0 if nothing was committed.
+  [[nodiscard]] double simulate(const Scenario& scenario, const Blocks& blocks) const;
+  [[nodiscard]] double seconds_an_example(const Scenario& scenario) const;
+
+  // Constant after construction.
+  const RecordedRun run_;
+  const std::uint64_t seed_;
+  std::vector<WorkerId> unknown_;
+  std::vector<Column> columns_;    // A pace after the other, each of all workers.
+  std::vector<Blocks> blocks_;     // The record in its order, then the resamplings.
+  std::vector<double> as_it_was_;  // Of each of them.
+};
+
+}  // namespace outpace::throughput

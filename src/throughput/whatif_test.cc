@@ -1,0 +1,220 @@
+#include "throughput/whatif.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "sim/cluster.h"
+
+namespace outpace::throughput {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint32_t kBatch = 4;
+
+// A simulated run and its record: what a live one leaves behind, without files.
+class Recorder {
+ public:
+  explicit Recorder(std::uint32_t workers) : workers_(workers) { run_.workers.resize(workers); }
+
+  RecordedRun run(const std::string& policy, const std::string& runtime) {
+    sim::ClusterOptions options{.policy = Spec::parse(policy),
+                                .coordinator = {.workers = workers_,
+                                                .batch = kBatch,
+                                                .examples = 1'000'000,
+                                                .limits = {.seconds = seconds(20)}},
+                                .shard = {.optimizer = Spec::parse("sgd")},
+                                .target = {}};
+    sim::DrawnTiming timing(
+        sim::Runtimes::parse(runtime, {.workers = workers_, .seed = 7, .read_file = {}}), {});
+    sim::Cluster cluster(
+        options,
+        timing,
+        nullptr,
+        [this](Time now, const policy::Event& event, const policy::Decision& /*decision*/) {
+          if (const auto* arrived = std::get_if<policy::GradientArrived>(&event)) {
+            run_.workers[index(arrived->worker)].iterations.push_back(
+                {.begin = now - arrived->runtime, .end = now});
+          }
+        },
+        nullptr);
+    const server::Statistics done = cluster.run().statistics;
+    run_.policy = policy;
+    run_.batch = kBatch;
+    run_.last_commit = done.last_commit;
+    run_.examples = done.examples_applied;
+    return run_;
+  }
+
+ private:
+  const std::uint32_t workers_;
+  RecordedRun run_;
+};
+
+RecordedRun recorded(const std::string& policy, const std::string& runtime, std::uint32_t workers) {
+  return Recorder(workers).run(policy, runtime);
+}
+
+// Three fast workers and one that takes four times as long.
+RecordedRun uneven() {
+  return recorded("sync", "3*constant(100ms),1*constant(400ms)", 4);
+}
+
+TEST(WhatIf, ConstantRuntimesUnderSyncAreReplayedToTheExample) {
+  const RecordedRun run = uneven();
+  EXPECT_DOUBLE_EQ(run.examples_per_second(), 4 * kBatch / 0.4);
+  EXPECT_DOUBLE_EQ(WhatIf(run, {}).replayed_examples_per_second(), 4 * kBatch / 0.4);
+}
+
+TEST(WhatIf, RandomRuntimesAreReplayedToTheExampleUnderTheirOwnPolicy) {
+  const RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
+  EXPECT_DOUBLE_EQ(WhatIf(run, {}).replayed_examples_per_second(), run.examples_per_second());
+}
+
+TEST(WhatIf, OnlyWhatWasOpenAtTheEndOfARecordIsNotKnown) {
+  for (const char* policy : {"async", "ssp:s=3", "softsync:n=2"}) {
+    SCOPED_TRACE(policy);
+    const RecordedRun run = recorded(policy, "lognormal(mean=100ms,cv=0.5)", 8);
+    EXPECT_NEAR(WhatIf(run, {}).replayed_examples_per_second() * to_seconds(run.last_commit),
+                static_cast<double>(run.examples),
+                8 * kBatch);
+  }
+}
+
+TEST(WhatIf, WithoutTheSlowWorkerAnUpdateTakesWhatTheOthersDo) {
+  const Answer answer = WhatIf(uneven(), {}).without(3);
+  EXPECT_EQ(answer.question, "without worker 3");
+  EXPECT_EQ(answer.workers, 3U);
+  EXPECT_DOUBLE_EQ(answer.examples_per_second, 3 * kBatch / 0.1);
+  EXPECT_DOUBLE_EQ(answer.ratio, 3.0);
+  EXPECT_DOUBLE_EQ(answer.low.value(), 3.0);
+  EXPECT_DOUBLE_EQ(answer.high.value(), 3.0);
+}
+
+TEST(WhatIf, WithoutAFastWorkerOneGradientLessComes) {
+  EXPECT_DOUBLE_EQ(WhatIf(uneven(), {}).without(0).ratio, 0.75);
+}
+
+TEST(WhatIf, AtTheMedianAllAreFast) {
+  EXPECT_DOUBLE_EQ(WhatIf(uneven(), {}).at_the_median().ratio, 4.0);
+}
+
+TEST(WhatIf, UnderAnotherPolicyTheSameCodeDecides) {
+  const WhatIf whatif(uneven(), {});
+  EXPECT_DOUBLE_EQ(whatif.under("backup:cutoff=3").examples_per_second, 3 * kBatch / 0.1);
+  // Three workers give 10 gradients a second, one 2.5. The last moment of the run has four.
+  EXPECT_NEAR(whatif.under("async").examples_per_second, 32.5 * kBatch, 0.001 * 32.5 * kBatch);
+}
+
+TEST(WhatIf, TwiceAsManyWorkersDoTwiceAsMuch) {
+  const Answer answer = WhatIf(uneven(), {}).with_workers(8);
+  EXPECT_EQ(answer.workers, 8U);
+  EXPECT_DOUBLE_EQ(answer.ratio, 2.0);
+}
+
+TEST(WhatIf, AFasterLinkIsToldOnlyWhereCommunicationIs) {
+  RecordedRun run = uneven();
+  EXPECT_FALSE(WhatIf(run, {}).with_a_faster_link().has_value());
+  run.workers[3].communication_seconds = 0.3;
+  EXPECT_DOUBLE_EQ(WhatIf(run, {}).with_a_faster_link().value().ratio, 0.4 / 0.25);
+}
+
+TEST(WhatIf, AllIsLostToTheOneThatIsSlow) {
+  const auto lost = WhatIf(uneven(), {}).lost_to_workers();
+  ASSERT_EQ(lost.size(), 4U);
+  for (const LostTo& one : lost) {
+    EXPECT_NEAR(one.share, index(one.worker) == 3 ? 0.75 : 0.0, 1e-12);
+    EXPECT_NEAR(one.alone, index(one.worker) == 3 ? 0.75 : 0.0, 1e-12);
+  }
+}
+
+TEST(WhatIf, TwoThatAreEquallySlowShareWhatIsLost) {
+  const RecordedRun run = recorded("sync", "3*constant(100ms),2*constant(400ms)", 5);
+  const auto lost = WhatIf(run, {}).lost_to_workers();
+  for (const LostTo& one : lost) {
+    EXPECT_NEAR(one.share, index(one.worker) >= 3 ? 0.375 : 0.0, 1e-12);
+    EXPECT_NEAR(one.alone, 0.0, 1e-12);
+  }
+}
+
+TEST(WhatIf, WhatWasSlowForAWhileIsSlowAtThatTimeUnderAnotherPolicyToo) {
+  // Worker 1 takes 400 ms in the first half of the run and 100 ms in the second.
+  RecordedRun run = recorded("sync", "constant(100ms)", 2);
+  run.workers[1].iterations.clear();
+  run.workers[0].iterations.clear();
+  Time now{};
+  run.examples = 0;
+  while (now < Time{seconds(20)}) {
+    const auto slow = std::chrono::milliseconds(now < Time{seconds(10)} ? 400 : 100);
+    run.workers[0].iterations.push_back(
+        {.begin = now, .end = now + std::chrono::milliseconds(100)});
+    run.workers[1].iterations.push_back({.begin = now, .end = now + slow});
+    now += slow;
+    run.examples += 2 * kBatch;
+  }
+  run.last_commit = now;
+  const WhatIf whatif(run, {});
+  EXPECT_DOUBLE_EQ(whatif.replayed_examples_per_second(), run.examples_per_second());
+  // 10 gradients a second of the one; 2.5, then 10 of the other.
+  EXPECT_NEAR(whatif.under("async").examples_per_second, (10 + 0.5 * (2.5 + 10)) * kBatch, 0.5);
+}
+
+TEST(WhatIf, ChanceIsDrawnAnewUnderAnotherPolicyAndSlowPeriodsAreNot) {
+  // Under sync an update takes as long as the slowest of eight, so that async has several
+  // mini-batches where one was recorded.
+  for (const char* runtime :
+       {"lognormal(mean=100ms,cv=0.3)",
+        "markov(fast=normal(mean=100ms,cv=0.1),slow=normal(mean=400ms,cv=0.1),fast_for=5s,"
+        "slow_for=1s)"}) {
+    SCOPED_TRACE(runtime);
+    const RecordedRun run = recorded("sync", runtime, 8);
+    for (const char* policy : {"async", "backup:cutoff=6"}) {
+      SCOPED_TRACE(policy);
+      const double truth = recorded(policy, runtime, 8).examples_per_second();
+      // Of 20 s, which is some 200 updates of a policy that waits.
+      EXPECT_NEAR(WhatIf(run, {}).under(policy).examples_per_second / truth, 1.0, 0.05);
+    }
+  }
+}
+
+TEST(WhatIf, WhoWasAwayIsAway) {
+  RecordedRun run = recorded("async", "constant(100ms)", 2);
+  std::erase_if(run.workers[1].iterations, [](const RecordedIteration& one) {
+    return one.end > Time{seconds(5)} && one.begin < Time{seconds(15)};
+  });
+  run.workers[1].absences = {{.from = Time{seconds(5)}, .until = Time{seconds(15)}}};
+  const WhatIf whatif(run, {});
+  EXPECT_NEAR(whatif.replayed_examples_per_second(), 15.0 * kBatch, 0.1 * kBatch);
+}
+
+TEST(WhatIf, OfWhomNothingIsKnownIsAway) {
+  RecordedRun run = uneven();
+  run.workers[3].iterations.clear();
+  const WhatIf whatif(run, {});
+  EXPECT_EQ(whatif.unknown(), (std::vector{WorkerId{3}}));
+  EXPECT_DOUBLE_EQ(whatif.replayed_examples_per_second(), 3 * kBatch / 0.1);
+}
+
+TEST(WhatIf, IsAFunctionOfItsSeed) {
+  const RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
+  const Answer first = WhatIf(run, {.seed = 3}).under("async");
+  const Answer again = WhatIf(run, {.seed = 3}).under("async");
+  EXPECT_EQ(first.ratio, again.ratio);
+  EXPECT_EQ(first.low, again.low);
+  EXPECT_LT(first.low.value(), first.high.value());
+}
+
+TEST(WhatIf, RefusesWhatThereIsNot) {
+  const WhatIf whatif(uneven(), {});
+  EXPECT_THROW((void)whatif.without(4), Error);
+  EXPECT_THROW((void)whatif.under("asink"), Error);
+  EXPECT_THROW((void)whatif.under("backup:cutoff=5"), Error);
+  EXPECT_THROW((void)whatif.under("switch(sync until accuracy>0.5 then async)"), Error);
+  EXPECT_THROW((void)whatif.with_workers(0), Error);
+  EXPECT_THROW((void)whatif.with_workers(kWhatIfWorkersMax + 1), Error);
+  EXPECT_THROW(WhatIf(RecordedRun{.policy = "sync", .workers = std::vector<RecordedWorker>(2)}, {}),
+               Error);
+}
+
+}  // namespace
+}  // namespace outpace::throughput
