@@ -1,4 +1,4 @@
-#include <filesystem>
+#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -99,6 +99,10 @@ int be_peer(const OwnOptions& options) {
   } else {
     collective::Gossip gossip(peer, std::move(weights), group, *source, pace);
     take_part(options, gossip, *source);
+    std::fprintf(stderr,
+                 "worker %u asked for %llu meetings\n",
+                 options.worker,
+                 static_cast<unsigned long long>(gossip.meetings()));
   }
   return 0;
 }

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <latch>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -71,12 +73,14 @@ TEST(GlooGroup, WhoReceivesFromAnybodyLearnsWhoItWas) {
 }
 
 TEST(GlooGroup, AReceiverCanBeStopped) {
-  each_rank(2, [](GlooGroup& group, std::uint32_t rank) {
+  std::latch stopped(2);  // A sender that went away would be an error.
+  each_rank(2, [&stopped](GlooGroup& group, std::uint32_t rank) {
     if (rank == 0) {
       std::vector<float> numbers(4);
       const std::jthread stopper([&group] { group.stop_receiving(); });
       EXPECT_EQ(group.receive_any(1, numbers), std::nullopt);
     }
+    stopped.arrive_and_wait();
   });
 }
 

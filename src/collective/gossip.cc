@@ -73,6 +73,11 @@ std::vector<float> Gossip::weights() const {
   return weights_;
 }
 
+std::uint64_t Gossip::meetings() const {
+  const std::lock_guard lock(mutex_);
+  return meetings_;
+}
+
 void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
   before_ = weights();
   want_meeting();
@@ -175,6 +180,7 @@ void Gossip::ask() {
     lock.lock();
     meet_halfway(weights_, then, theirs);
     meeting_ = false;
+    ++meetings_;
     changed_.notify_all();
   }
 }

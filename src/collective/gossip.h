@@ -46,6 +46,8 @@ class Gossip {
 
   // Those of now. From any thread.
   [[nodiscard]] std::vector<float> weights() const;
+  // That this worker asked for, and are over.
+  [[nodiscard]] std::uint64_t meetings() const;
 
  private:
   // The averaging thread's, by side.
@@ -78,6 +80,7 @@ class Gossip {
   bool wants_meeting_ = false;
   bool meeting_ = false;
   bool ending_ = false;
+  std::uint64_t meetings_ = 0;
   std::exception_ptr failure_;  // Of the averaging thread.
   std::jthread averaging_;      // Last: it uses all of the above.
 };

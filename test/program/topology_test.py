@@ -69,7 +69,7 @@ class Ring(Topology):
 
     def test_so_they_are_by_many_buckets_and_with_all_that_a_step_has(self):
         options = ("--optimizer", "momentum", "--lr", 0.05, "--weight-decay", 0.001,
-                   "--schedule", "cosine:over=1,warmup=0.05")
+                   "--schedule", "cosine:over=10000,warmup=640")
         whole, _ = self.train("whole", "--topology", "ring", *self.SHARED, *options)
         parts, _ = self.train("parts", "--topology", "ring", "--bucket-kib", 1, *self.SHARED,
                               *options)
