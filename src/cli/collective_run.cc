@@ -84,13 +84,10 @@ class Watchman {
 // What a worker is told beyond who and where it is.
 std::vector<std::string> training_words(const JobOptions& job, const server::Limits& limits) {
   std::vector<std::string> words{"--topology=" + job.topology,
-                                 "--bucket-kib=" + std::to_string(job.bucket_kib),
-                                 "--policy=sync",
                                  "--workers=" + std::to_string(job.workers),
                                  "--optimizer=" + job.optimizer,
                                  fmt::format("--lr={}", rate_in_force(job)),
                                  "--schedule=" + job.schedule,
-                                 "--lr-scale=" + job.rate_scale,
                                  fmt::format("--weight-decay={}", job.weight_decay),
                                  fmt::format("--clip-norm={}", job.clip_norm),
                                  "--batch=" + std::to_string(job.batch),
@@ -101,6 +98,10 @@ std::vector<std::string> training_words(const JobOptions& job, const server::Lim
                                  "--seconds=" + job.seconds,
                                  "--evaluate-every=" + std::to_string(job.evaluate_every),
                                  "--patience=" + job.patience};
+  if (without_server(job) == collective::Topology::kRing) {
+    words.push_back("--lr-scale=" + job.rate_scale);
+    words.push_back("--bucket-kib=" + std::to_string(job.bucket_kib));
+  }
   if (!job.weights.empty()) {
     words.push_back("--weights=" + std::filesystem::absolute(job.weights).string());
   }
@@ -125,7 +126,7 @@ std::vector<live::ChildSpec> children_without_server(const JobOptions& job,
                         .command = [words](std::uint32_t /*start*/) { return words; },
                         .log = (logs / fmt::format("worker-{}.log", worker)).string()});
   }
-  const std::vector<std::string> evaluator = role_words("evaluator", place, work);
+  std::vector<std::string> evaluator = role_words("evaluator", place, work);
   children.push_back({.name = "the evaluator",
                       .command = [evaluator](std::uint32_t /*start*/) { return evaluator; },
                       .log = (logs / "evaluator.log").string(),
