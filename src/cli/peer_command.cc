@@ -126,13 +126,12 @@ Run add_peer(CLI::App& command) {
                   "A file by which the workers find each other's ports")
       ->required();
   command.add_option("--worker", options->worker, "This worker's rank: 0, 1, 2, ...")->required();
-  return [options](const CLI::App& chosen, const Origins& /*origins*/) {
-    fit_topology(chosen, options->job);
-    if (options->job.topology == kServerTopology) {
-      throw usage_error(
-          "--topology is ps, whose workers are `outpace worker`; it takes ring or "
-          "gossip");
+  return [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) {
+    if (options->job.topology != "ring" && options->job.topology != "gossip") {
+      throw usage_error("--topology is '" + options->job.topology +
+                        "'; of a peer it is ring or gossip");
     }
+    options->job.policy = "sync";  // The steps are those of fresh gradients.
     return be_peer(*options);
   };
 }
