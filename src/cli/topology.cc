@@ -29,9 +29,14 @@ constexpr std::array kOfServer{"balance",
                                "launcher",
                                "attack"};
 
+// With another value than its default: a run's config.toml has every option, to be run again.
 bool given(const CLI::App& command, const std::string& option) {
   const CLI::Option* found = command.get_option_no_throw("--" + option);
-  return found != nullptr && found->count() > 0;
+  if (found == nullptr || found->count() == 0) {
+    return false;
+  }
+  const std::string usual = found->get_default_str();
+  return usual.empty() || found->results().front() != usual;
 }
 
 void refuse(const CLI::App& command,

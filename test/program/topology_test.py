@@ -154,6 +154,8 @@ class Gossip(Topology):
                                       "--updates", 60, "--seed", 5)
         self.assertEqual(weights, start)  # Weights that are equal meet halfway where they are.
         self.assertEqual(summary["worst_replica_accuracy"], summary["final_accuracy"])
+        again, _ = self.train("again", "--config", self.folder / "gossip" / "config.toml")
+        self.assertEqual(again, start)
 
     def test_a_killed_worker_ends_the_run(self):
         process = self.start_training("gossip")
