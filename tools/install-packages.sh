@@ -15,6 +15,7 @@ build lld                     links in a third of the time of GNU ld
 build pkg-config              finds libraries that have no CMake package
 build python3                 runs tools/*.py
 build libtorch-dev            tensors and gradients, in src/learn
+build libgloo-dev             all-reduce between workers, by the Gloo inside libtorch; headers
 build libopenblas0-pthread    the fast matrix product below libtorch
 build libgrpc++-dev           the network between server and workers
 build libabsl-dev             a vector whose first element needs no allocation

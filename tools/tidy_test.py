@@ -20,6 +20,7 @@ outpace_module(live DEPENDS base
                LIBRARIES gRPC::grpc++ fmt::fmt)
 if(OUTPACE_TORCH)
   outpace_module(learn DEPENDS base LIBRARIES torch)
+  outpace_module(collective DEPENDS base)
 endif()
 """
 CLEAN_HEADER = "// A thing that stands for one.\n\n#pragma once\n"
@@ -91,6 +92,12 @@ class Tidy(unittest.TestCase):
         self.write("include/outpace/torch.h", CLEAN_HEADER + "#include <torch/torch.h>\n")
         self.write("examples/own_network/main.cc", "#include <torch/torch.h>\n")
         self.assert_clean()
+
+    def test_of_the_ring_only_what_brings_gloo_has_torch(self):
+        self.write("src/collective/gloo_group.cc", "#include <torch/torch.h>\n")
+        self.assert_clean()
+        self.write("src/collective/ring.cc", "#include <torch/torch.h>\n")
+        self.assert_found("src/collective/ring.cc:1", "libtorch belongs")
 
     def test_torch_in_the_torch_free_public_header(self):
         self.write("include/outpace/worker.h", CLEAN_HEADER + "#include <torch/torch.h>\n")

@@ -19,6 +19,7 @@ using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
 [[nodiscard]] Run add_server(CLI::App& command);
 [[nodiscard]] Run add_worker(CLI::App& command);
 [[nodiscard]] Run add_evaluator(CLI::App& command);
+[[nodiscard]] Run add_peer(CLI::App& command);
 [[nodiscard]] Run add_cutoff(CLI::App& command);
 [[nodiscard]] Run add_fit(CLI::App& command);
 [[nodiscard]] Run add_policies(CLI::App& command);

@@ -29,6 +29,7 @@ constexpr Command kCommands[] = {
 #if OUTPACE_TORCH
     {"worker", "Be one worker of a job", add_worker},
     {"evaluator", "Measure a job's accuracy on the test set, off its workers' path", add_evaluator},
+    {"peer", "Be one worker of a ring or a gossip; train starts them", add_peer},
 #endif
     {"ctl", "Tell a job that runs to change its policy, or ask how it goes", add_ctl},
     {"simulate",

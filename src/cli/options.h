@@ -16,6 +16,8 @@
 
 namespace outpace::cli {
 
+inline constexpr const char* kServerTopology = "ps";  // A parameter server.
+
 // What a run optimises and how: server and train.
 struct JobOptions {
   std::uint32_t workers = 8;
@@ -51,6 +53,9 @@ struct JobOptions {
   std::string out;
   std::string trace;  // Empty: none.
   bool json = false;
+  // Of `train` alone: how its workers are joined up (topology.h).
+  std::string topology = kServerTopology;
+  std::uint32_t bucket_kib = 1024;  // KiB of gradient that a ring sums at a time, at least.
 };
 // Those that hold in virtual time too.
 void add_training_options(CLI::App& command, JobOptions& options);

@@ -22,11 +22,16 @@ namespace {
 constexpr Duration kMetricsPeriod = std::chrono::seconds(1);
 constexpr double kRateWindow = 2.0;  // Seconds.
 
+// The policy, or what there is in place of one.
+const std::string& what_runs(const JobOptions& options) {
+  return options.topology == kServerTopology ? options.policy : options.topology;
+}
+
 record::RunDirectory make_directory(const JobOptions& options) {
   if (!options.out.empty()) {
     return record::RunDirectory::create_at(options.out);
   }
-  return record::RunDirectory::create("runs", std::chrono::system_clock::now(), options.policy);
+  return record::RunDirectory::create("runs", std::chrono::system_clock::now(), what_runs(options));
 }
 
 std::shared_ptr<spdlog::logger> make_log(const std::string& path) {
@@ -44,31 +49,53 @@ RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
       trace_(open_trace(options)),
       directory_(make_directory(options)),
       log_(make_log(directory_.log())),
-      decisions_(directory_.decisions(),
-                 {.policy = options.policy,
-                  .workers = options.workers,
-                  .balance = balance_in_force(options)}),
       metrics_(directory_.metrics()),
       processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {
+  if (options.topology == kServerTopology) {
+    decisions_.emplace(directory_.decisions(),
+                       record::DecisionLogHeader{.policy = options.policy,
+                                                 .workers = options.workers,
+                                                 .balance = balance_in_force(options)});
+  }
   record::write_atomically(directory_.config(), resolved);
   log_->info("run directory {}", directory_.path().string());
 }
 
 live::Watch RunRecorder::watch() {
-  return {
-      .decided =
-          [this](Time now, const policy::Event& event, const policy::Decision& decision) {
-            decisions_.append(now, event, decision);
-            if (trace_) {
-              trace_->append(now, event, decision);
-            }
-          },
-      .evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
-      .status =
-          [this](Time now,
-                 const server::Coordinator& coordinator,
-                 const server::Evaluations& evaluations) { status(now, coordinator, evaluations); },
-      .warned = [this](const std::string& line) { say(line); }};
+  return {.decided =
+              [this](Time now, const policy::Event& event, const policy::Decision& decision) {
+                decisions_->append(now, event, decision);
+                if (trace_) {
+                  trace_->append(now, event, decision);
+                }
+              },
+          .evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
+          .status =
+              [this](Time now,
+                     const server::Coordinator& coordinator,
+                     const server::Evaluations& evaluations) {
+                status({.now = now,
+                        .statistics = coordinator.statistics(),
+                        .live = coordinator.live(),
+                        .dataset = coordinator.options().examples},
+                       evaluations);
+              },
+          .warned = [this](const std::string& line) { say(line); }};
+}
+
+collective::HostWatch RunRecorder::host_watch() {
+  return {.evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
+          .status =
+              [this](Time now,
+                     const collective::Tally& tally,
+                     std::uint64_t dataset,
+                     const server::Evaluations& evaluations) {
+                status({.now = now,
+                        .statistics = tally.statistics(),
+                        .live = tally.live(),
+                        .dataset = dataset},
+                       evaluations);
+              }};
 }
 
 void RunRecorder::reachable(const std::string& server, const std::string& token_file) {
@@ -80,10 +107,9 @@ void RunRecorder::say(const std::string& line) {
   terminal_.say(line);
 }
 
-void RunRecorder::status(Time now,
-                         const server::Coordinator& coordinator,
-                         const server::Evaluations& evaluations) {
-  const server::Statistics& statistics = coordinator.statistics();
+void RunRecorder::status(const Moment& moment, const server::Evaluations& evaluations) {
+  const Time now = moment.now;
+  const server::Statistics& statistics = moment.statistics;
   processors_.look(now, statistics);
   if (now >= next_metrics_) {
     next_metrics_ = now + kMetricsPeriod;
@@ -91,9 +117,11 @@ void RunRecorder::status(Time now,
                      .version = statistics.updates,
                      .examples = statistics.examples_applied,
                      .training_loss = statistics.training_loss,
-                     .live = coordinator.live()});
+                     .live = moment.live});
     metrics_.flush();
-    decisions_.flush();
+    if (decisions_) {
+      decisions_->flush();
+    }
     if (trace_) {
       trace_->flush();
     }
@@ -110,9 +138,9 @@ void RunRecorder::status(Time now,
                        .updates = statistics.updates,
                        .examples = statistics.examples_applied,
                        .epochs = static_cast<double>(statistics.examples_applied) /
-                                 static_cast<double>(coordinator.options().examples),
+                                 static_cast<double>(moment.dataset),
                        .examples_per_second = rate_,
-                       .live = coordinator.live(),
+                       .live = moment.live,
                        .workers = options_.workers,
                        .staleness_mean = statistics.staleness_mean(),
                        .dropped = statistics.gradients_dropped + statistics.gradients_cancelled +
@@ -142,16 +170,20 @@ void RunRecorder::discard() {
 
 record::Summary RunRecorder::finish(const live::RunResult& result,
                                     const std::string& network,
-                                    const std::string& data) {
+                                    const std::string& data,
+                                    std::optional<double> worst_replica) {
   terminal_.clear();
   std::error_code ignored;
   std::filesystem::remove(directory_.control(), ignored);
-  decisions_.close();
+  if (decisions_) {
+    decisions_->close();
+  }
   metrics_.close();
   if (trace_) {
     trace_->close();
   }
-  record::Summary summary{.policy = options_.policy,
+  record::Summary summary{.topology = options_.topology,
+                          .policy = what_runs(options_),
                           .staleness = staleness_in_force(options_),
                           .optimizer = options_.optimizer,
                           .lr = rate_in_force(options_),
@@ -163,6 +195,7 @@ record::Summary RunRecorder::finish(const live::RunResult& result,
                           .statistics = result.statistics,
                           .evaluations = result.evaluations,
                           .target = options_.target_accuracy,
+                          .worst_replica_accuracy = worst_replica,
                           .why_ended = result.why,
                           .processors = processors_.use()};
   if (const auto balance = balance_in_force(options_)) {

@@ -4,13 +4,16 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <spdlog/logger.h>
 
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "collective/host.h"
 #include "live/server.h"
 #include "record/chrome_trace.h"
 #include "record/decision_log.h"
@@ -28,6 +31,8 @@ class RunRecorder {
 
   [[nodiscard]] const record::RunDirectory& directory() const { return directory_; }
   [[nodiscard]] live::Watch watch();
+  // Of a run without a server, which decides nothing.
+  [[nodiscard]] collective::HostWatch host_watch();
   // Where `outpace ctl` finds the job, until finish().
   void reachable(const std::string& server, const std::string& token_file);
   // A warning or a piece of news, for the log and the terminal. From any thread.
@@ -36,20 +41,25 @@ class RunRecorder {
   // Closes the records and writes weights, runtimes and summary. `network` and `data` for people.
   record::Summary finish(const live::RunResult& result,
                          const std::string& network,
-                         const std::string& data);
+                         const std::string& data,
+                         std::optional<double> worst_replica = std::nullopt);
   // Removes the run's directory: a run that never began leaves nothing in the way of the next try.
   void discard();
 
  private:
-  void status(Time now,
-              const server::Coordinator& coordinator,
-              const server::Evaluations& evaluations);
+  struct Moment {
+    Time now;
+    const server::Statistics& statistics;
+    std::uint32_t live;
+    std::uint64_t dataset;  // Examples in it.
+  };
+  void status(const Moment& moment, const server::Evaluations& evaluations);
 
   JobOptions options_;
   std::unique_ptr<record::ChromeTrace> trace_;  // Null if none was asked for.
   record::RunDirectory directory_;
   std::shared_ptr<spdlog::logger> log_;
-  record::DecisionLogWriter decisions_;
+  std::optional<record::DecisionLogWriter> decisions_;  // Nothing: nobody decides.
   record::MetricsWriter metrics_;
   Terminal terminal_;
   record::ProcessorMeter processors_;

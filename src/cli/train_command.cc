@@ -1,18 +1,19 @@
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 
-#include <unistd.h>
-
 #include "base/error.h"
+#include "cli/child_words.h"
+#include "cli/collective_run.h"
 #include "cli/commands.h"
 #include "cli/launcher_option.h"
 #include "cli/options.h"
 #include "cli/roles.h"
 #include "cli/run_recorder.h"
+#include "cli/scratch_directory.h"
+#include "cli/topology.h"
 #include "launch/train_part.h"
 #include "learn/dataset.h"
 #include "learn/network.h"
@@ -23,7 +24,6 @@ namespace outpace::cli {
 namespace {
 
 constexpr std::uint32_t kRestartsMax = 1000;
-constexpr std::uint32_t kEvaluatorRestartsMax = 3;
 
 struct TrainOptions {
   JobOptions job;
@@ -33,43 +33,6 @@ struct TrainOptions {
   std::string launcher = launch::kAnyLauncher;
 };
 
-// A place for the socket and the token that is gone when the run is: socket paths must be short.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "outpace-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error(ExitCode::kFailure, pattern + ": cannot make a temporary directory");
-    }
-    path_ = pattern;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::vector<std::string> role_command(const TrainOptions& options,
-                                      const char* role,
-                                      const std::string& server,
-                                      const std::string& token_file) {
-  return {"outpace",
-          role,
-          "--server=" + server,
-          "--token-file=" + token_file,
-          "--seed=" + std::to_string(options.job.seed),
-          "--network=" + options.work.network,
-          "--data=" + options.work.data,
-          "--threads=" + std::to_string(options.work.threads)};
-}
-
 live::ChildSpec worker_child(const TrainOptions& options,
                              std::uint32_t worker,
                              const std::vector<std::string>& common,
@@ -77,17 +40,7 @@ live::ChildSpec worker_child(const TrainOptions& options,
   std::vector<std::string> words = common;
   words.push_back("--worker=" + std::to_string(worker));
   words.push_back("--workers=" + std::to_string(options.job.workers));
-  if (!options.work.delays.empty()) {
-    words.push_back("--delays=" + options.work.delays);
-    words.push_back("--delays-by=" + options.work.delays_by);
-    words.push_back("--delays-period=" + options.work.delays_period);
-  }
-  if (!options.work.paced.empty()) {
-    words.push_back("--paced=" + options.work.paced);
-  }
-  for (const std::string& slow : options.work.slow) {
-    words.push_back("--slow=" + slow);
-  }
+  add_delay_words(options.work, words);
   for (const std::string& attack : options.work.attacks) {
     words.push_back("--attack=" + attack);
   }
@@ -175,7 +128,8 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
   std::filesystem::create_directories(run / "logs");
   const auto log = [&run](const std::string& name) { return (run / "logs" / name).string(); };
   std::vector<live::ChildSpec> children;
-  const std::vector<std::string> common = role_command(options, "worker", server, token_file);
+  const JobPlace place{.server = server, .token_file = token_file, .seed = options.job.seed};
+  const std::vector<std::string> common = role_words("worker", place, options.work);
   for (std::uint32_t worker = 0; worker < workers; ++worker) {
     children.push_back(
         worker_child(options, worker, common, log("worker-" + std::to_string(worker) + ".log")));
@@ -183,7 +137,7 @@ std::vector<live::ChildSpec> children_of(const TrainOptions& options,
   if (!options.work.paced.empty()) {
     return children;  // There is nothing to evaluate.
   }
-  const std::vector<std::string> evaluator = role_command(options, "evaluator", server, token_file);
+  const std::vector<std::string> evaluator = role_words("evaluator", place, options.work);
   children.push_back({.name = "the evaluator",
                       .command = [evaluator](std::uint32_t) { return evaluator; },
                       .log = log("evaluator.log"),
@@ -273,6 +227,7 @@ int train(const TrainOptions& options,
 
 void add_options(CLI::App& command, TrainOptions& options) {
   add_job_options(command, options.job);
+  add_topology_options(command, options.job);
   add_work_options(command, options.work);
   command.add_flag("--restart-workers",
                    options.restart_workers,
@@ -314,6 +269,7 @@ void check_train(const std::vector<std::string>& words) {
   TrainOptions options;
   add_options(command, options);
   parse_words(command, words);
+  fit_topology(command, options.job);
   (void)checked(options);
 }
 
@@ -322,7 +278,12 @@ Run add_train(CLI::App& command) {
   add_options(command, *options);
   return [options, &command](const CLI::App& chosen, const Origins& given) {
     Origins origins = given;
+    fit_topology(chosen, options->job);
     const auto part = join_launch(command, *options, origins);
+    if (options->job.topology != kServerTopology) {
+      (void)checked(*options);
+      return train_without_server(options->job, options->work, resolved_toml(chosen, origins));
+    }
     return part && part->place.rank > 0 ? work_for_first(*options, *part)
                                         : train(*options, part, resolved_toml(chosen, origins));
   };

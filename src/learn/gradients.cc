@@ -91,6 +91,19 @@ class TorchGradientSource final : public worker::GradientSource {
     }
   }
 
+  [[nodiscard]] double compute_in_parts(std::span<const float> weights,
+                                        std::span<const std::uint64_t> examples,
+                                        std::span<float> gradient,
+                                        const TensorReady& ready) override {
+    CHECK(!examples.empty());
+    network_.use(weights);
+    batch_.gather(*dataset_, examples);
+    const at::Tensor logits = network_.forward(batch_.inputs(), {});
+    const at::Tensor loss = at::cross_entropy_loss(logits, batch_.labels());
+    network_.gradient_in_parts(loss, gradient, ready);
+    return loss.item<double>();
+  }
+
  private:
   // Constant after construction.
   Spec spec_;

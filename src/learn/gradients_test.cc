@@ -1,5 +1,6 @@
 #include "learn/gradients.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -124,6 +125,39 @@ TEST(InitialWeights, DependOnTheSeedAlone) {
     EXPECT_EQ(one->initial_weights(), first);
     EXPECT_EQ(source(network, 7)->initial_weights(), first);
     EXPECT_NE(source(network, 8)->initial_weights(), first);
+  }
+}
+
+TEST(Gradient, InPartsIsTheSameToTheBitAndTellsOfEachTensorOnceTheLastFirst) {
+  for (const std::string& network : networks()) {
+    SCOPED_TRACE(network);
+    const auto one = source(network);
+    const auto weights = one->initial_weights();
+    const std::vector<std::size_t> sizes = one->manifest().sizes();
+    for (const std::uint64_t begin : {0U, 32U}) {  // Nothing of a pass is left in the next.
+      const auto batch = examples(begin, begin + 32);
+      const Result whole = gradient_of(*one, weights, batch);
+      std::vector<float> gradient(weights.size(), std::nanf(""));
+      std::vector<std::size_t> told;
+      const double loss = one->compute_in_parts(weights, batch, gradient, [&](std::size_t tensor) {
+        told.push_back(tensor);
+        const auto first = static_cast<std::ptrdiff_t>(std::accumulate(
+            sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(tensor), std::size_t{0}));
+        const auto size = static_cast<std::ptrdiff_t>(sizes[tensor]);
+        EXPECT_TRUE(std::equal(whole.gradient.begin() + first,
+                               whole.gradient.begin() + first + size,
+                               gradient.begin() + first));
+      });
+      EXPECT_EQ(loss, whole.loss);
+      EXPECT_EQ(gradient, whole.gradient);
+      ASSERT_EQ(told.size(), sizes.size());
+      EXPECT_GE(told.front(), sizes.size() - 2);  // Weight or bias of the last layer.
+      EXPECT_LE(told.back(), 1U);
+      std::ranges::sort(told);
+      for (std::size_t tensor = 0; tensor < told.size(); ++tensor) {
+        EXPECT_EQ(told[tensor], tensor);
+      }
+    }
   }
 }
 

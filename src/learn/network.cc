@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <torch/autograd.h>
 #include <torch/nn.h>
@@ -124,6 +125,30 @@ struct Network::Layers {
     // Only parameters travel between server and workers.
     CHECK(sequence->buffers().empty());
   }
+
+  // A backward pass that tells of each tensor; nothing between such passes.
+  struct Told {
+    float* gradient = nullptr;
+    const std::function<void(std::size_t tensor)>* ready = nullptr;
+  };
+  Told told;
+  bool hooked = false;
+
+  // A leaf's hook is called with its whole gradient, however often the network uses it. Hooks are
+  // never taken off: libtorch keeps the place of each one for ever.
+  void hook() {
+    std::size_t begin = 0;
+    for (std::size_t tensor = 0; tensor < parameters.size(); ++tensor) {
+      parameters[tensor].register_hook([this, tensor, begin](const torch::Tensor& one) {
+        if (told.ready != nullptr) {
+          const torch::Tensor flat = one.contiguous();
+          std::copy_n(flat.data_ptr<float>(), flat.numel(), told.gradient + begin);
+          (*told.ready)(tensor);
+        }
+      });
+      begin += static_cast<std::size_t>(parameters[tensor].numel());
+    }
+  }
 };
 
 Network::Network(const Spec& spec, const DataShape& data)
@@ -179,6 +204,21 @@ void Network::gradient(const at::Tensor& loss, std::span<float> gradient) {
   for (const torch::Tensor& one : gradients) {
     const torch::Tensor flat = one.contiguous();
     next = std::copy_n(flat.data_ptr<float>(), flat.numel(), next);
+  }
+}
+
+void Network::gradient_in_parts(const at::Tensor& loss,
+                                std::span<float> gradient,
+                                const std::function<void(std::size_t tensor)>& ready) {
+  CHECK(gradient.size() == manifest_.numbers());
+  layers_->told = {.gradient = gradient.data(), .ready = &ready};
+  if (!std::exchange(layers_->hooked, true)) {
+    layers_->hook();
+  }
+  loss.backward();
+  layers_->told = {};
+  for (torch::Tensor& parameter : layers_->parameters) {
+    parameter.mutable_grad().reset();  // Else the next pass would add to it.
   }
 }
 

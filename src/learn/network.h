@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -61,6 +62,11 @@ class Network {
   [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const Cancelled& cancelled);
   // The loss's gradient in the weights, in the manifest's order. Throws GivenUp.
   void gradient(const at::Tensor& loss, std::span<float> gradient);
+  // The same, tensor by tensor: calls `ready` with a tensor's place in the manifest when its part
+  // is there, within the backward pass.
+  void gradient_in_parts(const at::Tensor& loss,
+                         std::span<float> gradient,
+                         const std::function<void(std::size_t tensor)>& ready);
 
   // PyTorch's default initialisation (of charlm, GPT-2's), a function of the arguments alone.
   [[nodiscard]] static std::vector<float> initial_weights(const Spec& spec,

@@ -44,7 +44,7 @@ class PacedSource final : public worker::GradientSource {
                                                std::chrono::duration<double>(share * whole));
     std::fill(gradient.begin(), gradient.end(), kGradient);
     while (steady_clock::now() < end) {
-      if (cancelled()) {
+      if (cancelled && cancelled()) {
         return std::nullopt;
       }
       std::this_thread::sleep_until(std::min(end, steady_clock::now() + kBetweenLooks));

@@ -78,6 +78,7 @@ ordered_json evaluation_detail(const server::Evaluation& evaluation) {
 ordered_json to_json(const Summary& summary) {
   const server::Statistics& counts = summary.statistics;
   ordered_json json{
+      {"topology", summary.topology},
       {"policy", summary.policy},
       {"balance_most", number(summary.balance_most)},
       {"staleness_rule", summary.staleness},
@@ -103,6 +104,7 @@ ordered_json to_json(const Summary& summary) {
       {"seconds_to_target", number(summary.seconds_to_target)},
       {"final_accuracy", number(summary.final_accuracy)},
       {"final_loss", number(summary.final_loss)},
+      {"worst_replica_accuracy", number(summary.worst_replica_accuracy)},
       {"training_loss",
        counts.gradients_applied > 0 ? number(counts.training_loss) : ordered_json(nullptr)},
       {"staleness", staleness(counts.staleness)},

@@ -19,6 +19,7 @@
 namespace outpace::record {
 
 struct Summary {
+  std::string topology = "ps";  // ps (a parameter server), ring or gossip.
   // As the user wrote them.
   std::string policy;
   std::optional<double> balance_most = std::nullopt;  // Nothing: mini-batches are not balanced.
@@ -37,6 +38,7 @@ struct Summary {
   std::optional<double> seconds_to_target;
   std::optional<double> final_accuracy;
   std::optional<double> final_loss;
+  std::optional<double> worst_replica_accuracy = std::nullopt;  // Where each worker has its own.
   std::string why_ended;
   std::optional<ProcessorUse> processors = std::nullopt;  // Of a live run.
 };

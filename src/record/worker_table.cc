@@ -160,6 +160,9 @@ std::string accuracy_text(const Summary& summary) {
   if (summary.final_loss) {
     text += ", test loss " + brief(*summary.final_loss);
   }
+  if (summary.worst_replica_accuracy) {
+    text += ", worst replica " + percent(*summary.worst_replica_accuracy);
+  }
   return text + target_text(summary);
 }
 

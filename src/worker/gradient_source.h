@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -34,6 +35,21 @@ class GradientSource {
                                                       std::span<const std::uint64_t> examples,
                                                       std::span<float> gradient,
                                                       const Cancelled& cancelled) = 0;
+
+  // Told that the part of tensor `tensor`, by its place in the manifest, is in the gradient.
+  using TensorReady = std::function<void(std::size_t tensor)>;
+  // compute(), not cancelled, that tells of each tensor once, as soon as it is there: within the
+  // backward pass, from the last layers to the first, if the source can; else all at its end.
+  [[nodiscard]] virtual double compute_in_parts(std::span<const float> weights,
+                                                std::span<const std::uint64_t> examples,
+                                                std::span<float> gradient,
+                                                const TensorReady& ready) {
+    const double loss = compute(weights, examples, gradient, {}).value();
+    for (std::size_t tensor = manifest().tensors.size(); tensor-- > 0;) {
+      ready(tensor);
+    }
+    return loss;
+  }
 };
 
 // How good weights are on the test set.

@@ -325,6 +325,10 @@ class Work(BadInput):
             Case("--slow worker=2,factor=3", "worker", "'2'", "from 0 to 1"),
             Case("--slow 3", "'3'"),
             Case("--delays-by row", "--delays-by is 'row'", "time or iteration"),
+            Case("--topology mesh", "--topology is 'mesh'", "ps, ring or gossip"),
+            Case("--topology ring --weights no.safetensors", "no.safetensors",
+                 code=EXIT_UNREADABLE),
+            Case("--topology ring --network mpl", "unknown network 'mpl'"),
         ])
 
     def test_delay_files(self):

@@ -1,0 +1,33 @@
+#include "cli/child_words.h"
+
+namespace outpace::cli {
+
+std::vector<std::string> role_words(const std::string& role,
+                                    const JobPlace& place,
+                                    const WorkOptions& work) {
+  return {"outpace",
+          role,
+          "--server=" + place.server,
+          "--token-file=" + place.token_file,
+          "--seed=" + std::to_string(place.seed),
+          "--network=" + work.network,
+          "--data=" + work.data,
+          "--threads=" + std::to_string(work.threads)};
+}
+
+void add_delay_words(const WorkOptions& work, std::vector<std::string>& words) {
+  words.reserve(words.size() + 4 + work.slow.size());
+  if (!work.paced.empty()) {
+    words.push_back("--paced=" + work.paced);
+  }
+  if (!work.delays.empty()) {
+    words.push_back("--delays=" + work.delays);
+    words.push_back("--delays-by=" + work.delays_by);
+    words.push_back("--delays-period=" + work.delays_period);
+  }
+  for (const std::string& slow : work.slow) {
+    words.push_back("--slow=" + slow);
+  }
+}
+
+}  // namespace outpace::cli

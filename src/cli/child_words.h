@@ -1,0 +1,29 @@
+// The command lines of the processes that `outpace train` starts.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace outpace::cli {
+
+inline constexpr std::uint32_t kEvaluatorRestartsMax = 3;
+
+// Where a child finds the job.
+struct JobPlace {
+  std::string server;  // Its address.
+  std::string token_file;
+  std::uint64_t seed = 1;
+};
+
+// What every role is told.
+[[nodiscard]] std::vector<std::string> role_words(const std::string& role,
+                                                  const JobPlace& place,
+                                                  const WorkOptions& work);
+// Appends what a worker is told of its pace.
+void add_delay_words(const WorkOptions& work, std::vector<std::string>& words);
+
+}  // namespace outpace::cli

@@ -1,0 +1,89 @@
+#include "collective/batch_plan.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace outpace::collective {
+namespace {
+
+using protocol::Range;
+using protocol::Ranges;
+
+TEST(BatchPlan, WorkersTakeTheNextMiniBatchesInTheirOrder) {
+  BatchPlan plan({.workers = 2, .batch = 3, .examples = 100});
+  EXPECT_EQ(plan.next(WorkerId{1})->own, (Ranges{Range{0, 3, 6}}));
+  const auto second = plan.next(WorkerId{1});
+  EXPECT_EQ(second->own, (Ranges{Range{0, 9, 12}}));
+  EXPECT_EQ(second->own_examples, 3U);
+  EXPECT_EQ(second->examples, 6U);
+}
+
+TEST(BatchPlan, EpochsOverlapWithoutALimitOnThem) {
+  BatchPlan plan({.workers = 2, .batch = 3, .examples = 10});
+  (void)plan.next(WorkerId{1});
+  EXPECT_EQ(plan.next(WorkerId{1})->own, (Ranges{Range{0, 9, 10}, Range{1, 0, 2}}));
+}
+
+TEST(BatchPlan, TheLastEpochDrains) {
+  // Of 10 examples the second update has 4: 3 for worker 0, 1 for worker 1.
+  BatchPlan plan({.workers = 2, .batch = 3, .examples = 10, .epochs = 1});
+  (void)plan.next(WorkerId{1});
+  const auto last = plan.next(WorkerId{1});
+  EXPECT_EQ(last->own_examples, 1U);
+  EXPECT_EQ(last->examples, 4U);
+  EXPECT_FALSE(plan.next(WorkerId{1}).has_value());
+}
+
+TEST(BatchPlan, AWorkerForWhomNothingIsLeftStillTakesPart) {
+  BatchPlan plan({.workers = 3, .batch = 4, .examples = 5, .epochs = 1});
+  const auto only = plan.next(WorkerId{2});
+  EXPECT_TRUE(only->own.empty());
+  EXPECT_EQ(only->own_examples, 0U);
+  EXPECT_EQ(only->examples, 5U);
+}
+
+TEST(BatchPlan, LimitsOnUpdatesAndGradients) {
+  const auto updates = [](const BatchPlanOptions& options) {
+    BatchPlan plan(options);
+    int count = 0;
+    while (plan.next(WorkerId{0})) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(updates({.workers = 4, .batch = 2, .examples = 9, .updates = 7}), 7);
+  EXPECT_EQ(updates({.workers = 4, .batch = 2, .examples = 9, .iterations = 9}), 3);
+  EXPECT_EQ(updates({.workers = 4, .batch = 2, .examples = 9, .iterations = 9, .epochs = 1}), 2);
+}
+
+TEST(BatchPlan, TheSharesOfAllWorkersUseEveryExampleOnce) {
+  constexpr std::uint64_t kExamples = 103;
+  std::vector<int> uses(kExamples);
+  std::vector<std::uint64_t> sums;
+  for (std::uint32_t worker = 0; worker < 5; ++worker) {
+    BatchPlan plan({.workers = 5, .batch = 7, .examples = kExamples, .epochs = 2});
+    for (std::size_t i = 0; const auto update = plan.next(WorkerId{worker}); ++i) {
+      sums.resize(std::max(sums.size(), i + 1));
+      sums[i] += update->own_examples;
+      for (const Range& range : update->own) {
+        for (std::uint64_t position = range.begin; position < range.end; ++position) {
+          ++uses[position];
+        }
+      }
+      if (worker == 4) {
+        EXPECT_EQ(sums[i], update->examples);
+      }
+    }
+  }
+  EXPECT_EQ(uses, std::vector<int>(kExamples, 2));
+}
+
+TEST(NextSnapshot, IsTheNextMultiple) {
+  EXPECT_EQ(next_snapshot(0, 5120), 5120U);
+  EXPECT_EQ(next_snapshot(5119, 5120), 5120U);
+  EXPECT_EQ(next_snapshot(5120, 5120), 10240U);
+}
+
+}  // namespace
+}  // namespace outpace::collective

@@ -1,0 +1,105 @@
+// Ranks as threads of this process, over loopback: the shape of Gloo's own tests.
+
+#include "collective/gloo_group.h"
+
+#include <filesystem>
+#include <functional>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/temporary_directory_test.h"
+
+namespace outpace::collective {
+namespace {
+
+void each_rank(std::uint32_t size, const std::function<void(GlooGroup&, std::uint32_t)>& task) {
+  const TemporaryDirectory folder;
+  std::vector<std::jthread> ranks;
+  ranks.reserve(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([&, rank] {
+      GlooGroup group({.rank = rank, .size = size, .rendezvous = folder.path() / "rendezvous"});
+      task(group, rank);
+    });
+  }
+}
+
+TEST(GlooGroup, SumsBegunInOneOrderAreThoseOfAllRanks) {
+  each_rank(3, [](GlooGroup& group, std::uint32_t rank) {
+    const auto mine = static_cast<float>(rank + 1);
+    std::vector<float> first(1000, mine);
+    std::vector<float> second{10.0F * mine, -mine};
+    group.begin_sum(first);
+    group.begin_sum(second);
+    group.wait_for_sums();
+    EXPECT_EQ(first, std::vector<float>(1000, 6.0F));
+    EXPECT_EQ(second, (std::vector<float>{60.0F, -6.0F}));
+  });
+}
+
+TEST(GlooGroup, OneRankAloneKeepsItsNumbers) {
+  each_rank(1, [](GlooGroup& group, std::uint32_t) {
+    std::vector<float> numbers{1.5F, 2.0F};
+    group.begin_sum(numbers);
+    group.wait_for_sums();
+    EXPECT_EQ(numbers, (std::vector<float>{1.5F, 2.0F}));
+  });
+}
+
+TEST(GlooGroup, WhoReceivesFromAnybodyLearnsWhoItWas) {
+  constexpr std::uint32_t kOffer = 1;
+  constexpr std::uint32_t kAnswer = 2;
+  each_rank(3, [](GlooGroup& group, std::uint32_t rank) {
+    std::vector<float> numbers(100);
+    if (rank != 0) {
+      numbers.assign(100, static_cast<float>(rank));
+      group.send(0, kOffer, numbers);
+      group.receive(0, kAnswer, numbers);
+      EXPECT_EQ(numbers, std::vector<float>(100, static_cast<float>(10 * rank)));
+      return;
+    }
+    for (int i = 0; i < 2; ++i) {
+      const auto from = group.receive_any(kOffer, numbers);
+      ASSERT_TRUE(from.has_value());
+      EXPECT_EQ(numbers.front(), static_cast<float>(*from));
+      group.send(*from, kAnswer, std::vector<float>(100, static_cast<float>(10 * *from)));
+    }
+  });
+}
+
+TEST(GlooGroup, AReceiverCanBeStopped) {
+  std::latch stopped(2);  // A sender that went away would be an error.
+  each_rank(2, [&stopped](GlooGroup& group, std::uint32_t rank) {
+    if (rank == 0) {
+      std::vector<float> numbers(4);
+      const std::jthread stopper([&group] { group.stop_receiving(); });
+      EXPECT_EQ(group.receive_any(1, numbers), std::nullopt);
+    }
+    stopped.arrive_and_wait();
+  });
+}
+
+TEST(GlooGroup, ASumWithoutARankThatLeftIsAnErrorAndNotAWait) {
+  each_rank(2, [](GlooGroup& group, std::uint32_t rank) {
+    if (rank == 1) {
+      return;
+    }
+    std::vector<float> numbers(4);
+    try {
+      group.begin_sum(numbers);
+      group.wait_for_sums();
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kTooFewWorkers);
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace outpace::collective

@@ -1,0 +1,201 @@
+#include "collective/gossip.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "collective/neighbour.h"
+#include "collective/replicas.h"
+#include "update/gradient.h"
+
+namespace outpace::collective {
+namespace {
+
+// The two conversations of a meeting.
+constexpr std::uint32_t kOffer = 1;
+constexpr std::uint32_t kAnswer = 2;
+
+}  // namespace
+
+Gossip::Gossip(const PeerOptions& options,
+               std::vector<float> weights,
+               GlooGroup& group,
+               worker::GradientSource& source,
+               const worker::Pace& pace)
+    : options_(options),
+      group_(group),
+      source_(source),
+      pace_(pace),
+      // All examples in an order of this worker's own.
+      order_(options.batches.examples,
+             mix(options.seed) + index(options.worker),
+             options.with_replacement),
+      stepper_(options.rule, source.manifest().sizes()),
+      gradient_(weights.size()),
+      weights_(std::move(weights)) {
+  CHECK(options.batches.workers >= 2);
+  const bool asks = side_of(static_cast<std::uint32_t>(options.worker)) == Side::kAsks;
+  averaging_ = std::jthread([this, asks] {
+    try {
+      asks ? ask() : answer();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      meeting_ = false;
+      changed_.notify_all();
+    }
+  });
+}
+
+Gossip::~Gossip() {
+  group_.stop_receiving();
+  const std::lock_guard lock(mutex_);
+  ending_ = true;
+  changed_.notify_all();
+}
+
+void Gossip::run(Member& member) {
+  for (std::uint64_t iteration = 0; !member.stopping(); ++iteration) {
+    one_gradient(member, iteration);
+    rethrow();
+  }
+  end_meetings();
+  rethrow();
+}
+
+std::vector<float> Gossip::weights() const {
+  const std::lock_guard lock(mutex_);
+  return weights_;
+}
+
+std::uint64_t Gossip::meetings() const {
+  const std::lock_guard lock(mutex_);
+  return meetings_;
+}
+
+void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
+  before_ = weights();
+  want_meeting();
+  const Time start = member.now();
+  const Time finish = pace_.finish(start, 1.0, iteration);
+  if (finish > start) {
+    member.sleep_until(finish);
+  }
+  if (member.stopping()) {
+    return;
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  const std::vector<std::uint64_t> examples = order_.examples(next_examples());
+  const double loss = source_.compute(before_, examples, gradient_, {}).value();
+  const double took =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  if (const double extra = pace_.extra_seconds(took); extra > 0.0) {
+    member.sleep_until(member.now() + from_seconds(extra));
+  }
+  const double squared = update::squared_norm(gradient_);
+  if (!std::isfinite(squared)) {
+    throw Error(ExitCode::kFailure,
+                "gradient " + std::to_string(iteration + 1) + " of " + name(options_.worker) +
+                    " is not finite: training has diverged; try a smaller --lr");
+  }
+  if (options_.clip_norm > 0.0) {
+    (void)update::clip(gradient_, squared, options_.clip_norm);
+  }
+  applied_ += examples.size();
+  {
+    const std::lock_guard lock(mutex_);
+    stepper_.step({.examples = examples.size(),
+                   .nominal = options_.batches.batch,
+                   // The others' count is not known here; this worker's stands for theirs.
+                   .applied = applied_ * options_.batches.workers},
+                  gradient_,
+                  weights_);
+  }
+  member.report({.sequence = Sequence{iteration + 1},
+                 .examples = static_cast<std::uint32_t>(examples.size()),
+                 .loss = loss,
+                 .compute_seconds = took,
+                 .runtime = to_seconds(member.now() - start)});
+}
+
+protocol::Ranges Gossip::next_examples() {
+  protocol::Ranges ranges;
+  std::uint64_t left = options_.batches.batch;
+  while (left > 0) {
+    const std::uint64_t end = std::min(options_.batches.examples, position_ + left);
+    ranges.push_back({epoch_, position_, end});
+    left -= end - position_;
+    position_ = end;
+    if (position_ == options_.batches.examples) {
+      ++epoch_;
+      position_ = 0;
+    }
+  }
+  return ranges;
+}
+
+void Gossip::want_meeting() {
+  const std::lock_guard lock(mutex_);
+  wants_meeting_ = true;  // If the last one goes on still, there is one less.
+  changed_.notify_all();
+}
+
+void Gossip::end_meetings() {
+  std::unique_lock lock(mutex_);
+  ending_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !meeting_; });
+}
+
+void Gossip::rethrow() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) {
+    std::rethrow_exception(failure_);
+  }
+}
+
+void Gossip::ask() {
+  Neighbours neighbours(
+      static_cast<std::uint32_t>(options_.worker), options_.batches.workers, options_.seed);
+  std::vector<float> then;
+  std::vector<float> theirs(gradient_.size());
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return wants_meeting_ || ending_; });
+    if (ending_) {
+      return;
+    }
+    wants_meeting_ = false;
+    meeting_ = true;
+    then = weights_;
+    lock.unlock();
+    const std::uint32_t neighbour = neighbours.next();
+    group_.send(neighbour, kOffer, then);
+    group_.receive(neighbour, kAnswer, theirs);
+    lock.lock();
+    meet_halfway(weights_, then, theirs);
+    meeting_ = false;
+    ++meetings_;
+    changed_.notify_all();
+  }
+}
+
+void Gossip::answer() {
+  std::vector<float> then;
+  std::vector<float> theirs(gradient_.size());
+  while (const auto neighbour = group_.receive_any(kOffer, theirs)) {
+    {
+      const std::lock_guard lock(mutex_);
+      then = weights_;
+      meet_halfway(weights_, then, theirs);
+    }
+    group_.send(*neighbour, kAnswer, then);
+  }
+}
+
+}  // namespace outpace::collective

@@ -1,0 +1,192 @@
+#include "collective/host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "collective/batch_plan.h"
+#include "live/transports.h"
+
+namespace outpace::collective {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr Duration kStatusPeriod = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Host::Host(HostOptions options, HostWatch watch)
+    : options_(std::move(options)),
+      watch_(std::move(watch)),
+      evaluations_(options_.target),
+      next_snapshot_(next_snapshot(0, options_.evaluate_every)),
+      transport_(live::serve({.address = options_.listen, .token = options_.token},
+                             [this](live::ConnectionId connection, live::ConnectionEvent event) {
+                               mailbox_.post(FromConnection{connection, std::move(event)});
+                             })) {
+  CHECK(options_.workers >= 1);
+}
+
+Host::~Host() = default;
+
+void Host::stop(ExitCode code, const std::string& why) {
+  mailbox_.post(StopAsked{code, why, /*at_once=*/false});
+}
+
+void Host::fail(ExitCode code, const std::string& why) {
+  mailbox_.post(StopAsked{code, why, /*at_once=*/true});
+}
+
+Time Host::now() const {
+  return Time{std::chrono::duration_cast<Duration>(steady_clock::now() - created_)};
+}
+
+HostResult Host::run() {
+  std::vector<Post> posts;
+  Time next_status{};
+  deadline_ = now() + options_.patience;
+  while (phase_ != Phase::kOver) {
+    mailbox_.receive(steady_clock::now() + kStatusPeriod, posts);
+    for (Post& post : posts) {
+      handle(now(), std::move(post));
+    }
+    const Time moment = now();
+    if (const char* limit = limit_reached(moment)) {
+      end(moment, ExitCode::kDone, limit);
+    }
+    check_silence(moment);
+    go_on(moment);
+    if (tally_ && moment >= next_status && watch_.status) {
+      next_status = moment + kStatusPeriod;
+      watch_.status(run_time(moment), *tally_, dataset_, evaluations_);
+    }
+  }
+  return result();
+}
+
+void Host::handle(Time now, Post post) {
+  if (auto* from = std::get_if<FromConnection>(&post)) {
+    if (auto* received = std::get_if<live::Received>(&from->event)) {
+      receive(now, from->connection, std::move(*received));
+    } else {
+      closed(now, from->connection, std::get<live::Closed>(from->event));
+    }
+    return;
+  }
+  stop_asked(now, std::get<StopAsked>(post));
+}
+
+void Host::stop_asked(Time now, const StopAsked& asked) {
+  if (asked.at_once || phase_ == Phase::kGathering) {
+    give_up(asked.code, asked.why);
+  } else {
+    end(now, asked.code, asked.why);
+  }
+}
+
+void Host::receive(Time now, live::ConnectionId from, live::Received received) {
+  const protocol::Message& message = received.message;
+  if (from == evaluator_) {
+    if (const auto* measurement = std::get_if<protocol::Measurement>(&message)) {
+      take_measurement(now, *measurement);
+    }
+    return;
+  }
+  const auto found = peers_.find(from);
+  if (found == peers_.end()) {
+    if (const auto* hello = std::get_if<protocol::Hello>(&message)) {
+      greet(now, from, *hello);
+    } else if (const auto* observe = std::get_if<protocol::Observe>(&message);
+               observe != nullptr && !evaluator_) {
+      evaluator_ = from;
+      begin_when_all_are_there(now);
+    } else {
+      refuse(from, "this run has no server; train starts all its workers");
+    }
+    return;
+  }
+  Peer& peer = found->second;
+  peer.last_heard = now;
+  if (const auto* report = std::get_if<protocol::Push>(&message)) {
+    if (report->id.worker == peer.worker && received.payload.size() == 1) {
+      take_report(now, *report, received.payload.front());
+    }
+  } else if (const auto* brought = std::get_if<protocol::Snapshot>(&message)) {
+    take_weights(now, peer.worker, brought->version, std::move(received.payload));
+  } else if (std::holds_alternative<protocol::Goodbye>(message)) {
+    peer.quiet = true;
+  }
+}
+
+void Host::greet(Time now, live::ConnectionId from, const protocol::Hello& hello) {
+  if (!fits(hello)) {
+    refuse(from, name(hello.worker) + " does not fit this run: another program, network or data");
+    return;
+  }
+  manifest_ = hello.manifest;
+  dataset_ = hello.dataset_examples;
+  peers_[from] = {.worker = hello.worker, .host = hello.host, .last_heard = now, .quiet = false};
+  transport_->authorise(from, manifest_->numbers());
+  begin_when_all_are_there(now);
+}
+
+bool Host::fits(const protocol::Hello& hello) const {
+  const bool another =
+      manifest_ && (hello.manifest != *manifest_ || hello.dataset_examples != dataset_);
+  const bool there = std::ranges::any_of(
+      peers_, [&](const auto& peer) { return peer.second.worker == hello.worker; });
+  return phase_ == Phase::kGathering && hello.protocol == protocol::kProtocolVersion &&
+         index(hello.worker) < options_.workers && hello.dataset_examples > 0 && !another && !there;
+}
+
+void Host::refuse(live::ConnectionId from, const std::string& why) {
+  transport_->send(from, protocol::Stop{protocol::Farewell::kIncompatible, why}, nullptr);
+  transport_->close(from);
+}
+
+void Host::begin_when_all_are_there(Time now) {
+  if (peers_.size() < options_.workers || !evaluator_ || phase_ != Phase::kGathering) {
+    return;
+  }
+  tally_.emplace(options_.topology, options_.workers, dataset_);
+  for (auto& [connection, peer] : peers_) {
+    tally_->joined(peer.worker, peer.host);
+    peer.last_heard = now;
+    transport_->send(connection,
+                     protocol::Welcome{.job = 1,
+                                       .generation = 1,
+                                       .needs_weights = false,
+                                       .heartbeat = options_.heartbeat_timeout / 5,
+                                       .seed = options_.seed,
+                                       .with_replacement = options_.with_replacement},
+                     nullptr);
+  }
+  began_ = now;
+  phase_ = Phase::kRunning;
+  deadline_ = Time::max();
+}
+
+void Host::closed(Time now, live::ConnectionId from, const live::Closed& closed) {
+  if (from == evaluator_) {
+    evaluator_.reset();
+    evaluations_.lost();
+    return;
+  }
+  const auto found = peers_.find(from);
+  if (found == peers_.end()) {
+    return;
+  }
+  if (tally_) {
+    tally_->left(found->second.worker);
+  }
+  if (phase_ < Phase::kEvaluating && gone_.empty()) {
+    // Whoever watches the processes knows better why, and says so in a moment.
+    constexpr Duration kToSayWhy = std::chrono::seconds(3);
+    gone_ = name(found->second.worker) + " is gone: " + closed.why;
+    deadline_ = std::min(deadline_, now + kToSayWhy);
+  }
+  peers_.erase(found);
+}
+
+}  // namespace outpace::collective

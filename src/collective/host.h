@@ -1,0 +1,174 @@
+// The process that starts a run without a server, and keeps its record: it hears what the workers
+// report (member.h), has weights evaluated now and then, says when it is time to end, and gathers
+// the last weights. It sees no gradient, and a ring does not wait for it.
+//
+// Threads: the transport's post what comes to a mailbox, as does whoever calls stop(); run(), on
+// its caller's thread, does all the rest.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "collective/tally.h"
+#include "live/mailbox.h"
+#include "live/transport.h"
+#include "server/coordinator.h"
+#include "server/evaluations.h"
+
+namespace outpace::collective {
+
+struct HostOptions {
+  Topology topology = Topology::kRing;
+  std::uint32_t workers = 1;
+  std::string listen;
+  std::string token;
+  std::uint64_t seed = 1;
+  bool with_replacement = false;
+  // A ring's workers see to all but `seconds` by themselves too (batch_plan.h).
+  server::Limits limits;
+  std::uint64_t evaluate_every = 5120;  // Applied examples; a ring's worker 0 sees to it.
+  server::Evaluations::Options target;
+  Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
+  Duration patience = std::chrono::seconds(60);          // For all workers to come.
+};
+
+// Called on run()'s thread.
+struct HostWatch {
+  std::function<void(const server::Evaluation&)> evaluated;
+  // Some ten times a second, from the start of the run on.
+  std::function<void(Time, const Tally&, std::uint64_t dataset, const server::Evaluations&)> status;
+};
+
+struct HostResult {
+  ExitCode code = ExitCode::kDone;
+  std::string why;
+  server::Statistics statistics;
+  std::vector<server::Evaluation> evaluations;
+  std::optional<Time> reached_target;
+  std::optional<double> worst_replica;  // Accuracy of the worst worker's own weights, at the end.
+  protocol::Manifest manifest;
+  std::vector<float> weights;  // Of a gossip, the mean of all workers'; empty if they never came.
+};
+
+class Host {
+ public:
+  // Listens at once. Throws Error if it cannot.
+  Host(HostOptions options, HostWatch watch);
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  [[nodiscard]] std::string address() const { return transport_->address(); }
+
+  // Until the run is over.
+  [[nodiscard]] HostResult run();
+
+  // From any thread. In order: the workers end, and bring their weights.
+  void stop(ExitCode code, const std::string& why);
+  // From any thread. At once: nothing is to be expected of the workers.
+  void fail(ExitCode code, const std::string& why);
+
+ private:
+  struct FromConnection {
+    live::ConnectionId connection;
+    live::ConnectionEvent event;
+  };
+  struct StopAsked {
+    ExitCode code;
+    std::string why;
+    bool at_once;
+  };
+  using Post = std::variant<FromConnection, StopAsked>;
+
+  // In this order, but for a run that fails, which is over at once.
+  enum class Phase : std::uint8_t {
+    kGathering,  // Workers and evaluator come.
+    kRunning,
+    kStopping,    // Workers were told to end, and say goodbye.
+    kCollecting,  // The last weights were asked for.
+    kEvaluating,
+    kOver,
+  };
+  struct Peer {
+    WorkerId worker{};
+    std::string host;
+    Time last_heard{};
+    bool quiet = false;  // It has said goodbye.
+  };
+  // Weights that were asked of all workers, and have come.
+  struct Gathered {
+    Time asked{};  // On the run's clock.
+    std::uint64_t examples = 0;
+    std::vector<std::vector<float>> weights;
+  };
+
+  // ---- What came: host.cc ----
+  void handle(Time now, Post post);
+  void receive(Time now, live::ConnectionId from, live::Received received);
+  void greet(Time now, live::ConnectionId from, const protocol::Hello& hello);
+  [[nodiscard]] bool fits(const protocol::Hello& hello) const;
+  void refuse(live::ConnectionId from, const std::string& why);
+  void begin_when_all_are_there(Time now);
+  void closed(Time now, live::ConnectionId from, const live::Closed& closed);
+  void stop_asked(Time now, const StopAsked& asked);
+
+  // ---- While it runs, and how it ends: host_course.cc ----
+  void take_report(Time now, const protocol::Push& report, float runtime);
+  void take_weights(Time now, WorkerId worker, Version version, std::vector<float> weights);
+  void take_measurement(Time now, const protocol::Measurement& measurement);
+  void ask_for_weights(Version version);
+  void evaluate(Version version, Time committed, std::uint64_t examples);
+  void send_to_evaluator(Version version, const std::vector<float>& weights);
+  // Why the run should end; null if it should not.
+  [[nodiscard]] const char* limit_reached(Time now) const;
+  void check_silence(Time now);
+  // In order.
+  void end(Time now, ExitCode code, const std::string& why);
+  // Out of order.
+  void give_up(ExitCode code, const std::string& why);
+  // To the next phase, if what this one waits for is there.
+  void go_on(Time now);
+  void miss_deadline();
+  void collect(Time now);
+  void evaluate_last(Time now);
+  void dismiss_all();
+  [[nodiscard]] Time run_time(Time now) const { return Time{now - began_}; }
+  [[nodiscard]] Time now() const;  // Since construction.
+  [[nodiscard]] HostResult result() const;
+
+  // Constant after construction.
+  const HostOptions options_;
+  const HostWatch watch_;
+  const std::chrono::steady_clock::time_point created_ = std::chrono::steady_clock::now();
+  // State of run()'s thread.
+  Phase phase_ = Phase::kGathering;
+  std::optional<protocol::Manifest> manifest_;
+  std::uint64_t dataset_ = 0;
+  std::map<live::ConnectionId, Peer> peers_;  // The workers.
+  std::optional<live::ConnectionId> evaluator_;
+  Time began_{};
+  std::optional<Tally> tally_;
+  server::Evaluations evaluations_;
+  std::uint64_t next_snapshot_ = 0;
+  std::map<Version, Gathered> gathering_;         // By the version at which they were asked for.
+  std::vector<std::vector<float>> last_weights_;  // As they came, once the run is over.
+  std::vector<float> weights_;                    // Of the run: the newest that came.
+  std::vector<double> replicas_;                  // Accuracy of each of the last weights.
+  std::string gone_;                              // The first worker that went before the end.
+  Time deadline_ = Time::max();                   // Of the phase.
+  ExitCode code_ = ExitCode::kDone;
+  std::string why_;
+  // Constant, but for what is inside.
+  live::Mailbox<Post> mailbox_;
+  std::unique_ptr<live::ServerTransport> transport_;  // Last: its threads post to the mailbox.
+};
+
+}  // namespace outpace::collective

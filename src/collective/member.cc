@@ -1,0 +1,135 @@
+#include "collective/member.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "live/transports.h"
+
+namespace outpace::collective {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr double kLossMax = 1e30;  // The numbers of a message are finite.
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) {
+    return "unknown host";
+  }
+  return name.data();
+}
+
+}  // namespace
+
+Member::Member(const live::SessionOptions& options, const live::Offer& offer, Weights weights)
+    : options_(options), weights_(std::move(weights)) {
+  transport_ = live::connect(
+      {.address = options.server, .token = options.token, .deadline = options.deadline},
+      [this](live::ConnectionEvent event) { receive(std::move(event)); });
+  transport_->send(protocol::Hello{.worker = options.worker,
+                                   .incarnation = options.incarnation,
+                                   .host = host_name() + ":" + std::to_string(getpid()),
+                                   .dataset_examples = offer.dataset_examples,
+                                   .manifest = offer.manifest},
+                   nullptr);
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return welcome_ || closed_ || stop_; });
+    if (!welcome_) {
+      throw_closed();
+    }
+  }
+  heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
+}
+
+Member::~Member() = default;
+
+Time Member::now() const {
+  return Time{std::chrono::duration_cast<Duration>(steady_clock::now() - began_)};
+}
+
+bool Member::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stop_ || closed_;
+}
+
+void Member::sleep_until(Time time) {
+  std::unique_lock lock(mutex_);
+  const auto until =
+      began_ + std::chrono::duration_cast<steady_clock::duration>(time.time_since_epoch());
+  changed_.wait_until(lock, until, [this] { return stop_ || closed_; });
+}
+
+void Member::report(const Report& report) {
+  transport_->send(
+      protocol::Push{.id = {.job = welcome_->job,
+                            .generation = welcome_->generation,
+                            .worker = options_.worker,
+                            .incarnation = options_.incarnation,
+                            .sequence = report.sequence},
+                     .examples = report.examples,
+                     .partial = false,
+                     .loss = std::isfinite(report.loss) ? report.loss : kLossMax,
+                     .compute_seconds = report.compute_seconds},
+      std::make_shared<const std::vector<float>>(1, static_cast<float>(report.runtime)));
+}
+
+void Member::bring(Version version, std::vector<float> weights) {
+  transport_->send(protocol::Snapshot{version},
+                   std::make_shared<const std::vector<float>>(std::move(weights)));
+}
+
+void Member::leave() {
+  transport_->send(protocol::Goodbye{}, nullptr);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return closed_.has_value(); });
+  if (stop_ && stop_->how != protocol::Farewell::kFinished) {
+    throw_closed();
+  }
+}
+
+void Member::receive(live::ConnectionEvent event) {
+  auto* received = std::get_if<live::Received>(&event);
+  if (received != nullptr) {
+    if (const auto* asked = std::get_if<protocol::Snapshot>(&received->message)) {
+      bring(asked->version, weights_());
+      return;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  if (received == nullptr) {
+    closed_ = std::get<live::Closed>(std::move(event));
+  } else if (const auto* stop = std::get_if<protocol::Stop>(&received->message)) {
+    stop_ = *stop;
+  } else if (const auto* welcome = std::get_if<protocol::Welcome>(&received->message)) {
+    welcome_ = *welcome;
+    began_ = steady_clock::now();
+  }
+  changed_.notify_all();
+}
+
+void Member::beat(const std::stop_token& stop) {
+  std::unique_lock lock(heart_mutex_);
+  while (!stop.stop_requested()) {
+    transport_->send(protocol::Heartbeat{}, nullptr);
+    heart_stopped_.wait_for(lock, stop, welcome_->heartbeat, [] { return false; });
+  }
+}
+
+void Member::throw_closed() const {
+  if (stop_ && stop_->how == protocol::Farewell::kIncompatible) {
+    throw Error(ExitCode::kIncompatible, stop_->why);
+  }
+  if (stop_) {
+    throw Error(ExitCode::kFailure, stop_->why);
+  }
+  throw Error(closed_->authentication ? ExitCode::kAuthentication : ExitCode::kFailure,
+              options_.server + ": " + closed_->why);
+}
+
+}  // namespace outpace::collective

@@ -1,0 +1,32 @@
+#include "collective/replicas.h"
+
+#include "base/check.h"
+
+namespace outpace::collective {
+
+void meet_halfway(std::span<float> mine,
+                  std::span<const float> then,
+                  std::span<const float> theirs) {
+  CHECK(mine.size() == then.size() && mine.size() == theirs.size());
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    mine[i] += 0.5F * (theirs[i] - then[i]);
+  }
+}
+
+std::vector<float> mean_of(std::span<const std::vector<float>> replicas) {
+  CHECK(!replicas.empty());
+  std::vector<double> sum(replicas.front().size());
+  for (const std::vector<float>& replica : replicas) {
+    CHECK(replica.size() == sum.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      sum[i] += static_cast<double>(replica[i]);
+    }
+  }
+  std::vector<float> mean(sum.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    mean[i] = static_cast<float>(sum[i] / static_cast<double>(replicas.size()));
+  }
+  return mean;
+}
+
+}  // namespace outpace::collective

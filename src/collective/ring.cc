@@ -1,0 +1,139 @@
+#include "collective/ring.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "update/gradient.h"
+
+namespace outpace::collective {
+namespace {
+
+// With the number of the votes behind them.
+std::vector<std::size_t> sizes_with_votes(const worker::GradientSource& source) {
+  std::vector<std::size_t> sizes = source.manifest().sizes();
+  sizes.push_back(1);
+  return sizes;
+}
+
+}  // namespace
+
+Ring::Ring(const PeerOptions& options,
+           std::vector<float> weights,
+           GlooGroup& group,
+           worker::GradientSource& source,
+           const worker::Pace& pace)
+    : options_(options),
+      group_(group),
+      source_(source),
+      pace_(pace),
+      numbers_(weights.size()),
+      plan_(options.batches),
+      order_(options.batches.examples, options.seed, options.with_replacement),
+      stepper_(options.rule, source.manifest().sizes()),
+      fill_(sizes_with_votes(source), options.bucket_bytes),
+      weights_(std::move(weights)),
+      sum_(numbers_ + 1),
+      // What must happen to the whole gradient first leaves nothing to overlap.
+      at_once_(options.clip_norm == 0.0 && pace.extra_seconds(1.0) == 0.0) {}
+
+void Ring::run(Member& member) {
+  const std::uint64_t nominal = std::uint64_t{options_.batches.batch} * options_.batches.workers;
+  std::uint64_t snapshot_due = next_snapshot(0, options_.evaluate_every);
+  for (std::uint64_t version = 1; const auto update = plan_.next(options_.worker); ++version) {
+    compute(member, *update, Sequence{version});
+    group_.wait_for_sums();
+    const std::span<const float> mean = std::span(sum_).first(numbers_);
+    if (!std::isfinite(update::squared_norm(mean))) {
+      throw Error(ExitCode::kFailure,
+                  "the gradient of update " + std::to_string(version) +
+                      " is not finite: training has diverged; try a smaller --lr");
+    }
+    applied_ += update->examples;
+    stepper_.step(
+        {.examples = update->examples, .nominal = nominal, .applied = applied_}, mean, weights_);
+    if (applied_ >= snapshot_due) {
+      snapshot_due = next_snapshot(applied_, options_.evaluate_every);
+      if (options_.worker == WorkerId{0}) {
+        member.bring(Version{version}, weights_);
+      }
+    }
+    if (sum_[numbers_] > 0.0F) {
+      return;  // All see the same votes, so all end with the same update.
+    }
+  }
+}
+
+void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence sequence) {
+  const Time start = member.now();
+  if (update.own_examples > 0) {
+    const double share = static_cast<double>(update.own_examples) / options_.batches.batch;
+    const Time finish = pace_.finish(start, share, number(sequence) - 1);
+    if (finish > start) {
+      member.sleep_until(finish);
+    }
+  }
+  sum_[numbers_] = member.stopping() ? 1.0F : 0.0F;
+  share_ = static_cast<float>(static_cast<double>(update.own_examples) /
+                              static_cast<double>(update.examples));
+  fill_.restart();
+  held_.clear();
+  const std::size_t tensors = source_.manifest().tensors.size();
+  tensor_ready(tensors);  // The votes.
+  const std::span<float> gradient = std::span(sum_).first(numbers_);
+  if (update.own_examples == 0) {
+    std::ranges::fill(gradient, 0.0F);
+    for (std::size_t tensor = 0; tensor < tensors; ++tensor) {
+      tensor_ready(tensor);
+    }
+  } else {
+    const std::vector<std::uint64_t> examples = order_.examples(update.own);
+    const auto begun = std::chrono::steady_clock::now();
+    const double loss = source_.compute_in_parts(
+        weights_, examples, gradient, [this](std::size_t tensor) { tensor_ready(tensor); });
+    const double took =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    if (const double extra = pace_.extra_seconds(took); extra > 0.0) {
+      member.sleep_until(member.now() + from_seconds(extra));
+    }
+    if (options_.clip_norm > 0.0) {
+      const double squared = update::squared_norm(gradient);
+      if (std::isfinite(squared)) {  // Else the sum is not either.
+        (void)update::clip(gradient, squared, options_.clip_norm);
+      }
+    }
+    member.report({.sequence = sequence,
+                   .examples = update.own_examples,
+                   .loss = loss,
+                   .compute_seconds = took,
+                   .runtime = to_seconds(member.now() - start)});
+  }
+  for (const Bucket& bucket : held_) {
+    send(bucket);
+  }
+}
+
+void Ring::tensor_ready(std::size_t tensor) {
+  for (const Bucket& bucket : fill_.add(tensor)) {
+    if (at_once_) {
+      send(bucket);
+    } else {
+      held_.push_back(bucket);
+    }
+  }
+}
+
+void Ring::send(const Bucket& bucket) {
+  const std::span<float> part = std::span(sum_).subspan(bucket.begin, bucket.end - bucket.begin);
+  const std::size_t weighed = std::min(bucket.end, numbers_) - std::min(bucket.begin, numbers_);
+  for (float& number : part.first(weighed)) {
+    number *= share_;
+  }
+  group_.begin_sum(part);
+}
+
+}  // namespace outpace::collective

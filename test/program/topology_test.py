@@ -1,0 +1,212 @@
+"""Training without a server: a ring is `--policy sync`, a gossip learns, and neither hangs."""
+
+import json
+import os
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import (ProgramTest, children_of, main, read_json_lines, read_weights,  # noqa: E402
+                  wait_until)
+
+AT_ONCE = 20.0  # Seconds, on a machine with much else to do.
+
+
+class Topology(ProgramTest):
+    def train(self, name, *options):
+        """The weights of a run, and its summary."""
+        run = self.folder / name
+        process = self.start("train", "--out", run, "--json", *options)
+        self.assertEqual(process.wait(), 0, process.err)
+        self.assert_nothing_left()
+        self.assertEqual(list(self.scratch.iterdir()), [])
+        return read_weights(run / "weights.safetensors")[0], json.loads(process.out)
+
+    def start_training(self, topology, workers=4):
+        """A run that has begun and would go on for long."""
+        self.run_directory = self.folder / "run"
+        process = self.start("train", "--topology", topology, "--workers", workers,
+                             "--epochs", 1000, "--out", self.run_directory)
+
+        def evaluated():
+            self.assertTrue(process.running(), process.err)
+            return any("accuracy" in line
+                       for line in read_json_lines(self.run_directory / "metrics.jsonl"))
+        wait_until(evaluated, "the first evaluation")
+        self.children = children_of(process.id)
+        self.assertEqual(len(self.children), workers + 1)  # And the evaluator.
+        return process
+
+    def child(self, worker):
+        return next(one for one, words in self.children.items() if f"--worker={worker}" in words)
+
+    def assert_failed(self, process, code, *texts):
+        self.assertEqual(process.wait(AT_ONCE), code, process.err)
+        for text in texts:
+            self.assertIn(text, process.err.splitlines()[-1])
+        self.assert_nothing_left(AT_ONCE)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+
+class Ring(Topology):
+    SHARED = ("--workers", 4, "--batch", 16, "--seed", 11, "--updates", 100)
+
+    def assert_like_sync(self, *options):
+        ring, summary = self.train("ring", "--topology", "ring", *self.SHARED, *options)
+        server, of_server = self.train("server", "--policy", "sync", *self.SHARED, *options)
+        for key in ("updates", "examples", "gradients_applied", "why_ended"):
+            self.assertEqual(summary[key], of_server[key], key)
+        self.assertEqual(summary["topology"], "ring")
+        self.assertEqual(of_server["topology"], "ps")
+        scale = max(map(abs, server))
+        difference = max(abs(a - b) for a, b in zip(ring, server, strict=True))
+        print(f"largest difference {difference:.3g} of weights up to {scale:.3g}")
+        # Four float32 gradients added up in another order, a hundred times over.
+        self.assertLess(difference, 1e-5 * scale)
+
+    def test_its_weights_are_those_of_sync(self):
+        self.assert_like_sync()
+
+    def test_so_they_are_by_many_buckets_and_with_all_that_a_step_has(self):
+        options = ("--optimizer", "momentum", "--lr", 0.05, "--weight-decay", 0.001,
+                   "--schedule", "cosine:over=10000,warmup=640")
+        whole, _ = self.train("whole", "--topology", "ring", *self.SHARED, *options)
+        parts, _ = self.train("parts", "--topology", "ring", "--bucket-kib", 1, *self.SHARED,
+                              *options)
+        server, _ = self.train("server", "--policy", "sync", *self.SHARED, *options)
+        scale = max(map(abs, server))
+        for weights in (whole, parts):
+            self.assertLess(max(abs(a - b) for a, b in zip(weights, server)), 1e-4 * scale)
+
+    def test_a_clipped_gradient_is_clipped_by_itself(self):
+        self.assert_like_sync("--clip-norm", 0.5)
+
+    def test_its_last_epoch_drains(self):
+        # 60,000 examples by 7 x 48 are 178 whole updates and 192 examples for the last.
+        _, summary = self.train("ring", "--topology", "ring", "--workers", 7, "--batch", 48,
+                                "--epochs", 1)
+        self.assertEqual(summary["examples"], 60_000)
+        self.assertEqual(summary["updates"], 179)
+        self.assertEqual(summary["epochs_complete"], 1)
+        self.assertEqual(summary["why_ended"], "epochs done")
+
+    def test_it_learns_and_its_record_can_be_used(self):
+        _, summary = self.train("ring", "--topology", "ring", "--workers", 4, "--updates", 400,
+                                "--seed", 3, "--slow", "worker=1,factor=2")
+        self.assertGreater(summary["final_accuracy"], 0.78)
+        self.assertGreater(len(summary["evaluations"]), 5)
+        run = self.folder / "ring"
+        self.assertFalse((run / "decisions.jsonl").exists())
+        rows = [line for line in (run / "runtimes.csv").read_text().splitlines()
+                if not line.startswith("#")]
+        self.assertEqual(len(rows), 400)
+        self.assertEqual(len(rows[0].split(",")), 4)
+        replay = self.start("replay", run)
+        self.assertEqual(replay.wait(), 2)
+        self.assertIn("ring", replay.err)
+        self.assertEqual(len(replay.err.splitlines()), 1, replay.err)
+
+    def test_it_ends_at_the_target(self):
+        _, summary = self.train("ring", "--topology", "ring", "--workers", 2,
+                                "--target-accuracy", 0.7, "--consecutive", 2, "--epochs", 20)
+        self.assertEqual(summary["why_ended"], "target accuracy reached")
+        self.assertIsNotNone(summary["seconds_to_target"])
+
+    def test_a_killed_worker_ends_the_run(self):
+        process = self.start_training("ring")
+        os.kill(self.child(2), signal.SIGKILL)
+        self.assert_failed(process, 5, "worker 2 was ended by signal 9")
+
+    def test_a_worker_that_hangs_ends_the_run(self):
+        process = self.start_training("ring")
+        os.kill(self.child(1), signal.SIGSTOP)
+        self.assert_failed(process, 5, "worker 1 is silent")
+
+    def test_divergence_is_a_line(self):
+        process = self.start("train", "--topology", "ring", "--workers", 2, "--lr", 1e6)
+        self.assert_failed(process, 1, "is not finite", "--lr")
+
+    def test_interrupt(self):
+        process = self.start_training("ring")
+        process.send(signal.SIGINT)
+        self.assert_failed(process, 130, "outpace: interrupted")
+        summary = json.loads((self.run_directory / "summary.json").read_text())
+        self.assertEqual(summary["why_ended"], "interrupted")
+        self.assertIsNotNone(summary["final_accuracy"])
+        self.assertTrue((self.run_directory / "weights.safetensors").exists())
+
+
+class Gossip(Topology):
+    def test_it_learns_and_names_the_worst_replica(self):
+        _, summary = self.train("gossip", "--topology", "gossip", "--workers", 4, "--seed", 3,
+                                "--updates", 1600, "--slow", "worker=0,factor=3")
+        self.assertGreater(summary["final_accuracy"], 0.78)
+        self.assertGreater(summary["worst_replica_accuracy"], 0.6)
+        self.assertGreaterEqual(summary["updates"], 1600)
+        iterations = [worker["iterations"] for worker in summary["workers_detail"]]
+        self.assertEqual(sum(iterations), summary["updates"])
+        self.assertLess(iterations[0], max(iterations[1:]))  # Nobody waited for the slow one.
+
+    def test_without_learning_nobody_moves(self):
+        start, _ = self.train("start", "--policy", "sync", "--workers", 1, "--updates", 1,
+                              "--lr", 0, "--seed", 5)
+        weights, summary = self.train("gossip", "--topology", "gossip", "--workers", 3, "--lr", 0,
+                                      "--updates", 60, "--seed", 5)
+        self.assertEqual(weights, start)  # Weights that are equal meet halfway where they are.
+        self.assertEqual(summary["worst_replica_accuracy"], summary["final_accuracy"])
+        again, _ = self.train("again", "--config", self.folder / "gossip" / "config.toml")
+        self.assertEqual(again, start)
+
+    def test_a_killed_worker_ends_the_run(self):
+        process = self.start_training("gossip")
+        os.kill(self.child(3), signal.SIGKILL)
+        self.assert_failed(process, 5, "worker 3 was ended by signal 9")
+
+    def test_interrupt(self):
+        process = self.start_training("gossip")
+        process.send(signal.SIGINT)
+        self.assert_failed(process, 130, "outpace: interrupted")
+        self.assertTrue((self.run_directory / "weights.safetensors").exists())
+
+
+class BadInput(Topology):
+    def refused(self, *options, says):
+        process = self.start("train", *options, "--out", self.folder / "refused")
+        self.assertEqual(process.wait(), 2, process.err)
+        self.assertEqual(len(process.err.splitlines()), 1, process.err)
+        for text in says:
+            self.assertIn(text, process.err)
+        self.assertFalse((self.folder / "refused").exists())
+
+    def test_a_topology_that_is_none(self):
+        self.refused("--topology", "star", says=("'star'", "ps, ring or gossip"))
+
+    def test_what_only_a_server_does(self):
+        for option in (("--staleness", "inverse"), ("--filter", "median"), ("--balance",),
+                       ("--restart-workers",), ("--attack", "nan:workers=0"),
+                       ("--trace", "trace.json"), ("--listen", "127.0.0.1:0")):
+            for topology in ("ring", "gossip"):
+                self.refused("--topology", topology, *option,
+                             says=(option[0], f"--topology {topology}", "parameter server"))
+
+    def test_another_policy(self):
+        self.refused("--topology", "ring", "--policy", "ssp:s=3", says=("--policy ssp:s=3", "sync"))
+        self.refused("--topology", "gossip", "--policy", "sync", says=("--policy sync", "async"))
+
+    def test_what_only_one_of_them_has(self):
+        self.refused("--bucket-kib", 64, says=("--bucket-kib", "ring"))
+        self.refused("--topology", "gossip", "--bucket-kib", 64, says=("--bucket-kib", "ring"))
+        self.refused("--topology", "gossip", "--lr-scale", "sqrt", says=("--lr-scale",))
+        self.refused("--topology", "ring", "--bucket-kib", 0, says=("--bucket-kib is 0",))
+        self.refused("--topology", "gossip", "--workers", 1, says=("--workers is 1", "at least 2"))
+
+    def test_weights_of_another_network(self):
+        self.train("first", "--policy", "sync", "--workers", 1, "--updates", 1)
+        process = self.start("train", "--topology", "ring", "--workers", 2, "--network", "cnn",
+                             "--weights", self.folder / "first" / "weights.safetensors",
+                             "--out", self.folder / "second")
+        self.assert_failed(process, 4, "another network")
+
+
+if __name__ == "__main__":
+    main()
