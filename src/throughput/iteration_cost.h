@@ -6,8 +6,8 @@
 //
 // W workers on N nodes, b examples a worker. The way the two add up, from g = 1 (one after the
 // other) to g -> infinity (the shorter one hidden by the longer), and one pair of coefficients
-// within a node and one across, are of Qiao et al., "Pollux" (OSDI 2021), section 4.1, equations 9
-// to 12, where h(W) = W - 2. Here
+// within a node and one across, are those of the throughput model of Qiao et al., "Pollux" (OSDI
+// 2021), where h(W) = W - 2. Here
 //
 //   kLogarithmic  h(W) = log2 W      a tree's depth; the slowest of W with exponential tails
 //   kSaturating   h(W) = (W - 1) / W what a ring sends: Patarasuk & Yuan, "Bandwidth optimal

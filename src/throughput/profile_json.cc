@@ -211,7 +211,7 @@ std::string to_json_text(const CalibratedProfile& profile) {
 }
 
 json parse_profile(const std::string& text, const std::string& name) {
-  const json parsed = json::parse(text, nullptr, false);
+  json parsed = json::parse(text, nullptr, false);
   if (parsed.is_discarded()) {
     throw usage_error(name + " is not JSON, or was cut off; outpace calibrate writes a profile");
   }

@@ -64,7 +64,7 @@ Columns read_head(const std::vector<std::string_view>& cells, const std::string&
     if (std::ranges::find(known_columns(), column) == known_columns().end()) {
       unknown.push_back(std::move(column));
     } else if (!columns.emplace(column, i).second) {
-      throw usage_error(where + ": two columns are called '" + column + "'");
+      throw usage_error(fmt::format("{}: two columns are called '{}'", where, column));
     }
   }
   for (const char* const column : kRequired) {
