@@ -17,6 +17,7 @@
 #include "server/shard.h"
 #include "throughput/measured_profile.h"
 #include "throughput/pass_marks.h"
+#include "throughput/quantile.h"
 
 namespace outpace::cli {
 namespace {
@@ -41,9 +42,8 @@ double seconds_now() {
 }
 
 double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  constexpr double kMiddle = 0.5;
+  return throughput::quantile(std::move(values), kMiddle);
 }
 
 // Computes what another source computes, and notes when.

@@ -7,7 +7,7 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr std::uint32_t kBatch = 10;
+constexpr std::uint32_t kMiniBatch = 10;
 
 sim::ClusterOptions cluster(const char* policy, std::uint32_t workers, std::uint64_t iterations) {
   sim::ClusterOptions options;
@@ -15,7 +15,7 @@ sim::ClusterOptions cluster(const char* policy, std::uint32_t workers, std::uint
   options.coordinator.job = 1;
   options.coordinator.generation = 1;
   options.coordinator.workers = workers;
-  options.coordinator.batch = kBatch;
+  options.coordinator.batch = kMiniBatch;
   options.coordinator.examples = 1'000'000;
   options.coordinator.rate = 0.1;
   options.coordinator.limits.iterations = iterations;
@@ -23,7 +23,7 @@ sim::ClusterOptions cluster(const char* policy, std::uint32_t workers, std::uint
   return options;
 }
 
-SampledTiming timing(std::vector<double> factors) {
+SampledTiming fixed_timing(std::vector<double> factors) {
   return SampledTiming(
       {.seconds = {0.1},
        .paces = std::vector<worker::Pace>(factors.size(), worker::Pace(worker::PaceOptions{})),
@@ -31,22 +31,22 @@ SampledTiming timing(std::vector<double> factors) {
 }
 
 TEST(Fine, AgreesWithWhatCanBeToldByHand) {
-  SampledTiming all_wait = timing({1, 1, 4});
+  SampledTiming all_wait = fixed_timing({1, 1, 4});
   EXPECT_NEAR(served_rate_by_events(cluster("sync", 3, 300), all_wait).examples_per_second,
-              3 * kBatch / 0.4,
+              3 * kMiniBatch / 0.4,
               1e-6);
-  SampledTiming nobody_waits = timing({1, 1, 4});
+  SampledTiming nobody_waits = fixed_timing({1, 1, 4});
   const Rate free = served_rate_by_events(cluster("async", 3, 3000), nobody_waits);
-  EXPECT_NEAR(free.examples_per_second, 2.25 * kBatch / 0.1, 0.5);
+  EXPECT_NEAR(free.examples_per_second, 2.25 * kMiniBatch / 0.1, 0.5);
   EXPECT_LE(free.low, free.examples_per_second);
   EXPECT_GE(free.high, free.examples_per_second);
 }
 
 TEST(Fine, GradientsQueueForTheServer) {
-  SampledTiming equal = timing({1, 1, 1, 1});
+  SampledTiming equal = fixed_timing({1, 1, 1, 1});
   sim::ClusterOptions options = cluster("async", 4, 2000);
   options.apply = std::chrono::milliseconds(50);
-  EXPECT_NEAR(served_rate_by_events(options, equal).examples_per_second, kBatch / 0.05, 0.5);
+  EXPECT_NEAR(served_rate_by_events(options, equal).examples_per_second, kMiniBatch / 0.05, 0.5);
 }
 
 TEST(Fine, ARingOverlapsWithTheBackwardPass) {
@@ -56,7 +56,7 @@ TEST(Fine, ARingOverlapsWithTheBackwardPass) {
                     .buckets = {{.ready = 0.6, .seconds = 0.02}, {.ready = 1.0, .seconds = 0.02}},
                     .latency_seconds = 0.001,
                     .fixed_seconds = 0.004,
-                    .batch = kBatch,
+                    .batch = kMiniBatch,
                     .seed = 1};
   EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.140, 1e-6);
   ring.buckets[0].seconds = 0.06;  // 0.096 s: to 0.156, and the second to 0.192.

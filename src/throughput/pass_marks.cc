@@ -1,18 +1,10 @@
 #include "throughput/pass_marks.h"
 
-#include <algorithm>
+#include <utility>
+
+#include "throughput/quantile.h"
 
 namespace outpace::throughput {
-namespace {
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
-
 std::vector<MeasuredLayer> layers_of(std::span<const PassMarks> passes) {
   if (passes.empty() || passes.front().between.size() % 2 != 0) {
     return {};
@@ -33,7 +25,7 @@ std::vector<MeasuredLayer> layers_of(std::span<const PassMarks> passes) {
   }
   std::vector<MeasuredLayer> medians(layers);
   for (std::size_t i = 0; i < layers; ++i) {
-    medians[i] = {median(std::move(forward[i])), median(std::move(backward[i]))};
+    medians[i] = {quantile(std::move(forward[i]), 0.5), quantile(std::move(backward[i]), 0.5)};
   }
   return medians;
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr WorkerId kFirst{0};
 constexpr WorkerId kSecond{1};
 
-SampledTiming timing(std::vector<double> seconds, double besides = 0.0, std::uint32_t cores = 0) {
+SampledTiming sampled(std::vector<double> seconds, double besides = 0.0, std::uint32_t cores = 0) {
   return SampledTiming(
       {.seconds = std::move(seconds),
        .besides = besides,
@@ -29,14 +29,14 @@ TEST(SampledTiming, DrawsEveryMeasuredIteration) {
 }
 
 TEST(SampledTiming, TakesItsShareItsFactorAndWhatComesBesides) {
-  SampledTiming all = timing({0.1}, 0.01);
+  SampledTiming all = sampled({0.1}, 0.01);
   EXPECT_NEAR(to_seconds(all.finish(kFirst, Time{}, 1.0, 0).time_since_epoch()), 0.11, 1e-9);
   EXPECT_NEAR(to_seconds(all.finish(kSecond, Time{}, 0.5, 0).time_since_epoch()), 0.16, 1e-9);
   EXPECT_NEAR(all.done(kSecond, Time{}, Time{from_seconds(0.15)}, 0), 0.5, 1e-9);
 }
 
 TEST(SampledTiming, SharesProcessors) {
-  SampledTiming one_core = timing({0.1}, 0.0, 1);
+  SampledTiming one_core = sampled({0.1}, 0.0, 1);
   EXPECT_NEAR(to_seconds(one_core.finish(kFirst, Time{}, 1.0, 0).time_since_epoch()), 0.1, 1e-9);
   EXPECT_NEAR(to_seconds(one_core.finish(kSecond, Time{}, 1.0, 0).time_since_epoch()), 0.4, 1e-9);
 }
