@@ -47,8 +47,12 @@ int predict_calibrated(const PredictOptions& options, const nlohmann::json& pars
 }
 
 // Options that only one kind of profile has are refused with the other.
-void check_kind(const std::string& kind, const Origins& origins) {
+void check_kind(const PredictOptions& options, const std::string& kind, const Origins& origins) {
   const bool calibrated = kind == throughput::kCalibrated;
+  if (!calibrated && kind != throughput::kMeasured) {
+    throw usage_error(options.profile + " is of an unknown kind, '" + kind +
+                      "'; known: measured, calibrated");
+  }
   const std::vector<std::string> others =
       calibrated ? std::vector<std::string>{"shards",
                                             "bandwidth",
@@ -77,7 +81,7 @@ int predict(const PredictOptions& options, const Origins& origins) {
   const std::string text = read_file("profile", options.profile);
   const nlohmann::json parsed = throughput::parse_profile(text, options.profile);
   const std::string kind = throughput::kind_of(parsed, options.profile);
-  check_kind(kind, origins);
+  check_kind(options, kind, origins);
   if (kind == throughput::kCalibrated) {
     return predict_calibrated(options, parsed);
   }

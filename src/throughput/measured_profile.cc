@@ -6,13 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "throughput/profile_json.h"
 
 namespace outpace::throughput {
 namespace {
 
-constexpr const char* kFormat = "outpace-profile";
-constexpr std::uint64_t kVersion = 1;
-constexpr const char* kKind = "measured";
 constexpr double kBytesPerNumber = 4.0;
 constexpr std::size_t kIterationsMin = 4;  // Two to predict from, two to judge by.
 constexpr double kSecondsMost = 1e6;
@@ -120,9 +118,9 @@ std::vector<double> MeasuredProfile::computing_to_judge_by() const {
 
 std::string MeasuredProfile::to_json(std::string_view trace_events) const {
   nlohmann::ordered_json json;
-  json["format"] = kFormat;
-  json["version"] = kVersion;
-  json["kind"] = kKind;
+  json["format"] = kProfileFormat;
+  json["version"] = kProfileVersion;
+  json["kind"] = kMeasured;
   json["network"] = network;
   json["data"] = data;
   json["batch"] = batch;
@@ -157,10 +155,10 @@ MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string&
   if (json.is_discarded()) {
     throw reader.wrong("is no JSON, or is cut short; write it with outpace profile -o FILE");
   }
-  if (reader.text("format") != kFormat || reader.count(json, "version") != kVersion) {
+  if (reader.text("format") != kProfileFormat || reader.count(json, "version") != kProfileVersion) {
     throw reader.wrong("is no profile of version 1; write one with outpace profile -o FILE");
   }
-  if (reader.text("kind") != kKind) {
+  if (reader.text("kind") != kMeasured) {
     throw reader.wrong("is a profile of kind '" + reader.text("kind") +
                        "'; this takes one that outpace profile measured");
   }

@@ -213,7 +213,9 @@ std::string to_json_text(const CalibratedProfile& profile) {
 json parse_profile(const std::string& text, const std::string& name) {
   json parsed = json::parse(text, nullptr, false);
   if (parsed.is_discarded()) {
-    throw usage_error(name + " is not JSON, or was cut off; outpace calibrate writes a profile");
+    throw usage_error(
+        name +
+        " is not JSON, or was cut off; outpace profile and outpace calibrate write profiles");
   }
   const auto says = [&parsed](const char* key, const json& value) {
     const auto found = parsed.find(key);

@@ -12,7 +12,8 @@ namespace outpace::throughput {
 
 inline constexpr const char* kProfileFormat = "outpace-profile";
 inline constexpr int kProfileVersion = 1;
-inline constexpr const char* kCalibrated = "calibrated";
+inline constexpr const char* kCalibrated = "calibrated";  // By outpace calibrate.
+inline constexpr const char* kMeasured = "measured";      // By outpace profile.
 
 // {"format": "outpace-profile", "version": 1, "kind": "calibrated", "groups": [...]}
 [[nodiscard]] std::string to_json_text(const CalibratedProfile& profile);
