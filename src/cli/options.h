@@ -43,6 +43,7 @@ struct JobOptions {
   std::string seconds = "0s";
   std::optional<double> target_accuracy;
   std::uint32_t consecutive = 3;
+  std::uint32_t bucket_kib = 1024;  // KiB of gradient that a ring sums at a time, at least.
   bool past_target = false;
   std::uint64_t evaluate_every = 5120;
   std::string weights;
@@ -55,7 +56,6 @@ struct JobOptions {
   bool json = false;
   // Of `train` alone: how its workers are joined up (topology.h).
   std::string topology = kServerTopology;
-  std::uint32_t bucket_kib = 1024;  // KiB of gradient that a ring sums at a time, at least.
 };
 // Those that hold in virtual time too.
 void add_training_options(CLI::App& command, JobOptions& options);

@@ -142,7 +142,7 @@ class Sweep {
     const throughput::Computing computing = computing_of(seconds_, speeds, options_.seed);
     for (const Topology topology : topologies_) {
       if (topology != Topology::kServer) {
-        answer(workers, "", topology, 1, speeds, computing, out);
+        answer({"", topology, 1}, speeds, computing, out);
         continue;
       }
       for (const std::string& policy : policies_) {
@@ -150,7 +150,7 @@ class Sweep {
           continue;
         }
         for (const std::uint32_t shards : shards_) {
-          answer(workers, policy, topology, shards, speeds, computing, out);
+          answer({policy, topology, shards}, speeds, computing, out);
         }
       }
     }
@@ -170,39 +170,57 @@ class Sweep {
     }
   }
 
-  void answer(std::uint32_t workers,
-              const std::string& policy,
-              Topology topology,
-              std::uint32_t shards,
+  // A cluster, but for how fast its workers are.
+  struct Kind {
+    std::string policy;  // Empty without a server.
+    Topology topology;
+    std::uint32_t shards;
+  };
+
+  [[nodiscard]] throughput::Question question_of(const Kind& kind, std::uint32_t workers) const {
+    throughput::Question question{.topology = kind.topology,
+                                  .coordination = {throughput::Waits::kNobody},
+                                  .served = throughput::served_costs(profile_, wires_, kind.shards),
+                                  .ring = throughput::ring_costs(profile_, wires_)};
+    if (kind.topology == Topology::kServer) {
+      question.coordination = throughput::coordination_of(Spec::parse(kind.policy), workers);
+    }
+    return question;
+  }
+
+  [[nodiscard]] throughput::Rate by_phases(const throughput::Question& question,
+                                           const throughput::Computing& computing) const {
+    const throughput::Heuristics heuristics =
+        options_.plain ? throughput::Heuristics::kWithout : throughput::Heuristics::kWith;
+    const double examples =
+        profile_.batch * throughput::coarse_rate(question, computing, heuristics);
+    return {examples, examples, examples};
+  }
+
+  void answer(const Kind& kind,
               const Speeds& speeds,
               const throughput::Computing& computing,
               std::vector<Prediction>& out) const {
-    throughput::Question question{.topology = topology,
-                                  .coordination = {throughput::Waits::kNobody},
-                                  .served = throughput::served_costs(profile_, wires_, shards),
-                                  .ring = throughput::ring_costs(profile_, wires_)};
-    if (topology == Topology::kServer) {
-      question.coordination = throughput::coordination_of(Spec::parse(policy), workers);
-    }
+    const auto workers = static_cast<std::uint32_t>(speeds.paces.size());
+    const throughput::Question question = question_of(kind, workers);
     const throughput::Bottleneck bottleneck = throughput::find_bottleneck(question, computing);
     for (const std::string& model : options_.models) {
       std::optional<throughput::Rate> rate;
       if (model == "coarse") {
-        const double examples =
-            profile_.batch * throughput::coarse_rate(question,
-                                                     computing,
-                                                     options_.plain
-                                                         ? throughput::Heuristics::kWithout
-                                                         : throughput::Heuristics::kWith);
-        rate = throughput::Rate{examples, examples, examples};
-      } else if (topology == Topology::kServer) {
-        rate = by_events(workers, policy, shards, speeds);
-      } else if (topology == Topology::kRing) {
+        rate = by_phases(question, computing);
+      } else if (kind.topology == Topology::kServer) {
+        rate = by_events(workers, kind.policy, kind.shards, speeds);
+      } else if (kind.topology == Topology::kRing) {
         rate = ring_by_events(question.ring, speeds);
       }
       if (rate) {
-        out.push_back(
-            {model, workers, policy, topology, shards, widened(*rate, uncertainty_), bottleneck});
+        out.push_back({model,
+                       workers,
+                       kind.policy,
+                       kind.topology,
+                       kind.shards,
+                       widened(*rate, uncertainty_),
+                       bottleneck});
       }
     }
   }
@@ -344,7 +362,7 @@ int predict_cluster(const MeasuredProfile& profile, const PredictClusterOptions&
   }
   for (const auto& [policy, why] : sweep.left_out()) {
     if (predictions.empty()) {
-      throw usage_error("--policy " + policy + ": " + why);
+      throw usage_error(fmt::format("--policy {}: {}", policy, why));
     }
     fmt::print(stderr, "outpace: left out where it is not possible: {}\n", why);
   }

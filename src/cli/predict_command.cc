@@ -1,6 +1,7 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -70,9 +71,11 @@ void check_kind(const PredictOptions& options, const std::string& kind, const Or
                  : std::vector<std::string>{"configurations", "nodes", "workers-per-node", "batch"};
   for (const std::string& other : others) {
     if (origins.contains(other)) {
-      throw usage_error("--" + other + " does not go with a " + kind +
-                        " profile; it is for one that outpace " +
-                        (calibrated ? "profile" : "calibrate") + " wrote");
+      throw usage_error(
+          fmt::format("--{} does not go with a {} profile; it is for one that outpace {} wrote",
+                      other,
+                      kind,
+                      calibrated ? "profile" : "calibrate"));
     }
   }
 }

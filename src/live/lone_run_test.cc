@@ -7,7 +7,7 @@
 namespace outpace::live {
 namespace {
 
-ServerOptions options(std::uint64_t iterations) {
+ServerOptions options(std::uint64_t updates) {
   ServerOptions server;
   server.token = "secret";
   server.policy = Spec::parse("async");
@@ -15,7 +15,7 @@ ServerOptions options(std::uint64_t iterations) {
   server.coordinator.generation = 1;
   server.coordinator.workers = 1;
   server.coordinator.batch = 4;
-  server.coordinator.limits.iterations = iterations;
+  server.coordinator.limits.updates = updates;
   server.coordinator.rate = 0.1;
   server.shard.optimizer = Spec::parse("sgd");
   return server;
