@@ -45,15 +45,15 @@ struct JobOptions {
   std::uint32_t consecutive = 3;
   std::uint32_t bucket_kib = 1024;  // KiB of gradient that a ring sums at a time, at least.
   bool past_target = false;
+  bool insecure_no_tls = false;
+  bool json = false;
   std::uint64_t evaluate_every = 5120;
   std::string weights;
   std::string heartbeat_timeout = "5s";
   std::string patience = "60s";
   std::string listen;
-  bool insecure_no_tls = false;
   std::string out;
   std::string trace;  // Empty: none.
-  bool json = false;
   // Of `train` alone: how its workers are joined up (topology.h).
   std::string topology = kServerTopology;
 };
