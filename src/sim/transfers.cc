@@ -63,7 +63,8 @@ void Transfers::next_turn(std::uint32_t part) {
   if (turns.busy || turns.queue.empty()) {
     return;
   }
-  const auto [its, serial] = turns.queue.front();
+  Lane* const its = turns.queue.front().first;
+  const std::uint64_t serial = turns.queue.front().second;
   turns.queue.pop_front();
   turns.busy = true;
   Waiting& waiting = *std::find_if(
