@@ -1,5 +1,7 @@
 #include "cli/child_words.h"
 
+#include <string_view>
+
 namespace outpace::cli {
 
 std::vector<std::string> role_words(const std::string& role,
@@ -28,6 +30,11 @@ void add_delay_words(const WorkOptions& work, std::vector<std::string>& words) {
   for (const std::string& slow : work.slow) {
     words.push_back("--slow=" + slow);
   }
+}
+
+std::string without_prefix(const std::string& line) {
+  constexpr std::string_view kPrefix = "outpace: ";
+  return line.starts_with(kPrefix) ? line.substr(kPrefix.size()) : line;
 }
 
 }  // namespace outpace::cli

@@ -1,4 +1,4 @@
-// The command lines of the processes that `outpace train` starts.
+// The command lines of the processes that `outpace train` starts, and their last words.
 
 #pragma once
 
@@ -25,5 +25,8 @@ struct JobPlace {
                                                   const WorkOptions& work);
 // Appends what a worker is told of its pace.
 void add_delay_words(const WorkOptions& work, std::vector<std::string>& words);
+
+// The last line of a child that failed, without the program's name before it.
+[[nodiscard]] std::string without_prefix(const std::string& line);
 
 }  // namespace outpace::cli

@@ -69,11 +69,6 @@ class Watchman {
                what);
   }
 
-  static std::string without_prefix(const std::string& line) {
-    constexpr std::string_view kPrefix = "outpace: ";
-    return line.starts_with(kPrefix) ? line.substr(kPrefix.size()) : line;
-  }
-
   collective::Host& host_;
   RunRecorder& recorder_;
   std::string broken_;  // Of the supervisor's thread.

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/count_list.h"
 #include "cli/predict_output.h"
+#include "cli/simulated_links.h"
 #include "network/shapes.h"
 #include "network/units.h"
 #include "sim/placement.h"
@@ -48,14 +49,7 @@ throughput::Wires parse_wires(const PredictClusterOptions& options) {
     }
     wires.bytes_per_second = *bandwidth;
   }
-  if (!options.send_window.empty()) {
-    const auto window = network::parse_bytes(options.send_window);
-    if (!window || !(*window >= 1.0)) {
-      throw usage_error("--send-window is '" + options.send_window +
-                        "'; it takes a size with its unit such as 64kB or 1MiB");
-    }
-    wires.window_bytes = *window;
-  }
+  wires.window_bytes = parse_send_window(options.send_window);
   wires.latency_seconds = to_seconds(duration_option("latency", options.latency));
   return wires;
 }

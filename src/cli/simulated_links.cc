@@ -103,6 +103,18 @@ void check_links(const LinkOptions& options, bool learns, bool applying_takes_ti
   }
 }
 
+double parse_send_window(const std::string& text) {
+  if (text.empty()) {
+    return 0.0;
+  }
+  const auto window = network::parse_bytes(text);
+  if (!window || !(*window >= 1.0)) {
+    throw usage_error("--send-window is '" + text +
+                      "'; it takes a size with its unit such as 64kB or 1MiB");
+  }
+  return *window;
+}
+
 std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
                                                   std::uint32_t workers,
                                                   const protocol::Manifest* manifest) {
@@ -117,14 +129,7 @@ std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
                       "'; it takes a size with its unit such as 400kB or 64MiB");
   }
   sim::Transfers::Options links{.topology = make_topology(options, workers), .payload = *payload};
-  if (!options.send_window.empty()) {
-    const auto window = network::parse_bytes(options.send_window);
-    if (!window || !(*window >= 1.0)) {
-      throw usage_error("--send-window is '" + options.send_window +
-                        "'; it takes a size with its unit such as 64kB or 1MiB");
-    }
-    links.window = *window;
-  }
+  links.window = parse_send_window(options.send_window);
   links.servers = sim::place_shards(options.shards, options.server_hosts, links.topology);
   return links;
 }

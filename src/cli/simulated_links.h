@@ -29,6 +29,10 @@ void add_link_options(CLI::App& command, LinkOptions& options);
 // Throws a usage error if some of the options are given that do not go together.
 void check_links(const LinkOptions& options, bool learns, bool applying_takes_time);
 
+// Bytes that go to one worker before the next one's turn; 0, all at the same time, if there is no
+// text. Throws a usage error.
+[[nodiscard]] double parse_send_window(const std::string& text);
+
 // Nothing if the options name no links. `manifest`: of what is learnt, null without learning.
 // Throws a usage error that names option or file. REQUIRES: check_links() had no objection.
 [[nodiscard]] std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,

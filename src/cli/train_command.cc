@@ -107,11 +107,6 @@ class Liaison {
     }
   }
 
-  static std::string without_prefix(const std::string& line) {
-    constexpr std::string_view kPrefix = "outpace: ";
-    return line.starts_with(kPrefix) ? line.substr(kPrefix.size()) : line;
-  }
-
   live::Server& server_;
   RunRecorder& recorder_;
   const bool all_workers_are_children_;
