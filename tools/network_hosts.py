@@ -4,8 +4,11 @@
 
 runs COMMAND in the first host while all of them stand, and takes them down at its end. Other
 programs use `Hosts` themselves. Every host has one link to a switch (a bridge in a namespace of its
-own), and a token bucket (tbf) limits it in each direction. Nothing outside these namespaces is
-touched. It takes root, iproute2 and a kernel with network namespaces and tbf.
+own), and a token bucket limits it in each direction. What several hosts send over one link waits in
+one queue (tbf), and TCP's windows decide who gets how much of it; with --fair every two hosts have a
+queue of their own and the link serves all of them in turn (htb), as fq_codel does, which is Linux's
+usual queue at a host's own link. Nothing outside these namespaces is touched. It takes root,
+iproute2 and a kernel with network namespaces and tbf, or htb and u32.
 """
 
 import argparse
@@ -17,9 +20,10 @@ import sys
 class Hosts:
     """`count` hosts, "host 0" on; use as a context manager."""
 
-    def __init__(self, count, rate):
+    def __init__(self, count, rate, fair=False):
         self.count = count
         self.rate = rate
+        self.fair = fair
         self.prefix = f"outpace{os.getpid()}"
 
     def __enter__(self):
@@ -38,39 +42,63 @@ class Hosts:
 
     def command(self, host, words):
         """The words that run `words` on a host."""
-        return ["ip", "netns", "exec", self._name(host), *words]
+        return ["ip", "netns", "exec", self.name(host), *words]
 
-    def _name(self, host):
+    def name(self, host):
+        """Of its namespace."""
         return f"{self.prefix}-{host}"
 
+    def _switch(self):
+        return f"{self.prefix}-switch"
+
     def _lay(self):
-        switch = f"{self.prefix}-switch"
+        switch = self._switch()
         _ip("netns", "add", switch)
         _ip("-n", switch, "link", "add", "bridge", "type", "bridge")
         _ip("-n", switch, "link", "set", "bridge", "up")
         for host in range(self.count):
-            name, port = self._name(host), f"port{host}"
+            name, port = self.name(host), f"port{host}"
             _ip("netns", "add", name)
             _ip("-n", name, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns",
                 switch)
             _ip("-n", switch, "link", "set", port, "master", "bridge", "up")
             _ip("-n", name, "addr", "add", f"{self.address(host)}/16", "dev", "eth0")
-            # A connection that pauses for a mini-batch keeps its pace, as clusters are set up.
+            # A connection that pauses for a mini-batch keeps its pace, as clusters are set up. Reno,
+            # which every kernel has: BBR sends at the rate that it has seen, which is another's too.
             _run("ip", "netns", "exec", name, "sh", "-c",
-                 "echo 0 > /proc/sys/net/ipv4/tcp_slow_start_after_idle")
+                 "echo 0 > /proc/sys/net/ipv4/tcp_slow_start_after_idle; "
+                 "echo reno > /proc/sys/net/ipv4/tcp_congestion_control")
             for device in ("lo", "eth0"):
                 _ip("-n", name, "link", "set", device, "up")
-            self._limit(name, "eth0")
-            self._limit(switch, port)
+            limit = self._limit_fairly if self.fair else self._limit
+            limit(name, "eth0", "dst")
+            limit(switch, port, "src")
 
-    def _limit(self, namespace, device):
+    def _limit(self, namespace, device, _):
         # A burst is what a link that was idle lets through at once: a few packets, or gradients would
         # be faster than the rate. Larger packets of TCP are cut up.
         _run("tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", "rate", self.rate,
              "burst", "8kb", "limit", "4mb")
 
+    def _limit_fairly(self, namespace, device, end):
+        """A queue for each host at the other `end` of what `device` sends, "src" or "dst"."""
+        # htb does not cut up large packets, and a packet is what it serves at a time.
+        if namespace != self._switch():
+            _ip("-n", namespace, "link", "set", device, "gso_max_size", "9000")
+        burst = "burst 8kb cburst 8kb"
+        lines = [f"qdisc add dev {device} root handle 1: htb default fffe",
+                 f"class add dev {device} parent 1: classid 1:ffff htb rate {self.rate} {burst}"]
+        # Each has next to nothing of its own, and borrows its part of the link.
+        lines += [f"class add dev {device} parent 1:ffff classid 1:{name} htb rate 8kbit "
+                  f"ceil {self.rate} quantum 9000 {burst}"
+                  for name in ("fffe", *(f"{host + 1:x}" for host in range(self.count)))]
+        lines += [f"filter add dev {device} parent 1: protocol ip prio 1 u32 "
+                  f"match ip {end} {self.address(host)}/32 flowid 1:{host + 1:x}"
+                  for host in range(self.count)]
+        _run("tc", "-n", namespace, "-batch", "-", given="\n".join(lines) + "\n")
+
     def _take_down(self):
-        for name in [f"{self.prefix}-switch", *map(self._name, range(self.count))]:
+        for name in [self._switch(), *map(self.name, range(self.count))]:
             subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
 
 
@@ -78,8 +106,8 @@ def _ip(*words):
     _run("ip", *words)
 
 
-def _run(*words):
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def _run(*words, given=None):
+    done = subprocess.run(words, input=given, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OSError(f"{' '.join(words)}: {done.stderr.strip() or done.returncode}")
 
@@ -88,10 +116,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--rate", default="1gbit", help="of each link, as tc writes it")
+    parser.add_argument("--fair", action="store_true", help="a queue for each two hosts")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     try:
-        with Hosts(options.hosts, options.rate) as hosts:
+        with Hosts(options.hosts, options.rate, options.fair) as hosts:
             return subprocess.run(hosts.command(0, options.command), check=False).returncode
     except OSError as error:
         print(f"network_hosts.py: {error}", file=sys.stderr)

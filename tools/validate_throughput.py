@@ -12,6 +12,7 @@ and written to a file; at the end medians and worst. Takes root, for the hosts.
 import argparse
 import json
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -22,8 +23,12 @@ import measured_runs
 import network_hosts
 
 PORT = 5000
+ROUNDS = 10  # Of each worker in a run, at least.
+FREE_RUNS = 5  # Of workers that no round holds together: runs differ by how they are in phase.
 BUSY = 0.7
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
+TOPOLOGIES = ("ring", "gossip")
+FREE = ("async", "ssp")
 # (name, options of `outpace profile`); 0.4 MB and 10 MB of weights.
 NETWORKS = {"mlp": ["--network", "mlp"],
             "charlm": ["--network", "charlm:layers=3,width=256", "--batch", "1"]}
@@ -37,10 +42,14 @@ def parse(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8, 16])
     parser.add_argument("--policies", nargs="+", default=POLICIES, metavar="POLICY")
+    parser.add_argument("--topologies", nargs="*", default=TOPOLOGIES,
+                        help="without a server: ring, gossip")
     parser.add_argument("--networks", nargs="*", choices=sorted(NETWORKS), default=list(NETWORKS))
     parser.add_argument("--computing", nargs="*", default=COMPUTING, metavar="NETWORK")
-    parser.add_argument("--rates", nargs="+", type=int, default=[200, 800], metavar="MBIT",
+    parser.add_argument("--rates", nargs="+", type=int, default=[200, 400], metavar="MBIT",
                         help="of each link, Mbit/s")
+    parser.add_argument("--queue", choices=("fair", "one"), default="fair",
+                        help="what hosts send over one link waits in a queue each, or in one")
     parser.add_argument("--slow", action="append", default=[], metavar="SPEC",
                         help="as in train; left out where there is no such worker")
     parser.add_argument("--seconds", type=float, default=10.0,
@@ -71,7 +80,9 @@ def profile(options, folder, name, words):
 
 def predict(options, path, row, plain=False):
     words = [options.outpace, "predict", path, "--workers", row["workers"], "--json",
-             "--policy", row["policy"]]
+             "--topology", row["topology"]]
+    if row["topology"] == "ps":
+        words += ["--policy", row["policy"]]
     if row["link"]:
         words += ["--bandwidth", f"{row['link']}Mbps"]
     else:
@@ -105,46 +116,132 @@ class Load:
         return sum(moved[::2]) / max(1, sum(moved[1::2]))
 
 
-def measure_paced(options, folder, path, row):
-    """(examples a second, load) of a server and workers that wait, each on a host of its own."""
+class Stand:
+    """The hosts of a row; they stay while the next rows want the same."""
+
+    def __init__(self):
+        self.key = None
+        self.hosts = None
+
+    def of(self, row):
+        key = (row["workers"], row["link"], row["queue"])
+        if key != self.key:
+            self.clear()
+            self.hosts = network_hosts.Hosts(row["workers"] + 1, f"{row['link']}mbit",
+                                             row["queue"] == "fair")
+            self.hosts.__enter__()
+            self.key = key
+        return self.hosts
+
+    def clear(self):
+        if self.hosts:
+            self.hosts.__exit__(None, None, None)
+        self.key = self.hosts = None
+
+
+def iterations_of(options, row, batch):
+    """Of all workers together, so that a run takes about as long as it was told, and no fewer than
+    some rounds."""
+    return max(ROUNDS * row["workers"], int(options.seconds / row["runs"] * (row["fine"] or row["coarse"]) / batch))
+
+
+def steady_rate(decisions):
+    """Examples a second that came to updates, as the fine model counts them: after the first fifth
+    of the updates, and from one worker's to another of the same."""
+    held, examples, commits = {}, 0, []
+    for line in decisions:
+        entry = json.loads(line)
+        event = entry.get("event", {})
+        if event.get("type") == "gradient_arrived":
+            held[event["worker"]] = event["examples"]
+        for action in entry.get("actions", []):
+            if action["type"] == "accept":
+                examples += held[action["worker"]]
+            elif action["type"] == "commit":
+                commits.append((entry["now"] / 1e9, examples, event.get("worker")))
+    first = commits[len(commits) // 5]
+    same = [commit for commit in commits if commit[2] == first[2]]
+    far = 2 * (same[-1][0] - first[0]) > commits[-1][0] - first[0]
+    last = same[-1] if far else commits[-1]
+    return (last[1] - first[1]) / (last[0] - first[0])
+
+
+def spread_starts(folder, row):
+    """A trace that makes each worker begin at a time of its own, within an iteration, and delays
+    nothing after that: where next to nothing but the link takes time, workers that begin together
+    stay together for minutes. Nothing for workers that a round holds together."""
+    if row["runs"] == 1 or row["workers"] == 1 or row["slow"]:
+        return None
+    path = folder / "starts.csv"
+    cycle = row["workers"] * row["batch"] / row["fine"]
+    draw = random.Random(time.monotonic_ns())
+    lines = [",".join(f"{draw.uniform(0, cycle):.6f}" for _ in range(row["workers"]))]
+    lines += [",".join("0" for _ in range(row["workers"]))] * 50000
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def serve_once(options, hosts, folder, path, row):
+    """One run of a server and workers that wait, each on a host of its own."""
     token, out = folder / "token", folder / f"run-{time.monotonic_ns()}"
     token.unlink(missing_ok=True)
-    batch = json.loads(path.read_text())["batch"]
-    iterations = max(20 * row["workers"], int(options.seconds * row["fine"] / batch))
+    starts = spread_starts(folder, row)
+    batch = row["batch"]
+    address = f"{hosts.address(0)}:{PORT}"
     children = []
-    with network_hosts.Hosts(row["workers"] + 1, f"{row['link']}mbit") as hosts:
-        address = f"{hosts.address(0)}:{PORT}"
-        try:
-            server = subprocess.Popen(
-                hosts.command(0, [options.outpace, "server", "--listen", address,
-                                  "--insecure-no-tls", "--workers", str(row["workers"]),
-                                  "--policy", row["policy"], "--batch", str(batch),
-                                  "--token-file", str(token), "--iterations", str(iterations),
-                                  "--out", str(out), "--json"]),
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            children.append(server)
-            load = Load()
-            for worker in range(row["workers"]):
-                words = [options.outpace, "worker", "--server", address, "--token-file", str(token),
-                         "--worker", str(worker), "--workers", str(row["workers"]), "--paced",
-                         str(path)]
-                for slow in row["slow"]:
-                    words += ["--slow", slow]
-                while not token.exists() and server.poll() is None:
-                    time.sleep(0.01)
-                children.append(subprocess.Popen(hosts.command(worker + 1, words),
-                                                 stdout=subprocess.DEVNULL,
-                                                 stderr=subprocess.DEVNULL))
-            output, errors = server.communicate(timeout=20 * options.seconds + 120)
-            busy = load.now()
-            if server.returncode != 0:
-                raise measured_runs.RunFailed(f"the server failed: {errors.strip()[-300:]}")
-        finally:
-            for child in children:
-                if child.poll() is None:
-                    child.terminate()
-                child.wait()
-    return json.loads(output.splitlines()[-1])["examples_per_second"], busy
+    try:
+        server = subprocess.Popen(
+            hosts.command(0, [options.outpace, "server", "--listen", address,
+                              "--insecure-no-tls", "--workers", str(row["workers"]),
+                              "--policy", row["policy"], "--batch", str(batch),
+                              "--token-file", str(token), "--iterations",
+                              str(iterations_of(options, row, batch)), "--out", str(out)]),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        children.append(server)
+        for worker in range(row["workers"]):
+            words = [options.outpace, "worker", "--server", address, "--token-file", str(token),
+                     "--worker", str(worker), "--workers", str(row["workers"]), "--paced",
+                     str(path)]
+            for slow in row["slow"]:
+                words += ["--slow", slow]
+            if starts:
+                words += ["--delays", starts, "--delays-by", "iteration"]
+            while not token.exists() and server.poll() is None:
+                time.sleep(0.01)
+            children.append(subprocess.Popen(hosts.command(worker + 1, words),
+                                             stdout=subprocess.DEVNULL,
+                                             stderr=subprocess.DEVNULL))
+        _, errors = server.communicate(timeout=20 * options.seconds + 600)
+        if server.returncode != 0:
+            raise measured_runs.RunFailed(f"the server failed: {errors.strip()[-300:]}")
+    finally:
+        for child in children:
+            if child.poll() is None:
+                child.terminate()
+            child.wait()
+    with open(out / "decisions.jsonl", encoding="utf-8") as decisions:
+        return steady_rate(decisions)
+
+
+def join_once(options, hosts, folder, path, row):
+    """One run without a server, its workers on hosts of their own."""
+    batch = row["batch"]
+    words = [options.outpace, "train", "--topology", row["topology"], "--paced", path, "--workers",
+             row["workers"], "--batch", batch, "--iterations", iterations_of(options, row, batch),
+             "--peer-interface", "eth0", "--insecure-no-tls", "--worker-prefix",
+             " ".join(hosts.command("{worker}", [])), "--json", "--out",
+             folder / f"run-{time.monotonic_ns()}"]
+    for slow in row["slow"]:
+        words += ["--slow", slow]
+    return json.loads(run(words, 20 * options.seconds + 600))["examples_per_second"]
+
+
+def measure_paced(options, stand, folder, path, row):
+    """(examples a second, load), on average over the row's runs."""
+    hosts, once = stand.of(row), serve_once if row["topology"] == "ps" else join_once
+    load = Load()
+    rates = [once(options, hosts, folder, path, row) for _ in range(row["runs"])]
+    return statistics.mean(rates), load.now()
 
 
 def measure_computing(options, row):
@@ -170,37 +267,63 @@ def rows_of(options):
                         slow = [text for text in options.slow
                                 if int(text.split("worker=")[1].split(",")[0]) < workers]
                         yield {"workers": workers, "policy": policy, "topology": "ps", "link": link,
-                               "model": model, "paced": True, "slow": slow}
+                               "queue": options.queue, "model": model, "paced": True, "slow": slow,
+                               "runs": FREE_RUNS if policy.partition(":")[0] in FREE else 1}
+                for topology in options.topologies if workers > 1 else ():
+                    yield {"workers": workers, "policy": topology, "topology": topology,
+                           "link": link, "queue": options.queue, "model": model, "paced": True,
+                           "slow": [], "runs": 1}
     for model in options.computing:
         for workers in (1, 2):
             for policy in ("sync", "async"):
                 yield {"workers": workers, "policy": policy, "topology": "ps", "link": None,
-                       "model": model, "paced": False, "slow": []}
+                       "model": model, "paced": False, "slow": [], "runs": 1}
 
 
 def off(row, what):
-    return 100 * (row[what] / row["measured"] - 1)
+    """Percent; nothing where there is no such prediction."""
+    return 100 * (row[what] / row["measured"] - 1) if row[what] else None
 
 
 def show(row):
     link = f"{row['link']} Mbit/s" if row["link"] else "this machine"
-    print(f"{row['model']:8} {link:>12} {row['workers']:3} {row['policy']:16} "
-          f"{row['measured']:9.1f} {row['fine']:9.1f} {off(row, 'fine'):+6.1f} % "
-          f"{row['coarse']:9.1f} {off(row, 'coarse'):+6.1f} %  plain {off(row, 'plain'):+6.1f} % "
-          f"{100 * row['load']:5.0f} %{' busy' if row['load'] > BUSY else ''}", flush=True)
+    cells = [f"{row['model']:8} {link:>12} {row['workers']:3} {row['policy']:16} "
+             f"{row['measured']:9.1f}"]
+    for what in ("fine", "coarse"):
+        cells.append(f"{row[what]:9.1f} {off(row, what):+6.1f} %" if row[what] else f"{'-':>18}")
+    cells.append(f"plain {off(row, 'plain'):+6.1f} %")
+    cells.append(f"{100 * row['load']:4.0f} %{' busy' if row['load'] > BUSY else ''}")
+    print(" ".join(cells), flush=True)
 
 
 def summary(rows):
     """{model of prediction: (median error, worst error)}, in percent."""
-    return {what: (statistics.median(abs(off(row, what)) for row in rows),
-                   max(abs(off(row, what)) for row in rows))
-            for what in ("fine", "coarse", "plain")}
+    found = {}
+    for what in ("fine", "coarse", "plain"):
+        errors = [abs(off(row, what)) for row in rows if row[what]]
+        if errors:
+            found[what] = (statistics.median(errors), max(errors))
+    return found
+
+
+def measure_all(options, folder, profiles, stand, rows):
+    for row in rows_of(options):
+        path = profiles[row["model"]]
+        row["batch"] = json.loads(path.read_text())["batch"]
+        row.update({"fine": None, **predict(options, path, row)})
+        row["plain"] = predict(options, path, row, plain=True)["coarse"]
+        row["measured"], row["load"] = (measure_paced(options, stand, folder, path, row)
+                                        if row["paced"] else measure_computing(options, row))
+        show(row)
+        rows.append(row)
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def main(arguments):
     options = parse(arguments)
     measured_runs.quiet_or_warn()
-    rows = []
+    rows, stand = [], Stand()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         profiles = {model: profile(options, folder, model, NETWORKS[model])
@@ -209,20 +332,15 @@ def main(arguments):
             profiles[model] = profile(options, folder, model, ["--network", model])
         print("network      link       W policy            measured      fine             coarse"
               "                           load", flush=True)
-        for row in rows_of(options):
-            path = profiles[row["model"]]
-            row.update(predict(options, path, row))
-            row["plain"] = predict(options, path, row, plain=True)["coarse"]
-            row["measured"], row["load"] = (measure_paced(options, folder, path, row)
-                                            if row["paced"] else measure_computing(options, row))
-            show(row)
-            rows.append(row)
-            options.out.parent.mkdir(parents=True, exist_ok=True)
-            options.out.write_text(json.dumps(rows, indent=1) + "\n")
-    for what, (median, worst) in summary(rows).items():
-        print(f"{what:8} median error {median:5.1f} %, worst {worst:5.1f} %")
-    print(f"{len(rows)} rows, {sum(row['load'] > BUSY for row in rows)} of them on a busy machine; "
-          f"{options.out}")
+        try:
+            measure_all(options, folder, profiles, stand, rows)
+        finally:
+            stand.clear()
+    for name, some in (("all", rows), ("not busy", [row for row in rows if row["load"] <= BUSY])):
+        for what, (median, worst) in summary(some).items():
+            print(f"{name:8} {what:6} median error {median:5.1f} %, worst {worst:5.1f} %, "
+                  f"{len(some)} rows")
+    print(f"written to {options.out}")
     return 0
 
 

@@ -1,5 +1,6 @@
 #include "cli/child_words.h"
 
+#include <sstream>
 #include <string_view>
 
 namespace outpace::cli {
@@ -15,6 +16,19 @@ std::vector<std::string> role_words(const std::string& role,
           "--network=" + work.network,
           "--data=" + work.data,
           "--threads=" + std::to_string(work.threads)};
+}
+
+std::vector<std::string> prefix_words(const std::string& prefix, std::uint32_t worker) {
+  constexpr std::string_view kNumber = "{worker}";
+  std::vector<std::string> words;
+  std::istringstream in(prefix);
+  for (std::string word; in >> word;) {
+    for (std::size_t at = word.find(kNumber); at != std::string::npos; at = word.find(kNumber)) {
+      word.replace(at, kNumber.size(), std::to_string(worker));
+    }
+    words.push_back(word);
+  }
+  return words;
 }
 
 void add_delay_words(const WorkOptions& work, std::vector<std::string>& words) {

@@ -23,6 +23,9 @@ struct JobPlace {
 [[nodiscard]] std::vector<std::string> role_words(const std::string& role,
                                                   const JobPlace& place,
                                                   const WorkOptions& work);
+// `--worker-prefix`, in words, {worker} replaced by its number; empty if it is.
+[[nodiscard]] std::vector<std::string> prefix_words(const std::string& prefix,
+                                                    std::uint32_t worker);
 // Appends what a worker is told of its pace.
 void add_delay_words(const WorkOptions& work, std::vector<std::string>& words);
 

@@ -19,6 +19,8 @@
 namespace outpace::cli {
 namespace {
 
+constexpr std::uint64_t kNever = std::uint64_t{1} << 62U;  // Examples; no run gets there.
+
 // What the supervisor's thread tells the host: why a process went, if it says so first.
 class Watchman {
  public:
@@ -77,7 +79,9 @@ class Watchman {
 };
 
 // What a worker is told beyond who and where it is.
-std::vector<std::string> training_words(const JobOptions& job, const server::Limits& limits) {
+std::vector<std::string> training_words(const JobOptions& job,
+                                        const server::Limits& limits,
+                                        std::uint64_t evaluate_every) {
   std::vector<std::string> words{"--topology=" + job.topology,
                                  "--workers=" + std::to_string(job.workers),
                                  "--optimizer=" + job.optimizer,
@@ -91,11 +95,14 @@ std::vector<std::string> training_words(const JobOptions& job, const server::Lim
                                  "--iterations=" + std::to_string(limits.iterations),
                                  "--epochs=" + std::to_string(limits.epochs),
                                  "--seconds=" + job.seconds,
-                                 "--evaluate-every=" + std::to_string(job.evaluate_every),
+                                 "--evaluate-every=" + std::to_string(evaluate_every),
                                  "--patience=" + job.patience};
   if (without_server(job) == collective::Topology::kRing) {
     words.push_back("--lr-scale=" + job.rate_scale);
     words.push_back("--bucket-kib=" + std::to_string(job.bucket_kib));
+  }
+  if (!job.peer_interface.empty()) {
+    words.push_back("--peer-interface=" + job.peer_interface);
   }
   if (!job.weights.empty()) {
     words.push_back("--weights=" + std::filesystem::absolute(job.weights).string());
@@ -119,7 +126,11 @@ std::vector<live::ChildSpec> children_without_server(const JobOptions& job,
     words.push_back("--worker=" + std::to_string(worker));
     children.push_back({.name = "worker " + std::to_string(worker),
                         .command = [words](std::uint32_t /*start*/) { return words; },
+                        .prefix = prefix_words(work.prefix, worker),
                         .log = (logs / fmt::format("worker-{}.log", worker)).string()});
+  }
+  if (!work.paced.empty()) {
+    return children;  // There is nothing to evaluate.
   }
   std::vector<std::string> evaluator = role_words("evaluator", place, work);
   children.push_back({.name = "the evaluator",
@@ -130,14 +141,17 @@ std::vector<live::ChildSpec> children_without_server(const JobOptions& job,
   return children;
 }
 
-collective::HostOptions host_options(const JobOptions& job, const live::ServerOptions& checked) {
+collective::HostOptions host_options(const JobOptions& job,
+                                     const live::ServerOptions& checked,
+                                     bool learns) {
   return {.topology = without_server(job),
           .workers = job.workers,
           .seed = job.seed,
           .with_replacement = checked.coordinator.with_replacement,
           .limits = checked.coordinator.limits,
-          .evaluate_every = job.evaluate_every,
+          .evaluate_every = learns ? job.evaluate_every : kNever,
           .target = checked.target,
+          .expects_evaluator = learns,
           .heartbeat_timeout = checked.coordinator.heartbeat_timeout,
           .patience = checked.coordinator.patience};
 }
@@ -148,12 +162,12 @@ int train_without_server(const JobOptions& job,
                          const WorkOptions& work,
                          const std::string& resolved) {
   const live::ServerOptions checked = to_server_options(job);
-  collective::HostOptions options = host_options(job, checked);
+  collective::HostOptions options = host_options(job, checked, work.paced.empty());
   live::block_supervised_signals();
   const ScratchDirectory scratch;
   options.listen = "unix:" + scratch.file("host.sock");
   options.token = live::token_of_server(scratch.file("token"));
-  std::vector<std::string> training = training_words(job, options.limits);
+  std::vector<std::string> training = training_words(job, options.limits, options.evaluate_every);
   training.push_back("--rendezvous=" + scratch.file("rendezvous"));
   RunRecorder recorder(job, resolved);
   collective::Host host(std::move(options), recorder.host_watch());

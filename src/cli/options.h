@@ -43,6 +43,7 @@ struct JobOptions {
   std::string seconds = "0s";
   std::optional<double> target_accuracy;
   std::uint32_t consecutive = 3;
+  std::string peer_interface;       // Of workers without a server; empty: loopback.
   std::uint32_t bucket_kib = 1024;  // KiB of gradient that a ring sums at a time, at least.
   bool past_target = false;
   bool insecure_no_tls = false;
@@ -71,7 +72,8 @@ inline constexpr const char* kDataSets =
 struct WorkOptions {
   std::string network = "mlp";
   std::string data = "fashion-mnist";
-  std::string paced;  // A profile; empty: gradients are computed.
+  std::string paced;   // A profile; empty: gradients are computed.
+  std::string prefix;  // Of `train`: words before a worker's command.
   std::uint32_t threads = 1;
   std::string delays;
   std::string delays_by = "time";

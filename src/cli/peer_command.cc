@@ -5,12 +5,12 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/roles.h"
 #include "cli/topology.h"
 #include "collective/gloo_group.h"
 #include "collective/gossip.h"
 #include "collective/member.h"
 #include "collective/ring.h"
-#include "learn/gradients.h"
 #include "live/token_file.h"
 #include "record/safetensors.h"
 
@@ -83,16 +83,14 @@ int be_peer(const OwnOptions& options) {
                       std::to_string(options.job.workers - 1));
   }
   const worker::Pace pace = make_pace(options.work, options.worker, options.job.workers);
-  const auto source =
-      learn::make_gradient_source(Spec::parse(options.work.network),
-                                  Spec::parse(options.work.data),
-                                  {options.job.seed, static_cast<int>(options.work.threads)});
+  const auto source = make_source(options.work, options.worker, options.job.seed);
   std::vector<float> weights = first_weights(options.job.weights, *source);
   const collective::PeerOptions peer = peer_options(options, source->dataset_examples());
   collective::GlooGroup group({.rank = options.worker,
                                .size = options.job.workers,
                                .rendezvous = options.rendezvous,
-                               .deadline = duration_option("patience", options.job.patience)});
+                               .deadline = duration_option("patience", options.job.patience),
+                               .interface = options.job.peer_interface});
   if (without_server(options.job) == collective::Topology::kRing) {
     collective::Ring ring(peer, std::move(weights), group, *source, pace);
     take_part(options, ring, *source);

@@ -203,9 +203,14 @@ class Sweep {
       if (model == "coarse") {
         rate = by_phases(question, computing);
       } else if (kind.topology == Topology::kServer) {
-        rate = by_events(workers, kind.policy, kind.shards, speeds);
+        rate = by_events(kind, speeds, spread_of(question, computing));
       } else if (kind.topology == Topology::kRing) {
         rate = ring_by_events(question.ring, speeds);
+      } else {
+        rate = throughput::gossip_rate_by_events(sampled(speeds, 0.0, 0.0),
+                                                 question.ring.fixed_seconds,
+                                                 profile_.batch,
+                                                 iterations_each());
       }
       if (rate) {
         out.push_back({model,
@@ -219,13 +224,27 @@ class Sweep {
     }
   }
 
-  [[nodiscard]] throughput::Rate by_events(std::uint32_t workers,
-                                           const std::string& policy,
-                                           std::uint32_t shards,
-                                           const Speeds& speeds) const {
+  // Over how long the workers' beginnings are spread: those whom no round holds together meet on
+  // the links by chance, at any time of an iteration.
+  [[nodiscard]] double spread_of(const throughput::Question& question,
+                                 const throughput::Computing& computing) const {
+    const throughput::Waits waits = question.coordination.waits;
+    const bool free = waits == throughput::Waits::kNobody || waits == throughput::Waits::kSlowest;
+    const std::size_t workers = computing.front().mean.size();
+    return free && workers > 1 && wires_.bytes_per_second > 0.0
+               ? static_cast<double>(workers) /
+                     throughput::coarse_rate(question, computing, throughput::Heuristics::kWith)
+               : 0.0;
+  }
+
+  [[nodiscard]] throughput::Rate by_events(const Kind& kind,
+                                           const Speeds& speeds,
+                                           double spread) const {
+    const auto workers = static_cast<std::uint32_t>(speeds.paces.size());
+    const std::uint32_t shards = kind.shards;
     JobOptions job;
     job.workers = workers;
-    job.policy = policy;
+    job.policy = kind.policy;
     job.batch = profile_.batch;
     job.iterations = std::uint64_t{workers} * iterations_each();
     const Training training = to_training(job, kClusterWorkersMost);
@@ -248,13 +267,20 @@ class Sweep {
       links->servers = sim::place_shards(shards, {}, links->topology);
       cluster.links = &*links;
     }
-    throughput::SampledTiming timing({.seconds = seconds_,
-                                      .besides = profile_.payload_bytes() * profile_.byte_seconds,
-                                      .paces = speeds.paces,
-                                      .factors = speeds.factors,
-                                      .cores = options_.cores,
-                                      .seed = options_.seed});
-    return throughput::served_rate_by_events(cluster, timing);
+    return throughput::served_rate_by_events(
+        cluster, sampled(speeds, profile_.payload_bytes() * profile_.byte_seconds, spread));
+  }
+
+  [[nodiscard]] throughput::SampledTimingOptions sampled(const Speeds& speeds,
+                                                         double besides,
+                                                         double spread) const {
+    return {.seconds = seconds_,
+            .besides = besides,
+            .paces = speeds.paces,
+            .factors = speeds.factors,
+            .cores = options_.cores,
+            .spread = spread,
+            .seed = options_.seed};
   }
 
   [[nodiscard]] throughput::Rate ring_by_events(const throughput::RingCluster& costs,

@@ -22,13 +22,11 @@ constexpr std::array kOfServer{"balance",
                                "reduce",
                                "min-workers",
                                "listen",
-                               "insecure-no-tls",
                                "trace",
                                "restart-workers",
                                "token-file",
                                "launcher",
-                               "attack",
-                               "paced"};
+                               "attack"};
 
 // With another value than its default: a run's config.toml has every option, to be run again.
 bool given(const CLI::App& command, const std::string& option) {
@@ -58,9 +56,12 @@ void add_topology_options(CLI::App& command, JobOptions& options) {
       options.topology,
       "ps: a parameter server. ring: all-reduce, like --policy sync. gossip: neighbours average "
       "their weights (AD-PSGD). Without a server there is no --policy, --staleness, --filter, "
-      "--balance, --reduce, --attack, --paced, --trace, --listen, --min-workers, "
-      "--restart-workers, and no "
+      "--balance, --reduce, --attack, --trace, --listen, --min-workers, --restart-workers, and no "
       "launcher; no --lr-scale in a gossip");
+  command.add_option("--peer-interface",
+                     options.peer_interface,
+                     "Of a ring or gossip: the network interface by which workers talk to each "
+                     "other, unencrypted (default: loopback; another takes --insecure-no-tls)");
   command.add_option("--bucket-kib",
                      options.bucket_kib,
                      "Of a ring: KiB of gradient that are summed at a time, at least");
@@ -69,6 +70,7 @@ void add_topology_options(CLI::App& command, JobOptions& options) {
 void fit_topology(const CLI::App& command, JobOptions& options) {
   if (options.topology == kServerTopology) {
     refuse(command, options, "bucket-kib", "of --topology ring");
+    refuse(command, options, "peer-interface", "of --topology ring or gossip");
     return;
   }
   const bool ring = options.topology == kRing;
@@ -77,6 +79,14 @@ void fit_topology(const CLI::App& command, JobOptions& options) {
   }
   for (const char* option : kOfServer) {
     refuse(command, options, option, "of a parameter server");
+  }
+  if (options.peer_interface.empty() == options.insecure_no_tls) {
+    throw usage_error(options.insecure_no_tls
+                          ? "--insecure-no-tls beside --topology " + options.topology +
+                                ": it goes with --peer-interface; leave it out"
+                          : "--peer-interface " + options.peer_interface +
+                                ": what workers say to each other is not encrypted; add "
+                                "--insecure-no-tls if all on that network may read it");
   }
   const std::string like = ring ? "sync" : "async";
   if (given(command, "policy") && options.policy != like) {

@@ -52,6 +52,7 @@ live::ChildSpec worker_child(const TrainOptions& options,
                                   std::to_string(launch::incarnation_of_start(start)));
                 return command;
               },
+          .prefix = prefix_words(options.work.prefix, worker),
           .log = log,
           .restarts_max = options.restart_workers ? kRestartsMax : 0,
           .is_worker = true};
@@ -224,6 +225,10 @@ void add_options(CLI::App& command, TrainOptions& options) {
   add_job_options(command, options.job);
   add_topology_options(command, options.job);
   add_work_options(command, options.work);
+  command.add_option("--worker-prefix",
+                     options.work.prefix,
+                     "Words before each worker's command, {worker} its number: "
+                     "'taskset -c {worker}' pins them");
   command.add_flag("--restart-workers",
                    options.restart_workers,
                    "Start a worker again that crashed or was killed");

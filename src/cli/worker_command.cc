@@ -15,6 +15,7 @@
 #include "live/token_file.h"
 #include "live/worker_loop.h"
 #include "throughput/measured_profile.h"
+#include "throughput/outlook.h"
 
 namespace outpace::cli {
 namespace {
@@ -101,10 +102,12 @@ std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
   }
   auto profile =
       throughput::MeasuredProfile::parse(read_file("paced", options.paced), options.paced);
+  const double backward_share = throughput::ring_costs(profile, {}).backward_share;
   return live::make_paced_source({.manifest = std::move(profile.manifest),
                                   .dataset_examples = profile.dataset_examples,
                                   .batch = profile.batch,
                                   .seconds = profile.computing_to_judge_by(),
+                                  .backward_share = backward_share,
                                   .worker = WorkerId{worker},
                                   .seed = seed});
 }

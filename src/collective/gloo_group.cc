@@ -53,7 +53,10 @@ GlooGroup::GlooGroup(const GroupOptions& options) : state_(std::make_unique<Stat
         c10::make_intrusive<c10d::FileStore>(options.rendezvous, static_cast<int>(options.size));
     store->setTimeout(std::chrono::duration_cast<std::chrono::milliseconds>(options.deadline));
     const auto gloo = c10d::ProcessGroupGloo::Options::create(kNever);
-    gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+    gloo->devices.push_back(
+        options.interface.empty()
+            ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
+            : c10d::ProcessGroupGloo::createDeviceForInterface(options.interface));
     gloo->threads = 2;
     state_->group = std::make_unique<c10d::ProcessGroupGloo>(
         store, static_cast<int>(options.rank), static_cast<int>(options.size), gloo);

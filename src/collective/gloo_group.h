@@ -1,5 +1,6 @@
 // The processes of a job that talk to each other and to no server: sums over all of them, and
-// numbers from one to another. Gloo's, through libtorch's c10d, over loopback alone.
+// numbers from one to another. Gloo's, through libtorch's c10d, unencrypted: over loopback unless
+// another network interface is named.
 //
 // Every process has a rank, 0 to size - 1, and makes the group with the same rendezvous file, which
 // is how they find each other's ports: none is fixed. Whatever goes wrong on the way (a process
@@ -23,6 +24,7 @@ struct GroupOptions {
   std::uint32_t size = 1;
   std::string rendezvous;  // A file that is not there yet, or is being written by the others.
   Duration deadline = std::chrono::seconds(60);  // For all to come.
+  std::string interface;                         // Of the network: "eth0"; empty: loopback.
 };
 
 class GlooGroup {

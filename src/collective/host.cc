@@ -146,7 +146,8 @@ void Host::refuse(live::ConnectionId from, const std::string& why) {
 }
 
 void Host::begin_when_all_are_there(Time now) {
-  if (peers_.size() < options_.workers || !evaluator_ || phase_ != Phase::kGathering) {
+  if (peers_.size() < options_.workers || (options_.expects_evaluator && !evaluator_) ||
+      phase_ != Phase::kGathering) {
     return;
   }
   tally_.emplace(options_.topology, options_.workers, dataset_);

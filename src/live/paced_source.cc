@@ -38,10 +38,7 @@ class PacedSource final : public worker::GradientSource {
                                               std::span<const std::uint64_t> examples,
                                               std::span<float> gradient,
                                               const Cancelled& cancelled) override {
-    const double whole = options_.seconds[rng_.below(options_.seconds.size())];
-    const double share = static_cast<double>(examples.size()) / options_.batch;
-    const auto end = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
-                                               std::chrono::duration<double>(share * whole));
+    const auto end = steady_clock::now() + to_clock(draw_seconds(examples.size()));
     std::fill(gradient.begin(), gradient.end(), kGradient);
     while (steady_clock::now() < end) {
       if (cancelled && cancelled()) {
@@ -52,7 +49,36 @@ class PacedSource final : public worker::GradientSource {
     return kLoss;
   }
 
+  [[nodiscard]] double compute_in_parts(std::span<const float> /*weights*/,
+                                        std::span<const std::uint64_t> examples,
+                                        std::span<float> gradient,
+                                        const TensorReady& ready) override {
+    const double seconds = draw_seconds(examples.size());
+    const auto end = steady_clock::now() + to_clock(seconds);
+    std::fill(gradient.begin(), gradient.end(), kGradient);
+    const auto& tensors = options_.manifest.tensors;
+    const auto after_first =
+        static_cast<double>(std::max<std::uint64_t>(1, gradient.size() - tensors.back().numbers()));
+    std::uint64_t left = gradient.size();
+    for (std::size_t tensor = tensors.size(); tensor-- > 0;) {
+      left -= tensors[tensor].numbers();
+      const double part = options_.backward_share * static_cast<double>(left) / after_first;
+      std::this_thread::sleep_until(end - to_clock(part * seconds));
+      ready(tensor);
+    }
+    return kLoss;
+  }
+
  private:
+  static steady_clock::duration to_clock(double seconds) {
+    return std::chrono::duration_cast<steady_clock::duration>(
+        std::chrono::duration<double>(seconds));
+  }
+  double draw_seconds(std::size_t examples) {
+    return options_.seconds[rng_.below(options_.seconds.size())] * static_cast<double>(examples) /
+           options_.batch;
+  }
+
   const PacedSourceOptions options_;
   Rng rng_;
 };

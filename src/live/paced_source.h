@@ -21,7 +21,10 @@ struct PacedSourceOptions {
   std::uint64_t dataset_examples;  // At least 1.
   std::uint32_t batch;             // Examples to which the seconds belong; at least 1.
   std::vector<double> seconds;     // Drawn from, with replacement; not empty.
-  WorkerId worker;                 // Workers of one seed draw differently.
+  // Of the seconds, what comes after the last tensor's gradient is there; at most 1. The others
+  // come evenly, by their sizes.
+  double backward_share = 0.0;
+  WorkerId worker;  // Workers of one seed draw differently.
   std::uint64_t seed;
 };
 

@@ -30,6 +30,33 @@ TEST(PacedSource, WaitsForItsShareOfAnIteration) {
   EXPECT_GT(gradient[2], 0.0F);
 }
 
+TEST(PacedSource, TellsOfTensorsFromTheLastToTheFirstWhileItWaits) {
+  constexpr auto kWhole = std::chrono::milliseconds(80);
+  const auto source = make_paced_source({.manifest = {{{.name = "a", .shape = {2}},
+                                                       {.name = "b", .shape = {2}},
+                                                       {.name = "c", .shape = {1}}}},
+                                         .dataset_examples = 100,
+                                         .batch = 8,
+                                         .seconds = {0.08},
+                                         .backward_share = 0.5,
+                                         .worker = WorkerId{1},
+                                         .seed = 1});
+  const std::vector<float> weights(5);
+  const std::vector<std::uint64_t> examples(8);
+  std::vector<float> gradient(5);
+  std::vector<std::size_t> tensors;
+  std::vector<steady_clock::duration> since;
+  const auto begun = steady_clock::now();
+  (void)source->compute_in_parts(weights, examples, gradient, [&](std::size_t tensor) {
+    tensors.push_back(tensor);
+    since.push_back(steady_clock::now() - begun);
+  });
+  EXPECT_EQ(tensors, (std::vector<std::size_t>{2, 1, 0}));
+  EXPECT_GE(since.at(0), kWhole / 2);
+  EXPECT_GE(since.at(1), kWhole * 3 / 4);
+  EXPECT_GE(since.at(2), kWhole);
+}
+
 TEST(PacedSource, GivesUpInTheMiddle) {
   const auto source = paced({1e6});
   const std::vector<float> weights(3);

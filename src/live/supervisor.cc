@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -20,6 +22,8 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kLook = milliseconds(100);
 constexpr milliseconds kRestartDelay = milliseconds(500);
+
+constexpr const char* kSelf = "/proc/self/exe";
 
 constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};
 
@@ -50,7 +54,7 @@ std::string last_line(const std::string& path) {
 }
 
 // In the child, between fork and exec: only what POSIX allows there.
-[[noreturn]] void become(pid_t parent, int log, char* const* arguments) {
+[[noreturn]] void become(pid_t parent, int log, const char* program, char* const* arguments) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) {
     _exit(1);  // The parent died before the line above.
@@ -63,8 +67,15 @@ std::string last_line(const std::string& path) {
   dup2(nothing, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
-  execv("/proc/self/exe", arguments);
-  _exit(127);
+  execvp(program, arguments);  // glibc's allocates nothing.
+  constexpr std::string_view kWhy = "outpace: this program cannot be run: ";
+  constexpr int kNotFound = 127;  // As a shell says it.
+  for (const std::string_view part : {kWhy, std::string_view(program), std::string_view("\n")}) {
+    if (write(STDERR_FILENO, part.data(), part.size()) < 0) {
+      break;
+    }
+  }
+  _exit(kNotFound);
 }
 
 }  // namespace
@@ -121,7 +132,15 @@ void Supervisor::run() {
 }
 
 void Supervisor::start(Child& child) {
-  std::vector<std::string> words = child.spec.command(child.starts);
+  std::vector<std::string> words = child.spec.prefix;
+  const std::string program = words.empty() ? kSelf : words.front();
+  const std::vector<std::string> own = child.spec.command(child.starts);
+  if (!words.empty()) {
+    words.push_back(std::filesystem::read_symlink(kSelf));
+    words.insert(words.end(), own.begin() + 1, own.end());
+  } else {
+    words = own;
+  }
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) {
@@ -133,7 +152,7 @@ void Supervisor::start(Child& child) {
   const pid_t parent = getpid();
   const pid_t id = fork();
   if (id == 0) {
-    become(parent, log, arguments.data());
+    become(parent, log, program.c_str(), arguments.data());
   }
   if (log >= 0) {
     close(log);

@@ -21,6 +21,8 @@ struct ChildSpec {
   std::string name;  // For people: "worker 3".
   // The command line for the n-th start, n = 0, 1, ...
   std::function<std::vector<std::string>(std::uint32_t start)> command;
+  // Words before it, the first a program in PATH, which runs it: "taskset", "-c", "3".
+  std::vector<std::string> prefix{};
   std::string log;  // Standard output and error are appended to this file.
   std::uint32_t restarts_max = 0;
   bool is_worker = true;

@@ -282,7 +282,7 @@ double gossip_rate(const RingCluster& cluster, const Computing& computing) {
   return mean_over_periods(computing, [&](const Period& period) {
     double sum = 0.0;
     for (const double seconds : period.mean) {
-      sum += 1.0 / (cluster.fixed_seconds + std::max(seconds, cluster.payload_seconds));
+      sum += 1.0 / (cluster.fixed_seconds + seconds);
     }
     return sum;
   });

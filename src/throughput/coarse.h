@@ -22,7 +22,8 @@
 //
 // A ring of W workers (Patarasuk & Yuan, 2009): T = C_(W) + 2 (W - 1) a + 2 (W - 1) / W S / B;
 // with heuristics the part of it that fits into the backward pass is hidden. Gossip exchanges
-// weights off the critical path: X = sum of 1 / max(C_w, S / B).
+// weights off the critical path, and no gradient waits for it: X = sum of 1 / (C_w + P). A slow
+// link makes meetings rarer, not gradients.
 //
 // What they ignore: that a straggler's cancelled gradient is partly sent, bounds that bind only now
 // and then (ssp's s), correlation in time beyond the periods given, and processors that are shared.

@@ -129,8 +129,8 @@ TEST(Coarse, ARingHidesWhatFitsIntoTheBackwardPass) {
 
 TEST(Coarse, GossipGoesAtEachWorkersOwnPace) {
   const RingCluster cluster{
-      .fixed_seconds = 0, .latency_seconds = 0, .payload_seconds = 0.2, .backward_share = 0};
-  EXPECT_NEAR(gossip_rate(cluster, constant({0.1, 0.4})), 5.0 + 2.5, 1e-9);
+      .fixed_seconds = 0.1, .latency_seconds = 0, .payload_seconds = 2.0, .backward_share = 0};
+  EXPECT_NEAR(gossip_rate(cluster, constant({0.1, 0.4})), 5.0 + 2.0, 1e-9);
 }
 
 TEST(Coarse, PeriodsCountEqually) {

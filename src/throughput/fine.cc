@@ -1,18 +1,32 @@
 #include "throughput/fine.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <variant>
 
 #include "base/check.h"
-#include "throughput/sampled_timing.h"
-
 namespace outpace::throughput {
 namespace {
 
 constexpr std::size_t kSpans = 8;
 constexpr double kStudent = 2.365;  // 97.5 % of Student's t with kSpans - 1 degrees of freedom.
+// Runs of a spread, the more the fewer workers there are to make up for each other, and 97.5 % of
+// Student's t with one less.
+struct Runs {
+  std::uint64_t count;
+  double student;
+};
+constexpr std::array<Runs, 4> kRuns{{{4, 3.182}, {8, 2.365}, {16, 2.131}, {32, 2.040}}};
+Runs runs_of(std::size_t workers) {
+  constexpr std::size_t kTogether = 64;  // Workers of all runs, about.
+  const auto enough = std::ranges::find_if(
+      kRuns, [&](const Runs& runs) { return runs.count * workers >= kTogether; });
+  return enough == kRuns.end() ? kRuns.back() : *enough;
+}
 
 // Examples by the time at which their gradients were accepted.
 class Harvest {
@@ -84,7 +98,10 @@ Rate of_spans(const std::vector<double>& rates) {
   return {mean, std::max(0.0, mean - half), mean + half};
 }
 
-Rate served_rate_by_events(const sim::ClusterOptions& options, sim::Timing& timing) {
+namespace {
+
+Rate rate_of_one_run(const sim::ClusterOptions& options, const SampledTimingOptions& sampled) {
+  SampledTiming timing(sampled);
   Harvest harvest;
   sim::Cluster cluster(
       options,
@@ -96,6 +113,72 @@ Rate served_rate_by_events(const sim::ClusterOptions& options, sim::Timing& timi
       [](const std::string&) {});
   (void)cluster.run();
   return harvest.rate();
+}
+
+}  // namespace
+
+Rate served_rate_by_events(const sim::ClusterOptions& options, const SampledTimingOptions& timing) {
+  if (timing.spread == 0.0) {
+    return rate_of_one_run(options, timing);
+  }
+  std::vector<double> rates;
+  SampledTimingOptions its = timing;
+  const Runs runs = runs_of(timing.factors.size());
+  for (std::uint64_t i = 0; i < runs.count; ++i) {
+    its.seed = timing.seed + i;
+    rates.push_back(rate_of_one_run(options, its).examples_per_second);
+  }
+  const auto count = static_cast<double>(runs.count);
+  const double mean = std::accumulate(rates.begin(), rates.end(), 0.0) / count;
+  double squares = 0.0;
+  for (const double rate : rates) {
+    squares += (rate - mean) * (rate - mean);
+  }
+  const double half = runs.student * std::sqrt(squares / (count - 1.0) * (1.0 + 1.0 / count));
+  return {mean, std::max(0.0, mean - half), mean + half};
+}
+
+Rate gossip_rate_by_events(const SampledTimingOptions& options,
+                           double apply_seconds,
+                           std::uint32_t batch,
+                           std::uint32_t iterations) {
+  constexpr std::uint32_t kLeast = 20;
+  CHECK(iterations >= kLeast);
+  struct Next {
+    Time time;
+    std::uint32_t worker;
+    std::uint64_t iteration;
+    bool operator>(const Next& other) const {
+      return std::pair(time, worker) > std::pair(other.time, other.worker);
+    }
+  };
+  SampledTiming timing(options);
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
+  const auto workers = static_cast<std::uint32_t>(options.factors.size());
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    next.push({Time{}, w, 0});
+  }
+  // A worker that has begun so many iterations ends the run: from then on the others would slow
+  // each other less.
+  std::vector<double> begun;
+  while (next.top().iteration < iterations) {
+    const Next now = next.top();
+    next.pop();
+    begun.push_back(to_seconds(now.time.time_since_epoch()));
+    const Time done = timing.finish(WorkerId{now.worker}, now.time, 1.0, now.iteration);
+    next.push({done + from_seconds(apply_seconds), now.worker, now.iteration + 1});
+  }
+  const double end = to_seconds(next.top().time.time_since_epoch());
+  const double first = end / 5.0;  // As of what a server takes up.
+  const double span = (end - first) / kSpans;
+  std::vector<double> rates(kSpans);
+  for (const double time : begun) {
+    if (time >= first) {
+      const auto at = static_cast<std::size_t>((time - first) / span);
+      rates[std::min(at, kSpans - 1)] += batch / span;
+    }
+  }
+  return of_spans(rates);
 }
 
 Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {

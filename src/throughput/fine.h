@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/cluster.h"
-#include "sim/timing.h"
+#include "throughput/sampled_timing.h"
 
 namespace outpace::throughput {
 
@@ -22,9 +22,12 @@ struct Rate {
   double high;
 };
 
-// Runs to the options' limits; the first fifth of what is taken up does not count.
+// Runs to the options' limits; the first fifth of what is taken up does not count. With a spread it
+// is the mean of 4 to 32 runs with seeds of their own, and the interval that of another run's rate:
+// runs differ by how their workers happen to be in phase.
 // REQUIRES: the limits let some fifty gradients be taken up.
-[[nodiscard]] Rate served_rate_by_events(const sim::ClusterOptions& options, sim::Timing& timing);
+[[nodiscard]] Rate served_rate_by_events(const sim::ClusterOptions& options,
+                                         const SampledTimingOptions& timing);
 
 struct RingOfEvents {
   std::vector<double> computing;  // Seconds of a full mini-batch, to draw from.
@@ -42,6 +45,13 @@ struct RingOfEvents {
   std::uint64_t seed;
 };
 [[nodiscard]] Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations);
+
+// Of a gossip: each worker computes and applies, and waits for nobody; `timing` says of how many
+// processors they make do. REQUIRES: iterations, of each worker, at least 20.
+[[nodiscard]] Rate gossip_rate_by_events(const SampledTimingOptions& timing,
+                                         double apply_seconds,
+                                         std::uint32_t batch,
+                                         std::uint32_t iterations);
 
 // Mean and 95 % interval of the rates in several spans of a run (Student's t with seven degrees of
 // freedom). REQUIRES: eight rates.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "network/shapes.h"
+#include "sim/transfers.h"
 #include "throughput/sampled_timing.h"
 
 namespace outpace::throughput {
@@ -23,19 +25,18 @@ sim::ClusterOptions cluster(const char* policy, std::uint32_t workers, std::uint
   return options;
 }
 
-SampledTiming fixed_timing(std::vector<double> factors) {
-  return SampledTiming(
-      {.seconds = {0.1},
-       .paces = std::vector<worker::Pace>(factors.size(), worker::Pace(worker::PaceOptions{})),
-       .factors = std::move(factors)});
+SampledTimingOptions fixed_timing(std::vector<double> factors) {
+  return {.seconds = {0.1},
+          .paces = std::vector<worker::Pace>(factors.size(), worker::Pace(worker::PaceOptions{})),
+          .factors = std::move(factors)};
 }
 
 TEST(Fine, AgreesWithWhatCanBeToldByHand) {
-  SampledTiming all_wait = fixed_timing({1, 1, 4});
+  const SampledTimingOptions all_wait = fixed_timing({1, 1, 4});
   EXPECT_NEAR(served_rate_by_events(cluster("sync", 3, 300), all_wait).examples_per_second,
               3 * kMiniBatch / 0.4,
               1e-6);
-  SampledTiming nobody_waits = fixed_timing({1, 1, 4});
+  const SampledTimingOptions nobody_waits = fixed_timing({1, 1, 4});
   const Rate free = served_rate_by_events(cluster("async", 3, 3000), nobody_waits);
   EXPECT_NEAR(free.examples_per_second, 2.25 * kMiniBatch / 0.1, 0.5);
   EXPECT_LE(free.low, free.examples_per_second);
@@ -43,10 +44,30 @@ TEST(Fine, AgreesWithWhatCanBeToldByHand) {
 }
 
 TEST(Fine, GradientsQueueForTheServer) {
-  SampledTiming equal = fixed_timing({1, 1, 1, 1});
+  const SampledTimingOptions equal = fixed_timing({1, 1, 1, 1});
   sim::ClusterOptions options = cluster("async", 4, 2000);
   options.apply = std::chrono::milliseconds(50);
   EXPECT_NEAR(served_rate_by_events(options, equal).examples_per_second, kMiniBatch / 0.05, 0.5);
+}
+
+// Two workers on a link that both share: together they need 2 (0.1 + 0.1) s for two gradients; when
+// one is sent weights while the other pushes, they need 0.2. In no particular phase it is between.
+TEST(Fine, WorkersThatBeginTogetherStayTogether) {
+  const sim::Transfers::Options links{
+      .topology = network::make_shape(Spec::parse("star"), {.hosts = 3, .bandwidth = 1e6}),
+      .payload = 1e5};
+  sim::ClusterOptions options = cluster("async", 2, 400);
+  options.links = &links;
+  SampledTimingOptions timing{.seconds = {1e-6},
+                              .paces = std::vector<worker::Pace>(2, worker::Pace({})),
+                              .factors = {1, 1}};
+  const Rate together = served_rate_by_events(options, timing);
+  EXPECT_NEAR(together.examples_per_second, 2 * kMiniBatch / 0.4, 0.5);
+  timing.spread = 0.4;
+  const Rate spread = served_rate_by_events(options, timing);
+  EXPECT_GT(spread.examples_per_second, 1.05 * together.examples_per_second);
+  EXPECT_LT(spread.examples_per_second, 2 * kMiniBatch / 0.2);
+  EXPECT_GT(spread.high, 2 * kMiniBatch / 0.25);
 }
 
 TEST(Fine, ARingOverlapsWithTheBackwardPass) {
@@ -61,6 +82,18 @@ TEST(Fine, ARingOverlapsWithTheBackwardPass) {
   EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.140, 1e-6);
   ring.buckets[0].seconds = 0.06;  // 0.096 s: to 0.156, and the second to 0.192.
   EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.196, 1e-6);
+}
+
+TEST(Fine, InAGossipEveryWorkerGoesAtItsOwnPace) {
+  SampledTimingOptions timing = fixed_timing({1, 4});
+  EXPECT_NEAR(gossip_rate_by_events(timing, 0.1, kMiniBatch, 400).examples_per_second,
+              kMiniBatch * (1 / 0.2 + 1 / 0.5),
+              1.0);
+  timing = fixed_timing({1, 1});
+  timing.cores = 1;
+  EXPECT_NEAR(gossip_rate_by_events(timing, 0.0, kMiniBatch, 400).examples_per_second,
+              kMiniBatch / 0.1,
+              1.0);
 }
 
 TEST(Fine, IntervalsAreStudents) {

@@ -2,6 +2,9 @@
 //
 // What a worker draws is a pure function of seed, worker and iteration, so that two policies meet
 // the same runtimes. A trace of delays comes on top, as live: a worker sleeps, then computes.
+//
+// Workers that are not held together by a policy are in no particular phase to each other. With a
+// spread their first mini-batches begin at times of their own, uniformly drawn.
 
 #pragma once
 
@@ -23,6 +26,7 @@ struct SampledTimingOptions {
   std::vector<worker::Pace> paces;  // Of each worker.
   std::vector<double> factors;      // Of each worker; at least 1.
   std::uint32_t cores = 0;          // That workers share for computing; 0: one each.
+  double spread = 0.0;  // Seconds, at least 0: each worker begins so much later at most.
   std::uint64_t seed = 1;
 };
 
@@ -48,6 +52,8 @@ class SampledTiming final : public sim::Timing {
 
  private:
   [[nodiscard]] double computing(WorkerId worker, std::uint64_t iteration) const;
+  // When a mini-batch that was begun at `start` begins indeed.
+  [[nodiscard]] Time spread(WorkerId worker, Time start, std::uint64_t iteration) const;
 
   const SampledTimingOptions options_;
   sim::Cores cores_;
