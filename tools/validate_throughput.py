@@ -3,13 +3,14 @@
 For each network, `outpace profile` measures one worker and one server. Then 1 to 16 workers that wait
 instead of computing (--paced, by the half of the profile that predictions do not see) push gradients
 of the real size over TCP to a real server, each on a host of its own: a network namespace whose link
-has a limited rate. Beside each measurement stand the fine prediction and the coarse one, with and
+has a limited rate; in a ring or a gossip they push them to each other. Beside each measurement stand the fine prediction and the coarse one, with and
 without heuristics, and how busy the machine's processors were: above 70 % it is the machine that is
 measured. Networks of --computing are trained by 1 and 2 workers that compute. All rows are printed,
 and written to a file; at the end medians and worst. Takes root, for the hosts.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import random
@@ -23,8 +24,8 @@ import measured_runs
 import network_hosts
 
 PORT = 5000
-ROUNDS = 10  # Of each worker in a run, at least.
-FREE_RUNS = 5  # Of workers that no round holds together: runs differ by how they are in phase.
+ROUNDS = 6  # Of each worker in a run, at least.
+SLOWED = 4  # Workers of the rows in which some are slow.
 BUSY = 0.7
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
 TOPOLOGIES = ("ring", "gossip")
@@ -51,13 +52,16 @@ def parse(arguments):
     parser.add_argument("--queue", choices=("fair", "one"), default="fair",
                         help="what hosts send over one link waits in a queue each, or in one")
     parser.add_argument("--slow", action="append", default=[], metavar="SPEC",
-                        help="as in train; left out where there is no such worker")
+                        help="as in train, for one more row of each four workers "
+                        "(default: worker=3,factor=40; '' for none)")
     parser.add_argument("--seconds", type=float, default=10.0,
                         help="about how long each run is, at the predicted rate")
     parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
     parser.add_argument("--out", type=pathlib.Path,
                         default=pathlib.Path("build/validate-throughput.json"))
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    options.slow = [text for text in options.slow or ["worker=3,factor=40"] if text]
+    return options
 
 
 def run(words, timeout=600):
@@ -170,7 +174,7 @@ def spread_starts(folder, row):
     """A trace that makes each worker begin at a time of its own, within an iteration, and delays
     nothing after that: where next to nothing but the link takes time, workers that begin together
     stay together for minutes. Nothing for workers that a round holds together."""
-    if row["runs"] == 1 or row["workers"] == 1 or row["slow"]:
+    if row["runs"] == 1 or row["slow"]:
         return None
     path = folder / "starts.csv"
     cycle = row["workers"] * row["batch"] / row["fine"]
@@ -258,21 +262,24 @@ def possible(policy, workers):
     return not cutoff or int(cutoff) <= workers
 
 
+def runs_of(policy, workers):
+    """Runs of workers that no round holds together differ by how these are in phase, the less the
+    more workers there are."""
+    free = policy.partition(":")[0] in FREE and workers > 1
+    return max(2, min(6, 12 // workers)) if free else 1
+
+
 def rows_of(options):
-    for model in options.networks:
-        for link in options.rates:
-            for workers in options.workers:
-                for policy in options.policies:
-                    if possible(policy, workers):
-                        slow = [text for text in options.slow
-                                if int(text.split("worker=")[1].split(",")[0]) < workers]
-                        yield {"workers": workers, "policy": policy, "topology": "ps", "link": link,
-                               "queue": options.queue, "model": model, "paced": True, "slow": slow,
-                               "runs": FREE_RUNS if policy.partition(":")[0] in FREE else 1}
-                for topology in options.topologies if workers > 1 else ():
-                    yield {"workers": workers, "policy": topology, "topology": topology,
-                           "link": link, "queue": options.queue, "model": model, "paced": True,
-                           "slow": [], "runs": 1}
+    for model, link, workers in itertools.product(options.networks, options.rates, options.workers):
+        row = {"model": model, "link": link, "queue": options.queue, "workers": workers,
+               "paced": True}
+        for slow in ([], options.slow) if options.slow and workers == SLOWED else ([],):
+            for policy in options.policies:
+                if possible(policy, workers):
+                    yield {**row, "policy": policy, "topology": "ps", "slow": slow,
+                           "runs": runs_of(policy, workers)}
+            for topology in options.topologies if workers > 1 else ():
+                yield {**row, "policy": topology, "topology": topology, "slow": slow, "runs": 1}
     for model in options.computing:
         for workers in (1, 2):
             for policy in ("sync", "async"):
@@ -287,7 +294,8 @@ def off(row, what):
 
 def show(row):
     link = f"{row['link']} Mbit/s" if row["link"] else "this machine"
-    cells = [f"{row['model']:8} {link:>12} {row['workers']:3} {row['policy']:16} "
+    policy = row["policy"] + (", one slow" if row["slow"] else "")
+    cells = [f"{row['model']:8} {link:>12} {row['workers']:3} {policy:25} "
              f"{row['measured']:9.1f}"]
     for what in ("fine", "coarse"):
         cells.append(f"{row[what]:9.1f} {off(row, what):+6.1f} %" if row[what] else f"{'-':>18}")
@@ -330,7 +338,7 @@ def main(arguments):
                     for model in options.networks}
         for model in options.computing:
             profiles[model] = profile(options, folder, model, ["--network", model])
-        print("network      link       W policy            measured      fine             coarse"
+        print("network      link       W policy                     measured      fine             coarse"
               "                           load", flush=True)
         try:
             measure_all(options, folder, profiles, stand, rows)

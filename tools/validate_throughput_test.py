@@ -1,5 +1,6 @@
 """What validate_throughput.py makes of its options and its rows; the runs take root and minutes."""
 
+import json
 import pathlib
 import sys
 import unittest
@@ -14,15 +15,37 @@ class Rows(unittest.TestCase):
     def test_are_of_every_network_rate_number_and_policy_that_is_possible(self):
         options = validate_throughput.parse(
             ["--workers", "1", "4", "--policies", "sync", "backup:cutoff=3", "--networks", "mlp",
-             "--rates", "100", "200", "--computing", "cnn", "--slow", "worker=2,factor=3"])
+             "--topologies", "ring", "--rates", "100", "200", "--computing", "cnn"])
         rows = list(validate_throughput.rows_of(options))
         paced = [(row["link"], row["workers"], row["policy"], bool(row["slow"]))
                  for row in rows if row["paced"]]
         self.assertEqual(paced, [(rate, *rest) for rate in (100, 200)
-                                 for rest in ((1, "sync", False), (4, "sync", True),
-                                              (4, "backup:cutoff=3", True))])
+                                 for rest in ((1, "sync", False), (4, "sync", False),
+                                              (4, "backup:cutoff=3", False), (4, "ring", False),
+                                              (4, "sync", True), (4, "backup:cutoff=3", True),
+                                              (4, "ring", True))])
         self.assertEqual([(row["model"], row["workers"]) for row in rows if not row["paced"]],
                          [("cnn", 1), ("cnn", 1), ("cnn", 2), ("cnn", 2)])
+
+    def test_of_workers_in_phase_by_chance_there_are_several_runs(self):
+        self.assertEqual([validate_throughput.runs_of("async", workers) for workers in (1, 2, 4, 16)],
+                         [1, 6, 3, 2])
+        self.assertEqual(validate_throughput.runs_of("sync", 4), 1)
+
+    def test_where_there_is_no_prediction_there_is_no_error(self):
+        self.assertIsNone(validate_throughput.off({"measured": 1.0, "fine": None}, "fine"))
+
+    def test_the_rate_is_of_what_came_after_the_first_fifth_in_whole_groups(self):
+        # Two workers one after the other, 0.1 s apart, every second; the first second took ten.
+        lines = ['{"outpace_decisions":1}']
+        for second in range(20):
+            for worker in (0, 1):
+                now = (10 if second else 0) + second + 0.1 * worker
+                lines.append(json.dumps({
+                    "now": int(now * 1e9),
+                    "event": {"type": "gradient_arrived", "worker": worker, "examples": 8},
+                    "actions": [{"type": "accept", "worker": worker}, {"type": "commit"}]}))
+        self.assertAlmostEqual(validate_throughput.steady_rate(lines), 16.0)
 
     def test_errors_are_relative_to_what_was_measured(self):
         rows = [{"measured": 100.0, "fine": 104.0, "coarse": 90.0, "plain": 200.0},
