@@ -84,6 +84,32 @@ class Paced(Throughput):
             self.assertEqual(worker["accepted"], 10)
 
 
+    def test_without_a_server_as_well(self):
+        self.path("p.json", json.dumps(profile(compute=0.05)))
+        for topology in ("ring", "gossip"):
+            done = self.outpace("train", "--paced", "p.json", "--topology", topology, "--workers",
+                                "3", "--batch", "8", "--iterations", "30", "--out", topology,
+                                "--json")
+            found = json.loads(done.out)
+            self.assertGreaterEqual(found["gradients_applied"], 30)
+            self.assertGreaterEqual(found["seconds"], 9 * 0.1)  # In a gossip one may do a tenth.
+            self.assertIsNone(found["final_accuracy"])
+
+    def test_are_run_by_another_program(self):
+        self.path("p.json", json.dumps(profile()))
+        self.path("wrapper", '#!/bin/sh\necho "$1" >> wrapped\nshift\nexec "$@"\n', mode=0o755)
+        for topology in ("ps", "ring"):
+            self.outpace("train", "--paced", "p.json", "--topology", topology, "--workers", "2",
+                         "--batch", "8", "--iterations", "10", "--out", topology,
+                         "--worker-prefix", f"{self.folder}/wrapper number-{{worker}}")
+        self.assertEqual(sorted((self.folder / "wrapped").read_text().split()),
+                         ["number-0", "number-0", "number-1", "number-1"])
+        failed = self.outpace("train", "--paced", "p.json", "--topology", "ring", "--workers", "1",
+                              "--batch", "8", "--worker-prefix", "no-such", "--out", "x", code=5)
+        self.assertEqual(failed.err.splitlines()[-1],
+                         "outpace: worker 0 exited with 127: this program cannot be run: no-such")
+
+
 class BadInput(Throughput):
     def test_files_and_options(self):
         self.path("p.json", json.dumps(profile()))
