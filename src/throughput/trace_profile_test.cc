@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/refusal_test.h"
+#include "base/rng.h"
 #include "throughput/small_trace_test.h"
 
 namespace outpace::throughput {
@@ -53,6 +54,31 @@ TEST(TraceProfile, MixesRanks) {
   const MeasuredProfile profile = profile_of(ranks, {.batch = 32});
   EXPECT_EQ(profile.iterations.size(), 11U);
   EXPECT_EQ(profile.layers.size(), 2U);
+}
+
+// Bytes of a trace changed at random: a profile whose numbers are right, or a refusal.
+TEST(TraceProfile, SurvivesDamage) {
+  const std::string whole = small_trace(6, {}).text();
+  Rng rng(11, 0);
+  int read = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::string text = whole;
+    for (std::uint64_t changes = 1 + rng.below(3); changes > 0; --changes) {
+      constexpr std::string_view kBytes = "0123456789-e.,:\"{}[] aX";
+      text[rng.below(text.size())] = kBytes[rng.below(kBytes.size())];
+    }
+    try {
+      const std::vector<TraceFindings> ranks{findings_of(read_trace(text), "t.json")};
+      const MeasuredProfile profile = profile_of(ranks, {.batch = 32, .payload_bytes = 80.0});
+      EXPECT_EQ(MeasuredProfile::parse(profile.to_json(""), "p.json").layers.size(),
+                profile.layers.size());
+      ++read;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      EXPECT_EQ(std::string(error.what()).substr(0, 7), "t.json:") << error.what();
+    }
+  }
+  EXPECT_GT(read, 100);  // Many changes are of what a trace may well say.
 }
 
 TEST(TraceProfile, NeverGuessesThePayload) {
