@@ -39,6 +39,8 @@ constexpr Command kCommands[] = {
     {"profile",
      "Measure one worker and one server, or read a trace of PyTorch's profiler, for `predict`",
      add_profile},
+#else
+    {"profile", "Read a trace of PyTorch's profiler, for `predict`", add_profile_of_trace},
 #endif
     {"predict",
      "Predict throughput with other workers, policies, links and topologies, from a profile",

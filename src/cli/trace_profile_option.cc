@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/unpacked_file.h"
 #include "network/units.h"
@@ -258,6 +260,27 @@ void profile_traces(const TraceProfileOptions& options,
     fmt::print("{}\n", caveat);
   }
   fmt::print("written to {}; next: outpace predict {} --workers 1..16\n", output, output);
+}
+
+Run add_profile_of_trace(CLI::App& command) {
+  struct Options {
+    TraceProfileOptions traces;
+    std::uint32_t batch = 0;
+    std::string output;
+  };
+  auto options = std::make_shared<Options>();
+  add_trace_profile_options(command, options->traces);
+  command.add_option("--batch", options->batch, "Examples in a mini-batch");
+  command.add_option("-o,--output", options->output, "The profile")->required();
+  return [options](const CLI::App& /*chosen*/, const Origins& origins) {
+    if (options->traces.files.empty()) {
+      throw usage_error(
+          "profile takes --from-trace: this outpace was built without libtorch and cannot train");
+    }
+    check_trace_profile(options->traces, origins);
+    profile_traces(options->traces, options->batch, options->output);
+    return 0;
+  };
 }
 
 }  // namespace outpace::cli
