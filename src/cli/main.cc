@@ -36,7 +36,11 @@ constexpr Command kCommands[] = {
      "Run a job of simulated workers in virtual time, with the same policies",
      add_simulate},
 #if OUTPACE_TORCH
-    {"profile", "Measure one worker and one server, for `outpace predict`", add_profile},
+    {"profile",
+     "Measure one worker and one server, or read a trace of PyTorch's profiler, for `predict`",
+     add_profile},
+#else
+    {"profile", "Read a trace of PyTorch's profiler, for `predict`", add_profile_of_trace},
 #endif
     {"predict",
      "Predict throughput with other workers, policies, links and topologies, from a profile",

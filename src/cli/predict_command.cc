@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -90,7 +91,11 @@ int predict(const PredictOptions& options, const Origins& origins) {
   }
   PredictClusterOptions cluster = options.cluster;
   cluster.json = options.json;
-  return predict_cluster(throughput::MeasuredProfile::parse(text, options.profile), cluster);
+  const auto profile = throughput::MeasuredProfile::parse(text, options.profile);
+  if (const std::string caveat = profile.caveat(); !caveat.empty()) {
+    fmt::print(stderr, "outpace: {}\n", caveat);
+  }
+  return predict_cluster(profile, cluster);
 }
 
 void add_table_options(CLI::App& command, PredictOptions& options) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/trace_profile_option.h"
 #include "learn/gradients.h"
 #include "live/lone_run.h"
 #include "live/paced_source.h"
@@ -35,6 +36,7 @@ struct ProfileOptions {
   WorkOptions work;
   std::uint32_t iterations = 60;
   std::string output;
+  TraceProfileOptions traces;
 };
 
 double seconds_now() {
@@ -268,7 +270,13 @@ Run add_profile(CLI::App& command) {
   command.add_option(
       "--listen", options->job.listen, "How worker and server meet: 127.0.0.1:0 or unix:PATH");
   command.add_option("-o,--output", options->output, "The profile")->required();
-  return [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) {
+  add_trace_profile_options(command, options->traces);
+  return [options](const CLI::App& /*chosen*/, const Origins& origins) {
+    check_trace_profile(options->traces, origins);
+    if (!options->traces.files.empty()) {
+      profile_traces(options->traces, options->job.batch, options->output);
+      return 0;
+    }
     return profile(*options);
   };
 }

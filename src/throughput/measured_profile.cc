@@ -1,5 +1,6 @@
 #include "throughput/measured_profile.h"
 
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ namespace {
 constexpr double kBytesPerNumber = 4.0;
 constexpr std::size_t kIterationsMin = 4;  // Two to predict from, two to judge by.
 constexpr double kSecondsMost = 1e6;
+constexpr std::array<const char*, 3> kCosts{"apply_seconds", "message_seconds", "byte_seconds"};
 
 // Reads values out of one profile, and says which is wrong.
 class ProfileReader {
@@ -58,6 +60,34 @@ class ProfileReader {
           "'{}' is {}; it takes seconds, 0 to {:.0e}", key, value.dump(), kSecondsMost));
     }
     return number;
+  }
+
+  // Which costs were not measured; older profiles do not say.
+  [[nodiscard]] std::map<std::string, std::string> not_measured() const {
+    std::map<std::string, std::string> all;
+    if (!json_.contains("not_measured")) {
+      return all;
+    }
+    const nlohmann::json& object = json_["not_measured"];
+    for (const char* key : kCosts) {
+      if (!object.is_object() || !object.contains(key)) {
+        continue;
+      }
+      const nlohmann::json& taken = object[key];
+      if (taken != kTakenAsZero && taken != kTakenFromOptimizer) {
+        throw wrong(fmt::format("'not_measured' has '{}': {}; it takes \"{}\" or \"{}\"",
+                                key,
+                                taken.dump(),
+                                kTakenAsZero,
+                                kTakenFromOptimizer));
+      }
+      all.emplace(key, taken.get<std::string>());
+    }
+    if (!object.is_object() || all.size() != object.size()) {
+      throw wrong(
+          "'not_measured' takes an object of apply_seconds, message_seconds and byte_seconds");
+    }
+    return all;
   }
 
   [[nodiscard]] const nlohmann::json& list(const char* key) const {
@@ -116,6 +146,16 @@ std::vector<double> MeasuredProfile::computing_to_judge_by() const {
   return every_other(iterations, 1);
 }
 
+std::string MeasuredProfile::caveat() const {
+  std::string words;
+  for (const auto& [cost, taken] : not_measured) {
+    words += words.empty() ? "" : ", ";
+    words += cost;
+    words += taken == kTakenAsZero ? " (taken as 0)" : " (taken from PyTorch's optimizer)";
+  }
+  return words.empty() ? "" : "not measured, as the profile is of a trace: " + words;
+}
+
 std::string MeasuredProfile::to_json(std::string_view trace_events) const {
   nlohmann::ordered_json json;
   json["format"] = kProfileFormat;
@@ -129,6 +169,9 @@ std::string MeasuredProfile::to_json(std::string_view trace_events) const {
   json["apply_seconds"] = apply_seconds;
   json["message_seconds"] = message_seconds;
   json["byte_seconds"] = byte_seconds;
+  if (!not_measured.empty()) {
+    json["not_measured"] = not_measured;
+  }
   json["tensors"] = nlohmann::ordered_json::array();
   for (const protocol::TensorInfo& tensor : manifest.tensors) {
     json["tensors"].push_back({{"name", tensor.name}, {"numbers", tensor.numbers()}});
@@ -175,6 +218,7 @@ MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string&
   profile.apply_seconds = reader.seconds(json, "apply_seconds");
   profile.message_seconds = reader.seconds(json, "message_seconds");
   profile.byte_seconds = reader.seconds(json, "byte_seconds");
+  profile.not_measured = reader.not_measured();
   for (const nlohmann::json& one : reader.list("layers")) {
     profile.layers.push_back(
         {reader.seconds(one, "forward_seconds"), reader.seconds(one, "backward_seconds")});

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,10 @@ struct MeasuredLayer {
   bool operator==(const MeasuredLayer&) const = default;
 };
 
+// What a cost that was not measured is taken for.
+inline constexpr const char* kTakenAsZero = "zero";
+inline constexpr const char* kTakenFromOptimizer = "optimizer";  // PyTorch's own, in a trace.
+
 struct MeasuredProfile {
   std::string network;  // As the user wrote it.
   std::string data;
@@ -51,11 +56,17 @@ struct MeasuredProfile {
   double apply_seconds = 0.0;
   double message_seconds = 0.0;
   double byte_seconds = 0.0;
+  // Of apply_seconds, message_seconds and byte_seconds those that nobody measured, as in a profile
+  // that was made from a trace; and what each was taken for.
+  std::map<std::string, std::string> not_measured;
 
   [[nodiscard]] double payload_bytes() const;
   // Seconds that computing took in the iterations of even number, or of odd number.
   [[nodiscard]] std::vector<double> computing_to_predict_from() const;
   [[nodiscard]] std::vector<double> computing_to_judge_by() const;
+
+  // What predictions do not know, in words; empty if all was measured.
+  [[nodiscard]] std::string caveat() const;
 
   // As it is in the file, but for the trace that the file has beside it.
   [[nodiscard]] std::string to_json(std::string_view trace_events) const;

@@ -1,0 +1,194 @@
+#include "throughput/trace_pass.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace outpace::throughput {
+namespace {
+
+// Begin and duration of an event are each rounded, in the legacy dialect to microseconds, so that
+// what is within another may end after it, and what follows it may begin before it ends.
+constexpr double kRounding = 1.5e-6;
+constexpr double kNothing = 1e-9;
+
+using Events = std::vector<const TraceEvent*>;
+
+bool is_node(const TraceEvent* event) {
+  return event->label.role == TraceRole::kBackward;
+}
+
+// Operations and nodes of the threads that train, but for those within others or an optimizer.
+Events outermost_of(const PytorchTrace& trace) {
+  const std::vector<bool> trains = training_tracks(trace);
+  std::vector<double> busy_until(trace.tracks.size(), -1.0);
+  Events outermost;
+  for (const TraceEvent& event : trace.events) {
+    const bool is_optimizer = event.label == TraceLabel{TraceRole::kOptimizer, false};
+    const bool is_work = event.label == TraceLabel{TraceRole::kOperation, false} ||
+                         event.label == TraceLabel{TraceRole::kBackward, false};
+    const bool is_within = event.begin < busy_until[event.track] - kNothing &&
+                           event.end <= busy_until[event.track] + kRounding;
+    if (!trains[event.track] || !(is_work || is_optimizer) || is_within) {
+      continue;
+    }
+    busy_until[event.track] = event.end;
+    if (is_work) {
+      outermost.push_back(&event);
+    }
+  }
+  return outermost;
+}
+
+// How often nodes follow operations: more than once if gradients are accumulated. Operations that
+// take no time may be parts of the node before them.
+std::size_t passes_in(std::span<const TraceEvent* const> events) {
+  std::size_t passes = 0;
+  bool in_pass = false;
+  for (const TraceEvent* event : events) {
+    if (is_node(event)) {
+      passes += in_pass ? 0U : 1U;
+      in_pass = true;
+    } else if (event->end - event->begin > kRounding) {
+      in_pass = false;
+    }
+  }
+  return passes;
+}
+
+// An operation with nodes in the backward pass.
+struct FoundLayer {
+  double forward_begin;
+  double backward_begin;
+  bool has_gradient;
+};
+
+// From the last layer to the first. Empty if numbers are missing, or nodes come in another order.
+std::vector<FoundLayer> layers_backward(std::span<const TraceEvent* const> operations,
+                                        std::span<const TraceEvent* const> nodes) {
+  std::vector<FoundLayer> layers;
+  std::size_t at = operations.size();  // The operation whose node came last.
+  for (const TraceEvent* node : nodes) {
+    if (node->sequence < 0) {  // Only a gradient has no number.
+      if (layers.empty()) {
+        return {};
+      }
+      layers.back().has_gradient = true;
+      continue;
+    }
+    // An operation has the number of the first node that it makes, or would make.
+    const auto after = std::upper_bound(operations.begin(),
+                                        operations.end(),
+                                        node->sequence,
+                                        [](std::int64_t sequence, const TraceEvent* operation) {
+                                          return sequence < operation->sequence;
+                                        });
+    if (after == operations.begin()) {
+      return {};
+    }
+    const auto index = static_cast<std::size_t>(after - operations.begin()) - 1;
+    if (index > at) {
+      return {};
+    }
+    if (index < at) {
+      layers.push_back({operations[index]->begin, node->begin, false});
+      at = index;
+    }
+  }
+  return layers;
+}
+
+std::optional<PassMarks> marks_of(const Interval& step, std::span<const TraceEvent* const> events) {
+  const auto first_node = std::find_if(events.begin(), events.end(), is_node);
+  Events operations;
+  std::copy_if(
+      events.begin(), first_node, std::back_inserter(operations), [](const TraceEvent* event) {
+        return event->sequence >= 0;
+      });
+  const auto in_order = [](const TraceEvent* a, const TraceEvent* b) {
+    return a->sequence < b->sequence;
+  };
+  Events nodes;
+  std::copy_if(first_node, events.end(), std::back_inserter(nodes), is_node);
+  if (!std::is_sorted(operations.begin(), operations.end(), in_order)) {
+    return std::nullopt;
+  }
+  std::vector<FoundLayer> layers = layers_backward(operations, nodes);
+  const auto last = std::find_if(
+      layers.begin(), layers.end(), [](const FoundLayer& layer) { return layer.has_gradient; });
+  if (last == layers.end()) {
+    return std::nullopt;
+  }
+  layers.erase(layers.begin(), last);
+  layers.front().backward_begin = nodes.front()->begin;
+  PassMarks marks{.begin = step.begin, .between = {}, .end = nodes.back()->end};
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    marks.between.push_back(layer->forward_begin);
+  }
+  for (const FoundLayer& layer : layers) {
+    marks.between.push_back(layer.backward_begin);
+  }
+  return marks;
+}
+
+// The part of `events`, which are in order, that begins in the step.
+template <typename Event, typename BeginOf>
+std::span<const Event> within(const std::vector<Event>& events,
+                              const Interval& step,
+                              BeginOf begin_of) {
+  const auto is_before = [&](const Event& event, double time) { return begin_of(event) < time; };
+  const auto from = std::lower_bound(events.begin(), events.end(), step.begin, is_before);
+  const auto to = std::lower_bound(from, events.end(), step.end, is_before);
+  return {from, to};
+}
+
+std::vector<double> gradients_of(std::span<const TraceEvent> events) {
+  std::vector<double> bytes;
+  for (const TraceEvent& event : events) {
+    if (event.label.role == TraceRole::kGradient) {
+      bytes.push_back(event.gradient_bytes);
+    }
+  }
+  std::sort(bytes.begin(), bytes.end());  // Those of one layer may come in any order.
+  return bytes;
+}
+
+}  // namespace
+
+TracePass pass_of(const PytorchTrace& trace, const TraceSteps& steps) {
+  TracePass pass;
+  const Events outermost = outermost_of(trace);
+  for (const TraceStep& step : steps.steps) {
+    const auto events =
+        within(outermost, step.when, [](const TraceEvent* event) { return event->begin; });
+    if (const std::size_t passes = passes_in(events); passes != 1) {
+      pass.gradient_unknown = fmt::format("a step has {} backward passes", passes);
+      pass.marks.clear();
+      pass.gradient_bytes.clear();
+      return pass;
+    }
+    auto bytes = gradients_of(
+        within(trace.events, step.when, [](const TraceEvent& event) { return event.begin; }));
+    const bool is_first = &step == steps.steps.data();
+    if (bytes.empty() || std::any_of(bytes.begin(), bytes.end(), [](double b) { return b < 0; })) {
+      pass.gradient_unknown = "shapes of gradients were not recorded (record_shapes=True)";
+    } else if (!is_first && bytes != pass.gradient_bytes) {
+      pass.gradient_unknown = "gradients are not of the same sizes in all steps";
+    }
+    pass.gradient_bytes = std::move(bytes);
+    if (auto marks = steps.has_device ? std::nullopt : marks_of(step.when, events)) {
+      pass.marks.push_back(std::move(*marks));
+    }
+  }
+  if (pass.marks.size() != steps.steps.size()) {
+    pass.marks.clear();
+  }
+  if (!pass.gradient_unknown.empty()) {
+    pass.gradient_bytes.clear();
+  }
+  return pass;
+}
+
+}  // namespace outpace::throughput
