@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "base/check.h"
-#include "throughput/sampled_timing.h"
 
 namespace outpace::throughput {
 namespace {
@@ -84,7 +83,7 @@ Rate of_spans(const std::vector<double>& rates) {
   return {mean, std::max(0.0, mean - half), mean + half};
 }
 
-Rate served_rate_by_events(const sim::ClusterOptions& options, sim::Timing& timing) {
+Served serve_by_events(const sim::ClusterOptions& options, sim::Timing& timing) {
   Harvest harvest;
   sim::Cluster cluster(
       options,
@@ -94,8 +93,12 @@ Rate served_rate_by_events(const sim::ClusterOptions& options, sim::Timing& timi
         harvest.decided(now, event, decision);
       },
       [](const std::string&) {});
-  (void)cluster.run();
-  return harvest.rate();
+  const sim::ClusterResult result = cluster.run();
+  const server::Statistics& counts = result.statistics;
+  return {.rate = harvest.rate(),
+          .examples_an_update =
+              static_cast<double>(counts.examples_applied) / static_cast<double>(counts.updates),
+          .staleness = counts.staleness_mean()};
 }
 
 Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {
@@ -103,10 +106,10 @@ Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {
   const auto workers = static_cast<double>(ring.factors.size());
   std::vector<double> ended{0.0};
   for (std::uint32_t i = 0; i < iterations; ++i) {
+    const Time begun{from_seconds(ended.back())};
     double slowest = 0.0;
     for (std::uint32_t w = 0; w < ring.factors.size(); ++w) {
-      slowest = std::max(
-          slowest, ring.factors[w] * sampled_seconds(ring.computing, ring.seed, WorkerId{w}, i));
+      slowest = std::max(slowest, ring.factors[w] * ring.computing(WorkerId{w}, i, begun));
     }
     double through = 0.0;
     for (const RingOfEvents::Bucket& bucket : ring.buckets) {

@@ -2,34 +2,36 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/rng.h"
 
 namespace outpace::throughput {
 
-double sampled_seconds(const std::vector<double>& seconds,
-                       std::uint64_t seed,
-                       WorkerId worker,
-                       std::uint64_t iteration) {
-  constexpr std::uint64_t kIterationsApart = std::uint64_t{1} << 32U;
-  Rng rng(seed, index(worker) * kIterationsApart + iteration);
-  return seconds[rng.below(seconds.size())];
+DrawSeconds draw_measured(std::vector<double> seconds, std::uint64_t seed) {
+  CHECK(!seconds.empty());
+  return [seconds = std::move(seconds), seed](
+             WorkerId worker, std::uint64_t iteration, Time /*start*/) {
+    constexpr std::uint64_t kIterationsApart = std::uint64_t{1} << 32U;
+    Rng rng(seed, index(worker) * kIterationsApart + iteration);
+    return seconds[rng.below(seconds.size())];
+  };
 }
 
-double SampledTiming::computing(WorkerId worker, std::uint64_t iteration) const {
-  return options_.factors[index(worker)] *
-         sampled_seconds(options_.seconds, options_.seed, worker, iteration);
+double SampledTiming::computing(WorkerId worker, std::uint64_t iteration, Time start) const {
+  return options_.factors[index(worker)] * options_.draw(worker, iteration, start);
 }
 
 Time SampledTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
   const Time awake = options_.paces[index(worker)].finish(start, share, iteration);
-  const Duration length = from_seconds(share * computing(worker, iteration) + options_.besides);
+  const Duration length =
+      from_seconds(share * computing(worker, iteration, start) + options_.besides);
   return cores_.finish(start, awake, length);
 }
 
 double SampledTiming::done(WorkerId worker, Time start, Time now, std::uint64_t iteration) {
   // By a trace a mini-batch is as much done as its delay is over; the computing comes after it.
   const double slept = options_.paces[index(worker)].done(start, now, iteration);
-  return std::min(slept, to_seconds(now - start) / computing(worker, iteration));
+  return std::min(slept, to_seconds(now - start) / computing(worker, iteration, start));
 }
 
 }  // namespace outpace::throughput
