@@ -87,6 +87,7 @@ class MeasuredChoices {
       choices.rows.push_back(
           row_of(here, workers.count(), "coarse", model_.coarse(question, workers)));
       kinds_.push_back(here);
+      possible_.insert(kind.policy);
     } catch (const Error& error) {
       choices.left_out.emplace(kind.policy, error.what());
     }
@@ -101,6 +102,15 @@ class MeasuredChoices {
     verified.bottleneck =
         throughput::name(throughput::find_bottleneck(question, workers.computing), kind.topology);
     return verified;
+  }
+
+  // Throws a usage error about a policy that is possible with no number of workers.
+  void check_policies(const PlanChoices& choices) const {
+    for (const auto& [policy, why] : choices.left_out) {
+      if (!possible_.contains(policy)) {
+        throw usage_error(fmt::format("--policy {}: {}", policy, why));
+      }
+    }
   }
 
   [[nodiscard]] const ClusterModel& model() const { return model_; }
@@ -128,6 +138,7 @@ class MeasuredChoices {
   const PlanOptions& options_;
   const ClusterModel model_;
   std::vector<ClusterKind> kinds_;  // Of each choice.
+  std::set<std::string> possible_;  // Policies, as they were asked for.
 };
 
 // ---- By a calibrated profile --------------------------------------------------------------------
@@ -223,7 +234,7 @@ PlanChoices choices_of_measured(const throughput::MeasuredProfile& profile,
       measured->add(workers, kind, choices);
     }
   }
-  check_that_some_are_left(choices);
+  measured->check_policies(choices);
   choices.verify = [measured, rows = choices.rows](std::size_t i) {
     return measured->verify(rows.at(i), i);
   };

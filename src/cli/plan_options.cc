@@ -11,6 +11,24 @@
 namespace outpace::cli {
 namespace {
 
+constexpr double kCostLeast = 1e-9;
+constexpr double kCostMost = 1e12;
+
+void check_costs(const PlanOptions& options) {
+  if (!(options.worker_cost >= kCostLeast && options.worker_cost <= kCostMost)) {  // Nor NaN.
+    throw usage_error(
+        fmt::format("--worker-cost is {:g}; it takes a cost an hour from {:g} to {:g}",
+                    options.worker_cost,
+                    kCostLeast,
+                    kCostMost));
+  }
+  if (!(options.server_cost >= 0.0 && options.server_cost <= kCostMost)) {
+    throw usage_error(fmt::format("--server-cost is {:g}; it takes a cost an hour from 0 to {:g}",
+                                  options.server_cost,
+                                  kCostMost));
+  }
+}
+
 void check_above_zero(const char* option, double value, const char* what) {
   if (!(std::isfinite(value) && value > 0.0)) {  // Nor NaN.
     throw usage_error(fmt::format("--{} is {:g}; it takes {} above 0", option, value, what));
@@ -92,11 +110,7 @@ void check_plan_options(PlanOptions& options) {
       options.objective != "goodput") {
     throw usage_error("--objective is '" + options.objective + "'; it takes rate, cost or goodput");
   }
-  check_above_zero("worker-cost", options.worker_cost, "a cost an hour");
-  if (!(std::isfinite(options.server_cost) && options.server_cost >= 0.0)) {
-    throw usage_error(fmt::format("--server-cost is {:g}; it takes a cost an hour, at least 0",
-                                  options.server_cost));
-  }
+  check_costs(options);
   if (options.target) {
     check_above_zero("target", *options.target, "a number of examples a second");
   }

@@ -154,11 +154,12 @@ void print_plan(const PlanOptions& options, const FoundPlan& found) {
                row.bottleneck);
   }
   fmt::print(
-      "cost/h: {:g} a worker's host and {:g} a server's, an hour; {} configurations, those that "
+      "cost/h: {:g} a worker's host and {:g} a server's, an hour; {} configuration{}, those that "
       "another beats in both speed and cost left out\n",
       options.worker_cost,
       options.server_cost,
-      found.choices);
+      found.choices,
+      found.choices == 1 ? "" : "s");
   fmt::print("{}\n", recommendation(options, found));
   std::fflush(stdout);
 }

@@ -10,7 +10,11 @@
 namespace outpace::cli {
 namespace {
 
+// What is no option begins one too, so that a misspelt name is refused by itself.
 bool begins_a_policy(std::string_view text) {
+  if (text.find('=') == std::string_view::npos) {
+    return true;
+  }
   const std::string_view name = text.substr(0, text.find_first_of(":( "));
   const auto entries = policy::catalogue();
   return std::any_of(entries.begin(), entries.end(), [name](const policy::Entry& entry) {

@@ -9,7 +9,7 @@
 namespace outpace::cli {
 
 // "sync,ssp:s=3,dynamic:min=2,max=8" are three: a comma begins another policy where a policy's name
-// stands behind it.
+// stands behind it, or no option does.
 [[nodiscard]] std::vector<std::string> split_policies(const std::vector<std::string>& given);
 
 // With "90%" replaced by so much of the number of workers, rounded, and at least 1:

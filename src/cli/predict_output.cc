@@ -33,6 +33,11 @@ std::vector<std::vector<const Prediction*>> by_kind_and_model(
       same->push_back(&one);
     }
   }
+  for (std::vector<const Prediction*>& group : groups) {
+    std::stable_sort(group.begin(), group.end(), [](const Prediction* a, const Prediction* b) {
+      return a->workers < b->workers;
+    });
+  }
   return groups;
 }
 

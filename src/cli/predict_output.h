@@ -24,7 +24,7 @@ struct Prediction {
 
 // The policy, or without a server the topology; and the shards.
 [[nodiscard]] std::string kind_name(const Prediction& one);
-// Of each kind and model the predictions, in their order.
+// Of each kind and model the predictions, in the order of their workers.
 [[nodiscard]] std::vector<std::vector<const Prediction*>> by_kind_and_model(
     const std::vector<Prediction>& predictions);
 // From where on more workers gain nothing, of one kind and model; nothing if they do to the end.

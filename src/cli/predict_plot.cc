@@ -12,11 +12,7 @@
 namespace outpace::cli {
 namespace {
 
-// Points by number of workers; a list of workers need not be in order.
-compare::ChartLine line_of_sweep(std::vector<const Prediction*> sweep) {
-  std::stable_sort(sweep.begin(), sweep.end(), [](const Prediction* a, const Prediction* b) {
-    return a->workers < b->workers;
-  });
+compare::ChartLine line_of_sweep(const std::vector<const Prediction*>& sweep) {
   compare::ChartLine line{.name = kind_name(*sweep.front()),
                           .kind = 0,
                           .dashed = sweep.front()->model == "coarse",
