@@ -25,6 +25,7 @@ using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
 [[nodiscard]] Run add_policies(CLI::App& command);
 [[nodiscard]] Run add_profile(CLI::App& command);
 [[nodiscard]] Run add_profile_of_trace(CLI::App& command);  // All that it can without libtorch.
+[[nodiscard]] Run add_plan(CLI::App& command);
 [[nodiscard]] Run add_predict(CLI::App& command);
 [[nodiscard]] Run add_replay(CLI::App& command);
 [[nodiscard]] Run add_ctl(CLI::App& command);

@@ -45,6 +45,10 @@ constexpr Command kCommands[] = {
     {"predict",
      "Predict throughput with other workers, policies, links and topologies, from a profile",
      add_predict},
+    {"plan",
+     "Which policy, topology, workers and shards to take: the fastest, the best for its cost, or "
+     "the cheapest that is fast enough",
+     add_plan},
     {"compare",
      "Run policies, seeds and traces of delays side by side, live or simulated, and show a table",
      add_compare},

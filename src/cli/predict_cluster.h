@@ -3,13 +3,12 @@
 
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "cli/options.h"
+#include "cli/cluster_options.h"
 #include "throughput/measured_profile.h"
 
 namespace outpace::cli {
@@ -19,15 +18,9 @@ struct PredictClusterOptions {
   std::vector<std::string> policies;    // Empty: sync and async.
   std::vector<std::string> topologies;  // Empty: ps.
   std::string shards = "1";
-  std::string bandwidth;  // Empty: links are never in the way.
-  std::string latency = "0s";
-  std::string send_window;  // Empty: weights for several workers go out at the same time.
   std::vector<std::string> models{"fine", "coarse"};
-  bool plain = false;  // Coarse without heuristics.
-  WorkOptions work;    // Delays alone.
-  std::uint32_t cores = 0;
-  std::uint32_t iterations = 0;  // Of each worker; 0: as many as it takes.
-  std::uint64_t seed = 1;
+  ModelledClusterOptions cluster;
+  std::string plot;  // Empty: none.
   bool json = false;
 };
 void add_predict_cluster_options(CLI::App& command, PredictClusterOptions& options);

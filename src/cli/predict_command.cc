@@ -55,21 +55,11 @@ void check_kind(const PredictOptions& options, const std::string& kind, const Or
     throw usage_error(options.profile + " is of an unknown kind, '" + kind +
                       "'; known: measured, calibrated");
   }
-  const std::vector<std::string> others =
-      calibrated ? std::vector<std::string>{"shards",
-                                            "bandwidth",
-                                            "latency",
-                                            "send-window",
-                                            "models",
-                                            "plain",
-                                            "delays",
-                                            "delays-by",
-                                            "delays-period",
-                                            "slow",
-                                            "cores",
-                                            "iterations",
-                                            "seed"}
-                 : std::vector<std::string>{"configurations", "nodes", "workers-per-node", "batch"};
+  std::vector<std::string> others{"configurations", "nodes", "workers-per-node", "batch"};
+  if (calibrated) {
+    others = modelled_cluster_option_names();
+    others.insert(others.end(), {"shards", "models", "plot"});
+  }
   for (const std::string& other : others) {
     if (origins.contains(other)) {
       throw usage_error(

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace outpace::cli {
-namespace {
+#include "throughput/saturation.h"
 
-std::string row_name(const Prediction& one) {
+namespace outpace::cli {
+
+std::string kind_name(const Prediction& one) {
   std::string name = one.policy.empty() ? std::string(throughput::name(one.topology)) : one.policy;
   if (one.shards > 1) {
     name += fmt::format(", {} shards", one.shards);
@@ -18,7 +20,35 @@ std::string row_name(const Prediction& one) {
   return name;
 }
 
-}  // namespace
+std::vector<std::vector<const Prediction*>> by_kind_and_model(
+    const std::vector<Prediction>& predictions) {
+  std::vector<std::vector<const Prediction*>> groups;
+  for (const Prediction& one : predictions) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return group.front()->model == one.model && kind_name(*group.front()) == kind_name(one);
+    });
+    if (same == groups.end()) {
+      groups.push_back({&one});
+    } else {
+      same->push_back(&one);
+    }
+  }
+  for (std::vector<const Prediction*>& group : groups) {
+    std::stable_sort(group.begin(), group.end(), [](const Prediction* a, const Prediction* b) {
+      return a->workers < b->workers;
+    });
+  }
+  return groups;
+}
+
+std::optional<std::size_t> saturated(const std::vector<const Prediction*>& sweep) {
+  std::vector<throughput::RateOf> rates;
+  rates.reserve(sweep.size());
+  for (const Prediction* const one : sweep) {
+    rates.push_back({one->workers, one->rate.examples_per_second});
+  }
+  return throughput::saturated_at(rates);
+}
 
 void print_predictions_as_json(const std::vector<Prediction>& predictions) {
   nlohmann::ordered_json json;
@@ -45,17 +75,13 @@ void print_predictions_as_json(const std::vector<Prediction>& predictions) {
 void print_predictions(const std::vector<Prediction>& predictions) {
   using Key = std::tuple<std::string, std::uint32_t>;
   std::map<Key, std::vector<const Prediction*>> lines;
-  std::map<std::string, std::vector<const Prediction*>> kinds;
   std::vector<Key> order;
   for (const Prediction& one : predictions) {
-    const Key key{row_name(one), one.workers};
+    const Key key{kind_name(one), one.workers};
     if (lines[key].empty()) {
       order.push_back(key);
     }
     lines[key].push_back(&one);
-    if (one.model == predictions.front().model) {
-      kinds[row_name(one)].push_back(&one);
-    }
   }
   fmt::print("{:<28} {:>7} {:>12} {:>19} {:>12}  {}\n",
              "",
@@ -84,21 +110,18 @@ void print_predictions(const std::vector<Prediction>& predictions) {
                coarse,
                throughput::name(first.bottleneck, first.topology));
   }
-  constexpr double kNearlyAll = 0.95;
-  for (const auto& [kind, sweep] : kinds) {
-    const auto best = std::max_element(sweep.begin(), sweep.end(), [](auto* a, auto* b) {
-      return a->rate.examples_per_second < b->rate.examples_per_second;
-    });
-    const auto enough = std::find_if(sweep.begin(), sweep.end(), [&](auto* one) {
-      return one->rate.examples_per_second >= kNearlyAll * (*best)->rate.examples_per_second;
-    });
-    if (sweep.size() > 1 && enough + 1 != sweep.end()) {
+  std::set<std::string> said;  // By the first model that finds it.
+  for (const std::vector<const Prediction*>& sweep : by_kind_and_model(predictions)) {
+    const std::string kind = kind_name(*sweep.front());
+    const auto enough = saturated(sweep);
+    if (enough && said.insert(kind).second) {
+      const Prediction& there = *sweep[*enough];
       fmt::print(
           "{} is saturated at {} workers: 95 % of the most that it reaches here; then it is "
           "the {}\n",
           kind,
-          (*enough)->workers,
-          throughput::name((*enough)->bottleneck, (*enough)->topology));
+          there.workers,
+          throughput::name(there.bottleneck, there.topology));
     }
   }
 }

@@ -89,9 +89,8 @@ int predict_table(const throughput::CalibratedProfile& profile,
   return 0;
 }
 
-int predict_workers(const throughput::CalibratedProfile& profile,
-                    const WorkersOptions& options,
-                    bool json) {
+std::vector<throughput::Row> rows_of_workers(const throughput::CalibratedProfile& profile,
+                                             const WorkersOptions& options) {
   std::vector<throughput::Row> rows;
   const std::vector<std::uint32_t> numbers =
       parse_count_list("workers", options.workers, kTableWorkersMost);
@@ -103,6 +102,13 @@ int predict_workers(const throughput::CalibratedProfile& profile,
                                       .policy = options.policy,
                                       .topology = options.topology}});
   }
+  return rows;
+}
+
+int predict_workers(const throughput::CalibratedProfile& profile,
+                    const WorkersOptions& options,
+                    bool json) {
+  const std::vector<throughput::Row> rows = rows_of_workers(profile, options);
   const std::vector<throughput::Prediction> predictions = predict_all(profile, rows);
   fmt::print("{}",
              json ? throughput::throughput_json(rows, predictions)

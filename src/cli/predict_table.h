@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "throughput/configuration.h"
 #include "throughput/profile.h"
 
 namespace outpace::cli {
@@ -22,6 +24,10 @@ struct WorkersOptions {
   std::string policy;
   std::string topology;
 };
+
+// What is asked of each number of workers. Throws as predict_workers() does.
+[[nodiscard]] std::vector<throughput::Row> rows_of_workers(
+    const throughput::CalibratedProfile& profile, const WorkersOptions& options);
 
 // Prints a prediction for each number of workers. Without nodes and workers_per_node, as many a
 // node as were measured at most; without batch, the one that was measured if it is the only one.

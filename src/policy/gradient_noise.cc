@@ -4,12 +4,6 @@
 #include <cmath>
 
 namespace outpace::policy {
-namespace {
-
-constexpr double kKeepNorms = 0.95;  // Of the past, from one update to the next.
-
-}  // namespace
-
 void GradientNoise::hear(double mean_norm, double single_norm, std::uint32_t gradients) {
   if (!std::isfinite(mean_norm) || !std::isfinite(single_norm) || gradients == 0) {
     return;
@@ -17,11 +11,11 @@ void GradientNoise::hear(double mean_norm, double single_norm, std::uint32_t gra
   const double mean = mean_norm * mean_norm;
   // Rounded, it might be less than nothing.
   const double excess = std::max(single_norm * single_norm - mean, 0.0);
-  deviations_ = kKeepNorms * deviations_ + (gradients > 1 ? gradients * excess : 0.0);
-  freedom_ = kKeepNorms * freedom_ + (gradients - 1.0);
-  squares_ = kKeepNorms * squares_ + mean;
-  inverse_counts_ = kKeepNorms * inverse_counts_ + 1.0 / gradients;
-  updates_ = kKeepNorms * updates_ + 1.0;
+  deviations_ = keep_ * deviations_ + (gradients > 1 ? gradients * excess : 0.0);
+  freedom_ = keep_ * freedom_ + (gradients - 1.0);
+  squares_ = keep_ * squares_ + mean;
+  inverse_counts_ = keep_ * inverse_counts_ + 1.0 / gradients;
+  updates_ = keep_ * updates_ + 1.0;
 }
 
 void GradientNoise::hear(const Measured& measured, std::uint32_t gradients) {
@@ -34,6 +28,14 @@ void GradientNoise::hear(const Measured& measured, std::uint32_t gradients) {
 
 double GradientNoise::squared_norm() const {
   return updates_ > 0.0 ? std::max((squares_ - variance() * inverse_counts_) / updates_, 0.0) : 0.0;
+}
+
+std::optional<double> GradientNoise::scale(double examples) const {
+  const double squared = squared_norm();
+  if (freedom_ <= 0.0 || squared <= 0.0) {
+    return std::nullopt;
+  }
+  return variance() * examples / squared;
 }
 
 std::optional<runtime_model::Worth> GradientNoise::worth() const {

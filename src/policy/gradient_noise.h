@@ -20,8 +20,12 @@ namespace outpace::policy {
 
 class GradientNoise {
  public:
-  // eta L / 2, the curvature that a step feels; in (0, 1).
-  explicit GradientNoise(double half_curvature) : half_curvature_(half_curvature) {}
+  static constexpr double kKeepNorms = 0.95;
+
+  // eta L / 2, the curvature that a step feels; in (0, 1). `keep`: of the past, from one update to
+  // the next.
+  explicit GradientNoise(double half_curvature, double keep = kKeepNorms)
+      : half_curvature_(half_curvature), keep_(keep) {}
 
   // An update: the norm of the mean of so many gradients, and the root mean square of their own.
   // What is not finite is passed over.
@@ -36,11 +40,17 @@ class GradientNoise {
 
   // Of a single gradient; 0 before it is known.
   [[nodiscard]] double variance() const { return freedom_ > 0.0 ? deviations_ / freedom_ : 0.0; }
+  // The simple noise scale V b / ||grad F||^2 of gradients of b examples, in examples (McCandlish
+  // et al., 2018): updates of so many make half of the progress that exact gradients would. Nothing
+  // before it is known, and where noise is all that is seen.
+  [[nodiscard]] std::optional<double> scale(double examples) const;
+
   // Of the loss's gradient, squared; at least 0.
   [[nodiscard]] double squared_norm() const;
 
  private:
   const double half_curvature_;
+  const double keep_;
   double single_norm_ = 0.0;  // Measured last.
   // Sums over updates, discounted.
   double deviations_ = 0.0;  // Of each update (c - 1) V.

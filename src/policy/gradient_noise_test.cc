@@ -44,6 +44,21 @@ TEST(GradientNoise, AnUpdateIsWorthItsExpectedDecreaseOfTheLoss) {
   EXPECT_EQ(noise.worth()->of(0.0), 0.0);
 }
 
+// V = 9 and G = 6 as above, of gradients of 32 examples each: those of one have 32 times 9.
+TEST(GradientNoise, ScaleIsTheVarianceOfAnExampleByTheSquareOfTheGradient) {
+  GradientNoise noise(0.5);
+  EXPECT_EQ(noise.scale(32), std::nullopt);
+  noise.hear(2.0, 2.0, 1);
+  EXPECT_EQ(noise.scale(32), std::nullopt);
+  GradientNoise known(0.5, 0.99);
+  known.hear(3.0, std::sqrt(15.0), 3);
+  ASSERT_TRUE(known.scale(32).has_value());
+  EXPECT_NEAR(*known.scale(32), 32.0 * 9.0 / 6.0, 1e-9);
+  GradientNoise nothing_else(0.5);
+  nothing_else.hear(2.5, std::sqrt(12.5), 2);  // As the first: all could be noise.
+  EXPECT_EQ(nothing_else.scale(32), std::nullopt);
+}
+
 // Gradients drawn around (2, 1, 0, ...), each coordinate with variance 0.3, of 1 to 8 at a time.
 TEST(GradientNoise, EstimatesWithoutBiasWhateverTheCounts) {
   constexpr std::size_t kSize = 20;

@@ -107,6 +107,7 @@ ordered_json to_json(const Summary& summary) {
       {"worst_replica_accuracy", number(summary.worst_replica_accuracy)},
       {"training_loss",
        counts.gradients_applied > 0 ? number(counts.training_loss) : ordered_json(nullptr)},
+      {"gradient_noise_scale", number(counts.gradient_noise_scale)},
       {"staleness", staleness(counts.staleness)},
       {"epochs_complete", counts.epochs_complete},
       {"examples_used_per_epoch_min", counts.examples_used_per_epoch_min},

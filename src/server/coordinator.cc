@@ -217,6 +217,8 @@ void Coordinator::measured_norms(Time now,
                                  Version version,
                                  const GradientNorms& norms,
                                  Effects& out) {
+  noise_.hear(norms.mean, norms.single, norms.gradients);
+  statistics_.gradient_noise_scale = noise_.scale(options_.batch);
   measured(now, {policy::Measure::kSingleGradientNorm, norms.single, version}, out);
   measured(now, {policy::Measure::kGradientNorm, norms.mean, version}, out);
 }

@@ -19,6 +19,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "policy/gradient_noise.h"
 #include "policy/policy.h"
 #include "protocol/messages.h"
 #include "server/effects.h"
@@ -211,6 +212,7 @@ class Coordinator {
   bool nobody_will_join_ = false;
   bool finished_ = false;
   Statistics statistics_;
+  policy::GradientNoise noise_{0.5, 0.99};  // For the record; of some hundred updates.
 };
 
 }  // namespace outpace::server

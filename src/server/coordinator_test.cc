@@ -1,5 +1,7 @@
 #include "server/coordinator.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "policy/catalogue.h"
@@ -31,6 +33,20 @@ TEST(Coordinator, FencesAnOlderIncarnation) {
                    update::Judgement::kSound,
                    effects);
   EXPECT_EQ(coordinator.version(), Version{0});
+}
+
+// As in gradient_noise_test.cc: V = 9 of gradients of 32 examples each, and 6 of the loss's own.
+TEST(Coordinator, KeepsTheNoiseScaleOfMeasuredNorms) {
+  Coordinator coordinator({.workers = 3, .batch = 32, .examples = 64},
+                          policy::make_policy(Spec::parse("dynamic:objective=progress"), 3),
+                          nullptr,
+                          Time{});
+  Effects effects;
+  EXPECT_EQ(coordinator.statistics().gradient_noise_scale, std::nullopt);
+  coordinator.measured_norms(
+      Time{}, Version{1}, {.mean = 3.0, .single = std::sqrt(15.0), .gradients = 3}, effects);
+  ASSERT_TRUE(coordinator.statistics().gradient_noise_scale.has_value());
+  EXPECT_NEAR(*coordinator.statistics().gradient_noise_scale, 32.0 * 9.0 / 6.0, 1e-9);
 }
 
 TEST(Coordinator, DeclaresASilentWorkerDeadAndGoesOnWithoutIt) {

@@ -41,6 +41,7 @@ struct StepWeights {
 struct GradientNorms {
   double mean = 0.0;    // The norm of the aggregate.
   double single = 0.0;  // The root mean square of the single norms.
+  std::uint32_t gradients = 0;
 };
 
 // ---- For the network --------------------------------------------------------------------------

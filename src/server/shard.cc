@@ -116,7 +116,8 @@ void Shard::forget_worker(WorkerId worker) {
 void Shard::step(const StepWeights& step) {
   if (step.norms_for) {
     norms_ = {.mean = std::sqrt(update::squared_norm(aggregate_.mean())),
-              .single = std::sqrt(squares_ / static_cast<double>(aggregate_.gradients()))};
+              .single = std::sqrt(squares_ / static_cast<double>(aggregate_.gradients())),
+              .gradients = static_cast<std::uint32_t>(aggregate_.gradients())};
   }
   squares_ = 0.0;
   const update::SharedWeights before = correction_ || kardam_ ? snapshot() : nullptr;

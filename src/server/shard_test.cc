@@ -223,6 +223,7 @@ TEST(Shard, MeasuresTheNormsOfAStepThatAsksForThem) {
   shard.step({.rate = 1.0, .norms_for = Version{2}});
   EXPECT_DOUBLE_EQ(shard.norms().mean, 2.5);
   EXPECT_DOUBLE_EQ(shard.norms().single, std::sqrt(12.5));
+  EXPECT_EQ(shard.norms().gradients, 2U);
 }
 
 TEST(Shard, MeasuresWhatIsLeftOfAClippedGradient) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct Statistics {
   std::uint64_t examples_applied = 0;
   std::uint64_t clipped = 0;
   double training_loss = 0.0;  // Exponential mean over some 50 gradients; 0 before the first.
+  // In examples (policy/gradient_noise.h), of some hundred updates; nothing unless norms were
+  // measured, of updates of several gradients.
+  std::optional<double> gradient_noise_scale;
   Time last_commit{};
   std::vector<std::uint64_t> staleness;  // [tau] = applied gradients of that staleness.
   std::vector<WorkerStatistics> workers;

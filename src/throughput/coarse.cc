@@ -154,7 +154,14 @@ double cutoff_rate(const Period& period,
          });
 }
 
-double best_cutoff_rate(const Period& period, const ServedCluster& cluster, Heuristics heuristics) {
+struct BestCutoff {
+  std::uint32_t cutoff;
+  double rate;
+};
+
+BestCutoff best_cutoff_of(const Period& period,
+                          const ServedCluster& cluster,
+                          Heuristics heuristics) {
   const auto workers = static_cast<std::uint32_t>(period.mean.size());
   std::vector<double> seconds(workers, 0.0);
   for (const std::vector<double>& draw : period.draws) {
@@ -163,9 +170,12 @@ double best_cutoff_rate(const Period& period, const ServedCluster& cluster, Heur
       seconds[cutoff - 1] += round_seconds(computed, cutoff, cluster, heuristics);
     }
   }
-  double best = 0.0;
+  BestCutoff best{1, 0.0};
   for (std::uint32_t cutoff = 1; cutoff <= workers; ++cutoff) {
-    best = std::max(best, cutoff * static_cast<double>(period.draws.size()) / seconds[cutoff - 1]);
+    const double rate = cutoff * static_cast<double>(period.draws.size()) / seconds[cutoff - 1];
+    if (rate > best.rate) {
+      best = {cutoff, rate};
+    }
   }
   return best;
 }
@@ -210,7 +220,7 @@ double period_rate(const Coordination& coordination,
     case Waits::kCutoff:
       return cutoff_rate(period, coordination.cutoff, cluster, heuristics);
     case Waits::kBestCutoff:
-      return best_cutoff_rate(period, cluster, heuristics);
+      return best_cutoff_of(period, cluster, heuristics).rate;
     case Waits::kRestarting:
       return restarting_rate(period, coordination.cutoff, cluster);
     case Waits::kNobody:
@@ -258,6 +268,15 @@ double served_rate(const Coordination& coordination,
   CHECK(!computing.empty());
   return mean_over_periods(computing, [&](const Period& period) {
     return period_rate(coordination, cluster, period, heuristics);
+  });
+}
+
+double best_cutoff(const ServedCluster& cluster,
+                   const Computing& computing,
+                   Heuristics heuristics) {
+  CHECK(!computing.empty());
+  return mean_over_periods(computing, [&](const Period& period) {
+    return best_cutoff_of(period, cluster, heuristics).cutoff;
   });
 }
 

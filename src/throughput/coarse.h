@@ -60,6 +60,11 @@ enum class Heuristics : std::uint8_t { kWithout, kWith };
                                  const ServedCluster& cluster,
                                  const Computing& computing,
                                  Heuristics heuristics);
+// The count of gradients that gives most of them a second, on average over periods: what dynamic
+// is taken to find.
+[[nodiscard]] double best_cutoff(const ServedCluster& cluster,
+                                 const Computing& computing,
+                                 Heuristics heuristics);
 [[nodiscard]] double ring_rate(const RingCluster& cluster,
                                const Computing& computing,
                                Heuristics heuristics);

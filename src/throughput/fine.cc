@@ -9,11 +9,13 @@
 #include <variant>
 
 #include "base/check.h"
+
 namespace outpace::throughput {
 namespace {
 
 constexpr std::size_t kSpans = 8;
 constexpr double kStudent = 2.365;  // 97.5 % of Student's t with kSpans - 1 degrees of freedom.
+
 // Runs of a spread, the more the fewer workers there are to make up for each other, and 97.5 % of
 // Student's t with one less.
 struct Runs {
@@ -100,7 +102,7 @@ Rate of_spans(const std::vector<double>& rates) {
 
 namespace {
 
-Rate rate_of_one_run(const sim::ClusterOptions& options, const SampledTimingOptions& sampled) {
+Served one_run(const sim::ClusterOptions& options, const SampledTimingOptions& sampled) {
   SampledTiming timing(sampled);
   Harvest harvest;
   sim::Cluster cluster(
@@ -111,31 +113,41 @@ Rate rate_of_one_run(const sim::ClusterOptions& options, const SampledTimingOpti
         harvest.decided(now, event, decision);
       },
       [](const std::string&) {});
-  (void)cluster.run();
-  return harvest.rate();
+  const sim::ClusterResult result = cluster.run();
+  const server::Statistics& counts = result.statistics;
+  return {.rate = harvest.rate(),
+          .examples_an_update =
+              static_cast<double>(counts.examples_applied) / static_cast<double>(counts.updates),
+          .staleness = counts.staleness_mean()};
 }
 
 }  // namespace
 
-Rate served_rate_by_events(const sim::ClusterOptions& options, const SampledTimingOptions& timing) {
+Served serve_by_events(const sim::ClusterOptions& options, const SampledTimingOptions& timing) {
   if (timing.spread == 0.0) {
-    return rate_of_one_run(options, timing);
+    return one_run(options, timing);
   }
-  std::vector<double> rates;
-  SampledTimingOptions its = timing;
   const Runs runs = runs_of(timing.factors.size());
-  for (std::uint64_t i = 0; i < runs.count; ++i) {
-    its.seed = timing.seed + i;
-    rates.push_back(rate_of_one_run(options, its).examples_per_second);
-  }
   const auto count = static_cast<double>(runs.count);
-  const double mean = std::accumulate(rates.begin(), rates.end(), 0.0) / count;
+  std::vector<double> rates;
+  Served mean{.rate = {0.0, 0.0, 0.0}, .examples_an_update = 0.0, .staleness = 0.0};
+  SampledTimingOptions its = timing;
+  for (std::uint64_t i = 0; i < runs.count; ++i) {
+    its.spread_seed = timing.spread_seed + i;
+    const Served served = one_run(options, its);
+    rates.push_back(served.rate.examples_per_second);
+    mean.rate.examples_per_second += rates.back() / count;
+    mean.examples_an_update += served.examples_an_update / count;
+    mean.staleness += served.staleness / count;
+  }
   double squares = 0.0;
   for (const double rate : rates) {
-    squares += (rate - mean) * (rate - mean);
+    squares += (rate - mean.rate.examples_per_second) * (rate - mean.rate.examples_per_second);
   }
   const double half = runs.student * std::sqrt(squares / (count - 1.0) * (1.0 + 1.0 / count));
-  return {mean, std::max(0.0, mean - half), mean + half};
+  mean.rate.low = std::max(0.0, mean.rate.examples_per_second - half);
+  mean.rate.high = mean.rate.examples_per_second + half;
+  return mean;
 }
 
 Rate gossip_rate_by_events(const SampledTimingOptions& options,
@@ -186,10 +198,10 @@ Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {
   const auto workers = static_cast<double>(ring.factors.size());
   std::vector<double> ended{0.0};
   for (std::uint32_t i = 0; i < iterations; ++i) {
+    const Time begun{from_seconds(ended.back())};
     double slowest = 0.0;
     for (std::uint32_t w = 0; w < ring.factors.size(); ++w) {
-      slowest = std::max(
-          slowest, ring.factors[w] * sampled_seconds(ring.computing, ring.seed, WorkerId{w}, i));
+      slowest = std::max(slowest, ring.factors[w] * ring.computing(WorkerId{w}, i, begun));
     }
     double through = 0.0;
     for (const RingOfEvents::Bucket& bucket : ring.buckets) {

@@ -22,16 +22,22 @@ struct Rate {
   double high;
 };
 
+struct Served {
+  Rate rate;
+  // Of the whole run, for how much examples are worth (efficiency.h).
+  double examples_an_update;
+  double staleness;  // Of a gradient that is taken up, on average.
+};
+
 // Runs to the options' limits; the first fifth of what is taken up does not count. With a spread it
-// is the mean of 4 to 32 runs with seeds of their own, and the interval that of another run's rate:
-// runs differ by how their workers happen to be in phase.
-// REQUIRES: the limits let some fifty gradients be taken up.
-[[nodiscard]] Rate served_rate_by_events(const sim::ClusterOptions& options,
-                                         const SampledTimingOptions& timing);
+// is the mean of 4 to 32 runs, and the interval that of another run's rate: runs differ by how
+// their workers happen to be in phase. REQUIRES: the limits let some fifty gradients be taken up.
+[[nodiscard]] Served serve_by_events(const sim::ClusterOptions& options,
+                                     const SampledTimingOptions& timing);
 
 struct RingOfEvents {
-  std::vector<double> computing;  // Seconds of a full mini-batch, to draw from.
-  std::vector<double> factors;    // Of each worker.
+  DrawSeconds computing;        // Before a worker's factor.
+  std::vector<double> factors;  // Of each worker.
   // Of each bucket in the order of the backward pass: the share of the computing after which its
   // gradients are there, and what passing its bytes once over a link takes.
   struct Bucket {
@@ -42,7 +48,6 @@ struct RingOfEvents {
   double latency_seconds;  // Of a message to the neighbour.
   double fixed_seconds;    // Of an iteration, besides.
   std::uint32_t batch;
-  std::uint64_t seed;
 };
 [[nodiscard]] Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations);
 

@@ -26,18 +26,22 @@ sim::ClusterOptions cluster(const char* policy, std::uint32_t workers, std::uint
 }
 
 SampledTimingOptions fixed_timing(std::vector<double> factors) {
-  return {.seconds = {0.1},
+  return {.draw = draw_measured({0.1}, 1),
           .paces = std::vector<worker::Pace>(factors.size(), worker::Pace(worker::PaceOptions{})),
           .factors = std::move(factors)};
 }
 
 TEST(Fine, AgreesWithWhatCanBeToldByHand) {
   const SampledTimingOptions all_wait = fixed_timing({1, 1, 4});
-  EXPECT_NEAR(served_rate_by_events(cluster("sync", 3, 300), all_wait).examples_per_second,
-              3 * kMiniBatch / 0.4,
-              1e-6);
+  const Served rounds = serve_by_events(cluster("sync", 3, 300), all_wait);
+  EXPECT_NEAR(rounds.rate.examples_per_second, 3 * kMiniBatch / 0.4, 1e-6);
+  EXPECT_DOUBLE_EQ(rounds.examples_an_update, 3 * kMiniBatch);
+  EXPECT_DOUBLE_EQ(rounds.staleness, 0.0);
   const SampledTimingOptions nobody_waits = fixed_timing({1, 1, 4});
-  const Rate free = served_rate_by_events(cluster("async", 3, 3000), nobody_waits);
+  const Served served = serve_by_events(cluster("async", 3, 3000), nobody_waits);
+  const Rate free = served.rate;
+  EXPECT_DOUBLE_EQ(served.examples_an_update, kMiniBatch);
+  EXPECT_NEAR(served.staleness, 2.0, 0.01);  // Those of the two others.
   EXPECT_NEAR(free.examples_per_second, 2.25 * kMiniBatch / 0.1, 0.5);
   EXPECT_LE(free.low, free.examples_per_second);
   EXPECT_GE(free.high, free.examples_per_second);
@@ -47,7 +51,7 @@ TEST(Fine, GradientsQueueForTheServer) {
   const SampledTimingOptions equal = fixed_timing({1, 1, 1, 1});
   sim::ClusterOptions options = cluster("async", 4, 2000);
   options.apply = std::chrono::milliseconds(50);
-  EXPECT_NEAR(served_rate_by_events(options, equal).examples_per_second, kMiniBatch / 0.05, 0.5);
+  EXPECT_NEAR(serve_by_events(options, equal).rate.examples_per_second, kMiniBatch / 0.05, 0.5);
 }
 
 // Two workers on a link that both share: together they need 2 (0.1 + 0.1) s for two gradients; when
@@ -58,27 +62,28 @@ TEST(Fine, WorkersThatBeginTogetherStayTogether) {
       .payload = 1e5};
   sim::ClusterOptions options = cluster("async", 2, 400);
   options.links = &links;
-  SampledTimingOptions timing{.seconds = {1e-6},
+  SampledTimingOptions timing{.draw = draw_measured({1e-6}, 1),
                               .paces = std::vector<worker::Pace>(2, worker::Pace({})),
                               .factors = {1, 1}};
-  const Rate together = served_rate_by_events(options, timing);
+  const Rate together = serve_by_events(options, timing).rate;
   EXPECT_NEAR(together.examples_per_second, 2 * kMiniBatch / 0.4, 0.5);
   timing.spread = 0.4;
-  const Rate spread = served_rate_by_events(options, timing);
-  EXPECT_GT(spread.examples_per_second, 1.05 * together.examples_per_second);
-  EXPECT_LT(spread.examples_per_second, 2 * kMiniBatch / 0.2);
-  EXPECT_GT(spread.high, 2 * kMiniBatch / 0.25);
+  const Served served = serve_by_events(options, timing);
+  EXPECT_GT(served.rate.examples_per_second, 1.05 * together.examples_per_second);
+  EXPECT_LT(served.rate.examples_per_second, 2 * kMiniBatch / 0.2);
+  EXPECT_GT(served.rate.high, 2 * kMiniBatch / 0.25);
+  EXPECT_DOUBLE_EQ(served.examples_an_update, kMiniBatch);
+  EXPECT_NEAR(served.staleness, 1.0, 0.05);
 }
 
 TEST(Fine, ARingOverlapsWithTheBackwardPass) {
   // Two buckets, the first there after 0.6 of 0.1 s: 2 x 3 x (0.001 + 0.02 / 4) = 0.036 s each.
-  RingOfEvents ring{.computing = {0.1},
+  RingOfEvents ring{.computing = draw_measured({0.1}, 1),
                     .factors = {1, 1, 1, 1},
                     .buckets = {{.ready = 0.6, .seconds = 0.02}, {.ready = 1.0, .seconds = 0.02}},
                     .latency_seconds = 0.001,
                     .fixed_seconds = 0.004,
-                    .batch = kMiniBatch,
-                    .seed = 1};
+                    .batch = kMiniBatch};
   EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.140, 1e-6);
   ring.buckets[0].seconds = 0.06;  // 0.096 s: to 0.156, and the second to 0.192.
   EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.196, 1e-6);

@@ -2,37 +2,37 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/rng.h"
 
 namespace outpace::throughput {
 
-double sampled_seconds(const std::vector<double>& seconds,
-                       std::uint64_t seed,
-                       WorkerId worker,
-                       std::uint64_t iteration) {
-  constexpr std::uint64_t kIterationsApart = std::uint64_t{1} << 32U;
-  Rng rng(seed, index(worker) * kIterationsApart + iteration);
-  return seconds[rng.below(seconds.size())];
+DrawSeconds draw_measured(std::vector<double> seconds, std::uint64_t seed) {
+  CHECK(!seconds.empty());
+  return [seconds = std::move(seconds), seed](
+             WorkerId worker, std::uint64_t iteration, Time /*start*/) {
+    constexpr std::uint64_t kIterationsApart = std::uint64_t{1} << 32U;
+    Rng rng(seed, index(worker) * kIterationsApart + iteration);
+    return seconds[rng.below(seconds.size())];
+  };
 }
 
-double SampledTiming::computing(WorkerId worker, std::uint64_t iteration) const {
-  return options_.factors[index(worker)] *
-         sampled_seconds(options_.seconds, options_.seed, worker, iteration);
+double SampledTiming::computing(WorkerId worker, std::uint64_t iteration, Time start) const {
+  return options_.factors[index(worker)] * options_.draw(worker, iteration, start);
 }
 
 Time SampledTiming::spread(WorkerId worker, Time start, std::uint64_t iteration) const {
   if (iteration != 0 || options_.spread == 0.0) {
     return start;
   }
-  constexpr std::uint64_t kSpreadStream = std::uint64_t{1} << 63U;
-  return start + from_seconds(options_.spread *
-                              Rng(options_.seed, kSpreadStream + index(worker)).uniform());
+  return start + from_seconds(options_.spread * Rng(options_.spread_seed, index(worker)).uniform());
 }
 
 Time SampledTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
   const Time awake =
       options_.paces[index(worker)].finish(spread(worker, start, iteration), share, iteration);
-  const Duration length = from_seconds(share * computing(worker, iteration) + options_.besides);
+  const Duration length =
+      from_seconds(share * computing(worker, iteration, start) + options_.besides);
   return cores_.finish(start, awake, length);
 }
 
@@ -40,7 +40,7 @@ double SampledTiming::done(WorkerId worker, Time start, Time now, std::uint64_t 
   start = std::min(now, spread(worker, start, iteration));
   // By a trace a mini-batch is as much done as its delay is over; the computing comes after it.
   const double slept = options_.paces[index(worker)].done(start, now, iteration);
-  return std::min(slept, to_seconds(now - start) / computing(worker, iteration));
+  return std::min(slept, to_seconds(now - start) / computing(worker, iteration, start));
 }
 
 }  // namespace outpace::throughput

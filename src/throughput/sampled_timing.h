@@ -1,7 +1,8 @@
-// Workers that compute as long as measured iterations took, drawn with replacement.
+// Workers that compute as long as is drawn for them: measured iterations, with replacement, or
+// runtimes of a distribution (sim/runtimes.h).
 //
-// What a worker draws is a pure function of seed, worker and iteration, so that two policies meet
-// the same runtimes. A trace of delays comes on top, as live: a worker sleeps, then computes.
+// What a worker draws is a pure function of seed, worker, iteration and start, so that two policies
+// meet the same runtimes. A trace of delays comes on top, as live: a worker sleeps, then computes.
 //
 // Workers that are not held together by a policy are in no particular phase to each other. With a
 // spread their first mini-batches begin at times of their own, uniformly drawn.
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -20,21 +22,21 @@
 
 namespace outpace::throughput {
 
+// Seconds of a full mini-batch begun at `start`, before the worker's factor. A pure function.
+using DrawSeconds = std::function<double(WorkerId, std::uint64_t iteration, Time start)>;
+
+// REQUIRES: not empty.
+[[nodiscard]] DrawSeconds draw_measured(std::vector<double> seconds, std::uint64_t seed);
+
 struct SampledTimingOptions {
-  std::vector<double> seconds;  // Of a full mini-batch; not empty.
+  DrawSeconds draw;
   double besides = 0.0;  // What each takes on top, whatever its share: the worker's messages.
   std::vector<worker::Pace> paces;  // Of each worker.
   std::vector<double> factors;      // Of each worker; at least 1.
   std::uint32_t cores = 0;          // That workers share for computing; 0: one each.
   double spread = 0.0;  // Seconds, at least 0: each worker begins so much later at most.
-  std::uint64_t seed = 1;
+  std::uint64_t spread_seed = 1;
 };
-
-// The seconds of a mini-batch, before the worker's factor.
-[[nodiscard]] double sampled_seconds(const std::vector<double>& seconds,
-                                     std::uint64_t seed,
-                                     WorkerId worker,
-                                     std::uint64_t iteration);
 
 class SampledTiming final : public sim::Timing {
  public:
@@ -51,7 +53,7 @@ class SampledTiming final : public sim::Timing {
                             std::uint64_t iteration) override;
 
  private:
-  [[nodiscard]] double computing(WorkerId worker, std::uint64_t iteration) const;
+  [[nodiscard]] double computing(WorkerId worker, std::uint64_t iteration, Time start) const;
   // When a mini-batch that was begun at `start` begins indeed.
   [[nodiscard]] Time spread(WorkerId worker, Time start, std::uint64_t iteration) const;
 

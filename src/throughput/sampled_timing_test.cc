@@ -14,7 +14,7 @@ constexpr WorkerId kSecond{1};
 
 SampledTiming sampled(std::vector<double> seconds, double besides = 0.0, std::uint32_t cores = 0) {
   return SampledTiming(
-      {.seconds = std::move(seconds),
+      {.draw = draw_measured(std::move(seconds), 1),
        .besides = besides,
        .paces = {worker::Pace(worker::PaceOptions{}), worker::Pace(worker::PaceOptions{})},
        .factors = {1.0, 3.0},
@@ -22,10 +22,10 @@ SampledTiming sampled(std::vector<double> seconds, double besides = 0.0, std::ui
 }
 
 TEST(SampledTiming, DrawsEveryMeasuredIteration) {
-  const std::vector<double> seconds = {0.1, 0.2, 0.3};
+  const DrawSeconds draw = draw_measured({0.1, 0.2, 0.3}, 1);
   std::set<double> drawn;
   for (std::uint64_t i = 0; i < 100; ++i) {
-    drawn.insert(sampled_seconds(seconds, 1, kFirst, i));
+    drawn.insert(draw(kFirst, i, Time{}));
   }
   EXPECT_EQ(drawn, (std::set<double>{0.1, 0.2, 0.3}));
 }
@@ -39,7 +39,7 @@ TEST(SampledTiming, TakesItsShareItsFactorAndWhatComesBesides) {
 
 TEST(SampledTiming, SpreadsTheFirstBeginningsAndNoOthers) {
   const auto ends = [](double spread, std::uint64_t iteration) {
-    SampledTiming timing({.seconds = {0.1},
+    SampledTiming timing({.draw = draw_measured({0.1}, 1),
                           .paces = std::vector<worker::Pace>(100, worker::Pace({})),
                           .factors = std::vector<double>(100, 1.0),
                           .spread = spread});

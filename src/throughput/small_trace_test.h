@@ -12,6 +12,8 @@
 
 namespace outpace::throughput {
 
+inline constexpr double kMicro = 1e-6;
+
 inline PytorchTrace read_trace(const std::string& text) {
   bool given = false;
   return read_pytorch_trace(

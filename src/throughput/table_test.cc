@@ -10,7 +10,7 @@
 namespace outpace::throughput {
 namespace {
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of_table(const std::string& text) {
   try {
     (void)read_table(text, "t.csv");
   } catch (const Error& error) {
@@ -74,14 +74,14 @@ TEST(Table, RefusesWhatIsWrongAndSaysWhere) {
        "sync_seconds is 2, more than the iteration's 1"},
   };
   for (const auto& [text, says] : kCases) {
-    const std::string said = refusal_of(text);
+    const std::string said = refusal_of_table(text);
     EXPECT_NE(said.find(says), std::string::npos) << text << said;
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
 }
 
 TEST(Table, ShowsNoControlLettersOfAWrongCell) {
-  EXPECT_NE(refusal_of(std::string(kHead) + "\x1b[31m,1,32,1\n").find("'?[31m'"),
+  EXPECT_NE(refusal_of_table(std::string(kHead) + "\x1b[31m,1,32,1\n").find("'?[31m'"),
             std::string::npos);
 }
 
@@ -91,7 +91,7 @@ TEST(Table, HasALargestSize) {
     text += "1,1,32,1\n";
   }
   EXPECT_EQ(read_table(text, "t.csv").size(), kTableRowsMax);
-  EXPECT_NE(refusal_of(text + "1,1,32,1\n").find("more than 10000 rows"), std::string::npos);
+  EXPECT_NE(refusal_of_table(text + "1,1,32,1\n").find("more than 10000 rows"), std::string::npos);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 // Begin and duration of an event are each rounded, in the legacy dialect to microseconds, so that
 // what is within another may end after it, and what follows it may begin before it ends.
 constexpr double kRounding = 1.5e-6;
-constexpr double kNothing = 1e-9;
+constexpr double kNoTime = 1e-9;
 
 using Events = std::vector<const TraceEvent*>;
 
@@ -29,7 +29,7 @@ Events outermost_of(const PytorchTrace& trace) {
     const bool is_optimizer = event.label == TraceLabel{TraceRole::kOptimizer, false};
     const bool is_work = event.label == TraceLabel{TraceRole::kOperation, false} ||
                          event.label == TraceLabel{TraceRole::kBackward, false};
-    const bool is_within = event.begin < busy_until[event.track] - kNothing &&
+    const bool is_within = event.begin < busy_until[event.track] - kNoTime &&
                            event.end <= busy_until[event.track] + kRounding;
     if (!trains[event.track] || !(is_work || is_optimizer) || is_within) {
       continue;

@@ -7,8 +7,6 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr double kMicro = 1e-6;
-
 TracePass pass_in(const TraceWriter& writer) {
   const PytorchTrace trace = read_trace(writer.text());
   return pass_of(trace, steps_of(trace, "t.json"));

@@ -8,7 +8,6 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr double kMicro = 1e-6;
 constexpr double kNear = 1e-12;
 
 TraceSteps steps_in(const TraceWriter& trace) {

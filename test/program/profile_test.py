@@ -2,6 +2,7 @@
 
 import json
 import sys
+from xml.etree import ElementTree
 
 sys.dont_write_bytecode = True
 from jobs import ProgramTest, main  # noqa: E402
@@ -72,6 +73,46 @@ class Measured(Throughput):
         self.assertIn("is saturated at", table)
 
 
+    def test_predictions_are_drawn(self):
+        self.path("p.json", json.dumps(profile()))
+        self.outpace("predict", "p.json", "--workers", "1..6", "--topology", "ps,gossip",
+                     "--bandwidth", "1Mbps", "--plot", "p.svg")
+        root = ElementTree.parse(self.folder / "p.svg").getroot()
+        words = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
+        for name in ("sync", "async", "gossip", "computing alone (ideal)", "workers", "examples/s",
+                     "mlp, mini-batches of 8: predicted"):
+            self.assertEqual(words.count(name), 1, name)
+        dashed = [one for one in root.iter("{http://www.w3.org/2000/svg}polyline")
+                  if one.get("stroke-dasharray")]
+        self.assertEqual(len(dashed), 3)
+        self.refuse_to_write("predict", "p.json", "--workers", "1..2", "--plot", "absent/p.svg")
+
+    def refuse_to_write(self, *words):
+        process = self.outpace(*words, code=1)
+        self.assertEqual(process.err, "outpace: --plot: cannot write absent/p.svg\n")
+
+    def test_a_runtime_takes_the_place_of_the_profiles_computing(self):
+        self.path("p.json", json.dumps(profile()))
+        found = self.predict("--workers", "4", "--policy", "async", "--runtime",
+                             "constant(100ms)", "--topology", "ps,ring")
+        for key, one in found.items():
+            self.assertAlmostEqual(one["examples_per_second"], 4 * 8 / 0.1, delta=5, msg=key)
+        # Half of the workers are twice as slow: a round takes as long as these, the others do not.
+        found = self.predict("--workers", "4", "--policy", "sync", "--policy", "async",
+                             "--runtime", "2*constant(200ms),constant(100ms)")
+        for model in ("fine", "coarse"):
+            self.assertAlmostEqual(found[(model, 4, "sync", 1)]["examples_per_second"],
+                                   4 * 8 / 0.2, delta=2)
+            self.assertAlmostEqual(found[(model, 4, "async", 1)]["examples_per_second"],
+                                   3 * 8 / 0.1, delta=3)
+        # The expected slowest of eight exponential runtimes is 1 + 1/2 + ... + 1/8 times their mean.
+        found = self.predict("--workers", "8", "--policy", "sync", "--iterations", "2000",
+                             "--runtime", "exponential(mean=100ms)")
+        for model in ("fine", "coarse"):
+            one = found[(model, 8, "sync", 1)]["examples_per_second"]
+            self.assertAlmostEqual(one, 8 * 8 / 0.2718, delta=12, msg=model)
+
+
 class Paced(Throughput):
     def test_workers_wait_as_long_as_the_half_that_predictions_do_not_see(self):
         self.path("p.json", json.dumps(profile(compute=0.05)))
@@ -125,6 +166,13 @@ class BadInput(Throughput):
         self.refuse("--models is 'best'", "predict", "p.json", "--models", "best")
         self.refuse("cutoff is '6'", "predict", "p.json", "--workers", "2", "--policy",
                     "backup:cutoff=6")
+        self.refuse("unknown runtime 'weibull'", "predict", "p.json", "--runtime", "weibull(mean=1s)")
+        self.refuse("its classes have 6 workers, but there are 4", "predict", "p.json", "--workers",
+                    "4", "--runtime", "6*constant(1s)")
+        self.refuse("--runtime beside --delays", "predict", "p.json", "--runtime", "constant(1s)",
+                    "--delays", "d.csv")
+        self.refuse("--runtime beside --cores", "predict", "p.json", "--runtime", "constant(1s)",
+                    "--cores", "2")
         self.refuse("--iterations is 1; it takes 4", "profile", "--iterations", "1", "-o", "x.json")
         self.refuse("cut.json: is no JSON", "train", "--paced", "cut.json")
         self.refuse("--target-accuracy beside --paced", "train", "--paced", "p.json",

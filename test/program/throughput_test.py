@@ -122,6 +122,10 @@ class Workers(Throughput):
                             (("--workers", "1..999999999999", "--batch", "8"), "--workers is"),
                             (("--workers", "1..999999", "--batch", "8"), "at most 10000"),
                             (("--workers", "4", "--nodes", "8", "--batch", "8"), "--nodes 8"),
+                            (("--workers", "4", "--runtime", "constant(1s)"),
+                             "--runtime does not go with a calibrated profile"),
+                            (("--workers", "4", "--plot", "p.svg"),
+                             "--plot does not go with a calibrated profile"),
                             (("--workers", "4", "--nodes", "2", "--workers-per-node", "2"),
                              "excludes")):
             with self.subTest(words):

@@ -1,0 +1,97 @@
+#include "cli/predict_plot.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "compare/lines.h"
+
+namespace outpace::cli {
+namespace {
+
+compare::ChartLine line_of_sweep(const std::vector<const Prediction*>& sweep) {
+  compare::ChartLine line{.name = kind_name(*sweep.front()),
+                          .kind = 0,
+                          .dashed = sweep.front()->model == "coarse",
+                          .points = {}};
+  line.points.reserve(sweep.size());
+  for (const Prediction* const one : sweep) {
+    compare::LinePoint point{.x = static_cast<double>(one->workers),
+                             .y = one->rate.examples_per_second};
+    if (!line.dashed) {
+      point.interval = compare::Interval{one->rate.low, one->rate.high};
+    }
+    line.points.push_back(point);
+  }
+  if (const auto enough = saturated(sweep)) {
+    line.mark = compare::LineMark{*enough, fmt::format("{}", sweep[*enough]->workers)};
+  }
+  return line;
+}
+
+std::vector<compare::ChartLine> lines_of(const std::vector<Prediction>& predictions) {
+  std::vector<compare::ChartLine> lines;
+  std::vector<std::string> kinds;
+  std::set<std::string> marked;
+  for (const std::vector<const Prediction*>& sweep : by_kind_and_model(predictions)) {
+    compare::ChartLine line = line_of_sweep(sweep);
+    auto kind = std::find(kinds.begin(), kinds.end(), line.name);
+    if (kind == kinds.end()) {
+      kind = kinds.insert(kinds.end(), line.name);
+    }
+    line.kind = static_cast<std::size_t>(kind - kinds.begin());
+    if (line.mark && !marked.insert(line.name).second) {
+      line.mark.reset();  // Once a kind.
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> notes_of(const std::vector<compare::ChartLine>& lines) {
+  const auto dashed = [](const compare::ChartLine& line) { return line.dashed; };
+  std::string drawn;
+  if (!std::all_of(lines.begin(), lines.end(), dashed)) {
+    drawn = "Solid: the fine model; shaded: its 95 % interval. ";
+  }
+  if (std::any_of(lines.begin(), lines.end(), dashed)) {
+    drawn += "Dashed: the coarse model.";
+  }
+  std::vector<std::string> notes{drawn};
+  if (std::any_of(lines.begin(), lines.end(), [](const auto& line) { return bool{line.mark}; })) {
+    notes.emplace_back("Circle: saturated at so many workers; they reach 95 % of the most.");
+  }
+  return notes;
+}
+
+}  // namespace
+
+void write_prediction_plot(const std::string& path,
+                           const std::vector<Prediction>& predictions,
+                           const std::vector<compare::Point>& computing_alone,
+                           const Predicted& what) {
+  std::vector<compare::ChartLine> lines = lines_of(predictions);
+  std::vector<compare::Point> ideal{{0.0, 0.0}};
+  ideal.insert(ideal.end(), computing_alone.begin(), computing_alone.end());
+  std::sort(ideal.begin(), ideal.end(), [](const compare::Point& a, const compare::Point& b) {
+    return a.x < b.x;
+  });
+  std::vector<std::string> notes = notes_of(lines);
+  std::ofstream out(path);
+  out << compare::line_plot_of(
+      {.title = fmt::format("{}, mini-batches of {}: predicted", what.network, what.batch),
+       .level = "workers",
+       .upright = "examples/s",
+       .lines = std::move(lines),
+       .ideal = std::move(ideal),
+       .ideal_name = "computing alone (ideal)",
+       .notes = std::move(notes)});
+  if (!out.flush()) {
+    throw Error(ExitCode::kFailure, "--plot: cannot write " + path);
+  }
+}
+
+}  // namespace outpace::cli

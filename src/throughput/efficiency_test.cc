@@ -1,0 +1,51 @@
+#include "throughput/efficiency.h"
+
+#include <gtest/gtest.h>
+
+namespace outpace::throughput {
+namespace {
+
+// Steps to a loss: of batches M they are S (1 + phi / M), so that examples are S (M + phi).
+TEST(Efficiency, IsTheRatioOfTheExamplesThatTheLossTakes) {
+  constexpr double kNoise = 850.0;
+  const auto examples = [](double batch) { return 1000.0 * (1.0 + kNoise / batch) * batch; };
+  for (const double batch : {8.0, 32.0, 256.0, 1e4}) {
+    EXPECT_NEAR(
+        efficiency(kNoise, {.mixed = batch, .first = 32}), examples(32) / examples(batch), 1e-12)
+        << batch;
+  }
+}
+
+TEST(Efficiency, OfMoreNoiseLargeUpdatesCostLess) {
+  EXPECT_LT(efficiency(10, {.mixed = 320, .first = 32}), 0.13);
+  EXPECT_GT(efficiency(1e6, {.mixed = 320, .first = 32}), 0.999);
+}
+
+Question served(Coordination coordination) {
+  return {.topology = Topology::kServer,
+          .coordination = coordination,
+          .served = {.fixed_seconds = 0.0,
+                     .link_seconds = 0.0,
+                     .own_link_seconds = 0.0,
+                     .apply_seconds = 0.0},
+          .ring = {}};
+}
+
+TEST(Efficiency, MixesWhatIsInFlight) {
+  // Three workers take 0.1 s, the fourth 1 s: three gradients a round are the most a second.
+  const Computing computing =
+      draw_computing(1, 1, 4, [](std::size_t /*p*/, std::size_t /*d*/, std::uint32_t worker) {
+        return worker == 3 ? 1.0 : 0.1;
+      });
+  EXPECT_EQ(mixed_gradients(served({Waits::kCutoff, 2}), computing), 2.0);
+  EXPECT_EQ(mixed_gradients(served({Waits::kRestarting, 2}), computing), 2.0);
+  EXPECT_EQ(mixed_gradients(served({Waits::kBestCutoff}), computing), 3.0);
+  EXPECT_EQ(mixed_gradients(served({Waits::kNobody}), computing), 4.0);
+  EXPECT_EQ(mixed_gradients(served({Waits::kSlowest}), computing), 4.0);
+  Question ring = served({Waits::kNobody});
+  ring.topology = Topology::kRing;
+  EXPECT_EQ(mixed_gradients(ring, computing), 4.0);
+}
+
+}  // namespace
+}  // namespace outpace::throughput

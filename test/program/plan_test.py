@@ -1,0 +1,194 @@
+"""`outpace plan`: which cluster to take, by a measured profile and by a calibrated one."""
+
+import json
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import ProgramTest, main  # noqa: E402
+from profile_test import profile  # noqa: E402
+
+EXIT_USAGE = 2
+
+
+class Plan(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        # 8 examples in 20 ms, and a server whose link takes a gradient of 4 kB in 8 ms.
+        self.path("p.json", json.dumps(profile()))
+
+    def outpace(self, *words, code=0):
+        process = self.start(*words)
+        self.assertEqual(process.wait(), code, process.err)
+        return process
+
+    def plan(self, *words):
+        return json.loads(self.outpace("plan", "p.json", *words, "--json").out)
+
+    def refuse(self, says, *words, profile="p.json"):
+        with self.subTest(" ".join(map(str, words))):
+            process = self.outpace("plan", profile, *words, code=EXIT_USAGE)
+            self.assertEqual(process.out, "")
+            self.assertEqual(len(process.err.splitlines()), 1, process.err)
+            self.assertIn(says, process.err)
+
+
+class Measured(Plan):
+    def test_the_fastest_is_taken_and_the_beaten_are_left_out(self):
+        found = self.plan("--workers", "1..4", "--policy", "sync,async", "--topology", "ps,ring",
+                          "--server-cost", "0.5")
+        self.assertEqual(found["configurations"], 12)
+        taken = found["recommended"]
+        self.assertEqual(taken, found["plan"][0])
+        self.assertEqual(taken["workers"], 4)
+        self.assertEqual(taken["model"], "fine")
+        self.assertAlmostEqual(taken["examples_per_second"], 4 * 8 / 0.0202, delta=40)
+        for one, other in zip(found["plan"], found["plan"][1:]):
+            self.assertGreater(one["examples_per_second"], other["examples_per_second"])
+            self.assertGreater(one["cost_per_hour"], other["cost_per_hour"])
+        for one in found["plan"]:
+            self.assertEqual(one["cost_per_hour"],
+                             one["workers"] + (0.5 if one["topology"] == "ps" else 0))
+            self.assertAlmostEqual(one["per_cost"],
+                                   3600 * one["examples_per_second"] / one["cost_per_hour"])
+
+    def test_a_target_is_reached_as_cheaply_as_it_can(self):
+        found = self.plan("--workers", "1..8", "--policy", "async", "--target", "1000")
+        self.assertTrue(found["target_reached"])
+        self.assertEqual(found["recommended"]["workers"], 3)  # 1,188; two have 792.
+        text = self.outpace("plan", "p.json", "--workers", "1..8", "--policy", "async", "--target",
+                            "1000").out.splitlines()
+        self.assertEqual(text[0].split(), ["policy", "topology", "workers", "shards", "examples/s",
+                                           "interval", "cost/h", "examples/cost", "bottleneck"])
+        self.assertTrue(text[-1].startswith("Take async on ps with 3 workers and 1 shard: 1,1"),
+                        text[-1])
+
+    def test_a_target_out_of_reach_is_said_to_be(self):
+        found = self.plan("--workers", "1..16", "--policy", "async", "--bandwidth", "1Mbps",
+                          "--target", "5000")
+        self.assertFalse(found["target_reached"])
+        self.assertIsNone(found["recommended"])
+        self.assertIn("None of 16 configurations reaches 5,000/s", found["why"])
+        self.assertIn("what is in its way is server link", found["why"])
+        self.assertLess(found["closest"]["examples_per_second"], 8 / 0.0334)
+
+    def test_the_link_makes_more_workers_dear(self):
+        words = ("--workers", "1..16", "--policy", "async", "--bandwidth", "2Mbps")
+        fastest = self.plan(*words)["recommended"]
+        best = self.plan(*words, "--objective", "cost")["recommended"]
+        self.assertLess(best["workers"], fastest["workers"])
+        self.assertGreater(best["per_cost"], fastest["per_cost"])
+
+    def test_goodput_counts_what_is_mixed(self):
+        # phi + 8 over phi + M: 16 / 24 of two workers' rounds, 16 / 72 of eight.
+        words = ("--workers", "1,2,8", "--policy", "sync,async", "--objective", "goodput",
+                 "--noise-scale", "8", "--top", "20", "--server-cost", "0")
+        found = self.plan(*words)
+        for one in found["plan"]:
+            with self.subTest(one["policy"], workers=one["workers"]):
+                mixed = 8 * one["workers"]  # Of async the gradients in flight, but for the start.
+                self.assertAlmostEqual(one["mixed_examples"] / mixed, 1, delta=0.03)
+                self.assertAlmostEqual(one["efficiency"], 16 / (8 + one["mixed_examples"]))
+                self.assertAlmostEqual(one["goodput"],
+                                       one["efficiency"] * one["examples_per_second"])
+        self.assertLess(found["recommended"]["goodput"], 2 * 8 / 0.02)  # phi + 8 is the most.
+
+    def test_noise_comes_from_a_run(self):
+        self.path("run").mkdir()
+        self.path("run/summary.json", json.dumps({"gradient_noise_scale": 24.0}))
+        words = ("--workers", "1,2", "--policy", "sync", "--objective", "goodput")
+        self.assertEqual(self.plan(*words, "--noise-from", "run"),
+                         self.plan(*words, "--noise-scale", "24"))
+
+    def test_percentages_follow_the_workers(self):
+        found = self.plan("--workers", "10,20", "--policy", "backup:cutoff=90%", "--top", "2")
+        self.assertEqual({one["policy"] for one in found["plan"]},
+                         {"backup:cutoff=9", "backup:cutoff=18"})
+
+    def test_a_gossip_is_verified_too(self):
+        found = self.plan("--workers", "2", "--topology", "gossip")
+        self.assertEqual(found["recommended"]["model"], "fine")
+
+
+class Noise(Plan):
+    def test_a_run_that_measures_it_says_so(self):
+        for policy, measures in (("dynamic:objective=progress", True), ("sync", False)):
+            found = json.loads(self.outpace("train", "--workers", "3", "--policy", policy,
+                                            "--network", "mlp", "--updates", "60", "--out", policy,
+                                            "--json").out)
+            with self.subTest(policy):
+                written = json.loads((self.folder / policy / "summary.json").read_text())
+                self.assertEqual(written["gradient_noise_scale"], found["gradient_noise_scale"])
+                if measures:
+                    self.assertGreater(found["gradient_noise_scale"], 1)
+                    self.assertLess(found["gradient_noise_scale"], 1e5)
+                else:
+                    self.assertIsNone(found["gradient_noise_scale"])
+        plan = self.plan("--workers", "1,2", "--objective", "goodput", "--noise-from",
+                         "dynamic:objective=progress")
+        self.assertGreater(plan["noise_scale"], 1)
+
+
+class Calibrated(Plan):
+    def setUp(self):
+        super().setUp()
+        rows = [f"{workers},{nodes},32,{0.1 + 0.01 * workers.bit_length() * (workers > 1)},sync"
+                for workers, nodes in ((1, 1), (2, 1), (4, 1), (4, 4), (8, 4), (8, 8), (16, 8))]
+        self.path("t.csv", "workers,nodes,batch_per_worker,iteration_seconds,policy\n" +
+                  "\n".join(rows) + "\n")
+        self.outpace("calibrate", "t.csv", "-o", "c.json")
+
+    def test_is_planned_with_too(self):
+        found = json.loads(self.outpace("plan", "c.json", "--workers", "1..16", "--target", "1000",
+                                        "--json").out)
+        self.assertTrue(found["target_reached"])
+        taken = found["recommended"]
+        self.assertEqual((taken["model"], taken["policy"]), ("calibrated", "sync"))
+        self.assertLess(taken["workers"], 8)
+        self.assertEqual(taken["cost_per_hour"], taken["workers"])
+
+    def test_says_what_it_cannot(self):
+        self.refuse("'async' was not calibrated", "--policy", "async", profile="c.json")
+        self.refuse("--bandwidth does not go with a calibrated profile", "--bandwidth", "1Gbps",
+                    profile="c.json")
+        self.refuse("--shards does not go with a calibrated profile", "--shards", "2",
+                    profile="c.json")
+        self.refuse("--runtime does not go with a calibrated profile", "--runtime", "constant(1s)",
+                    profile="c.json")
+
+
+class BadInput(Plan):
+    def test_options(self):
+        self.path("run").mkdir()
+        self.path("run/summary.json", json.dumps({"gradient_noise_scale": None}))
+        goodput = ("--objective", "goodput")
+        self.refuse("--workers is '0'", "--workers", "0")
+        self.refuse("--workers is '9..2'", "--workers", "9..2")
+        self.refuse("--workers is ''", "--workers", "")
+        self.refuse("--shards is '0'", "--shards", "0")
+        self.refuse("--worker-cost is 0; it takes a cost an hour from 1e-09", "--worker-cost", "0")
+        self.refuse("--worker-cost is 1e+308", "--worker-cost", "1e308")
+        self.refuse("--worker-cost is nan", "--worker-cost", "nan")
+        self.refuse("--server-cost is -1", "--server-cost", "-1")
+        self.refuse("--target is -5", "--target", "-5")
+        self.refuse("--target is 0", "--target", "0")
+        self.refuse("--objective is 'speed'; it takes rate, cost or goodput", "--objective", "speed")
+        self.refuse("--noise-scale 850, in examples, or --noise-from RUN", *goodput)
+        self.refuse("--noise-scale is 0", *goodput, "--noise-scale", "0")
+        self.refuse("--noise-scale goes with --objective goodput", "--noise-scale", "10")
+        self.refuse("--noise-scale beside --noise-from", *goodput, "--noise-scale", "10",
+                    "--noise-from", "run")
+        self.refuse("run/summary.json has no gradient_noise_scale", *goodput, "--noise-from", "run")
+        self.refuse("absent/summary.json", *goodput, "--noise-from", "absent")
+        self.refuse("--topology is 'star'", "--topology", "star")
+        self.refuse("unknown policy 'asink'", "--policy", "asink")
+        self.refuse("unknown policy 'asink'", "--policy", "sync,asink", "--workers", "4")
+        self.refuse("--policy : '': a name is missing", "--policy", "sync,,async")
+        self.refuse("cutoff is '99'", "--policy", "backup:cutoff=99", "--workers", "1..4")
+        self.refuse("more than 100000 configurations", "--workers", "1..9000", "--shards", "1..16")
+        self.refuse("--batch does not go with a measured profile", "--batch", "8")
+        self.refuse("--delays beside --topology ring", "--topology", "ring", "--delays", "d.csv")
+        self.refuse("absent.json", profile="absent.json")
+
+
+if __name__ == "__main__":
+    main()
