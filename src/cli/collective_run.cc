@@ -66,7 +66,7 @@ class Watchman {
       return;
     }
     host_.fail(end.code > 128 && end.is_worker ? ExitCode::kTooFewWorkers
-               : end.code > 128                ? ExitCode::kFailure
+               : end.code > 6                  ? ExitCode::kFailure  // Not a code of ours.
                                                : ExitCode{end.code},
                what);
   }

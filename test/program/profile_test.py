@@ -146,7 +146,7 @@ class Paced(Throughput):
         self.assertEqual(sorted((self.folder / "wrapped").read_text().split()),
                          ["number-0", "number-0", "number-1", "number-1"])
         failed = self.outpace("train", "--paced", "p.json", "--topology", "ring", "--workers", "1",
-                              "--batch", "8", "--worker-prefix", "no-such", "--out", "x", code=5)
+                              "--batch", "8", "--worker-prefix", "no-such", "--out", "x", code=1)
         self.assertEqual(failed.err.splitlines()[-1],
                          "outpace: worker 0 exited with 127: this program cannot be run: no-such")
 
