@@ -14,6 +14,7 @@ import itertools
 import json
 import pathlib
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -146,7 +147,8 @@ class Stand:
 def iterations_of(options, row, batch):
     """Of all workers together, so that a run takes about as long as it was told, and no fewer than
     some rounds."""
-    return max(ROUNDS * row["workers"], int(options.seconds / row["runs"] * (row["fine"] or row["coarse"]) / batch))
+    expected = row["fine"] or row["coarse"]
+    return max(ROUNDS * row["workers"], int(options.seconds / row["runs"] * expected / batch))
 
 
 def steady_rate(decisions):
@@ -277,7 +279,7 @@ def rows_of(options):
             for policy in options.policies:
                 if possible(policy, workers):
                     yield {**row, "policy": policy, "topology": "ps", "slow": slow,
-                           "runs": runs_of(policy, workers)}
+                           "runs": 1 if slow else runs_of(policy, workers)}
             for topology in options.topologies if workers > 1 else ():
                 yield {**row, "policy": topology, "topology": topology, "slow": slow, "runs": 1}
     for model in options.computing:
@@ -331,6 +333,7 @@ def measure_all(options, folder, profiles, stand, rows):
 def main(arguments):
     options = parse(arguments)
     measured_runs.quiet_or_warn()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # Take the hosts down.
     rows, stand = [], Stand()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

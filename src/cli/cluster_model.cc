@@ -92,13 +92,22 @@ ModelledWorkers ClusterModel::workers(std::uint32_t count) const {
   return workers;
 }
 
-throughput::Question ClusterModel::question(const ClusterKind& kind, std::uint32_t workers) const {
+throughput::RingCluster ClusterModel::ring(const ModelledWorkers& workers) const {
+  throughput::RingCluster costs = throughput::ring_costs(profile_, wires_);
+  if (std::ranges::any_of(workers.factors, [](double factor) { return factor > 1.0; })) {
+    costs.backward_share = 0.0;
+  }
+  return costs;
+}
+
+throughput::Question ClusterModel::question(const ClusterKind& kind,
+                                            const ModelledWorkers& workers) const {
   throughput::Question question{.topology = kind.topology,
                                 .coordination = {throughput::Waits::kNobody},
                                 .served = throughput::served_costs(profile_, wires_, kind.shards),
-                                .ring = throughput::ring_costs(profile_, wires_)};
+                                .ring = ring(workers)};
   if (kind.topology == Topology::kServer) {
-    question.coordination = throughput::coordination_of(Spec::parse(kind.policy), workers);
+    question.coordination = throughput::coordination_of(Spec::parse(kind.policy), workers.count());
   }
   return question;
 }
@@ -176,7 +185,7 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
 }
 
 double ClusterModel::spread(const ClusterKind& kind, const ModelledWorkers& workers) const {
-  const throughput::Question asked = question(kind, workers.count());
+  const throughput::Question asked = question(kind, workers);
   const throughput::Waits waits = asked.coordination.waits;
   const bool free = waits == throughput::Waits::kNobody || waits == throughput::Waits::kSlowest;
   return free && workers.count() > 1 && wires_.bytes_per_second > 0.0
@@ -196,11 +205,8 @@ throughput::SampledTimingOptions ClusterModel::timing(const ModelledWorkers& wor
 }
 
 throughput::Rate ClusterModel::gossip_by_events(const ModelledWorkers& workers) const {
-  return widened(
-      throughput::gossip_rate_by_events(timing(workers, 0.0),
-                                        throughput::ring_costs(profile_, wires_).fixed_seconds,
-                                        profile_.batch,
-                                        iterations_each()));
+  return widened(throughput::gossip_rate_by_events(
+      timing(workers, 0.0), ring(workers).fixed_seconds, profile_.batch, iterations_each()));
 }
 
 throughput::Rate ClusterModel::ring_by_events(const ModelledWorkers& workers) const {
@@ -209,19 +215,23 @@ throughput::Rate ClusterModel::ring_by_events(const ModelledWorkers& workers) co
         "--delays beside --topology ring: the fine model of a ring has no delays "
         "yet; leave one out, or add --models coarse");
   }
-  const throughput::RingCluster costs = throughput::ring_costs(profile_, wires_);
-  // Two buckets, as far as layers tell: what is there before the first layer's backward pass
-  // begins, and the rest. The shares of bytes and of time are taken for alike.
-  const double early = costs.backward_share;
-  return widened(throughput::ring_rate_by_events(
-      {.computing = workers.draw,
-       .factors = workers.factors,
-       .buckets = {{.ready = 1.0 - early, .seconds = early * costs.payload_seconds},
-                   {.ready = 1.0, .seconds = (1.0 - early) * costs.payload_seconds}},
-       .latency_seconds = costs.latency_seconds,
-       .fixed_seconds = costs.fixed_seconds,
-       .batch = profile_.batch},
-      4 * iterations_each()));
+  const throughput::RingCluster costs = ring(workers);
+  // They become full one after another through what of the computing comes after the first
+  // gradients, as far as layers tell; the shares of bytes and of time are taken for alike.
+  const double count =
+      std::max(1.0, std::floor(profile_.payload_bytes() / throughput::kBucketBytes));
+  std::vector<throughput::RingOfEvents::Bucket> buckets;
+  for (int i = 1; i <= static_cast<int>(count); ++i) {
+    buckets.push_back({.ready = 1.0 - costs.backward_share * (1.0 - i / count),
+                       .seconds = costs.payload_seconds / count});
+  }
+  return widened(throughput::ring_rate_by_events({.computing = workers.draw,
+                                                  .factors = workers.factors,
+                                                  .buckets = std::move(buckets),
+                                                  .latency_seconds = costs.latency_seconds,
+                                                  .fixed_seconds = costs.fixed_seconds,
+                                                  .batch = profile_.batch},
+                                                 4 * iterations_each()));
 }
 
 std::uint32_t ClusterModel::iterations_each() const {

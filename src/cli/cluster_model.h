@@ -51,7 +51,8 @@ class ClusterModel {
   [[nodiscard]] ModelledWorkers workers(std::uint32_t count) const;
 
   // Throws a usage error if the policy is not possible with so many workers.
-  [[nodiscard]] throughput::Question question(const ClusterKind& kind, std::uint32_t workers) const;
+  [[nodiscard]] throughput::Question question(const ClusterKind& kind,
+                                              const ModelledWorkers& workers) const;
 
   [[nodiscard]] Modelled coarse(const throughput::Question& question,
                                 const ModelledWorkers& workers) const;
@@ -64,6 +65,8 @@ class ClusterModel {
   // Over how long the workers' beginnings are spread: those whom no round holds together meet on
   // the links by chance, at any time of an iteration.
   [[nodiscard]] double spread(const ClusterKind& kind, const ModelledWorkers& workers) const;
+  // As throughput::ring_costs(), but a worker that a factor slows sends its gradient whole.
+  [[nodiscard]] throughput::RingCluster ring(const ModelledWorkers& workers) const;
   // `besides`, of SampledTimingOptions.
   [[nodiscard]] throughput::SampledTimingOptions timing(const ModelledWorkers& workers,
                                                         double besides) const;

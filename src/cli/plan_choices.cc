@@ -83,7 +83,7 @@ class MeasuredChoices {
   void add(const ModelledWorkers& workers, const ClusterKind& kind, PlanChoices& choices) {
     const ClusterKind here{policy_for(kind.policy, workers.count()), kind.topology, kind.shards};
     try {
-      const throughput::Question question = model_.question(here, workers.count());
+      const throughput::Question question = model_.question(here, workers);
       choices.rows.push_back(
           row_of(here, workers.count(), "coarse", model_.coarse(question, workers)));
       kinds_.push_back(here);
@@ -96,7 +96,7 @@ class MeasuredChoices {
   [[nodiscard]] PlanRow verify(const PlanRow& row, std::size_t i) const {
     const ClusterKind& kind = kinds_.at(i);
     const ModelledWorkers workers = model_.workers(row.workers);
-    const throughput::Question question = model_.question(kind, row.workers);
+    const throughput::Question question = model_.question(kind, workers);
     PlanRow verified = row_of(kind, row.workers, "fine", model_.fine(kind, workers));
     verified.bottleneck =
         throughput::name(throughput::find_bottleneck(question, workers.computing), kind.topology);

@@ -75,7 +75,7 @@ class Sweep {
   void answer(const ClusterKind& kind,
               const ModelledWorkers& workers,
               std::vector<Prediction>& out) const {
-    const throughput::Question question = model_.question(kind, workers.count());
+    const throughput::Question question = model_.question(kind, workers);
     const throughput::Bottleneck bottleneck =
         throughput::find_bottleneck(question, workers.computing);
     for (const std::string& name : models_) {

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include <sys/prctl.h>
+
 #include "base/check.h"
 #include "base/rng.h"
 
@@ -24,6 +26,7 @@ class PacedSource final : public worker::GradientSource {
   explicit PacedSource(PacedSourceOptions options)
       : options_(std::move(options)), rng_(options_.seed, index(options_.worker)) {
     CHECK(options_.batch >= 1 && !options_.seconds.empty());
+    prctl(PR_SET_TIMERSLACK, 1);  // Of this thread: by default it wakes up to 50 us late.
   }
 
   [[nodiscard]] const protocol::Manifest& manifest() const override { return options_.manifest; }

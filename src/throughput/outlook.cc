@@ -67,7 +67,8 @@ RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
   return {.fixed_seconds = profile.apply_seconds,
           .latency_seconds = profile.message_seconds + wires.latency_seconds,
           .payload_seconds = link + profile.payload_bytes() * profile.byte_seconds,
-          .backward_share = backward_share(profile.layers)};
+          .backward_share =
+              profile.payload_bytes() > kBucketBytes ? backward_share(profile.layers) : 0.0};
 }
 
 double coarse_rate(const Question& question, const Computing& computing, Heuristics heuristics) {

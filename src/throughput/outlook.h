@@ -33,6 +33,9 @@ inline constexpr double kPayloadOfLink = 1448.0 / 1514.0;
 [[nodiscard]] ServedCluster served_costs(const MeasuredProfile& profile,
                                          const Wires& wires,
                                          std::uint32_t shards);
+// A gradient of no more than one bucket (train's --bucket-kib) goes out whole, after the backward
+// pass.
+inline constexpr double kBucketBytes = 1024.0 * 1024.0;
 [[nodiscard]] RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires);
 
 // Where the time goes: what would help most, if computing, link or applying took half as long, or
