@@ -155,7 +155,13 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
   job.workers = workers.count();
   job.policy = kind.policy;
   job.batch = profile_.batch;
-  job.iterations = std::uint64_t{job.workers} * iterations_each();
+  throughput::SampledTimingOptions sampled =
+      timing(workers, profile_.payload_bytes() * profile_.byte_seconds);
+  sampled.spread = spread(kind, workers);
+  // A spread is gone through several times.
+  const bool by_default = options_.iterations == 0 && options_.runtime.empty();
+  const bool shorter = sampled.spread > 0.0 && by_default && workers.trace_seconds == 0.0;
+  job.iterations = std::uint64_t{job.workers} * iterations_each() / (shorter ? 2 : 1);
   const Training training = to_training(job, kClusterWorkersMost);
   sim::ClusterOptions cluster{
       .policy = training.policy, .coordinator = training.coordinator, .shard = training.shard};
@@ -176,9 +182,6 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
     links->servers = sim::place_shards(kind.shards, {}, links->topology);
     cluster.links = &*links;
   }
-  throughput::SampledTimingOptions sampled =
-      timing(workers, profile_.payload_bytes() * profile_.byte_seconds);
-  sampled.spread = spread(kind, workers);
   const throughput::Served served = throughput::serve_by_events(cluster, sampled);
   return {.rate = widened(served.rate),
           .mixed_examples = served.examples_an_update * (1.0 + served.staleness)};
