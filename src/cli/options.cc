@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "policy/catalogue.h"
+#include "record/runtime_model_file.h"
 #include "record/safetensors.h"
 
 namespace outpace::cli {
@@ -103,6 +105,11 @@ void add_training_options(CLI::App& command, JobOptions& options) {
   command.add_option("--balance-most",
                      options.balance_most,
                      "Largest mini-batch under --balance, in multiples of --batch (default: 4)");
+  command.add_option(
+      "--runtime-model",
+      options.runtime_model,
+      "For --policy dynamic: a file of `outpace fit`, so that it knows the cluster's "
+      "runtimes beforehand");
   command.add_option(
       "--staleness",
       options.staleness,
@@ -312,14 +319,43 @@ std::optional<policy::BalanceOptions> balance_in_force(const JobOptions& options
   return balance;
 }
 
+namespace {
+
+std::shared_ptr<const runtime_model::DeepWeights> fitted_model(const JobOptions& options,
+                                                               const Spec& policy) {
+  if (options.runtime_model.empty()) {
+    return nullptr;
+  }
+  if (!policy::uses_fitted_model(policy)) {
+    throw usage_error("--runtime-model beside --policy " + options.policy +
+                      ": it is for dynamic with model=auto or model=deep; leave it out");
+  }
+  return std::make_shared<const runtime_model::DeepWeights>(
+      record::read_runtime_model(options.runtime_model));
+}
+
+}  // namespace
+
+void keep_runtime_model(const JobOptions& options, const record::RunDirectory& directory) {
+  std::error_code failed;
+  if (!options.runtime_model.empty() &&
+      !std::filesystem::copy_file(options.runtime_model, directory.runtime_model(), failed)) {
+    throw Error(ExitCode::kFailure,
+                "cannot copy " + options.runtime_model + " to " +
+                    directory.runtime_model().string() + ": " + failed.message());
+  }
+}
+
 Training to_training(const JobOptions& options, std::uint32_t workers_max) {
   check_counts(options, workers_max);
   check_numbers(options);
   Training training;
   training.policy = Spec::parse(options.policy);
   const policy::Entry& entry = policy::find(training.policy.name);
-  training.balance = balance_in_force(options);
-  const auto policy = policy::make_policy(training.policy, options.workers);
+  training.given = {.balance = balance_in_force(options),
+                    .fitted = fitted_model(options, training.policy)};
+  const auto policy =
+      policy::make_policy(training.policy, options.workers, {.fitted = training.given.fitted});
   check_scales_once(options, *policy);
   const std::uint32_t cutoff = policy->nominal_cutoff(options.workers);
   training.coordinator = {
@@ -366,7 +402,7 @@ live::ServerOptions to_server_options(const JobOptions& options) {
   Training training = to_training(options, protocol::kWorkersMax);
   live::ServerOptions server;
   server.policy = std::move(training.policy);
-  server.balance = training.balance;
+  server.given = std::move(training.given);
   server.coordinator = training.coordinator;
   server.coordinator.job = draw_job();
   server.shard = std::move(training.shard);

@@ -11,6 +11,8 @@
 
 #include "live/server.h"
 #include "policy/balance.h"
+#include "policy/catalogue.h"
+#include "record/run_directory.h"
 #include "worker/attack.h"
 #include "worker/pace.h"
 
@@ -25,6 +27,7 @@ struct JobOptions {
   std::string policy = "async";
   bool balance = false;
   std::optional<double> balance_most;  // Nothing: as BalanceOptions has it.
+  std::string runtime_model;           // A file; empty: none.
   std::string staleness;               // Empty: the policy's default.
   std::string optimizer = "sgd";
   std::optional<double> rate;  // Nothing: the optimizer's default.
@@ -106,10 +109,13 @@ void check_work_options(const WorkOptions& options, std::uint32_t workers);
 // Whether and how mini-batches are balanced. Throws a usage error that names the option.
 [[nodiscard]] std::optional<policy::BalanceOptions> balance_in_force(const JobOptions& options);
 
+// A copy of the runtime model that the policy has, if it has one, so that the run can be replayed.
+void keep_runtime_model(const JobOptions& options, const record::RunDirectory& directory);
+
 // What the options say to the layers that compute. Throws a usage error that names the option.
 struct Training {
   Spec policy;
-  std::optional<policy::BalanceOptions> balance;
+  policy::Given given;
   server::CoordinatorOptions coordinator;  // But for job and examples.
   server::ShardOptions shard;
   server::Evaluations::Options target;

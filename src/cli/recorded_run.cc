@@ -16,6 +16,7 @@
 #include "record/decision_log.h"
 #include "record/processor_use.h"
 #include "record/run_directory.h"
+#include "record/runtime_model_file.h"
 
 namespace outpace::cli {
 namespace {
@@ -214,7 +215,11 @@ FoundRun read_recorded_run(const std::string& directory) {
         "it was; a run with some updates was expected");
   }
   found.run.policy = header.policy;
-  found.run.balance = header.balance;
+  found.run.given.balance = header.balance;
+  if (std::filesystem::exists(files.runtime_model())) {
+    found.run.given.fitted = std::make_shared<const runtime_model::DeepWeights>(
+        record::read_runtime_model(files.runtime_model()));
+  }
   if (log.cut_short()) {
     found.notes.emplace_back("the last line of the log is cut off, and was left out");
   }

@@ -57,6 +57,7 @@ RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
                                                  .workers = options.workers,
                                                  .balance = balance_in_force(options)});
   }
+  keep_runtime_model(options, directory_);
   record::write_atomically(directory_.config(), resolved);
   log_->info("run directory {}", directory_.path().string());
 }

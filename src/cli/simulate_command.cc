@@ -87,6 +87,7 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   const std::unique_ptr<sim::Timing> timing =
       make_timing(options.cluster, options.work, options.job);
   const Duration apply = duration_option("apply", options.cluster.apply);
+  check_oracle(options.cluster, options.job);
   check_filter(options);
   check_links(options.links, !options.learn.empty(), apply > Duration{});
   Learner learner(options);
@@ -103,7 +104,8 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
     links->use = &link_use.emplace(links->topology.links.size());
   }
   sim::ClusterOptions cluster{.policy = training.policy,
-                              .balance = training.balance,
+                              .given = training.given,
+                              .oracle = options.cluster.oracle,
                               .coordinator = training.coordinator,
                               .shard = training.shard,
                               .target = training.target,
@@ -114,7 +116,8 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   for (const std::string& fault : options.cluster.faults) {
     cluster.faults.push_back(sim::parse_fault(fault, options.job.workers));
   }
-  SimulatedRecord record(options.job, resolved);
+  SimulatedRecord record(
+      options.job, options.cluster.oracle ? "oracle" : options.job.policy, resolved);
   const auto begun = std::chrono::steady_clock::now();
   sim::Cluster run(cluster,
                    *timing,
@@ -140,6 +143,7 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
 void check(const SimulateOptions& options) {
   (void)to_training(options.job, kSimulatedWorkersMax);
   (void)make_timing(options.cluster, options.work, options.job);
+  check_oracle(options.cluster, options.job);
   check_filter(options);
   (void)duration_option("apply", options.cluster.apply);
   (void)duration_option("latency", options.cluster.latency);

@@ -21,9 +21,10 @@ namespace {
 constexpr const char* kRuntimeByDefault = "lognormal(mean=100ms,cv=0.3)";
 
 record::Summary summary_of(const JobOptions& options,
+                           const std::string& policy,
                            const sim::ClusterResult& result,
                            const SimulatedRecord::About& about) {
-  record::Summary summary{.policy = options.policy,
+  record::Summary summary{.policy = policy,
                           .staleness = staleness_in_force(options),
                           .optimizer = options.optimizer,
                           .lr = rate_in_force(options),
@@ -79,12 +80,23 @@ void add_cluster_options(CLI::App& command, SimulatedCluster& options) {
                      options.apply,
                      "What the server needs for a gradient, divided by --shards; gradients queue "
                      "for it");
+  command.add_flag("--oracle",
+                   options.oracle,
+                   "With --policy sync: whom an update waits for is decided by one who knows when "
+                   "each worker will be done, for the most gradients a second: a bound");
   command.add_option(
       "--fault",
       options.faults,
       "crash, leave, slow, pause, partition, clog, delay, lose, duplicate or reorder, "
       "such as crash:worker=3,at=10s,for=5s; docs/simulation.md lists their options "
       "(repeatable)");
+}
+
+void check_oracle(const SimulatedCluster& cluster, const JobOptions& job) {
+  if (cluster.oracle && job.policy != "sync") {
+    throw usage_error("--oracle beside --policy " + job.policy +
+                      ": it decides for whom a synchronous update waits; say --policy sync");
+  }
 }
 
 std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
@@ -121,15 +133,18 @@ std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
       std::move(paces), duration_option("compute", cluster.compute), cluster.cores);
 }
 
-SimulatedRecord::SimulatedRecord(const JobOptions& options, const std::string& resolved)
-    : options_(options), trace_(open_trace(options)) {
+SimulatedRecord::SimulatedRecord(const JobOptions& options,
+                                 const std::string& policy,
+                                 const std::string& resolved)
+    : options_(options), policy_(policy), trace_(open_trace(options)) {
   if (!options.out.empty()) {
     directory_ = record::RunDirectory::create_at(options.out);
+    keep_runtime_model(options, *directory_);
     record::write_atomically(directory_->config(), resolved);
-    decisions_.emplace(directory_->decisions(),
-                       record::DecisionLogHeader{.policy = options.policy,
-                                                 .workers = options.workers,
-                                                 .balance = balance_in_force(options)});
+    decisions_.emplace(
+        directory_->decisions(),
+        record::DecisionLogHeader{
+            .policy = policy, .workers = options.workers, .balance = balance_in_force(options)});
   }
 }
 
@@ -169,7 +184,7 @@ void SimulatedRecord::keep_what_was_learnt(const sim::ClusterResult& result, con
 }
 
 void SimulatedRecord::finish(const sim::ClusterResult& result, const About& about) {
-  const record::Summary summary = summary_of(options_, result, about);
+  const record::Summary summary = summary_of(options_, policy_, result, about);
   const nlohmann::ordered_json json = to_json(summary, result, about.wall_seconds);
   std::FILE* people = options_.json ? stderr : stdout;
   fmt::print(people, "{}", record::worker_table(summary));

@@ -23,9 +23,13 @@ struct SimulatedCluster {
   std::uint32_t cores = 0;  // 0: one for each worker.
   std::string latency = "0s";
   std::string apply = "0s";
+  bool oracle = false;
   std::vector<std::string> faults;
 };
 void add_cluster_options(CLI::App& command, SimulatedCluster& options);
+
+// Throws a usage error if --oracle is beside a --policy that does not leave the decision to it.
+void check_oracle(const SimulatedCluster& cluster, const JobOptions& job);
 
 // Throws a usage error that names option, file or distribution.
 [[nodiscard]] std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
@@ -35,8 +39,10 @@ void add_cluster_options(CLI::App& command, SimulatedCluster& options);
 // The record of a run, if --out asks for one, and its result on the terminal.
 class SimulatedRecord {
  public:
-  // Throws as a live run's record does.
-  SimulatedRecord(const JobOptions& options, const std::string& resolved);
+  // `policy` is whose decisions these are. Throws as a live run's record does.
+  SimulatedRecord(const JobOptions& options,
+                  const std::string& policy,
+                  const std::string& resolved);
 
   // Nothing if there is no record.
   [[nodiscard]] sim::Cluster::Decided decided();
@@ -56,6 +62,7 @@ class SimulatedRecord {
   void keep_what_was_learnt(const sim::ClusterResult& result, const About& about);
 
   const JobOptions options_;
+  const std::string policy_;
   std::unique_ptr<record::ChromeTrace> trace_;  // Null if none was asked for.
   std::optional<record::RunDirectory> directory_;
   std::optional<record::DecisionLogWriter> decisions_;

@@ -17,6 +17,7 @@ constexpr const char* kGossip = "gossip";
 // What a server does, or needs to be told.
 constexpr std::array kOfServer{"balance",
                                "balance-most",
+                               "runtime-model",
                                "staleness",
                                "filter",
                                "reduce",
@@ -56,7 +57,8 @@ void add_topology_options(CLI::App& command, JobOptions& options) {
       options.topology,
       "ps: a parameter server. ring: all-reduce, like --policy sync. gossip: neighbours average "
       "their weights (AD-PSGD). Without a server there is no --policy, --staleness, --filter, "
-      "--balance, --reduce, --attack, --trace, --listen, --min-workers, --restart-workers, and no "
+      "--balance, --runtime-model, --reduce, --attack, --trace, --listen, --min-workers, "
+      "--restart-workers, and no "
       "launcher; no --lr-scale in a gossip");
   command.add_option("--peer-interface",
                      options.peer_interface,

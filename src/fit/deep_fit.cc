@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "fit/deep_modules.h"
+#include "learn/threads.h"
 #include "runtime_model/auto_model.h"
 #include "runtime_model/deep.h"
 #include "runtime_model/deep_features.h"
@@ -29,13 +30,16 @@ using runtime_model::kDeepFeatures;
 using runtime_model::Observation;
 using runtime_model::Trace;
 
-constexpr std::size_t kPiece = 24;           // Iterations of a trace that are seen at a time.
-constexpr std::size_t kSequences = 128;      // Workers' pieces in an update, about.
+constexpr std::size_t kPiece = 48;           // Iterations of a trace that are seen at a time.
+constexpr std::size_t kSequences = 128;      // Workers' pieces in an update, about;
+constexpr std::size_t kOfAPiece = 16;        // of so many workers at a time: others are much alike.
 constexpr std::uint32_t kMeasureEach = 100;  // Updates.
-constexpr double kUncut = 0.3;               // Of the pieces: nobody is cut off.
-constexpr double kByCount = 0.2;  // Of the pieces: a count ends an iteration; else a deadline,
-constexpr double kLongestDeadline = 0.8;  // in log seconds after the quick quarter, at most.
-constexpr double kFewest = 0.2;           // Of the workers, that an iteration waits for.
+// Of the pieces, how iterations end:
+constexpr double kUncut = 0.25;   // when all have come;
+constexpr double kByLast = 0.4;   // by the count that would have been best in the one before;
+constexpr double kByCount = 0.1;  // by one count, of so many of the workers at least; else
+constexpr double kFewest = 0.2;   //
+constexpr double kLongestDeadline = 0.8;  // so many log seconds after the quick quarter, at most.
 constexpr double kAhead = 0.2;            // Sigma of how far the reference is off at the start.
 constexpr double kGradientMost = 1.0;
 constexpr double kBoundWeight = 0.2;       // Of the bound, beside what is foretold.
@@ -72,6 +76,20 @@ std::size_t count_by(std::span<const double> row, double after) {
       std::count_if(row.begin(), row.end(), [&](double seconds) { return seconds <= deadline; }));
 }
 
+// The count c with the most gradients a second, c / x_(c).
+std::size_t best_count(std::span<const double> row) {
+  std::vector<double> in_order(row.begin(), row.end());
+  std::sort(in_order.begin(), in_order.end());
+  std::size_t best = 1;
+  for (std::size_t c = 2; c <= in_order.size(); ++c) {
+    const auto rate = [&](std::size_t count) {
+      return static_cast<double>(count) / in_order[count - 1];
+    };
+    best = rate(c) >= rate(best) ? c : best;
+  }
+  return best;
+}
+
 // Pieces of traces as tensors.
 class Batch {
  public:
@@ -85,11 +103,12 @@ class Batch {
     std::vector<std::vector<float>> seen(kPiece);
     while (sequences < kSequences) {
       const Trace& trace = traces_[rng.below(traces_.size())];
-      sequences += add_piece(trace,
-                             std::min<std::size_t>(kSequences - sequences, trace.workers()),
-                             rng,
-                             features,
-                             seen);
+      sequences +=
+          add_piece(trace,
+                    std::min({kSequences - sequences, kOfAPiece, std::size_t{trace.workers()}}),
+                    rng,
+                    features,
+                    seen);
     }
     for (std::size_t t = 0; t < kPiece; ++t) {
       features_.insert(features_.end(), features[t].begin(), features[t].end());
@@ -121,12 +140,16 @@ class Batch {
     const std::size_t workers = trace.workers();
     const double kind = rng.uniform();
     const double uniform = rng.uniform();
-    const auto count_in = [&](std::span<const double> row) {
-      if (kind < kUncut) {
+    const auto count_in = [&](std::size_t row) {
+      if (kind < kUncut || (kind < kUncut + kByLast && row == 0)) {
         return workers;
       }
-      return kind < kUncut + kByCount ? count_of(kFewest + (1.0 - kFewest) * uniform, workers)
-                                      : count_by(row, kLongestDeadline * uniform);
+      if (kind < kUncut + kByLast) {
+        return best_count(trace.row(row - 1));
+      }
+      return kind < kUncut + kByLast + kByCount
+                 ? count_of(kFewest + (1.0 - kFewest) * uniform, workers)
+                 : count_by(trace.row(row), kLongestDeadline * uniform);
     };
     std::vector<std::size_t> chosen(workers);
     for (std::size_t w = 0; w < workers; ++w) {
@@ -139,7 +162,7 @@ class Batch {
     for (std::size_t t = 0; t < kPiece; ++t) {
       const std::span<const double> row = trace.row(begin + t);
       const double before = taken.reference();
-      taken.take(cut_off(row, count_in(row)), all);
+      taken.take(cut_off(row, count_in(begin + t)), all);
       const double reference = t == 0 ? taken.reference() : before;
       for (const std::size_t w : chosen) {
         for (std::size_t i = 0; i < kDeepFeatures; ++i) {
@@ -157,20 +180,28 @@ class Batch {
   std::vector<float> seen_;
 };
 
-double foretold_by(const DeepWeights& weights, const Trace& trace, std::size_t from, bool cut) {
+enum class Ends : std::uint8_t { kAll, kByDeadline, kByLast };
+
+double foretold_by(const DeepWeights& weights, const Trace& trace, std::size_t from, Ends ends) {
   runtime_model::Deep model(weights);
   runtime_model::Forecast forecast;
   double sum = 0.0;
-  std::size_t count = 0;
+  std::size_t judged = 0;
   for (std::size_t i = from; i < trace.rows(); ++i) {
     const std::span<const double> row = trace.row(i);
     if (i - from >= std::min(kWarmUp, (trace.rows() - from) / 2) && model.forecast(forecast)) {
       sum += runtime_model::mean_log_likelihood(forecast, cut_off(row, row.size()));
-      ++count;
+      ++judged;
     }
-    model.observe(cut_off(row, cut ? count_by(row, kMeasuredDeadline) : row.size()));
+    std::size_t count = row.size();
+    if (ends == Ends::kByDeadline) {
+      count = count_by(row, kMeasuredDeadline);
+    } else if (ends == Ends::kByLast && i > from) {
+      count = best_count(trace.row(i - 1));
+    }
+    model.observe(cut_off(row, count));
   }
-  return count == 0 ? 0.0 : sum / static_cast<double>(count);
+  return judged == 0 ? 0.0 : sum / static_cast<double>(judged);
 }
 
 // Gradients that are longer than they may be, together, are made as long.
@@ -184,6 +215,18 @@ void shorten(const std::vector<at::Tensor>& parameters) {
     for (const at::Tensor& parameter : parameters) {
       parameter.grad().mul_(kGradientMost / std::sqrt(squares));
     }
+  }
+}
+
+// The mean over some two hundred updates: what a few rare events did to the weights last is
+// averaged out (Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging",
+// 1992).
+void follow(const DeepWeights& weights, std::uint32_t update, DeepWeights& mean) {
+  constexpr double kKept = 0.995;
+  const double kept = std::min(kKept, (update - 1.0) / (update + 9.0));
+  for (std::size_t i = 0; i < mean.numbers.size(); ++i) {
+    mean.numbers[i] =
+        static_cast<float>(kept * mean.numbers[i] + (1.0 - kept) * weights.numbers[i]);
   }
 }
 
@@ -250,7 +293,11 @@ DeepWeights initial_deep_weights(const DeepShape& shape, std::uint64_t seed) {
 }
 
 double foretold_by(const DeepWeights& weights, const Trace& trace, std::size_t from) {
-  return 0.5 * (foretold_by(weights, trace, from, false) + foretold_by(weights, trace, from, true));
+  double sum = 0.0;
+  for (const Ends ends : {Ends::kAll, Ends::kByDeadline, Ends::kByLast}) {
+    sum += foretold_by(weights, trace, from, ends) / 3.0;
+  }
+  return sum;
 }
 
 std::size_t deep_fit_rows(const DeepFitOptions& options) {
@@ -275,11 +322,14 @@ DeepWeights fit_deep(
     }
     return sum / static_cast<double>(traces.size());
   };
+  // The tensors are small: two threads take longer, and four times as much of the processors.
+  learn::use_threads(1);
   const at::Device device = at::hasCUDA() ? at::Device(at::kCUDA) : at::Device(at::kCPU);
   DeepWeights best =
       options.begin ? *options.begin : initial_deep_weights(options.shape, options.seed);
   const DeepModules modules(best, device);
   double best_measured = measure(best);
+  DeepWeights present = best;
   torch::optim::Adam optimizer(modules.parameters(), torch::optim::AdamOptions());
   at::Generator generator = at::detail::createCPUGenerator(options.seed);
   Rng rng(options.seed, 1);
@@ -298,11 +348,11 @@ DeepWeights fit_deep(
     loss.backward();
     shorten(modules.parameters());
     optimizer.step();
+    follow(modules.weights(), update, present);
     bound_sum += lower.item<double>();
     if (update % kMeasureEach != 0 && update != options.updates) {
       continue;
     }
-    const DeepWeights present = modules.weights();
     made = {.updates = update,
             .bound = bound_sum / (update - made.updates),
             .held_out = measure(present),

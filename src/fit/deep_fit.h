@@ -4,8 +4,8 @@
 // (Krishnan et al. 2017, equation 6, reparameterised, one draw), and beside it how well each
 // runtime is foretold by a few draws of the transition, which is what the model is for. It sees
 // short pieces of the traces, most of them cut off at a random count, so that it learns what
-// "longer than" means. The last part of each trace is held out; what foretells it best is the
-// result.
+// "longer than" means. The weights are averaged over some two hundred updates. The last part of
+// each trace is held out; what foretells it best is the result.
 
 #pragma once
 
@@ -27,7 +27,7 @@ struct DeepFitOptions {
   std::uint64_t seed = 1;
   std::uint32_t updates = 2000;      // At most.
   double held_out = 0.15;            // The last part of each trace's rows.
-  std::uint32_t patience = 8;        // Measurements without a better one, after which it ends.
+  std::uint32_t patience = 15;       // Measurements without a better one, after which it ends.
   runtime_model::DeepShape shape{};  // Unless it goes on from `begin`.
   std::optional<runtime_model::DeepWeights> begin;
 };

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/check.h"
+#include "runtime_model/deep.h"
 
 namespace outpace::fit {
 namespace {
@@ -13,7 +14,6 @@ using runtime_model::DeepTensor;
 using runtime_model::DeepWeights;
 
 constexpr std::int64_t kUnjudged = 4;  // First iterations of a sequence.
-constexpr std::int64_t kForetold = 4;  // Draws of z_t by which x_t is foretold.
 // As in runtime_model/deep_network.cc.
 constexpr double kLogSigmaMost = 2.0;
 constexpr double kLatentLogSigmaLeast = -6.0;
@@ -35,6 +35,13 @@ DeepModules::DeepModules(const DeepWeights& weights, const at::Device& device)
     places_[tensor.name] = parameters_.size();
     parameters_.push_back(made.to(device_).requires_grad_());
   }
+  std::vector<float> draws = runtime_model::deep_draws(shape_.latent);
+  draws_ = at::from_blob(draws.data(),
+                         {static_cast<std::int64_t>(runtime_model::kDeepDraws),
+                          2,
+                          static_cast<std::int64_t>(shape_.latent)})
+               .clone()
+               .to(device_);
 }
 
 DeepWeights DeepModules::weights() const {
@@ -109,42 +116,53 @@ at::Tensor DeepModules::log_density(const at::Tensor& latent, const at::Tensor& 
          0.5 * std::log(2.0 * std::numbers::pi);
 }
 
-DeepModules::Bound DeepModules::bound(const at::Tensor& features,
-                                      const at::Tensor& seen,
-                                      at::Generator& generator) const {
+// Along the means: as the forecast follows them.
+DeepModules::Normals DeepModules::infer(const at::Tensor& features) const {
   const at::Tensor hidden = recur(features);
   at::Tensor latent =
       at::zeros({features.size(1), static_cast<std::int64_t>(shape_.latent)}, features.options());
-  std::vector<at::Tensor> before;
-  std::vector<at::Tensor> after;
   std::vector<at::Tensor> means;
   std::vector<at::Tensor> log_sigmas;
   for (std::int64_t t = 0; t < features.size(0); ++t) {
     const Normals q = posterior(latent, hidden[t], features[t]);
-    before.push_back(latent);
-    latent = q.mean + at::exp(q.log_sigma) * noise(q.mean, generator);
-    after.push_back(latent);
+    latent = q.mean;
     means.push_back(q.mean);
     log_sigmas.push_back(q.log_sigma);
   }
-  const auto judged = [](const std::vector<at::Tensor>& all) {
-    return at::stack(all).slice(0, kUnjudged);
+  return {.mean = at::stack(means), .log_sigma = at::stack(log_sigmas)};
+}
+
+at::Tensor DeepModules::foretell(const Normals& before, const at::Tensor& seen) const {
+  const auto move = [&](const Normals& from, std::int64_t which) {
+    return from.mean + at::exp(from.log_sigma) * draws_.select(1, which).unsqueeze(1).unsqueeze(1);
   };
-  const Normals q{.mean = judged(means), .log_sigma = judged(log_sigmas)};
-  const Normals p = transition(judged(before));
+  const at::Tensor after = move(transition(move(before, 0)), 1);
+  return at::logsumexp(log_density(after, seen.unsqueeze(0)), 0) -
+         std::log(static_cast<double>(runtime_model::kDeepDraws));
+}
+
+DeepModules::Bound DeepModules::bound(const at::Tensor& features,
+                                      const at::Tensor& seen,
+                                      at::Generator& generator) const {
+  const Normals all = infer(features);
+  const auto part = [&](std::int64_t from, std::int64_t to) {
+    return Normals{.mean = all.mean.slice(0, from, to),
+                   .log_sigma = all.log_sigma.slice(0, from, to)};
+  };
+  const Normals before = part(kUnjudged - 1, features.size(0) - 1);
+  const Normals q = part(kUnjudged, features.size(0));
+  const auto draw = [&](const Normals& from) {
+    return from.mean + at::exp(from.log_sigma) * noise(from.mean, generator);
+  };
+  const Normals p = transition(draw(before));
   const at::Tensor scores = seen.slice(0, kUnjudged);
   const at::Tensor apart = (q.mean - p.mean) * at::exp(-p.log_sigma);
   const at::Tensor divergence =
       p.log_sigma - q.log_sigma +
       0.5 * (at::exp(2.0 * (q.log_sigma - p.log_sigma)) + apart * apart - 1.0);
-  const at::Tensor means_of_draws = p.mean.unsqueeze(0).expand({kForetold, -1, -1, -1});
-  const at::Tensor draws =
-      means_of_draws + at::exp(p.log_sigma).unsqueeze(0) * noise(means_of_draws, generator);
-  const at::Tensor foretold = at::logsumexp(log_density(draws, scores.unsqueeze(0)), 0) -
-                              std::log(static_cast<double>(kForetold));
-  return {.reconstruction = log_density(judged(after), scores).mean(),
+  return {.reconstruction = log_density(draw(q), scores).mean(),
           .divergence = divergence.sum(-1).mean(),
-          .foretold = foretold.mean()};
+          .foretold = foretell(before, scores).mean()};
 }
 
 }  // namespace outpace::fit

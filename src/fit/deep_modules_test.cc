@@ -4,12 +4,17 @@
 #include <cstdint>
 #include <vector>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "fit/deep_fit.h"
+#include "runtime_model/auto_model.h"
+#include "runtime_model/deep.h"
 #include "runtime_model/deep_features.h"
 #include "runtime_model/deep_network.h"
 #include "runtime_model/random_weights_test.h"
+#include "runtime_model/seen_test.h"
 
 namespace outpace::fit {
 namespace {
@@ -68,6 +73,50 @@ TEST(DeepModules, ComputeWhatTheNetworkWithoutLibtorchDoes) {
       expect_same(emitted.log_sigma, mixture.log_sigma);
     }
   }
+}
+
+// What is fitted is what decides: the forecasts of runtime_model::Deep, but for their grid.
+TEST(DeepModules, ForetellAsTheRuntimeModelForecasts) {
+  constexpr std::size_t kFirst = 4;  // Iterations that are not judged.
+  const runtime_model::DeepWeights weights = initial_deep_weights({}, 3);
+  runtime_model::Deep model(weights);
+  runtime_model::DeepFeatures taken;
+  runtime_model::Forecast forecast;
+  Rng rng(1, 0);
+  std::vector<float> features;  // Iterations x workers x features.
+  std::vector<float> seen;
+  double expected = 0.0;
+  double reference = 0.0;
+  for (std::size_t t = 0; t < kIterations; ++t) {
+    std::vector<double> row;
+    for (std::int64_t w = 0; w < kSequences; ++w) {
+      row.push_back(0.1 * std::exp(0.3 * rng.normal()));
+    }
+    const auto all = runtime_model::arrived(row);
+    std::vector<float> of_all;
+    taken.take(all, of_all);
+    reference = t == 0 ? taken.reference() : reference;
+    for (std::int64_t w = 0; w < kSequences; ++w) {
+      for (std::size_t i = 0; i < kDeepFeatures; ++i) {
+        features.push_back(of_all[i * kSequences + static_cast<std::size_t>(w)]);
+      }
+      seen.push_back(
+          runtime_model::DeepFeatures::relative(row[static_cast<std::size_t>(w)], reference));
+    }
+    reference = taken.reference();
+    if (t >= kFirst) {
+      ASSERT_TRUE(model.forecast(forecast));
+      expected += runtime_model::mean_log_likelihood(forecast, all) / double(kIterations - kFirst);
+    }
+    model.observe(all);
+  }
+  at::Generator generator = at::detail::createCPUGenerator(1);
+  const DeepModules::Bound bound =
+      DeepModules(weights, at::kCPU)
+          .bound(at::from_blob(features.data(), {kIterations, kSequences, kDeepFeatures}),
+                 at::from_blob(seen.data(), {kIterations, kSequences}),
+                 generator);
+  EXPECT_NEAR(bound.foretold.item<double>(), expected, 0.02);
 }
 
 TEST(DeepModules, TheDensityIsThatOfTheMixture) {

@@ -6,29 +6,14 @@
 #include <vector>
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
-#include <dlfcn.h>
 
 #include "base/check.h"
 #include "learn/dataset.h"
 #include "learn/network.h"
+#include "learn/threads.h"
 
 namespace outpace::learn {
 namespace {
-
-void use_threads(int threads) {
-  CHECK(threads >= 1);
-  at::set_num_threads(threads);
-  if (at::get_num_interop_threads() != 1) {
-    at::set_num_interop_threads(1);
-  }
-  // OpenBLAS has threads of its own, of which libtorch does not know; with one process for each
-  // worker they would fight for the cores. Another BLAS does not have this function.
-  using SetThreads = void (*)(int);
-  if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
-    reinterpret_cast<SetThreads>(symbol)(threads);
-  }
-}
 
 // A batch's tensors, reused for batches up to the largest so far.
 class Batch {

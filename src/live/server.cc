@@ -32,7 +32,7 @@ Server::Server(ServerOptions options, Watch watch)
       evaluations_(options_.target),
       strand_([this](Post post) { take(std::move(post)); }) {
   // What can be wrong in the options shows before anybody connects.
-  (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.balance);
+  (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.given);
   phases_ = policy::phases_of(options_.policy);
   policy_ = phases_.front().policy.text;
   server::check(options_.shard);

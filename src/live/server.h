@@ -18,7 +18,7 @@
 #include "base/spec.h"
 #include "live/strand.h"
 #include "live/transport.h"
-#include "policy/balance.h"
+#include "policy/catalogue.h"
 #include "policy/switch_spec.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
@@ -31,7 +31,7 @@ struct ServerOptions {
   std::string token;
   server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
   Spec policy;
-  std::optional<policy::BalanceOptions> balance;
+  policy::Given given;
   server::ShardOptions shard;
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there.

@@ -30,7 +30,8 @@ void Server::set_policy(Time now, ConnectionId from, const protocol::SetPolicy& 
 }
 
 std::string Server::why_not(const Spec& policy) const {
-  (void)policy::make_policy(policy, options_.coordinator.workers);
+  (void)policy::make_policy(
+      policy, options_.coordinator.workers, {.fitted = options_.given.fitted});
   if (finish_) {
     return "the run is over: " + finish_->why;
   }

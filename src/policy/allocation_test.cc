@@ -42,7 +42,8 @@ constexpr std::uint32_t kWorkers = 64;
 class BareDriver {
  public:
   BareDriver(const std::string& spec, const std::optional<BalanceOptions>& balance)
-      : policy_(make_policy(Spec::parse(spec), kWorkers, balance)), open_(kWorkers, false) {
+      : policy_(make_policy(Spec::parse(spec), kWorkers, {.balance = balance})),
+        open_(kWorkers, false) {
     for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
       pass(WorkerJoined{WorkerId{worker}});
     }

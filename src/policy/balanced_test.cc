@@ -174,10 +174,10 @@ TEST(Balanced, ChangesNothingWhereAllAreAlike) {
 }
 
 TEST(Balanced, IsThePolicyInsideInAllElse) {
-  const auto saps = make_policy(Spec::parse("saps:s=2"), 4, BalanceOptions{});
+  const auto saps = make_policy(Spec::parse("saps:s=2"), 4, {.balance = BalanceOptions{}});
   EXPECT_TRUE(saps->asks_for_parts());
   EXPECT_EQ(saps->nominal_cutoff(4), 1U);
-  const auto backup = make_policy(Spec::parse("backup:cutoff=3"), 4, BalanceOptions{});
+  const auto backup = make_policy(Spec::parse("backup:cutoff=3"), 4, {.balance = BalanceOptions{}});
   EXPECT_FALSE(backup->asks_for_parts());
   EXPECT_EQ(backup->nominal_cutoff(4), 3U);
 }

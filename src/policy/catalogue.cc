@@ -29,14 +29,19 @@
 namespace outpace::policy {
 namespace {
 
+constexpr const char* kDynamicModel = "auto";
 constexpr std::uint64_t kBoundMost = 1'000'000;  // Preemption keeps a list for each coming version.
 constexpr std::uint64_t kRangeMost = 10'000;     // Dssp tries each bound from low to high.
 
-std::unique_ptr<Policy> make_sync(SpecReader& /*options*/, std::uint32_t /*workers*/) {
+std::unique_ptr<Policy> make_sync(SpecReader& /*options*/,
+                                  std::uint32_t /*workers*/,
+                                  const Given& /*given*/) {
   return std::make_unique<Sync>();
 }
 
-std::unique_ptr<Policy> make_backup(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_backup(SpecReader& options,
+                                    std::uint32_t workers,
+                                    const Given& /*given*/) {
   const std::uint64_t cutoff = options.count("cutoff", std::nullopt, 1, workers);
   return std::make_unique<Backup>(Backup::Options{static_cast<std::uint32_t>(cutoff)});
 }
@@ -45,23 +50,33 @@ std::uint32_t read_k(SpecReader& options, std::uint32_t workers) {
   return static_cast<std::uint32_t>(options.count("k", std::nullopt, 1, workers));
 }
 
-std::unique_ptr<Policy> make_ksync(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_ksync(SpecReader& options,
+                                   std::uint32_t workers,
+                                   const Given& /*given*/) {
   return std::make_unique<Backup>(Backup::Options{read_k(options, workers)});
 }
 
-std::unique_ptr<Policy> make_kbatchsync(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_kbatchsync(SpecReader& options,
+                                        std::uint32_t workers,
+                                        const Given& /*given*/) {
   return std::make_unique<KBatchSync>(KBatchSync::Options{read_k(options, workers)});
 }
 
-std::unique_ptr<Policy> make_kasync(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_kasync(SpecReader& options,
+                                    std::uint32_t workers,
+                                    const Given& /*given*/) {
   return std::make_unique<KAsync>(KAsync::Options{read_k(options, workers)});
 }
 
-std::unique_ptr<Policy> make_kbatchasync(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_kbatchasync(SpecReader& options,
+                                         std::uint32_t workers,
+                                         const Given& /*given*/) {
   return std::make_unique<KBatchAsync>(KBatchAsync::Options{read_k(options, workers)});
 }
 
-std::unique_ptr<Policy> make_adasync(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_adasync(SpecReader& options,
+                                     std::uint32_t workers,
+                                     const Given& /*given*/) {
   static const std::array<std::string, 4> kRules{"kasync", "kbatchasync", "ksync", "kbatchsync"};
   const std::uint32_t k = read_k(options, workers);
   const std::string word = options.word("rule", kRules, "kasync");
@@ -76,17 +91,17 @@ std::unique_ptr<Policy> make_adasync(SpecReader& options, std::uint32_t workers)
   return std::make_unique<AdaSync>(std::move(rule), k, workers);
 }
 
-std::unique_ptr<Policy> make_dynamic(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_dynamic(SpecReader& options,
+                                     std::uint32_t workers,
+                                     const Given& given) {
   using runtime_model::Decide;
   static constexpr std::array kDecide{Decide::kBefore, Decide::kDeadline, Decide::kDuring};
   static const std::array<std::string, kDecide.size()> kWords{"before", "deadline", "during"};
   std::vector<std::string> models;
   for (const runtime_model::Entry& entry : runtime_model::catalogue()) {
-    if (!entry.fitted) {
-      models.push_back(entry.name);
-    }
+    models.push_back(entry.name);
   }
-  const std::string model = options.word("model", models, "auto");
+  const std::string model = options.word("model", models, kDynamicModel);
   const std::string word = options.word("decide", kWords, "during");
   const auto place = std::find(kWords.begin(), kWords.end(), word) - kWords.begin();
   const std::uint64_t max = options.count("max", 0, 0, workers);
@@ -102,7 +117,7 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options, std::uint32_t workers)
   const std::uint64_t asked = options.count("min", 1, 1, most);
   const std::uint64_t least = noise ? std::max(asked, std::min<std::uint64_t>(2, most)) : asked;
   return std::make_unique<DynamicCutoff>(
-      runtime_model::make_model(model),
+      runtime_model::make_model(model, given.fitted.get()),
       runtime_model::Cutoff::Options{.decide = kDecide.at(static_cast<std::size_t>(place)),
                                      .least = static_cast<std::uint32_t>(least),
                                      .most = static_cast<std::uint32_t>(most)},
@@ -110,33 +125,45 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options, std::uint32_t workers)
       noise);
 }
 
-std::unique_ptr<Policy> make_async(SpecReader& /*options*/, std::uint32_t /*workers*/) {
+std::unique_ptr<Policy> make_async(SpecReader& /*options*/,
+                                   std::uint32_t /*workers*/,
+                                   const Given& /*given*/) {
   return std::make_unique<Async>();
 }
 
-std::unique_ptr<Policy> make_softsync(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_softsync(SpecReader& options,
+                                      std::uint32_t workers,
+                                      const Given& /*given*/) {
   const std::uint64_t splits = options.count("n", std::nullopt, 1, workers);
   return std::make_unique<Softsync>(Softsync::Options{static_cast<std::uint32_t>(splits)});
 }
 
-std::unique_ptr<Policy> make_ssp(SpecReader& options, std::uint32_t /*workers*/) {
+std::unique_ptr<Policy> make_ssp(SpecReader& options,
+                                 std::uint32_t /*workers*/,
+                                 const Given& /*given*/) {
   return std::make_unique<Ssp>(Ssp::Options{options.count("s", std::nullopt)});
 }
 
-std::unique_ptr<Policy> make_dssp(SpecReader& options, std::uint32_t /*workers*/) {
+std::unique_ptr<Policy> make_dssp(SpecReader& options,
+                                  std::uint32_t /*workers*/,
+                                  const Given& /*given*/) {
   const std::uint64_t low = options.count("low", std::nullopt, 0, kBoundMost);
   return std::make_unique<Dssp>(Dssp::Options{
       .low = low, .high = options.count("high", std::nullopt, low, low + kRangeMost)});
 }
 
-std::unique_ptr<Policy> make_psp(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_psp(SpecReader& options,
+                                 std::uint32_t workers,
+                                 const Given& /*given*/) {
   const std::uint64_t beta = options.count("beta", std::nullopt, 0, workers);
   const std::uint64_t slack = options.count("s", 0);
   return std::make_unique<Psp>(
       Psp::Options{.beta = beta, .slack = slack, .seed = options.count("seed", 1)});
 }
 
-std::unique_ptr<Policy> make_saps(SpecReader& options, std::uint32_t /*workers*/) {
+std::unique_ptr<Policy> make_saps(SpecReader& options,
+                                  std::uint32_t /*workers*/,
+                                  const Given& /*given*/) {
   using enum Saps::Remedy;
   static constexpr std::array kRemedies{kRefresh, kPreempt, kShrink, kDampen};
   static const std::array<std::string, kRemedies.size()> kWords{
@@ -150,9 +177,11 @@ std::unique_ptr<Policy> make_saps(SpecReader& options, std::uint32_t /*workers*/
       Saps::Options{.bound = bound, .remedy = kRemedies.at(static_cast<std::size_t>(place))});
 }
 
-std::unique_ptr<Policy> make_switch(SpecReader& options, std::uint32_t workers) {
+std::unique_ptr<Policy> make_switch(SpecReader& options,
+                                    std::uint32_t workers,
+                                    const Given& given) {
   const std::string phases = options.text("until", kSwitchForm);
-  return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers);
+  return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers, given.fitted);
 }
 
 constexpr bool kAsynchronous = true;
@@ -173,7 +202,8 @@ const std::array<Entry, 15> kEntries{{
      "Teng and Wood, Bayesian Distributed Stochastic Gradient Descent, 2018; deciding during the"
      " iteration and the model are ours",
      !kAsynchronous, kKeepsSlots,
-     {{"model", "auto", "auto, switching, ewma, kalman, last or elfving"},
+     {{"model", kDynamicModel,
+       "auto, switching, ewma, kalman, last, elfving, or deep with --runtime-model"},
       {"decide", "during",
        "before: a count; deadline: a count or a deadline; during: asked again at every arrival"},
       {"min", "1", "gradients of an update at least; never less than 2 for progress"},
@@ -283,19 +313,28 @@ const Entry& find(const std::string& name) {
   throw usage_error("unknown policy '" + name + "'" + suggestion(name, names));
 }
 
-std::unique_ptr<Policy> make_policy(const Spec& spec,
-                                    std::uint32_t workers,
-                                    const std::optional<BalanceOptions>& balance) {
+std::unique_ptr<Policy> make_policy(const Spec& spec, std::uint32_t workers, const Given& given) {
   SpecReader options("policy", spec);
-  std::unique_ptr<Policy> policy = find(spec.name).make(options, workers);
+  std::unique_ptr<Policy> policy = find(spec.name).make(options, workers, given);
   options.finish();
-  return balanced(std::move(policy), balance);
+  return balanced(std::move(policy), given.balance);
 }
 
 std::unique_ptr<Policy> make_settable_policy(const Spec& spec,
                                              std::uint32_t workers,
-                                             const std::optional<BalanceOptions>& balance) {
-  return balanced(std::make_unique<Switch>(spec, workers), balance);
+                                             const Given& given) {
+  return balanced(std::make_unique<Switch>(spec, workers, given.fitted), given.balance);
+}
+
+bool uses_fitted_model(const Spec& spec) {
+  const std::vector<Phase> phases = phases_of(spec);
+  return std::any_of(phases.begin(), phases.end(), [](const Phase& phase) {
+    std::string model = kDynamicModel;
+    for (const auto& [option, value] : phase.policy.options) {
+      model = option == "model" || option.empty() ? value : model;
+    }
+    return phase.policy.name == "dynamic" && (model == kDynamicModel || model == "deep");
+  });
 }
 
 bool weighs_staleness_itself(const Spec& spec) {

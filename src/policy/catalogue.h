@@ -14,8 +14,17 @@
 #include "base/spec.h"
 #include "policy/balance.h"
 #include "policy/policy.h"
+#include "runtime_model/deep_weights.h"
 
 namespace outpace::policy {
+
+// What a policy may be made with beside its spec.
+struct Given {
+  // Mini-batches are in proportion to the workers' speeds.
+  std::optional<BalanceOptions> balance = std::nullopt;
+  // Of a deep runtime model that was fitted beforehand, for `dynamic`; null if there is none.
+  std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
+};
 
 struct OptionDoc {
   std::string name;
@@ -34,7 +43,7 @@ struct Entry {
   bool keeps_slots;
   std::vector<OptionDoc> options;
   // `workers` is the planned number, against which options are checked.
-  std::unique_ptr<Policy> (*make)(SpecReader& options, std::uint32_t workers);
+  std::unique_ptr<Policy> (*make)(SpecReader& options, std::uint32_t workers, const Given& given);
 };
 
 [[nodiscard]] std::span<const Entry> catalogue();
@@ -42,18 +51,18 @@ struct Entry {
 // Throws a usage error that names the nearest policy if there is none of that name.
 [[nodiscard]] const Entry& find(const std::string& name);
 
-// Reads every option, refuses the unknown ones. Throws a usage error on anything wrong. With
-// `balance` the policy's mini-batches are in proportion to the workers' speeds.
-[[nodiscard]] std::unique_ptr<Policy> make_policy(
-    const Spec& spec,
-    std::uint32_t workers,
-    const std::optional<BalanceOptions>& balance = std::nullopt);
+// Reads every option, refuses the unknown ones. Throws a usage error on anything wrong.
+[[nodiscard]] std::unique_ptr<Policy> make_policy(const Spec& spec,
+                                                  std::uint32_t workers,
+                                                  const Given& given = {});
 
 // As make_policy; and PolicySet replaces it by another.
-[[nodiscard]] std::unique_ptr<Policy> make_settable_policy(
-    const Spec& spec,
-    std::uint32_t workers,
-    const std::optional<BalanceOptions>& balance = std::nullopt);
+[[nodiscard]] std::unique_ptr<Policy> make_settable_policy(const Spec& spec,
+                                                           std::uint32_t workers,
+                                                           const Given& given = {});
+
+// True if the policy, or one of a switch's, can make use of Given::fitted.
+[[nodiscard]] bool uses_fitted_model(const Spec& spec);
 
 // True if the policy, or one of a switch's, weights stale gradients itself (saps:action=dampen), so
 // that the staleness rule must not be multiplied in again.

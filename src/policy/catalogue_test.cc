@@ -69,6 +69,33 @@ TEST(Catalogue, RefusesASwitchOfWhatThereIsNot) {
   EXPECT_EQ(nominal_cutoff("switch(backup:cutoff=6 until updates>9 then async)", 8), 6U);
 }
 
+TEST(Catalogue, SaysWhetherAFittedModelIsOfUse) {
+  for (const char* spec : {"dynamic",
+                           "dynamic:deep",
+                           "dynamic:model=auto,decide=before",
+                           "switch(sync until updates>9 then dynamic:decide=before,model=deep)"}) {
+    EXPECT_TRUE(uses_fitted_model(Spec::parse(spec))) << spec;
+  }
+  for (const char* spec : {"sync",
+                           "dynamic:ewma",
+                           "dynamic:decide=before,model=kalman",
+                           "switch(sync until updates>9 then dynamic:last)"}) {
+    EXPECT_FALSE(uses_fitted_model(Spec::parse(spec))) << spec;
+  }
+}
+
+TEST(Catalogue, MakesADeepCutoffOfWeightsAlone) {
+  EXPECT_NE(refusal("dynamic:deep", 8).find("'deep' needs a file"), std::string::npos);
+  runtime_model::DeepWeights weights;
+  for (const runtime_model::DeepTensor& tensor : runtime_model::deep_tensors(weights.shape)) {
+    weights.numbers.resize(weights.numbers.size() + tensor.numbers(), 0.0F);
+  }
+  const auto fitted = std::make_shared<const runtime_model::DeepWeights>(weights);
+  for (const char* spec : {"dynamic:deep", "switch(sync until updates>9 then dynamic:deep)"}) {
+    EXPECT_EQ(make_policy(Spec::parse(spec), 8, {.fitted = fitted})->nominal_cutoff(8), 8U) << spec;
+  }
+}
+
 TEST(Catalogue, NamesTheNearestPolicy) {
   EXPECT_EQ(refusal("asink", 8), "unknown policy 'asink'; did you mean 'async'?");
 }

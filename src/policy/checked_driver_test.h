@@ -48,7 +48,7 @@ class CheckedDriver {
   CheckedDriver(const std::string& spec,
                 std::uint32_t workers,
                 const std::optional<BalanceOptions>& balance = std::nullopt)
-      : CheckedDriver(make_policy(Spec::parse(spec), workers, balance), balance) {}
+      : CheckedDriver(make_policy(Spec::parse(spec), workers, {.balance = balance}), balance) {}
 
   const Decision& join(std::uint32_t worker, Time now = {}) {
     if (worker >= workers_.size()) {

@@ -131,8 +131,8 @@ class RandomRun {
                                       const std::optional<BalanceOptions>& balance,
                                       Sets sets) {
     const Spec policy = Spec::parse(spec);
-    return sets == Sets::kNothing ? make_policy(policy, kRanks, balance)
-                                  : make_settable_policy(policy, kRanks, balance);
+    return sets == Sets::kNothing ? make_policy(policy, kRanks, {.balance = balance})
+                                  : make_settable_policy(policy, kRanks, {.balance = balance});
   }
 
   [[nodiscard]] bool joined(std::uint32_t worker) const {

@@ -105,10 +105,10 @@ class Scenario {
   std::string run(const Command& command) {
     if (command.name == "policy") {
       const auto most = balance(command);
-      driver_.emplace(
-          make_settable_policy(
-              Spec::parse(command.fields.at("spec")), command.count("workers", 1), most),
-          most);
+      driver_.emplace(make_settable_policy(Spec::parse(command.fields.at("spec")),
+                                           command.count("workers", 1),
+                                           {.balance = most}),
+                      most);
       return "ok\n";
     }
     if (command.fields.contains("t")) {

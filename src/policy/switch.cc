@@ -21,7 +21,10 @@ std::optional<double> measured_value(Watched what, const Event& event) {
 
 }  // namespace
 
-Switch::Switch(const Spec& policy, std::uint32_t workers) : workers_planned_(workers) {
+Switch::Switch(const Spec& policy,
+               std::uint32_t workers,
+               std::shared_ptr<const runtime_model::DeepWeights> fitted)
+    : workers_planned_(workers), fitted_(std::move(fitted)) {
   plan(policy);
   advance();
 }
@@ -29,7 +32,8 @@ Switch::Switch(const Spec& policy, std::uint32_t workers) : workers_planned_(wor
 void Switch::plan(const Spec& policy) {
   std::vector<Coming> coming;
   for (Phase& phase : phases_of(policy)) {
-    coming.push_back({make_policy(phase.policy, workers_planned_), phase.until});
+    coming.push_back(
+        {make_policy(phase.policy, workers_planned_, {.fitted = fitted_}), phase.until});
   }
   coming_ = std::move(coming);
   next_ = 0;

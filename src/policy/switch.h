@@ -28,6 +28,7 @@
 #include "policy/members.h"
 #include "policy/policy.h"
 #include "policy/switch_spec.h"
+#include "runtime_model/deep_weights.h"
 
 namespace outpace::policy {
 
@@ -35,7 +36,10 @@ class Switch final : public Policy {
  public:
   // A switch, or any other policy, which PolicySet may replace. Throws a usage error on anything
   // wrong; so does decide() if PolicySet says something that make_policy() refuses.
-  Switch(const Spec& policy, std::uint32_t workers);
+  // `fitted`: for policies that make use of it (catalogue.h).
+  Switch(const Spec& policy,
+         std::uint32_t workers,
+         std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr);
 
   void decide(Time now, const Event& event, Decision& out) override;
 
@@ -72,6 +76,7 @@ class Switch final : public Policy {
 
   // Constant after construction.
   const std::uint32_t workers_planned_;
+  const std::shared_ptr<const runtime_model::DeepWeights> fitted_;
 
   std::unique_ptr<Policy> present_;
   std::optional<Condition> until_;  // Of the present policy.

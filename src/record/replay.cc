@@ -1,9 +1,13 @@
 #include "record/replay.h"
 
+#include <memory>
+
 #include "base/spec.h"
 #include "invariants/decisions.h"
 #include "invariants/violation.h"
 #include "policy/catalogue.h"
+#include "record/run_directory.h"
+#include "record/runtime_model_file.h"
 
 namespace outpace::record {
 
@@ -12,8 +16,13 @@ Replay replay(const std::filesystem::path& decisions) {
   Replay result{.header = log.header()};
   const DecisionLogHeader& header = log.header();
   const Spec spec = Spec::parse(header.policy);
+  policy::Given given{.balance = header.balance};
+  const auto fitted = decisions.parent_path() / kRuntimeModelName;
+  if (std::filesystem::exists(fitted)) {
+    given.fitted = std::make_shared<const runtime_model::DeepWeights>(read_runtime_model(fitted));
+  }
   // Another one may have been set.
-  const auto policy = policy::make_settable_policy(spec, header.workers, header.balance);
+  const auto policy = policy::make_settable_policy(spec, header.workers, given);
   invariants::Decisions invariants(spec, header.workers, header.balance);
   LoggedDecision logged;
   policy::Decision again;

@@ -37,7 +37,8 @@ struct Replay {
   std::optional<Broken> broken;
 };
 
-// Replays decisions.jsonl up to the first difference or broken invariant. Throws a usage error if
+// Replays decisions.jsonl, with the fitted runtime model beside it if there is one, up to the first
+// difference or broken invariant. Throws a usage error if
 // the log cannot be read, or names a policy that there is not.
 [[nodiscard]] Replay replay(const std::filesystem::path& decisions);
 

@@ -67,7 +67,7 @@ TEST_F(ReplayTest, GivesTheSameSizesOfBalancedMiniBatches) {
   std::string recorded;
   {
     DecisionLogWriter log(path_, {.policy = "async", .workers = 2, .balance = balance});
-    const auto policy = policy::make_policy(Spec::parse("async"), 2, balance);
+    const auto policy = policy::make_policy(Spec::parse("async"), 2, {.balance = balance});
     policy::Decision decision;
     const auto tell = [&](std::int64_t at, const policy::Event& event) {
       policy->decide(Time{Duration{at}}, event, decision);

@@ -11,6 +11,8 @@
 
 namespace outpace::record {
 
+inline constexpr const char* kRuntimeModelName = "runtime_model.safetensors";
+
 class RunDirectory {
  public:
   // Makes <runs>/<UTC yyyymmdd-hhmmss>-<policy>, and <runs> if need be; -2, -3, ... is added if
@@ -30,6 +32,8 @@ class RunDirectory {
   [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   [[nodiscard]] std::filesystem::path runtimes() const { return path_ / "runtimes.csv"; }
   [[nodiscard]] std::filesystem::path weights() const { return path_ / "weights.safetensors"; }
+  // The fitted runtime model that its policy had, if it had one.
+  [[nodiscard]] std::filesystem::path runtime_model() const { return path_ / kRuntimeModelName; }
   [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }
   // While the run goes on: where its server is (control_file.h).
   [[nodiscard]] std::filesystem::path control() const { return path_ / "control.json"; }

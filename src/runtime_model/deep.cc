@@ -10,9 +10,8 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr std::size_t kDrawsOfLatent = 8;  // Of z_t and z_t+1; the second half mirrors the first.
-constexpr float kNoWeight = 2e-4F;         // A lognormal of less weight is left out.
-constexpr float kAnywhere = 1e-3F;         // Of a forecast, evenly over the grid.
+constexpr float kNoWeight = 2e-4F;  // A lognormal of less weight is left out.
+constexpr float kAnywhere = 1e-3F;  // Of a forecast, evenly over the grid.
 // Lognormals are of so many widths: each a factor wider than the one before, from the narrowest.
 constexpr float kLogSigmaLeast = -4.5F;
 constexpr float kLogSigmaStep = 0.1F;
@@ -59,17 +58,22 @@ void copy_worker(const DeepNetwork::State& from,
 
 }  // namespace
 
-Deep::Deep(const DeepWeights& weights) : network_(weights) {
-  // z_t and z_t+1 of each draw.
+std::vector<float> deep_draws(std::size_t latent) {
   Rng rng(0, 0);
-  const std::size_t each = 2 * std::size_t{weights.shape.latent};
-  for (std::size_t i = 0; i < kDrawsOfLatent / 2 * each; ++i) {
-    noise_.push_back(static_cast<float>(rng.normal()));
+  const std::size_t half = kDeepDraws / 2 * 2 * latent;
+  std::vector<float> draws;
+  draws.reserve(2 * half);
+  for (std::size_t i = 0; i < half; ++i) {
+    draws.push_back(static_cast<float>(rng.normal()));
   }
-  for (std::size_t i = 0; i < kDrawsOfLatent / 2 * each; ++i) {
-    noise_.push_back(-noise_[i]);
+  for (std::size_t i = 0; i < half; ++i) {
+    draws.push_back(-draws[i]);
   }
+  return draws;
 }
+
+Deep::Deep(const DeepWeights& weights)
+    : network_(weights), noise_(deep_draws(weights.shape.latent)) {}
 
 void Deep::begin(std::span<const Observation> iteration) {
   grid_ = grid_around(iteration);
@@ -124,6 +128,7 @@ void Deep::correct(std::uint32_t worker, double seconds) {
   seen[1] = 0.0F;
   network_.step(seen, one);
   copy_worker(one, 1, 0, worker, state_);
+  features_.correct(worker, seconds);
   open_[worker] = false;
 }
 
@@ -134,7 +139,7 @@ bool Deep::forecast(Forecast& out) {
   const auto workers = static_cast<std::uint32_t>(workers_);
   const std::size_t bins = grid_.bins();
   mass_.assign(workers_ * bins, kAnywhere / static_cast<float>(bins));
-  for (std::size_t draw = 0; draw < kDrawsOfLatent; ++draw) {
+  for (std::size_t draw = 0; draw < kDeepDraws; ++draw) {
     add_draw(draw);
   }
   out.reset(grid_, workers);

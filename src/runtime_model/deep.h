@@ -26,6 +26,12 @@
 
 namespace outpace::runtime_model {
 
+// The normal draws by which each forecast is made: of z_t and of z_t+1, latent numbers each. The
+// second half mirrors the first. The fit uses the same ones (fit/deep_modules.h): so few would be
+// off, by some per cent of how likely a rare slow runtime is, for networks fitted to others.
+inline constexpr std::size_t kDeepDraws = 4;
+[[nodiscard]] std::vector<float> deep_draws(std::size_t latent);
+
 class Deep final : public RuntimeModel {
  public:
   // REQUIRES: check(weights) passes.

@@ -15,6 +15,10 @@ constexpr double kLeastInMean = -2.0;  // Log seconds.
 constexpr double kMostInMean = 3.0;
 constexpr double kFarthestLog = 8.0;  // From the reference: farther counts as that.
 
+float of(double log_seconds, double reference) {
+  return static_cast<float>(std::clamp(log_seconds - reference, -kFarthestLog, kFarthestLog));
+}
+
 }  // namespace
 
 void DeepFeatures::take(std::span<const Observation> iteration, std::vector<float>& out) {
@@ -46,6 +50,7 @@ void DeepFeatures::take(std::span<const Observation> iteration, std::vector<floa
   const auto of_all_mean = static_cast<float>(mean / count);
   const auto of_all_cut = static_cast<float>(static_cast<double>(cut_off) / count);
   out.assign(kDeepFeatures * workers, 0.0F);
+  last_.resize(workers);
   for (std::size_t w = 0; w < workers; ++w) {
     if (iteration[w].fate == Fate::kBusy) {
       continue;
@@ -55,11 +60,25 @@ void DeepFeatures::take(std::span<const Observation> iteration, std::vector<floa
     out[2 * workers + w] = of_all_median;
     out[3 * workers + w] = of_all_mean;
     out[4 * workers + w] = of_all_cut;
+    Last& last = last_[w];
+    if (!last.known) {
+      last = {.log_seconds = std::log(iteration[w].seconds), .since = 0, .known = true};
+    }
+    out[5 * workers + w] = of(last.log_seconds, reference_);
+    out[6 * workers + w] = std::log1p(static_cast<float>(last.since));
+    ++last.since;
+    if (iteration[w].fate == Fate::kArrived) {
+      last = {.log_seconds = std::log(iteration[w].seconds), .since = 0, .known = true};
+    }
   }
 }
 
+void DeepFeatures::correct(std::uint32_t worker, double seconds) {
+  last_.at(worker) = {.log_seconds = std::log(seconds), .since = 0, .known = true};
+}
+
 float DeepFeatures::relative(double seconds, double reference) {
-  return static_cast<float>(std::clamp(std::log(seconds) - reference, -kFarthestLog, kFarthestLog));
+  return of(std::log(seconds), reference);
 }
 
 }  // namespace outpace::runtime_model

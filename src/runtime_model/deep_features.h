@@ -6,8 +6,13 @@
 //   2  the median of (0) over the workers
 //   3  the mean of (0) over the workers, each within [-2, 3]
 //   4  the part of the workers that was cut off
+//   5  (0) of the iteration before this one that it last arrived in; of one that never has, what it
+//      was given at first
+//   6  how many iterations ago that was: log(1 + those since then)
 //
-// Log seconds are less the reference: a level that follows the iterations' medians slowly.
+// Log seconds are less the reference: a level that follows the iterations' medians slowly. The last
+// two are what a recurrent network would have to count and keep over hundreds of iterations, when
+// it is fitted to pieces of some dozens.
 
 #pragma once
 
@@ -19,7 +24,7 @@
 
 namespace outpace::runtime_model {
 
-inline constexpr std::uint32_t kDeepFeatures = 5;
+inline constexpr std::uint32_t kDeepFeatures = 7;
 
 class DeepFeatures {
  public:
@@ -30,6 +35,8 @@ class DeepFeatures {
   // An iteration's, as a matrix of features x workers; those of a busy worker are 0.
   // REQUIRES: not all are busy.
   void take(std::span<const Observation> iteration, std::vector<float>& out);
+  // A worker that was cut off in the last iteration that it took part in has come after all.
+  void correct(std::uint32_t worker, double seconds);
   // Feature 0 of so many seconds.
   [[nodiscard]] static float relative(double seconds, double reference);
   // In log seconds. What is forecast is relative to it. REQUIRES: one was taken.
@@ -39,6 +46,12 @@ class DeepFeatures {
   double ahead_;
   bool begun_ = false;
   double reference_ = 0.0;
+  struct Last {
+    double log_seconds = 0.0;
+    std::uint32_t since = 0;  // Iterations.
+    bool known = false;
+  };
+  std::vector<Last> last_;    // Of each worker.
   std::vector<double> logs_;  // In hand.
 };
 

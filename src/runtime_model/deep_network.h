@@ -5,13 +5,15 @@
 //
 //   p(z_t | z_t-1)       normal;  mean = (1 - g) * keep(z) + g * proposal(z),  g in (0, 1) a gate
 //   p(x_t | z_t)         a mixture of lognormals
-//   q(z_t | z_t-1, h_t)  normal;  h_t = gru(h_t-1, features_t), c = (tanh(combine(z)) + h) / 2,
-//                        mean = posterior_mean(c, z, features), log sigma = posterior_log_sigma(c)
+//   q(z_t | m_t-1, h_t)  normal;  h_t = gru(h_t-1, features_t), c = (tanh(combine(m)) + h) / 2,
+//                        mean m_t = posterior_mean(c, m, features),
+//                        log sigma = posterior_log_sigma(c)
 //
 // Krishnan, Shalit, Sontag, "Structured Inference Networks for Nonlinear State Space Models" (AAAI
 // 2017), sections 3 and 5: the gated transition, and the structured inference network with the
-// past alone (ST-L), since it filters. The emission is a mixture, and the posterior's mean sees
-// the features and z directly: both let a level be followed to a few per cent.
+// past alone (ST-L), since it filters, and along its own means, so that it does not draw. The
+// emission is a mixture, and the posterior's mean sees the features and z directly: both let a
+// level be followed to a few per cent.
 //
 // Matrices are units x workers, so that sums run in one order on every processor.
 

@@ -135,6 +135,7 @@ class Coordinator {
     std::optional<protocol::Verdict> last_verdict;
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
     bool turned_away = false;   // Its last gradient was: refused, or filtered.
+    bool warned_of = false;     // That it is starved.
   };
   struct Parked {
     std::uint64_t in_vain;
@@ -205,6 +206,7 @@ class Coordinator {
   std::uint64_t turned_away_in_a_row_ = 0;
   std::uint64_t filtered_in_a_row_ = 0;  // Of those.
   std::set<WorkerId> turned_away_;       // Whose they are.
+  std::uint32_t warned_of_ = 0;          // Members.
   std::uint64_t next_snapshot_;          // Applied examples at which one is due.
   std::optional<Time> started_;
   std::optional<Time> policy_timer_;  // On the driver's clock.

@@ -11,11 +11,16 @@
 namespace outpace::server {
 namespace {
 
-constexpr std::uint64_t kStarvedWarning = 20;  // Releases in vain before people are told.
+constexpr std::uint64_t kStarvedWarning = 20;  // Releases in vain before people are told,
+constexpr std::uint32_t kStarvedNamed = 4;     // once a worker, of so many workers.
 
 }  // namespace
 
 void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects& out) {
+  const bool commits = std::any_of(
+      decision.actions.begin(), decision.actions.end(), [](const policy::Action& action) {
+        return std::holds_alternative<policy::Commit>(action);
+      });
   for (const policy::Action& action : decision.actions) {
     if (const auto* taken = std::get_if<policy::Accept>(&action)) {
       accept(*taken, out);
@@ -32,7 +37,10 @@ void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects&
     } else {
       policy_timer_ = *started_ + std::get<policy::WakeAt>(action).time.time_since_epoch();
     }
-    check_limits(now, out);
+    // The last gradient that --iterations allows still becomes an update, if one is due.
+    if (!commits || !std::holds_alternative<policy::Accept>(action)) {
+      check_limits(now, out);
+    }
     if (finished_) {
       return;
     }
@@ -165,9 +173,13 @@ void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Eff
   member.ranges.clear();
   member.in_vain = in_vain ? member.in_vain + 1 : 0;
   counts(worker).starved = std::max(counts(worker).starved, member.in_vain);
-  if (member.in_vain == kStarvedWarning) {
+  if (member.in_vain == kStarvedWarning && !std::exchange(member.warned_of, true) &&
+      ++warned_of_ <= kStarvedNamed) {
     out.emplace_back(Warn{name(worker) + " is starved: nothing of its last " +
-                          std::to_string(kStarvedWarning) + " mini-batches was used"});
+                          std::to_string(kStarvedWarning) + " mini-batches was used" +
+                          (warned_of_ < kStarvedNamed
+                               ? ""
+                               : "; there may be others, of whom nothing more is said here")});
   }
 }
 

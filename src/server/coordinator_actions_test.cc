@@ -185,6 +185,26 @@ TEST(CoordinatorActions, TellPeopleOnceThatAWorkerIsStarved) {
   EXPECT_EQ(job.coordinator().statistics().workers[0].starved, 30U);
 }
 
+// Of a thousand workers a thousand may be starved in turn, again and again.
+TEST(CoordinatorActions, TellPeopleOfAFewStarvedWorkers) {
+  Job job("async", {.workers = 9, .batch = 4, .examples = 6400});
+  std::vector<std::string> said;
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint32_t worker = 0; worker < 8; ++worker) {
+      for (int i = 0; i < 20; ++i) {
+        for (const Warn& warn :
+             all<Warn>(job.push(job.answer(worker), update::Judgement::kNotFinite))) {
+          said.push_back(warn.text);
+        }
+      }
+      (void)job.push(worker);
+    }
+  }
+  ASSERT_EQ(said.size(), 4U);
+  EXPECT_EQ(said[0], "worker 0 is starved: nothing of its last 20 mini-batches was used");
+  EXPECT_NE(said[3].find("there may be others"), std::string::npos) << said[3];
+}
+
 TEST(CoordinatorActions, SayFromWhichVersionOnAnotherPolicyDecides) {
   Job job("async", {.workers = 2, .batch = 4, .examples = 64});
   EXPECT_TRUE(all<Switched>(job.set_policy("sync")).empty()) << "two compute";
@@ -266,6 +286,22 @@ TEST(CoordinatorActions, LeaveTheExamplesOfWhoIsTurnedAwayToOthers) {
   (void)job.push(3);
   const Effects last = job.push(1);
   EXPECT_EQ(all<Finish>(last).at(0).why, "epochs done");
+}
+
+// Of three gradients under `backup:cutoff=2` the first two are an update; the third is none.
+TEST(CoordinatorActions, MakeTheLastGradientThatIsAllowedAnUpdateIfOneIsDue) {
+  const CoordinatorOptions options{
+      .workers = 2, .batch = 4, .examples = 64, .limits = {.iterations = 3}};
+  Job async("async", options);
+  (void)async.push(0);
+  (void)async.push(1);
+  EXPECT_EQ(all<Finish>(async.push(0)).at(0).why, "iterations done");
+  EXPECT_EQ(async.coordinator().statistics().updates, 3U);
+  Job backup("backup:cutoff=2", options);
+  (void)backup.push(0);
+  (void)backup.push(1);
+  EXPECT_EQ(all<Finish>(backup.push(0)).at(0).why, "iterations done");
+  EXPECT_EQ(backup.coordinator().statistics().updates, 1U);
 }
 
 TEST(CoordinatorActions, LetALoneWorkerTakeItsOwnExamplesAgain) {

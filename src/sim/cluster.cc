@@ -7,6 +7,7 @@
 #include "base/prefetch.h"
 #include "policy/catalogue.h"
 #include "server/reception.h"
+#include "sim/oracle.h"
 
 namespace outpace::sim {
 namespace {
@@ -71,7 +72,9 @@ Cluster::Cluster(const ClusterOptions& options,
   }
   coordinator_ = std::make_unique<server::Coordinator>(
       hearts_beat_ ? options_.coordinator : without_silence(options_.coordinator),
-      policy::make_policy(options_.policy, options_.coordinator.workers, options_.balance),
+      options_.oracle
+          ? std::make_unique<Oracle>([this](WorkerId worker) { return due(worker); })
+          : policy::make_policy(options_.policy, options_.coordinator.workers, options_.given),
       [this, decided = std::move(decided)](
           Time now, const policy::Event& event, const policy::Decision& decision) {
         for (const policy::Action& action : decision.actions) {

@@ -27,7 +27,7 @@
 #include "base/digest.h"
 #include "base/spec.h"
 #include "base/time.h"
-#include "policy/balance.h"
+#include "policy/catalogue.h"
 #include "protocol/messages.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
@@ -53,7 +53,8 @@ struct Learning {
 
 struct ClusterOptions {
   Spec policy;
-  std::optional<policy::BalanceOptions> balance = std::nullopt;
+  policy::Given given;
+  bool oracle = false;  // Decides in the place of the policy (oracle.h).
   server::CoordinatorOptions coordinator;
   server::ShardOptions shard;
   server::Evaluations::Options target;
@@ -172,6 +173,8 @@ class Cluster {
   void read_inbox(std::uint32_t worker, Weights weights);
   void begin(std::uint32_t worker, Weights weights);
   void finish_at(std::uint32_t worker, Time time);
+  // When its gradient will be at the server, if it computes: without what links and queues take.
+  [[nodiscard]] std::optional<Time> due(WorkerId worker) const;
   void give_up(std::uint32_t worker, worker::CancelMode mode);
   static void end_task(Worker& worker);
   void befall(const Fault& fault);

@@ -26,11 +26,13 @@ struct Job {
   std::vector<std::string> faults;
   worker::GradientSource* gradients = nullptr;
   std::optional<policy::BalanceOptions> balance = std::nullopt;
+  bool oracle = false;
 };
 
 inline ClusterResult run(const Job& job) {
   ClusterOptions options{.policy = Spec::parse(job.policy),
-                         .balance = job.balance,
+                         .given = {.balance = job.balance},
+                         .oracle = job.oracle,
                          .coordinator = {.workers = job.workers,
                                          .batch = job.batch,
                                          .examples = job.examples,

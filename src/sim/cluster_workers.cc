@@ -54,6 +54,12 @@ void Cluster::begin(std::uint32_t worker, Weights weights) {
   finish_at(worker, now_ + stretched(done - now_, to.stretch));
 }
 
+std::optional<Time> Cluster::due(WorkerId worker) const {
+  const Worker& one = workers_[index(worker)];
+  const Time due = one.done_at + options_.latency;
+  return one.alive && due >= now_ ? std::optional(due) : std::nullopt;
+}
+
 void Cluster::finish_at(std::uint32_t worker, Time time) {
   workers_[worker].done = queue_.push(time, {Kind::kFinished, worker, 0});
   workers_[worker].done_at = time;

@@ -31,7 +31,7 @@ sim::ClusterOptions options_of(const Plan& plan) {
       .latency = plan.latency,
       .apply = plan.apply};
   if (plan.balance) {
-    options.balance.emplace();
+    options.given.balance.emplace();
   }
   // Undoes the mean over an update's examples: each moves its number by its weight.
   const auto policy = policy::make_policy(options.policy, plan.workers);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "policy/balance.h"
+#include "policy/catalogue.h"
 
 namespace outpace::throughput {
 
@@ -36,7 +36,7 @@ struct RecordedWorker {
 
 struct RecordedRun {
   std::string policy;
-  std::optional<policy::BalanceOptions> balance;
+  policy::Given given;
   std::uint32_t batch = 1;     // Examples of a full mini-batch.
   Time last_commit{};          // From the first weights handed out.
   std::uint64_t examples = 0;  // Applied up to then.

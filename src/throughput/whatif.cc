@@ -37,16 +37,14 @@ std::uint64_t gradients_of(const RecordedRun& run) {
   return gradients;
 }
 
-void check_policy(const std::string& text,
-                  std::uint32_t workers,
-                  const std::optional<policy::BalanceOptions>& balance) {
+void check_policy(const std::string& text, std::uint32_t workers, const policy::Given& given) {
   const Spec spec = Spec::parse(text);
   if (policy::waits_for_learning(spec)) {
     throw usage_error("policy '" + text +
                       "' waits for a loss or an accuracy, which nobody knows of a run that was "
                       "not; wait for updates or seconds");
   }
-  (void)policy::make_policy(spec, workers, balance);
+  (void)policy::make_policy(spec, workers, given);
 }
 
 std::vector<Blocks> draw_blocks(const RecordedRun& run,
@@ -114,7 +112,7 @@ WhatIf::WhatIf(const RecordedRun& run, const Options& options) : run_(run), seed
   for (Column& column : columns_) {
     column.level = levels_of(column.own);
   }
-  check_policy(run_.policy, count(), run_.balance);
+  check_policy(run_.policy, count(), run_.given);
   const Scenario was = all("as it was", Pace::kRecorded);
   as_it_was_.reserve(blocks_.size());
   for (const Blocks& blocks : blocks_) {
@@ -144,7 +142,7 @@ double WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
   std::vector<Seat> seats = scenario.seats;
   sim::ClusterOptions options{
       .policy = Spec::parse(scenario.policy),
-      .balance = run_.balance,
+      .given = run_.given,
       .coordinator = {.workers = static_cast<std::uint32_t>(seats.size()),
                       .batch = run_.batch,
                       .examples = kExamples,
@@ -228,7 +226,7 @@ Answer WhatIf::without(std::uint32_t worker) const {
   }
   Scenario scenario = all("without worker " + std::to_string(worker), Pace::kRecorded);
   scenario.seats.erase(scenario.seats.begin() + worker);
-  check_policy(run_.policy, count() - 1, run_.balance);
+  check_policy(run_.policy, count() - 1, run_.given);
   return answer(scenario);
 }
 
@@ -245,7 +243,7 @@ std::optional<Answer> WhatIf::with_a_faster_link() const {
 }
 
 Answer WhatIf::under(const std::string& policy) const {
-  check_policy(policy, count(), run_.balance);
+  check_policy(policy, count(), run_.given);
   Scenario scenario = all("policy " + policy, Pace::kRecorded);
   scenario.policy = policy;
   return answer(scenario);
@@ -255,7 +253,7 @@ Answer WhatIf::with_workers(std::uint32_t workers) const {
   if (workers < 1 || workers > kWhatIfWorkersMax) {
     throw usage_error("--workers takes 1 to " + std::to_string(kWhatIfWorkersMax));
   }
-  check_policy(run_.policy, workers, run_.balance);
+  check_policy(run_.policy, workers, run_.given);
   Scenario scenario{
       .question = "with " + number_of_workers(workers), .policy = run_.policy, .seats = {}};
   scenario.seats.reserve(workers);

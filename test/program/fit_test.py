@@ -1,10 +1,10 @@
-"""`outpace fit`: a runtime model into a file, and `outpace cutoff` with the file."""
+"""`outpace fit`: a runtime model into a file, and `outpace cutoff` and `dynamic` with the file."""
 
 import json
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import ProgramTest, main  # noqa: E402
+from jobs import LedgerJob, ProgramTest, main, read_json_lines  # noqa: E402
 
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 6
@@ -45,6 +45,40 @@ class Deep(Fit):
             self.assertEqual(len(omega), 3 * len(models.split(",")))
             for gradients in omega:
                 self.assertGreater(gradients, 0.0)
+
+
+class UnderDynamic(Fit):
+    def test_live_and_simulated_runs_replay_with_the_file_they_kept(self):
+        self.path("r.csv", ROWS)
+        self.outpace("fit", "r.csv", "-o", "m.safetensors", "--updates", "20")
+        job = LedgerJob(self, "dynamic:model=deep", workers=4, epochs=10,
+                        options=("--runtime-model", "m.safetensors"))
+        job.finish()
+        runs = [job.run]
+        for policy in ("dynamic:model=deep,decide=before",
+                       "switch(sync until updates>50 then dynamic)"):
+            runs.append(self.folder / f"simulated-{len(runs)}")
+            self.outpace("simulate", "--workers", "4", "--policy", policy, "--runtime-model",
+                         "m.safetensors", "--delays", "r.csv", "--iterations", "400",
+                         "--out", str(runs[-1]))
+        self.path("m.safetensors", "gone")
+        for run in runs:
+            decided = [line["reason"] for line in read_json_lines(run / "decisions.jsonl")[1:]]
+            self.assertTrue(any("waited long enough" in reason for reason in decided), run)
+            self.assertIn("all identical", self.outpace("replay", str(run)).out)
+        self.outpace("whatif", str(runs[1]), "--json")
+
+    def test_a_file_without_use_or_a_model_without_file(self):
+        self.path("r.csv", ROWS)
+        self.path("m.safetensors", "not at all")
+        self.refuse("--runtime-model beside --policy sync", "simulate", "--policy", "sync",
+                    "--runtime-model", "m.safetensors")
+        self.refuse("--runtime-model beside --policy dynamic:model=ewma", "simulate", "--policy",
+                    "dynamic:model=ewma", "--runtime-model", "m.safetensors")
+        self.refuse("the runtime model 'deep' needs a file", "simulate", "--policy",
+                    "dynamic:model=deep")
+        self.refuse("cannot read m.safetensors", "simulate", "--policy", "dynamic",
+                    "--runtime-model", "m.safetensors", code=EXIT_UNREADABLE)
 
 
 class BadInput(Fit):
