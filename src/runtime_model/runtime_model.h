@@ -42,7 +42,7 @@ class RuntimeModel {
 };
 
 // The sum over workers of log densities, and of log chances of longer runtimes, if all log seconds
-// are so many bins longer than forecast.
+// are so many bins longer than forecast. Of more than 512 workers every so manyth stands for all.
 [[nodiscard]] double log_likelihood(const Forecast& forecast,
                                     std::span<const Observation> iteration,
                                     double shift);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace outpace::runtime_model {
@@ -10,7 +11,8 @@ namespace {
 constexpr double kTick = 0.01;  // Of the time in which half are expected, or that has passed.
 constexpr double kLongest = 8.0;
 constexpr double kUnlikely = 1e-3;
-constexpr double kNegligible = 1e-4;  // A worker of whom less is left is as good as never there.
+constexpr double kNegligible = 1e-4;   // A worker of whom less is left is as good as never there.
+constexpr std::size_t kSampled = 256;  // Workers that stand for all.
 
 }  // namespace
 
@@ -28,12 +30,14 @@ void Stopping::begin(const Forecast& forecast,
       edges_[i] = grid.edge(static_cast<double>(i));
     }
   }
-  medians_.clear();
+  medians_.assign(forecast.workers(), 0.0);
+  in_order_.clear();
   for (const std::uint32_t w : workers) {
-    medians_.push_back(forecast.quantile(w, 0.5));
+    medians_[w] = forecast.quantile(w, 0.5);
+    in_order_.push_back(medians_[w]);
   }
-  const auto middle = medians_.begin() + static_cast<std::ptrdiff_t>(medians_.size() / 2);
-  std::nth_element(medians_.begin(), middle, medians_.end());
+  const auto middle = in_order_.begin() + static_cast<std::ptrdiff_t>(in_order_.size() / 2);
+  std::nth_element(in_order_.begin(), middle, in_order_.end());
   shifts_.clear();
   for (const Forecast::Shift& shift : forecast.shifts()) {
     shifts_.push_back(
@@ -47,18 +51,41 @@ void Stopping::take_in_arrivals(double seconds, std::span<const std::uint32_t> o
   if (shifts_.size() == 1 || out.size() == waited_for_.size()) {
     return;
   }
+  is_out_.assign(forecast_->workers(), false);
+  for (const std::uint32_t w : out) {
+    is_out_[w] = true;
+  }
+  came_.clear();
+  std::copy_if(waited_for_.begin(), waited_for_.end(), std::back_inserter(came_), [&](auto w) {
+    return !is_out_[w];
+  });
   const double now = forecast_->grid().position(seconds);
-  for (const std::uint32_t w : waited_for_) {
-    if (std::find(out.begin(), out.end(), w) == out.end()) {
-      for (Likely& shift : shifts_) {
-        shift.log_chance += forecast_->log_density(w, now - shift.bins);
-      }
+  const Sample came = sample(came_);
+  for (const std::uint32_t w : came.workers) {
+    for (Likely& shift : shifts_) {
+      shift.log_chance += came.weight * forecast_->log_density(w, now - shift.bins);
     }
   }
   waited_for_.assign(out.begin(), out.end());
 }
 
-void Stopping::weigh(double seconds, std::span<const std::uint32_t> out) {
+Stopping::Sample Stopping::sample(std::span<const std::uint32_t> all) {
+  if (all.size() <= kSampled) {
+    return {.workers = all};
+  }
+  sorted_.assign(all.begin(), all.end());
+  std::sort(sorted_.begin(), sorted_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return medians_[a] != medians_[b] ? medians_[a] < medians_[b] : a < b;
+  });
+  sampled_.clear();
+  for (std::size_t i = 0; i < kSampled; ++i) {  // The middles of equal parts.
+    sampled_.push_back(sorted_[(2 * i + 1) * sorted_.size() / (2 * kSampled)]);
+  }
+  return {.workers = sampled_,
+          .weight = static_cast<double>(all.size()) / static_cast<double>(kSampled)};
+}
+
+void Stopping::weigh(double seconds, const Sample& out) {
   if (shifts_.size() == 1) {
     return;
   }
@@ -66,8 +93,8 @@ void Stopping::weigh(double seconds, std::span<const std::uint32_t> out) {
   double most = -std::numeric_limits<double>::infinity();
   for (Likely& shift : shifts_) {
     shift.chance = shift.log_chance;
-    for (const std::uint32_t w : out) {
-      shift.chance += forecast_->log_survival(w, now - shift.bins);
+    for (const std::uint32_t w : out.workers) {
+      shift.chance += out.weight * forecast_->log_survival(w, now - shift.bins);
     }
     most = std::max(most, shift.chance);
   }
@@ -83,8 +110,9 @@ void Stopping::weigh(double seconds, std::span<const std::uint32_t> out) {
 
 Stopping::Outlook Stopping::look(double seconds,
                                  std::uint32_t arrived,
-                                 std::span<const std::uint32_t> out) {
-  take_in_arrivals(seconds, out);
+                                 std::span<const std::uint32_t> all_out) {
+  take_in_arrivals(seconds, all_out);
+  const Sample out = sample(all_out);
   weigh(seconds, out);
   const TimeGrid& grid = forecast_->grid();
   // Who waits long looks less often: what is still to come is far apart.
@@ -96,27 +124,36 @@ Stopping::Outlook Stopping::look(double seconds,
     if (shift.chance < kUnlikely) {
       continue;
     }
-    for (const std::uint32_t w : out) {
+    for (const std::uint32_t w : out.workers) {
       const double by_now = forecast_->cdf(w, now - shift.bins);
       const double left = std::max(1.0 - by_now, kNegligible);
-      arriving += shift.chance * (forecast_->cdf(w, soon - shift.bins) - by_now) / left;
+      arriving +=
+          out.weight * shift.chance * (forecast_->cdf(w, soon - shift.bins) - by_now) / left;
     }
   }
   if (worth_.gain(arrived, arriving) > rate_ * tick) {
     return {.stop = false, .again = seconds + tick};
   }
-  return {.stop = best_plan(seconds, arrived, out, 0.0).gain <= 0.0, .again = seconds + tick};
+  return {.stop = best_plan_of(seconds, arrived, out, 0.0).gain <= 0.0, .again = seconds + tick};
 }
 
 Stopping::Plan Stopping::best_plan(double seconds,
                                    std::uint32_t arrived,
                                    std::span<const std::uint32_t> out,
                                    double at_least) {
+  return best_plan_of(seconds, arrived, sample(out), at_least);
+}
+
+Stopping::Plan Stopping::best_plan_of(double seconds,
+                                      std::uint32_t arrived,
+                                      const Sample& out,
+                                      double at_least) {
   const TimeGrid& grid = forecast_->grid();
   const double now = grid.position(seconds);
   const auto first = static_cast<std::size_t>(now) + 1;
   // Waiting so long costs many times what all could bring, unless all but surely come before.
-  const double most = std::max(worth_.gain(arrived, static_cast<double>(out.size())), 0.0);
+  const double all = out.weight * static_cast<double>(out.workers.size());
+  const double most = std::max(worth_.gain(arrived, all), 0.0);
   const double longest = seconds + kLongest * most / rate_;
   const auto last = std::min(static_cast<std::size_t>(grid.position(longest)) + 2, edges_.size());
   arrivals_.assign(edges_.size(), 0.0F);
@@ -126,10 +163,10 @@ Stopping::Plan Stopping::best_plan(double seconds,
       continue;
     }
     all_of_one_.assign(edges_.size(), static_cast<float>(shift.chance));
-    for (const std::uint32_t w : out) {
+    for (const std::uint32_t w : out.workers) {
       const auto by_now = static_cast<float>(forecast_->cdf(w, now - shift.bins));
       const float scale = 1.0F / std::max(1.0F - by_now, static_cast<float>(kNegligible));
-      const float chance = scale * static_cast<float>(shift.chance);
+      const float chance = scale * static_cast<float>(out.weight * shift.chance);
       const std::span<const float> row = forecast_->row(w);
       const auto moved = static_cast<std::ptrdiff_t>(std::lround(shift.bins));
       const auto end = static_cast<std::ptrdiff_t>(row.size()) - 1;
@@ -141,7 +178,10 @@ Stopping::Plan Stopping::best_plan(double seconds,
       }
     }
     for (std::size_t i = first; i < last; ++i) {
-      all_[i] += all_of_one_[i];
+      const auto chance = static_cast<float>(shift.chance);
+      all_[i] += out.weight == 1.0
+                     ? all_of_one_[i]
+                     : chance * std::pow(all_of_one_[i] / chance, static_cast<float>(out.weight));
     }
   }
   Plan best{.gain = -std::numeric_limits<double>::infinity(), .arrivals = 0.0, .until = seconds};

@@ -13,6 +13,9 @@
 // common, of which the first arrivals tell much. It is asked again at
 // every tick, a hundredth of an iteration: waiting through a surprise is what a count decided
 // beforehand cannot avoid.
+//
+// Of more than 256 workers that are out 256 stand for all, spread evenly over them in the order of
+// their forecasts' medians: with two thousand a decision would else take longer than an iteration.
 
 #pragma once
 
@@ -64,12 +67,23 @@ class Stopping {
     double log_chance;  // By the forecast and those who have arrived; not normalised.
     double chance;      // And by those who have not; they sum to 1.
   };
+  // Some workers that stand for all these, and for how many each.
+  struct Sample {
+    std::span<const std::uint32_t> workers;
+    double weight = 1.0;
+  };
+  [[nodiscard]] Sample sample(std::span<const std::uint32_t> all);
+  [[nodiscard]] Plan best_plan_of(double seconds,
+                                  std::uint32_t arrived,
+                                  const Sample& out,
+                                  double at_least);
   void take_in_arrivals(double seconds, std::span<const std::uint32_t> out);
-  void weigh(double seconds, std::span<const std::uint32_t> out);
+  void weigh(double seconds, const Sample& out);
 
   const Forecast* forecast_ = nullptr;
   std::vector<Likely> shifts_;
   std::vector<std::uint32_t> waited_for_;  // When it was last asked.
+  std::vector<double> medians_;            // Of each worker's forecast, where it is asked for.
   double rate_ = 0.0;
   Worth worth_;
   double tick_ = 0.0;
@@ -78,7 +92,11 @@ class Stopping {
   std::vector<float> arrivals_;
   std::vector<float> all_;
   std::vector<float> all_of_one_;  // Shift.
-  std::vector<double> medians_;
+  std::vector<double> in_order_;
+  std::vector<bool> is_out_;
+  std::vector<std::uint32_t> came_;
+  std::vector<std::uint32_t> sorted_;
+  std::vector<std::uint32_t> sampled_;
 };
 
 }  // namespace outpace::runtime_model

@@ -26,6 +26,38 @@ TEST(Stopping, WaitsForWhoIsAboutToComeAndNotForWhoIsFarOff) {
   EXPECT_TRUE(stopping.look(1.0, 2, std::vector<std::uint32_t>{2}).stop);
 }
 
+// Of 2,000 workers a few stand for all. The twin: everybody in the formula, every millisecond.
+TEST(Stopping, PlansForThousandsAsIfItAskedForEach) {
+  std::vector<double> seconds;
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t w = 0; w < 2000; ++w) {
+    seconds.push_back(w % 4 == 0 ? 6.0 : 1.0 + 0.0002 * w);
+    out.push_back(w);
+  }
+  const Forecast forecast = lognormal(seconds, 0.1);
+  constexpr double kRate = 900.0;
+  Stopping stopping;
+  stopping.begin(forecast, out, kRate);
+  const Stopping::Plan plan = stopping.best_plan(0.0, 0, out, 0.0);
+  double best = 0.0;
+  double until = 0.0;
+  double arrivals = 0.0;
+  for (double u = 0.5; u < 4.0; u += 1e-3) {  // Nobody waits for all: a quarter is far off.
+    double arriving = 0.0;
+    for (const std::uint32_t w : out) {
+      arriving += forecast.cdf(w, forecast.grid().position(u));
+    }
+    if (arriving - kRate * u > best) {
+      best = arriving - kRate * u;
+      until = u;
+      arrivals = arriving;
+    }
+  }
+  EXPECT_NEAR(plan.until, until, 0.01 * until);
+  EXPECT_NEAR(plan.arrivals, arrivals, 0.01 * arrivals);
+  EXPECT_NEAR(plan.gain, best, 0.02 * best);
+}
+
 TEST(Stopping, GivesUpOnWhoShouldHaveComeAndDidNot) {
   // As a rule in one second, with a chance of a tenth in eight.
   Forecast forecast = lognormal({1.0, 8.0}, 0.08);
