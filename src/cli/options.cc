@@ -92,11 +92,8 @@ void check_numbers(const JobOptions& options) {
   }
 }
 
-}  // namespace
-
-void add_training_options(CLI::App& command, JobOptions& options) {
-  command.option_defaults()->always_capture_default();
-  command.add_option("--workers", options.workers, "Workers; the run starts when all have joined");
+// Which gradients count, and when.
+void add_policy_options(CLI::App& command, JobOptions& options) {
   command.add_option(
       "--policy", options.policy, "How long to wait, e.g. backup:cutoff=6; see `outpace policies`");
   command.add_flag("--balance",
@@ -115,6 +112,14 @@ void add_training_options(CLI::App& command, JobOptions& options) {
       options.staleness,
       "What is done about staleness: none, inverse, exponential, polynomial, dynsgd, "
       "gap, dcasgd:form=adaptive (default: inverse for asynchronous policies)");
+}
+
+}  // namespace
+
+void add_training_options(CLI::App& command, JobOptions& options) {
+  command.option_defaults()->always_capture_default();
+  command.add_option("--workers", options.workers, "Workers; the run starts when all have joined");
+  add_policy_options(command, options);
   command.add_option(
       "--optimizer",
       options.optimizer,

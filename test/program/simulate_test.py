@@ -115,6 +115,18 @@ class Simulated(ProgramTest):
         bounded = self.simulate(*words, "--balance", "--balance-most", 1)
         self.assertEqual(bounded["examples_per_second"], plain["examples_per_second"])
 
+    def test_nobody_is_sooner_than_the_oracle(self):
+        common = ("--workers", "8", "--runtime", "7*lognormal(mean=100ms,cv=0.5),1*exponential(1s)",
+                  "--seconds", "200s")
+        oracle = self.simulate(*common, "--policy", "sync", "--oracle", "--out", "oracle")
+        self.assertEqual(oracle["policy"], "oracle")
+        for policy in ("sync", "backup:cutoff=7", "backup:cutoff=6", "dynamic"):
+            found = self.simulate(*common, "--policy", policy)
+            self.assertGreater(oracle["gradients_per_second"], found["gradients_per_second"], policy)
+        replay = self.start("replay", "oracle")
+        self.assertEqual(replay.wait(), 2)
+        self.assertIn("unknown policy 'oracle'", replay.err)
+
     def test_every_policy_uses_every_example_once(self):
         for policy in POLICIES:
             with self.subTest(policy):
@@ -232,6 +244,7 @@ class Simulated(ProgramTest):
                 (("--shards", 2), "nothing to divide"),
                 (("--policy", "dssp:low=3,high=999999"), "high"),
                 (("--server-host", "host1"), "--server-host without"),
+                (("--oracle", "--policy", "async"), "say --policy sync"),
                 ((*star, "--server-host", "hots1"), "did you mean 'host1'?"),
                 ((*star, "--server-host", "9"), "a number from 0 to 8"),
                 ((*star, "--server-host", "host1,host2"), "2 named, but 1 needed"),
