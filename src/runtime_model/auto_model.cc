@@ -40,13 +40,37 @@ AutoModel::AutoModel(std::vector<Candidate> candidates) {
   for (Candidate& candidate : candidates) {
     scored_.push_back({.name = std::move(candidate.name),
                        .model = std::move(candidate.model),
+                       .seconds = candidate.seconds,
                        .forecast = {},
                        .has_forecast = false,
                        .score = 0.0});
   }
 }
 
+void AutoModel::leave_out_slow(std::span<const Observation> iteration) {
+  constexpr double kShare = 0.25;  // Of the iteration.
+  std::vector<double> seen;
+  for (const Observation& one : iteration) {
+    if (one.fate != Fate::kBusy) {
+      seen.push_back(one.seconds);
+    }
+  }
+  CHECK(!seen.empty());
+  const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
+  std::nth_element(seen.begin(), middle, seen.end());
+  const auto quickest =
+      std::min_element(scored_.begin(), scored_.end(), [](const Scored& one, const Scored& other) {
+        return one.seconds < other.seconds;
+      });
+  const double most =
+      std::max(kShare * *middle / static_cast<double>(iteration.size()), quickest->seconds);
+  std::erase_if(scored_, [&](const Scored& one) { return one.seconds > most; });
+}
+
 void AutoModel::observe(std::span<const Observation> iteration) {
+  if (!std::exchange(begun_, true)) {
+    leave_out_slow(iteration);
+  }
   for (Scored& scored : scored_) {
     if (scored.has_forecast) {
       scored.score = kKeepScore * scored.score + mean_log_likelihood(scored.forecast, iteration);

@@ -93,5 +93,21 @@ TEST(MeanLogLikelihood, IsOfTheDensityOrOfTheChanceOfALongerOne) {
               0.03);
 }
 
+// A thousand workers: 18 ms for a forecast are too long in an iteration of 20 ms, and not of 1 s.
+TEST(AutoModel, LeavesOutWhoTakesTooLongToForecast) {
+  for (const double seconds : {0.02, 1.0}) {
+    std::vector<AutoModel::Candidate> candidates;
+    candidates.push_back({"slow", std::make_unique<Stubborn>(seconds), 18e-6});
+    candidates.push_back({"quick", std::make_unique<Stubborn>(2.0 * seconds), 1e-6});
+    AutoModel model(std::move(candidates));
+    Forecast forecast;
+    for (int t = 0; t < 5; ++t) {
+      model.observe(arrived(std::vector<double>(1000, seconds)));
+      ASSERT_TRUE(model.forecast(forecast));
+    }
+    EXPECT_EQ(model.believed(), seconds < 0.1 ? "quick" : "slow");
+  }
+}
+
 }  // namespace
 }  // namespace outpace::runtime_model

@@ -27,11 +27,11 @@ std::unique_ptr<RuntimeModel> make_deep(const DeepWeights* deep) {
 
 std::unique_ptr<RuntimeModel> make_auto(const DeepWeights* deep) {
   std::vector<AutoModel::Candidate> candidates;
-  candidates.push_back({.name = "switching", .model = make<Switching>(deep)});
-  candidates.push_back({.name = "ewma", .model = make<Ewma>(deep)});
-  candidates.push_back({.name = "last", .model = make<Last>(deep)});
+  candidates.push_back({.name = "switching", .model = make<Switching>(deep), .seconds = 18e-6});
+  candidates.push_back({.name = "ewma", .model = make<Ewma>(deep), .seconds = 4e-6});
+  candidates.push_back({.name = "last", .model = make<Last>(deep), .seconds = 1e-6});
   if (deep != nullptr) {
-    candidates.push_back({.name = "deep", .model = make_deep(deep)});
+    candidates.push_back({.name = "deep", .model = make_deep(deep), .seconds = 12e-6});
   }
   return std::make_unique<AutoModel>(std::move(candidates));
 }
