@@ -14,7 +14,7 @@ using runtime_model::DeepShape;
 using runtime_model::DeepTensor;
 using runtime_model::DeepWeights;
 
-constexpr const char* kFormat = "outpace runtime model 1";
+constexpr const char* kFormat = "outpace runtime model 2";
 constexpr const char* kModel = "deep";
 
 protocol::Manifest manifest_of(const DeepShape& shape) {
@@ -44,7 +44,8 @@ std::uint32_t size_in(const Metadata& metadata, const std::string& key) {
 
 DeepWeights to_weights(Weights file) {
   if (entry(file.metadata, "format") != kFormat || entry(file.metadata, "model") != kModel) {
-    throw Error(ExitCode::kUnreadable, "it is no runtime model; `outpace fit` makes them");
+    throw Error(ExitCode::kUnreadable,
+                "it is no runtime model of this version; `outpace fit` makes them");
   }
   DeepWeights weights{.shape = {.hidden = size_in(file.metadata, "hidden"),
                                 .latent = size_in(file.metadata, "latent"),

@@ -56,7 +56,7 @@ TEST_F(RuntimeModelFile, ThatIsCutShortIsRefused) {
 TEST_F(RuntimeModelFile, OfSomethingElseIsRefused) {
   expect_refused("No such file");
   write_safetensors(path_, {.tensors = {{.name = "w", .shape = {2}}}}, std::vector{1.0F, 2.0F}, {});
-  expect_refused("it is no runtime model; `outpace fit` makes them");
+  expect_refused("it is no runtime model of this version; `outpace fit` makes them");
 }
 
 TEST_F(RuntimeModelFile, OfTheWrongShapeIsRefused) {
