@@ -60,8 +60,9 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/include/outpace)
   install(DIRECTORY include/outpace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           FILES_MATCHING PATTERN "*.h")
 endif()
-if(TARGET outpace)
-  install(TARGETS outpace)
+install(TARGETS outpace)
+if(OUTPACE_TORCH)
+  install(TARGETS outpace-torch)
 endif()
 
 configure_package_config_file(cmake/OutpaceConfig.cmake.in OutpaceConfig.cmake

@@ -56,7 +56,7 @@ def modules_of(cmake):
         for word in words:
             if word.isupper():
                 keyword = word
-            elif keyword == "DEPENDS":
+            elif keyword in ("DEPENDS", "EXCEPT_DEPENDS"):
                 depends.add(word)
         modules[name] = (depends, "PURE" in words)
     modules.pop("${name}", None)

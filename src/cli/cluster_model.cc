@@ -21,17 +21,11 @@ constexpr std::size_t kPeriodsOfTrace = 64;
 
 ModelledWorkers speeds_of(const WorkOptions& work, std::uint32_t workers) {
   ModelledWorkers speeds;
-  std::vector<worker::Slow> slow;
-  slow.reserve(work.slow.size());
-  for (const std::string& text : work.slow) {
-    slow.push_back(worker::Slow::parse(text, workers));
-  }
   speeds.paces.reserve(workers);
   speeds.factors.reserve(workers);
   for (std::uint32_t worker = 0; worker < workers; ++worker) {
     speeds.paces.push_back(make_pace(work, worker, workers));
-    speeds.factors.push_back(work.delays.empty() ? worker::slow_factor(slow, WorkerId{worker})
-                                                 : 1.0);
+    speeds.factors.push_back(work.delays.empty() ? slow_factor(work, worker, workers) : 1.0);
   }
   if (!work.delays.empty()) {
     const auto trace =
@@ -92,12 +86,8 @@ ModelledWorkers ClusterModel::workers(std::uint32_t count) const {
   return workers;
 }
 
-throughput::RingCluster ClusterModel::ring(const ModelledWorkers& workers) const {
-  throughput::RingCluster costs = throughput::ring_costs(profile_, wires_);
-  if (std::ranges::any_of(workers.factors, [](double factor) { return factor > 1.0; })) {
-    costs.backward_share = 0.0;
-  }
-  return costs;
+throughput::RingCluster ClusterModel::ring() const {
+  return throughput::ring_costs(profile_, wires_);
 }
 
 throughput::Question ClusterModel::question(const ClusterKind& kind,
@@ -105,7 +95,7 @@ throughput::Question ClusterModel::question(const ClusterKind& kind,
   throughput::Question question{.topology = kind.topology,
                                 .coordination = {throughput::Waits::kNobody},
                                 .served = throughput::served_costs(profile_, wires_, kind.shards),
-                                .ring = ring(workers)};
+                                .ring = ring()};
   if (kind.topology == Topology::kServer) {
     question.coordination = throughput::coordination_of(Spec::parse(kind.policy), workers.count());
   }
@@ -209,16 +199,11 @@ throughput::SampledTimingOptions ClusterModel::timing(const ModelledWorkers& wor
 
 throughput::Rate ClusterModel::gossip_by_events(const ModelledWorkers& workers) const {
   return widened(throughput::gossip_rate_by_events(
-      timing(workers, 0.0), ring(workers).fixed_seconds, profile_.batch, iterations_each()));
+      timing(workers, 0.0), ring().fixed_seconds, profile_.batch, iterations_each()));
 }
 
 throughput::Rate ClusterModel::ring_by_events(const ModelledWorkers& workers) const {
-  if (workers.trace_seconds > 0.0) {
-    throw usage_error(
-        "--delays beside --topology ring: the fine model of a ring has no delays "
-        "yet; leave one out, or add --models coarse");
-  }
-  const throughput::RingCluster costs = ring(workers);
+  const throughput::RingCluster costs = ring();
   // They become full one after another through what of the computing comes after the first
   // gradients, as far as layers tell; the shares of bytes and of time are taken for alike.
   const double count =
@@ -230,6 +215,7 @@ throughput::Rate ClusterModel::ring_by_events(const ModelledWorkers& workers) co
   }
   return widened(throughput::ring_rate_by_events({.computing = workers.draw,
                                                   .factors = workers.factors,
+                                                  .paces = workers.paces,
                                                   .buckets = std::move(buckets),
                                                   .latency_seconds = costs.latency_seconds,
                                                   .fixed_seconds = costs.fixed_seconds,

@@ -66,7 +66,7 @@ class ClusterModel {
   // the links by chance, at any time of an iteration.
   [[nodiscard]] double spread(const ClusterKind& kind, const ModelledWorkers& workers) const;
   // As throughput::ring_costs(), but a worker that a factor slows sends its gradient whole.
-  [[nodiscard]] throughput::RingCluster ring(const ModelledWorkers& workers) const;
+  [[nodiscard]] throughput::RingCluster ring() const;
   // `besides`, of SampledTimingOptions.
   [[nodiscard]] throughput::SampledTimingOptions timing(const ModelledWorkers& workers,
                                                         double besides) const;

@@ -15,6 +15,8 @@ namespace outpace::cli {
 // Runs after parsing; gives the exit code.
 using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
 
+using AddCommand = Run (*)(CLI::App& command);
+
 [[nodiscard]] Run add_train(CLI::App& command);
 [[nodiscard]] Run add_server(CLI::App& command);
 [[nodiscard]] Run add_worker(CLI::App& command);
@@ -34,9 +36,8 @@ using Run = std::function<int(const CLI::App& command, const Origins& origins)>;
 [[nodiscard]] Run add_compare(CLI::App& command);
 [[nodiscard]] Run add_calibrate(CLI::App& command);
 
-// Throws what train or simulate with these options would throw before it begins: for a command that
-// is going to run many. Neither environment nor --config count.
-void check_train(const std::vector<std::string>& words);
+// Throws what simulate with these options would throw before it begins: for a command that is going
+// to run many. Neither environment nor --config count.
 void check_simulate(const std::vector<std::string>& words);
 
 }  // namespace outpace::cli

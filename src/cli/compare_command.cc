@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/comparison_folder.h"
 #include "cli/comparison_progress.h"
+#include "cli/libtorch.h"
 #include "cli/options.h"
 #include "commit.h"
 #include "compare/config.h"
@@ -39,11 +40,7 @@ struct CompareOptions {
 
 compare::KnownOptions known_options() {
   compare::KnownOptions known;
-#if OUTPACE_TORCH
-  CLI::App train;
-  (void)add_train(train);
-  known.live = option_names(train);
-#endif
+  known.live = train_options;
   CLI::App simulate;
   (void)add_simulate(simulate);
   known.simulated = option_names(simulate);
@@ -65,13 +62,7 @@ void check(const compare::Config& config, const std::vector<compare::Cell>& cell
   for (std::size_t i = 0; i < config.rows.size() * config.traces.size(); ++i) {
     const std::vector<std::string> words(cells[i].words.begin() + 1, cells[i].words.end());
     try {
-#if OUTPACE_TORCH
-      if (config.mode == compare::Mode::kLive) {
-        check_train(words);
-        continue;
-      }
-#endif
-      check_simulate(words);
+      config.mode == compare::Mode::kLive ? check_train(words) : check_simulate(words);
     } catch (const Error& error) {
       throw Error(error.code(),
                   fmt::format("{}:{}: {}",

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/cutoff_figure.h"
-#include "cli/fit.h"
+#include "cli/libtorch.h"
 #include "cli/options.h"
 #include "cli/trace_file.h"
 #include "compare/cutoff_plot.h"
@@ -76,30 +76,32 @@ Decide to_decide(const std::string& word) {
       {{"before", Decide::kBefore}, {"deadline", Decide::kDeadline}, {"during", Decide::kDuring}});
 }
 
-// Of the file, or fitted to the first part if a model asks for it and there is no file.
-std::optional<DeepWeights> deep_weights([[maybe_unused]] const Trace& trace,
-                                        std::size_t fit_rows,
-                                        const CutoffOptions& options) {
-  if (!options.model_file.empty()) {
-    return record::read_runtime_model(options.model_file);
-  }
+// Whether a model asks for what has to be fitted first, and there is no file with it.
+bool is_to_fit(const CutoffOptions& options) {
   const auto names_fitted = [](const std::string& model) {
     const auto all = runtime_model::catalogue();
     return std::any_of(all.begin(), all.end(), [&](const runtime_model::Entry& entry) {
       return entry.name == model && entry.fitted;
     });
   };
-  if (std::none_of(options.models.begin(), options.models.end(), names_fitted)) {
+  return options.model_file.empty() &&
+         std::any_of(options.models.begin(), options.models.end(), names_fitted);
+}
+
+// Of the file, or fitted to the first part if a model asks for it and there is no file.
+std::optional<DeepWeights> deep_weights(const Trace& trace,
+                                        std::size_t fit_rows,
+                                        const CutoffOptions& options) {
+  if (!options.model_file.empty()) {
+    return record::read_runtime_model(options.model_file);
+  }
+  if (!is_to_fit(options)) {
     return std::nullopt;
   }
   if (fit_rows == 0) {
     throw usage_error("--fit-fraction 0 leaves nothing to fit 'deep' to; name a --model-file");
   }
-#if OUTPACE_TORCH
   return fit_to(first_rows(trace, fit_rows), options.runtimes);
-#else
-  throw usage_error("this outpace was built without libtorch and cannot fit; name a --model-file");
-#endif
 }
 
 double steady_seconds() {
@@ -294,6 +296,9 @@ void print_table(const CutoffOptions& options, const Trace& trace, const std::ve
 int cutoff(const CutoffOptions& options) {
   if (!(options.fit_fraction >= 0.0 && options.fit_fraction < 1.0)) {
     throw usage_error("--fit-fraction takes a number from 0 to less than 1");
+  }
+  if (is_to_fit(options)) {
+    require_libtorch();
   }
   const Trace trace = read_trace(options.runtimes);
   const auto fit_rows =

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/fit.h"
+#include "cli/libtorch.h"
 #include "cli/trace_file.h"
 #include "fit/deep_fit.h"
 #include "record/runtime_model_file.h"

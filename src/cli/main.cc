@@ -1,14 +1,20 @@
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <malloc.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/libtorch.h"
 
 namespace outpace::cli {
 namespace {
@@ -16,32 +22,24 @@ namespace {
 struct Command {
   const char* name;
   const char* what;
-  Run (*add)(CLI::App&);
+  AddCommand add;  // Null: with libtorch alone, of libtorch_commands().
 };
 
 constexpr Command kCommands[] = {
-#if OUTPACE_TORCH
     {"train",
      "Train on this machine: one server and N workers, all processes started and reaped",
-     add_train},
-#endif
+     nullptr},
     {"server", "Be a job's server", add_server},
-#if OUTPACE_TORCH
-    {"worker", "Be one worker of a job", add_worker},
-    {"evaluator", "Measure a job's accuracy on the test set, off its workers' path", add_evaluator},
-    {"peer", "Be one worker of a ring or a gossip; train starts them", add_peer},
-#endif
+    {"worker", "Be one worker of a job", nullptr},
+    {"evaluator", "Measure a job's accuracy on the test set, off its workers' path", nullptr},
+    {"peer", "Be one worker of a ring or a gossip; train starts them", nullptr},
     {"ctl", "Tell a job that runs to change its policy, or ask how it goes", add_ctl},
     {"simulate",
      "Run a job of simulated workers in virtual time, with the same policies",
      add_simulate},
-#if OUTPACE_TORCH
     {"profile",
      "Measure one worker and one server, or read a trace of PyTorch's profiler, for `predict`",
-     add_profile},
-#else
-    {"profile", "Read a trace of PyTorch's profiler, for `predict`", add_profile_of_trace},
-#endif
+     nullptr},
     {"predict",
      "Predict throughput with other workers, policies, links and topologies, from a profile",
      add_predict},
@@ -65,15 +63,26 @@ constexpr Command kCommands[] = {
     {"cutoff",
      "How long should have been waited: replay runtimes, and see what a dynamic cutoff gains",
      add_cutoff},
-#if OUTPACE_TORCH
     {"fit",
      "Fit the deep runtime model to recorded runtimes, which `outpace cutoff` can try",
-     add_fit},
-#endif
+     nullptr},
     {"policies",
      "List the policies, staleness rules, optimizers and runtimes, with their options and sources",
      add_policies},
 };
+
+// Whether this program has nothing for the command of these words, or the one with libtorch more.
+bool wants_libtorch(const std::vector<std::string>& words) {
+  return !has_libtorch() && !words.empty() &&
+         std::ranges::any_of(kCommands, [&](const Command& command) {
+           return command.add == nullptr && command.name == words.front();
+         });
+}
+
+// The program with libtorch, which is beside this one.
+std::filesystem::path program_with_libtorch() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / kLibtorchProgram;
+}
 
 int run(const std::vector<std::string>& words) {
   CLI::App app(
@@ -83,11 +92,19 @@ int run(const std::vector<std::string>& words) {
       "outpace");
   app.set_version_flag("--version", std::string("outpace ") + OUTPACE_VERSION);
   app.require_subcommand(1);
+  const std::map<std::string, AddCommand> with_libtorch = libtorch_commands();
+  if (wants_libtorch(words) && !with_libtorch.contains(words.front())) {
+    throw NeedsLibtorch();
+  }
   std::map<std::string, Run> runs;
   for (const Command& command : kCommands) {
     CLI::App* added = app.add_subcommand(command.name, command.what);
     added->add_option("--config", "TOML file with any of these options")->type_name("FILE");
-    runs[command.name] = command.add(*added);
+    if (command.add != nullptr) {
+      runs[command.name] = command.add(*added);
+    } else if (with_libtorch.contains(command.name)) {
+      runs[command.name] = with_libtorch.at(command.name)(*added);
+    }
   }
   try {
     const Origins origins = parse(app, words);
@@ -95,6 +112,22 @@ int run(const std::vector<std::string>& words) {
     return runs.at(chosen->get_name())(*chosen, origins);
   } catch (const CLI::Success& success) {
     return app.exit(success);
+  }
+}
+
+// run(), by the program with libtorch where it takes that: in this process, with the same words.
+int run_or_become(int argc, char** argv) {
+  try {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (wants_libtorch(words)) {
+      execv(program_with_libtorch().c_str(), argv);  // Comes back if there is none.
+    }
+    return run(words);
+  } catch (const NeedsLibtorch&) {
+    execv(program_with_libtorch().c_str(), argv);
+    throw usage_error("that takes libtorch, and " + program_with_libtorch().string() +
+                      ", which has it: " + std::strerror(errno) +
+                      "; it is built with OUTPACE_TORCH=ON");
   }
 }
 
@@ -106,7 +139,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 1 << 28);
   mallopt(M_TRIM_THRESHOLD, 1 << 29);
   try {
-    return outpace::cli::run({argv + 1, argv + argc});
+    return outpace::cli::run_or_become(argc, argv);
   } catch (const outpace::Error& error) {
     std::fprintf(stderr, "outpace: %s\n", error.what());
     return static_cast<int>(error.code());

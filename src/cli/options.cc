@@ -223,18 +223,30 @@ void add_work_options(CLI::App& command, WorkOptions& options) {
   add_attack_option(command, options);
 }
 
-worker::Pace make_pace(const WorkOptions& options, std::uint32_t worker, std::uint32_t workers) {
+double slow_factor(const WorkOptions& options, std::uint32_t worker, std::uint32_t workers) {
   std::vector<worker::Slow> slow;
+  slow.reserve(options.slow.size());
   for (const std::string& text : options.slow) {
     slow.push_back(worker::Slow::parse(text, workers));
   }
+  return worker::slow_factor(slow, WorkerId{worker});
+}
+
+bool waits_longer(const WorkOptions& options) {
+  return !options.paced.empty() && options.delays.empty();
+}
+
+worker::Pace make_pace(const WorkOptions& options, std::uint32_t worker, std::uint32_t workers) {
   if (options.delays_by != "time" && options.delays_by != "iteration") {
     throw usage_error("--delays-by is '" + options.delays_by + "'; it takes time or iteration");
   }
   worker::PaceOptions pace{
       .by = options.delays_by == "time" ? worker::DelaysBy::kTime : worker::DelaysBy::kIteration,
       .period = duration_option("delays-period", options.delays_period),
-      .factor = worker::slow_factor(slow, WorkerId{worker})};
+      .factor = slow_factor(options, worker, workers)};
+  if (waits_longer(options)) {
+    pace.factor = 1.0;
+  }
   if (pace.period <= Duration{}) {
     throw usage_error("--delays-period must be longer than 0");
   }

@@ -88,6 +88,13 @@ void add_delay_options(CLI::App& command, WorkOptions& options);
 void add_attack_option(CLI::App& command, WorkOptions& options);
 void add_work_options(CLI::App& command, WorkOptions& options);
 
+// By how much --slow slows one worker of `workers`. Throws a usage error.
+[[nodiscard]] double slow_factor(const WorkOptions& options,
+                                 std::uint32_t worker,
+                                 std::uint32_t workers);
+// A worker that waits instead of computing and is slowed waits longer from the start: what its
+// waits overrun by is not slowed as well. Its pace is then its own.
+[[nodiscard]] bool waits_longer(const WorkOptions& options);
 // The pace of one worker of `workers`. Throws a usage error for a wrong trace or option.
 [[nodiscard]] worker::Pace make_pace(const WorkOptions& options,
                                      std::uint32_t worker,

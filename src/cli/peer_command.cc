@@ -83,7 +83,8 @@ int be_peer(const OwnOptions& options) {
                       std::to_string(options.job.workers - 1));
   }
   const worker::Pace pace = make_pace(options.work, options.worker, options.job.workers);
-  const auto source = make_source(options.work, options.worker, options.job.seed);
+  const auto source =
+      make_source(options.work, options.worker, options.job.workers, options.job.seed);
   std::vector<float> weights = first_weights(options.job.weights, *source);
   const collective::PeerOptions peer = peer_options(options, source->dataset_examples());
   collective::GlooGroup group({.rank = options.worker,

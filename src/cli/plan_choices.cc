@@ -212,14 +212,6 @@ PlanChoices choices_of_measured(const throughput::MeasuredProfile& profile,
   const std::vector<std::uint32_t> counts =
       parse_count_list("workers", options.workers, kClusterWorkersMost);
   check_count(kinds.size() * counts.size());
-  const bool has_ring = std::any_of(kinds.begin(), kinds.end(), [](const ClusterKind& kind) {
-    return kind.topology == Topology::kRing;
-  });
-  if (has_ring && !options.cluster.work.delays.empty()) {
-    throw usage_error(
-        "--delays beside --topology ring: the fine model of a ring has no delays yet; leave one "
-        "out");
-  }
   const auto measured = std::make_shared<MeasuredChoices>(profile, options);
   PlanChoices choices{.rows = {},
                       .verify = {},

@@ -26,9 +26,11 @@ struct RoleOptions {
   std::string launcher = launch::kAnyLauncher;
 };
 
-// Of the worker of this number: what computes its gradients, or waits instead. Throws Error.
+// Of the worker of this number, of so many: what computes its gradients, or waits instead. Throws
+// Error.
 [[nodiscard]] std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
                                                                   std::uint32_t worker,
+                                                                  std::uint32_t workers,
                                                                   std::uint64_t seed);
 
 // Works until the run is over. Throws Error.

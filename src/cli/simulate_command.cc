@@ -11,17 +11,13 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/large_pages.h"
+#include "cli/libtorch.h"
 #include "cli/options.h"
 #include "cli/simulated_links.h"
 #include "cli/simulated_run.h"
 #include "cli/swarm_run.h"
 #include "policy/switch_spec.h"
 #include "sim/cluster.h"
-#if OUTPACE_TORCH
-#include "learn/dataset.h"
-#include "learn/gradients.h"
-#include "learn/network.h"
-#endif
 
 namespace outpace::cli {
 namespace {
@@ -41,8 +37,7 @@ struct SimulateOptions {
 
 // What --learn asks for; empty without it.
 struct Learner {
-  std::unique_ptr<worker::GradientSource> gradients;
-  std::unique_ptr<worker::Evaluator> evaluator;
+  Learnt learnt;
   std::optional<sim::Learning> learning;
 
   explicit Learner(const SimulateOptions& options) {
@@ -57,15 +52,8 @@ struct Learner {
       }
       return;
     }
-#if OUTPACE_TORCH
-    const Spec network = Spec::parse(options.learn);
-    const Spec data = Spec::parse(options.data);
-    gradients = learn::make_gradient_source(network, data, {.seed = options.job.seed});
-    evaluator = learn::make_evaluator(network, data, {.seed = options.job.seed});
-    learning.emplace(sim::Learning{*gradients, evaluator.get()});
-#else
-    throw usage_error("--learn: this program was built without libtorch");
-#endif
+    learnt = make_learnt(Spec::parse(options.learn), Spec::parse(options.data), options.job.seed);
+    learning.emplace(sim::Learning{*learnt.gradients, learnt.evaluator.get()});
   }
 };
 
@@ -82,6 +70,9 @@ void check_filter(const SimulateOptions& options) {
 }
 
 int simulate(const SimulateOptions& options, const std::string& resolved) {
+  if (!options.learn.empty()) {
+    require_libtorch();
+  }
   ask_for_large_pages();
   Training training = to_training(options.job, kSimulatedWorkersMax);
   const std::unique_ptr<sim::Timing> timing =
@@ -92,12 +83,12 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   check_links(options.links, !options.learn.empty(), apply > Duration{});
   Learner learner(options);
   training.coordinator.examples =
-      learner.gradients ? learner.gradients->dataset_examples() : options.examples;
+      learner.learning ? learner.learnt.gradients->dataset_examples() : options.examples;
   if (training.coordinator.examples < 1) {
     throw usage_error("--examples takes at least 1");
   }
   const protocol::Manifest* const manifest =
-      learner.gradients ? &learner.gradients->manifest() : nullptr;
+      learner.learning ? &learner.learnt.gradients->manifest() : nullptr;
   auto links = make_links(options.links, options.job.workers, manifest);
   std::optional<sim::LinkUse> link_use;
   if (links && !options.job.trace.empty()) {
@@ -153,14 +144,12 @@ void check(const SimulateOptions& options) {
   check_links(options.links,
               !options.learn.empty(),
               duration_option("apply", options.cluster.apply) > Duration{});
-#if OUTPACE_TORCH
   if (!options.learn.empty()) {
-    const protocol::Manifest manifest = learn::network_manifest(
-        Spec::parse(options.learn), learn::dataset_shape(Spec::parse(options.data)));
+    const protocol::Manifest manifest =
+        learnt_manifest(Spec::parse(options.learn), Spec::parse(options.data));
     (void)make_links(options.links, options.job.workers, &manifest);
     return;
   }
-#endif
   (void)Learner(options);
   (void)make_links(options.links, options.job.workers, nullptr);
 }

@@ -151,7 +151,7 @@ live::ServerOptions checked(const TrainOptions& options) {
       throw usage_error(
           "--target-accuracy beside --paced: workers that wait learn nothing; leave one out");
     }
-    (void)make_source(options.work, 0, options.job.seed);
+    (void)make_source(options.work, 0, options.job.workers, options.job.seed);
     return server_options;
   }
   (void)learn::network_manifest(Spec::parse(options.work.network),

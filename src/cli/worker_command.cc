@@ -94,6 +94,7 @@ int evaluate(const RoleOptions& options) {
 
 std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
                                                     std::uint32_t worker,
+                                                    std::uint32_t workers,
                                                     std::uint64_t seed) {
   if (options.paced.empty()) {
     return learn::make_gradient_source(Spec::parse(options.network),
@@ -102,11 +103,16 @@ std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
   }
   auto profile =
       throughput::MeasuredProfile::parse(read_file("paced", options.paced), options.paced);
+  std::vector<double> seconds = profile.computing_to_judge_by();
+  if (waits_longer(options)) {
+    const double factor = slow_factor(options, worker, workers);
+    std::ranges::for_each(seconds, [factor](double& one) { one *= factor; });
+  }
   const double backward_share = throughput::ring_costs(profile, {}).backward_share;
   return live::make_paced_source({.manifest = std::move(profile.manifest),
                                   .dataset_examples = profile.dataset_examples,
                                   .batch = profile.batch,
-                                  .seconds = profile.computing_to_judge_by(),
+                                  .seconds = std::move(seconds),
                                   .backward_share = backward_share,
                                   .worker = WorkerId{worker},
                                   .seed = seed});
@@ -123,7 +129,7 @@ int work(RoleOptions options) {
   const std::uint32_t workers = std::max(options.workers.value_or(0), worker + 1);
   const worker::Pace pace = make_pace(options.work, worker, workers);
   const std::vector<worker::Attack> attacks = parse_attacks(options.work, workers);
-  const auto source = make_source(options.work, worker, options.seed);
+  const auto source = make_source(options.work, worker, workers, options.seed);
   live::run_worker({.session = session},
                    *source,
                    pace,

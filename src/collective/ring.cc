@@ -1,7 +1,6 @@
 #include "collective/ring.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <span>
 #include <string>
@@ -19,6 +18,36 @@ std::vector<std::size_t> sizes_with_votes(const worker::GradientSource& source) 
   sizes.push_back(1);
   return sizes;
 }
+
+// The computing of a worker that is slowed: every part of it comes as much later as the whole.
+class Slowed {
+ public:
+  Slowed(Member& member, const worker::Pace& pace)
+      : member_(member), pace_(pace), begun_(member.now()), resumed_(begun_) {}
+
+  // Waits for what was computed since the last call; what `aside` does is not computing.
+  template <typename Aside>
+  void part(Aside aside) {
+    computed_ += to_seconds(member_.now() - resumed_);
+    if (const double extra = pace_.extra_seconds(computed_); extra > 0.0) {
+      member_.sleep_until(begun_ + from_seconds(computed_ + extra + besides_));
+    }
+    const Time before = member_.now();
+    aside();
+    resumed_ = member_.now();
+    besides_ += to_seconds(resumed_ - before);
+  }
+
+  [[nodiscard]] double computed_seconds() const { return computed_; }
+
+ private:
+  Member& member_;
+  const worker::Pace& pace_;
+  const Time begun_;
+  Time resumed_;
+  double computed_ = 0.0;
+  double besides_ = 0.0;  // What was neither computing nor waiting.
+};
 
 }  // namespace
 
@@ -39,7 +68,7 @@ Ring::Ring(const PeerOptions& options,
       weights_(std::move(weights)),
       sum_(numbers_ + 1),
       // What must happen to the whole gradient first leaves nothing to overlap.
-      at_once_(options.clip_norm == 0.0 && pace.extra_seconds(1.0) == 0.0) {}
+      at_once_(options.clip_norm == 0.0) {}
 
 void Ring::run(Member& member) {
   const std::uint64_t nominal = std::uint64_t{options_.batches.batch} * options_.batches.workers;
@@ -92,14 +121,12 @@ void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence seq
     }
   } else {
     const std::vector<std::uint64_t> examples = order_.examples(update.own);
-    const auto begun = std::chrono::steady_clock::now();
-    const double loss = source_.compute_in_parts(
-        weights_, examples, gradient, [this](std::size_t tensor) { tensor_ready(tensor); });
-    const double took =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    if (const double extra = pace_.extra_seconds(took); extra > 0.0) {
-      member.sleep_until(member.now() + from_seconds(extra));
-    }
+    Slowed slowed(member, pace_);
+    const double loss =
+        source_.compute_in_parts(weights_, examples, gradient, [&](std::size_t tensor) {
+          slowed.part([&] { tensor_ready(tensor); });
+        });
+    slowed.part([] {});
     if (options_.clip_norm > 0.0) {
       const double squared = update::squared_norm(gradient);
       if (std::isfinite(squared)) {  // Else the sum is not either.
@@ -109,7 +136,7 @@ void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence seq
     member.report({.sequence = sequence,
                    .examples = update.own_examples,
                    .loss = loss,
-                   .compute_seconds = took,
+                   .compute_seconds = slowed.computed_seconds(),
                    .runtime = to_seconds(member.now() - start)});
   }
   for (const Bucket& bucket : held_) {

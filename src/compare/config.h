@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,9 @@ struct Config {
   std::vector<Option> options;
 };
 
-// The long names of the options of a run; none of live runs if this program cannot train.
+// The long names of the options of a run.
 struct KnownOptions {
-  std::vector<std::string> live;
+  std::function<std::vector<std::string>()> live;  // Asked if the mode is live; may throw.
   std::vector<std::string> simulated;
 };
 

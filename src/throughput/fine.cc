@@ -195,20 +195,26 @@ Rate gossip_rate_by_events(const SampledTimingOptions& options,
 
 Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {
   CHECK(iterations >= 2 * kSpans && !ring.factors.empty());
+  CHECK(!ring.buckets.empty() && ring.buckets.back().ready == 1.0);
   const auto workers = static_cast<double>(ring.factors.size());
   std::vector<double> ended{0.0};
   for (std::uint32_t i = 0; i < iterations; ++i) {
     const Time begun{from_seconds(ended.back())};
-    double slowest = 0.0;
+    std::vector<double> slept;
+    std::vector<double> computed;
     for (std::uint32_t w = 0; w < ring.factors.size(); ++w) {
-      slowest = std::max(slowest, ring.factors[w] * ring.computing(WorkerId{w}, i, begun));
+      slept.push_back(to_seconds(ring.paces[w].finish(begun, 1.0, i) - begun));
+      computed.push_back(ring.factors[w] * ring.computing(WorkerId{w}, i, begun));
     }
     double through = 0.0;
     for (const RingOfEvents::Bucket& bucket : ring.buckets) {
-      const double begin = std::max(through, bucket.ready * slowest);
+      double begin = through;
+      for (std::size_t w = 0; w < slept.size(); ++w) {
+        begin = std::max(begin, slept[w] + bucket.ready * computed[w]);
+      }
       through = begin + 2.0 * (workers - 1.0) * (ring.latency_seconds + bucket.seconds / workers);
     }
-    ended.push_back(ended.back() + std::max(through, slowest) + ring.fixed_seconds);
+    ended.push_back(ended.back() + through + ring.fixed_seconds);
   }
   std::vector<double> rates;
   for (std::size_t i = 0; i < kSpans; ++i) {

@@ -36,17 +36,18 @@ struct Served {
                                      const SampledTimingOptions& timing);
 
 struct RingOfEvents {
-  DrawSeconds computing;        // Before a worker's factor.
-  std::vector<double> factors;  // Of each worker.
+  DrawSeconds computing;            // Before a worker's factor.
+  std::vector<double> factors;      // Of each worker.
+  std::vector<worker::Pace> paces;  // Of each: it sleeps first, then computes.
   // Of each bucket in the order of the backward pass: the share of the computing after which its
   // gradients are there, and what passing its bytes once over a link takes.
   struct Bucket {
     double ready;
     double seconds;
   };
-  std::vector<Bucket> buckets;
-  double latency_seconds;  // Of a message to the neighbour.
-  double fixed_seconds;    // Of an iteration, besides.
+  std::vector<Bucket> buckets;  // The last is there when all is.
+  double latency_seconds;       // Of a message to the neighbour.
+  double fixed_seconds;         // Of an iteration, besides.
   std::uint32_t batch;
 };
 [[nodiscard]] Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations);

@@ -80,6 +80,7 @@ TEST(Fine, ARingOverlapsWithTheBackwardPass) {
   // Two buckets, the first there after 0.6 of 0.1 s: 2 x 3 x (0.001 + 0.02 / 4) = 0.036 s each.
   RingOfEvents ring{.computing = draw_measured({0.1}, 1),
                     .factors = {1, 1, 1, 1},
+                    .paces = {4, worker::Pace({})},
                     .buckets = {{.ready = 0.6, .seconds = 0.02}, {.ready = 1.0, .seconds = 0.02}},
                     .latency_seconds = 0.001,
                     .fixed_seconds = 0.004,
@@ -87,6 +88,23 @@ TEST(Fine, ARingOverlapsWithTheBackwardPass) {
   EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.140, 1e-6);
   ring.buckets[0].seconds = 0.06;  // 0.096 s: to 0.156, and the second to 0.192.
   EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.196, 1e-6);
+  ring.factors[2] = 3.0;  // Its buckets are there after 0.18 and 0.3 s: to 0.276, 0.336.
+  EXPECT_NEAR(ring_rate_by_events(ring, 100).examples_per_second, 40 / 0.340, 1e-6);
+}
+
+TEST(Fine, AWorkerOfARingSleepsAsTheTraceSaysAndThenComputes) {
+  const auto trace = worker::DelayTrace::parse("0,0.05\n0,0.15\n", "delays.csv", 2);
+  const worker::PaceOptions by_iteration{.by = worker::DelaysBy::kIteration};
+  const RingOfEvents ring{
+      .computing = draw_measured({0.1}, 1),
+      .factors = {1, 1},
+      .paces = {{trace, WorkerId{0}, by_iteration}, {trace, WorkerId{1}, by_iteration}},
+      // Buckets of 0.02 s, 2 x 0.02 / 2 each: the first is through before the second is there.
+      .buckets = {{.ready = 0.6, .seconds = 0.02}, {.ready = 1.0, .seconds = 0.02}},
+      .latency_seconds = 0.0,
+      .fixed_seconds = 0.0,
+      .batch = kMiniBatch};
+  EXPECT_NEAR(ring_rate_by_events(ring, 96).examples_per_second, 2 * 20 / (0.17 + 0.27), 1e-6);
 }
 
 TEST(Fine, InAGossipEveryWorkerGoesAtItsOwnPace) {

@@ -186,7 +186,6 @@ class BadInput(Plan):
         self.refuse("cutoff is '99'", "--policy", "backup:cutoff=99", "--workers", "1..4")
         self.refuse("more than 100000 configurations", "--workers", "1..9000", "--shards", "1..16")
         self.refuse("--batch does not go with a measured profile", "--batch", "8")
-        self.refuse("--delays beside --topology ring", "--topology", "ring", "--delays", "d.csv")
         self.refuse("absent.json", profile="absent.json")
 
 

@@ -72,6 +72,13 @@ class Measured(Throughput):
         table = self.outpace("predict", "p.json", "--workers", "1..4", "--bandwidth", "1Mbps").out
         self.assertIn("is saturated at", table)
 
+    def test_delays_come_on_top_of_the_computing(self):
+        self.path("p.json", json.dumps(profile()))
+        self.path("delays.csv", "0,0.08\n")
+        found = self.predict("--workers", "2", "--policy", "sync", "--topology", "ps,ring",
+                             "--delays", "delays.csv")
+        for key, one in found.items():
+            self.assertAlmostEqual(one["examples_per_second"], 2 * 8 / 0.1, delta=1, msg=key)
 
     def test_predictions_are_drawn(self):
         self.path("p.json", json.dumps(profile()))
@@ -124,6 +131,13 @@ class Paced(Throughput):
         for worker in found["workers_detail"]:
             self.assertEqual(worker["accepted"], 10)
 
+    def test_wait_longer_if_they_are_slowed(self):
+        self.path("p.json", json.dumps(profile(compute=0.05)))
+        for topology in ("ps", "ring"):
+            done = self.outpace("train", "--paced", "p.json", "--topology", topology, "--workers",
+                                "2", "--policy", "sync", "--batch", "8", "--updates", "5",
+                                "--slow", "worker=1,factor=3", "--out", topology, "--json")
+            self.assertGreaterEqual(json.loads(done.out)["seconds"], 5 * 3 * 0.1, topology)
 
     def test_without_a_server_as_well(self):
         self.path("p.json", json.dumps(profile(compute=0.05)))
