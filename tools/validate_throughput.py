@@ -31,9 +31,11 @@ BUSY = 0.7
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
 TOPOLOGIES = ("ring", "gossip")
 FREE = ("async", "ssp")
-# (name, options of `outpace profile`); 0.4 MB and 10 MB of weights.
+# Options of `outpace profile`; 0.4 MB and 10 MB of weights.
 NETWORKS = {"mlp": ["--network", "mlp"],
             "charlm": ["--network", "charlm:layers=3,width=256", "--batch", "1"]}
+# Mbit/s: with faster links sixteen workers on two processors wait for these, and not for the link.
+RATES = {"mlp": [50, 100], "charlm": [400, 800]}
 COMPUTING = ("cnn", "resnet8")
 TEXT = "the quick brown fox jumps over the lazy dog, and runs on. "  # What charlm is profiled on.
 
@@ -48,8 +50,10 @@ def parse(arguments):
                         help="without a server: ring, gossip")
     parser.add_argument("--networks", nargs="*", choices=sorted(NETWORKS), default=list(NETWORKS))
     parser.add_argument("--computing", nargs="*", default=COMPUTING, metavar="NETWORK")
-    parser.add_argument("--rates", nargs="+", type=int, default=[200, 400], metavar="MBIT",
-                        help="of each link, Mbit/s")
+    parser.add_argument("--rates", nargs="+", type=int, metavar="MBIT",
+                        help="of each link, Mbit/s (default: " + "; ".join(
+                            f"{model} {' '.join(map(str, rates))}"
+                            for model, rates in RATES.items()) + ")")
     parser.add_argument("--queue", choices=("fair", "one"), default="fair",
                         help="what hosts send over one link waits in a queue each, or in one")
     parser.add_argument("--slow", action="append", default=[], metavar="SPEC",
@@ -272,7 +276,9 @@ def runs_of(policy, workers):
 
 
 def rows_of(options):
-    for model, link, workers in itertools.product(options.networks, options.rates, options.workers):
+    wanted = [(model, rate) for model in options.networks
+              for rate in options.rates or RATES[model]]
+    for (model, link), workers in itertools.product(wanted, options.workers):
         row = {"model": model, "link": link, "queue": options.queue, "workers": workers,
                "paced": True}
         for slow in ([], options.slow) if options.slow and workers == SLOWED else ([],):

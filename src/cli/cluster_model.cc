@@ -148,10 +148,7 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
   throughput::SampledTimingOptions sampled =
       timing(workers, profile_.payload_bytes() * profile_.byte_seconds);
   sampled.spread = spread(kind, workers);
-  // A spread is gone through several times.
-  const bool by_default = options_.iterations == 0 && options_.runtime.empty();
-  const bool shorter = sampled.spread > 0.0 && by_default && workers.trace_seconds == 0.0;
-  job.iterations = std::uint64_t{job.workers} * iterations_each() / (shorter ? 2 : 1);
+  job.iterations = std::uint64_t{job.workers} * iterations_each(kind, workers, sampled.spread);
   const Training training = to_training(job, kClusterWorkersMost);
   sim::ClusterOptions cluster{
       .policy = training.policy, .coordinator = training.coordinator, .shard = training.shard};
@@ -221,6 +218,23 @@ throughput::Rate ClusterModel::ring_by_events(const ModelledWorkers& workers) co
                                                   .fixed_seconds = costs.fixed_seconds,
                                                   .batch = profile_.batch},
                                                  4 * iterations_each()));
+}
+
+std::uint32_t ClusterModel::iterations_each(const ClusterKind& kind,
+                                            const ModelledWorkers& workers,
+                                            double spread) const {
+  constexpr std::uint32_t kUntilItBinds = 300;
+  const bool by_default =
+      options_.iterations == 0 && options_.runtime.empty() && workers.trace_seconds == 0.0;
+  if (!by_default) {
+    return iterations_each();
+  }
+  // Those who are ahead of a slower one wait for it only when they are as far ahead as they may be.
+  const bool unequal = std::ranges::any_of(workers.factors, [](double one) { return one > 1.0; });
+  if (unequal && question(kind, workers).coordination.waits == throughput::Waits::kSlowest) {
+    return kUntilItBinds;
+  }
+  return spread > 0.0 ? iterations_each() / 2 : iterations_each();  // It is gone through often.
 }
 
 std::uint32_t ClusterModel::iterations_each() const {

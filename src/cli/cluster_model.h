@@ -65,13 +65,16 @@ class ClusterModel {
   // Over how long the workers' beginnings are spread: those whom no round holds together meet on
   // the links by chance, at any time of an iteration.
   [[nodiscard]] double spread(const ClusterKind& kind, const ModelledWorkers& workers) const;
-  // As throughput::ring_costs(), but a worker that a factor slows sends its gradient whole.
   [[nodiscard]] throughput::RingCluster ring() const;
   // `besides`, of SampledTimingOptions.
   [[nodiscard]] throughput::SampledTimingOptions timing(const ModelledWorkers& workers,
                                                         double besides) const;
   [[nodiscard]] throughput::Rate gossip_by_events(const ModelledWorkers& workers) const;
   [[nodiscard]] throughput::Rate ring_by_events(const ModelledWorkers& workers) const;
+  // Of a simulation with a server, from the beginning on; `spread` as in SampledTimingOptions.
+  [[nodiscard]] std::uint32_t iterations_each(const ClusterKind& kind,
+                                              const ModelledWorkers& workers,
+                                              double spread) const;
   [[nodiscard]] std::uint32_t iterations_each() const;
   // With what is not known of the profile's mean.
   [[nodiscard]] throughput::Rate widened(throughput::Rate rate) const;

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
@@ -35,12 +36,15 @@ void require_libtorch();
 
 // All below begin with require_libtorch().
 
-struct Learnt {
-  std::unique_ptr<worker::GradientSource> gradients;
-  std::unique_ptr<worker::Evaluator> evaluator;
+struct Lesson {
+  Spec network;
+  Spec data;
+  std::uint64_t seed;
+  std::uint32_t threads = 1;
 };
-// Throws a usage error for an unknown network or data set.
-[[nodiscard]] Learnt make_learnt(const Spec& network, const Spec& data, std::uint64_t seed);
+// Throw a usage error for an unknown network or data set.
+[[nodiscard]] std::unique_ptr<worker::GradientSource> make_gradients(const Lesson& lesson);
+[[nodiscard]] std::unique_ptr<worker::Evaluator> make_evaluator(const Lesson& lesson);
 
 // Of the network for that data, without loading it. Throws a usage error as well.
 [[nodiscard]] protocol::Manifest learnt_manifest(const Spec& network, const Spec& data);

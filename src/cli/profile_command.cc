@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/scratch_directory.h"
 #include "cli/trace_profile_option.h"
+#include "collective/sum_cost.h"
 #include "learn/gradients.h"
 #include "live/lone_run.h"
 #include "live/paced_source.h"
@@ -214,6 +216,10 @@ MeasuredProfile measure(const ProfileOptions& options, std::string& trace) {
   const double of_bytes =
       median_rest(profile.iterations) - profile.apply_seconds - 2.0 * profile.message_seconds;
   profile.byte_seconds = std::max(0.0, of_bytes / (2.0 * profile.payload_bytes()));
+  const ScratchDirectory scratch;
+  const collective::SumCost sum = collective::measure_sum_cost(
+      scratch.file("rendezvous"), profile.manifest.numbers(), options.iterations);
+  profile.sums = {.message_seconds = sum.message_seconds, .byte_seconds = sum.byte_seconds};
   return profile;
 }
 
@@ -241,6 +247,11 @@ void print(const MeasuredProfile& profile, const std::string& path) {
              2 * kMilli * profile.message_seconds,
              2 * kMilli * profile.payload_bytes() * profile.byte_seconds,
              kMilli * profile.apply_seconds);
+  fmt::print("  a sum of two     {:8.3f} ms: messages {:.3f}, bytes {:.3f}\n",
+             kMilli * (2 * profile.sums->message_seconds +
+                       profile.payload_bytes() * profile.sums->byte_seconds),
+             2 * kMilli * profile.sums->message_seconds,
+             kMilli * profile.payload_bytes() * profile.sums->byte_seconds);
   fmt::print("  alone            {:8.0f} examples/s\n", profile.batch / (middle + rest));
   fmt::print("written to {}; next: outpace predict {} --workers 1..16\n", path, path);
 }

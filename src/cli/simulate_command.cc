@@ -37,7 +37,8 @@ struct SimulateOptions {
 
 // What --learn asks for; empty without it.
 struct Learner {
-  Learnt learnt;
+  std::unique_ptr<worker::GradientSource> gradients;
+  std::unique_ptr<worker::Evaluator> evaluator;
   std::optional<sim::Learning> learning;
 
   explicit Learner(const SimulateOptions& options) {
@@ -52,8 +53,12 @@ struct Learner {
       }
       return;
     }
-    learnt = make_learnt(Spec::parse(options.learn), Spec::parse(options.data), options.job.seed);
-    learning.emplace(sim::Learning{*learnt.gradients, learnt.evaluator.get()});
+    const Lesson lesson{.network = Spec::parse(options.learn),
+                        .data = Spec::parse(options.data),
+                        .seed = options.job.seed};
+    gradients = make_gradients(lesson);
+    evaluator = make_evaluator(lesson);
+    learning.emplace(sim::Learning{*gradients, evaluator.get()});
   }
 };
 
@@ -83,12 +88,12 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
   check_links(options.links, !options.learn.empty(), apply > Duration{});
   Learner learner(options);
   training.coordinator.examples =
-      learner.learning ? learner.learnt.gradients->dataset_examples() : options.examples;
+      learner.gradients ? learner.gradients->dataset_examples() : options.examples;
   if (training.coordinator.examples < 1) {
     throw usage_error("--examples takes at least 1");
   }
   const protocol::Manifest* const manifest =
-      learner.learning ? &learner.learnt.gradients->manifest() : nullptr;
+      learner.gradients ? &learner.gradients->manifest() : nullptr;
   auto links = make_links(options.links, options.job.workers, manifest);
   std::optional<sim::LinkUse> link_use;
   if (links && !options.job.trace.empty()) {

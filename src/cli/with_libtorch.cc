@@ -15,17 +15,17 @@ bool has_libtorch() {
 void require_libtorch() {}
 
 std::map<std::string, AddCommand> libtorch_commands() {
-  return {{"train", add_train},
-          {"worker", add_worker},
-          {"evaluator", add_evaluator},
-          {"peer", add_peer},
-          {"profile", add_profile},
-          {"fit", add_fit}};
+  return {{"train", add_train}, {"peer", add_peer}, {"profile", add_profile}, {"fit", add_fit}};
 }
 
-Learnt make_learnt(const Spec& network, const Spec& data, std::uint64_t seed) {
-  return {.gradients = learn::make_gradient_source(network, data, {.seed = seed}),
-          .evaluator = learn::make_evaluator(network, data, {.seed = seed})};
+std::unique_ptr<worker::GradientSource> make_gradients(const Lesson& lesson) {
+  return learn::make_gradient_source(
+      lesson.network, lesson.data, {lesson.seed, static_cast<int>(lesson.threads)});
+}
+
+std::unique_ptr<worker::Evaluator> make_evaluator(const Lesson& lesson) {
+  return learn::make_evaluator(
+      lesson.network, lesson.data, {lesson.seed, static_cast<int>(lesson.threads)});
 }
 
 protocol::Manifest learnt_manifest(const Spec& network, const Spec& data) {

@@ -14,7 +14,11 @@ std::map<std::string, AddCommand> libtorch_commands() {
   return {{"profile", add_profile_of_trace}};
 }
 
-Learnt make_learnt(const Spec& /*network*/, const Spec& /*data*/, std::uint64_t /*seed*/) {
+std::unique_ptr<worker::GradientSource> make_gradients(const Lesson& /*lesson*/) {
+  throw NeedsLibtorch();
+}
+
+std::unique_ptr<worker::Evaluator> make_evaluator(const Lesson& /*lesson*/) {
   throw NeedsLibtorch();
 }
 

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/launcher_option.h"
+#include "cli/libtorch.h"
 #include "cli/options.h"
 #include "cli/roles.h"
 #include "launch/train_part.h"
-#include "learn/gradients.h"
 #include "live/paced_source.h"
 #include "live/token_file.h"
 #include "live/worker_loop.h"
@@ -76,16 +76,17 @@ live::SessionOptions session_of(const RoleOptions& options) {
 }
 
 int evaluate(const RoleOptions& options) {
+  require_libtorch();
   // Off the workers' path: what is left of the machine is enough.
   constexpr int kNice = 5;
   if (nice(kNice) == -1) {
     // Not being nice is no reason to fail.
   }
   const live::SessionOptions session = session_of(options);
-  const auto evaluator =
-      learn::make_evaluator(Spec::parse(options.work.network),
-                            Spec::parse(options.work.data),
-                            {options.seed, static_cast<int>(options.work.threads)});
+  const auto evaluator = make_evaluator({.network = Spec::parse(options.work.network),
+                                         .data = Spec::parse(options.work.data),
+                                         .seed = options.seed,
+                                         .threads = options.work.threads});
   live::run_evaluator(session, *evaluator);
   return 0;
 }
@@ -97,9 +98,10 @@ std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
                                                     std::uint32_t workers,
                                                     std::uint64_t seed) {
   if (options.paced.empty()) {
-    return learn::make_gradient_source(Spec::parse(options.network),
-                                       Spec::parse(options.data),
-                                       {seed, static_cast<int>(options.threads)});
+    return make_gradients({.network = Spec::parse(options.network),
+                           .data = Spec::parse(options.data),
+                           .seed = seed,
+                           .threads = options.threads});
   }
   auto profile =
       throughput::MeasuredProfile::parse(read_file("paced", options.paced), options.paced);
@@ -119,6 +121,9 @@ std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
 }
 
 int work(RoleOptions options) {
+  if (options.work.paced.empty()) {
+    require_libtorch();
+  }
   options = placed(std::move(options));
   const std::uint32_t worker = options.worker.value_or(0);
   if (worker >= protocol::kWorkersMax) {

@@ -169,6 +169,10 @@ std::string MeasuredProfile::to_json(std::string_view trace_events) const {
   json["apply_seconds"] = apply_seconds;
   json["message_seconds"] = message_seconds;
   json["byte_seconds"] = byte_seconds;
+  if (sums) {
+    json["sum_message_seconds"] = sums->message_seconds;
+    json["sum_byte_seconds"] = sums->byte_seconds;
+  }
   if (!not_measured.empty()) {
     json["not_measured"] = not_measured;
   }
@@ -218,6 +222,10 @@ MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string&
   profile.apply_seconds = reader.seconds(json, "apply_seconds");
   profile.message_seconds = reader.seconds(json, "message_seconds");
   profile.byte_seconds = reader.seconds(json, "byte_seconds");
+  if (json.contains("sum_message_seconds")) {
+    profile.sums = {.message_seconds = reader.seconds(json, "sum_message_seconds"),
+                    .byte_seconds = reader.seconds(json, "sum_byte_seconds")};
+  }
   profile.not_measured = reader.not_measured();
   for (const nlohmann::json& one : reader.list("layers")) {
     profile.layers.push_back(

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,13 @@ struct MeasuredProfile {
   double apply_seconds = 0.0;
   double message_seconds = 0.0;
   double byte_seconds = 0.0;
+  // The same two of a ring's sums, between two workers (collective/sum_cost.h). Nothing: as above.
+  struct Sums {
+    double message_seconds;
+    double byte_seconds;
+    bool operator==(const Sums&) const = default;
+  };
+  std::optional<Sums> sums;
   // Of apply_seconds, message_seconds and byte_seconds those that nobody measured, as in a profile
   // that was made from a trace; and what each was taken for.
   std::map<std::string, std::string> not_measured;

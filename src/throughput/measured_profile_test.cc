@@ -56,6 +56,10 @@ TEST(MeasuredProfile, IsReadAsItWasWritten) {
   EXPECT_EQ(read.apply_seconds, 1e-4);
   EXPECT_EQ(read.message_seconds, 2e-4);
   EXPECT_EQ(read.byte_seconds, 3e-10);
+  EXPECT_EQ(read.sums, std::nullopt);
+  MeasuredProfile with_sums = small_profile();
+  with_sums.sums = {.message_seconds = 1e-4, .byte_seconds = 2e-9};
+  EXPECT_EQ(MeasuredProfile::parse(with_sums.to_json(""), "p.json").sums, with_sums.sums);
 }
 
 TEST(MeasuredProfile, KeepsApartWhatPredictsAndWhatJudges) {

@@ -64,9 +64,11 @@ RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
   const double link = wires.bytes_per_second > 0.0
                           ? profile.payload_bytes() / (kPayloadOfLink * wires.bytes_per_second)
                           : 0.0;
+  const MeasuredProfile::Sums sums =
+      profile.sums.value_or(MeasuredProfile::Sums{profile.message_seconds, profile.byte_seconds});
   return {.fixed_seconds = profile.apply_seconds,
-          .latency_seconds = profile.message_seconds + wires.latency_seconds,
-          .payload_seconds = link + profile.payload_bytes() * profile.byte_seconds,
+          .latency_seconds = sums.message_seconds + wires.latency_seconds,
+          .payload_seconds = link + profile.payload_bytes() * sums.byte_seconds,
           .backward_share =
               profile.payload_bytes() > kBucketBytes ? backward_share(profile.layers) : 0.0};
 }

@@ -35,6 +35,10 @@ TEST(Outlook, CostsComeFromTheProfileAndTheWires) {
   EXPECT_EQ(served_costs(profile(), {}, 1).link_seconds, 0.0);
   const RingCluster ring = ring_costs(profile(), kGigabit);
   EXPECT_NEAR(ring.latency_seconds, 0.0003, 1e-12);
+  MeasuredProfile with_sums = profile();
+  with_sums.sums = {.message_seconds = 0.0005, .byte_seconds = 3e-9};
+  EXPECT_NEAR(ring_costs(with_sums, kGigabit).latency_seconds, 0.0006, 1e-12);
+  EXPECT_NEAR(ring_costs(with_sums, kGigabit).payload_seconds - ring.payload_seconds, 2e-3, 1e-12);
   EXPECT_EQ(ring.backward_share, 0.0);  // There is one bucket.
   MeasuredProfile large = profile();
   large.manifest.tensors = {{.name = "w", .shape = {2'500'000}}};

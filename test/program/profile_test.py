@@ -44,7 +44,9 @@ class Measured(Throughput):
     def test_profile_is_measured_and_predicted_from(self):
         text = self.outpace("profile", "--network", "mlp", "--iterations", "8", "-o", "p.json").out
         self.assertIn("0.407 MB of weights", text)
+        self.assertIn("a sum of two", text)
         written = json.loads(self.path("p.json").read_text())
+        self.assertGreater(written["sum_message_seconds"], 0)
         self.assertEqual(len(written["iterations"]), 8)
         self.assertEqual(len(written["layers"]), 3)
         self.assertEqual(sum(one["numbers"] for one in written["tensors"]), 101770)
@@ -79,6 +81,15 @@ class Measured(Throughput):
                              "--delays", "delays.csv")
         for key, one in found.items():
             self.assertAlmostEqual(one["examples_per_second"], 2 * 8 / 0.1, delta=1, msg=key)
+
+    def test_a_bound_is_predicted_as_it_binds_in_the_long_run(self):
+        # A worker that is a little slower is three iterations behind after thirty.
+        self.path("p.json", json.dumps(profile()))
+        found = self.predict("--workers", "4", "--policy", "ssp:s=3", "--slow",
+                             "worker=3,factor=1.1")
+        for model in ("fine", "coarse"):
+            one = found[(model, 4, "ssp:s=3", 1)]["examples_per_second"]
+            self.assertAlmostEqual(one, 4 * 8 / 0.0222, delta=5, msg=model)
 
     def test_predictions_are_drawn(self):
         self.path("p.json", json.dumps(profile()))
