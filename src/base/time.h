@@ -5,7 +5,7 @@
 #pragma once
 
 #include <chrono>
-#include <cmath>
+#include <cstdint>
 
 namespace outpace {
 
@@ -20,9 +20,13 @@ using Time = std::chrono::time_point<RunClock, Duration>;
 [[nodiscard]] constexpr double to_seconds(Time time) {
   return to_seconds(time.time_since_epoch());
 }
-// Rounded to the nearest nanosecond.
-[[nodiscard]] inline Duration from_seconds(double seconds) {
-  return Duration{std::llround(seconds * 1e9)};
+// Rounded to the nearest nanosecond, halves away from zero. As std::llround does, which is a call
+// into the C library; simulations are made of it.
+[[nodiscard]] constexpr Duration from_seconds(double seconds) {
+  const double nanoseconds = seconds * 1e9;
+  const auto whole = static_cast<std::int64_t>(nanoseconds);
+  const double rest = nanoseconds - static_cast<double>(whole);  // Exact.
+  return Duration{whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0)};
 }
 
 }  // namespace outpace

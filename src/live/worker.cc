@@ -199,7 +199,7 @@ class Worker::Job {
     if (!verdict) {
       return {PushOutcome::kUnanswered, "the run ended or the connection was lost first"};
     }
-    return {to_outcome(verdict->outcome), verdict->why};
+    return {to_outcome(verdict->outcome), verdict->why.value_or("")};
   }
 
   void abandon() {

@@ -1,6 +1,7 @@
 #include "policy/dynamic_cutoff.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>

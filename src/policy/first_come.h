@@ -26,9 +26,10 @@ class FirstCome : public ByEvent {
   void leave(const WorkerLeft& event, Decision& out) override;
   void arrive(Time now, const GradientArrived& event, Decision& out) override;
   void end(Time now, const ReleaseEnded& event, Decision& out) override;
-  void release(WorkerId worker, Decision& out);
-  // Membership may change the cutoff, so that a departure may commit what had been waiting.
-  void commit_if_full(Decision& out);
+  void release(WorkerId id, Worker& worker, Decision& out);
+  // Says whether it did. Membership may change the cutoff, so that a departure may commit what had
+  // been waiting.
+  bool commit_if_full(std::uint32_t cutoff, Decision& out);
 
   Members<Worker> workers_;
   std::uint64_t version_ = 0;   // Commits so far.

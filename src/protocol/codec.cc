@@ -127,7 +127,9 @@ void write(const Verdict& verdict, wire::Frame& frame) {
   wire::Verdict& out = *frame.mutable_verdict();
   out.set_sequence(number(verdict.sequence));
   out.set_outcome(static_cast<wire::Outcome>(static_cast<int>(verdict.outcome) + 1));
-  out.set_why(clip(verdict.why));
+  if (verdict.why) {
+    out.set_why(clip(*verdict.why));
+  }
 }
 void write(const Snapshot& snapshot, wire::Frame& frame) {
   frame.mutable_snapshot()->set_version(count(snapshot.version));
@@ -263,9 +265,13 @@ Message read(const wire::Cancel& cancel) {
 Message read(const wire::Verdict& verdict) {
   const int outcome = verdict.outcome();
   require(outcome >= 1 && outcome <= 3, "verdict.outcome", "is not one that we know");
-  return Verdict{.sequence = Sequence{verdict.sequence()},
-                 .outcome = static_cast<Outcome>(outcome - 1),
-                 .why = read_text(verdict.why(), "verdict.why")};
+  Verdict out{.sequence = Sequence{verdict.sequence()},
+              .outcome = static_cast<Outcome>(outcome - 1),
+              .why = {}};
+  if (!verdict.why().empty()) {
+    out.why = read_text(verdict.why(), "verdict.why");
+  }
+  return out;
 }
 Message read(const wire::Stop& stop) {
   const int how = stop.how();

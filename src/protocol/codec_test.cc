@@ -104,7 +104,7 @@ class RandomMessages {
       case 3:
         return Verdict{.sequence = Sequence{rng_.next()},
                        .outcome = static_cast<Outcome>(rng_.below(3)),
-                       .why = text()};
+                       .why = some_text()};
       case 4:
         return Snapshot{.version = Version{rng_.next()}};
       case 5:
@@ -128,6 +128,11 @@ class RandomMessages {
   WorkerId worker() { return WorkerId{static_cast<std::uint32_t>(rng_.below(kWorkersMax))}; }
   std::string text() {
     return std::string(rng_.below(40), static_cast<char>('a' + rng_.below(26)));
+  }
+  // Nothing instead of none.
+  std::optional<std::string> some_text() {
+    std::string some = text();
+    return some.empty() ? std::nullopt : std::optional(std::move(some));
   }
   GradientId id() {
     return {.job = rng_.next(),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -175,7 +176,7 @@ enum class Outcome : std::uint8_t { kAccepted, kDropped, kRefused };
 struct Verdict {
   Sequence sequence;
   Outcome outcome;
-  std::string why;  // For people; empty if accepted.
+  std::optional<std::string> why;  // For people; nothing if accepted.
 
   bool operator==(const Verdict&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "runtime_model/ewma.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "runtime_model/seen_test.h"

@@ -1,6 +1,7 @@
 #include "runtime_model/trial.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>

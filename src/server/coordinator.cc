@@ -163,6 +163,7 @@ void Coordinator::turn_away(Member& member,
   const bool filtered = update::is_filtered(judgement);
   ++(filtered ? counts(worker).filtered : counts(worker).refused);
   ++(filtered ? statistics_.gradients_filtered : statistics_.gradients_refused);
+  ++iterations_;
   counts(worker).too_often += judgement == update::Judgement::kTooOften ? 1 : 0;
   if (judgement != update::Judgement::kTooEarly) {  // That passes.
     ++turned_away_in_a_row_;
@@ -305,11 +306,6 @@ void Coordinator::finish(Time /*now*/, ExitCode code, const std::string& why, Ef
   out.emplace_back(Finish{code, why});
 }
 
-Time Coordinator::run_time(Time now) const {
-  CHECK(started_.has_value());
-  return Time{now - *started_};
-}
-
 void Coordinator::start(Time now, Effects& out) {
   started_ = now;
   statistics_.last_commit = Time{};
@@ -321,7 +317,7 @@ void Coordinator::start(Time now, Effects& out) {
   decide_all(now, out);
 }
 
-void Coordinator::check_limits(Time now, Effects& out) {
+void Coordinator::end_at_limit(Time now, Effects& out) {
   if (const char* const why = limit_reached(now)) {
     finish(now, ExitCode::kDone, why, out);
   } else if (turned_away_in_a_row_ >= turned_away_max_ && 2 * turned_away_.size() >= live()) {
@@ -336,26 +332,6 @@ void Coordinator::check_limits(Time now, Effects& out) {
                      "or another filter",
            out);
   }
-}
-
-const char* Coordinator::limit_reached(Time now) const {
-  const Limits& limits = options_.limits;
-  const std::uint64_t iterations = statistics_.gradients_refused + statistics_.gradients_filtered +
-                                   statistics_.gradients_dropped + statistics_.gradients_applied +
-                                   taken_.size();
-  if (limits.updates != 0 && statistics_.updates >= limits.updates) {
-    return "updates done";
-  }
-  if (limits.iterations != 0 && iterations >= limits.iterations) {
-    return "iterations done";
-  }
-  if (leases_.finished()) {
-    return "epochs done";
-  }
-  if (limits.seconds > Duration{} && started() && now - *started_ >= limits.seconds) {
-    return "time is up";
-  }
-  return nullptr;
 }
 
 void Coordinator::check_live(Time now, Effects& out) {
@@ -375,15 +351,18 @@ void Coordinator::check_live(Time now, Effects& out) {
 
 void Coordinator::decide_all(Time now, Effects& out) {
   decide_queued(now, out);
-  rejoin_parked(now, out);
+  if (!parked_.empty()) {
+    rejoin_parked(now, out);
+  }
 }
 
 void Coordinator::decide_queued(Time now, Effects& out) {
   for (std::size_t i = 0; i < events_.size() && !finished_; ++i) {
     const policy::Event event = events_[i];  // A copy: decisions add more.
-    policy_->decide(run_time(now), event, decision_);
+    const Time at = run_time(now);
+    policy_->decide(at, event, decision_);
     if (observer_) {
-      observer_(run_time(now), event, decision_);
+      observer_(at, event, decision_);
     }
     carry_out(now, decision_, out);
   }

@@ -17,6 +17,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "policy/gradient_noise.h"
@@ -175,9 +176,18 @@ class Coordinator {
   [[nodiscard]] Member* present(WorkerId worker, std::uint32_t incarnation);
   [[nodiscard]] Member* answering(const protocol::GradientId& id, Effects& out);
   void end_release(Member& member, WorkerId worker, bool in_vain, Effects& out);
-  void send_verdict(
-      Member& member, WorkerId worker, protocol::Outcome outcome, std::string why, Effects& out);
-  void check_limits(Time now, Effects& out);
+  void send_verdict(Member& member,
+                    WorkerId worker,
+                    protocol::Outcome outcome,
+                    std::optional<std::string> why,
+                    Effects& out);
+  // Looked at after every action: what has to be done about a limit stands apart.
+  void check_limits(Time now, Effects& out) {
+    if (limit_reached(now) != nullptr || turned_away_in_a_row_ >= turned_away_max_) {
+      end_at_limit(now, out);
+    }
+  }
+  void end_at_limit(Time now, Effects& out);
   // In words; null if none is.
   [[nodiscard]] const char* limit_reached(Time now) const;
   void check_live(Time now, Effects& out);
@@ -203,6 +213,7 @@ class Coordinator {
   protocol::Ranges taken_ranges_;
   Version version_{};
   std::uint64_t sequences_ = 0;
+  std::uint64_t iterations_ = 0;  // Gradients that were taken up, dropped or turned away.
   std::uint64_t turned_away_in_a_row_ = 0;
   std::uint64_t filtered_in_a_row_ = 0;  // Of those.
   std::set<WorkerId> turned_away_;       // Whose they are.
@@ -216,5 +227,27 @@ class Coordinator {
   Statistics statistics_;
   policy::GradientNoise noise_{0.5, 0.99};  // For the record; of some hundred updates.
 };
+
+inline Time Coordinator::run_time(Time now) const {
+  CHECK(started_.has_value());
+  return Time{now - *started_};
+}
+
+inline const char* Coordinator::limit_reached(Time now) const {
+  const Limits& limits = options_.limits;
+  if (limits.updates != 0 && statistics_.updates >= limits.updates) {
+    return "updates done";
+  }
+  if (limits.iterations != 0 && iterations_ >= limits.iterations) {
+    return "iterations done";
+  }
+  if (leases_.finished()) {
+    return "epochs done";
+  }
+  if (limits.seconds > Duration{} && started() && now - *started_ >= limits.seconds) {
+    return "time is up";
+  }
+  return nullptr;
+}
 
 }  // namespace outpace::server

@@ -14,19 +14,19 @@ namespace {
 constexpr std::uint64_t kStarvedWarning = 20;  // Releases in vain before people are told,
 constexpr std::uint32_t kStarvedNamed = 4;     // once a worker, of so many workers.
 
+bool is_commit(const policy::Action& action) {
+  return std::holds_alternative<policy::Commit>(action);
+}
+
 }  // namespace
 
 void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects& out) {
-  const bool commits = std::any_of(
-      decision.actions.begin(), decision.actions.end(), [](const policy::Action& action) {
-        return std::holds_alternative<policy::Commit>(action);
-      });
   for (const policy::Action& action : decision.actions) {
     if (const auto* taken = std::get_if<policy::Accept>(&action)) {
       accept(*taken, out);
     } else if (const auto* dropped = std::get_if<policy::Drop>(&action)) {
       drop(*dropped, out);
-    } else if (std::holds_alternative<policy::Commit>(action)) {
+    } else if (is_commit(action)) {
       commit(now, out);
     } else if (const auto* released = std::get_if<policy::Release>(&action)) {
       release(now, *released, out);
@@ -38,7 +38,8 @@ void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects&
       policy_timer_ = *started_ + std::get<policy::WakeAt>(action).time.time_since_epoch();
     }
     // The last gradient that --iterations allows still becomes an update, if one is due.
-    if (!commits || !std::holds_alternative<policy::Accept>(action)) {
+    if (!std::holds_alternative<policy::Accept>(action) ||
+        std::none_of(decision.actions.begin(), decision.actions.end(), is_commit)) {
       check_limits(now, out);
     }
     if (finished_) {
@@ -61,11 +62,12 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
                     .partial = member.partial,
                     .loss = member.loss});
   move_head(member.ranges, member.examples, taken_ranges_);
+  ++iterations_;
   turned_away_in_a_row_ = 0;
   filtered_in_a_row_ = 0;
   turned_away_.clear();
   member.turned_away = false;
-  send_verdict(member, action.worker, protocol::Outcome::kAccepted, {}, out);
+  send_verdict(member, action.worker, protocol::Outcome::kAccepted, std::nullopt, out);
   end_release(member, action.worker, /*in_vain=*/false, out);
 }
 
@@ -74,6 +76,7 @@ void Coordinator::drop(const policy::Drop& action, Effects& out) {
   CHECK(!member.answered && member.sequence == action.release);
   ++counts(action.worker).dropped;
   ++statistics_.gradients_dropped;
+  ++iterations_;
   if (SEEDED_BUG("dropped_taken_up")) {
     out.emplace_back(TakeUp{action.worker, action.release, 1.0, member.examples});
   }
@@ -169,8 +172,10 @@ void Coordinator::cancel(const policy::Cancel& action, Effects& out) {
 void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Effects& out) {
   member.answered = true;
   member.state = State::kIdle;
-  leases_.give_back(worker, member.ranges);
-  member.ranges.clear();
+  if (!member.ranges.empty()) {
+    leases_.give_back(worker, member.ranges);
+    member.ranges.clear();
+  }
   member.in_vain = in_vain ? member.in_vain + 1 : 0;
   counts(worker).starved = std::max(counts(worker).starved, member.in_vain);
   if (member.in_vain == kStarvedWarning && !std::exchange(member.warned_of, true) &&
@@ -183,8 +188,11 @@ void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Eff
   }
 }
 
-void Coordinator::send_verdict(
-    Member& member, WorkerId worker, protocol::Outcome outcome, std::string why, Effects& out) {
+void Coordinator::send_verdict(Member& member,
+                               WorkerId worker,
+                               protocol::Outcome outcome,
+                               std::optional<std::string> why,
+                               Effects& out) {
   member.last_verdict = protocol::Verdict{member.sequence, outcome, std::move(why)};
   out.emplace_back(Send{worker, *member.last_verdict});
 }

@@ -6,22 +6,37 @@
 #include "base/check.h"
 
 namespace outpace::server {
+namespace {
+
+constexpr std::uint64_t kBits = 64;
+
+// Sets the bits; says how many of them were set before.
+std::uint64_t mark(std::uint64_t& word, std::uint64_t bits) {
+  const std::uint64_t both = word & bits;
+  word |= bits;
+  // Hardly ever any, and counting them is dear.
+  return both == 0 ? 0 : static_cast<std::uint64_t>(std::popcount(both));
+}
+
+}  // namespace
 
 std::uint64_t UsedPositions::add(std::uint64_t begin, std::uint64_t end) {
-  constexpr std::uint64_t kBits = 64;
+  const std::uint64_t first = begin / kBits;
   const std::uint64_t last = (end - 1) / kBits;
   if (words_.size() <= last) {
     words_.resize(last + 1);
   }
+  const std::uint64_t from = ~std::uint64_t{0} << (begin % kBits);
+  const std::uint64_t to = ~std::uint64_t{0} >> (kBits - 1 - (end - 1) % kBits);
   std::uint64_t overlap = 0;
-  for (std::uint64_t word = begin / kBits; word <= last; ++word) {
-    const std::uint64_t from = std::max(begin, word * kBits) % kBits;
-    const std::uint64_t to = std::min(end - word * kBits, kBits);
-    const std::uint64_t bits = (~std::uint64_t{0} >> (kBits - to)) & (~std::uint64_t{0} << from);
-    if ((words_[word] & bits) != 0) {  // Hardly ever, and counting bits is dear.
-      overlap += static_cast<std::uint64_t>(std::popcount(words_[word] & bits));
+  if (first == last) {  // Most mini-batches are small.
+    overlap = mark(words_[first], from & to);
+  } else {
+    overlap = mark(words_[first], from);
+    for (std::uint64_t word = first + 1; word < last; ++word) {
+      overlap += mark(words_[word], ~std::uint64_t{0});
     }
-    words_[word] |= bits;
+    overlap += mark(words_[last], to);
   }
   size_ += end - begin - overlap;
   return overlap;
@@ -33,7 +48,9 @@ Leases::Leases(std::uint64_t examples, std::uint64_t epochs)
 }
 
 void Leases::take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out, bool own) {
-  wanted -= take_given_back(worker, /*own=*/false, wanted, out);
+  if (!given_back_.empty()) {
+    wanted -= take_given_back(worker, /*own=*/false, wanted, out);
+  }
   while (wanted > 0) {
     wanted -= take_fresh(wanted, out);
     if (wanted == 0) {
@@ -97,11 +114,13 @@ void Leases::give_back(WorkerId from, const protocol::Ranges& ranges) {
 void Leases::use(const protocol::Ranges& ranges) {
   for (const protocol::Range& range : ranges) {
     CHECK(range.epoch >= first_open_ && range.end <= examples_);
-    while (used_.size() <= range.epoch - first_open_) {
-      used_.emplace_back();
+    const std::uint64_t open = range.epoch - first_open_;
+    if (open >= used_.size()) {
+      used_.resize(open + 1);
     }
-    const std::uint64_t again = used_[range.epoch - first_open_].add(range.begin, range.end);
-    used_max_ = again > 0 ? std::max<std::uint64_t>(used_max_, 2) : used_max_;
+    if (used_[open].add(range.begin, range.end) > 0) {
+      used_max_ = std::max<std::uint64_t>(used_max_, 2);
+    }
   }
   while (!used_.empty() && used_.front().size() == examples_) {
     used_.pop_front();
@@ -125,6 +144,11 @@ bool Leases::empty_for(WorkerId worker) const {
 }
 
 void move_head(protocol::Ranges& ranges, std::uint64_t examples, protocol::Ranges& head) {
+  if (head.empty() && total_size(ranges) <= examples) {  // A whole mini-batch, alone.
+    head = std::move(ranges);
+    ranges.clear();
+    return;
+  }
   auto rest = ranges.begin();
   while (examples > 0 && rest != ranges.end()) {
     const std::uint64_t moved = std::min(examples, rest->size());

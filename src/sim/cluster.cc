@@ -17,14 +17,16 @@ constexpr Duration kNever = std::chrono::hours(24 * 365 * 100);
 
 void add_to(Digest& digest, const policy::Action& action) {
   digest.add(action.index());
-  if (const auto* accepted = std::get_if<policy::Accept>(&action)) {
-    digest.add(number(accepted->release));
-    digest.add(accepted->weight);
-  } else if (const auto* dropped = std::get_if<policy::Drop>(&action)) {
-    digest.add(number(dropped->release));
-  } else if (const auto* released = std::get_if<policy::Release>(&action)) {
+  if (const auto* released = std::get_if<policy::Release>(&action)) {
     digest.add(index(released->worker));
     digest.add(released->share);
+  } else if (const auto* accepted = std::get_if<policy::Accept>(&action)) {
+    digest.add(number(accepted->release));
+    digest.add(accepted->weight);
+  } else if (std::holds_alternative<policy::Commit>(action)) {
+    return;
+  } else if (const auto* dropped = std::get_if<policy::Drop>(&action)) {
+    digest.add(number(dropped->release));
   } else if (const auto* cancelled = std::get_if<policy::Cancel>(&action)) {
     digest.add(2 * index(cancelled->worker) + (cancelled->keep_part ? 1U : 0U));
   } else if (const auto* wake = std::get_if<policy::WakeAt>(&action)) {
@@ -51,6 +53,7 @@ Cluster::Cluster(const ClusterOptions& options,
       timing_(timing),
       learning_(learning),
       hearts_beat_(std::any_of(options.faults.begin(), options.faults.end(), can_silence)),
+      at_once_(options.latency == Duration{} && options.links == nullptr && !hearts_beat_),
       warned_(std::move(warned)),
       message_faults_(options.faults, options.coordinator.workers, options.coordinator.seed),
       evaluations_(options.target),
@@ -77,9 +80,11 @@ Cluster::Cluster(const ClusterOptions& options,
           : policy::make_policy(options_.policy, options_.coordinator.workers, options_.given),
       [this, decided = std::move(decided)](
           Time now, const policy::Event& event, const policy::Decision& decision) {
+        Digest digest = digest_;  // A copy: one that nobody else can see stays in a register.
         for (const policy::Action& action : decision.actions) {
-          add_to(digest_, action);
+          add_to(digest, action);
         }
+        digest_ = digest;
         if (decided) {
           decided(now, event, decision);
         }
@@ -118,7 +123,9 @@ ClusterResult Cluster::run() {
       coordinator_->finish(now_, ExitCode::kDone, "seen enough", effects_);
       carry_out();
     }
-    schedule_transfers();
+    if (transfers_) {
+      schedule_transfers();
+    }
   }
   if (transfers_) {
     transfers_->end(now_);
@@ -268,19 +275,29 @@ void Cluster::carry_out(const server::Told& told) {
 
 void Cluster::send(server::Send& send) {
   const auto worker = static_cast<std::uint32_t>(index(send.worker));
+  auto* const release = std::get_if<protocol::Release>(&send.message);
   Weights with;
-  if (learning_ != nullptr && std::holds_alternative<protocol::Release>(send.message)) {
+  if (learning_ != nullptr && release != nullptr) {
     with = shard_->release(send.worker);
   }
-  if (!is_at_once()) {
+  if (!at_once_) {
     const auto to_message = [](auto& message) { return protocol::Message(std::move(message)); };
     return to_worker(worker, std::visit(to_message, send.message), std::move(with));
   }
+  // No event: nothing can come between.
   Worker& to = workers_[worker];
-  if (to.alive) {  // No event: nothing can come between.
-    std::visit([&to](auto& message) { to.inbox.receive(std::move(message)); }, send.message);
-    read_inbox(worker, std::move(with));
+  if (!to.alive) {
+    return;
   }
+  if (const auto* verdict = std::get_if<protocol::Verdict>(&send.message)) {
+    return to.inbox.receive(*verdict);  // That asks the worker for nothing.
+  }
+  if (release != nullptr) {
+    to.inbox.receive(std::move(*release));
+  } else {
+    to.inbox.receive(std::get<protocol::Cancel>(send.message));
+  }
+  read_inbox(worker, std::move(with));
 }
 
 void Cluster::to_worker(std::uint32_t worker, protocol::Message message, Weights weights) {

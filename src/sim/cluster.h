@@ -208,9 +208,6 @@ class Cluster {
   void schedule_transfers();
   // Loses what is on the links to or from a worker whose connection broke.
   void lose_transfers(std::uint32_t worker);
-  [[nodiscard]] bool is_at_once() const {
-    return options_.latency == Duration{} && !transfers_ && !hearts_beat_;
-  }
   [[nodiscard]] std::size_t store(Mail mail);
   [[nodiscard]] Mail take_out(std::size_t slot);
 
@@ -219,6 +216,7 @@ class Cluster {
   Timing& timing_;
   Learning* const learning_;
   const bool hearts_beat_;
+  const bool at_once_;  // What is said arrives at once.
   const Warned warned_;
   // State.
   MessageFaults message_faults_;

@@ -77,7 +77,7 @@ void Cluster::take_arrivals() {
 }
 
 void Cluster::schedule_transfers() {
-  const std::optional<Time> next = transfers_ ? transfers_->next() : std::nullopt;
+  const std::optional<Time> next = transfers_->next();
   if (next == transfers_at_) {
     return;
   }

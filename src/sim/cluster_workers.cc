@@ -127,14 +127,14 @@ void Cluster::push(std::uint32_t worker) {
     }
   }
   end_task(from);
-  if (is_at_once() && options_.apply == Duration{}) {  // No event: nothing can come between.
+  if (at_once_ && options_.apply == Duration{}) {  // No event: nothing can come between.
     return serve_push(push, std::move(gradient));
   }
   Mail mail{.message = push,
             .incarnation = from.incarnation,
             .weights = {},
             .gradient = std::move(gradient)};
-  if (is_at_once()) {
+  if (at_once_) {
     at_server(worker, store(std::move(mail)));
   } else {
     to_server(worker, std::move(mail));

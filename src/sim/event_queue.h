@@ -216,25 +216,30 @@ void EventQueue<Payload>::rise(std::size_t hole, Entry entry_to_place) {
 // Puts the entry where it belongs below the hole.
 template <typename Payload>
 void EventQueue<Payload>::sink(std::size_t hole, Entry entry_to_place) {
+  Group* const groups = heap_.data();
+  const std::size_t size = heap_.size();
+  Entry* to = &entry(hole);
   std::size_t level = 0;
-  while (hole - 2 < heap_.size()) {
-    const std::array<Entry, 4>& children = heap_[hole - 2].entries;
-    const bool second = children[1] < children[0];
-    const bool fourth = children[3] < children[2];
-    const Entry left = second ? children[1] : children[0];
-    const Entry right = fourth ? children[3] : children[2];
-    const bool is_right = right < left;
-    const Entry least = is_right ? right : left;
-    if (least > entry_to_place) {
+  while (hole - 2 < size) {
+    // The least child's place is computed, not chosen: as a branch it would be a wrong guess every
+    // other time, and as entries the four are too many for the registers.
+    Entry* const children = groups[hole - 2].entries.data();
+    const auto second = static_cast<std::size_t>(children[1] < children[0]);
+    const auto fourth = static_cast<std::size_t>(children[3] < children[2]);
+    const auto is_right = static_cast<std::size_t>(children[2 + fourth] < children[second]);
+    const std::size_t least = 2 * is_right + (second ^ ((second ^ fourth) & (0 - is_right)));
+    const Entry rising = children[least];
+    if (rising > entry_to_place) {
       break;
     }
     if (level < risen_.size()) {
-      risen_[level++] = id_of(least);
+      risen_[level++] = id_of(rising);
     }
-    entry(hole) = least;
-    hole = 4 * (hole - 2) + (is_right ? 2U + (fourth ? 1U : 0U) : second ? 1U : 0U);
+    *to = rising;
+    to = children + least;
+    hole = 4 * (hole - 2) + least;
   }
-  entry(hole) = entry_to_place;
+  *to = entry_to_place;
 }
 
 template <typename Payload>

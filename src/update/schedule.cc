@@ -63,16 +63,11 @@ RateScale parse_rate_scale(const std::string& text) {
 
 double rate_scale(RateScale scale, std::uint64_t accepted, std::uint64_t nominal) {
   CHECK(nominal >= 1);
-  const double ratio = static_cast<double>(accepted) / static_cast<double>(nominal);
-  switch (scale) {
-    case RateScale::kNone:
-      return 1.0;
-    case RateScale::kSqrt:
-      return std::sqrt(ratio);
-    case RateScale::kLinear:
-      return ratio;
+  if (scale == RateScale::kNone) {
+    return 1.0;
   }
-  return 1.0;
+  const double ratio = static_cast<double>(accepted) / static_cast<double>(nominal);
+  return scale == RateScale::kSqrt ? std::sqrt(ratio) : ratio;
 }
 
 }  // namespace outpace::update

@@ -32,9 +32,9 @@ void Inbox::receive(const protocol::Cancel& cancel) {
   }
 }
 
-void Inbox::receive(protocol::Verdict verdict) {
+void Inbox::receive(const protocol::Verdict& verdict) {
   if (verdict.sequence == current_) {
-    verdict_ = std::move(verdict);
+    verdict_ = verdict;
   }
 }
 

@@ -20,7 +20,7 @@ class Inbox {
   void receive(const protocol::Message& message);
   void receive(protocol::Release release);
   void receive(const protocol::Cancel& cancel);
-  void receive(protocol::Verdict verdict);
+  void receive(const protocol::Verdict& verdict);
 
   // True if there is a release to compute now that was not taken yet: newest() from then on.
   [[nodiscard]] bool take();

@@ -1,5 +1,7 @@
 #include "worker/inbox.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 namespace outpace::worker {
@@ -48,7 +50,7 @@ TEST(Inbox, ForgetsTheVerdictOfAnOlderRelease) {
   Inbox inbox;
   inbox.receive(release(1));
   ASSERT_TRUE(inbox.take());
-  inbox.receive(protocol::Verdict{Sequence{1}, protocol::Outcome::kAccepted, ""});
+  inbox.receive(protocol::Verdict{Sequence{1}, protocol::Outcome::kAccepted, std::nullopt});
   ASSERT_TRUE(inbox.verdict().has_value());
   inbox.receive(release(2));
   ASSERT_TRUE(inbox.take());

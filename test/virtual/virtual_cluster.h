@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
