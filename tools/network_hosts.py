@@ -13,14 +13,19 @@ iproute2 and a kernel with network namespaces and tbf, or htb and u32.
 
 import argparse
 import os
+import re
 import subprocess
 import sys
+
+WAKING_SECONDS = 400e-6
 
 
 class Hosts:
     """`count` hosts, "host 0" on; use as a context manager."""
 
     def __init__(self, count, rate, fair=False):
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)?[kmg]?bit", rate):
+            raise OSError(f"the rate of a link is '{rate}'; such as 100mbit or 1gbit")
         self.count = count
         self.rate = rate
         self.fair = fair
@@ -47,6 +52,10 @@ class Hosts:
     def name(self, host):
         """Of its namespace."""
         return f"{self.prefix}-{host}"
+
+    def _bits_per_second(self):
+        number, unit = re.fullmatch(r"([0-9.]+)([kmg]?)bit", self.rate).groups()
+        return float(number) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[unit]
 
     def _switch(self):
         return f"{self.prefix}-switch"
@@ -85,7 +94,10 @@ class Hosts:
         # htb does not cut up large packets, and a packet is what it serves at a time.
         if namespace != self._switch():
             _ip("-n", namespace, "link", "set", device, "gso_max_size", "9000")
-        burst = "burst 8kb cburst 8kb"
+        # What an idle link lets through at once: little beside a gradient, which has it for nothing,
+        # and as much as it carries until a processor that sleeps wakes, or it would carry less.
+        bytes_ = max(4096, int(self._bits_per_second() * WAKING_SECONDS / 8))
+        burst = f"burst {bytes_} cburst {bytes_}"
         lines = [f"qdisc add dev {device} root handle 1: htb default fffe",
                  f"class add dev {device} parent 1: classid 1:ffff htb rate {self.rate} {burst}"]
         # Each has next to nothing of its own, and borrows its part of the link.
@@ -115,7 +127,7 @@ def _run(*words, given=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--hosts", type=int, default=2)
-    parser.add_argument("--rate", default="1gbit", help="of each link, as tc writes it")
+    parser.add_argument("--rate", default="1gbit", help="of each link: 100mbit, 1gbit")
     parser.add_argument("--fair", action="store_true", help="a queue for each two hosts")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()

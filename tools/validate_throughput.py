@@ -1,17 +1,20 @@
 """How far `outpace predict` is from runs of the real program.
 
-For each network, `outpace profile` measures one worker and one server. Then 1 to 16 workers that wait
-instead of computing (--paced, by the half of the profile that predictions do not see) push gradients
-of the real size over TCP to a real server, each on a host of its own: a network namespace whose link
-has a limited rate; in a ring or a gossip they push them to each other. Beside each measurement stand the fine prediction and the coarse one, with and
-without heuristics, and how busy the machine's processors were: above 70 % it is the machine that is
-measured. Networks of --computing are trained by 1 and 2 workers that compute. All rows are printed,
-and written to a file; at the end medians and worst. Takes root, for the hosts.
+For each network, `outpace profile` measures one worker and one server. Then 1 to 16 workers that
+wait instead of computing (--paced, by the half of the profile that predictions do not see) push
+gradients of the real size over TCP to a real server, each on a host of its own: a network namespace
+whose link has a limited rate; in a ring or a gossip they push them to each other. Beside each
+measurement stand the fine prediction and the coarse one, with and without heuristics, how busy the
+machine's processors were, and how much of that its host took from it: above 70 % and 10 % it is the
+machine that is measured. Networks of --computing are trained by 1 and 2 workers that compute. All
+rows are printed, and written to a file; at the end medians and worst. Takes root, for the hosts.
 """
 
 import argparse
 import itertools
 import json
+import math
+import os
 import pathlib
 import random
 import signal
@@ -26,8 +29,10 @@ import network_hosts
 
 PORT = 5000
 ROUNDS = 6  # Of each worker in a run, at least.
+BOUND_ROUNDS = 300  # And at most, where it takes long until a bound binds.
 SLOWED = 4  # Workers of the rows in which some are slow.
-BUSY = 0.7
+BUSY = 0.7  # Of the processors.
+STOLEN = 0.1  # By the host of a virtual machine, of what was wanted.
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
 TOPOLOGIES = ("ring", "gossip")
 FREE = ("async", "ssp")
@@ -95,7 +100,7 @@ def predict(options, path, row, plain=False):
     if row["link"]:
         words += ["--bandwidth", f"{row['link']}Mbps"]
     else:
-        words += ["--cores", len(processor_ticks()) // 2]
+        words += ["--cores", os.cpu_count()]
     for slow in row["slow"]:
         words += ["--slow", slow]
     if plain:
@@ -105,24 +110,24 @@ def predict(options, path, row, plain=False):
 
 
 def processor_ticks():
-    """[busy, all] of each processor since the machine's start, in one list."""
-    ticks = []
+    """(busy, of these stolen by the machine's host, all) of all processors since the start."""
     for line in pathlib.Path("/proc/stat").read_text().splitlines():
-        if line.startswith("cpu") and line[3].isdigit():
+        if line.startswith("cpu "):
             numbers = [int(word) for word in line.split()[1:9]]
-            ticks += [sum(numbers) - numbers[3] - numbers[4], sum(numbers)]
-    return ticks
+            return sum(numbers) - numbers[3] - numbers[4], numbers[7], sum(numbers)
+    return 0, 0, 0
 
 
 class Load:
-    """How busy the processors were since it was made, 0 to 1."""
+    """What the processors did since it was made."""
 
     def __init__(self):
         self.before = processor_ticks()
 
     def now(self):
-        moved = [b - a for a, b in zip(self.before, processor_ticks())]
-        return sum(moved[::2]) / max(1, sum(moved[1::2]))
+        """(how busy they were, how much of what was wanted the machine's host took), 0 to 1."""
+        busy, stolen, ticks = (b - a for a, b in zip(self.before, processor_ticks()))
+        return busy / max(1, ticks), stolen / max(1, busy)
 
 
 class Stand:
@@ -148,11 +153,24 @@ class Stand:
         self.key = self.hosts = None
 
 
+def rounds_until_bound(row, batch, computing):
+    """Of each worker, five times as many as it takes those who are ahead of a slowed one to be as
+    far ahead as `ssp` lets them: the first fifth of a run does not count. 0 for all other rows."""
+    name, _, bound = row["policy"].partition(":s=")
+    if name != "ssp" or not row["slow"]:
+        return 0
+    factor = float(row["slow"][0].partition("factor=")[2])
+    behind = (factor - 1) * computing
+    cycle = row["workers"] * batch / row["fine"]
+    return min(BOUND_ROUNDS, math.ceil(5 * int(bound) * max(cycle - behind, 0) / behind))
+
+
 def iterations_of(options, row, batch):
     """Of all workers together, so that a run takes about as long as it was told, and no fewer than
     some rounds."""
     expected = row["fine"] or row["coarse"]
-    return max(ROUNDS * row["workers"], int(options.seconds / row["runs"] * expected / batch))
+    rounds = max(ROUNDS, rounds_until_bound(row, batch, row["computing"]))
+    return max(rounds * row["workers"], int(options.seconds / row["runs"] * expected / batch))
 
 
 def steady_rate(decisions):
@@ -251,7 +269,7 @@ def measure_paced(options, stand, folder, path, row):
     hosts, once = stand.of(row), serve_once if row["topology"] == "ps" else join_once
     load = Load()
     rates = [once(options, hosts, folder, path, row) for _ in range(row["runs"])]
-    return statistics.mean(rates), load.now()
+    return statistics.mean(rates), *load.now()
 
 
 def measure_computing(options, row):
@@ -260,7 +278,7 @@ def measure_computing(options, row):
                             row["workers"], "--policy", row["policy"], "--listen", "127.0.0.1:0",
                             "--seconds", f"{options.seconds}s", "--evaluate-every", 10**9,
                             "--json"]).splitlines()[-1])
-    return found["examples_per_second"], load.now()
+    return found["examples_per_second"], *load.now()
 
 
 def possible(policy, workers):
@@ -272,7 +290,7 @@ def runs_of(policy, workers):
     """Runs of workers that no round holds together differ by how these are in phase, the less the
     more workers there are."""
     free = policy.partition(":")[0] in FREE and workers > 1
-    return max(2, min(6, 12 // workers)) if free else 1
+    return max(2, 24 // workers) if free else 1
 
 
 def rows_of(options):
@@ -300,6 +318,11 @@ def off(row, what):
     return 100 * (row[what] / row["measured"] - 1) if row[what] else None
 
 
+def is_quiet(row):
+    """Whether it is not the machine that was measured."""
+    return row["load"] <= BUSY and row["stolen"] <= STOLEN
+
+
 def show(row):
     link = f"{row['link']} Mbit/s" if row["link"] else "this machine"
     policy = row["policy"] + (", one slow" if row["slow"] else "")
@@ -308,7 +331,8 @@ def show(row):
     for what in ("fine", "coarse"):
         cells.append(f"{row[what]:9.1f} {off(row, what):+6.1f} %" if row[what] else f"{'-':>18}")
     cells.append(f"plain {off(row, 'plain'):+6.1f} %")
-    cells.append(f"{100 * row['load']:4.0f} %{' busy' if row['load'] > BUSY else ''}")
+    cells.append(f"{100 * row['load']:4.0f} % {100 * row['stolen']:4.0f} %"
+                 f"{'' if is_quiet(row) else ' busy'}")
     print(" ".join(cells), flush=True)
 
 
@@ -329,11 +353,15 @@ def measure_all(options, folder, profiles, stand, rows):
             profiles[row["model"]] = profile(options, folder, row["model"],
                                              ["--network", row["model"]])
         path = profiles[row["model"]]
-        row["batch"] = json.loads(path.read_text())["batch"]
+        measured = json.loads(path.read_text())
+        row["batch"] = measured["batch"]
+        row["computing"] = statistics.mean(one["compute_seconds"]
+                                           for one in measured["iterations"])
         row.update({"fine": None, **predict(options, path, row)})
         row["plain"] = predict(options, path, row, plain=True)["coarse"]
-        row["measured"], row["load"] = (measure_paced(options, stand, folder, path, row)
-                                        if row["paced"] else measure_computing(options, row))
+        row["measured"], row["load"], row["stolen"] = (
+            measure_paced(options, stand, folder, path, row)
+            if row["paced"] else measure_computing(options, row))
         show(row)
         rows.append(row)
         options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -350,12 +378,12 @@ def main(arguments):
         profiles = {model: profile(options, folder, model, NETWORKS[model])
                     for model in options.networks}
         print("network      link       W policy                     measured      fine             coarse"
-              "                           load", flush=True)
+              "                           load stolen", flush=True)
         try:
             measure_all(options, folder, profiles, stand, rows)
         finally:
             stand.clear()
-    for name, some in (("all", rows), ("not busy", [row for row in rows if row["load"] <= BUSY])):
+    for name, some in (("all", rows), ("not busy", [row for row in rows if is_quiet(row)])):
         for what, (median, worst) in summary(some).items():
             print(f"{name:8} {what:6} median error {median:5.1f} %, worst {worst:5.1f} %, "
                   f"{len(some)} rows")

@@ -29,7 +29,7 @@ class Rows(unittest.TestCase):
 
     def test_of_workers_in_phase_by_chance_there_are_several_runs(self):
         self.assertEqual([validate_throughput.runs_of("async", workers) for workers in (1, 2, 4, 16)],
-                         [1, 6, 3, 2])
+                         [1, 12, 6, 2])
         self.assertEqual(validate_throughput.runs_of("sync", 4), 1)
 
     def test_where_there_is_no_prediction_there_is_no_error(self):
@@ -57,10 +57,21 @@ class Rows(unittest.TestCase):
             self.assertAlmostEqual(found[what][0], median)
             self.assertAlmostEqual(found[what][1], worst)
 
+    def test_a_run_is_long_enough_for_its_bound_to_bind(self):
+        # Behind by 0.039 s of each 0.4 (4 workers of 10 examples at 100 a second): 361 / 39 x 3 x 5.
+        row = {"workers": 4, "policy": "ssp:s=3", "fine": 100.0, "slow": ["worker=3,factor=40"]}
+        rounds = validate_throughput.rounds_until_bound
+        self.assertEqual(rounds(row, 10, 0.001), 139)
+        self.assertEqual(rounds(row, 10, 1e-6), 300)
+        self.assertEqual(rounds({**row, "slow": []}, 10, 0.001), 0)
+        self.assertEqual(rounds({**row, "policy": "sync"}, 10, 0.001), 0)
+
     def test_load_is_a_share(self):
         load = validate_throughput.Load()
         sum(range(10**6))
-        self.assertTrue(0.0 <= load.now() <= 1.0)
+        busy, stolen = load.now()
+        self.assertTrue(0.0 < busy <= 1.0)
+        self.assertTrue(0.0 <= stolen <= 1.0)
 
 
 class Addresses(unittest.TestCase):

@@ -145,8 +145,7 @@ bool Leases::empty_for(WorkerId worker) const {
 
 void move_head(protocol::Ranges& ranges, std::uint64_t examples, protocol::Ranges& head) {
   if (head.empty() && total_size(ranges) <= examples) {  // A whole mini-batch, alone.
-    head = std::move(ranges);
-    ranges.clear();
+    head.swap(ranges);
     return;
   }
   auto rest = ranges.begin();

@@ -66,7 +66,8 @@ RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
                           : 0.0;
   const MeasuredProfile::Sums sums =
       profile.sums.value_or(MeasuredProfile::Sums{profile.message_seconds, profile.byte_seconds});
-  return {.fixed_seconds = profile.apply_seconds,
+  // A worker without a server reports every gradient to whoever keeps the record.
+  return {.fixed_seconds = profile.apply_seconds + profile.message_seconds,
           .latency_seconds = sums.message_seconds + wires.latency_seconds,
           .payload_seconds = link + profile.payload_bytes() * sums.byte_seconds,
           .backward_share =
