@@ -5,7 +5,7 @@ wait instead of computing (--paced, by the half of the profile that predictions 
 gradients of the real size over TCP to a real server, each on a host of its own: a network namespace
 whose link has a limited rate; in a ring or a gossip they push them to each other. Beside each
 measurement stand the fine prediction and the coarse one, with and without heuristics, how busy the
-machine's processors were, and how much of that its host took from it: above 70 % and 10 % it is the
+machine's processors were, and how much of their time its host took: above 70 % and 3 % it is the
 machine that is measured. Networks of --computing are trained by 1 and 2 workers that compute. All
 rows are printed, and written to a file; at the end medians and worst. Takes root, for the hosts.
 """
@@ -32,7 +32,7 @@ ROUNDS = 6  # Of each worker in a run, at least.
 BOUND_ROUNDS = 300  # And at most, where it takes long until a bound binds.
 SLOWED = 4  # Workers of the rows in which some are slow.
 BUSY = 0.7  # Of the processors.
-STOLEN = 0.1  # By the host of a virtual machine, of what was wanted.
+STOLEN = 0.03  # Of their time, by the host of a virtual machine.
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
 TOPOLOGIES = ("ring", "gossip")
 FREE = ("async", "ssp")
@@ -125,9 +125,9 @@ class Load:
         self.before = processor_ticks()
 
     def now(self):
-        """(how busy they were, how much of what was wanted the machine's host took), 0 to 1."""
+        """(how busy they were, how much of their time the machine's host took), 0 to 1."""
         busy, stolen, ticks = (b - a for a, b in zip(self.before, processor_ticks()))
-        return busy / max(1, ticks), stolen / max(1, busy)
+        return busy / max(1, ticks), stolen / max(1, ticks)
 
 
 class Stand:
@@ -162,7 +162,7 @@ def rounds_until_bound(row, batch, computing):
     factor = float(row["slow"][0].partition("factor=")[2])
     behind = (factor - 1) * computing
     cycle = row["workers"] * batch / row["fine"]
-    return min(BOUND_ROUNDS, math.ceil(5 * int(bound) * max(cycle - behind, 0) / behind))
+    return min(BOUND_ROUNDS, math.ceil(5 * int(bound) * cycle / behind))
 
 
 def iterations_of(options, row, batch):

@@ -298,7 +298,7 @@ int cutoff(const CutoffOptions& options) {
     throw usage_error("--fit-fraction takes a number from 0 to less than 1");
   }
   if (is_to_fit(options)) {
-    require_libtorch();
+    require_libtorch("fitting a deep model");
   }
   const Trace trace = read_trace(options.runtimes);
   const auto fit_rows =

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/spec.h"
@@ -24,12 +25,21 @@ inline constexpr const char* kLibtorchProgram = "outpace-torch";
 
 // Thrown without libtorch; main() then becomes the program that has it. So it is thrown before
 // anything is written, and before anything is read that cannot be read again.
-class NeedsLibtorch : public std::exception {};
+class NeedsLibtorch : public std::exception {
+ public:
+  explicit NeedsLibtorch(std::string what) : what_(std::move(what)) {}
+
+  // A command, an option or a network.
+  [[nodiscard]] const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  std::string what_;
+};
 
 [[nodiscard]] bool has_libtorch();
 
-// Throws NeedsLibtorch where there is none.
-void require_libtorch();
+// Throws NeedsLibtorch, for `what`, where there is none.
+void require_libtorch(const std::string& what);
 
 // Of the commands that need it, by name. Without it: those that can do a part of what they do.
 [[nodiscard]] std::map<std::string, AddCommand> libtorch_commands();

@@ -94,7 +94,7 @@ int run(const std::vector<std::string>& words) {
   app.require_subcommand(1);
   const std::map<std::string, AddCommand> with_libtorch = libtorch_commands();
   if (wants_libtorch(words) && !with_libtorch.contains(words.front())) {
-    throw NeedsLibtorch();
+    throw NeedsLibtorch(words.front());
   }
   std::map<std::string, Run> runs;
   for (const Command& command : kCommands) {
@@ -123,10 +123,10 @@ int run_or_become(int argc, char** argv) {
       execv(program_with_libtorch().c_str(), argv);  // Comes back if there is none.
     }
     return run(words);
-  } catch (const NeedsLibtorch&) {
+  } catch (const NeedsLibtorch& needed) {
     execv(program_with_libtorch().c_str(), argv);
-    throw usage_error("that takes libtorch, and " + program_with_libtorch().string() +
-                      ", which has it: " + std::strerror(errno) +
+    throw usage_error(std::string(needed.what()) + " takes libtorch, and " +
+                      program_with_libtorch().string() + ", which has it: " + std::strerror(errno) +
                       "; it is built with OUTPACE_TORCH=ON");
   }
 }

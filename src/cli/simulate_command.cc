@@ -76,7 +76,7 @@ void check_filter(const SimulateOptions& options) {
 
 int simulate(const SimulateOptions& options, const std::string& resolved) {
   if (!options.learn.empty()) {
-    require_libtorch();
+    require_libtorch("--learn " + options.learn);
   }
   ask_for_large_pages();
   Training training = to_training(options.job, kSimulatedWorkersMax);

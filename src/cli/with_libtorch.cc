@@ -12,7 +12,7 @@ bool has_libtorch() {
   return true;
 }
 
-void require_libtorch() {}
+void require_libtorch(const std::string& /*what*/) {}
 
 std::map<std::string, AddCommand> libtorch_commands() {
   return {{"train", add_train}, {"peer", add_peer}, {"profile", add_profile}, {"fit", add_fit}};

@@ -76,7 +76,7 @@ live::SessionOptions session_of(const RoleOptions& options) {
 }
 
 int evaluate(const RoleOptions& options) {
-  require_libtorch();
+  require_libtorch("evaluator");
   // Off the workers' path: what is left of the machine is enough.
   constexpr int kNice = 5;
   if (nice(kNice) == -1) {
@@ -122,7 +122,7 @@ std::unique_ptr<worker::GradientSource> make_source(const WorkOptions& options,
 
 int work(RoleOptions options) {
   if (options.work.paced.empty()) {
-    require_libtorch();
+    require_libtorch("worker without --paced");
   }
   options = placed(std::move(options));
   const std::uint32_t worker = options.worker.value_or(0);

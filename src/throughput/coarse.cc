@@ -212,6 +212,24 @@ std::vector<double> free_rates(const Period& period,
   return rates;
 }
 
+// Whether one worker is slower than most by more than chance makes up for: sooner or later all are
+// as far ahead of it as they may be.
+bool is_held_up(const Period& period) {
+  constexpr double kMoreThanChance = 1.05;
+  std::vector<double> sorted = period.mean;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted.back() > kMoreThanChance * sorted[(sorted.size() - 1) / 2];
+}
+
+// All who are held up are let go at once, by the slowest one's gradient, and are on the link
+// together from then on: as a round of all.
+double round_of_means(const Period& period, const ServedCluster& cluster, Heuristics heuristics) {
+  return round_seconds(computed_at(period.mean, cluster, heuristics),
+                       static_cast<std::uint32_t>(period.mean.size()),
+                       cluster,
+                       heuristics);
+}
+
 double period_rate(const Coordination& coordination,
                    const ServedCluster& cluster,
                    const Period& period,
@@ -231,7 +249,11 @@ double period_rate(const Coordination& coordination,
   if (coordination.waits == Waits::kNobody) {
     return std::accumulate(rates.begin(), rates.end(), 0.0);
   }
-  return static_cast<double>(rates.size()) * *std::min_element(rates.begin(), rates.end());
+  const auto workers = static_cast<double>(rates.size());
+  const double behind = workers * *std::min_element(rates.begin(), rates.end());
+  return heuristics == Heuristics::kWith && is_held_up(period)
+             ? std::min(behind, workers / round_of_means(period, cluster, heuristics))
+             : behind;
 }
 
 double mean_over_periods(const Computing& computing,

@@ -48,6 +48,19 @@ TEST(Coarse, NobodyWaitsOrAllWaitForTheSlowest) {
   EXPECT_NEAR(served({Waits::kSlowest}, kNothingElse, computing), 10.0, 1e-6);
 }
 
+TEST(Coarse, WhoIsHeldUpIsOnTheLinkTogetherWithTheOthers) {
+  const ServedCluster cluster{
+      .fixed_seconds = 0, .link_seconds = 0.1, .own_link_seconds = 0.1, .apply_seconds = 0};
+  // Three down and three up; the slow one computes while the first of the others send.
+  const Computing one_slow = constant({0.001, 0.001, 0.05});
+  EXPECT_NEAR(served({Waits::kSlowest}, cluster, one_slow),
+              served({Waits::kCutoff, 3}, cluster, one_slow),
+              1e-9);
+  const Computing alike = constant({0.05, 0.05, 0.05});
+  EXPECT_NEAR(
+      served({Waits::kSlowest}, cluster, alike), served({Waits::kNobody}, cluster, alike), 1e-9);
+}
+
 TEST(Coarse, ARoundPassesTheServersLinkTwice) {
   const ServedCluster cluster{.fixed_seconds = 0.01,
                               .link_seconds = 0.02,
