@@ -146,7 +146,7 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
   job.policy = kind.policy;
   job.batch = profile_.batch;
   throughput::SampledTimingOptions sampled =
-      timing(workers, profile_.payload_bytes() * profile_.byte_seconds);
+      timing(workers, throughput::copying_seconds(profile_, wires_));
   sampled.spread = spread(kind, workers);
   job.iterations = std::uint64_t{job.workers} * iterations_each(kind, workers, sampled.spread);
   const Training training = to_training(job, kClusterWorkersMost);

@@ -1,5 +1,6 @@
 #include "throughput/outlook.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -16,6 +17,12 @@ double backward_share(const std::vector<MeasuredLayer>& layers) {
   // The first gradients are there when the last layer's backward pass is over.
   const double after_first = layers.empty() ? 0.0 : backward - layers.back().backward_seconds;
   return forward + backward > 0.0 ? after_first / (forward + backward) : 0.0;
+}
+
+double link_seconds(const MeasuredProfile& profile, const Wires& wires) {
+  return wires.bytes_per_second > 0.0
+             ? profile.payload_bytes() / (kPayloadOfLink * wires.bytes_per_second)
+             : 0.0;
 }
 
 }  // namespace
@@ -46,13 +53,16 @@ std::string_view name(Bottleneck bottleneck, Topology topology) {
   return "";
 }
 
+double copying_seconds(const MeasuredProfile& profile, const Wires& wires) {
+  const double alone = profile.payload_bytes() * profile.byte_seconds;
+  return std::max(0.0, alone - link_seconds(profile, wires));
+}
+
 ServedCluster served_costs(const MeasuredProfile& profile,
                            const Wires& wires,
                            std::uint32_t shards) {
-  const double copying = profile.payload_bytes() * profile.byte_seconds;
-  const double link = wires.bytes_per_second > 0.0
-                          ? profile.payload_bytes() / (kPayloadOfLink * wires.bytes_per_second)
-                          : 0.0;
+  const double copying = copying_seconds(profile, wires);
+  const double link = link_seconds(profile, wires);
   return {.fixed_seconds = 2.0 * (profile.message_seconds + wires.latency_seconds) + copying,
           .link_seconds = link / shards,
           .own_link_seconds = link,
@@ -61,15 +71,13 @@ ServedCluster served_costs(const MeasuredProfile& profile,
 }
 
 RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
-  const double link = wires.bytes_per_second > 0.0
-                          ? profile.payload_bytes() / (kPayloadOfLink * wires.bytes_per_second)
-                          : 0.0;
   const MeasuredProfile::Sums sums =
       profile.sums.value_or(MeasuredProfile::Sums{profile.message_seconds, profile.byte_seconds});
   // A worker without a server reports every gradient to whoever keeps the record.
   return {.fixed_seconds = profile.apply_seconds + profile.message_seconds,
           .latency_seconds = sums.message_seconds + wires.latency_seconds,
-          .payload_seconds = link + profile.payload_bytes() * sums.byte_seconds,
+          .payload_seconds =
+              std::max(link_seconds(profile, wires), profile.payload_bytes() * sums.byte_seconds),
           .backward_share =
               profile.payload_bytes() > kBucketBytes ? backward_share(profile.layers) : 0.0};
 }

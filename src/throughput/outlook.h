@@ -27,9 +27,13 @@ struct Wires {
 // timestamps (RFC 7323).
 inline constexpr double kPayloadOfLink = 1448.0 / 1514.0;
 
-// What an iteration costs besides computing, as coarse.h has it. Serialising and copying a payload
-// is one half the worker's, in its own time, and one half the server's, one gradient after another.
-// Weights that fit into the window go out in turn.
+// Serialising and copying a payload, beyond what it is on the link: it is done piece by piece,
+// while others are on their way.
+[[nodiscard]] double copying_seconds(const MeasuredProfile& profile, const Wires& wires);
+
+// What an iteration costs besides computing, as coarse.h has it. copying_seconds() are once the
+// worker's, in its own time, and once the server's, one gradient after another. Weights that fit
+// into the window go out in turn.
 [[nodiscard]] ServedCluster served_costs(const MeasuredProfile& profile,
                                          const Wires& wires,
                                          std::uint32_t shards);

@@ -9,21 +9,13 @@
 namespace outpace::throughput {
 namespace {
 
-// 0, 1, -1, 2, -2, ...
-std::int64_t offset(std::uint64_t uses) {
-  const auto step = static_cast<std::int64_t>((uses + 1) / 2);
-  return uses % 2 == 1 ? step : -step;
-}
-
-// Walks off an end come back in, as from a mirror.
-std::size_t reflected(std::int64_t place, std::size_t count) {
-  const auto last = static_cast<std::int64_t>(count) - 1;
-  if (last == 0) {
-    return 0;
-  }
-  const std::int64_t period = 2 * last;
-  const std::int64_t rest = ((place % period) + period) % period;
-  return static_cast<std::size_t>(rest <= last ? rest : period - rest);
+// How many times as long an iteration takes at one level as at the other. A median of five is a
+// matter of chance itself: of levels that are nearly alike nothing is made, or chance would count
+// twice.
+double steps_up(double level, double other) {
+  constexpr double kAlike = 1.5;
+  const bool alike = level <= kAlike * other && other <= kAlike * level;
+  return alike ? 1.0 : level / other;
 }
 
 }  // namespace
@@ -37,6 +29,12 @@ std::size_t Column::nearest(Time time) const {
   const auto before = std::prev(after);
   const bool later = after != begins.end() && *after - time < time - *before;
   return static_cast<std::size_t>((later ? after : before) - begins.begin());
+}
+
+std::size_t Column::first_from(Time time) const {
+  CHECK(!begins.empty());
+  const auto found = std::lower_bound(begins.begin(), std::prev(begins.end()), time);
+  return static_cast<std::size_t>(found - begins.begin());
 }
 
 std::vector<double> levels_of(const std::vector<double>& own) {
@@ -78,20 +76,42 @@ RecordedTiming::RecordedTiming(const std::vector<Column>& columns,
   CHECK(blocks_.length > Duration{} && !blocks_.order.empty());
 }
 
+std::size_t RecordedTiming::next_to_read(const Column& column,
+                                         const Reader& reader,
+                                         Time at) const {
+  constexpr int kReach = 4;  // Iterations of mean length.
+  const auto count = static_cast<std::int64_t>(column.begins.size());
+  const Duration reach = kReach * (blocks_.length / count);
+  const auto ahead = [&](std::size_t place) { return column.begins[place] - at; };
+  if (reader.next == column.begins.size()) {
+    return column.first_from(at - reach);
+  }
+  const std::size_t next = reader.next == kNone ? column.first_from(at) : reader.next;
+  if (std::abs(ahead(next).count()) <= reach.count()) {
+    return next;
+  }
+  const std::size_t anew = column.first_from(at);
+  const bool nearby = std::abs(ahead(next).count()) <= 2 * reach.count();
+  if (!nearby && std::abs(ahead(anew).count()) <= reach.count()) {
+    return anew;  // Another block.
+  }
+  return column.first_from(ahead(next) > Duration{} ? at - reach : at + reach);
+}
+
 double RecordedTiming::own_seconds(const Column& column,
                                    const Seat& seat,
                                    Reader& reader,
                                    Time at) {
-  const std::size_t near = column.nearest(blocks_.source(at + seat.shift));
-  reader.uses = near == reader.near ? reader.uses + 1 : 0;
-  reader.near = near;
-  const std::size_t other =
-      reflected(static_cast<std::int64_t>(near) + offset(reader.uses), column.own.size());
-  if (column.level.empty() || other == near) {
-    return column.own[other];
+  const Time source = blocks_.source(at + seat.shift);
+  const std::size_t read = next_to_read(column, reader, source);
+  reader.next = read + 1;
+  const std::size_t near = column.nearest(source);
+  if (column.level.empty() || read == near) {
+    return column.own[read];
   }
-  return column.level[other] > 0.0 ? column.own[other] * column.level[near] / column.level[other]
-                                   : column.own[near];
+  return column.level[read] > 0.0
+             ? column.own[read] * steps_up(column.level[near], column.level[read])
+             : column.own[near];
 }
 
 Time RecordedTiming::finish(WorkerId worker, Time start, double share, std::uint64_t /*iter*/) {

@@ -1,10 +1,12 @@
 // Workers at the pace that a record has of them.
 //
-// A mini-batch begun at a time takes what the recorded iteration took that began nearest to it:
-// what was slow for a while is slow at that time, whatever a policy does. If more mini-batches are
-// begun near an iteration than there were, the next ones take those of its neighbours, one after,
-// one before, two after, ...: each is used about as often as the others, so that an iteration is
-// not counted more often for being short. Beyond the record's end it begins again.
+// A worker's mini-batches take what its recorded iterations took, one after another, while these
+// began within four iterations of the simulated time: what was slow for a while is slow at that
+// time, whatever a policy does. A simulation that is faster than the record goes back from there
+// to those four iterations before, one that is slower ahead to those four after. So those of some
+// time are used about equally often: of those under way at a given moment most are long ones.
+// Where levels differ, what is read is at that of the time. Beyond the record's end it begins
+// again.
 
 #pragma once
 
@@ -26,6 +28,8 @@ struct Column {
 
   // The iteration that began nearest to `time`. REQUIRES: there is one.
   [[nodiscard]] std::size_t nearest(Time time) const;
+  // The first that began at `time` or later, or the last of all. REQUIRES: there is one.
+  [[nodiscard]] std::size_t first_from(Time time) const;
 };
 
 // The median of each and the two on either side, which keeps steps: a slow period has an edge.
@@ -71,14 +75,15 @@ class RecordedTiming final : public sim::Timing {
                             std::uint64_t iteration) override;
 
  private:
+  static constexpr std::size_t kNone = SIZE_MAX;
   struct Reader {
-    std::size_t near = SIZE_MAX;  // The iteration that the last mini-batch began nearest to.
-    std::uint64_t uses = 0;       // Mini-batches in a row that did.
-    Time ready{};                 // When the last one had its weights.
-    double own = 0.0;             // What it takes, in seconds.
-    Time end{};                   // When it is done,
-    Duration needs{};             // and for how long it has a processor before.
+    std::size_t next = kNone;  // The recorded iteration after the one that was read last.
+    Time ready{};              // When the last mini-batch had its weights.
+    double own = 0.0;          // What it takes, in seconds.
+    Time end{};                // When it is done,
+    Duration needs{};          // and for how long it has a processor before.
   };
+  [[nodiscard]] std::size_t next_to_read(const Column& column, const Reader& reader, Time at) const;
   [[nodiscard]] double own_seconds(const Column& column, const Seat& seat, Reader& reader, Time at);
 
   const std::vector<Column>& columns_;

@@ -13,34 +13,78 @@ Time ms(std::int64_t count) {
   return Time{milliseconds(count)};
 }
 
-const std::vector<Column> kThree{{.begins = {ms(0), ms(100), ms(300)}, .own = {0.1, 0.2, 0.4}}};
-const Blocks kInOrder{.length = milliseconds(700), .order = {0}};
+// Twenty of 100 ms and more, at one level: the n-th takes 0.1 s and n ms.
+const std::vector<Column>& twenty() {
+  static const std::vector<Column> columns = [] {
+    Column column;
+    for (int i = 0; i < 20; ++i) {
+      column.begins.push_back(ms(100 * i));
+      column.own.push_back(0.1 + 0.001 * i);
+    }
+    return std::vector<Column>{column};
+  }();
+  return columns;
+}
+const Blocks kInOrder{.length = milliseconds(2000), .order = {0}};
 
 RecordedTiming alone(Blocks blocks, Duration shift = {}) {
-  return {kThree, {{.column = 0, .shift = shift}}, std::move(blocks), {}};
+  return {twenty(), {{.column = 0, .shift = shift}}, std::move(blocks), {}};
 }
 
-TEST(RecordedTiming, TakesWhatTheIterationTookThatBeganNearest) {
+// Which of twenty() each mini-batch is, of those that begin so far apart.
+std::vector<std::int64_t> read_every(RecordedTiming timing, std::int64_t apart, int count) {
+  std::vector<std::int64_t> found;
+  for (int i = 0; i < count; ++i) {
+    const Time start = ms(apart * i);
+    const Duration took =
+        timing.finish(WorkerId{0}, start, 1.0, static_cast<std::uint64_t>(i)) - start;
+    found.push_back(took / milliseconds(1) - 100);
+  }
+  return found;
+}
+
+TEST(RecordedTiming, TakesWhatTheIterationsOfThatTimeTookOneAfterAnother) {
+  EXPECT_EQ(read_every(alone(kInOrder), 103, 5), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
   RecordedTiming timing = alone(kInOrder);
-  EXPECT_EQ(timing.finish(WorkerId{0}, ms(49), 1.0, 0), ms(149));
-  EXPECT_EQ(timing.finish(WorkerId{0}, ms(51), 1.0, 1), ms(251));
-  EXPECT_EQ(timing.finish(WorkerId{0}, ms(650), 0.5, 2), ms(850));
-  EXPECT_DOUBLE_EQ(timing.done(WorkerId{0}, ms(650), ms(750), 2), 0.25);
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(350), 0.5, 0), ms(350 + 52));
+  EXPECT_DOUBLE_EQ(timing.done(WorkerId{0}, ms(350), ms(376), 0), 0.25);
+}
+
+TEST(RecordedTiming, GoesBackWhereMoreIsBegunThanThereWas) {
+  EXPECT_EQ(read_every(alone(kInOrder), 20, 12),
+            (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
+}
+
+TEST(RecordedTiming, GoesAheadWhereLessIsBegunThanThereWas) {
+  EXPECT_EQ(read_every(alone(kInOrder), 300, 6), (std::vector<std::int64_t>{0, 1, 2, 13, 14, 15}));
+}
+
+TEST(RecordedTiming, LengthDoesNotDecideHowOftenAnIterationIsRead) {
+  Column column;  // Long and short ones in turn: half of the time 300 ms, half 100 ms.
+  for (int i = 0; i < 1000; ++i) {
+    column.begins.push_back(ms(200 * i + (i % 2 == 0 ? 0 : 100)));
+    column.own.push_back(i % 2 == 0 ? 0.3 : 0.1);
+  }
+  const std::vector<Column> columns{column};
+  for (const std::int64_t apart : {50, 130, 200, 310, 470}) {
+    RecordedTiming timing(
+        columns, {{.column = 0}}, {.length = milliseconds(200'000), .order = {0}}, {});
+    double sum = 0.0;
+    const std::int64_t count = 190'000 / apart;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Time start = ms(apart * i);
+      sum +=
+          to_seconds(timing.finish(WorkerId{0}, start, 1.0, static_cast<std::uint64_t>(i)) - start);
+    }
+    EXPECT_NEAR(sum / static_cast<double>(count), 0.2, 0.01) << apart;
+  }
 }
 
 TEST(RecordedTiming, BeginsAgainAfterTheRecordsEnd) {
   RecordedTiming timing = alone(kInOrder);
-  EXPECT_EQ(timing.finish(WorkerId{0}, ms(700 + 300), 1.0, 0), ms(700 + 300 + 400));
-}
-
-TEST(RecordedTiming, GoesOnToTheNeighboursWhereMoreIsBegunThanThereWas) {
-  RecordedTiming timing = alone(kInOrder);
-  std::vector<std::int64_t> took;
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    const Time start = ms(90 + static_cast<std::int64_t>(i));
-    took.push_back((timing.finish(WorkerId{0}, start, 1.0, i) - start) / milliseconds(1));
-  }
-  EXPECT_EQ(took, (std::vector<std::int64_t>{200, 400, 100, 200}));  // 2, 3, 1; 4 mirrors to 2.
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(1900), 1.0, 0), ms(1900 + 119));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(1950), 1.0, 1), ms(1950 + 116));  // Four before its end.
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(2000 + 300), 1.0, 2), ms(2000 + 300 + 103));
 }
 
 TEST(Levels, AreMediansThatKeepSteps) {
@@ -52,22 +96,30 @@ TEST(Levels, AreMediansThatKeepSteps) {
 TEST(RecordedTiming, ANeighboursShareOfChanceGoesWithTheLevelOfTheTime) {
   std::vector<Column> step{{.begins = {ms(0), ms(100)}, .own = {0.1, 0.6}, .level = {0.1, 0.4}}};
   RecordedTiming timing(step, {{.column = 0}}, {.length = milliseconds(700), .order = {0}}, {});
-  EXPECT_EQ(timing.finish(WorkerId{0}, ms(10), 1.0, 0), ms(110));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(0), 1.0, 0), ms(100));
   EXPECT_EQ(timing.finish(WorkerId{0}, ms(20), 1.0, 1), ms(170));  // 0.1 * 0.6 / 0.4.
 }
 
+TEST(RecordedTiming, LevelsThatAreNearlyAlikeAreChance) {
+  std::vector<Column> step{{.begins = {ms(0), ms(100)}, .own = {0.1, 0.6}, .level = {0.1, 0.14}}};
+  RecordedTiming timing(step, {{.column = 0}}, {.length = milliseconds(700), .order = {0}}, {});
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(0), 1.0, 0), ms(100));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(20), 1.0, 1), ms(620));
+}
+
 TEST(RecordedTiming, ReadsBlocksInTheOrderDrawn) {
-  const Blocks swapped{.length = milliseconds(600), .order = {1, 0}};
-  EXPECT_EQ(swapped.source(ms(20)), ms(320));
-  EXPECT_EQ(swapped.source(ms(320)), ms(20));
-  EXPECT_EQ(swapped.source(ms(920)), ms(20));
+  const Blocks swapped{.length = milliseconds(2000), .order = {1, 0}};
+  EXPECT_EQ(swapped.source(ms(20)), ms(1020));
+  EXPECT_EQ(swapped.source(ms(1020)), ms(20));
+  EXPECT_EQ(swapped.source(ms(3020)), ms(20));
   RecordedTiming timing = alone(swapped);
-  EXPECT_EQ(timing.finish(WorkerId{0}, ms(0), 1.0, 0), ms(400));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(0), 1.0, 0), ms(110));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(1000), 1.0, 0), ms(1100));
 }
 
 TEST(RecordedTiming, ACopyReadsFromLaterOn) {
   RecordedTiming timing = alone(kInOrder, milliseconds(300));
-  EXPECT_EQ(timing.finish(WorkerId{0}, ms(0), 1.0, 0), ms(400));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(0), 1.0, 0), ms(103));
 }
 
 TEST(RecordedTiming, WaitsForTheServerAndTheProcessors) {
