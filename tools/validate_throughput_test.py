@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import random
 import sys
 import unittest
 
@@ -28,9 +29,11 @@ class Rows(unittest.TestCase):
                          [("cnn", 1), ("cnn", 1), ("cnn", 2), ("cnn", 2)])
 
     def test_of_workers_in_phase_by_chance_there_are_several_runs(self):
-        self.assertEqual([validate_throughput.runs_of("async", workers) for workers in (1, 2, 4, 16)],
+        self.assertEqual([validate_throughput.runs_of("async", workers, []) for workers in (1, 2, 4, 16)],
                          [1, 12, 6, 2])
-        self.assertEqual(validate_throughput.runs_of("sync", 4), 1)
+        self.assertEqual(validate_throughput.runs_of("sync", 4, []), 1)
+        self.assertEqual(validate_throughput.runs_of("ssp:s=3", 4, ["worker=3,factor=40"]), 1)
+        self.assertEqual(validate_throughput.runs_of("backup:cutoff=3", 4, []), 6)
 
     def test_where_there_is_no_prediction_there_is_no_error(self):
         self.assertIsNone(validate_throughput.off({"measured": 1.0, "fine": None}, "fine"))
@@ -56,6 +59,24 @@ class Rows(unittest.TestCase):
                                     ("plain", 50.0, 100.0)):
             self.assertAlmostEqual(found[what][0], median)
             self.assertAlmostEqual(found[what][1], worst)
+
+    def test_what_the_host_disturbs_is_measured_again(self):
+        def measured(*runs):
+            left = list(runs)
+            return validate_throughput.least_stolen(lambda: left.pop(0)), len(left)
+        self.assertEqual(measured((9, 0.5, 0.01), (8, 0.5, 0.0)), ((9, 0.5, 0.01), 1))
+        self.assertEqual(measured((9, 0.5, 0.2), (8, 0.5, 0.0)), ((8, 0.5, 0.0), 0))
+        self.assertEqual(measured((9, 0.5, 0.2), (8, 0.5, 0.1), (7, 0.5, 0.3), (6, 0.5, 0.0)),
+                         ((8, 0.5, 0.1), 1))
+
+    def test_workers_begin_once_in_each_part_of_an_iteration(self):
+        row = {"policy": "ssp:s=3", "slow": [], "workers": 3, "batch": 10, "fine": 10.0, "runs": 6}
+        found = validate_throughput.beginnings(row, random.Random(1))  # An iteration is 3 s.
+        self.assertEqual({begins[0] for begins in found}, {0.0})
+        for worker in (1, 2):
+            self.assertEqual(sorted(int(2 * begins[worker]) for begins in found), list(range(6)))
+        self.assertEqual(validate_throughput.beginnings({**row, "policy": "sync", "runs": 1},
+                                                        random.Random(1)), [None])
 
     def test_a_run_is_long_enough_for_its_bound_to_bind(self):
         # Behind by 0.039 s of each 0.4 (4 workers of 10 examples at 100 a second): 400 / 39 x 3 x 5.

@@ -145,10 +145,10 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
   job.workers = workers.count();
   job.policy = kind.policy;
   job.batch = profile_.batch;
-  throughput::SampledTimingOptions sampled =
+  const throughput::SampledTimingOptions sampled =
       timing(workers, throughput::copying_seconds(profile_, wires_));
-  sampled.spread = spread(kind, workers);
-  job.iterations = std::uint64_t{job.workers} * iterations_each(kind, workers, sampled.spread);
+  const throughput::Spread spread{.seconds = spread_seconds(kind, workers), .seed = options_.seed};
+  job.iterations = std::uint64_t{job.workers} * iterations_each(kind, workers, spread.seconds);
   const Training training = to_training(job, kClusterWorkersMost);
   sim::ClusterOptions cluster{
       .policy = training.policy, .coordinator = training.coordinator, .shard = training.shard};
@@ -169,12 +169,12 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
     links->servers = sim::place_shards(kind.shards, {}, links->topology);
     cluster.links = &*links;
   }
-  const throughput::Served served = throughput::serve_by_events(cluster, sampled);
+  const throughput::Served served = throughput::serve_by_events(cluster, sampled, spread);
   return {.rate = widened(served.rate),
           .mixed_examples = served.examples_an_update * (1.0 + served.staleness)};
 }
 
-double ClusterModel::spread(const ClusterKind& kind, const ModelledWorkers& workers) const {
+double ClusterModel::spread_seconds(const ClusterKind& kind, const ModelledWorkers& workers) const {
   const throughput::Question asked = question(kind, workers);
   const throughput::Waits waits = asked.coordination.waits;
   const bool free = waits == throughput::Waits::kNobody || waits == throughput::Waits::kSlowest;
@@ -190,8 +190,7 @@ throughput::SampledTimingOptions ClusterModel::timing(const ModelledWorkers& wor
           .besides = besides,
           .paces = workers.paces,
           .factors = workers.factors,
-          .cores = options_.cores,
-          .spread_seed = options_.seed};
+          .cores = options_.cores};
 }
 
 throughput::Rate ClusterModel::gossip_by_events(const ModelledWorkers& workers) const {

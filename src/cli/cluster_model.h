@@ -64,14 +64,15 @@ class ClusterModel {
   [[nodiscard]] Modelled by_events(const ClusterKind& kind, const ModelledWorkers& workers) const;
   // Over how long the workers' beginnings are spread: those whom no round holds together meet on
   // the links by chance, at any time of an iteration.
-  [[nodiscard]] double spread(const ClusterKind& kind, const ModelledWorkers& workers) const;
+  [[nodiscard]] double spread_seconds(const ClusterKind& kind,
+                                      const ModelledWorkers& workers) const;
   [[nodiscard]] throughput::RingCluster ring() const;
   // `besides`, of SampledTimingOptions.
   [[nodiscard]] throughput::SampledTimingOptions timing(const ModelledWorkers& workers,
                                                         double besides) const;
   [[nodiscard]] throughput::Rate gossip_by_events(const ModelledWorkers& workers) const;
   [[nodiscard]] throughput::Rate ring_by_events(const ModelledWorkers& workers) const;
-  // Of a simulation with a server, from the beginning on; `spread` as in SampledTimingOptions.
+  // Of a simulation with a server, from the beginning on; `spread` as in throughput::Spread.
   [[nodiscard]] std::uint32_t iterations_each(const ClusterKind& kind,
                                               const ModelledWorkers& workers,
                                               double spread) const;

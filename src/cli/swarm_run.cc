@@ -88,6 +88,7 @@ struct Totals {
     const sim::FaultCounts& found = outcome.faults;
     const sim::MessageFaults::Counts& messages = found.messages;
     for (const auto& [kind, times] : std::initializer_list<std::pair<const char*, std::uint64_t>>{
+             {"worker joined late", found.joined_late},
              {"worker crashed", found.crashed},
              {"worker left", found.left},
              {"worker slowed", found.slowed},

@@ -29,7 +29,7 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
       leases_(options_.examples, options_.limits.epochs),
       next_snapshot_(options_.evaluate_every),
       too_few_since_(created) {
-  CHECK(options_.batch >= 1 && options_.workers >= 1);
+  CHECK(options_.batch >= 1 && options_.workers > options_.later);
   if (SEEDED_BUG("hidden_state")) {
     static std::uint64_t runs = 0;
     sequences_ = ++runs;
@@ -74,7 +74,7 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
   if (started()) {
     enqueue(policy::WorkerJoined{hello.worker});
     decide_all(now, out);
-  } else if (live() >= options_.workers) {
+  } else if (live() >= options_.workers - options_.later) {
     start(now, out);
   }
   return true;

@@ -43,7 +43,8 @@ struct Limits {
 struct CoordinatorOptions {
   std::uint64_t job = 1;
   std::uint32_t generation = 1;
-  std::uint32_t workers = 1;      // The run starts when so many have joined.
+  std::uint32_t workers = 1;      // The run starts when so many have joined,
+  std::uint32_t later = 0;        // less those who are known to come later.
   std::uint32_t min_workers = 1;  // With fewer for `patience` the run fails.
   std::uint32_t batch = 32;       // Examples in a full mini-batch.
   std::uint64_t examples = 1;     // In the data set.

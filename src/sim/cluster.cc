@@ -36,9 +36,13 @@ void add_to(Digest& digest, const policy::Action& action) {
   }
 }
 
-server::CoordinatorOptions without_silence(server::CoordinatorOptions options) {
-  options.heartbeat_timeout = kNever;
-  options.patience = kNever;
+server::CoordinatorOptions coordinator_options(const ClusterOptions& cluster, bool hearts_beat) {
+  server::CoordinatorOptions options = cluster.coordinator;
+  options.later = later_workers(cluster.faults, options.workers);
+  if (!hearts_beat) {
+    options.heartbeat_timeout = kNever;
+    options.patience = kNever;
+  }
   return options;
 }
 
@@ -74,7 +78,7 @@ Cluster::Cluster(const ClusterOptions& options,
         worker::Attacker::of(options_.attacks, WorkerId{worker}, options_.coordinator.seed));
   }
   coordinator_ = std::make_unique<server::Coordinator>(
-      hearts_beat_ ? options_.coordinator : without_silence(options_.coordinator),
+      coordinator_options(options_, hearts_beat_),
       options_.oracle
           ? std::make_unique<Oracle>([this](WorkerId worker) { return due(worker); })
           : policy::make_policy(options_.policy, options_.coordinator.workers, options_.given),
@@ -95,8 +99,16 @@ Cluster::Cluster(const ClusterOptions& options,
 Cluster::~Cluster() = default;
 
 ClusterResult Cluster::run() {
+  std::vector<bool> later(workers_.size(), false);
+  for (const Fault& fault : options_.faults) {
+    if (fault.kind == Fault::Kind::kJoin) {
+      later[index(fault.worker)] = true;
+    }
+  }
   for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
-    queue_.push(now_, {Kind::kJoin, worker, 0});
+    if (!later[worker]) {
+      queue_.push(now_, {Kind::kJoin, worker, 0});
+    }
   }
   for (std::size_t i = 0; i < options_.faults.size(); ++i) {
     const Fault& fault = options_.faults[i];

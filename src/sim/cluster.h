@@ -70,6 +70,7 @@ struct ClusterOptions {
 struct FaultCounts {
   std::uint64_t crashed = 0;  // Workers that were alive.
   std::uint64_t left = 0;
+  std::uint64_t joined_late = 0;
   std::uint64_t slowed = 0;
   std::uint64_t paused = 0;
   std::uint64_t presumed_dead = 0;  // By the server, of workers that lived.
@@ -105,7 +106,7 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // All workers join at time 0, and the run goes to its end.
+  // All workers but those with a fault `join` do so at time 0, and the run goes to its end.
   [[nodiscard]] ClusterResult run();
 
  private:

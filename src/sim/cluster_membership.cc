@@ -57,6 +57,10 @@ void Cluster::befall(const Fault& fault) {
   if (fault.kind == Fault::Kind::kPause) {
     return pause(id, *fault.lasts);
   }
+  if (fault.kind == Fault::Kind::kJoin) {
+    fault_counts_.joined_late += worker.alive ? 0 : 1;
+    return join(id, /*again=*/false);
+  }
   worker.rejoins = false;
   worker.paused_until = Time{};
   if (worker.alive) {

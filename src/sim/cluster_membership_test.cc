@@ -52,6 +52,35 @@ void expect_each_example_used(const ClusterResult& found, float times) {
   }
 }
 
+TEST(ClusterFaults, WhoJoinsLaterComputesFromThenOn) {
+  // Two workers for a minute, four from then on: every mini-batch takes 100 ms.
+  const ClusterResult found =
+      run_with_ledger({.faults = {"join:worker=2,at=1m", "join:worker=3,at=60s"},
+                       .workers = 4,
+                       .limits = {.seconds = milliseconds(90'050)},
+                       .latency = Duration{}});
+  EXPECT_EQ(found.faults.joined_late, 2U);
+  EXPECT_EQ(found.statistics.workers[0].accepted, 900U);
+  EXPECT_EQ(found.statistics.workers[1].accepted, 900U);
+  EXPECT_EQ(found.statistics.workers[2].accepted, 300U);
+  EXPECT_EQ(found.statistics.workers[3].accepted, 300U);
+}
+
+TEST(ClusterFaults, ARunBeginsWithTheFirstWhereAllJoinLater) {
+  const ClusterResult found = run_with_ledger(
+      {.faults = {"join:worker=0,at=5s", "join:worker=1,at=2s"}, .limits = {.updates = 40}});
+  EXPECT_EQ(found.statistics.workers[1].incarnations, 1U);
+  EXPECT_GT(found.statistics.workers[1].accepted, found.statistics.workers[0].accepted);
+}
+
+TEST(ClusterFaults, ARoundWaitsForWhoHasJoined) {
+  const ClusterResult found =
+      run_with_ledger({.faults = {"join:worker=2,at=10s"}, .policy = "sync", .workers = 3});
+  EXPECT_EQ(found.statistics.workers[2].incarnations, 1U);
+  EXPECT_EQ(found.statistics.gradients_dropped, 0U);
+  EXPECT_GT(found.statistics.workers[0].accepted, found.statistics.workers[2].accepted);
+}
+
 TEST(ClusterFaults, AShortPauseOnlyMovesWhatTheWorkerDoes) {
   // Mini-batches of 102 ms with the messages; half a second of standing still is 500 ms more.
   const LedgerJob job{.workers = 1, .limits = {.updates = 100}};

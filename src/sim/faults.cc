@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/error.h"
 #include "base/spec.h"
@@ -16,8 +17,9 @@ constexpr double kSecondsMost = 1e9;
 constexpr double kSlowDownMost = 1e6;
 
 // In the order of Fault::Kind, and of Fault::Way.
-const std::array<std::string, 10> kKinds{"crash",
+const std::array<std::string, 11> kKinds{"crash",
                                          "leave",
+                                         "join",
                                          "slow",
                                          "pause",
                                          "partition",
@@ -66,6 +68,16 @@ bool can_silence(const Fault& fault) {
   return fault.kind == Kind::kPause || !befalls_worker(fault.kind);
 }
 
+std::uint32_t later_workers(const std::vector<Fault>& faults, std::uint32_t workers) {
+  std::set<WorkerId> later;
+  for (const Fault& fault : faults) {
+    if (fault.kind == Kind::kJoin) {
+      later.insert(fault.worker);
+    }
+  }
+  return std::min(workers - 1, static_cast<std::uint32_t>(later.size()));
+}
+
 Fault parse_fault(std::string_view text, std::uint32_t workers) {
   const Spec spec = Spec::parse(text);
   SpecReader options("fault", spec);
@@ -79,7 +91,7 @@ Fault parse_fault(std::string_view text, std::uint32_t workers) {
         WorkerId{static_cast<std::uint32_t>(options.count("worker", std::nullopt, 0, workers - 1))};
   }
   fault.at = Time{from_seconds(options.seconds("at", std::nullopt, 0.0, kSecondsMost))};
-  if (fault.kind != Kind::kLeave) {
+  if (fault.kind != Kind::kLeave && fault.kind != Kind::kJoin) {
     const bool may_end_never = fault.kind == Kind::kCrash;
     const double lasts = options.seconds(
         "for", may_end_never ? std::optional(0.0) : std::nullopt, 0.0, kSecondsMost);

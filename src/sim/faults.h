@@ -4,6 +4,7 @@
 //   crash:worker=3,at=10s          dies at 10 s; the server hears of the broken connection
 //   crash:worker=3,at=10s,for=5s   and joins again, as a new incarnation, 5 s later
 //   leave:worker=3,at=10s          says goodbye
+//   join:worker=3,at=10s           comes only then: the run begins without it
 //   slow:worker=3,at=10s,for=60s,factor=4
 //                                  mini-batches that it begins in that minute take four times as
 //                                  long
@@ -41,6 +42,7 @@ struct Fault {
   enum class Kind : std::uint8_t {
     kCrash,
     kLeave,
+    kJoin,
     kSlow,
     kPause,
     kPartition,
@@ -69,6 +71,10 @@ struct Fault {
 [[nodiscard]] bool befalls_worker(Fault::Kind kind);
 // Whether a worker that is alive may not be heard for a while.
 [[nodiscard]] bool can_silence(const Fault& fault);
+
+// Workers that the run begins without: those that join later, but if that is all, the first to
+// come.
+[[nodiscard]] std::uint32_t later_workers(const std::vector<Fault>& faults, std::uint32_t workers);
 
 // Throws a usage error that names the fault and what would be right. REQUIRES: workers >= 1.
 [[nodiscard]] Fault parse_fault(std::string_view text, std::uint32_t workers);

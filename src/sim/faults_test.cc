@@ -21,6 +21,7 @@ TEST(Faults, AreReadFromASpec) {
                    .lasts = std::nullopt}));
   EXPECT_EQ(parse_fault("crash:worker=0,at=500ms,for=5s", 4).lasts, Duration{seconds(5)});
   EXPECT_EQ(parse_fault("leave:worker=1,at=1s", 4).kind, Fault::Kind::kLeave);
+  EXPECT_EQ(parse_fault("join:worker=1,at=1s", 4).kind, Fault::Kind::kJoin);
   const Fault slow = parse_fault("slow:worker=2,at=10s,for=60s,factor=4", 4);
   EXPECT_EQ(slow.lasts, Duration{seconds(60)});
   EXPECT_EQ(slow.factor, 4.0);

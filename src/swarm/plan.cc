@@ -133,6 +133,15 @@ class Faults {
     long_ = whole / 10;
   }
 
+  // Not a worker that leaves, nor the only one.
+  void add_joins() {
+    const std::uint64_t stay = plan_.workers - plan_.leavers.size();
+    for (std::uint64_t left = stay > 1 && draw_.one_in(2) ? draw_.between(1, 3) : 0; left > 0;
+         --left) {
+      plan_.faults.push_back("join:worker=" + std::to_string(draw_.between(1, stay - 1)) + at());
+    }
+  }
+
   void add() {
     for (const auto kind : {&Faults::crash,
                             &Faults::leave,
@@ -258,8 +267,10 @@ Plan draw_plan(std::uint64_t seed) {
   plan.healed = Time{draw.between(100 * mean, 200 * mean)};
   plan.recovery = 1000 * mean + 10 * plan.heartbeat_timeout + std::chrono::seconds(1);
   draw_data(draw, plan, mean);
-  Faults(draw, plan, mean).add();
+  Faults faults(draw, plan, mean);
+  faults.add();
   plan.balance = draw.one_in(3);
+  faults.add_joins();
   return plan;
 }
 

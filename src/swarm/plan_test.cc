@@ -79,6 +79,7 @@ TEST(Plan, DrawsEveryPolicyAndEveryFaultAndOftenLeavesOneOut) {
   }
   for (const char* kind : {"crash",
                            "leave",
+                           "join",
                            "slow",
                            "pause",
                            "partition",

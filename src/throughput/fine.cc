@@ -9,6 +9,8 @@
 #include <variant>
 
 #include "base/check.h"
+#include "base/permutation.h"
+#include "base/rng.h"
 
 namespace outpace::throughput {
 namespace {
@@ -123,8 +125,25 @@ Served one_run(const sim::ClusterOptions& options, const SampledTimingOptions& s
 
 }  // namespace
 
-Served serve_by_events(const sim::ClusterOptions& options, const SampledTimingOptions& timing) {
-  if (timing.spread == 0.0) {
+std::vector<std::vector<double>> beginnings(const Spread& spread,
+                                            std::size_t workers,
+                                            std::uint64_t runs) {
+  std::vector<std::vector<double>> found(runs, std::vector<double>(workers, 0.0));
+  for (std::size_t worker = 1; worker < workers; ++worker) {
+    const Permutation parts(runs, spread.seed, worker);
+    Rng rng(spread.seed, worker);
+    for (std::uint64_t i = 0; i < runs; ++i) {
+      const double part = static_cast<double>(parts(i)) + rng.uniform();
+      found[i][worker] = spread.seconds * part / static_cast<double>(runs);
+    }
+  }
+  return found;
+}
+
+Served serve_by_events(const sim::ClusterOptions& options,
+                       const SampledTimingOptions& timing,
+                       const Spread& spread) {
+  if (spread.seconds == 0.0) {
     return one_run(options, timing);
   }
   const Runs runs = runs_of(timing.factors.size());
@@ -132,8 +151,8 @@ Served serve_by_events(const sim::ClusterOptions& options, const SampledTimingOp
   std::vector<double> rates;
   Served mean{.rate = {0.0, 0.0, 0.0}, .examples_an_update = 0.0, .staleness = 0.0};
   SampledTimingOptions its = timing;
-  for (std::uint64_t i = 0; i < runs.count; ++i) {
-    its.spread_seed = timing.spread_seed + i;
+  for (const std::vector<double>& begins : beginnings(spread, timing.factors.size(), runs.count)) {
+    its.begins = begins;
     const Served served = one_run(options, its);
     rates.push_back(served.rate.examples_per_second);
     mean.rate.examples_per_second += rates.back() / count;

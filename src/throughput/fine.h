@@ -29,11 +29,25 @@ struct Served {
   double staleness;  // Of a gradient that is taken up, on average.
 };
 
+// Over how long workers' beginnings are spread, where no round holds them together.
+struct Spread {
+  double seconds = 0.0;  // At least 0.
+  std::uint64_t seed = 1;
+};
+
 // Runs to the options' limits; the first fifth of what is taken up does not count. With a spread it
 // is the mean of 4 to 32 runs, and the interval that of another run's rate: runs differ by how
 // their workers happen to be in phase. REQUIRES: the limits let some fifty gradients be taken up.
 [[nodiscard]] Served serve_by_events(const sim::ClusterOptions& options,
-                                     const SampledTimingOptions& timing);
+                                     const SampledTimingOptions& timing,
+                                     const Spread& spread = {});
+
+// When each worker begins in each of so many runs: the first one at 0, every other once in each
+// part of the spread that there are runs (a Latin hypercube: McKay, Beckman & Conover, 1979), for
+// it is how they are in phase to each other that counts. By run, then by worker; seconds.
+[[nodiscard]] std::vector<std::vector<double>> beginnings(const Spread& spread,
+                                                          std::size_t workers,
+                                                          std::uint64_t runs);
 
 struct RingOfEvents {
   DrawSeconds computing;            // Before a worker's factor.

@@ -1,5 +1,7 @@
 #include "throughput/fine.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "network/shapes.h"
@@ -67,13 +69,27 @@ TEST(Fine, WorkersThatBeginTogetherStayTogether) {
                               .factors = {1, 1}};
   const Rate together = serve_by_events(options, timing).rate;
   EXPECT_NEAR(together.examples_per_second, 2 * kMiniBatch / 0.4, 0.5);
-  timing.spread = 0.4;
-  const Served served = serve_by_events(options, timing);
+  const Served served = serve_by_events(options, timing, {.seconds = 0.4});
   EXPECT_GT(served.rate.examples_per_second, 1.05 * together.examples_per_second);
   EXPECT_LT(served.rate.examples_per_second, 2 * kMiniBatch / 0.2);
   EXPECT_GT(served.rate.high, 2 * kMiniBatch / 0.25);
   EXPECT_DOUBLE_EQ(served.examples_an_update, kMiniBatch);
   EXPECT_NEAR(served.staleness, 1.0, 0.05);
+}
+
+TEST(Fine, BeginningsAreOnceInEachPartOfTheSpread) {
+  constexpr std::uint64_t kParts = 8;
+  const auto found = beginnings({.seconds = 4.0, .seed = 3}, 3, kParts);
+  ASSERT_EQ(found.size(), kParts);
+  for (const std::size_t worker : {1U, 2U}) {
+    std::set<int> parts;
+    for (const std::vector<double>& run : found) {
+      EXPECT_EQ(run[0], 0.0);
+      parts.insert(static_cast<int>(run[worker] / 0.5));
+    }
+    EXPECT_EQ(parts, (std::set<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+  }
+  EXPECT_NE(found, beginnings({.seconds = 4.0, .seed = 4}, 3, kParts));
 }
 
 TEST(Fine, ARingOverlapsWithTheBackwardPass) {

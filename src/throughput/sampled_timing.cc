@@ -21,23 +21,21 @@ double SampledTiming::computing(WorkerId worker, std::uint64_t iteration, Time s
   return options_.factors[index(worker)] * options_.draw(worker, iteration, start);
 }
 
-Time SampledTiming::spread(WorkerId worker, Time start, std::uint64_t iteration) const {
-  if (iteration != 0 || options_.spread == 0.0) {
-    return start;
-  }
-  return start + from_seconds(options_.spread * Rng(options_.spread_seed, index(worker)).uniform());
+Time SampledTiming::begin(WorkerId worker, Time start, std::uint64_t iteration) const {
+  const bool first = iteration == 0 && !options_.begins.empty();
+  return first ? start + from_seconds(options_.begins[index(worker)]) : start;
 }
 
 Time SampledTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
   const Time awake =
-      options_.paces[index(worker)].finish(spread(worker, start, iteration), share, iteration);
+      options_.paces[index(worker)].finish(begin(worker, start, iteration), share, iteration);
   const Duration length =
       from_seconds(share * computing(worker, iteration, start) + options_.besides);
   return cores_.finish(start, awake, length);
 }
 
 double SampledTiming::done(WorkerId worker, Time start, Time now, std::uint64_t iteration) {
-  start = std::min(now, spread(worker, start, iteration));
+  start = std::min(now, begin(worker, start, iteration));
   // By a trace a mini-batch is as much done as its delay is over; the computing comes after it.
   const double slept = options_.paces[index(worker)].done(start, now, iteration);
   return std::min(slept, to_seconds(now - start) / computing(worker, iteration, start));

@@ -4,8 +4,8 @@
 // What a worker draws is a pure function of seed, worker, iteration and start, so that two policies
 // meet the same runtimes. A trace of delays comes on top, as live: a worker sleeps, then computes.
 //
-// Workers that are not held together by a policy are in no particular phase to each other. With a
-// spread their first mini-batches begin at times of their own, uniformly drawn.
+// Workers that are not held together by a policy are in no particular phase to each other: each may
+// begin at a time of its own.
 
 #pragma once
 
@@ -34,8 +34,7 @@ struct SampledTimingOptions {
   std::vector<worker::Pace> paces;  // Of each worker.
   std::vector<double> factors;      // Of each worker; at least 1.
   std::uint32_t cores = 0;          // That workers share for computing; 0: one each.
-  double spread = 0.0;  // Seconds, at least 0: each worker begins so much later at most.
-  std::uint64_t spread_seed = 1;
+  std::vector<double> begins;       // Of each worker, seconds; empty: all at once.
 };
 
 class SampledTiming final : public sim::Timing {
@@ -55,7 +54,7 @@ class SampledTiming final : public sim::Timing {
  private:
   [[nodiscard]] double computing(WorkerId worker, std::uint64_t iteration, Time start) const;
   // When a mini-batch that was begun at `start` begins indeed.
-  [[nodiscard]] Time spread(WorkerId worker, Time start, std::uint64_t iteration) const;
+  [[nodiscard]] Time begin(WorkerId worker, Time start, std::uint64_t iteration) const;
 
   const SampledTimingOptions options_;
   sim::Cores cores_;

@@ -1,7 +1,5 @@
 #include "throughput/sampled_timing.h"
 
-#include <algorithm>
-#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -37,24 +35,15 @@ TEST(SampledTiming, TakesItsShareItsFactorAndWhatComesBesides) {
   EXPECT_NEAR(all.done(kSecond, Time{}, Time{from_seconds(0.15)}, 0), 0.5, 1e-9);
 }
 
-TEST(SampledTiming, SpreadsTheFirstBeginningsAndNoOthers) {
-  const auto ends = [](double spread, std::uint64_t iteration) {
-    SampledTiming timing({.draw = draw_measured({0.1}, 1),
-                          .paces = std::vector<worker::Pace>(100, worker::Pace({})),
-                          .factors = std::vector<double>(100, 1.0),
-                          .spread = spread});
-    std::vector<double> all;
-    for (std::uint32_t w = 0; w < 100; ++w) {
-      all.push_back(to_seconds(timing.finish(WorkerId{w}, Time{}, 1.0, iteration) - Time{}));
-    }
-    return all;
-  };
-  EXPECT_EQ(ends(2.0, 1), std::vector<double>(100, 0.1));
-  EXPECT_EQ(ends(0.0, 0), std::vector<double>(100, 0.1));
-  const std::vector<double> spread = ends(2.0, 0);
-  EXPECT_NEAR(*std::min_element(spread.begin(), spread.end()), 0.1, 0.1);
-  EXPECT_NEAR(*std::max_element(spread.begin(), spread.end()), 2.1, 0.1);
-  EXPECT_NEAR(std::accumulate(spread.begin(), spread.end(), 0.0) / 100, 1.1, 0.15);
+TEST(SampledTiming, TheFirstMiniBatchBeginsWhenItsWorkerDoes) {
+  SampledTiming timing({.draw = draw_measured({0.1}, 1),
+                        .paces = std::vector<worker::Pace>(2, worker::Pace({})),
+                        .factors = {1, 1},
+                        .begins = {0.0, 0.5}});
+  EXPECT_EQ(timing.finish(kFirst, Time{}, 1.0, 0), Time{from_seconds(0.1)});
+  EXPECT_EQ(timing.finish(kSecond, Time{}, 1.0, 0), Time{from_seconds(0.6)});
+  EXPECT_EQ(timing.done(kSecond, Time{}, Time{from_seconds(0.5)}, 0), 0.0);
+  EXPECT_EQ(timing.finish(kSecond, Time{}, 1.0, 1), Time{from_seconds(0.1)});
 }
 
 TEST(SampledTiming, SharesProcessors) {
