@@ -309,7 +309,7 @@ def runs_of(policy, workers, slow):
     binds it takes one long run."""
     name = policy.partition(":")[0]
     several = name in (*FREE, "backup") and workers > 1 and not (slow and name == "ssp")
-    return max(2, 24 // workers) if several else 1
+    return max(2, 12 // workers) if several else 1
 
 
 def rows_of(options):
