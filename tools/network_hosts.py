@@ -18,7 +18,6 @@ import subprocess
 import sys
 
 WAKING_SECONDS = 400e-6
-PACKET_SECONDS = 2e-4  # Of the link, for as much as TCP sends in one piece.
 
 
 class Hosts:
@@ -92,11 +91,9 @@ class Hosts:
 
     def _limit_fairly(self, namespace, device, end):
         """A queue for each host at the other `end` of what `device` sends, "src" or "dst"."""
-        # htb does not cut up large packets, and a packet is what it serves at a time. Whoever comes
-        # while another sends waits for it: were that long, workers would drift apart by it.
-        packet = max(1514, min(9000, int(self._bits_per_second() * PACKET_SECONDS / 8)))
+        # htb does not cut up large packets, and a packet is what it serves at a time.
         if namespace != self._switch():
-            _ip("-n", namespace, "link", "set", device, "gso_max_size", str(packet))
+            _ip("-n", namespace, "link", "set", device, "gso_max_size", "9000")
         # What an idle link lets through at once: little beside a gradient, which has it for nothing,
         # and as much as it carries until a processor that sleeps wakes, or it would carry less.
         bytes_ = max(4096, int(self._bits_per_second() * WAKING_SECONDS / 8))
@@ -105,7 +102,7 @@ class Hosts:
                  f"class add dev {device} parent 1: classid 1:ffff htb rate {self.rate} {burst}"]
         # Each has next to nothing of its own, and borrows its part of the link.
         lines += [f"class add dev {device} parent 1:ffff classid 1:{name} htb rate 8kbit "
-                  f"ceil {self.rate} quantum {packet} {burst}"
+                  f"ceil {self.rate} quantum 9000 {burst}"
                   for name in ("fffe", *(f"{host + 1:x}" for host in range(self.count)))]
         lines += [f"filter add dev {device} parent 1: protocol ip prio 1 u32 "
                   f"match ip {end} {self.address(host)}/32 flowid 1:{host + 1:x}"

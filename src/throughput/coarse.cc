@@ -212,13 +212,33 @@ std::vector<double> free_rates(const Period& period,
   return rates;
 }
 
-// Whether one worker is slower than most by more than chance makes up for: sooner or later all are
-// as far ahead of it as they may be.
-bool is_held_up(const Period& period) {
-  constexpr double kMoreThanChance = 1.05;
-  std::vector<double> sorted = period.mean;
-  std::sort(sorted.begin(), sorted.end());
-  return sorted.back() > kMoreThanChance * sorted[(sorted.size() - 1) / 2];
+// Of the mean of a worker's draws, squared.
+double squared_error(const Period& period, std::size_t worker) {
+  double squares = 0.0;
+  for (const std::vector<double>& draw : period.draws) {
+    squares += (draw[worker] - period.mean[worker]) * (draw[worker] - period.mean[worker]);
+  }
+  const auto count = static_cast<double>(period.draws.size());
+  return squares / (count * std::max(1.0, count - 1.0));
+}
+
+// Whether an iteration of one worker is 5 % longer than most, and that is not the chance of the
+// draws: sooner or later all are as far ahead of it as they may be.
+bool is_held_up(const Period& period, const ServedCluster& cluster) {
+  constexpr double kLonger = 0.05;
+  constexpr double kErrors = 3.0;
+  std::vector<std::size_t> order(period.mean.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return period.mean[a] < period.mean[b];
+  });
+  const std::size_t slowest = order.back();
+  const std::size_t middle = order[(order.size() - 1) / 2];
+  const double longer = period.mean[slowest] - period.mean[middle];
+  const double error = std::sqrt(squared_error(period, slowest) + squared_error(period, middle));
+  const double besides =
+      cluster.fixed_seconds + 2.0 * cluster.own_link_seconds + cluster.apply_seconds;
+  return longer > std::max(kLonger * (period.mean[middle] + besides), kErrors * error);
 }
 
 // All who are held up are let go at once, by the slowest one's gradient, and are on the link
@@ -251,7 +271,7 @@ double period_rate(const Coordination& coordination,
   }
   const auto workers = static_cast<double>(rates.size());
   const double behind = workers * *std::min_element(rates.begin(), rates.end());
-  return heuristics == Heuristics::kWith && is_held_up(period)
+  return heuristics == Heuristics::kWith && is_held_up(period, cluster)
              ? std::min(behind, workers / round_of_means(period, cluster, heuristics))
              : behind;
 }

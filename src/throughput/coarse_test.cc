@@ -61,6 +61,20 @@ TEST(Coarse, WhoIsHeldUpIsOnTheLinkTogetherWithTheOthers) {
       served({Waits::kSlowest}, cluster, alike), served({Waits::kNobody}, cluster, alike), 1e-9);
 }
 
+TEST(Coarse, NobodyIsHeldUpByChanceOrByNextToNothing) {
+  const ServedCluster cluster{
+      .fixed_seconds = 0, .link_seconds = 0.1, .own_link_seconds = 0.1, .apply_seconds = 0};
+  // A third longer to compute, of an iteration of 0.2 s; and by the chance of four draws.
+  const Computing short_computing = constant({0.003, 0.003, 0.004});
+  EXPECT_GT(served({Waits::kSlowest}, cluster, short_computing),
+            1.3 * served({Waits::kCutoff, 3}, cluster, short_computing));
+  const Computing noisy = draw_computing(1, 4, 3, [](std::size_t, std::size_t d, std::uint32_t w) {
+    return w == 2 ? 0.05 + 0.02 * static_cast<double>(d) : 0.05;
+  });
+  EXPECT_GT(served({Waits::kSlowest}, cluster, noisy),
+            1.2 * served({Waits::kCutoff, 3}, cluster, noisy));
+}
+
 TEST(Coarse, ARoundPassesTheServersLinkTwice) {
   const ServedCluster cluster{.fixed_seconds = 0.01,
                               .link_seconds = 0.02,
