@@ -138,12 +138,12 @@ void FairShare::look_at(std::uint32_t link) {
 }
 
 // The link has more to spare or less if the flow is limited elsewhere below the level due, or was.
-// A flow with the same level elsewhere may be the last that it limited.
-inline void FairShare::set_elsewhere(Sharers::Hop hop, double level) {
+// A flow with the same level elsewhere may be the last that it limited. What was elsewhere before
+// is the caller's to say: the share is seldom in the processor's cache, and is but written to.
+inline void FairShare::set_elsewhere(Sharers::Hop hop, double before, double level) {
   LinkState& state = states_[hop.link];
   Sharers::Share& share = sharers_.on(hop.link)[hop.place];
   const double due = state.due;
-  const double before = share.elsewhere;
   const double was = before < due ? before : due;
   const double is = level < due ? level : due;
   share.elsewhere = level;
@@ -181,6 +181,11 @@ void FairShare::set_level(std::uint32_t link) {
         (before > share.elsewhere) != (level > share.elsewhere)) {
       moved_.push_back(share.flow);
     }
+    if (share.other.link != Sharers::kNoLink) {
+      crowded = true;
+      set_elsewhere(share.other, before, level);
+      continue;
+    }
     const std::span<const Sharers::Hop> hops = sharers_.live_hops(share.flow);
     crowded |= hops.size() > 1;
     std::size_t at = share.hop;
@@ -188,7 +193,8 @@ void FairShare::set_level(std::uint32_t link) {
       at = (at + 1) * static_cast<std::size_t>(at + 1 < hops.size());
       const double others =
           hops.size() > 2 ? lowest_beside(share.flow, link, hops[at].link) : kUnlimited;
-      set_elsewhere(hops[at], std::min(level, others));
+      const double was = sharers_.on(hops[at].link)[hops[at].place].elsewhere;
+      set_elsewhere(hops[at], was, std::min(level, others));
     }
   }
   state.crowded = crowded;

@@ -87,7 +87,7 @@ class FairShare {
   void enqueue(std::uint32_t link, double key);
   void take_turn(Queued turn, Changes& out);
   void set_level(std::uint32_t link);
-  void set_elsewhere(Sharers::Hop hop, double level);
+  void set_elsewhere(Sharers::Hop hop, double before, double level);
   void note(std::uint32_t link, Changes& out);
   void find_bottlenecks(Changes& out);
   void wake_beside(std::uint32_t link);

@@ -30,7 +30,7 @@ void Sharers::add(Flow flow, double weight, std::span<const LinkId> route) {
     if (known == state.hops.end()) {
       const auto last = static_cast<std::uint32_t>(state.hops.size());
       state.hops.push_back({link, static_cast<std::uint32_t>(shares.size())});
-      shares.push_back({weight, 0.0, flow, last});
+      shares.push_back({weight, 0.0, flow, last, {kNoLink, 0}});
       if (links_[link].live) {
         swap_hops(flow, last, state.live++);
       }
@@ -38,14 +38,23 @@ void Sharers::add(Flow flow, double weight, std::span<const LinkId> route) {
       shares[known->place].weight += weight;
     }
   }
+  if (state.live == 2) {
+    tell_others(flow);
+  }
 }
 
 void Sharers::remove(Flow flow) {
   CHECK(contains(flow));
+  if (std::exchange(flows_[flow].live, 0) == 2) {
+    tell_others(flow);  // Or what is left of it would be told of places that are others' by then.
+  }
   for (const Hop hop : flows_[flow].hops) {
     std::vector<Share>& shares = links_[hop.link].shares;
-    shares[hop.place] = shares.back();
-    flows_[shares[hop.place].flow].hops[shares[hop.place].hop].place = hop.place;
+    const Share moved = shares[hop.place] = shares.back();
+    flows_[moved.flow].hops[moved.hop].place = hop.place;
+    if (moved.other.link != kNoLink) {
+      links_[moved.other.link].shares[moved.other.place].other.place = hop.place;
+    }
     shares.pop_back();
   }
   flows_[flow].hops.clear();
@@ -58,6 +67,18 @@ void Sharers::set_live(std::uint32_t link, bool live) {
   for (const Share& share : links_[link].shares) {
     std::uint32_t& count = flows_[share.flow].live;
     swap_hops(share.flow, share.hop, live ? count++ : --count);
+    if (count == 2 || count == (live ? 3 : 1)) {
+      tell_others(share.flow);
+    }
+  }
+}
+
+// Its first two hops, which are the live ones if two are: each which is the other.
+void Sharers::tell_others(Flow flow) {
+  const FlowState& state = flows_[flow];
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(state.hops.size(), 2); ++i) {
+    links_[state.hops[i].link].shares[state.hops[i].place].other =
+        state.live == 2 ? state.hops[1 - i] : Hop{kNoLink, 0};
   }
 }
 

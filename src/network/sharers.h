@@ -19,6 +19,11 @@ class Sharers {
  public:
   using Flow = std::uint32_t;  // The caller's numbers: small, and free again after remove().
 
+  struct Hop {
+    std::uint32_t link;
+    std::uint32_t place;  // In the link's shares.
+  };
+  static constexpr std::uint32_t kNoLink = UINT32_MAX;
   // A flow on a link, and what it takes there of each unit of level: its weight, times how often
   // the link stands on its route (once is often enough for a fatpipe).
   struct Share {
@@ -26,10 +31,9 @@ class Sharers {
     double elsewhere;  // The caller's: the lowest level on the flow's other links.
     Flow flow;
     std::uint32_t hop;  // In the flow's hops.
-  };
-  struct Hop {
-    std::uint32_t link;
-    std::uint32_t place;  // In the link's shares.
+    // The flow's other live hop, if this one is live and there is exactly one; else its link is
+    // kNoLink. Those who follow changes are spared the way over the flow.
+    Hop other;
   };
 
   explicit Sharers(std::span<const Link> links);
@@ -68,6 +72,7 @@ class Sharers {
   };
 
   void swap_hops(Flow flow, std::uint32_t a, std::uint32_t b);
+  void tell_others(Flow flow);
 
   std::vector<LinkState> links_;
   std::vector<FlowState> flows_;

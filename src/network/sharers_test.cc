@@ -36,7 +36,15 @@ void expect_hops(const Sharers& sharers, Sharers::Flow flow, const std::set<std:
     const Sharers::Share& share = sharers.on(hop.link)[hop.place];
     ASSERT_EQ(share.flow, flow);
     ASSERT_EQ(share.hop, place);
-    ASSERT_EQ(sharers.live(hop.link), place < sharers.live_hops(flow).size());
+    const std::size_t live = sharers.live_hops(flow).size();
+    ASSERT_EQ(sharers.live(hop.link), place < live);
+    if (live == 2 && place < 2) {
+      const Sharers::Hop other = sharers.hops(flow)[1 - place];
+      ASSERT_EQ(share.other.link, other.link);
+      ASSERT_EQ(share.other.place, other.place);
+    } else {
+      ASSERT_EQ(share.other.link, Sharers::kNoLink);
+    }
     ++place;
   }
   ASSERT_EQ(links, route);
