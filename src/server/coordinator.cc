@@ -430,7 +430,7 @@ Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effe
     return member;
   }
   if (member->last_verdict && member->last_verdict->sequence == id.sequence) {
-    out.emplace_back(Send{id.worker, *member->last_verdict});
+    emplace<Send>(out, id.worker, *member->last_verdict);
     if (SEEDED_BUG("duplicate_applied")) {
       out.emplace_back(TakeUp{id.worker, id.sequence, 1.0, 1});
     }

@@ -151,20 +151,21 @@ void Coordinator::release(Time now, const policy::Release& action, Effects& out)
   member.version = version_;
   member.released = now;
   member.cancelled = false;
-  out.emplace_back(Send{action.worker,
-                        protocol::Release{.sequence = member.sequence,
-                                          .version = version_,
-                                          .nominal = options_.batch,
-                                          .may_keep_part = policy_->asks_for_parts(),
-                                          .now = run_time(now),
-                                          .ranges = member.ranges}});
+  emplace<Send>(out,
+                action.worker,
+                protocol::Release{.sequence = member.sequence,
+                                  .version = version_,
+                                  .nominal = options_.batch,
+                                  .may_keep_part = policy_->asks_for_parts(),
+                                  .now = run_time(now),
+                                  .ranges = member.ranges});
 }
 
 void Coordinator::cancel(const policy::Cancel& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   if (member.state == State::kComputing && !member.cancelled) {
     member.cancelled = true;
-    out.emplace_back(Send{action.worker, protocol::Cancel{member.sequence, action.keep_part}});
+    emplace<Send>(out, action.worker, protocol::Cancel{member.sequence, action.keep_part});
   }
 }
 
@@ -193,8 +194,13 @@ void Coordinator::send_verdict(Member& member,
                                protocol::Outcome outcome,
                                std::optional<std::string> why,
                                Effects& out) {
-  member.last_verdict = protocol::Verdict{member.sequence, outcome, std::move(why)};
-  out.emplace_back(Send{worker, *member.last_verdict});
+  if (!member.last_verdict) {
+    member.last_verdict.emplace();
+  }
+  member.last_verdict->sequence = member.sequence;
+  member.last_verdict->outcome = outcome;
+  member.last_verdict->why = std::move(why);
+  emplace<Send>(out, worker, *member.last_verdict);
 }
 
 }  // namespace outpace::server

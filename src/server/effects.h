@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -48,6 +49,9 @@ struct GradientNorms {
 
 // A Release goes out with the weights as they are at this point of the list.
 struct Send {
+  template <typename Message>
+  Send(WorkerId to, Message&& what) : worker(to), message(std::forward<Message>(what)) {}
+
   WorkerId worker;
   protocol::ToWorker message;
 };
@@ -88,5 +92,11 @@ using Effect = std::variant<TakeUp,
                             Warn,
                             Finish>;
 using Effects = std::vector<Effect>;
+
+// The same as emplace_back, but made where it stays: moving one of these takes its time.
+template <typename One, typename... Arguments>
+void emplace(Effects& out, Arguments&&... arguments) {
+  out.emplace_back(std::in_place_type<One>, std::forward<Arguments>(arguments)...);
+}
 
 }  // namespace outpace::server

@@ -123,7 +123,7 @@ void Leases::use(const protocol::Ranges& ranges) {
     }
   }
   while (!used_.empty() && used_.front().size() == examples_) {
-    used_.pop_front();
+    used_.erase(used_.begin());
     ++first_open_;
   }
 }
@@ -144,8 +144,9 @@ bool Leases::empty_for(WorkerId worker) const {
 }
 
 void move_head(protocol::Ranges& ranges, std::uint64_t examples, protocol::Ranges& head) {
-  if (head.empty() && total_size(ranges) <= examples) {  // A whole mini-batch, alone.
-    head.swap(ranges);
+  if (ranges.size() == 1 && ranges.front().size() <= examples) {  // Nearly always.
+    head.push_back(ranges.front());
+    ranges.clear();
     return;
   }
   auto rest = ranges.begin();

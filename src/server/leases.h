@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -82,7 +81,7 @@ class Leases {
   std::uint64_t position_ = 0;
   GivenBackMap given_back_;  // (epoch, begin) -> rest: the oldest epoch goes out first.
   std::uint64_t first_open_ = 0;
-  std::deque<UsedPositions> used_;  // Of epochs first_open_, first_open_ + 1, ...
+  std::vector<UsedPositions> used_;  // Of epochs first_open_, first_open_ + 1, ...
   std::uint64_t used_max_ = 1;
 };
 

@@ -244,10 +244,7 @@ void Cluster::serve_push(const protocol::Push& push, std::vector<float> gradient
                              .filtered = update::is_filtered(judgement)});
 }
 
-void Cluster::carry_out(const server::Told& told) {
-  if (options_.watcher != nullptr) {
-    options_.watcher->answered(now_, told, effects_);
-  }
+void Cluster::carry_out_effects() {
   for (server::Effect& effect : effects_) {
     if (auto* sent = std::get_if<server::Send>(&effect)) {
       send(*sent);
@@ -287,7 +284,7 @@ void Cluster::carry_out(const server::Told& told) {
 
 void Cluster::send(server::Send& send) {
   const auto worker = static_cast<std::uint32_t>(index(send.worker));
-  auto* const release = std::get_if<protocol::Release>(&send.message);
+  const auto* const release = std::get_if<protocol::Release>(&send.message);
   Weights with;
   if (learning_ != nullptr && release != nullptr) {
     with = shard_->release(send.worker);
@@ -305,11 +302,11 @@ void Cluster::send(server::Send& send) {
     return to.inbox.receive(*verdict);  // That asks the worker for nothing.
   }
   if (release != nullptr) {
-    to.inbox.receive(std::move(*release));
+    to.inbox.receive(*release);
   } else {
     to.inbox.receive(std::get<protocol::Cancel>(send.message));
   }
-  read_inbox(worker, std::move(with));
+  read_inbox(worker, with);
 }
 
 void Cluster::to_worker(std::uint32_t worker, protocol::Message message, Weights weights) {

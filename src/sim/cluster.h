@@ -170,9 +170,9 @@ class Cluster {
   void serve(std::uint32_t worker, std::size_t slot);
   void serve_push(const protocol::Push& push, std::vector<float> gradient);
   void at_worker(std::uint32_t worker, std::size_t slot);
-  // What follows from what has come into the inbox.
-  void read_inbox(std::uint32_t worker, Weights weights);
-  void begin(std::uint32_t worker, Weights weights);
+  // What follows from what has come into the inbox. A task takes the weights.
+  void read_inbox(std::uint32_t worker, Weights& weights);
+  void begin(std::uint32_t worker, Weights& weights);
   void finish_at(std::uint32_t worker, Time time);
   // When its gradient will be at the server, if it computes: without what links and queues take.
   [[nodiscard]] std::optional<Time> due(WorkerId worker) const;
@@ -193,7 +193,14 @@ class Cluster {
 
   // The effects in hand, the answer to `told`, which are then gone. Nothing that it calls asks the
   // coordinator anything.
-  void carry_out(const server::Told& told = server::ToldOther{});
+  template <typename Told = server::ToldOther>
+  void carry_out(const Told& told = {}) {
+    if (options_.watcher != nullptr) {
+      options_.watcher->answered(now_, told, effects_);
+    }
+    carry_out_effects();
+  }
+  void carry_out_effects();
   void send(server::Send& send);
   void to_worker(std::uint32_t worker, protocol::Message message, Weights weights);
   void evaluate(Version version, std::uint64_t examples);

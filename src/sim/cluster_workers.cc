@@ -23,25 +23,25 @@ void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
   Mail mail = take_out(slot);
   if (workers_[worker].alive && workers_[worker].incarnation == mail.incarnation) {
     workers_[worker].inbox.receive(mail.message);
-    read_inbox(worker, std::move(mail.weights));
+    read_inbox(worker, mail.weights);
   }
 }
 
-void Cluster::read_inbox(std::uint32_t worker, Weights weights) {
+void Cluster::read_inbox(std::uint32_t worker, Weights& weights) {
   Worker& to = workers_[worker];
   if (to.inbox.stopped()) {
     ++fault_counts_.presumed_dead;
     return lose_connection(worker);
   }
   if (to.inbox.take()) {
-    begin(worker, std::move(weights));
+    begin(worker, weights);
   }
   if (to.computing && to.inbox.cancelled() != worker::CancelMode::kNone) {
     give_up(worker, to.inbox.cancelled());
   }
 }
 
-void Cluster::begin(std::uint32_t worker, Weights weights) {
+void Cluster::begin(std::uint32_t worker, Weights& weights) {
   Worker& to = workers_[worker];
   const protocol::Release& task = to.inbox.newest();
   to.computing = true;

@@ -17,15 +17,15 @@ void Inbox::receive(const protocol::Message& message) {
   }
 }
 
-void Inbox::receive(protocol::Release release) {
-  newest_ = std::move(release);
+void Inbox::receive(const protocol::Release& release) {
+  newest_.emplace(release);  // Assigning its ranges would take longer.
   waiting_ = true;
   next_cancelled_ = CancelMode::kNone;
 }
 
 void Inbox::receive(const protocol::Cancel& cancel) {
   const CancelMode mode = cancel.keep_part ? CancelMode::kKeepPart : CancelMode::kAbandon;
-  if (waiting_ && cancel.sequence == newest_.sequence) {
+  if (waiting_ && cancel.sequence == newest_->sequence) {
     next_cancelled_ = mode;
   } else if (cancel.sequence == current_) {
     cancelled_ = mode;
@@ -43,7 +43,7 @@ bool Inbox::take() {
     return false;
   }
   waiting_ = false;
-  current_ = newest_.sequence;
+  current_ = newest_->sequence;
   cancelled_ = next_cancelled_;
   verdict_.reset();
   return true;

@@ -18,14 +18,14 @@ enum class CancelMode : std::uint8_t { kNone, kKeepPart, kAbandon };
 class Inbox {
  public:
   void receive(const protocol::Message& message);
-  void receive(protocol::Release release);
+  void receive(const protocol::Release& release);
   void receive(const protocol::Cancel& cancel);
   void receive(const protocol::Verdict& verdict);
 
   // True if there is a release to compute now that was not taken yet: newest() from then on.
   [[nodiscard]] bool take();
   // REQUIRES: a release has come.
-  [[nodiscard]] const protocol::Release& newest() const { return newest_; }
+  [[nodiscard]] const protocol::Release& newest() const { return *newest_; }
   // Of the release that was taken last.
   [[nodiscard]] CancelMode cancelled() const { return cancelled_; }
   // The verdict on the release that was taken last, if it has come.
@@ -34,7 +34,7 @@ class Inbox {
   [[nodiscard]] const std::optional<protocol::Stop>& stopped() const { return stopped_; }
 
  private:
-  protocol::Release newest_{};
+  std::optional<protocol::Release> newest_;
   bool waiting_ = false;  // The newest was not taken yet.
   CancelMode cancelled_ = CancelMode::kNone;
   CancelMode next_cancelled_ = CancelMode::kNone;  // A cancel that came before take().
