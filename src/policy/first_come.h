@@ -17,6 +17,9 @@ namespace outpace::policy {
 
 // c is nominal_cutoff() of the live.
 class FirstCome : public ByEvent {
+ public:
+  void prepare(WorkerId worker) const final { workers_.prepare(worker); }
+
  private:
   struct Worker {
     std::uint64_t version = 0;  // At its last release.

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/prefetch.h"
 
 namespace outpace::policy {
 
@@ -44,6 +45,13 @@ class Members {
   [[nodiscard]] std::uint32_t live() const { return live_; }
   [[nodiscard]] bool is_live(WorkerId worker) const {
     return index(worker) < members_.size() && members_[index(worker)].live;
+  }
+
+  // As Policy::prepare().
+  void prepare(WorkerId worker) const {
+    if (index(worker) < members_.size()) {
+      prefetch(members_[index(worker)]);
+    }
   }
 
   // Calls visit(worker, state) for every live worker, in worker order.

@@ -169,6 +169,10 @@ class Policy {
   // Clears `out`, then fills it. REQUIRES: the order of events given at the top.
   virtual void decide(Time now, const Event& event, Decision& out) = 0;
 
+  // An event of this worker comes soon, or perhaps none: asks the processor for what is known of
+  // it. Changes nothing.
+  virtual void prepare(WorkerId /*worker*/) const {}
+
   // Gradients in a typical update when all of `workers` live: the unit of `--lr-scale`.
   [[nodiscard]] virtual std::uint32_t nominal_cutoff(std::uint32_t workers) const = 0;
 

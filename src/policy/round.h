@@ -29,6 +29,7 @@ class Round : public ByEvent {
   explicit Round(std::uint32_t cutoff, Answers answers = Answers::kOnce);
 
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+  void prepare(WorkerId worker) const final { workers_.prepare(worker); }
   // From the next event on. REQUIRES: cutoff >= 1.
   void set_cutoff(std::uint32_t cutoff);
 

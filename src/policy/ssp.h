@@ -28,6 +28,7 @@ class Ssp : public ByEvent {
   explicit Ssp(Options options) : options_(options) {}
 
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+  void prepare(WorkerId worker) const final { workers_.prepare(worker); }
 
  private:
   // For a rule that follows the workers' pace: a worker is live, with this clock; it is gone; its

@@ -40,6 +40,13 @@ void Coordinator::prepare(WorkerId soon, WorkerId next) const {
   if (std::max(index(soon), index(next)) < members_.size()) {
     prefetch(members_[index(soon)]);
     prefetch(statistics_.workers[index(soon)]);
+    policy_->prepare(soon);
+    const Member& member = members_[index(next)];
+    leases_.prepare(member.ranges);
+    const std::uint64_t staleness = count(version_) - count(member.version);
+    if (staleness < statistics_.staleness.size()) {
+      prefetch_line(&statistics_.staleness[staleness]);
+    }
     const std::vector<float>& runtimes = statistics_.workers[index(next)].runtimes;
     prefetch_line(runtimes.data() + runtimes.size());  // Where the next one goes.
   }

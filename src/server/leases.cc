@@ -128,6 +128,16 @@ void Leases::use(const protocol::Ranges& ranges) {
   }
 }
 
+void Leases::prepare(const protocol::Ranges& ranges) const {
+  if (ranges.empty()) {
+    return;
+  }
+  const std::uint64_t open = ranges.front().epoch - first_open_;
+  if (open < used_.size()) {
+    used_[open].prepare(ranges.front().begin);
+  }
+}
+
 bool Leases::fresh_to_come() const {
   return fresh_left() && (position_ < examples_ || next_epoch_allowed());
 }

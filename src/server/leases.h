@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/prefetch.h"
 #include "protocol/messages.h"
 
 namespace outpace::server {
@@ -24,6 +25,12 @@ class UsedPositions {
  public:
   // Says how many of the positions had been used before. REQUIRES: begin < end.
   std::uint64_t add(std::uint64_t begin, std::uint64_t end);
+  // Asks the processor for what is known of this position.
+  void prepare(std::uint64_t position) const {
+    if (position / 64 < words_.size()) {
+      prefetch_line(&words_[position / 64]);
+    }
+  }
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
  private:
@@ -43,6 +50,9 @@ class Leases {
   void give_back(WorkerId from, const protocol::Ranges& ranges);
   // The examples of these ranges are in the weights.
   void use(const protocol::Ranges& ranges);
+
+  // These ranges will be used soon: asks the processor for what is known of them. Changes nothing.
+  void prepare(const protocol::Ranges& ranges) const;
 
   // take() would return nothing.
   [[nodiscard]] bool empty() const;

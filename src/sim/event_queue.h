@@ -97,6 +97,9 @@ class EventQueue {
     std::array<Entry, 4> entries{kNever, kNever, kNever, kNever};
   };
   static constexpr std::size_t kRoot = 3;
+  // From here on, 64 KiB from the root, the heap may not be in the processor's nearest cache. All
+  // grandchildren are asked for with the children, or each level would wait for the one above it.
+  static constexpr std::size_t kFar = 4096;
 
   struct Slot {
     std::uint64_t id;  // Of the pending event in it, or kNobody.
@@ -224,6 +227,11 @@ void EventQueue<Payload>::sink(std::size_t hole, Entry entry_to_place) {
     // The least child's place is computed, not chosen: as a branch it would be a wrong guess every
     // other time, and as entries the four are too many for the registers.
     Entry* const children = groups[hole - 2].entries.data();
+    if (hole >= kFar && 4 * (hole - 2) + 1 < size) {
+      for (std::size_t below = 4 * (hole - 2) - 2; below < 4 * (hole - 2) + 2; ++below) {
+        prefetch_line(&groups[below]);
+      }
+    }
     const auto second = static_cast<std::size_t>(children[1] < children[0]);
     const auto fourth = static_cast<std::size_t>(children[3] < children[2]);
     const auto is_right = static_cast<std::size_t>(children[2 + fourth] < children[second]);
