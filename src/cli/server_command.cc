@@ -6,6 +6,7 @@
 #include "cli/run_recorder.h"
 #include "live/supervisor.h"
 #include "live/token_file.h"
+#include "policy/switch_spec.h"
 
 namespace outpace::cli {
 namespace {
@@ -21,13 +22,18 @@ int serve(const ServerCommandOptions& options, const std::string& resolved) {
     server_options.listen = "127.0.0.1:0";
   }
   server_options.token = live::token_of_server(options.token_file);
-  server_options.expects_evaluator = options.job.target_accuracy.has_value();
+  server_options.expects_evaluator = options.job.target_accuracy.has_value() ||
+                                     policy::waits_for_evaluator(Spec::parse(options.job.policy));
+  const bool expects_evaluator = server_options.expects_evaluator;
   live::block_supervised_signals();
   RunRecorder recorder(options.job, resolved);
   live::Server server(std::move(server_options), recorder.watch());
   recorder.reachable(server.address(), options.token_file);
-  recorder.say("listening on " + server.address() + "; workers: outpace worker --server " +
-               server.address() + " --token-file " + options.token_file);
+  const std::string how = " --server " + server.address() + " --token-file " + options.token_file;
+  recorder.say("listening on " + server.address() + "; workers: outpace worker" + how);
+  if (expects_evaluator) {
+    recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);
+  }
   // A supervisor without children: it turns Ctrl-C into an orderly end.
   live::Supervisor signals({}, {.interrupted = [&server](int signal) {
                              server.stop(ExitCode{128 + signal}, "interrupted");

@@ -4,6 +4,7 @@
 
 #include "live/server.h"
 #include "policy/catalogue.h"
+#include "policy/switch_spec.h"
 
 namespace outpace::live {
 
@@ -41,6 +42,9 @@ std::string Server::why_not(const Spec& policy) const {
   if (asker_) {
     return "the policy is changing to " + phases_.front().policy.text +
            " already; ask again when it has";
+  }
+  if (policy::waits_for_evaluator(policy) && !evaluator_) {
+    return "'" + policy.text + "' waits for what an evaluator measures, and this run has none";
   }
   const update::StalenessRule& rule = options_.coordinator.staleness;
   if (policy::weighs_staleness_itself(policy) &&

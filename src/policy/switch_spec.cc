@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -99,6 +100,14 @@ class SwitchReader {
   std::size_t next_ = 0;
 };
 
+bool waits_for_any(const Spec& policy, std::initializer_list<Watched> watched) {
+  const std::vector<Phase> phases = phases_of(policy);
+  return std::any_of(phases.begin(), phases.end(), [watched](const Phase& phase) {
+    return phase.until &&
+           std::find(watched.begin(), watched.end(), phase.until->what) != watched.end();
+  });
+}
+
 }  // namespace
 
 std::vector<Phase> phases_of(const Spec& policy) {
@@ -112,11 +121,12 @@ std::vector<Phase> phases_of(const Spec& policy) {
 }
 
 bool waits_for_learning(const Spec& policy) {
-  const std::vector<Phase> phases = phases_of(policy);
-  return std::any_of(phases.begin(), phases.end(), [](const Phase& phase) {
-    return phase.until && phase.until->what != Watched::kUpdates &&
-           phase.until->what != Watched::kSeconds;
-  });
+  return waits_for_any(policy,
+                       {Watched::kTrainingLoss, Watched::kTestLoss, Watched::kTestAccuracy});
+}
+
+bool waits_for_evaluator(const Spec& policy) {
+  return waits_for_any(policy, {Watched::kTestLoss, Watched::kTestAccuracy});
 }
 
 }  // namespace outpace::policy

@@ -44,5 +44,7 @@ struct Phase {
 
 // True if a phase ends by what only learning gives: a loss or an accuracy.
 [[nodiscard]] bool waits_for_learning(const Spec& policy);
+// True if a phase ends by what an evaluator measures: the test loss or accuracy.
+[[nodiscard]] bool waits_for_evaluator(const Spec& policy);
 
 }  // namespace outpace::policy

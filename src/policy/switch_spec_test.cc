@@ -101,5 +101,13 @@ TEST(SwitchSpec, KnowsWhetherItWaitsForLearning) {
   EXPECT_TRUE(waits("switch(async until test-accuracy>0.5 then sync)"));
 }
 
+TEST(SwitchSpec, KnowsWhetherItWaitsForAnEvaluator) {
+  const auto waits = [](const char* text) { return waits_for_evaluator(Spec::parse(text)); };
+  EXPECT_FALSE(waits("async"));
+  EXPECT_FALSE(waits("switch(async until loss<9 then sync until seconds>9 then async)"));
+  EXPECT_TRUE(waits("switch(async until updates>2 then sync until test-loss<9 then async)"));
+  EXPECT_TRUE(waits("switch(async until test-accuracy>0.5 then sync)"));
+}
+
 }  // namespace
 }  // namespace outpace::policy

@@ -180,6 +180,8 @@ class Control(Switching):
                  "the condition 'loss<x' is not"),
                 ((job.run, "set-policy", "saps:s=3,action=dampen"), EXIT_FAILURE,
                  "weighs staleness itself"),
+                ((job.run, "set-policy", "switch(async until test-accuracy>0.5 then sync)"),
+                 EXIT_FAILURE, "waits for what an evaluator measures, and this run has none"),
                 ((job.run, "set-policy", "x" * 2000), EXIT_USAGE, "more than 1024 letters"),
                 ((job.run, "set-policy"), EXIT_USAGE, "is not clear; write outpace ctl RUN"),
                 ((job.run, "stop"), EXIT_USAGE, "'stop' is not clear"),
@@ -203,6 +205,26 @@ class Control(Switching):
         self.assertIn("is the run over, or its server gone?", gone)
         for worker in job.workers:
             worker.wait()
+
+
+class Evaluated(Switching):
+    def test_a_run_whose_policy_waits_for_an_evaluator_waits_for_it_too(self):
+        rows = [f"{row % 7},{row % 5},{row % 2}" for row in range(200)]
+        table = self.path("table.csv", "\n".join(["a,b,class", *rows]) + "\n")
+        lesson = ("--network", "mlp", "--data", f"csv:{table}")
+        server = self.start("server", "--listen", f"unix:{self.folder}/s", "--token-file", "token",
+                            "--workers", 1, "--out", self.folder / "run", "--batch", 4,
+                            "--evaluate-every", 40, "--updates", 10_000_000,
+                            "--policy", "switch(async until test-loss<1000 then sync)")
+        server.until_said("the run begins when there is an evaluator too: outpace evaluator")
+        to_server = ("--server", f"unix:{self.folder}/s", "--token-file", "token", *lesson)
+        worker = self.start("worker", "--worker", 0, *to_server)
+        evaluator = self.start("evaluator", *to_server)
+        server.until_said("policy is now sync from version")
+        server.send(signal.SIGINT)
+        self.assertEqual(server.wait(), 130)
+        worker.wait()
+        evaluator.wait()
 
 
 if __name__ == "__main__":
