@@ -19,11 +19,7 @@ namespace {
 
 constexpr std::uint64_t kEpochsByDefault = 5;
 constexpr std::uint64_t kEpochsTowardsTarget = 50;
-
-bool is_local(const std::string& listen) {
-  return listen.starts_with("unix:") || listen.starts_with("127.") ||
-         listen.starts_with("localhost:") || listen.starts_with("[::1]:");
-}
+constexpr Duration kDurationMost = std::chrono::hours(24 * 365 * 10);
 
 server::Limits limits_of(const JobOptions& options) {
   server::Limits limits{.updates = options.updates,
@@ -317,6 +313,9 @@ Duration duration_option(const std::string& name, const std::string& text) {
   if (!duration) {
     throw usage_error("--" + name + " is '" + text + "'; it takes a duration such as 20ms or 1.5s");
   }
+  if (*duration > kDurationMost) {
+    throw usage_error("--" + name + " is '" + text + "'; it takes ten years at most");
+  }
   return *duration;
 }
 
@@ -413,6 +412,11 @@ Training to_training(const JobOptions& options, std::uint32_t workers_max) {
                      .consecutive = options.consecutive,
                      .ends = !options.past_target};
   return training;
+}
+
+bool is_local(const std::string& listen) {
+  return listen.starts_with("unix:") || listen.starts_with("127.") ||
+         listen.starts_with("localhost:") || listen.starts_with("[::1]:");
 }
 
 live::ServerOptions to_server_options(const JobOptions& options) {

@@ -131,6 +131,8 @@ struct Training {
 
 // Everything but token and evaluator. Throws a usage error that names the option.
 [[nodiscard]] live::ServerOptions to_server_options(const JobOptions& options);
+// True if nobody on another machine can connect to what listens there.
+[[nodiscard]] bool is_local(const std::string& listen);
 
 // A whole file. Throws a usage error that names the option if it cannot be read, or is empty.
 [[nodiscard]] std::string read_file(const std::string& option, const std::string& path);

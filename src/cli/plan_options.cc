@@ -97,11 +97,9 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
                   options.of_table.workers_per_node,
                   "Of a calibrated profile: so many a node (default: the most that were measured)")
       ->check(CLI::Range(1U, 1'000'000U));
-  command
-      .add_option("--batch",
-                  options.of_table.batch,
-                  "Of a calibrated profile: examples of a worker's mini-batch")
-      ->check(CLI::Range(1e-9, 1e12));
+  command.add_option("--batch",
+                     options.of_table.batch,
+                     "Of a calibrated profile: examples of a worker's mini-batch");
   command.add_flag("--json", options.json, "Print one JSON object on standard output");
 }
 

@@ -40,11 +40,11 @@ std::string in_words(const PlanRow& row) {
 std::string rate_in_words(const PlanRow& row) {
   if (row.efficiency) {
     return fmt::format("a goodput of {}/s ({} examples/s, each worth {:.2f})",
-                       record::grouped(row.value()),
-                       record::grouped(row.examples_per_second),
+                       record::rate(row.value()),
+                       record::rate(row.examples_per_second),
                        *row.efficiency);
   }
-  return record::grouped(row.examples_per_second) + " examples/s";
+  return record::rate(row.examples_per_second) + " examples/s";
 }
 
 // " For less: ring with 4 workers has 97 % of that for 4.00."
@@ -63,7 +63,7 @@ std::string missed(const PlanOptions& options, const FoundPlan& found) {
       "an hour; what is in its way is {}.{}",
       found.choices,
       counts_worth(options) ? "a goodput of " : "",
-      record::grouped(*options.target),
+      record::rate(*options.target),
       in_words(closest),
       rate_in_words(closest),
       std::min(99.0, 100.0 * closest.value() / *options.target),
@@ -75,9 +75,9 @@ std::string missed(const PlanOptions& options, const FoundPlan& found) {
 std::string why_of(const PlanOptions& options, const FoundPlan& found) {
   const PlanRow& first = found.best.front();
   const std::string for_cost =
-      fmt::format("the most for the cost ({} for one unit)", record::grouped(first.for_cost()));
+      fmt::format("the most for the cost ({} for one unit)", record::rate(first.for_cost()));
   if (options.target) {
-    const std::string goal = fmt::format("{}/s", record::grouped(*options.target));
+    const std::string goal = fmt::format("{}/s", record::rate(*options.target));
     return options.objective == "cost" ? fmt::format("{} of those that reach {}", for_cost, goal)
                                        : "the cheapest that reaches " + goal;
   }
@@ -135,8 +135,8 @@ void print_plan(const PlanOptions& options, const FoundPlan& found) {
   for (const PlanRow& row : found.best) {
     std::string interval = "coarse model only";
     if (row.high) {
-      interval = fmt::format(
-          "{} to {}", row.low ? record::grouped(*row.low) : "?", record::grouped(*row.high));
+      interval =
+          fmt::format("{} to {}", row.low ? record::rate(*row.low) : "?", record::rate(*row.high));
     }
     fmt::print("{:<{}}  {:<8}  {:>7}  {:>6}  {:>10}  {:>18}{}  {:>8.2f}  {:>13}  {}\n",
                row.policy.empty() ? "-" : row.policy,
@@ -144,13 +144,13 @@ void print_plan(const PlanOptions& options, const FoundPlan& found) {
                row.topology.empty() ? "-" : row.topology,
                row.workers,
                row.shards > 0 ? std::to_string(row.shards) : "-",
-               record::grouped(row.examples_per_second),
+               record::rate(row.examples_per_second),
                interval,
                row.efficiency
-                   ? fmt::format("  {:>5.2f}  {:>9}", *row.efficiency, record::grouped(row.value()))
+                   ? fmt::format("  {:>5.2f}  {:>9}", *row.efficiency, record::rate(row.value()))
                    : "",
                row.cost,
-               record::grouped(row.for_cost()),
+               record::rate(row.for_cost()),
                row.bottleneck);
   }
   fmt::print(

@@ -102,10 +102,8 @@ void add_table_options(CLI::App& command, PredictOptions& options) {
                   "With --workers: so many a node (default: the most that were measured)")
       ->check(CLI::Range(1U, 1'000'000U))
       ->excludes(nodes);
-  command
-      .add_option(
-          "--batch", options.of_table.batch, "With --workers: examples of a worker's mini-batch")
-      ->check(CLI::Range(1e-9, 1e12));
+  command.add_option(
+      "--batch", options.of_table.batch, "With --workers: examples of a worker's mini-batch");
 }
 
 }  // namespace

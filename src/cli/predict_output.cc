@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "record/number_text.h"
 #include "throughput/saturation.h"
 
 namespace outpace::cli {
@@ -95,11 +96,12 @@ void print_predictions(const std::vector<Prediction>& predictions) {
     std::string coarse = fmt::format("{:>12}", "-");
     for (const Prediction* one : lines[key]) {
       if (one->model == "fine") {
-        fine = fmt::format("{:>12.0f} {:>19}",
-                           one->rate.examples_per_second,
-                           fmt::format("{:.0f} to {:.0f}", one->rate.low, one->rate.high));
+        fine = fmt::format(
+            "{:>12} {:>19}",
+            record::plain_rate(one->rate.examples_per_second),
+            record::plain_rate(one->rate.low) + " to " + record::plain_rate(one->rate.high));
       } else {
-        coarse = fmt::format("{:>12.0f}", one->rate.examples_per_second);
+        coarse = fmt::format("{:>12}", record::plain_rate(one->rate.examples_per_second));
       }
     }
     const Prediction& first = *lines[key].front();

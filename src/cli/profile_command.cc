@@ -91,6 +91,11 @@ class Stopwatch final : public worker::GradientSource {
 // What one worker did, and was seen to do, in a job of its own.
 std::vector<PassMarks> run(const ProfileOptions& options, worker::GradientSource& source) {
   JobOptions job = options.job;
+  if (!job.listen.empty() && !is_local(job.listen)) {
+    throw usage_error("--listen " + job.listen +
+                      " reaches beyond this machine, and a profile's worker is on it; it takes "
+                      "127.0.0.1:0 or unix:PATH");
+  }
   job.workers = 1;
   job.iterations = kWarmUp + options.iterations + 1;  // The last one's rest is not seen.
   live::ServerOptions server = to_server_options(job);

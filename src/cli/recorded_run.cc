@@ -24,8 +24,6 @@ namespace {
 using throughput::RecordedRun;
 using throughput::RecordedWorker;
 
-constexpr std::uint32_t kRecordedWorkersMax = 1'000'000;
-
 // Follows the log; what is wrong with a line it refuses with the line's place.
 class Follower {
  public:
@@ -35,9 +33,6 @@ class Follower {
 
   void follow(const record::LoggedDecision& decision, std::uint64_t line) {
     line_ = line;
-    if (decision.now < now_) {
-      refuse("its time is before that of the line above");
-    }
     now_ = decision.now;
     std::visit([this](const auto& event) { take(event); }, decision.event);
     for (const policy::Action& action : decision.actions) {
@@ -71,14 +66,12 @@ class Follower {
 
  private:
   void take(const policy::GradientArrived& event) {
-    if (event.runtime <= Duration{} || event.runtime > now_.time_since_epoch()) {
-      refuse("a runtime is above 0 and at most the time since the run began");
-    }
     worker(event.worker)
         .iterations.push_back(
             {.begin = now_ - event.runtime,
              .end = now_,
-             .share = static_cast<double>(event.examples) / static_cast<double>(event.nominal)});
+             .share = static_cast<double>(event.examples) / static_cast<double>(event.nominal),
+             .partial = event.partial});
     run_.batch = event.nominal;
     arrived_[{index(event.worker), static_cast<std::uint64_t>(event.release)}] = event.examples;
   }
@@ -196,12 +189,6 @@ FoundRun read_recorded_run(const std::string& directory) {
   const auto files = record::RunDirectory::open(directory);
   record::DecisionLogReader log(files.decisions());
   const record::DecisionLogHeader& header = log.header();
-  if (header.workers < 1 || header.workers > kRecordedWorkersMax) {
-    throw usage_error(fmt::format("{}:1: a run of {} workers; 1 to {} were expected",
-                                  files.decisions().string(),
-                                  header.workers,
-                                  kRecordedWorkersMax));
-  }
   Follower follower(files.decisions(), header.workers);
   record::LoggedDecision decision;
   while (log.next(decision)) {

@@ -46,8 +46,8 @@ std::shared_ptr<spdlog::logger> make_log(const std::string& path) {
 
 RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
     : options_(options),
-      trace_(open_trace(options)),
       directory_(make_directory(options)),
+      trace_(open_trace(options)),
       log_(make_log(directory_.log())),
       metrics_(directory_.metrics()),
       processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {

@@ -56,8 +56,9 @@ class RunRecorder {
   void status(const Moment& moment, const server::Evaluations& evaluations);
 
   JobOptions options_;
-  std::unique_ptr<record::ChromeTrace> trace_;  // Null if none was asked for.
   record::RunDirectory directory_;
+  // Null if none was asked for. After the directory: a refused run leaves an older trace alone.
+  std::unique_ptr<record::ChromeTrace> trace_;
   std::shared_ptr<spdlog::logger> log_;
   std::optional<record::DecisionLogWriter> decisions_;  // Nothing: nobody decides.
   record::MetricsWriter metrics_;

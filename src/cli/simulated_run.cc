@@ -136,9 +136,12 @@ std::unique_ptr<sim::Timing> make_timing(const SimulatedCluster& cluster,
 SimulatedRecord::SimulatedRecord(const JobOptions& options,
                                  const std::string& policy,
                                  const std::string& resolved)
-    : options_(options), policy_(policy), trace_(open_trace(options)) {
+    : options_(options), policy_(policy) {
   if (!options.out.empty()) {
     directory_ = record::RunDirectory::create_at(options.out);
+  }
+  trace_ = open_trace(options);  // Not before: a refused run leaves an older trace alone.
+  if (directory_) {
     keep_runtime_model(options, *directory_);
     record::write_atomically(directory_->config(), resolved);
     decisions_.emplace(

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/recorded_run.h"
 #include "compare/bars.h"
+#include "record/number_text.h"
 #include "throughput/whatif.h"
 
 namespace outpace::cli {
@@ -160,7 +161,7 @@ std::vector<compare::Bar> bars_of(const std::vector<Answer>& answers) {
       bar.interval = {.low = *answer.low, .high = *answer.high};
       bar.words += fmt::format(" ({:.2f} to {:.2f})", *answer.low, *answer.high);
     }
-    bar.words += fmt::format(", {:.0f}/s", answer.examples_per_second);
+    bar.words += ", " + record::plain_rate(answer.examples_per_second) + "/s";
     bar.emphasised = answer.question == "as it was";
     bars.push_back(std::move(bar));
   }

@@ -80,6 +80,7 @@ class DecisionLogReader {
   std::ifstream file_;
   std::string text_;
   std::uint64_t line_ = 0;
+  Time now_{};  // Of that line.
   bool cut_short_ = false;
   DecisionLogHeader header_;
 };

@@ -20,6 +20,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint32_t kWorkersMost = 1'000'000;
+
 // What is wrong with a line; the reader adds where it is.
 class BadLine : public std::runtime_error {
  public:
@@ -205,11 +207,37 @@ policy::Action read_action(const json& object) {
   throw BadLine("unknown action '" + type + "'");
 }
 
+// The worker that an event is of. More may take part than were planned.
+std::optional<WorkerId> worker_of(const policy::Event& event) {
+  return std::visit(
+      [](const auto& one) -> std::optional<WorkerId> {
+        if constexpr (requires { one.worker; }) {
+          return one.worker;
+        } else {
+          return std::nullopt;
+        }
+      },
+      event);
+}
+
+// `out` is what the line before said.
 void read_line(const std::string& text, LoggedDecision& out) {
   const json parsed = json::parse(text);
   const Fields line(parsed, "the line");
-  out.now = Time{line.nanoseconds("now")};
+  const Time now{line.nanoseconds("now")};
+  if (now < out.now) {
+    throw BadLine("its time is before that of the line above, or of the run's begin");
+  }
+  out.now = now;
   out.event = read_event(line.at("event"), out.policy);
+  if (const auto worker = worker_of(out.event); worker && index(*worker) >= kWorkersMost) {
+    throw BadLine(fmt::format("worker {}: at most {} are read", index(*worker), kWorkersMost));
+  }
+  if (const auto* gradient = std::get_if<policy::GradientArrived>(&out.event);
+      gradient != nullptr &&
+      (gradient->runtime <= Duration{} || gradient->runtime > now.time_since_epoch())) {
+    throw BadLine("a runtime is above 0 and at most the time since the run began");
+  }
   out.actions.clear();
   if (!line.at("actions").is_array()) {
     throw BadLine("'actions' is not a list");
@@ -234,6 +262,9 @@ DecisionLogHeader read_header(const std::string& text) {
   }
   DecisionLogHeader header{.policy = line.text("policy"),
                            .workers = line.count<std::uint32_t>("workers")};
+  if (header.workers == 0 || header.workers > kWorkersMost) {
+    throw BadLine(fmt::format("'workers' is not a whole number from 1 to {}", kWorkersMost));
+  }
   if (line.has("balance_most")) {
     const double most = line.real("balance_most");
     if (!(most >= 1.0 && most <= policy::kShareMost)) {
@@ -270,7 +301,9 @@ bool DecisionLogReader::next(LoggedDecision& out) {
     return false;
   }
   try {
+    out.now = now_;
     read_line(text_, out);
+    now_ = out.now;
   } catch (const json::exception&) {
     refuse("not JSON");
   } catch (const BadLine& bad) {

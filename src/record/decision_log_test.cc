@@ -46,7 +46,7 @@ Unsigned any_count(Rng& rng) {
                            : static_cast<Unsigned>(rng.below(1000));
 }
 WorkerId any_worker(Rng& rng) {
-  return WorkerId{any_count<std::uint32_t>(rng)};
+  return WorkerId{std::min(999'999U, any_count<std::uint32_t>(rng))};
 }
 Sequence any_release(Rng& rng) {
   return Sequence{any_count<std::uint64_t>(rng)};
@@ -65,13 +65,14 @@ Event any_event(Rng& rng) {
     case 1:
       return policy::WorkerLeft{any_worker(rng), static_cast<policy::Departure>(rng.below(3))};
     case 2:
-      return policy::GradientArrived{.worker = any_worker(rng),
-                                     .release = any_release(rng),
-                                     .computed_on = any_version(rng),
-                                     .examples = std::max(1U, any_count<std::uint32_t>(rng)),
-                                     .nominal = std::max(1U, any_count<std::uint32_t>(rng)),
-                                     .partial = rng.below(2) == 1,
-                                     .runtime = any_duration(rng)};
+      return policy::GradientArrived{
+          .worker = any_worker(rng),
+          .release = any_release(rng),
+          .computed_on = any_version(rng),
+          .examples = std::max(1U, any_count<std::uint32_t>(rng)),
+          .nominal = std::max(1U, any_count<std::uint32_t>(rng)),
+          .partial = rng.below(2) == 1,
+          .runtime = Duration{static_cast<std::int64_t>(1 + (rng.next() >> 4U))}};
     case 3:
       return policy::ReleaseEnded{
           any_worker(rng), any_release(rng), static_cast<policy::Ending>(rng.below(2))};
@@ -210,8 +211,9 @@ TEST(DecisionLog, GivesBackToTheBitWhatWasWritten) {
     std::vector<std::string> written;
     {
       DecisionLogWriter writer(directory / "d", header);
+      Time now{Duration{std::int64_t{1} << 61}};
       for (int i = 0; i < 200; ++i) {
-        const Time now{any_duration(rng)};
+        now += Duration{static_cast<std::int64_t>(rng.next() >> 12U)};
         const Event event = any_event(rng);
         policy::Decision decision;
         for (std::uint64_t actions = rng.below(6); actions > 0; --actions) {
@@ -264,6 +266,8 @@ TEST(DecisionLog, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_EQ(line("3", "[]"), "d:3: 'event' is not an object");
   EXPECT_EQ(line(R"({"type":"arrived"})", "[]"), "d:3: unknown event 'arrived'");
   EXPECT_EQ(line(R"({"type":"worker_joined"})", "[]"), "d:3: no 'worker'");
+  EXPECT_EQ(line(R"({"type":"worker_joined","worker":1000000})", "[]"),
+            "d:3: worker 1000000: at most 1000000 are read");
   EXPECT_EQ(line(R"({"type":"worker_joined","worker":4294967296})", "[]"),
             "d:3: 'worker' is not a whole number from 0 to 4294967295");
   EXPECT_EQ(line(R"({"type":"worker_left","worker":1,"how":"gone"})", "[]"),

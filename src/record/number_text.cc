@@ -21,6 +21,17 @@ std::string grouped(double value) {
                                         : "-";
 }
 
+std::string rate(double value) {
+  return value >= 0.0 && value < 99.95 ? fmt::format("{:.3g}", value)
+         : value < 1e15                ? grouped(value)
+         : std::isfinite(value)        ? fmt::format("{:.3g}", value)
+                                       : "-";
+}
+
+std::string plain_rate(double value) {
+  return value >= 99.95 && value < 1e15 ? fmt::format("{:.0f}", value) : rate(value);
+}
+
 std::string brief(double value) {
   if (!std::isfinite(value)) {
     return "-";

@@ -11,6 +11,11 @@ namespace outpace::record {
 [[nodiscard]] std::string grouped(std::uint64_t value);
 // Rounded to a whole number: "7,220"; "-" if it is negative or not finite.
 [[nodiscard]] std::string grouped(double value);
+// Of examples a second: three digits at least, where there are such: "0.533", "31.6", "7,220"; "-"
+// if it is negative or not finite.
+[[nodiscard]] std::string rate(double value);
+// The same without commas: "7220".
+[[nodiscard]] std::string plain_rate(double value);
 // Three digits or so: "0.412", "31.6", "1,234"; "-" if it is not finite.
 [[nodiscard]] std::string brief(double value);
 // Of a share in [0, 1]: "84.1%".

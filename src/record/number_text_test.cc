@@ -16,6 +16,19 @@ TEST(NumberText, GroupsByThousands) {
   EXPECT_EQ(grouped(NAN), "-");
 }
 
+TEST(NumberText, KeepsThreeDigitsOfARateAtLeast) {
+  EXPECT_EQ(rate(0.0), "0");
+  EXPECT_EQ(rate(0.53312), "0.533");
+  EXPECT_EQ(rate(31.62), "31.6");
+  EXPECT_EQ(rate(99.96), "100");
+  EXPECT_EQ(rate(7219.6), "7,220");
+  EXPECT_EQ(rate(1e300), "1e+300");
+  EXPECT_EQ(rate(-1.0), "-");
+  EXPECT_EQ(rate(NAN), "-");
+  EXPECT_EQ(plain_rate(7219.6), "7220");
+  EXPECT_EQ(plain_rate(0.53312), "0.533");
+}
+
 TEST(NumberText, KeepsThreeDigitsOrSo) {
   EXPECT_EQ(brief(0.4123), "0.412");
   EXPECT_EQ(brief(9.9996), "10.0");

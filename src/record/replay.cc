@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/error.h"
 #include "base/spec.h"
 #include "invariants/decisions.h"
 #include "invariants/violation.h"
@@ -16,6 +17,11 @@ Replay replay(const std::filesystem::path& decisions) {
   Replay result{.header = log.header()};
   const DecisionLogHeader& header = log.header();
   const Spec spec = Spec::parse(header.policy);
+  if (spec.name == "oracle") {
+    throw usage_error(decisions.string() +
+                      ":1: a run of the oracle, who knew what was to come: "
+                      "it cannot be replayed");
+  }
   policy::Given given{.balance = header.balance};
   const auto fitted = decisions.parent_path() / kRuntimeModelName;
   if (std::filesystem::exists(fitted)) {

@@ -78,7 +78,7 @@ TEST_F(ReplayTest, GivesTheSameSizesOfBalancedMiniBatches) {
     tell(0, policy::WorkerJoined{WorkerId{1}});
     for (std::uint64_t i = 0; i < 20; ++i) {
       const auto worker = static_cast<std::uint32_t>(i % 2);
-      tell(static_cast<std::int64_t>(100 * (i + 1)),
+      tell(static_cast<std::int64_t>(100 * (i + 3)),
            policy::GradientArrived{.worker = WorkerId{worker},
                                    .release = Sequence{i + 1},
                                    .computed_on = Version{i == 0 ? 0 : i - 1},

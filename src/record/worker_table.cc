@@ -174,7 +174,8 @@ std::string headline(const Summary& summary) {
   const std::uint64_t arrived =
       counts.gradients_applied + counts.gradients_dropped + counts.gradients_filtered;
   const std::uint64_t stalest = quantile_of_counts(counts.staleness, 1.0).value_or(0);
-  const double rate = seconds > 0 ? static_cast<double>(counts.examples_applied) / seconds : 0.0;
+  const double per_second =
+      seconds > 0 ? static_cast<double>(counts.examples_applied) / seconds : 0.0;
   std::string text;
   text += fmt::format("{}{} on {} {}: {} updates in {}\n",
                       summary.policy,
@@ -185,7 +186,7 @@ std::string headline(const Summary& summary) {
                       elapsed(seconds));
   text += fmt::format("  {}\n", accuracy_text(summary));
   text += fmt::format("  {} examples/s, {} in all (what was dropped is not counted)\n",
-                      grouped(rate),
+                      record::rate(per_second),
                       grouped(counts.examples_applied));
   text += fmt::format("  staleness {:.2f} on average, {} at most; {} of {} gradients dropped",
                       mean_of_counts(counts.staleness).value_or(0.0),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "base/prefetch.h"
 #include "policy/catalogue.h"
 #include "server/reception.h"
@@ -34,6 +35,12 @@ void add_to(Digest& digest, const policy::Action& action) {
   } else if (const auto* seam = std::get_if<policy::Switched>(&action)) {
     digest.add(std::uint64_t{seam->to});
   }
+}
+
+Error too_long() {
+  return usage_error(
+      "the run would take more than 100 simulated years: look at the bandwidth, the payload, "
+      "latencies and runtimes");
 }
 
 server::CoordinatorOptions coordinator_options(const ClusterOptions& cluster, bool hearts_beat) {
@@ -118,6 +125,9 @@ ClusterResult Cluster::run() {
   }
   while (!finish_) {
     if (queue_.empty()) {  // All are gone, and none comes back.
+      if (transfers_ && transfers_->next()) {
+        throw too_long();
+      }
       coordinator_->nobody_will_join(now_, effects_);
       carry_out();
       CHECK(finish_);
@@ -125,6 +135,9 @@ ClusterResult Cluster::run() {
     }
     const auto [time, id, event] = queue_.pop();
     now_ = time;
+    if (now_ >= Time{kTooLate}) {
+      throw too_long();
+    }
     ++events_;
     digest_.add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
     digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);

@@ -106,11 +106,15 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // All workers but those with a fault `join` do so at time 0, and the run goes to its end.
+  // All workers but those with a fault `join` do so at time 0, and the run goes to its end. Throws
+  // a usage error if that takes more than a hundred years: times are 64 bits of nanoseconds.
   [[nodiscard]] ClusterResult run();
 
  private:
   using Weights = std::shared_ptr<const std::vector<float>>;
+
+  // What would end later never does.
+  static constexpr Duration kTooLate = std::chrono::hours(24 * 365 * 100);
 
   enum class Kind : std::uint8_t {
     kJoin,

@@ -8,9 +8,6 @@
 namespace outpace::sim {
 namespace {
 
-// What would end later never does: times are 64 bits of nanoseconds.
-constexpr Duration kTooLate = std::chrono::hours(24 * 365 * 100);
-
 // Whether a message may come twice, or late and overtaken. A release and a heartbeat may not: the
 // stream that carries them keeps its order, and nobody has a use for a copy.
 bool may_stray(const protocol::Message& message) {

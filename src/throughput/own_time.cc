@@ -87,12 +87,15 @@ std::vector<Time> begins_of(const std::vector<Computation>& computations, std::u
   return begins;
 }
 
-std::vector<std::vector<double>> own_times(const RecordedRun& run) {
+namespace {
+
+// As own_times(), but of what was computed: not of a full mini-batch.
+std::vector<std::vector<double>> shared_out(const RecordedRun& run) {
   std::vector<std::vector<double>> own(run.workers.size());
   for (std::size_t worker = 0; worker < run.workers.size(); ++worker) {
     own[worker].reserve(run.workers[worker].iterations.size());
     for (const RecordedIteration& one : run.workers[worker].iterations) {
-      own[worker].push_back(to_seconds(one.end - one.begin) / one.share);
+      own[worker].push_back(to_seconds(one.end - one.begin));
     }
   }
   if (run.cores == 0) {
@@ -126,7 +129,35 @@ std::vector<std::vector<double>> own_times(const RecordedRun& run) {
        in_order(places.size(), [&](std::size_t j) { return at(run, places[j]).begin; })) {
     const RecordedIteration& one = at(run, places[i]);
     server_free = std::max(server_free, to_seconds(one.begin)) + kHandOutShare * run.server_seconds;
-    own[places[i].worker][places[i].number] = std::max(0.0, until[i] - server_free) / one.share;
+    own[places[i].worker][places[i].number] = std::max(0.0, until[i] - server_free);
+  }
+  return own;
+}
+
+// `taken`: seconds, of what was computed. Without a whole one there is nothing better than to take
+// them in proportion.
+void complete_the_cut_off(const RecordedWorker& worker, std::vector<double>& taken) {
+  const std::vector<RecordedIteration>& all = worker.iterations;
+  const auto whole =
+      std::find_if(all.begin(), all.end(), [](const auto& one) { return !one.partial; });
+  double near = whole == all.end()
+                    ? 0.0
+                    : taken[static_cast<std::size_t>(whole - all.begin())] / whole->share;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].partial || whole == all.end()) {
+      near = taken[i] /= all[i].share;
+    } else {
+      taken[i] = std::max(taken[i], near);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> own_times(const RecordedRun& run) {
+  std::vector<std::vector<double>> own = shared_out(run);
+  for (std::size_t worker = 0; worker < own.size(); ++worker) {
+    complete_the_cut_off(run.workers[worker], own[worker]);
   }
   return own;
 }

@@ -33,6 +33,8 @@ inline constexpr double kHandOutShare = 0.5;
 
 // By worker and iteration: its own time in seconds, of a full mini-batch, without what it computes;
 // at least 0. Where the processors are not known, or the worker is elsewhere: all of its runtime.
+// One that was cut off would have taken as long as the whole one before it (else the one after it),
+// or as long as it did take, if that is more: a delay is not in proportion to what was computed.
 [[nodiscard]] std::vector<std::vector<double>> own_times(const RecordedRun& run);
 
 }  // namespace outpace::throughput

@@ -98,5 +98,24 @@ TEST(OwnTimes, AreWhatIsLeftWithoutTheServerAndTheProcessors) {
   EXPECT_NEAR(own[1][0], (0.2 - 0.004) / 0.5, 1e-9);
 }
 
+// Of what a worker sleeps and then computes, a thirty-second part is not a thirty-second's time.
+TEST(OwnTimes, OfOneThatWasCutOffAreThoseOfTheWholeOneBeforeIt) {
+  RecordedRun run{.policy = "saps:s=3,action=preempt", .workers = std::vector<RecordedWorker>(2)};
+  const auto cut_off = [](std::int64_t begin, std::int64_t end) {
+    return RecordedIteration{
+        .begin = at_ms(begin), .end = at_ms(end), .share = 1.0 / 32, .partial = true};
+  };
+  run.workers[0].iterations = {cut_off(0, 50),
+                               {.begin = at_ms(50), .end = at_ms(150)},
+                               cut_off(150, 240),
+                               cut_off(240, 360)};
+  run.workers[1].iterations = {cut_off(0, 10)};
+  const auto own = own_times(run);
+  EXPECT_DOUBLE_EQ(own[0][0], 0.1);  // None is before it.
+  EXPECT_DOUBLE_EQ(own[0][2], 0.1);
+  EXPECT_DOUBLE_EQ(own[0][3], 0.12);  // It took longer than that.
+  EXPECT_DOUBLE_EQ(own[1][0], 0.32);  // There is no whole one.
+}
+
 }  // namespace
 }  // namespace outpace::throughput

@@ -16,8 +16,9 @@ namespace outpace::throughput {
 // From the release of weights to the arrival of their gradient.
 struct RecordedIteration {
   Time begin;
-  Time end;            // After begin.
-  double share = 1.0;  // Of a full mini-batch; above 0.
+  Time end;              // After begin.
+  double share = 1.0;    // Of a full mini-batch; above 0.
+  bool partial = false;  // It was cut off: how long the whole would have taken is not known.
 };
 
 struct Absence {

@@ -204,8 +204,9 @@ Answer WhatIf::answer(const Scenario& scenario) const {
     }
   }
   if (ratios.size() > 1) {
-    answer.low = quantile_of(ratios, 0.05);
-    answer.high = quantile_of(ratios, 0.95);
+    // The answer itself is one more draw, of the record as it is.
+    answer.low = std::min(answer.ratio, quantile_of(ratios, 0.05));
+    answer.high = std::max(answer.ratio, quantile_of(ratios, 0.95));
   }
   return answer;
 }

@@ -125,7 +125,7 @@ class Simulated(ProgramTest):
             self.assertGreater(oracle["gradients_per_second"], found["gradients_per_second"], policy)
         replay = self.start("replay", "oracle")
         self.assertEqual(replay.wait(), 2)
-        self.assertIn("unknown policy 'oracle'", replay.err)
+        self.assertIn("a run of the oracle", replay.err)
 
     def test_every_policy_uses_every_example_once(self):
         for policy in POLICIES:
@@ -153,6 +153,13 @@ class Simulated(ProgramTest):
         trace = self.folder / "trace.json"
         found = self.simulate("--policy", "backup:cutoff=6", "--updates", 100, "--trace", trace)
         assert_trace(self, trace, found)
+
+    def test_a_refused_run_leaves_an_older_trace_alone(self):
+        words = ("--updates", 20, "--trace", self.folder / "trace.json", "--out", "run")
+        self.simulate(*words)
+        before = (self.folder / "trace.json").read_text()
+        self.assertIn("is not empty", self.simulate(*words, code=2).err)
+        self.assertEqual((self.folder / "trace.json").read_text(), before)
 
     def test_its_trace_shows_how_full_each_link_is(self):
         trace = self.folder / "trace.json"
@@ -262,6 +269,10 @@ class Simulated(ProgramTest):
                 (("--runtime", "replay(file=/nowhere.csv)"), "/nowhere.csv"),
                 (("--runtime", "9*constant(mean=1s)"), "9"),
                 (("--latency", "-3ms"), "--latency"),
+                (("--latency", "100000h"), "ten years at most"),
+                (("--latency", "80000h", "--updates", 100), "more than 100 simulated years"),
+                (("--bandwidth", "1bps", "--payload", "10MB", "--updates", 100),
+                 "more than 100 simulated years"),
                 (("--workers", 0), "--workers"),
                 (("--policy", "backup:cutoff=9"), "cutoff"),
                 (("--target-accuracy", 0.9), "--learn"),
