@@ -106,23 +106,7 @@ Cluster::Cluster(const ClusterOptions& options,
 Cluster::~Cluster() = default;
 
 ClusterResult Cluster::run() {
-  std::vector<bool> later(workers_.size(), false);
-  for (const Fault& fault : options_.faults) {
-    if (fault.kind == Fault::Kind::kJoin) {
-      later[index(fault.worker)] = true;
-    }
-  }
-  for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
-    if (!later[worker]) {
-      queue_.push(now_, {Kind::kJoin, worker, 0});
-    }
-  }
-  for (std::size_t i = 0; i < options_.faults.size(); ++i) {
-    const Fault& fault = options_.faults[i];
-    if (befalls_worker(fault.kind)) {
-      queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
-    }
-  }
+  schedule_beginning();
   while (!finish_) {
     if (queue_.empty()) {  // All are gone, and none comes back.
       if (transfers_ && transfers_->next()) {
@@ -152,6 +136,31 @@ ClusterResult Cluster::run() {
       schedule_transfers();
     }
   }
+  return result();
+}
+
+// Joins, and the faults of workers.
+void Cluster::schedule_beginning() {
+  std::vector<bool> later(workers_.size(), false);
+  for (const Fault& fault : options_.faults) {
+    if (fault.kind == Fault::Kind::kJoin) {
+      later[index(fault.worker)] = true;
+    }
+  }
+  for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
+    if (!later[worker]) {
+      queue_.push(now_, {Kind::kJoin, worker, 0});
+    }
+  }
+  for (std::size_t i = 0; i < options_.faults.size(); ++i) {
+    const Fault& fault = options_.faults[i];
+    if (befalls_worker(fault.kind)) {
+      queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
+    }
+  }
+}
+
+ClusterResult Cluster::result() {
   if (transfers_) {
     transfers_->end(now_);
   }

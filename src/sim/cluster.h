@@ -164,6 +164,8 @@ class Cluster {
     Time last_arrival{};
   };
 
+  void schedule_beginning();
+  [[nodiscard]] ClusterResult result();
   // The state of many workers is not in the processor's cache: that of the workers whose events
   // come soon is asked for.
   void prepare() const;
