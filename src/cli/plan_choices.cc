@@ -196,7 +196,8 @@ PlanRow calibrated_row(const CalibratedKind& kind,
               .workers = at.workers,
               .examples_per_second = examples / *prediction.seconds,
               .mixed_examples = mixed_by_policy(kind, at),
-              .bottleneck = prediction.sync_bound ? "sync" : "compute"};
+              .bottleneck = prediction.sync_bound ? "sync" : "compute",
+              .warnings = prediction.warnings};
   row.high = examples / prediction.low;
   if (prediction.high) {
     row.low = examples / *prediction.high;

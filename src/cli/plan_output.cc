@@ -160,6 +160,11 @@ void print_plan(const PlanOptions& options, const FoundPlan& found) {
       options.server_cost,
       found.choices,
       found.choices == 1 ? "" : "s");
+  for (const PlanRow& row : found.best) {
+    for (const std::string& warning : row.warnings) {
+      fmt::print("{}: {}\n", in_words(row), warning);
+    }
+  }
   fmt::print("{}\n", recommendation(options, found));
   std::fflush(stdout);
 }
@@ -191,7 +196,8 @@ nlohmann::ordered_json plan_row_json(const PlanRow& row) {
            row.efficiency ? nlohmann::ordered_json(row.value()) : nlohmann::ordered_json(nullptr)},
           {"cost_per_hour", row.cost},
           {"per_cost", row.for_cost()},
-          {"bottleneck", row.bottleneck}};
+          {"bottleneck", row.bottleneck},
+          {"warnings", row.warnings}};
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct PlanRow {
   std::optional<double> efficiency;  // Of --objective goodput.
   double cost = 0.0;                 // An hour.
   std::string bottleneck;
+  std::vector<std::string> warnings;  // What a calibrated profile goes beyond.
 
   // What is maximised: examples a second, each by what it is worth.
   [[nodiscard]] double value() const { return examples_per_second * efficiency.value_or(1.0); }

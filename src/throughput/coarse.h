@@ -42,7 +42,8 @@ struct ServedCluster {
   double link_seconds;      // D, of all shards' links together; 0 without links.
   double own_link_seconds;  // The same of a worker's own link: at least this, however many shards.
   double apply_seconds;     // P, of all shards at once.
-  bool in_turn = false;     // Weights for several workers go out one after another.
+  double latency_seconds = 0.0;  // What of F is the links', both ways.
+  bool in_turn = false;          // Weights for several workers go out one after another.
 };
 
 struct RingCluster {

@@ -67,6 +67,7 @@ ServedCluster served_costs(const MeasuredProfile& profile,
           .link_seconds = link / shards,
           .own_link_seconds = link,
           .apply_seconds = (profile.apply_seconds + copying) / shards,
+          .latency_seconds = 2.0 * wires.latency_seconds,
           .in_turn = profile.payload_bytes() / shards <= wires.window_bytes};
 }
 
@@ -106,6 +107,7 @@ Bottleneck find_bottleneck(const Question& question, const Computing& computing)
     }
   };
   Question link = question;
+  link.served.fixed_seconds -= kHalf * question.served.latency_seconds;
   link.served.link_seconds *= kHalf;
   link.served.own_link_seconds *= kHalf;
   link.ring.latency_seconds *= kHalf;

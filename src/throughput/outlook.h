@@ -42,8 +42,8 @@ inline constexpr double kPayloadOfLink = 1448.0 / 1514.0;
 inline constexpr double kBucketBytes = 1024.0 * 1024.0;
 [[nodiscard]] RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires);
 
-// Where the time goes: what would help most, if computing, link or applying took half as long, or
-// if all workers computed equally long.
+// Where the time goes: what would help most, if computing, the link (its latency and its bytes) or
+// applying took half as long, or if all workers computed equally long.
 enum class Bottleneck : std::uint8_t { kComputing, kLink, kApply, kStragglers };
 // "worker compute", "server link", "server apply", "straggler wait"; without a server the link is
 // called "link".

@@ -64,6 +64,13 @@ TEST(Outlook, NamesWhatWouldHelpMost) {
   EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 1})), Bottleneck::kComputing);
   EXPECT_EQ(find_bottleneck(question, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kLink);
   EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 10})), Bottleneck::kStragglers);
+  // A link is far away, too, not only narrow.
+  question.served = served_costs(profile(), {.latency_seconds = 10.0}, 1);
+  EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 1})), Bottleneck::kLink);
+  question.coordination = {Waits::kNobody};
+  EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 1})), Bottleneck::kLink);
+  question.coordination = {Waits::kCutoff, 4};
+  question.served = served_costs(profile(), kGigabit, 1);
   question.served.apply_seconds = 1.0;
   EXPECT_EQ(find_bottleneck(question, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kApply);
   question.topology = Topology::kRing;

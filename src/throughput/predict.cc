@@ -126,13 +126,13 @@ void doubt_workers(const CalibratedGroup& group, const Configuration& at, Doubt&
     const double factor = static_cast<double>(at.workers) / seen.workers_max;
     doubt.add_doublings(factor);
     doubt.warnings.push_back(
-        fmt::format("{} workers: {:.3g} times the most that were measured", at.workers, factor));
+        fmt::format("more workers than were measured, {} at most", seen.workers_max));
   }
   const std::uint32_t here = workers_per_node(at);
   if (here > seen.workers_per_node_max) {
     doubt.add_doublings(static_cast<double>(here) / seen.workers_per_node_max);
-    doubt.warnings.push_back(fmt::format(
-        "{} workers a node: {} were the most that were measured", here, seen.workers_per_node_max));
+    doubt.warnings.push_back(fmt::format("more workers a node than were measured, {} at most",
+                                         seen.workers_per_node_max));
   }
 }
 

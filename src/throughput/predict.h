@@ -16,8 +16,9 @@ struct Prediction {
   double low = 0.0;               // Of the interval for one measurement; about 9 of 10 are within.
   std::optional<double> high;     // Nothing: no row tells how much longer it may be.
   bool sync_bound = false;        // Synchronising takes longer than computing.
-  std::vector<std::string> warnings;  // What it goes beyond, a clause each.
-  std::string refusal;                // Why there is none; empty otherwise.
+  // What it goes beyond, a clause each: the same for all rows that go beyond the same.
+  std::vector<std::string> warnings;
+  std::string refusal;  // Why there is none; empty otherwise.
 
   friend bool operator==(const Prediction&, const Prediction&) = default;
 };

@@ -145,6 +145,15 @@ class Calibrated(Plan):
         self.assertEqual((taken["model"], taken["policy"]), ("calibrated", "sync"))
         self.assertLess(taken["workers"], 8)
         self.assertEqual(taken["cost_per_hour"], taken["workers"])
+        self.assertEqual(taken["warnings"], [])
+
+    def test_says_what_goes_beyond_the_calibration(self):
+        words = ("plan", "c.json", "--workers", "8,64", "--target", "2000")
+        taken = json.loads(self.outpace(*words, "--json").out)["recommended"]
+        self.assertEqual(taken["workers"], 64)
+        beyond = "more workers than were measured, 16 at most"
+        self.assertIn(beyond, taken["warnings"])
+        self.assertIn(f"sync with 64 workers: {beyond}", self.outpace(*words).out)
 
     def test_says_what_it_cannot(self):
         self.refuse("'async' was not calibrated", "--policy", "async", profile="c.json")
