@@ -1,6 +1,7 @@
 #include "collective/gloo_group.h"
 
 #include <chrono>
+#include <csignal>
 #include <exception>
 #include <mutex>
 #include <vector>
@@ -48,6 +49,8 @@ struct GlooGroup::State {
 };
 
 GlooGroup::GlooGroup(const GroupOptions& options) : state_(std::make_unique<State>()) {
+  // Gloo writes to its sockets without MSG_NOSIGNAL. What it then learns it says as an exception.
+  (void)std::signal(SIGPIPE, SIG_IGN);
   try {
     const auto store =
         c10::make_intrusive<c10d::FileStore>(options.rendezvous, static_cast<int>(options.size));

@@ -4,8 +4,9 @@
 //
 // Every process has a rank, 0 to size - 1, and makes the group with the same rendezvous file, which
 // is how they find each other's ports: none is fixed. Whatever goes wrong on the way (a process
-// that died, a closed connection) is an Error with the code kTooFewWorkers. The only place with
-// c10d; no header of it shows here.
+// that died, a closed connection) is an Error with the code kTooFewWorkers, and no signal: SIGPIPE
+// is ignored in the whole process from the first group on. The only place with c10d; no header of
+// it shows here.
 
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #include "collective/gloo_group.h"
 
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <latch>
@@ -99,6 +100,11 @@ TEST(GlooGroup, ASumWithoutARankThatLeftIsAnErrorAndNotAWait) {
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
     }
   });
+}
+
+// A write to a rank that has just left would end the process, now and then.
+TEST(GlooGroup, ABrokenConnectionIsNoSignal) {
+  each_rank(1, [](GlooGroup&, std::uint32_t) { EXPECT_EQ(std::raise(SIGPIPE), 0); });
 }
 
 }  // namespace
