@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "base/check.h"
 
 namespace outpace::network {
+namespace {
+
+// Without std::pair's own order, which looks for numbers that are none each time.
+constexpr auto kLater = [](const auto& a, const auto& b) {
+  return a.first > b.first || (!(a.first < b.first) && a.second > b.second);
+};
+
+}  // namespace
 
 FairShare::FairShare(std::span<const Link> links)
     : sharers_(links),
@@ -51,7 +58,7 @@ void FairShare::settle(Changes& out) {
   }
   check_touched();
   while (!queue_.empty()) {
-    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
+    std::pop_heap(queue_.begin(), queue_.end(), kLater);
     const Queued turn = queue_.back();
     queue_.pop_back();
     if (states_[turn.second].key == turn.first) {  // Else it was queued again with another key.
@@ -103,7 +110,7 @@ double FairShare::key_of(std::uint32_t link) const {
 void FairShare::enqueue(std::uint32_t link, double key) {
   if (key != states_[link].key && key != kUnlimited) {
     queue_.emplace_back(key, link);
-    std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+    std::push_heap(queue_.begin(), queue_.end(), kLater);
   }
   states_[link].key = key;
 }

@@ -190,24 +190,44 @@ void Flows::settle() {
     service.at = clock_;
   }
   for (const auto& [at, before] : changes_.flows) {
-    const double left = before == FairShare::kNoLink
-                            ? flows_[at].bytes / flows_[at].weight
-                            : finishes_[at] - services_[network::index(before)].bytes;
-    finishes_[at] = services_[network::index(share_.bottleneck(at))].bytes + left;
+    double left = flows_[at].bytes / flows_[at].weight;
+    if (before != FairShare::kNoLink) {
+      left = finishes_[at] - services_[network::index(before)].bytes;
+      leave(at, before);
+    }
+    Service& service = services_[network::index(share_.bottleneck(at))];
+    finishes_[at] = service.bytes + left;
+    service.first = std::min(service.first, finishes_[at]);
   }
   for (const auto& [link, level] : changes_.links) {
-    double first = Earliest::kNever;
-    for (const Sharers::Share& share : share_.on(link)) {
-      if (share_.bottleneck(share.flow) == link) {
-        first = std::min(first, finishes_[share.flow]);
-      }
-    }
+    const double first = first_finish(link);
     ends_.set(network::index(link), first == Earliest::kNever ? first : end_of(first, link));
   }
 }
 
+void Flows::leave(std::uint32_t at, LinkId bottleneck) {
+  Service& service = services_[network::index(bottleneck)];
+  service.first_left |= finishes_[at] == service.first;
+}
+
+double Flows::first_finish(LinkId link) {
+  Service& service = services_[network::index(link)];
+  if (std::exchange(service.first_left, false)) {
+    service.first = Earliest::kNever;
+    for (const Sharers::Share& share : share_.on(link)) {
+      if (share_.bottleneck(share.flow) == link) {
+        service.first = std::min(service.first, finishes_[share.flow]);
+      }
+    }
+  }
+  return service.first;
+}
+
 void Flows::release(std::uint32_t at) {
   if (flows_[at].phase == Phase::kSharing) {
+    if (share_.bottleneck(at) != FairShare::kNoLink) {
+      leave(at, share_.bottleneck(at));
+    }
     share_.remove(at);
     settled_ = false;
   }

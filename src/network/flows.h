@@ -73,6 +73,8 @@ class Flows {
   struct Service {
     double bytes = 0.0;
     Nanoseconds at = 0.0;
+    double first = Earliest::kNever;  // The least of these finishes,
+    bool first_left = false;          // unless the flow that had it is no longer among them.
   };
   using Waiting = std::pair<Nanoseconds, FlowId>;  // The end of the latency.
 
@@ -84,6 +86,9 @@ class Flows {
   void end_latencies(Nanoseconds until);
   void end_flows(Nanoseconds until);
   void settle();
+  // The flow is no longer of those that the link limits. Its finish is as it was there.
+  void leave(std::uint32_t at, LinkId bottleneck);
+  [[nodiscard]] double first_finish(LinkId link);
   void release(std::uint32_t at);
 
   std::vector<Link> links_;  // Constant after construction.

@@ -1,6 +1,9 @@
 #include "network/flows.h"
 
 #include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -130,36 +133,74 @@ TEST(Flows, KeepTheirPaceOverYearsAndATrillionBytes) {
   EXPECT_NEAR(to_seconds(all[1].second), 1e9 + 1, 1e-6);
 }
 
+// Starts and cancels the transfers at their times: when each is complete, in seconds; infinite if
+// it was cancelled before.
+std::vector<double> completions(const std::vector<Link>& links,
+                                const std::vector<Transfer>& transfers) {
+  std::vector<double> done(transfers.size(), std::numeric_limits<double>::infinity());
+  Flows flows(links);
+  std::map<FlowId, std::size_t> places;  // Of those in flight.
+  const auto advance = [&](Time time) {
+    std::vector<FlowId> completed;
+    flows.advance(time, completed);
+    for (const FlowId flow : completed) {
+      done[places.extract(flow).mapped()] = to_seconds(flows.now());
+    }
+  };
+  std::multimap<Time, std::function<void()>> script;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    script.emplace(transfers[i].start, [&, i] {
+      places.emplace(flows.start(transfers[i].route, transfers[i].bytes), i);
+    });
+    script.emplace(transfers[i].cancelled, [&, i] {
+      std::erase_if(places, [&](const auto& place) {
+        if (place.second == i) {
+          flows.cancel(place.first);
+        }
+        return place.second == i;
+      });
+    });
+  }
+  for (const auto& [time, act] : script) {
+    for (auto next = flows.next(); next && *next <= time; next = flows.next()) {
+      advance(*next);
+    }
+    if (time < Time::max()) {
+      advance(time);
+      act();
+    }
+  }
+  return done;
+}
+
+void expect_agreement(const RandomCase& random) {
+  const std::vector<double> expected = plain_completions(random.links, random.transfers);
+  const std::vector<double> done = completions(random.links, random.transfers);
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    ASSERT_TRUE(done[i] == expected[i] ||
+                std::abs(done[i] - expected[i]) <= 1e-9 + 1e-9 * expected[i])
+        << "transfer " << i << ": " << done[i] << " is not " << expected[i];
+  }
+}
+
 TEST(Flows, AgreeWithSharingAllAnewAtEveryEvent) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const RandomCase random = random_case(seed, seed % 2 == 1);
-    const std::vector<double> expected = plain_completions(random.links, random.transfers);
-    Flows flows(random.links);
-    std::map<FlowId, std::size_t> places;
-    std::vector<FlowId> completed;
-    std::vector<double> done(random.transfers.size(), -1.0);
-    const auto advance = [&](Time time) {
-      completed.clear();
-      flows.advance(time, completed);
-      for (const FlowId flow : completed) {
-        done[places.at(flow)] = to_seconds(flows.now());
+    ASSERT_NO_FATAL_FAILURE(expect_agreement(random_case(seed, seed % 2 == 1)));
+  }
+}
+
+TEST(Flows, AgreeWithSharingAllAnewWhenSomeAreCancelled) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase random = random_case(seed, seed % 2 == 1);
+    Rng rng(seed, 1);
+    for (Transfer& transfer : random.transfers) {
+      if (rng.below(2) == 0) {
+        transfer.cancelled = transfer.start + from_seconds(0.3 * rng.uniform());
       }
-    };
-    for (std::size_t i = 0; i < random.transfers.size(); ++i) {
-      const Transfer& transfer = random.transfers[i];
-      for (auto next = flows.next(); next && *next <= transfer.start; next = flows.next()) {
-        advance(*next);
-      }
-      advance(transfer.start);
-      places[flows.start(transfer.route, transfer.bytes)] = i;
     }
-    while (const auto next = flows.next()) {
-      advance(*next);
-    }
-    for (std::size_t i = 0; i < done.size(); ++i) {
-      ASSERT_NEAR(done[i], expected[i], 1e-9 + 1e-9 * expected[i]) << "transfer " << i;
-    }
+    ASSERT_NO_FATAL_FAILURE(expect_agreement(random));
   }
 }
 

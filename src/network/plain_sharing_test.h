@@ -75,9 +75,10 @@ struct Transfer {
   std::vector<LinkId> route;
   double bytes;
   Time start;
+  Time cancelled = Time::max();  // If it is not complete by then.
 };
 
-// When each of the transfers is complete, in seconds.
+// When each of the transfers is complete, in seconds; infinite if it was cancelled before.
 inline std::vector<double> plain_completions(const std::vector<Link>& links,
                                              const std::vector<Transfer>& transfers) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -103,6 +104,14 @@ inline std::vector<double> plain_completions(const std::vector<Link>& links,
     double next = kInfinity;
     for (std::size_t i = 0; i < states.size(); ++i) {
       State& state = states[i];
+      const double cancelled =
+          transfers[i].cancelled == Time::max() ? kInfinity : to_seconds(transfers[i].cancelled);
+      if (cancelled <= now) {
+        continue;
+      }
+      if (state.done == kInfinity) {
+        next = std::min(next, cancelled);
+      }
       if (state.ready > now) {
         next = std::min(next, state.ready);
       } else if (state.done == kInfinity && (state.left <= 0 || transfers[i].route.empty())) {
