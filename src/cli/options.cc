@@ -17,6 +17,10 @@
 namespace outpace::cli {
 namespace {
 
+// More than any data set here has, and few enough that a release, which names a mini-batch by its
+// ranges in each epoch, stays small.
+constexpr std::uint32_t kBatchMost = 1U << 20U;
+
 constexpr std::uint64_t kEpochsByDefault = 5;
 constexpr std::uint64_t kEpochsTowardsTarget = 50;
 constexpr Duration kDurationMost = std::chrono::hours(24 * 365 * 10);
@@ -50,8 +54,12 @@ void check_counts(const JobOptions& options, std::uint32_t workers_max) {
                       "; it takes a whole number from 1 to --workers, " +
                       std::to_string(options.workers));
   }
-  if (options.batch < 1 || options.evaluate_every < 1 || options.consecutive < 1) {
-    throw usage_error("--batch, --evaluate-every and --consecutive take at least 1");
+  if (options.batch < 1 || options.batch > kBatchMost) {
+    throw usage_error("--batch is " + std::to_string(options.batch) +
+                      "; it takes a number of examples from 1 to " + std::to_string(kBatchMost));
+  }
+  if (options.evaluate_every < 1 || options.consecutive < 1) {
+    throw usage_error("--evaluate-every and --consecutive take at least 1");
   }
 }
 

@@ -107,10 +107,11 @@ double parse_send_window(const std::string& text) {
   if (text.empty()) {
     return 0.0;
   }
+  constexpr double kLeast = 1000.0;  // Less than a packet: each window is an event of its own.
   const auto window = network::parse_bytes(text);
-  if (!window || !(*window >= 1.0)) {
+  if (!window || !(*window >= kLeast)) {
     throw usage_error("--send-window is '" + text +
-                      "'; it takes a size with its unit such as 64kB or 1MiB");
+                      "'; it takes a size with its unit, at least 1kB, such as 64kB or 1MiB");
   }
   return *window;
 }

@@ -195,7 +195,7 @@ class BadInput(Compare):
         ):
             self.assert_refused(QUICK.replace(*change), *says)
         self.assert_refused(QUICK + "[[policy]]\npolicy = 'async'\nbatch = 0\n",
-                            "c.toml:11: --batch", "at least 1")
+                            "c.toml:11: --batch is 0", "from 1 to")
 
     def test_of_the_command_line(self):
         self.path("c.toml", QUICK)

@@ -174,6 +174,8 @@ class BadInput(Plan):
         self.refuse("--workers is '9..2'", "--workers", "9..2")
         self.refuse("--workers is ''", "--workers", "")
         self.refuse("--shards is '0'", "--shards", "0")
+        self.refuse("--send-window is '1B'; it takes a size with its unit, at least 1kB",
+                    "--bandwidth", "1Gbps", "--send-window", "1B")
         self.refuse("--worker-cost is 0; it takes a cost an hour from 1e-09", "--worker-cost", "0")
         self.refuse("--worker-cost is 1e+308", "--worker-cost", "1e308")
         self.refuse("--worker-cost is nan", "--worker-cost", "nan")
