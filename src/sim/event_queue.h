@@ -3,12 +3,18 @@
 //
 // Time stands still between pops: now() is the time of the event popped last, and nothing can be
 // pushed before it. A cancelled event stays behind as a tombstone until it comes to the top, or
-// until tombstones outnumber what is pending and all are swept out at once. Nothing is allocated
-// once the queue has held as many events as it ever will.
+// until tombstones outnumber what is pending and all are swept out at once. Next to nothing is
+// allocated once the queue has held as many events as it ever will.
 //
-//   push, pop    O(log n), four children a node: half the depth of a binary heap
+//   push, pop    O(log n), four children a node: half the depth of a binary heap; O(1) and
+//                amortized, however many there are, for what is far when it is pushed
 //   cancel       O(1), plus its share of the pop or the sweep that buries it
 //   size, empty  O(1)
+//
+// Few events are all in one heap. Of many most are far (far_events.h); when a bucket of these comes
+// near it is sorted, and its events popped from there, but for those pushed into its time
+// meanwhile, which the heap has. So it is known long before which events come next, and what these
+// need can be asked for.
 //
 // An entry of the heap is 16 bytes, and the four children of a node are one cache line; what an
 // event carries lies apart and is not moved. A pop leaves a hole at the top, which the next push
@@ -16,6 +22,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,13 +34,14 @@
 #include "base/check.h"
 #include "base/prefetch.h"
 #include "base/time.h"
+#include "sim/far_events.h"
 
 namespace outpace::sim {
 
 // Names one event for ever, in the queue that gave it out. Those of later pushes are greater.
 enum class EventId : std::uint64_t {};
 
-template <typename Payload>
+template <typename Payload, std::size_t kNearMost = 4096>
 class EventQueue {
   static_assert(std::is_trivially_copyable_v<Payload>, "an event is plain data");
 
@@ -56,9 +64,10 @@ class EventQueue {
   [[nodiscard]] Event pop();
 
   // What two events carry that are to come soon and, of these, next, as far as it can be guessed;
-  // each is told of once as either. To prepare for them. REQUIRES: something has been pushed.
-  [[nodiscard]] const Payload& soon() const { return slots_[slot_of(risen_[2])].payload; }
-  [[nodiscard]] const Payload& next() const { return slots_[slot_of(risen_[1])].payload; }
+  // mostly each is told of once as either. To prepare for them. REQUIRES: something has been
+  // pushed.
+  [[nodiscard]] const Payload& soon() const { return guess(kSoon, 2); }
+  [[nodiscard]] const Payload& next() const { return guess(kNext, 1); }
 
   // Of the event that pop() will give; not const, for it tidies up what is before that event.
   // REQUIRES: not empty.
@@ -67,29 +76,17 @@ class EventQueue {
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] bool empty() const { return size() == 0; }
   // Events that are to come; cancelled ones do not count.
-  [[nodiscard]] std::size_t size() const { return entries_ - cancelled_ - (hole_ ? 1 : 0); }
+  [[nodiscard]] std::size_t size() const { return held() - cancelled_ - (hole_ ? 1 : 0); }
 
  private:
   static constexpr unsigned kSlotBits = 24;
   static constexpr std::uint64_t kSlotMask = kPendingMax - 1;
   static constexpr std::uint64_t kNobody = ~std::uint64_t{0};  // Of a slot without an event.
 
-  // An event's place in the order: its time, then its id (its number among all pushes, then its
-  // slot). One wide number, so that comparing takes no branch: which of two events is earlier is a
-  // coin toss, and a wrong guess is dear. No two are equal.
-  __extension__ using Entry = __int128;
-  [[nodiscard]] static constexpr Entry make_entry(Time time, std::uint64_t id) {
-    return (static_cast<Entry>(time.time_since_epoch().count()) << 64) | static_cast<Entry>(id);
-  }
-  [[nodiscard]] static Time time_of(Entry entry) {
-    return Time{Duration{static_cast<std::int64_t>(entry >> 64)}};
-  }
-  [[nodiscard]] static std::uint64_t id_of(Entry entry) {
-    return static_cast<std::uint64_t>(entry);
-  }
+  // Ids are an event's number among all pushes, then its slot: no two entries are equal.
+  using Entry = EventEntry;
   // Stands where no entry is, so that a node always has four children to compare.
-  static constexpr Entry kNever =
-      (static_cast<Entry>(Time::max().time_since_epoch().count()) << 64) | kNobody;
+  static constexpr Entry kNever = make_event_entry(Time::max(), kNobody);
 
   // The heap is one array of entries whose root is entry 3; the children of entry i are group
   // i - 2, and the parent of entry i is entry i / 4 + 2.
@@ -100,6 +97,11 @@ class EventQueue {
   // From here on, 64 KiB from the root, the heap may not be in the processor's nearest cache. All
   // grandchildren are asked for with the children, or each level would wait for the one above it.
   static constexpr std::size_t kFar = 4096;
+  // So far ahead in the run are those whose slots are asked for, and that are told of as soon() and
+  // as next().
+  static constexpr std::size_t kSeen = std::min<std::size_t>(64, kNearMost);
+  static constexpr std::size_t kSoon = 32;
+  static constexpr std::size_t kNext = 12;
 
   struct Slot {
     std::uint64_t id;  // Of the pending event in it, or kNobody.
@@ -109,6 +111,13 @@ class EventQueue {
   [[nodiscard]] Entry& entry(std::size_t i) { return heap_[i / 4].entries[i % 4]; }
   [[nodiscard]] const Entry& top() const { return heap_[0].entries[kRoot]; }
   [[nodiscard]] std::size_t end() const { return kRoot + entries_; }
+  // In the run so many places ahead, or what rose to that level of the heap.
+  [[nodiscard]] const Payload& guess(std::size_t ahead, std::size_t level) const {
+    const std::uint64_t id = ahead < run_.size() - at_ ? id_of(run_[at_ + ahead]) : risen_[level];
+    return slots_[slot_of(id)].payload;
+  }
+  [[nodiscard]] Entry first_of_run() const { return at_ < run_.size() ? run_[at_] : kNever; }
+  [[nodiscard]] std::size_t held() const { return entries_ + (run_.size() - at_) + far_.size(); }
   [[nodiscard]] static std::size_t slot_of(std::uint64_t id) { return id & kSlotMask; }
 
   [[nodiscard]] std::size_t take_slot();
@@ -116,11 +125,19 @@ class EventQueue {
   void sink(std::size_t hole, Entry entry);
   void remove_top();
   void settle();
+  void move_away();
+  void extend_run();
+  void build();
   void sweep();
 
+  // What is near is in the heap, or next in the run: all that was in some bucket of what is far, in
+  // order. All is in the heap until there are more than kNearMost.
   std::vector<Group> heap_ = std::vector<Group>(1);
   std::size_t entries_ = 0;  // In the heap, cancelled ones and the hole too.
-  bool hole_ = false;        // The top has been popped, and nothing put in its place.
+  std::vector<Entry> run_;
+  std::size_t at_ = 0;  // What is before has been popped.
+  FarEvents far_{kNearMost};
+  bool hole_ = false;  // The top has been popped, and nothing put in its place.
   std::size_t cancelled_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
@@ -130,16 +147,20 @@ class EventQueue {
   Time now_ = Time::min();
 };
 
-template <typename Payload>
-EventId EventQueue<Payload>::push(Time time, const Payload& payload) {
+template <typename Payload, std::size_t kNearMost>
+EventId EventQueue<Payload, kNearMost>::push(Time time, const Payload& payload) {
   CHECK(time >= now_ && time < Time::max());
   CHECK(pushed_ < kPushedMax);
   const std::size_t slot = take_slot();
   const std::uint64_t id = (pushed_++ << kSlotBits) | slot;
   slots_[slot] = {id, payload};
+  if (time >= far_.begin()) {
+    far_.add(make_event_entry(time, id));
+    return EventId{id};
+  }
   if (hole_) {
     hole_ = false;
-    sink(kRoot, make_entry(time, id));
+    sink(kRoot, make_event_entry(time, id));
     prefetch(slots_[slot_of(risen_[3])]);  // For when it is told of as soon().
     return EventId{id};
   }
@@ -147,12 +168,28 @@ EventId EventQueue<Payload>::push(Time time, const Payload& payload) {
     heap_.emplace_back();
   }
   ++entries_;
-  rise(end() - 1, make_entry(time, id));
+  rise(end() - 1, make_event_entry(time, id));
+  if (entries_ > kNearMost && far_.begin() == Time::max()) {
+    move_away();
+  }
   return EventId{id};
 }
 
-template <typename Payload>
-bool EventQueue<Payload>::cancel(EventId id) {
+// Makes all events far; the earliest come back with the next pop.
+template <typename Payload, std::size_t kNearMost>
+void EventQueue<Payload, kNearMost>::move_away() {
+  std::vector<Entry> all(run_.begin() + static_cast<std::ptrdiff_t>(at_), run_.end());
+  run_.clear();
+  at_ = 0;
+  for (std::size_t i = kRoot; i < end(); ++i) {
+    all.push_back(std::exchange(entry(i), kNever));
+  }
+  entries_ = 0;
+  far_.spread(std::move(all));
+}
+
+template <typename Payload, std::size_t kNearMost>
+bool EventQueue<Payload, kNearMost>::cancel(EventId id) {
   const auto number = static_cast<std::uint64_t>(id);
   const std::size_t slot = slot_of(number);
   if (slot >= slots_.size() || slots_[slot].id != number || number == kNobody) {
@@ -160,35 +197,40 @@ bool EventQueue<Payload>::cancel(EventId id) {
   }
   slots_[slot].id = kNobody;
   ++cancelled_;
-  if (cancelled_ > entries_ / 2) {
+  if (cancelled_ > held() / 2) {
     sweep();
   }
   return true;
 }
 
-template <typename Payload>
-typename EventQueue<Payload>::Event EventQueue<Payload>::pop() {
+template <typename Payload, std::size_t kNearMost>
+typename EventQueue<Payload, kNearMost>::Event EventQueue<Payload, kNearMost>::pop() {
   CHECK(!empty());
   settle();
-  now_ = time_of(top());
-  const std::uint64_t id = id_of(top());
-  Slot& slot = slots_[slot_of(id)];
-  const Event event{now_, EventId{id}, slot.payload};
+  const bool of_run = first_of_run() < top();
+  const Entry first = of_run ? first_of_run() : top();
+  at_ += of_run ? 1 : 0;
+  if (at_ + kSeen < run_.size()) {
+    prefetch(slots_[slot_of(id_of(run_[at_ + kSeen]))]);
+  }
+  hole_ = !of_run;
+  now_ = time_of(first);
+  Slot& slot = slots_[slot_of(id_of(first))];
+  const Event event{now_, EventId{id_of(first)}, slot.payload};
   slot.id = kNobody;
-  free_slots_.push_back(static_cast<std::uint32_t>(slot_of(id)));
-  hole_ = true;
+  free_slots_.push_back(static_cast<std::uint32_t>(slot_of(id_of(first))));
   return event;
 }
 
-template <typename Payload>
-Time EventQueue<Payload>::next_time() {
+template <typename Payload, std::size_t kNearMost>
+Time EventQueue<Payload, kNearMost>::next_time() {
   CHECK(!empty());
   settle();
-  return time_of(top());
+  return time_of(std::min(top(), first_of_run()));
 }
 
-template <typename Payload>
-std::size_t EventQueue<Payload>::take_slot() {
+template <typename Payload, std::size_t kNearMost>
+std::size_t EventQueue<Payload, kNearMost>::take_slot() {
   if (free_slots_.empty()) {
     CHECK(slots_.size() < kPendingMax);
     slots_.emplace_back();
@@ -203,8 +245,8 @@ std::size_t EventQueue<Payload>::take_slot() {
 }
 
 // Puts the entry where it belongs on the way from the hole to the root.
-template <typename Payload>
-void EventQueue<Payload>::rise(std::size_t hole, Entry entry_to_place) {
+template <typename Payload, std::size_t kNearMost>
+void EventQueue<Payload, kNearMost>::rise(std::size_t hole, Entry entry_to_place) {
   while (hole != kRoot) {
     const std::size_t parent = hole / 4 + 2;
     if (entry_to_place > entry(parent)) {
@@ -217,8 +259,8 @@ void EventQueue<Payload>::rise(std::size_t hole, Entry entry_to_place) {
 }
 
 // Puts the entry where it belongs below the hole.
-template <typename Payload>
-void EventQueue<Payload>::sink(std::size_t hole, Entry entry_to_place) {
+template <typename Payload, std::size_t kNearMost>
+void EventQueue<Payload, kNearMost>::sink(std::size_t hole, Entry entry_to_place) {
   Group* const groups = heap_.data();
   const std::size_t size = heap_.size();
   Entry* to = &entry(hole);
@@ -250,8 +292,8 @@ void EventQueue<Payload>::sink(std::size_t hole, Entry entry_to_place) {
   *to = entry_to_place;
 }
 
-template <typename Payload>
-void EventQueue<Payload>::remove_top() {
+template <typename Payload, std::size_t kNearMost>
+void EventQueue<Payload, kNearMost>::remove_top() {
   const Entry last = std::exchange(entry(end() - 1), kNever);
   --entries_;
   if (entries_ > 0) {
@@ -261,43 +303,82 @@ void EventQueue<Payload>::remove_top() {
 
 // Takes the hole and tombstones off the top, so that the top is the next event. REQUIRES: not
 // empty.
-template <typename Payload>
-void EventQueue<Payload>::settle() {
+template <typename Payload, std::size_t kNearMost>
+void EventQueue<Payload, kNearMost>::settle() {
   if (hole_) {
     hole_ = false;
     remove_top();
   }
-  while (cancelled_ > 0 && slots_[slot_of(id_of(top()))].id != id_of(top())) {
-    free_slots_.push_back(static_cast<std::uint32_t>(slot_of(id_of(top()))));
+  while (true) {
+    if (run_.size() - at_ <= kSeen && far_.size() > 0) {
+      extend_run();
+    }
+    const bool of_run = first_of_run() < top();
+    const std::uint64_t first = id_of(of_run ? first_of_run() : top());
+    if (cancelled_ == 0 || slots_[slot_of(first)].id == first) {
+      return;
+    }
+    free_slots_.push_back(static_cast<std::uint32_t>(slot_of(first)));
     --cancelled_;
-    remove_top();
+    if (of_run) {
+      ++at_;
+    } else {
+      remove_top();
+    }
   }
 }
 
-// Drops all tombstones and makes the rest a heap again, from the last parent up (Floyd, 1964).
-template <typename Payload>
-void EventQueue<Payload>::sweep() {
-  if (hole_) {
-    hole_ = false;
-    remove_top();
+// Until the run is long enough to be looked at ahead, or nothing is far.
+template <typename Payload, std::size_t kNearMost>
+void EventQueue<Payload, kNearMost>::extend_run() {
+  run_.erase(run_.begin(), run_.begin() + static_cast<std::ptrdiff_t>(at_));
+  at_ = 0;
+  while (run_.size() <= kSeen && far_.size() > 0) {
+    const auto old = static_cast<std::ptrdiff_t>(run_.size());
+    far_.take(run_);
+    std::sort(run_.begin() + old, run_.end());
   }
-  std::size_t kept = kRoot;
-  for (std::size_t i = kRoot; i < end(); ++i) {
-    const Entry candidate = std::exchange(entry(i), kNever);
-    const std::size_t slot = slot_of(id_of(candidate));
-    if (slots_[slot].id == id_of(candidate)) {
-      entry(kept++) = candidate;
-    } else {
-      free_slots_.push_back(static_cast<std::uint32_t>(slot));
-    }
-  }
-  entries_ = kept - kRoot;
-  cancelled_ = 0;
+}
+
+// Makes the entries a heap, from the last parent up (Floyd, 1964).
+template <typename Payload, std::size_t kNearMost>
+void EventQueue<Payload, kNearMost>::build() {
   if (entries_ > 1) {
     for (std::size_t i = (end() - 1) / 4 + 2; i >= kRoot; --i) {
       sink(i, entry(i));
     }
   }
+}
+
+// Drops all tombstones and makes the rest a heap again.
+template <typename Payload, std::size_t kNearMost>
+void EventQueue<Payload, kNearMost>::sweep() {
+  if (hole_) {
+    hole_ = false;
+    remove_top();
+  }
+  const auto is_gone = [this](Entry candidate) {
+    const std::size_t slot = slot_of(id_of(candidate));
+    const bool gone = slots_[slot].id != id_of(candidate);
+    if (gone) {
+      free_slots_.push_back(static_cast<std::uint32_t>(slot));
+    }
+    return gone;
+  };
+  std::size_t kept = kRoot;
+  for (std::size_t i = kRoot; i < end(); ++i) {
+    const Entry candidate = std::exchange(entry(i), kNever);
+    if (!is_gone(candidate)) {
+      entry(kept++) = candidate;
+    }
+  }
+  entries_ = kept - kRoot;
+  run_.erase(run_.begin(), run_.begin() + static_cast<std::ptrdiff_t>(at_));
+  at_ = 0;
+  std::erase_if(run_, is_gone);
+  far_.erase_if(is_gone);
+  cancelled_ = 0;
+  build();
 }
 
 }  // namespace outpace::sim

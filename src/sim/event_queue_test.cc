@@ -108,7 +108,9 @@ class DumbTwin {
   std::uint64_t pushed_ = 0;
 };
 
-// Pushes, cancels (also what is long gone) and pops at random, in both; few times, so many ties.
+// Pushes, cancels (also what is long gone) and pops at random, in both; few times, so many ties, or
+// of all magnitudes.
+template <typename Queue>
 void compare_with_dumb_twin(std::uint64_t seed) {
   Rng rng(seed, 0);
   Queue queue;
@@ -117,15 +119,17 @@ void compare_with_dumb_twin(std::uint64_t seed) {
   std::int64_t now = 0;
   const std::uint64_t pushes = 1 + rng.below(8);  // Of 10 steps: queues that grow and that drain.
   const std::uint64_t cancels = rng.below(8);     // Of 10 other steps.
+  const bool ties = rng.below(2) == 0;
   for (std::uint32_t step = 0; step < 400; ++step) {
     if (rng.below(10) < pushes) {
-      const Time time = at_ns(now + static_cast<std::int64_t>(rng.below(16)));
+      const std::uint64_t span = ties ? 16 : std::uint64_t{1} << rng.below(40);
+      const Time time = at_ns(now + static_cast<std::int64_t>(rng.below(span)));
       pushed.emplace_back(queue.push(time, {step}), twin.push(time, step));
     } else if (rng.below(10) < cancels && !pushed.empty()) {
       const auto& [id, key] = pushed[rng.below(pushed.size())];
       ASSERT_EQ(queue.cancel(id), twin.cancel(key));
     } else if (!twin.events().empty()) {
-      const Queue::Event event = queue.pop();
+      const auto event = queue.pop();
       ASSERT_EQ(std::pair(event.time, event.payload.worker), twin.pop());
       now = event.time.time_since_epoch().count();
     }
@@ -135,7 +139,7 @@ void compare_with_dumb_twin(std::uint64_t seed) {
     }
   }
   while (!twin.events().empty()) {
-    const Queue::Event event = queue.pop();
+    const auto event = queue.pop();
     ASSERT_EQ(std::pair(event.time, event.payload.worker), twin.pop());
   }
   ASSERT_TRUE(queue.empty());
@@ -144,31 +148,60 @@ void compare_with_dumb_twin(std::uint64_t seed) {
 TEST(EventQueue, AgreesWithADumbTwin) {
   for (std::uint64_t seed = 0; seed < 2000 && !testing::Test::HasFatalFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    compare_with_dumb_twin(seed);
+    compare_with_dumb_twin<Queue>(seed);
   }
 }
 
+TEST(EventQueue, AgreesWithADumbTwinWhenFewEventsAreMoreThanAreNear) {
+  for (std::uint64_t seed = 0; seed < 2000 && !testing::Test::HasFatalFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    compare_with_dumb_twin<EventQueue<Payload, 2>>(seed);
+    compare_with_dumb_twin<EventQueue<Payload, 40>>(seed);
+  }
+}
+
+TEST(EventQueue, ReachesToTheEndOfAllTime) {
+  EventQueue<Payload, 4> queue;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    queue.push(Time::min() + Duration{i}, {i});
+    queue.push(Time::max() - Duration{1 + i}, {199 - i});
+    queue.push(at_ns(0), {100});
+  }
+  std::uint32_t last = 0;
+  while (!queue.empty()) {
+    const std::uint32_t worker = queue.pop().payload.worker;
+    ASSERT_GE(worker, last);
+    last = worker;
+  }
+  EXPECT_EQ(last, 199U);
+}
+
 // A guess that is wrong costs nothing but time; one that is always wrong is of no use.
-TEST(EventQueue, TellsOfNearlyAllEventsBeforeTheyComeUp) {
-  constexpr std::uint32_t kWorkers = 1000;
-  constexpr int kPops = 20'000;
+// The part of events that were told of as soon() and as next() before they came up.
+double told_before(std::uint32_t workers) {
+  const std::uint32_t pops = 20 * workers;
   Queue queue;
   Rng rng(1, 0);
   const auto later = [&rng] { return Duration{500 + static_cast<std::int64_t>(rng.below(1000))}; };
-  for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+  for (std::uint32_t worker = 0; worker < workers; ++worker) {
     queue.push(Time{later()}, {worker});
   }
-  std::vector<bool> told_soon(kWorkers);
-  std::vector<bool> told_next(kWorkers);
-  int told = 0;
-  for (int i = 0; i < kPops; ++i) {
+  std::vector<bool> told_soon(workers);
+  std::vector<bool> told_next(workers);
+  std::uint32_t told = 0;
+  for (std::uint32_t i = 0; i < pops; ++i) {
     const Queue::Event event = queue.pop();
-    told += told_soon[event.payload.worker] && told_next[event.payload.worker] ? 1 : 0;
+    told += told_soon[event.payload.worker] && told_next[event.payload.worker] ? 1U : 0U;
     told_soon[event.payload.worker] = told_next[event.payload.worker] = false;
     queue.push(event.time + later(), event.payload);
     told_soon[queue.soon().worker] = told_next[queue.next().worker] = true;
   }
-  EXPECT_GT(told, 0.9 * kPops);
+  return static_cast<double>(told) / pops;
+}
+
+TEST(EventQueue, TellsOfNearlyAllEventsBeforeTheyComeUp) {
+  EXPECT_GT(told_before(1000), 0.9);
+  EXPECT_GT(told_before(10'000), 0.9);  // Of these most are far.
 }
 
 }  // namespace

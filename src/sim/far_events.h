@@ -1,0 +1,88 @@
+// The part of the simulator's future that is not near: in buckets of equal spans of time, unsorted,
+// and what lies beyond those in one heap of its own that is not even spread.
+//
+// With a hundred thousand pending events a heap of all is larger than the processor's caches, and
+// each pop waits for several of its lines, one after another. An event that is put into a bucket
+// waits for nothing, and the heap of those that are near stays small: a ladder queue with two rungs
+// (Tang, Goh & Thng, ACM TOMACS 15(3), 2005). What is beyond the buckets is spread when they are
+// used up, over buckets that reach over at least the earlier half of it; so each event is moved
+// twice, on average, before it is near.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+
+namespace outpace::sim {
+
+// An event's place in the order: its time, then its id. One wide number, so that comparing takes no
+// branch: which of two events is earlier is a coin toss, and a wrong guess is dear.
+__extension__ using EventEntry = __int128;
+
+[[nodiscard]] constexpr EventEntry make_event_entry(Time time, std::uint64_t id) {
+  return (static_cast<EventEntry>(time.time_since_epoch().count()) << 64) |
+         static_cast<EventEntry>(id);
+}
+[[nodiscard]] constexpr Time time_of(EventEntry entry) {
+  return Time{Duration{static_cast<std::int64_t>(entry >> 64)}};
+}
+[[nodiscard]] constexpr std::uint64_t id_of(EventEntry entry) {
+  return static_cast<std::uint64_t>(entry);
+}
+
+class FarEvents {
+ public:
+  // Of so many events at most half should be near at a time; far fewer mostly are.
+  explicit FarEvents(std::size_t near_most)
+      : per_bucket_(near_most / 16 + 1), few_(near_most / 2) {}
+
+  // What happens from then on is far; the end of all time if nothing is.
+  [[nodiscard]] Time begin() const { return begin_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  // Takes all of them. REQUIRES: size() is 0; there are some.
+  void spread(std::vector<EventEntry> entries);
+  // REQUIRES: it is before the end of all time, and not before begin().
+  void add(EventEntry entry) {
+    const std::uint64_t bucket = since_start(entry) >> shift_;
+    (bucket < used_ ? buckets_[bucket] : later_).push_back(entry);
+    ++size_;
+  }
+  // Gives back the earliest: all that happen before begin(), which moves. REQUIRES: size() > 0.
+  void take(std::vector<EventEntry>& out);
+
+  template <typename Predicate>
+  void erase_if(const Predicate& predicate) {
+    size_ -= std::erase_if(later_, predicate);
+    for (std::vector<EventEntry>& bucket : buckets_) {
+      size_ -= std::erase_if(bucket, predicate);
+    }
+  }
+
+ private:
+  // In nanoseconds; right for any two times of which the first is not later.
+  [[nodiscard]] std::uint64_t since_start(EventEntry entry) const {
+    return static_cast<std::uint64_t>(time_of(entry).time_since_epoch().count()) -
+           static_cast<std::uint64_t>(start_.time_since_epoch().count());
+  }
+  void spread_later();
+  void give(std::vector<EventEntry>& entries, std::vector<EventEntry>& out);
+
+  std::size_t per_bucket_;  // So many events, roughly.
+  std::size_t few_;         // So many are not worth spreading.
+  Time begin_ = Time::max();
+  std::size_t size_ = 0;
+  // Bucket b is for the 2^shift_ nanoseconds that begin b times as many after start_. The first
+  // current_ are used up, and so many, used_, are there in all.
+  Time start_{};
+  unsigned shift_ = 0;
+  std::size_t current_ = 0;
+  std::size_t used_ = 0;
+  std::vector<std::vector<EventEntry>> buckets_;  // Those beyond used_ are empty.
+  std::vector<EventEntry> later_;
+};
+
+}  // namespace outpace::sim
