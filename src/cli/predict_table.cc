@@ -19,8 +19,8 @@ namespace outpace::cli {
 namespace {
 
 constexpr std::uint32_t kTableWorkersMost = 1'000'000;
-constexpr double kBatchLeast = 1e-9;
-constexpr double kBatchMost = 1e12;
+constexpr double kTableBatchLeast = 1e-9;
+constexpr double kTableBatchMost = 1e12;
 
 std::vector<throughput::Prediction> predict_all(const throughput::CalibratedProfile& profile,
                                                 const std::vector<throughput::Row>& rows) {
@@ -34,12 +34,12 @@ std::vector<throughput::Prediction> predict_all(const throughput::CalibratedProf
 
 double batch_for(const throughput::CalibratedProfile& profile, const WorkersOptions& options) {
   if (options.batch) {
-    if (!(*options.batch >= kBatchLeast && *options.batch <= kBatchMost)) {  // Nor NaN.
+    if (!(*options.batch >= kTableBatchLeast && *options.batch <= kTableBatchMost)) {  // Nor NaN.
       throw usage_error(
           fmt::format("--batch is {:g}; it takes a number of examples from {:g} to {:g}",
                       *options.batch,
-                      kBatchLeast,
-                      kBatchMost));
+                      kTableBatchLeast,
+                      kTableBatchMost));
     }
     return *options.batch;
   }
