@@ -43,9 +43,12 @@ void Coordinator::prepare(WorkerId soon, WorkerId next) const {
     policy_->prepare(soon);
     const Member& member = members_[index(next)];
     leases_.prepare(member.ranges);
+    // It grows by up to one with each event until then.
+    constexpr std::uint64_t kOneLine = kCacheLine / sizeof(statistics_.staleness.front());
     const std::uint64_t staleness = count(version_) - count(member.version);
-    if (staleness < statistics_.staleness.size()) {
+    if (staleness + kOneLine < statistics_.staleness.size()) {
       prefetch_line(&statistics_.staleness[staleness]);
+      prefetch_line(&statistics_.staleness[staleness + kOneLine]);
     }
     const std::vector<float>& runtimes = statistics_.workers[index(next)].runtimes;
     prefetch_line(runtimes.data() + runtimes.size());  // Where the next one goes.
