@@ -101,7 +101,7 @@ class EventQueue {
   // as next().
   static constexpr std::size_t kSeen = std::min<std::size_t>(64, kNearMost);
   static constexpr std::size_t kSoon = 32;
-  static constexpr std::size_t kNext = 12;
+  static constexpr std::size_t kNext = 6;
 
   struct Slot {
     std::uint64_t id;  // Of the pending event in it, or kNobody.

@@ -97,6 +97,9 @@ MessageFaults::Passage MessageFaults::pass(WorkerId worker, Way way, const Sent&
 }
 
 Time MessageFaults::open(WorkerId worker, Way way, Time time) const {
+  if (counts_.cut == 0) {
+    return time;  // Without a look at one of a hundred thousand links.
+  }
   const Link& cuts = link(worker, way);
   for (bool moved = true; moved;) {  // The end of one cut may lie within another.
     moved = false;
