@@ -81,6 +81,7 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
   worker.host = hello.host;
   worker.live = true;
   ++worker.incarnations;
+  worker.runtimes.reserve(kCacheLine / sizeof(float));
   if (started()) {
     enqueue(policy::WorkerJoined{hello.worker});
     decide_all(now, out);
@@ -88,6 +89,11 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
     start(now, out);
   }
   return true;
+}
+
+Statistics Coordinator::take_statistics() {
+  CHECK(finished_);
+  return std::exchange(statistics_, {});
 }
 
 void Coordinator::leave(

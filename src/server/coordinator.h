@@ -114,6 +114,8 @@ class Coordinator {
   [[nodiscard]] Version version() const { return version_; }
   [[nodiscard]] std::uint32_t live() const { return live_; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+  // At the end: of many workers they are large. REQUIRES: finished(). Leaves none.
+  [[nodiscard]] Statistics take_statistics();
   [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
 
  private:

@@ -167,7 +167,7 @@ ClusterResult Cluster::result() {
   fault_counts_.messages = message_faults_.counts();
   ClusterResult result{.code = finish_->code,
                        .why = finish_->why,
-                       .statistics = coordinator_->statistics(),
+                       .statistics = {},
                        .evaluations = {},
                        .reached_target = evaluations_.reached(),
                        .weights = {},
@@ -177,13 +177,16 @@ ClusterResult Cluster::result() {
                        .faults = fault_counts_};
   if (shard_) {
     if (evaluations_.newest_sent() != coordinator_->version()) {
-      evaluate(coordinator_->version(), result.statistics.examples_applied);
+      evaluate(coordinator_->version(), coordinator_->statistics().examples_applied);
     }
     for (const protocol::Measurement& found : measurements_) {
       (void)evaluations_.measured(found);
     }
-    result.statistics.clipped = shard_->clipped();
     result.weights.assign(shard_->weights().begin(), shard_->weights().end());
+  }
+  result.statistics = coordinator_->take_statistics();
+  if (shard_) {
+    result.statistics.clipped = shard_->clipped();
   }
   result.evaluations = evaluations_.all();
   return result;
