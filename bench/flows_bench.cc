@@ -19,10 +19,10 @@
 
 #include "base/rng.h"
 #include "base/spec.h"
-#include "network/flows.h"
-#include "network/shapes.h"
+#include "links/flows.h"
+#include "links/shapes.h"
 
-namespace outpace::network {
+namespace outpace::links {
 namespace {
 
 namespace s4u = simgrid::s4u;
@@ -224,8 +224,8 @@ int run(int count, char** arguments) {
   return 0;
 }
 
-}  // namespace outpace::network
+}  // namespace outpace::links
 
 int main(int count, char** arguments) {
-  return outpace::network::run(count, arguments);
+  return outpace::links::run(count, arguments);
 }

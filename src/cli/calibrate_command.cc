@@ -8,8 +8,8 @@
 #include "cli/options.h"
 #include "record/output_file.h"
 #include "throughput/calibrate.h"
+#include "throughput/measured_table.h"
 #include "throughput/profile_json.h"
-#include "throughput/table.h"
 
 namespace outpace::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "network/shapes.h"
+#include "links/shapes.h"
 #include "sim/placement.h"
 #include "sim/runtimes.h"
 #include "throughput/efficiency.h"
@@ -160,10 +160,10 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
   std::optional<sim::Transfers::Options> links;
   if (wires_.bytes_per_second > 0.0) {
     links.emplace(sim::Transfers::Options{
-        .topology = network::make_shape(
-            Spec::parse("star"),
-            {.hosts = std::uint64_t{job.workers} + kind.shards,
-             .bandwidth = throughput::kPayloadOfLink * wires_.bytes_per_second}),
+        .topology =
+            links::make_shape(Spec::parse("star"),
+                              {.hosts = std::uint64_t{job.workers} + kind.shards,
+                               .bandwidth = throughput::kPayloadOfLink * wires_.bytes_per_second}),
         .payload = profile_.payload_bytes(),
         .window = wires_.window_bytes});
     links->servers = sim::place_shards(kind.shards, {}, links->topology);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/simulated_links.h"
-#include "network/units.h"
+#include "links/units.h"
 
 namespace outpace::cli {
 
@@ -73,7 +73,7 @@ void check_modelled_cluster(const ModelledClusterOptions& options) {
 throughput::Wires parse_wires(const ModelledClusterOptions& options) {
   throughput::Wires wires;
   if (!options.bandwidth.empty()) {
-    const auto bandwidth = network::parse_bandwidth(options.bandwidth);
+    const auto bandwidth = links::parse_bandwidth(options.bandwidth);
     if (!bandwidth || !(*bandwidth > 0.0)) {
       throw usage_error("--bandwidth is '" + options.bandwidth +
                         "'; it takes a rate above 0 such as 1Gbps or 125MBps");

@@ -18,13 +18,13 @@
 #include "cli/libtorch.h"
 #include "cli/options.h"
 #include "commit.h"
+#include "compare/comparison_table.h"
 #include "compare/config.h"
 #include "compare/csv.h"
-#include "compare/plan.h"
 #include "compare/plot.h"
-#include "compare/summary.h"
+#include "compare/row_summary.h"
+#include "compare/run_list.h"
 #include "compare/summary_json.h"
-#include "compare/table.h"
 #include "live/supervisor.h"
 
 namespace outpace::cli {

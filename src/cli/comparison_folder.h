@@ -15,7 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compare/plan.h"
+#include "compare/run_list.h"
 #include "compare/run_record.h"
 
 namespace outpace::cli {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "compare/summary.h"
+#include "compare/row_summary.h"
 
 namespace outpace::cli {
 

@@ -19,10 +19,10 @@
 #include "cli/libtorch.h"
 #include "cli/options.h"
 #include "cli/trace_file.h"
-#include "compare/cutoff_plot.h"
+#include "plot/cutoff_plot.h"
 #include "record/runtime_model_file.h"
-#include "runtime_model/catalogue.h"
 #include "runtime_model/imputing.h"
+#include "runtime_model/model_list.h"
 #include "runtime_model/trial.h"
 
 namespace outpace::cli {
@@ -126,7 +126,7 @@ std::unique_ptr<runtime_model::RuntimeModel> make_tried(const std::string& model
 
 struct Trials {
   std::vector<Row> rows;
-  std::vector<compare::CutoffIteration> plotted;  // Of the first model's last rule, if asked for.
+  std::vector<plot::CutoffIteration> plotted;  // Of the first model's last rule, if asked for.
 };
 
 Trials try_all(const Trace& trace, std::size_t fit_rows, const CutoffOptions& options) {
@@ -194,7 +194,7 @@ void write_decisions(const std::string& path, std::size_t fit_rows, const std::v
 }
 
 void write_plot(const CutoffOptions& options, std::size_t fit_rows, Trials trials) {
-  compare::CutoffFigure figure{
+  plot::CutoffFigure figure{
       .trace = std::filesystem::path(options.runtimes).filename().string(),
       .rule = options.models.front() + ", " + options.decide.back(),
       .first_row = fit_rows,
@@ -205,7 +205,7 @@ void write_plot(const CutoffOptions& options, std::size_t fit_rows, Trials trial
     figure.iterations[i].oracle = {.seconds = row.seconds, .count = row.count};
   }
   std::ofstream out(options.plot);
-  out << compare::cutoff_plot_of(figure);
+  out << plot::cutoff_plot_of(figure);
   if (!out.flush()) {
     throw Error(ExitCode::kFailure, "--plot: cannot write " + options.plot);
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kDrawsOfBand = 256;
 
-compare::ForecastBand band_of(const runtime_model::TrialView& view) {
+plot::ForecastBand band_of(const runtime_model::TrialView& view) {
   std::vector<std::uint32_t> workers(view.came.size());
   std::iota(workers.begin(), workers.end(), 0U);
   runtime_model::Draws draws;
@@ -25,11 +25,11 @@ compare::ForecastBand band_of(const runtime_model::TrialView& view) {
 
 }  // namespace
 
-compare::CutoffIteration to_iteration(const runtime_model::TrialView& view) {
-  compare::CutoffIteration one{.came = {view.came.begin(), view.came.end()},
-                               .chosen = {.seconds = view.ended.seconds, .count = view.ended.count},
-                               .oracle = {},
-                               .foretold = {}};
+plot::CutoffIteration to_iteration(const runtime_model::TrialView& view) {
+  plot::CutoffIteration one{.came = {view.came.begin(), view.came.end()},
+                            .chosen = {.seconds = view.ended.seconds, .count = view.ended.count},
+                            .oracle = {},
+                            .foretold = {}};
   if (view.forecast != nullptr) {
     one.foretold = band_of(view);
   }
@@ -40,7 +40,7 @@ std::size_t window_from(std::optional<std::size_t> row,
                         std::size_t first_row,
                         std::size_t iterations) {
   if (!row) {
-    return iterations - std::min(iterations, compare::kCutoffWindow);
+    return iterations - std::min(iterations, plot::kCutoffWindow);
   }
   if (*row < first_row || *row >= first_row + iterations) {
     throw usage_error(fmt::format("--plot-from takes a row that is judged, from {} to {}",

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <optional>
 
-#include "compare/cutoff_plot.h"
+#include "plot/cutoff_plot.h"
 #include "runtime_model/trial.h"
 
 namespace outpace::cli {
 
 // The oracle's stop is not in it.
-[[nodiscard]] compare::CutoffIteration to_iteration(const runtime_model::TrialView& view);
+[[nodiscard]] plot::CutoffIteration to_iteration(const runtime_model::TrialView& view);
 
 // Where the window begins: with this row of the trace or, if there is none, so that it ends with
 // the last. Throws a usage error that names --plot-from if that row is not judged.

@@ -9,8 +9,8 @@
 #include "cli/commands.h"
 #include "cli/plan_choices.h"
 #include "cli/plan_output.h"
+#include "throughput/cluster_search.h"
 #include "throughput/efficiency.h"
-#include "throughput/plan.h"
 #include "throughput/profile_json.h"
 
 namespace outpace::cli {

@@ -14,7 +14,7 @@ namespace outpace::cli {
 
 struct FoundPlan {
   std::vector<PlanRow> best;      // The first is the one to take, or comes closest.
-  std::optional<PlanRow> nearly;  // For less (throughput/plan.h).
+  std::optional<PlanRow> nearly;  // For less (throughput/cluster_search.h).
   std::size_t choices = 0;
   std::size_t verified = 0;  // By a fine model.
   std::vector<std::string> left_out;

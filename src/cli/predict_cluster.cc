@@ -57,9 +57,7 @@ class Sweep {
 
   // Policies that some number of workers is too small for, in words.
   [[nodiscard]] const std::map<std::string, std::string>& left_out() const { return left_out_; }
-  [[nodiscard]] const std::vector<compare::Point>& computing_alone() const {
-    return computing_alone_;
-  }
+  [[nodiscard]] const std::vector<plot::Point>& computing_alone() const { return computing_alone_; }
 
  private:
   bool is_possible(const std::string& policy, std::uint32_t workers) {
@@ -92,7 +90,7 @@ class Sweep {
   const std::vector<std::uint32_t> shards_;
   std::vector<Topology> topologies_;
   std::map<std::string, std::string> left_out_;
-  std::vector<compare::Point> computing_alone_;  // Examples a second, by number of workers.
+  std::vector<plot::Point> computing_alone_;  // Examples a second, by number of workers.
 };
 
 void check_models(const PredictClusterOptions& options) {

@@ -7,37 +7,37 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "compare/lines.h"
+#include "plot/lines.h"
 
 namespace outpace::cli {
 namespace {
 
-compare::ChartLine line_of_sweep(const std::vector<const Prediction*>& sweep) {
-  compare::ChartLine line{.name = kind_name(*sweep.front()),
-                          .kind = 0,
-                          .dashed = sweep.front()->model == "coarse",
-                          .points = {}};
+plot::ChartLine line_of_sweep(const std::vector<const Prediction*>& sweep) {
+  plot::ChartLine line{.name = kind_name(*sweep.front()),
+                       .kind = 0,
+                       .dashed = sweep.front()->model == "coarse",
+                       .points = {}};
   line.points.reserve(sweep.size());
   for (const Prediction* const one : sweep) {
-    compare::LinePoint point{.x = static_cast<double>(one->workers),
-                             .y = one->rate.examples_per_second};
+    plot::LinePoint point{.x = static_cast<double>(one->workers),
+                          .y = one->rate.examples_per_second};
     if (!line.dashed) {
-      point.interval = compare::Interval{one->rate.low, one->rate.high};
+      point.interval = plot::Interval{one->rate.low, one->rate.high};
     }
     line.points.push_back(point);
   }
   if (const auto enough = saturated(sweep)) {
-    line.mark = compare::LineMark{*enough, fmt::format("{}", sweep[*enough]->workers)};
+    line.mark = plot::LineMark{*enough, fmt::format("{}", sweep[*enough]->workers)};
   }
   return line;
 }
 
-std::vector<compare::ChartLine> lines_of(const std::vector<Prediction>& predictions) {
-  std::vector<compare::ChartLine> lines;
+std::vector<plot::ChartLine> lines_of(const std::vector<Prediction>& predictions) {
+  std::vector<plot::ChartLine> lines;
   std::vector<std::string> kinds;
   std::set<std::string> marked;
   for (const std::vector<const Prediction*>& sweep : by_kind_and_model(predictions)) {
-    compare::ChartLine line = line_of_sweep(sweep);
+    plot::ChartLine line = line_of_sweep(sweep);
     auto kind = std::find(kinds.begin(), kinds.end(), line.name);
     if (kind == kinds.end()) {
       kind = kinds.insert(kinds.end(), line.name);
@@ -51,8 +51,8 @@ std::vector<compare::ChartLine> lines_of(const std::vector<Prediction>& predicti
   return lines;
 }
 
-std::vector<std::string> notes_of(const std::vector<compare::ChartLine>& lines) {
-  const auto dashed = [](const compare::ChartLine& line) { return line.dashed; };
+std::vector<std::string> notes_of(const std::vector<plot::ChartLine>& lines) {
+  const auto dashed = [](const plot::ChartLine& line) { return line.dashed; };
   std::string drawn;
   if (!std::all_of(lines.begin(), lines.end(), dashed)) {
     drawn = "Solid: the fine model; shaded: its 95 % interval. ";
@@ -71,17 +71,17 @@ std::vector<std::string> notes_of(const std::vector<compare::ChartLine>& lines) 
 
 void write_prediction_plot(const std::string& path,
                            const std::vector<Prediction>& predictions,
-                           const std::vector<compare::Point>& computing_alone,
+                           const std::vector<plot::Point>& computing_alone,
                            const Predicted& what) {
-  std::vector<compare::ChartLine> lines = lines_of(predictions);
-  std::vector<compare::Point> ideal{{0.0, 0.0}};
+  std::vector<plot::ChartLine> lines = lines_of(predictions);
+  std::vector<plot::Point> ideal{{0.0, 0.0}};
   ideal.insert(ideal.end(), computing_alone.begin(), computing_alone.end());
-  std::sort(ideal.begin(), ideal.end(), [](const compare::Point& a, const compare::Point& b) {
+  std::sort(ideal.begin(), ideal.end(), [](const plot::Point& a, const plot::Point& b) {
     return a.x < b.x;
   });
   std::vector<std::string> notes = notes_of(lines);
   std::ofstream out(path);
-  out << compare::line_plot_of(
+  out << plot::line_plot_of(
       {.title = fmt::format("{}, mini-batches of {}: predicted", what.network, what.batch),
        .level = "workers",
        .upright = "examples/s",

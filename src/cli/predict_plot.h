@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/predict_output.h"
-#include "compare/svg.h"
+#include "plot/svg.h"
 
 namespace outpace::cli {
 
@@ -20,7 +20,7 @@ struct Predicted {
 // Throws Error if the file cannot be written. REQUIRES: at least one prediction.
 void write_prediction_plot(const std::string& path,
                            const std::vector<Prediction>& predictions,
-                           const std::vector<compare::Point>& computing_alone,
+                           const std::vector<plot::Point>& computing_alone,
                            const Predicted& what);
 
 }  // namespace outpace::cli

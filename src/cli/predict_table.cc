@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "cli/count_list.h"
 #include "cli/options.h"
+#include "throughput/measured_table.h"
 #include "throughput/predict.h"
 #include "throughput/prediction_table.h"
-#include "throughput/table.h"
 
 namespace outpace::cli {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "record/replay.h"
+#include "record/policy_replay.h"
 #include "record/run_directory.h"
 
 namespace outpace::cli {

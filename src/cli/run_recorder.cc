@@ -11,7 +11,7 @@
 #include "cli/open_trace.h"
 #include "record/control_file.h"
 #include "record/output_file.h"
-#include "record/runtimes.h"
+#include "record/runtime_table.h"
 #include "record/safetensors.h"
 #include "record/stragglers.h"
 #include "record/worker_table.h"

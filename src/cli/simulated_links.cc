@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/spec.h"
 #include "cli/options.h"
-#include "network/platform.h"
-#include "network/shapes.h"
-#include "network/units.h"
+#include "links/platform.h"
+#include "links/shapes.h"
+#include "links/units.h"
 #include "sim/placement.h"
 
 namespace outpace::cli {
@@ -14,19 +14,19 @@ namespace {
 constexpr double kBytesPerNumber = 4;  // float32
 constexpr std::uint32_t kShardsMost = 4096;
 
-network::Topology make_topology(const LinkOptions& options, std::uint32_t workers) {
+links::Topology make_topology(const LinkOptions& options, std::uint32_t workers) {
   if (options.platform.empty()) {
-    const auto bandwidth = network::parse_bandwidth(options.bandwidth);
+    const auto bandwidth = links::parse_bandwidth(options.bandwidth);
     if (!bandwidth) {
       throw usage_error("--bandwidth is '" + options.bandwidth +
                         "'; it takes a bandwidth above 0 such as 1Gbps or 125MBps");
     }
-    return network::make_shape(
+    return links::make_shape(
         Spec::parse(options.shape.empty() ? "star" : options.shape),
         {.hosts = std::uint64_t{workers} + options.shards, .bandwidth = *bandwidth});
   }
-  network::Topology topology =
-      network::parse_platform(read_file("platform", options.platform), options.platform);
+  links::Topology topology =
+      links::parse_platform(read_file("platform", options.platform), options.platform);
   if (topology.hosts.size() < std::uint64_t{workers} + options.shards) {
     throw usage_error(
         "--platform " + options.platform + ": too few hosts, " +
@@ -108,7 +108,7 @@ double parse_send_window(const std::string& text) {
     return 0.0;
   }
   constexpr double kLeast = 1000.0;  // Less than a packet: each window is an event of its own.
-  const auto window = network::parse_bytes(text);
+  const auto window = links::parse_bytes(text);
   if (!window || !(*window >= kLeast)) {
     throw usage_error("--send-window is '" + text +
                       "'; it takes a size with its unit, at least 1kB, such as 64kB or 1MiB");
@@ -123,7 +123,7 @@ std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
     return std::nullopt;
   }
   const auto payload = manifest == nullptr
-                           ? network::parse_bytes(options.payload)
+                           ? links::parse_bytes(options.payload)
                            : kBytesPerNumber * static_cast<double>(manifest->numbers());
   if (!payload) {
     throw usage_error("--payload is '" + options.payload +
@@ -138,7 +138,7 @@ std::optional<sim::Transfers::Options> make_links(const LinkOptions& options,
 void trace_links(const sim::Transfers::Options& links, Time ended, record::ChromeTrace& trace) {
   const Time begin{ended - links.use->end()};  // Of the measurements, which a job starts after.
   for (std::size_t i = 0; i < links.topology.links.size(); ++i) {
-    std::vector<double> used = links.use->rates(network::LinkId(i));
+    std::vector<double> used = links.use->rates(links::LinkId(i));
     for (double& rate : used) {
       rate /= links.topology.links[i].bandwidth;
     }

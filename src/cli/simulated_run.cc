@@ -10,7 +10,7 @@
 #include "cli/simulated_links.h"
 #include "record/metrics.h"
 #include "record/output_file.h"
-#include "record/runtimes.h"
+#include "record/runtime_table.h"
 #include "record/safetensors.h"
 #include "record/summary.h"
 #include "record/worker_table.h"

@@ -21,8 +21,8 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "commit.h"
-#include "swarm/plan.h"
-#include "swarm/trial.h"
+#include "swarm/random_job.h"
+#include "swarm/seed_run.h"
 
 namespace outpace::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/unpacked_file.h"
-#include "network/units.h"
+#include "links/units.h"
 #include "record/output_file.h"
 #include "throughput/quantile.h"
 #include "throughput/trace_profile.h"
@@ -55,7 +55,7 @@ std::optional<double> payload_of(const TraceProfileOptions& options) {
   if (options.payload.empty()) {
     return std::nullopt;
   }
-  const auto bytes = network::parse_bytes(options.payload);
+  const auto bytes = links::parse_bytes(options.payload);
   if (!bytes || !(*bytes >= 1.0)) {
     throw usage_error("--payload is '" + options.payload +
                       "'; it takes a size with its unit such as 44.7MB");
@@ -79,7 +79,7 @@ throughput::TraceGivens givens_of(const TraceProfileOptions& options, std::uint3
                                  .apply_seconds = seconds_of("apply", options.apply),
                                  .message_seconds = seconds_of("message", options.message)};
   if (!options.copy_rate.empty()) {
-    const auto rate = network::parse_bandwidth(options.copy_rate);
+    const auto rate = links::parse_bandwidth(options.copy_rate);
     if (!rate || !(*rate > 0.0)) {
       throw usage_error("--copy-rate is '" + options.copy_rate +
                         "'; it takes a rate above 0 such as 2GBps");

@@ -15,7 +15,7 @@
 #include "base/spec.h"
 #include "cli/commands.h"
 #include "cli/recorded_run.h"
-#include "compare/bars.h"
+#include "plot/bars.h"
 #include "record/number_text.h"
 #include "throughput/whatif.h"
 
@@ -150,13 +150,13 @@ void print_json(const WhatIfOptions& options, const Found& found) {
   std::puts(all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
-std::vector<compare::Bar> bars_of(const std::vector<Answer>& answers) {
-  std::vector<compare::Bar> bars;
+std::vector<plot::Bar> bars_of(const std::vector<Answer>& answers) {
+  std::vector<plot::Bar> bars;
   bars.reserve(answers.size());
   for (const Answer& answer : answers) {
-    compare::Bar bar{.name = answer.question,
-                     .value = answer.ratio,
-                     .words = fmt::format("{:.2f} x", answer.ratio)};
+    plot::Bar bar{.name = answer.question,
+                  .value = answer.ratio,
+                  .words = fmt::format("{:.2f} x", answer.ratio)};
     if (answer.low && answer.high) {
       bar.interval = {.low = *answer.low, .high = *answer.high};
       bar.words += fmt::format(" ({:.2f} to {:.2f})", *answer.low, *answer.high);
@@ -195,7 +195,7 @@ void print_words(const WhatIfOptions& options, const Found& found) {
              found.replayed,
              100.0 * (found.replayed / found.measured - 1.0));
   fmt::print(
-      "{}\n{}\n", compare::bar_lines(bars_of(found.answers), kBarWidth), lost_in_words(found.lost));
+      "{}\n{}\n", plot::bar_lines(bars_of(found.answers), kBarWidth), lost_in_words(found.lost));
   for (const std::string& note : found.notes) {
     fmt::print("note: {}\n", note);
   }
@@ -204,7 +204,7 @@ void print_words(const WhatIfOptions& options, const Found& found) {
 void write_whatif_plot(const WhatIfOptions& options, const Found& found) {
   const std::string name = std::filesystem::path(options.run).filename().string();
   std::ofstream out(options.plot);
-  out << compare::bar_plot_of(
+  out << plot::bar_plot_of(
       {.title =
            fmt::format("What if? {}", headline({.run = name.empty() ? options.run : name}, found)),
        .unit = "times as many examples a second as the run",

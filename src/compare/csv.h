@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compare/plan.h"
-#include "compare/summary.h"
+#include "compare/row_summary.h"
+#include "compare/run_list.h"
 
 namespace outpace::compare {
 

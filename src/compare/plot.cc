@@ -5,14 +5,32 @@
 
 #include <fmt/format.h>
 
-#include "compare/axis.h"
+#include "compare/comparison_table.h"
 #include "compare/curve.h"
-#include "compare/panel.h"
-#include "compare/svg.h"
-#include "compare/table.h"
+#include "plot/axis.h"
+#include "plot/panel.h"
+#include "plot/svg.h"
 
 namespace outpace::compare {
 namespace {
+
+using plot::Axis;
+using plot::axis_from_zero;
+using plot::axis_of;
+using plot::draw_legend;
+using plot::kLegendGap;
+using plot::kLegendRow;
+using plot::kLonePlotWidth;
+using plot::kPageMargin;
+using plot::kPanelHeight;
+using plot::kPanelLeft;
+using plot::kPanelRight;
+using plot::lay_out;
+using plot::LegendEntry;
+using plot::Panel;
+using plot::Point;
+using plot::stroke_of;
+using plot::Svg;
 
 constexpr double kPlotWidth = 440.0;  // Of two beside each other.
 constexpr std::size_t kTicksMost = 6;

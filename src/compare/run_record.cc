@@ -1,6 +1,6 @@
 #include "compare/run_record.h"
 
-#include "compare/statistics.h"
+#include "compare/seed_statistics.h"
 
 namespace outpace::compare {
 namespace {

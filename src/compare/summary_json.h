@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compare/plan.h"
-#include "compare/summary.h"
+#include "compare/row_summary.h"
+#include "compare/run_list.h"
 
 namespace outpace::compare {
 

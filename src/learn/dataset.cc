@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "learn/csv_table.h"
 #include "learn/images.h"
-#include "learn/table.h"
 #include "learn/windows.h"
 
 namespace outpace::learn {

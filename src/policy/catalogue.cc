@@ -24,7 +24,7 @@
 #include "policy/switch.h"
 #include "policy/switch_spec.h"
 #include "policy/sync.h"
-#include "runtime_model/catalogue.h"
+#include "runtime_model/model_list.h"
 
 namespace outpace::policy {
 namespace {

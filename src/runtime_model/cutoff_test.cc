@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime_model/catalogue.h"
 #include "runtime_model/draws.h"
+#include "runtime_model/model_list.h"
 #include "runtime_model/seen_test.h"
 
 namespace outpace::runtime_model {

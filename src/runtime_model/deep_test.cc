@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime_model/catalogue.h"
 #include "runtime_model/cutoff.h"
+#include "runtime_model/model_list.h"
 #include "runtime_model/random_weights_test.h"
 #include "runtime_model/seen_test.h"
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "runtime_model/catalogue.h"
+#include "runtime_model/model_list.h"
 #include "runtime_model/seen_test.h"
 
 namespace outpace::runtime_model {

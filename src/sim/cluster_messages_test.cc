@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "network/platform.h"
-#include "network/shapes.h"
+#include "links/platform.h"
+#include "links/shapes.h"
 #include "sim/cluster.h"
 
 namespace outpace::sim {
@@ -22,9 +22,9 @@ struct LinkedJob {
 
 // A payload of 100 kB takes a link of 1 MB/s 100 ms.
 Transfers::Options links(const std::string& shape, std::uint32_t workers) {
-  return {.topology =
-              network::make_shape(Spec::parse(shape), {.hosts = workers + 1U, .bandwidth = 1e6}),
-          .payload = 1e5};
+  return {
+      .topology = links::make_shape(Spec::parse(shape), {.hosts = workers + 1U, .bandwidth = 1e6}),
+      .payload = 1e5};
 }
 
 ClusterResult run_linked(const LinkedJob& job, const Transfers::Options* links) {
@@ -59,7 +59,7 @@ TEST(ClusterMessages, ShareTheLinksOfAllShards) {
     Transfers::Options star = links("star", 3 + shards);
     star.servers.clear();
     for (std::uint32_t shard = 0; shard < shards; ++shard) {
-      star.servers.push_back(network::HostId{shard});
+      star.servers.push_back(links::HostId{shard});
     }
     const auto way = milliseconds(std::max(400U / shards, 100U));
     EXPECT_EQ(run_linked({}, &star).statistics.last_commit,
@@ -72,9 +72,9 @@ TEST(ClusterMessages, GoToTheHostThatTheServerIsOn) {
   auto tree = links("tree:racks=2,oversubscription=6", 5);
   const LinkedJob job{.workers = 5, .limits = {.updates = 1}};
   const std::uint64_t first = run_linked(job, &tree).hash;
-  tree.servers = {network::HostId{2}};  // The same rack, and so the same workers behind the uplink.
+  tree.servers = {links::HostId{2}};  // The same rack, and so the same workers behind the uplink.
   EXPECT_EQ(run_linked(job, &tree).hash, first);
-  tree.servers = {network::HostId{5}};  // Now workers 0 to 2 are behind it, and not 2 to 4.
+  tree.servers = {links::HostId{5}};  // Now workers 0 to 2 are behind it, and not 2 to 4.
   const ClusterResult found = run_linked(job, &tree);
   EXPECT_NE(found.hash, first);
   EXPECT_EQ(found.statistics.last_commit, Time{milliseconds(600 + 100 + 600)});
@@ -106,7 +106,7 @@ TEST(ClusterMessages, OfARackShareItsUplink) {
 
 TEST(ClusterMessages, OfAPlatformFileGoByItsRoutes) {
   const Transfers::Options platform{
-      .topology = network::parse_platform(
+      .topology = links::parse_platform(
           "<platform version='4.1'><zone id='z' routing='Full'>"
           "<host id='server' speed='1Gf'/><host id='worker' speed='1Gf'/>"
           "<link id='up' bandwidth='1MBps' latency='3ms'/>"
@@ -136,7 +136,7 @@ TEST(ClusterMessages, AreAFunctionOfTheOptions) {
 TEST(ClusterMessages, TakeAsLongIfTheLinksAreMeasured) {
   for (const char* policy : kFewPolicies) {
     auto tree = links("tree:racks=3,oversubscription=2,latency=25us", 9);
-    tree.servers = {network::HostId{4}, network::HostId{0}};
+    tree.servers = {links::HostId{4}, links::HostId{0}};
     const LinkedJob job{.policy = policy,
                         .runtime = "exponential(mean=100ms)",
                         .workers = 8,
@@ -157,15 +157,15 @@ TEST(ClusterMessages, AreSeenOnTheLinksThatTheyPass) {
   star.use = &use;
   (void)run_linked({.limits = {.updates = 1}}, &star);
   EXPECT_EQ(use.end(), Time{milliseconds(900)});
-  const auto rate = [&](network::LinkId link, int ms) {
+  const auto rate = [&](links::LinkId link, int ms) {
     return use.rates(link).at(static_cast<std::size_t>(milliseconds(ms) / use.window()));
   };
   for (const auto& [ms, down, up] :
        {std::tuple{200, 1e6, 0.0}, {450, 0.0, 0.0}, {600, 0.0, 1e6}, {899, 0.0, 1e6}}) {
-    EXPECT_NEAR(rate(network::up_link(0), ms), down, 1) << ms;
-    EXPECT_NEAR(rate(network::down_link(0), ms), up, 1) << ms;
-    EXPECT_NEAR(rate(network::down_link(3), ms), down / 4, 1) << ms;
-    EXPECT_NEAR(rate(network::up_link(3), ms), up / 4, 1) << ms;
+    EXPECT_NEAR(rate(links::up_link(0), ms), down, 1) << ms;
+    EXPECT_NEAR(rate(links::down_link(0), ms), up, 1) << ms;
+    EXPECT_NEAR(rate(links::down_link(3), ms), down / 4, 1) << ms;
+    EXPECT_NEAR(rate(links::up_link(3), ms), up / 4, 1) << ms;
   }
 }
 

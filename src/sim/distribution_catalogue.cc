@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "sim/composed_distributions.h"
 #include "sim/nested_spec.h"
-#include "sim/replay.h"
+#include "sim/runtime_replay.h"
 #include "sim/simple_distributions.h"
 
 namespace outpace::sim {

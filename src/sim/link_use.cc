@@ -20,13 +20,13 @@ std::size_t windows_for(std::size_t links) {
 LinkUse::LinkUse(std::size_t links)
     : windows_(windows_for(links)), window_(kFirstWindow), bytes_(links) {}
 
-void LinkUse::started(network::FlowId flow, std::span<const network::LinkId> route, double bytes) {
+void LinkUse::started(links::FlowId flow, std::span<const links::LinkId> route, double bytes) {
   if (bytes > 0) {
     under_way_.emplace(flow, UnderWay{{route.begin(), route.end()}, bytes});
   }
 }
 
-void LinkUse::advance(network::Flows& flows, Time now, std::vector<network::FlowId>& completed) {
+void LinkUse::advance(links::Flows& flows, Time now, std::vector<links::FlowId>& completed) {
   const auto advance_to = [&](Time time) {
     const std::size_t before = completed.size();
     flows.advance(time, completed);
@@ -41,14 +41,14 @@ void LinkUse::advance(network::Flows& flows, Time now, std::vector<network::Flow
   advance_to(now);
 }
 
-void LinkUse::measure(network::Flows& flows) {
+void LinkUse::measure(links::Flows& flows) {
   for (auto& [flow, state] : under_way_) {
     count(state, flows.remaining(flow));
   }
 }
 
-std::vector<double> LinkUse::rates(network::LinkId link) const {
-  const std::vector<double>& bytes = bytes_[network::index(link)];
+std::vector<double> LinkUse::rates(links::LinkId link) const {
+  const std::vector<double>& bytes = bytes_[links::index(link)];
   std::vector<double> result;
   for (std::size_t i = 0; i < bytes.size() && begin_of(i) < now_; ++i) {
     result.push_back(bytes[i] / to_seconds(std::min(window_, now_ - begin_of(i))));
@@ -60,16 +60,16 @@ void LinkUse::count(UnderWay& flow, double left) {
   if (left == flow.left) {  // It waits for its latency.
     return;
   }
-  for (const network::LinkId link : flow.route) {
-    std::vector<double>& bytes = bytes_[network::index(link)];
+  for (const links::LinkId link : flow.route) {
+    std::vector<double>& bytes = bytes_[links::index(link)];
     bytes.resize(windows_);
     bytes[present_] += flow.left - left;
   }
   flow.left = left;
 }
 
-void LinkUse::complete(std::span<const network::FlowId> flows) {
-  for (const network::FlowId flow : flows) {
+void LinkUse::complete(std::span<const links::FlowId> flows) {
+  for (const links::FlowId flow : flows) {
     if (const auto found = under_way_.find(flow); found != under_way_.end()) {
       count(found->second, 0.0);
       under_way_.erase(found);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "network/flows.h"
-#include "network/link.h"
+#include "links/flows.h"
+#include "links/link.h"
 
 namespace outpace::sim {
 
@@ -27,29 +27,29 @@ class LinkUse {
   explicit LinkUse(std::size_t links);
 
   // REQUIRES, here and in cancelled(): advance() was told the present time.
-  void started(network::FlowId flow, std::span<const network::LinkId> route, double bytes);
+  void started(links::FlowId flow, std::span<const links::LinkId> route, double bytes);
   // Of what the flow has carried, all since the last measure() is left out.
-  void cancelled(network::FlowId flow) { under_way_.erase(flow); }
+  void cancelled(links::FlowId flow) { under_way_.erase(flow); }
   // Is flows.advance(now, completed), but stops at the end of each window.
-  void advance(network::Flows& flows, Time now, std::vector<network::FlowId>& completed);
+  void advance(links::Flows& flows, Time now, std::vector<links::FlowId>& completed);
   // Counts what is under way as far as it is now, as every window's end does by itself.
-  void measure(network::Flows& flows);
+  void measure(links::Flows& flows);
 
   [[nodiscard]] Duration window() const { return window_; }
   [[nodiscard]] Time end() const { return now_; }
   // Bytes/s, on average over each window; the last is cut short by the end. Empty if the link has
   // carried nothing.
-  [[nodiscard]] std::vector<double> rates(network::LinkId link) const;
+  [[nodiscard]] std::vector<double> rates(links::LinkId link) const;
 
  private:
   struct UnderWay {
-    std::vector<network::LinkId> route;
+    std::vector<links::LinkId> route;
     double left;  // Bytes that are not counted yet.
   };
 
   // Counts what the flow has carried meanwhile, now that so much of it is left.
   void count(UnderWay& flow, double left);
-  void complete(std::span<const network::FlowId> flows);
+  void complete(std::span<const links::FlowId> flows);
   void next_window();
   [[nodiscard]] Time begin_of(std::size_t window) const {
     return Time{window_ * static_cast<Duration::rep>(window)};
@@ -59,7 +59,7 @@ class LinkUse {
   Duration window_;            // How long each is.
   std::size_t present_ = 0;    // The window that now_ is in, or at whose end it is.
   Time now_{};
-  std::map<network::FlowId, UnderWay> under_way_;
+  std::map<links::FlowId, UnderWay> under_way_;
   std::vector<std::vector<double>> bytes_;  // Of each link that has carried any, by window.
 };
 

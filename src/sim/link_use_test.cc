@@ -9,13 +9,13 @@
 namespace outpace::sim {
 namespace {
 
-using network::LinkId;
+using links::LinkId;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // Links of 1 MB/s.
-std::vector<network::Link> links(std::size_t count) {
-  return std::vector<network::Link>(count, {.name = "l", .bandwidth = 1e6, .latency = 0.0});
+std::vector<links::Link> links(std::size_t count) {
+  return std::vector<links::Link>(count, {.name = "l", .bandwidth = 1e6, .latency = 0.0});
 }
 
 // Flows that are measured.
@@ -23,12 +23,12 @@ class Measured {
  public:
   explicit Measured(std::size_t links_count) : flows_(links(links_count)), use_(links_count) {}
 
-  network::FlowId start(const std::vector<LinkId>& route, double bytes) {
-    const network::FlowId flow = flows_.start(route, bytes);
+  links::FlowId start(const std::vector<LinkId>& route, double bytes) {
+    const links::FlowId flow = flows_.start(route, bytes);
     use_.started(flow, route, bytes);
     return flow;
   }
-  void cancel(network::FlowId flow) {
+  void cancel(links::FlowId flow) {
     use_.measure(flows_);
     use_.cancelled(flow);
     flows_.cancel(flow);
@@ -46,9 +46,9 @@ class Measured {
   }
 
  private:
-  network::Flows flows_;
+  links::Flows flows_;
   LinkUse use_;
-  std::vector<network::FlowId> completed_;
+  std::vector<links::FlowId> completed_;
 };
 
 double bytes(const LinkUse& use, LinkId link) {
@@ -95,7 +95,7 @@ TEST(LinkUse, HasLongerWindowsForALongerRun) {
 // Two share link 0 until one is cancelled; the other also passes link 1.
 TEST(LinkUse, IsSharedAsFlowsShareLinks) {
   Measured flows(2);
-  const network::FlowId cancelled = flows.start({LinkId{0}}, 1000);
+  const links::FlowId cancelled = flows.start({LinkId{0}}, 1000);
   flows.start({LinkId{0}, LinkId{1}}, 1000);
   flows.advance(Time{microseconds(400)});
   flows.cancel(cancelled);
@@ -129,8 +129,8 @@ TEST(LinkUse, AddsUpToWhatFlowsCarried) {
       const LinkId second{static_cast<std::uint32_t>(rng.below(kLinks))};
       const double size = 1.0 + static_cast<double>(rng.below(3000));
       flows.start({first, second}, size);
-      sent[network::index(first)] += size;
-      sent[network::index(second)] += size;
+      sent[links::index(first)] += size;
+      sent[links::index(second)] += size;
       now += microseconds(rng.below(2000));
       flows.advance(now);
     }

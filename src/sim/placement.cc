@@ -9,13 +9,13 @@
 namespace outpace::sim {
 namespace {
 
-network::HostId find_host(const std::string& name, const network::Topology& topology) {
+links::HostId find_host(const std::string& name, const links::Topology& topology) {
   const std::vector<std::string>& hosts = topology.hosts;
   if (const auto found = std::find(hosts.begin(), hosts.end(), name); found != hosts.end()) {
-    return network::HostId(found - hosts.begin());
+    return links::HostId(found - hosts.begin());
   }
   if (const auto number = parse_count(name); number && *number < hosts.size()) {
-    return network::HostId(*number);
+    return links::HostId(*number);
   }
   const std::string near = nearest(name, hosts);
   throw usage_error("server host '" + name + "': no such host; " +
@@ -27,14 +27,14 @@ network::HostId find_host(const std::string& name, const network::Topology& topo
 
 }  // namespace
 
-std::vector<network::HostId> place_shards(std::uint32_t shards,
-                                          std::span<const std::string> named,
-                                          const network::Topology& topology) {
+std::vector<links::HostId> place_shards(std::uint32_t shards,
+                                        std::span<const std::string> named,
+                                        const links::Topology& topology) {
   CHECK(shards >= 1 && shards <= topology.hosts.size());
-  std::vector<network::HostId> servers;
+  std::vector<links::HostId> servers;
   if (named.empty()) {
     for (std::uint32_t shard = 0; shard < shards; ++shard) {
-      servers.push_back(network::HostId{shard});
+      servers.push_back(links::HostId{shard});
     }
     return servers;
   }
@@ -43,7 +43,7 @@ std::vector<network::HostId> place_shards(std::uint32_t shards,
                       std::to_string(shards) + " needed, one for each of --shards");
   }
   for (const std::string& name : named) {
-    const network::HostId host = find_host(name, topology);
+    const links::HostId host = find_host(name, topology);
     if (std::find(servers.begin(), servers.end(), host) != servers.end()) {
       throw usage_error("server host '" + name + "' is named twice; each shard takes its own");
     }

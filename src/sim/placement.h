@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "network/topology.h"
+#include "links/topology.h"
 
 namespace outpace::sim {
 
 // A host for each shard: those that are named, or without any names the first. A name that is none
 // of the topology's is a host's number, from 0. Throws a usage error. REQUIRES: as many hosts as
 // shards.
-[[nodiscard]] std::vector<network::HostId> place_shards(std::uint32_t shards,
-                                                        std::span<const std::string> named,
-                                                        const network::Topology& topology);
+[[nodiscard]] std::vector<links::HostId> place_shards(std::uint32_t shards,
+                                                      std::span<const std::string> named,
+                                                      const links::Topology& topology);
 
 }  // namespace outpace::sim

@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "base/refusal_test.h"
-#include "network/shapes.h"
+#include "links/shapes.h"
 
 namespace outpace::sim {
 namespace {
 
-using network::HostId;
+using links::HostId;
 using Hosts = std::vector<HostId>;
 using Names = std::vector<std::string>;
 
-network::Topology cluster() {
-  network::Topology star = network::make_shape(Spec::parse("star"), {.hosts = 5, .bandwidth = 1e6});
+links::Topology cluster() {
+  links::Topology star = links::make_shape(Spec::parse("star"), {.hosts = 5, .bandwidth = 1e6});
   star.hosts[3] = "1";  // A name that looks like a number.
   return star;
 }

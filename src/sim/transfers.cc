@@ -14,14 +14,14 @@ Transfers::Transfers(const Options& options, std::uint32_t workers)
       turns_(options_.servers.size()) {
   CHECK(options_.payload >= 0 && std::isfinite(options_.payload));
   std::vector<bool> taken(options_.topology.hosts.size());
-  for (const network::HostId server : options_.servers) {
-    CHECK(network::index(server) < taken.size() && !taken[network::index(server)]);
-    taken[network::index(server)] = true;
+  for (const links::HostId server : options_.servers) {
+    CHECK(links::index(server) < taken.size() && !taken[links::index(server)]);
+    taken[links::index(server)] = true;
   }
   for (std::uint32_t host = 0; hosts_.size() < workers; ++host) {
     CHECK(host < taken.size());
     if (!taken[host]) {
-      hosts_.push_back(network::HostId{host});
+      hosts_.push_back(links::HostId{host});
     }
   }
 }
@@ -115,8 +115,8 @@ void Transfers::arrive(Time now, std::vector<Message>& out) {
 Duration Transfers::latency(Way way, std::uint32_t worker) {
   find_route(way, worker, options_.servers.front());
   double seconds = 0.0;
-  for (const network::LinkId link : route_) {
-    seconds += options_.topology.links[network::index(link)].latency;
+  for (const links::LinkId link : route_) {
+    seconds += options_.topology.links[links::index(link)].latency;
   }
   return from_seconds(seconds);
 }
@@ -135,12 +135,12 @@ void Transfers::advance(Time now) {
   } else {
     flows_.advance(now, completed_);
   }
-  for (const network::FlowId flow : completed_) {
+  for (const links::FlowId flow : completed_) {
     flow_completed(flow);
   }
 }
 
-void Transfers::flow_completed(network::FlowId flow) {
+void Transfers::flow_completed(links::FlowId flow) {
   const auto found = lanes_of_.find(flow);
   Lane& its = *found->second;
   lanes_of_.erase(found);
@@ -169,8 +169,8 @@ Transfers::Lane& Transfers::lane(Way way, std::uint32_t worker) {
   return lanes_[std::size_t{2} * worker + (way == Way::kToServer ? 0U : 1U)];
 }
 
-void Transfers::find_route(Way way, std::uint32_t worker, network::HostId server) {
-  const network::HostId its = hosts_[worker];
+void Transfers::find_route(Way way, std::uint32_t worker, links::HostId server) {
+  const links::HostId its = hosts_[worker];
   if (way == Way::kToServer) {
     options_.topology.route(its, server, route_);
   } else {

@@ -2,7 +2,7 @@
 // arrive when.
 //
 // The server's shards, each on a host of its own, have equal parts of the weights. A message with a
-// payload, a gradient or weights, is a flow to or from each of them (network/flows.h), and arrives
+// payload, a gradient or weights, is a flow to or from each of them (links/flows.h), and arrives
 // with the last of these; any other is between the worker and the first shard, and takes the
 // latency of its route alone. What one worker sends arrives in the order in which it was sent, and
 // so does what it is sent, as over one connection.
@@ -12,7 +12,7 @@
 // hold so much in the queue of the sender's link (Linux: net.ipv4.tcp_limit_output_bytes).
 // Gradients come from hosts of their own, and always share the shard's link.
 //
-// Time stands still between calls. The driver's loop is that of network/flows.h.
+// Time stands still between calls. The driver's loop is that of links/flows.h.
 
 #pragma once
 
@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "network/flows.h"
-#include "network/topology.h"
+#include "links/flows.h"
+#include "links/topology.h"
 #include "sim/link_use.h"
 
 namespace outpace::sim {
@@ -33,10 +33,10 @@ namespace outpace::sim {
 class Transfers {
  public:
   struct Options {
-    network::Topology topology;
+    links::Topology topology;
     double payload;  // Bytes of a gradient, and of the weights; at least 0 and finite.
     // Of the shards, no two the same. Workers are on the hosts that are left, in order.
-    std::vector<network::HostId> servers{network::HostId{0}};
+    std::vector<links::HostId> servers{links::HostId{0}};
     // Bytes that a shard sends of one message before the next has its turn; each turn pays the
     // route's latency again. 0: all at the same time.
     double window = 0.0;
@@ -76,8 +76,8 @@ class Transfers {
     Message message;
     std::uint64_t serial;
     std::uint32_t part;
-    bool last;                            // Of the message's parts.
-    std::optional<network::FlowId> flow;  // Nothing while it waits for its turn, and in the end.
+    bool last;                          // Of the message's parts.
+    std::optional<links::FlowId> flow;  // Nothing while it waits for its turn, and in the end.
     bool in_turn = false;
     double left = 0.0;      // Bytes that no turn has taken yet.
     bool complete = false;  // It waits for those before it.
@@ -90,15 +90,15 @@ class Transfers {
   void start(Lane& its, Waiting& waiting, double bytes);
   // Gives the next one in a shard's queue its turn, if it is nobody's.
   void next_turn(std::uint32_t part);
-  void flow_completed(network::FlowId flow);
+  void flow_completed(links::FlowId flow);
   // Finds route_ for a message to or from a shard.
-  void find_route(Way way, std::uint32_t worker, network::HostId server);
+  void find_route(Way way, std::uint32_t worker, links::HostId server);
 
   const Options& options_;
-  std::vector<network::HostId> hosts_;  // Of the workers; constant after construction.
-  network::Flows flows_;
+  std::vector<links::HostId> hosts_;  // Of the workers; constant after construction.
+  links::Flows flows_;
   std::vector<Lane> lanes_;  // Of each worker, there and back.
-  std::map<network::FlowId, Lane*> lanes_of_;
+  std::map<links::FlowId, Lane*> lanes_of_;
   // Of a shard that sends in turn: those that wait for theirs, by lane and serial number.
   struct Turns {
     std::deque<std::pair<Lane*, std::uint64_t>> queue;
@@ -108,8 +108,8 @@ class Transfers {
   std::uint64_t sent_ = 0;        // Parts.
   std::vector<Message> arrived_;  // Not told yet.
   // Kept for their memory.
-  std::vector<network::LinkId> route_;
-  std::vector<network::FlowId> completed_;
+  std::vector<links::LinkId> route_;
+  std::vector<links::FlowId> completed_;
 };
 
 }  // namespace outpace::sim

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "network/shapes.h"
+#include "links/shapes.h"
 
 namespace outpace::sim {
 namespace {
@@ -20,7 +20,7 @@ constexpr Time at(Duration since_start) {
 // Two workers and the server around a switch; a route is two links of 1 MB/s, a payload takes one
 // of them 100 ms.
 Transfers::Options star(const std::string& shape) {
-  return {.topology = network::make_shape(Spec::parse(shape), {.hosts = 3, .bandwidth = 1e6}),
+  return {.topology = links::make_shape(Spec::parse(shape), {.hosts = 3, .bandwidth = 1e6}),
           .payload = 1e5};
 }
 
@@ -149,9 +149,9 @@ TEST(Transfers, OfAWorkerThatIsCutOffNeverArriveAndLeaveTheirBandwidth) {
 
 // Shards on hosts 1 and 3 of five, so that workers are on hosts 0, 2 and 4.
 Transfers::Options sharded(const std::string& shape) {
-  return {.topology = network::make_shape(Spec::parse(shape), {.hosts = 5, .bandwidth = 1e6}),
+  return {.topology = links::make_shape(Spec::parse(shape), {.hosts = 5, .bandwidth = 1e6}),
           .payload = 1e5,
-          .servers = {network::HostId{1}, network::HostId{3}}};
+          .servers = {links::HostId{1}, links::HostId{3}}};
 }
 
 TEST(Transfers, OfAWorkerAreBoundByItsOwnLinkHoweverManyShardsThereAre) {
@@ -180,11 +180,11 @@ TEST(Transfers, OfAllWorkersHaveTheLinksOfAllShards) {
 TEST(Transfers, ArriveWithTheLastOfTheirParts) {
   // The worker and shard 0 are in one rack, shard 1 in the other, half as fast and 20 ms away.
   Transfers::Options options{
-      .topology = network::make_shape(
+      .topology = links::make_shape(
           Spec::parse("tree:racks=2,oversubscription=8,latency=0s,uplink_latency=10ms"),
           {.hosts = 4, .bandwidth = 1e6}),
       .payload = 1e5,
-      .servers = {network::HostId{0}, network::HostId{3}}};
+      .servers = {links::HostId{0}, links::HostId{3}}};
   Transfers transfers(options, 1);
   const Message large{kToServer, 0, 1};
   const Message small{kToServer, 0, 2};

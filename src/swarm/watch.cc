@@ -6,7 +6,7 @@
 #include "base/spec.h"
 #include "invariants/violation.h"
 #include "policy/balance.h"
-#include "swarm/trial.h"
+#include "swarm/seed_run.h"
 #include "swarm/words.h"
 
 namespace outpace::swarm {

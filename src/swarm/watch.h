@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "invariants/audit.h"
-#include "invariants/coordination.h"
+#include "invariants/coordinator_rules.h"
 #include "invariants/decisions.h"
 #include "invariants/state.h"
 #include "sim/cluster.h"
 #include "sim/watcher.h"
-#include "swarm/plan.h"
+#include "swarm/random_job.h"
 
 namespace outpace::swarm {
 

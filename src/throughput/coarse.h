@@ -33,7 +33,7 @@
 #include <cstdint>
 
 #include "throughput/computing.h"
-#include "throughput/coordination.h"
+#include "throughput/waiting.h"
 
 namespace outpace::throughput {
 

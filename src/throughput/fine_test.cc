@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "network/shapes.h"
+#include "links/shapes.h"
 #include "sim/transfers.h"
 #include "throughput/sampled_timing.h"
 
@@ -60,7 +60,7 @@ TEST(Fine, GradientsQueueForTheServer) {
 // one is sent weights while the other pushes, they need 0.2. In no particular phase it is between.
 TEST(Fine, WorkersThatBeginTogetherStayTogether) {
   const sim::Transfers::Options links{
-      .topology = network::make_shape(Spec::parse("star"), {.hosts = 3, .bandwidth = 1e6}),
+      .topology = links::make_shape(Spec::parse("star"), {.hosts = 3, .bandwidth = 1e6}),
       .payload = 1e5};
   sim::ClusterOptions options = cluster("async", 2, 400);
   options.links = &links;

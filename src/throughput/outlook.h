@@ -8,8 +8,8 @@
 
 #include "throughput/coarse.h"
 #include "throughput/computing.h"
-#include "throughput/coordination.h"
 #include "throughput/measured_profile.h"
+#include "throughput/waiting.h"
 
 namespace outpace::throughput {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "base/seeded_bug.h"
-#include "swarm/plan.h"
-#include "swarm/trial.h"
+#include "swarm/random_job.h"
+#include "swarm/seed_run.h"
 
 namespace outpace {
 

@@ -1,0 +1,170 @@
+#include "compare/comparison_table.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "record/number_text.h"
+
+namespace outpace::compare {
+namespace {
+
+constexpr const char* kTarget = "target-accuracy";
+constexpr std::size_t kColumns = 10;
+
+using Cells = std::array<std::string, kColumns>;
+
+// A line of a table: its cells, or after the first one text across all others.
+struct Line {
+  Cells cells;
+  std::string across;
+};
+
+bool has_target(const Config& config) {
+  const auto names_it = [](const Option& option) { return option.name == kTarget; };
+  return std::ranges::any_of(config.options, names_it) ||
+         std::ranges::any_of(config.rows, [&](const Row& row) {
+           return std::ranges::any_of(row.options, names_it);
+         });
+}
+
+Line head(const Config& config) {
+  const std::optional<double> target = target_of(config);
+  const std::string to =
+      target ? fmt::format("s to {:.4g}%", 100.0 * *target) : std::string("s to target");
+  return {{"policy",
+           "examples/s",
+           to,
+           "+-95%",
+           "reached",
+           "accuracy",
+           "staleness",
+           "max",
+           "dropped",
+           "fairness"},
+          ""};
+}
+
+template <typename Words>
+std::string shown(const std::optional<Mean>& mean, const Words& words) {
+  return mean ? words(mean->mean) : "-";
+}
+
+std::string two_decimals(double value) {
+  return fmt::format("{:.2f}", value);
+}
+
+Line line_of(const Config& config, const Summary& summary) {
+  const std::string& name = config.rows[summary.row].name;
+  if (summary.finished == 0) {
+    return {{name}, "failed: " + summary.failure};
+  }
+  const std::optional<Mean>& seconds = summary.seconds_to_target;
+  return {{name,
+           shown(summary.examples_per_second, [](double x) { return record::grouped(x); }),
+           shown(seconds, record::brief),
+           seconds && seconds->half_width ? record::brief(*seconds->half_width) : "-",
+           fmt::format("{}/{}", summary.reached, summary.finished),
+           shown(summary.final_accuracy, record::percent),
+           shown(summary.staleness_mean, two_decimals),
+           summary.staleness_max ? record::grouped(*summary.staleness_max) : "-",
+           shown(summary.dropped, record::percent),
+           shown(summary.fairness, [](double x) { return fmt::format("{:.3f}", x); })},
+          ""};
+}
+
+std::string text_of(const std::vector<Line>& lines, const std::set<std::size_t>& left_out) {
+  std::array<std::size_t, kColumns> widths{};
+  for (const Line& line : lines) {
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      widths[i] = std::max(widths[i], line.cells[i].size());
+    }
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    std::string row = fmt::format("{:<{}}", line.cells[0], widths[0]);
+    for (std::size_t i = 1; i < kColumns && line.across.empty(); ++i) {
+      if (!left_out.contains(i)) {
+        row += fmt::format("  {:>{}}", line.cells[i], widths[i]);
+      }
+    }
+    text += row + (line.across.empty() ? "" : "  " + line.across) + "\n";
+  }
+  return text;
+}
+
+std::string title_of(const Config& config, const Trace& trace) {
+  const std::string what =
+      trace.name.empty() ? "no trace of delays" : trace.name + " (" + trace.path + ")";
+  return fmt::format("{}, {}, {} {} each\n",
+                     what,
+                     config.mode == Mode::kLive ? "live" : "simulated",
+                     config.seeds.size(),
+                     config.seeds.size() == 1 ? "seed" : "seeds");
+}
+
+}  // namespace
+
+std::optional<double> target_of(const Config& config) {
+  for (const Row& row : config.rows) {
+    if (std::ranges::find(row.options, kTarget, &Option::name) != row.options.end()) {
+      return std::nullopt;
+    }
+  }
+  const auto option = std::ranges::find(config.options, kTarget, &Option::name);
+  return option == config.options.end() || option->values.size() != 1
+             ? std::nullopt
+             : parse_number(option->values.front());
+}
+
+std::string tables_of(const Config& config, const std::vector<Summary>& summaries) {
+  std::set<std::size_t> left_out;
+  if (!has_target(config)) {
+    left_out = {2, 3, 4};
+  } else if (config.seeds.size() == 1) {
+    left_out = {3};
+  }
+  std::string text;
+  bool not_all_reached = false;
+  for (std::size_t trace = 0; trace < config.traces.size(); ++trace) {
+    std::vector<Line> lines{head(config)};
+    for (const Summary& summary : summaries) {
+      if (summary.trace == trace) {
+        lines.push_back(line_of(config, summary));
+        not_all_reached |= summary.reached > 0 && summary.reached < summary.finished;
+      }
+    }
+    text += (text.empty() ? "" : "\n") + title_of(config, config.traces[trace]);
+    text += text_of(lines, left_out);
+  }
+  text += "\nMeans over seeds";
+  if (left_out.empty()) {
+    text +=
+        "; +-95%: half the width of the 95% interval of the seconds to the target (Student's t,\n"
+        "n = the seeds that reached it)";
+  }
+  text +=
+      ".\nstaleness and max in updates; dropped: share of the gradients; fairness: Jain's index of "
+      "workers' examples.\n";
+  if (not_all_reached) {
+    text += "Where not all reached the target, the seconds are of those that did.\n";
+  }
+  return text;
+}
+
+std::string failures_of(const Config& config,
+                        const std::vector<Cell>& cells,
+                        const std::vector<Outcome>& outcomes) {
+  std::string text;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!outcomes[i].result) {
+      text += "failed: " + name_of(config, cells[i]) + ": " + outcomes[i].failure + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace outpace::compare

@@ -1,0 +1,81 @@
+// Who shares which link: of each link its flows, of each flow its hops, and each knows its place in
+// the other.
+//
+// A link is *live* or not, as set_live() said last. A flow's live hops come first among its hops,
+// so that those who follow changes from link to link need not step over the others.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "links/link.h"
+
+namespace outpace::links {
+
+class Sharers {
+ public:
+  using Flow = std::uint32_t;  // The caller's numbers: small, and free again after remove().
+
+  struct Hop {
+    std::uint32_t link;
+    std::uint32_t place;  // In the link's shares.
+  };
+  static constexpr std::uint32_t kNoLink = UINT32_MAX;
+  // A flow on a link, and what it takes there of each unit of level: its weight, times how often
+  // the link stands on its route (once is often enough for a fatpipe).
+  struct Share {
+    double weight;
+    double elsewhere;  // The caller's: the lowest level on the flow's other links.
+    Flow flow;
+    std::uint32_t hop;  // In the flow's hops.
+    // The flow's other live hop, if this one is live and there is exactly one; else its link is
+    // kNoLink. Those who follow changes are spared the way over the flow.
+    Hop other;
+  };
+
+  explicit Sharers(std::span<const Link> links);
+
+  // No link is twice among the hops, nor are they in the route's order. REQUIRES: the flow is not
+  // there; the route is not empty.
+  void add(Flow flow, double weight, std::span<const LinkId> route);
+  // REQUIRES: the flow is there.
+  void remove(Flow flow);
+  // No link is live at first.
+  void set_live(std::uint32_t link, bool live);
+
+  [[nodiscard]] bool contains(Flow flow) const { return !flows_.at(flow).hops.empty(); }
+  [[nodiscard]] double weight(Flow flow) const { return flows_[flow].weight; }
+  [[nodiscard]] std::span<const Hop> hops(Flow flow) const { return flows_[flow].hops; }
+  [[nodiscard]] std::span<const Hop> live_hops(Flow flow) const {
+    return {flows_[flow].hops.data(), flows_[flow].live};
+  }
+  [[nodiscard]] std::span<const Hop> other_hops(Flow flow) const {
+    return hops(flow).subspan(flows_[flow].live);
+  }
+  [[nodiscard]] bool live(std::uint32_t link) const { return links_[link].live; }
+  [[nodiscard]] std::span<const Share> on(std::uint32_t link) const { return links_[link].shares; }
+  [[nodiscard]] std::span<Share> on(std::uint32_t link) { return links_[link].shares; }
+
+ private:
+  struct LinkState {
+    Sharing sharing = Sharing::kShared;
+    bool live = false;
+    std::vector<Share> shares;
+  };
+  struct FlowState {
+    double weight = 0.0;
+    std::uint32_t live = 0;  // Of the hops.
+    std::vector<Hop> hops;
+  };
+
+  void swap_hops(Flow flow, std::uint32_t a, std::uint32_t b);
+  void tell_others(Flow flow);
+
+  std::vector<LinkState> links_;
+  std::vector<FlowState> flows_;
+};
+
+}  // namespace outpace::links

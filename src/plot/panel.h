@@ -1,0 +1,80 @@
+// A panel of a picture: two axes with their ticks, what is drawn between them, and a legend of
+// lines below. Accuracy against time (plot.h) and throughput against workers (lines.h) are drawn
+// on it.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plot/axis.h"
+#include "plot/svg.h"
+
+namespace outpace::plot {
+
+// In pixels. Around where the curves are: titles, ticks and units.
+inline constexpr double kPlotHeight = 280.0;
+inline constexpr double kPanelLeft = 74.0;
+inline constexpr double kPanelRight = 22.0;
+inline constexpr double kPanelTop = 34.0;
+inline constexpr double kPanelHeight = kPanelTop + kPlotHeight + 54.0;
+inline constexpr double kPageMargin = 10.0;
+inline constexpr double kLonePlotWidth = 640.0;
+inline constexpr double kLegendRow = 20.0;
+inline constexpr double kLegendGap = 8.0;  // Above it.
+
+// Of kinds that are told apart: their colours, and past seven kinds their dashes.
+[[nodiscard]] Stroke stroke_of(std::size_t kind);
+
+struct PanelPlace {
+  Point corner;  // The upper left one of the panel.
+  double width;  // Of where the curves are.
+};
+
+struct PanelWords {
+  std::string title;
+  std::string level;    // Of the level axis.
+  std::string upright;  // Of the other.
+};
+
+class Panel {
+ public:
+  Panel(Svg& svg, const PanelPlace& place, Axis level, Axis upright);
+
+  void axes(const PanelWords& words);
+  void band(const std::vector<Point>& low, const std::vector<Point>& high, std::string_view colour);
+  // Points in the axes' units; so is `where` below. Outside of the axes they are outside.
+  void line(const std::vector<Point>& points, const Stroke& stroke);
+  void dot(Point where, double radius, std::string_view colour);
+  // In the middle.
+  void say(std::string_view words);
+
+  // In pixels.
+  [[nodiscard]] Point at(Point where) const;
+  [[nodiscard]] double left() const { return origin_.x; }
+  [[nodiscard]] double right() const { return origin_.x + width_; }
+
+ private:
+  Svg& svg_;
+  const Point origin_;  // The upper left corner of where the curves are.
+  const double width_;
+  const Axis level_;
+  const Axis upright_;
+};
+
+// From 0 to `last`, with no empty end: the axis of what begins at nothing.
+[[nodiscard]] Axis axis_from_zero(double last);
+
+struct LegendEntry {
+  std::string name;
+  Stroke stroke;
+  Point at{};
+};
+// Places the entries from left to right, as many in a row as fit; the corner of the first is 0, 0.
+// How high they are.
+double lay_out(std::vector<LegendEntry>& entries, double width);
+void draw_legend(Svg& svg, Point corner, const std::vector<LegendEntry>& entries);
+
+}  // namespace outpace::plot

@@ -1,0 +1,143 @@
+#include "record/policy_replay.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/spec.h"
+#include "base/temporary_directory_test.h"
+#include "policy/catalogue.h"
+
+namespace outpace::record {
+namespace {
+
+class ReplayTest : public testing::Test {
+ protected:
+  // Two workers, each of which answers and is released again in turn. Of the forged gradient's
+  // decision an action is missing; the skewed one names a version that its worker never had.
+  void record(const std::string& spec,
+              std::uint64_t gradients,
+              std::uint64_t forged = UINT64_MAX,
+              std::uint64_t skewed = UINT64_MAX) {
+    DecisionLogWriter log(path_, {.policy = spec, .workers = 2});
+    const auto policy = policy::make_policy(Spec::parse(spec), 2);
+    policy::Decision decision;
+    const auto tell = [&](std::uint64_t at, const policy::Event& event, bool forge) {
+      const Time now{Duration{static_cast<std::int64_t>(at)}};
+      policy->decide(now, event, decision);
+      if (forge) {
+        decision.actions.pop_back();
+      }
+      log.append(now, event, decision);
+    };
+    tell(0, policy::WorkerJoined{WorkerId{0}}, false);
+    tell(0, policy::WorkerJoined{WorkerId{1}}, false);
+    for (std::uint64_t i = 0; i < gradients; ++i) {
+      tell(100 * (i + 1),
+           policy::GradientArrived{
+               .worker = WorkerId{static_cast<std::uint32_t>(i % 2)},
+               .release = Sequence{i + 1},
+               .computed_on = Version{(i == 0 ? 0 : i - 1) + (i == skewed ? 1 : 0)},
+               .examples = 4,
+               .nominal = 4,
+               .partial = false,
+               .runtime = Duration{100}},
+           i == forged);
+    }
+    log.close();
+  }
+
+  const TemporaryDirectory folder_;
+  const std::filesystem::path path_ = folder_ / "decisions.jsonl";
+};
+
+TEST_F(ReplayTest, GivesTheSameDecisions) {
+  record("async", 20);
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 22U);
+  EXPECT_FALSE(found.difference.has_value());
+  EXPECT_FALSE(found.cut_short);
+  EXPECT_EQ(found.header.policy, "async");
+}
+
+TEST_F(ReplayTest, GivesTheSameSizesOfBalancedMiniBatches) {
+  const policy::BalanceOptions balance{.most = 3.0};
+  std::string recorded;
+  {
+    DecisionLogWriter log(path_, {.policy = "async", .workers = 2, .balance = balance});
+    const auto policy = policy::make_policy(Spec::parse("async"), 2, {.balance = balance});
+    policy::Decision decision;
+    const auto tell = [&](std::int64_t at, const policy::Event& event) {
+      policy->decide(Time{Duration{at}}, event, decision);
+      log.append(Time{Duration{at}}, event, decision);
+      recorded += to_text(decision.actions);
+    };
+    tell(0, policy::WorkerJoined{WorkerId{0}});
+    tell(0, policy::WorkerJoined{WorkerId{1}});
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      const auto worker = static_cast<std::uint32_t>(i % 2);
+      tell(static_cast<std::int64_t>(100 * (i + 3)),
+           policy::GradientArrived{.worker = WorkerId{worker},
+                                   .release = Sequence{i + 1},
+                                   .computed_on = Version{i == 0 ? 0 : i - 1},
+                                   .examples = 4,
+                                   .nominal = 4,
+                                   .partial = false,
+                                   .runtime = Duration{worker == 0 ? 100 : 300}});
+    }
+    log.close();
+  }
+  EXPECT_NE(recorded.find(R"("share":1.5)"), std::string::npos) << recorded;
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 22U);
+  EXPECT_FALSE(found.difference.has_value());
+  EXPECT_FALSE(found.broken.has_value());
+  EXPECT_EQ(found.header.balance, balance);
+}
+
+TEST_F(ReplayTest, ShowsTheFirstDifference) {
+  record("async", 20, /*forged=*/7);
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 9U);
+  ASSERT_TRUE(found.difference.has_value());
+  EXPECT_EQ(found.difference->line, 11U);  // A header and 9 decisions before it.
+  EXPECT_EQ(found.difference->now, Time{Duration{800}});
+  EXPECT_NE(found.difference->event.find(R"("release":8)"), std::string::npos);
+  EXPECT_EQ(found.difference->recorded,
+            R"([{"type":"accept","worker":1,"release":8,"weight":1},{"type":"commit"}])");
+  EXPECT_EQ(found.difference->replayed,
+            R"([{"type":"accept","worker":1,"release":8,"weight":1},{"type":"commit"},)"
+            R"({"type":"release","worker":1}])");
+}
+
+TEST_F(ReplayTest, FindsABrokenInvariantWhereEveryDecisionIsTheSame) {
+  record("async", 20, /*forged=*/UINT64_MAX, /*skewed=*/7);
+  const Replay found = replay(path_);
+  EXPECT_FALSE(found.difference.has_value());
+  EXPECT_EQ(found.decisions, 10U);
+  ASSERT_TRUE(found.broken.has_value());
+  EXPECT_EQ(found.broken->line, 11U);
+  EXPECT_EQ(found.broken->what.substr(0, 4), "I10:") << found.broken->what;
+  record("async", 20);
+  EXPECT_FALSE(replay(path_).broken.has_value());
+}
+
+TEST_F(ReplayTest, LeavesOutALineThatWasCut) {
+  record("async", 5);
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 10);
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 6U);
+  EXPECT_TRUE(found.cut_short);
+}
+
+TEST_F(ReplayTest, RefusesAPolicyThatThereIsNot) {
+  record("async", 1);
+  std::ofstream(path_) << R"({"outpace_decisions":1,"policy":"asink","workers":2})"
+                       << "\n";
+  EXPECT_THROW(static_cast<void>(replay(path_)), Error);
+}
+
+}  // namespace
+}  // namespace outpace::record
