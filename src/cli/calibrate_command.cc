@@ -60,16 +60,15 @@ int run_calibrate(const CalibrateOptions& options) {
 
 }  // namespace
 
-Run add_calibrate(CLI::App& command) {
+Run add_calibrate(job::OptionList& list) {
   auto options = std::make_shared<CalibrateOptions>();
-  command
-      .add_option("table",
+  list.add_positional("table",
                   options->table,
                   "CSV with the columns workers, nodes, batch_per_worker, iteration_seconds; "
                   "sync_seconds, policy and topology if they are known")
-      ->required();
-  command.add_option("-o,--out", options->out, "Write the profile here, as JSON")->required();
-  return [options](const CLI::App& /*command*/, const Origins& /*origins*/) {
+      .required();
+  list.add_letter_o("out", options->out, "Write the profile here, as JSON").required();
+  return [options](const job::OptionList& /*chosen*/) {
     return run_calibrate(*options);
   };
 }

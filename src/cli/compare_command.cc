@@ -1,22 +1,17 @@
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "cli/child_runs.h"
 #include "cli/commands.h"
 #include "cli/comparison_folder.h"
 #include "cli/comparison_progress.h"
 #include "cli/libtorch.h"
-#include "cli/options.h"
 #include "commit.h"
 #include "compare/comparison_table.h"
 #include "compare/config.h"
@@ -25,7 +20,12 @@
 #include "compare/row_summary.h"
 #include "compare/run_list.h"
 #include "compare/summary_json.h"
+#include "job/live_job.h"
+#include "job/simulate_job.h"
 #include "live/supervisor.h"
+#include "run/child_runs.h"
+#include "run/server_run.h"
+#include "run/simulated_run.h"
 
 namespace outpace::cli {
 namespace {
@@ -38,31 +38,61 @@ struct CompareOptions {
   bool json = false;
 };
 
-compare::KnownOptions known_options() {
-  compare::KnownOptions known;
-  known.live = train_options;
-  CLI::App simulate;
-  (void)add_simulate(simulate);
-  known.simulated = option_names(simulate);
-  return known;
+template <typename Job>
+std::vector<std::string> names_of() {
+  job::OptionList list;
+  Job job;
+  declare(list, job);
+  return list.names();
 }
 
 compare::Config read_config(const CompareOptions& options, const std::string& text) {
-  compare::Config config = compare::parse_config(text, options.config, known_options());
-  check_jobs(options.jobs);
+  compare::Config config = compare::parse_config(
+      text,
+      options.config,
+      {.live = names_of<job::TrainJob>(), .simulated = names_of<job::SimulateJob>()});
   if (config.mode == compare::Mode::kLive && options.jobs > 1) {
     throw usage_error(
-        "--jobs beside mode \"live\": live runs would take processors from each other");
+        "--jobs conflicts with mode \"live\": live runs would compete for processors; remove it");
   }
   return config;
+}
+
+void check_job(const job::OptionList& list, job::TrainJob& job) {
+  job.launcher = "none";  // A run of its own, also if a launcher started this process.
+  job::fit_topology(list, job);
+  run::check(job, learner());
+}
+
+void check_job(const job::OptionList& list, const job::SimulateJob& job) {
+  job::check(list, job);
+  run::check(job, learner());
+}
+
+// A cell's job, checked: its resolved configuration, with its record in `out`.
+template <typename Job>
+std::string resolve_cell(const compare::Cell& cell, const std::string& out) {
+  job::OptionList list;
+  Job job;
+  declare(list, job);
+  job::set_layers(list, {cell.options});
+  check_job(list, job);
+  job.output.out = out;
+  return job::resolved_toml(cell.command, list);
+}
+
+std::string resolve_cell(const compare::Config& config,
+                         const compare::Cell& cell,
+                         const std::string& out) {
+  return config.mode == compare::Mode::kLive ? resolve_cell<job::TrainJob>(cell, out)
+                                             : resolve_cell<job::SimulateJob>(cell, out);
 }
 
 // A seed changes nothing about what is allowed: each row and trace is looked at once.
 void check(const compare::Config& config, const std::vector<compare::Cell>& cells) {
   for (std::size_t i = 0; i < config.rows.size() * config.traces.size(); ++i) {
-    const std::vector<std::string> words(cells[i].words.begin() + 1, cells[i].words.end());
     try {
-      config.mode == compare::Mode::kLive ? check_train(words) : check_simulate(words);
+      (void)resolve_cell(config, cells[i], "");
     } catch (const Error& error) {
       throw Error(error.code(),
                   fmt::format("{}:{}: {}",
@@ -73,21 +103,7 @@ void check(const compare::Config& config, const std::vector<compare::Cell>& cell
   }
 }
 
-// A run is what its configuration says, whatever else the user's shell says of single runs.
-void forget_environment() {
-  std::set<std::string> names;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (text.starts_with("OUTPACE_")) {
-      names.insert(text.substr(0, text.find('=')));
-    }
-  }
-  for (const std::string& name : names) {
-    ::unsetenv(name.c_str());
-  }
-}
-
-std::string reason_of(const ChildRunEnd& end) {
+std::string reason_of(const run::ChildRunEnd& end) {
   constexpr std::string_view kPrefix = "outpace: ";
   if (end.code > 128 && !end.last_line.starts_with(kPrefix)) {
     return fmt::format("ended by signal {}", end.code - 128);
@@ -132,23 +148,24 @@ class Comparison {
 
   // 0, or the signal that interrupted it.
   int run(std::uint32_t jobs) {
-    std::vector<ChildRun> runs;
+    std::vector<run::ChildRun> runs;
     for (const std::size_t i : to_run_) {
-      ChildRun run{.words = cells_[i].words, .log = folder_.log(cells_[i]).string()};
-      run.words.push_back("--out=" + folder_.run(cells_[i]).string());
-      runs.push_back(std::move(run));
+      runs.push_back({.words = {cells_[i].command,
+                                "--resolved=" + folder_.resolved(cells_[i]).string()},
+                      .log = folder_.log(cells_[i]).string()});
     }
     ComparisonProgress progress(runs.size(), jobs);
-    return run_children(runs,
+    return run::run_children(runs,
                         jobs,
                         {.begun =
                              [&](std::size_t run) {
                                const compare::Cell& cell = cells_[to_run_[run]];
-                               folder_.make_room(cell);
+                               folder_.make_room(
+                                   cell, resolve_cell(config_, cell, folder_.run(cell).string()));
                                progress.begun(compare::name_of(config_, cell));
                              },
                          .ended =
-                             [&](const ChildRunEnd& end) {
+                             [&](const run::ChildRunEnd& end) {
                                const std::size_t i = to_run_[end.run];
                                outcomes_[i] = outcome_of(cells_[i], end);
                                progress.ended(
@@ -182,7 +199,7 @@ class Comparison {
   [[nodiscard]] std::size_t cells() const { return cells_.size(); }
 
  private:
-  compare::Outcome outcome_of(const compare::Cell& cell, const ChildRunEnd& end) {
+  compare::Outcome outcome_of(const compare::Cell& cell, const run::ChildRunEnd& end) {
     if (end.code != 0) {
       return {.result = {}, .failure = reason_of(end)};
     }
@@ -208,7 +225,6 @@ int run_compare(const CompareOptions& options) {
   compare::Config config = read_config(options, *text);
   std::vector<compare::Cell> cells = compare::cells_of(config);
   check(config, cells);
-  forget_environment();
   live::block_supervised_signals();
   const std::string out =
       options.out.empty() ? "runs/compare-" + std::filesystem::path(options.config).stem().string()
@@ -234,20 +250,18 @@ int run_compare(const CompareOptions& options) {
 
 }  // namespace
 
-Run add_compare(CLI::App& command) {
+Run add_compare(job::OptionList& list) {
   auto options = std::make_shared<CompareOptions>();
-  command.option_defaults()->always_capture_default();
-  command.add_option("file", options->config, "What to compare: a TOML file; docs/compare.md")
-      ->required();
-  command.add_option("--out",
+  list.add_positional("file", options->config, "What to compare: a TOML file; docs/compare.md")
+      .required();
+  list.add("out",
                      options->out,
                      "The comparison's directory, where it goes on if it was stopped (default: "
                      "runs/compare-NAME, of NAME.toml)");
-  command.add_option("--jobs", options->jobs, "Simulated runs at a time");
-  command.add_flag("--fresh", options->fresh, "Run all cells, also those that are done");
-  command.add_flag(
-      "--json", options->json, "Print the result as one JSON object on standard output");
-  return [options](const CLI::App& /*command*/, const Origins& /*origins*/) {
+  list.add("jobs", options->jobs, "Simulated runs at a time");
+  list.add("fresh", options->fresh, "Run all cells, also those that are done");
+  list.add("json", options->json, "Print the result as one JSON object on standard output");
+  return [options](const job::OptionList& /*chosen*/) {
     return run_compare(*options);
   };
 }

@@ -78,6 +78,10 @@ fs::path ComparisonFolder::log(const compare::Cell& cell) const {
   return with(path_, cell, ".log");
 }
 
+fs::path ComparisonFolder::resolved(const compare::Cell& cell) const {
+  return with(path_, cell, ".toml");
+}
+
 fs::path ComparisonFolder::run(const compare::Cell& cell) const {
   return with(path_, cell, "");
 }
@@ -100,10 +104,11 @@ std::uint64_t ComparisonFolder::digest(const std::string& path) {
 
 compare::Identity ComparisonFolder::identity(const compare::Cell& cell) {
   Digest files;
-  for (const std::string& word : cell.words) {
+  std::vector<std::string> words = compare::identity_of(cell);
+  for (const std::string& word : words) {
     files.add(digest(word.substr(word.find('=') + 1)));
   }
-  return {.words = cell.words, .files = files.value()};
+  return {.words = std::move(words), .files = files.value()};
 }
 
 std::optional<compare::KeptRun> ComparisonFolder::kept(const compare::Cell& cell) {
@@ -111,7 +116,7 @@ std::optional<compare::KeptRun> ComparisonFolder::kept(const compare::Cell& cell
   return text ? compare::read_record(*text, identity(cell)) : std::nullopt;
 }
 
-void ComparisonFolder::make_room(const compare::Cell& cell) const {
+void ComparisonFolder::make_room(const compare::Cell& cell, const std::string& resolved) const {
   std::error_code error;
   fs::remove(record(cell), error);
   fs::remove(log(cell), error);
@@ -122,6 +127,7 @@ void ComparisonFolder::make_room(const compare::Cell& cell) const {
         ExitCode::kFailure,
         "cannot make the directory " + run(cell).parent_path().string() + ": " + error.message());
   }
+  record::write_atomically(this->resolved(cell), resolved);
 }
 
 compare::RunResult ComparisonFolder::keep(const compare::Cell& cell, const std::string& commit) {

@@ -33,6 +33,8 @@ class ComparisonFolder {
   ComparisonFolder& operator=(const ComparisonFolder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // The resolved configuration that the run is told.
+  [[nodiscard]] std::filesystem::path resolved(const compare::Cell& cell) const;
   [[nodiscard]] std::filesystem::path log(const compare::Cell& cell) const;
   [[nodiscard]] std::filesystem::path run(const compare::Cell& cell) const;
 
@@ -40,7 +42,8 @@ class ComparisonFolder {
   // content of a file that the options name has changed.
   [[nodiscard]] std::optional<compare::KeptRun> kept(const compare::Cell& cell);
   // Removes what an earlier run of the cell left.
-  void make_room(const compare::Cell& cell) const;
+  // Removes what an earlier run left, and writes what the run is told.
+  void make_room(const compare::Cell& cell, const std::string& resolved) const;
   // Keeps the result of the cell's run, which has ended well. Throws Error if it left none.
   compare::RunResult keep(const compare::Cell& cell, const std::string& commit);
   // A file of the comparison itself, written whole.

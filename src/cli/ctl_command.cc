@@ -126,19 +126,18 @@ int run_ctl(const CtlOptions& options) {
 
 }  // namespace
 
-Run add_ctl(CLI::App& command) {
+Run add_ctl(job::OptionList& list) {
   auto options = std::make_shared<CtlOptions>();
-  command.add_option(
-      "request",
+  list.add_positional("request",
       options->words,
       "RUN set-policy POLICY, or RUN status; RUN is the run's directory, and is left "
       "out beside --server");
-  command.add_option("--server", options->server, "HOST:PORT or unix:PATH of the job's server");
-  command.add_option("--token-file", options->token_file, "The job's secret, mode 0600");
-  command.add_option("--patience", options->patience, "How long to wait for the answer")
-      ->capture_default_str();
-  command.add_flag("--json", options->json, "Of a status: print one JSON object");
-  return [options](const CLI::App& /*command*/, const Origins& /*origins*/) {
+  list.add("server", options->server, "HOST:PORT or unix:PATH of the job's server");
+  list.add("token-file", options->token_file, "The job's secret, mode 0600");
+  list.add("patience", options->patience, "How long to wait for the answer")
+      ;
+  list.add("json", options->json, "Of a status: print one JSON object");
+  return [options](const job::OptionList& /*chosen*/) {
     return run_ctl(*options);
   };
 }

@@ -326,60 +326,55 @@ int cutoff(const CutoffOptions& options) {
 
 }  // namespace
 
-Run add_cutoff(CLI::App& command) {
+Run add_cutoff(job::OptionList& list) {
   auto options = std::make_shared<CutoffOptions>();
-  command
-      .add_option("runtimes",
+  list.add_positional("runtimes",
                   options->runtimes,
                   "CSV of seconds: a column a worker, a row an iteration; a run's runtimes.csv")
-      ->required();
-  command.add_option("--fit-fraction",
+      .required();
+  list.add("fit-fraction",
                      options->fit_fraction,
                      "So much of it is seen whole first, and not judged; 0: learn in the run");
-  command
-      .add_option("--models",
+  list.add("models",
                   options->models,
                   "auto, switching, ewma, kalman, last, elfving, deep; with commas between them")
-      ->delimiter(',');
-  command.add_option("--model-file",
+      .separated_by(',');
+  list.add("model-file",
                      options->model_file,
                      "Weights of deep from outpace fit, which auto takes along; else they are "
                      "fitted to the first part if deep is asked for");
-  command
-      .add_option("--decide",
+  list.add("decide",
                   options->decide,
                   "before: a count; deadline: a count or a deadline; during: asked again at every "
                   "arrival and tick")
-      ->delimiter(',');
-  command.add_option("--cut",
+      .separated_by(',');
+  list.add("cut",
                      options->cut,
                      "cancel: who is cut off gives up; finish: it finishes first, and is late for "
                      "the next iteration");
-  command.add_option("--late",
+  list.add("late",
                      options->late,
                      "correct: the model is shown a late time in the end; ignore: it never is "
                      "(with --cut finish)");
-  command.add_option("--imputation",
+  list.add("imputation",
                      options->imputation,
                      "none: the model is told that who was cut off takes longer; truncated, plain: "
                      "it is shown a draw of its forecast in that place, longer than what was given "
                      "or any");
-  command.add_option("--decisions",
+  list.add("decisions",
                      options->decisions,
                      "Write when each iteration ended to this CSV: row,model,decide,stop_seconds,"
                      "count");
-  command.add_option(
-      "--plot",
+  list.add("plot",
       options->plot,
       "Draw what the first of --models foretold and did, under the last of --decide, "
       "to this SVG");
-  command.add_option(
-      "--plot-from",
+  list.add("plot-from",
       options->plot_from,
       "The row of the trace that the plot's window of 100 iterations begins with; by "
       "default it ends with the last");
-  command.add_flag("--json", options->json, "Print the results as one JSON object");
-  return [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) {
+  list.add("json", options->json, "Print the results as one JSON object");
+  return [options](const job::OptionList& /*chosen*/) {
     return cutoff(*options);
   };
 }

@@ -116,20 +116,19 @@ DeepWeights fit_to(const Trace& trace, const std::string& name) {
       std::span(&trace, 1), options, [](const DeepFitProgress&, const DeepWeights&) {});
 }
 
-Run add_fit(CLI::App& command) {
+Run add_fit(job::OptionList& list) {
   auto options = std::make_shared<FitCommandOptions>();
-  command
-      .add_option("runtimes",
+  list.add_positional("runtimes",
                   options->runtimes,
                   "CSVs of seconds: a column a worker, a row an iteration; runs' runtimes.csv")
-      ->required();
-  command.add_option("--model", options->model, "Which runtime model: deep");
-  command.add_option("-o,--out", options->out, "The file to write, safetensors")->required();
-  command.add_flag("--resume", options->resume, "Go on with the model in that file");
-  command.add_option("--updates", options->fit.updates, "At most so many")
-      ->check(CLI::Range(1U, 1'000'000U));
-  command.add_option("--seed", options->fit.seed, "Of the weights at the start, and what is drawn");
-  return [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) {
+      .required();
+  list.add("model", options->model, "Which runtime model: deep");
+  list.add_letter_o("out", options->out, "The file to write, safetensors").required();
+  list.add("resume", options->resume, "Go on with the model in that file");
+  list.add("updates", options->fit.updates, "At most so many")
+      .between(1, 1'000'000U);
+  list.add("seed", options->fit.seed, "Of the weights at the start, and what is drawn");
+  return [options](const job::OptionList& /*chosen*/) {
     return fit_all(*options);
   };
 }

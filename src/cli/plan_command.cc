@@ -118,10 +118,10 @@ int plan(PlanOptions options, const Origins& origins) {
 
 }  // namespace
 
-Run add_plan(CLI::App& command) {
+Run add_plan(job::OptionList& list) {
   auto options = std::make_shared<PlanOptions>();
   add_plan_options(command, *options);
-  return [options](const CLI::App& /*chosen*/, const Origins& origins) {
+  return [options](const job::OptionList& chosen) {
     return plan(*options, origins);
   };
 }

@@ -54,53 +54,45 @@ double noise_scale_of_run(const std::string& run) {
 
 }  // namespace
 
-void add_plan_options(CLI::App& command, PlanOptions& options) {
-  command.option_defaults()->always_capture_default();
-  command
-      .add_option(
-          "profile", options.profile, "What outpace profile measured, or outpace calibrate found")
-      ->required();
-  command.add_option("--workers", options.workers, "8, 1,2,4 or 1..64");
-  command
-      .add_option("--policy",
+void add_plan_options(job::OptionList& list, PlanOptions& options) {
+  list.add_positional("profile", options.profile, "What outpace profile measured, or outpace calibrate found")
+      .required();
+  list.add("workers", options.workers, "8, 1,2,4 or 1..64");
+  list.add("policy",
                   options.policies,
                   "As in train: sync,async,backup:cutoff=90% (of the workers); repeatable "
                   "(default: sync,async)")
-      ->default_str("");
-  command
-      .add_option("--topology", options.topologies, "ps, ring or gossip (repeatable; default: ps)")
-      ->delimiter(',')
-      ->default_str("");
-  command.add_option("--shards", options.shards, "Of the server, each on a host: 1 or 1..4");
-  command.add_option("--worker-cost", options.worker_cost, "Of a worker's host, an hour");
-  command.add_option("--server-cost",
+      ;
+  list.add("topology", options.topologies, "ps, ring or gossip (repeatable; default: ps)")
+      .separated_by(',')
+      ;
+  list.add("shards", options.shards, "Of the server, each on a host: 1 or 1..4");
+  list.add("worker-cost", options.worker_cost, "Of a worker's host, an hour");
+  list.add("server-cost",
                      options.server_cost,
                      "Of the host of a server's shard, an hour; 0 if it is on a worker's");
-  command.add_option("--objective",
+  list.add("objective",
                      options.objective,
                      "rate: most examples a second; cost: most examples for the cost; goodput: as "
                      "rate, each example by what it is worth to learning");
-  command.add_option("--target",
+  list.add("target",
                      options.target,
                      "Examples a second, or of goodput, to be reached as cheaply as it can");
-  command.add_option(
-      "--noise-scale", options.noise_scale, "For goodput: the gradient's noise scale, in examples");
-  command
-      .add_option("--noise-from",
+  list.add("noise-scale", options.noise_scale, "For goodput: the gradient's noise scale, in examples");
+  list.add("noise-from",
                   options.noise_from,
                   "For goodput: the directory of a run that measured it")
-      ->default_str("");
-  command.add_option("--top", options.top, "Show so many")->check(CLI::Range(1U, 1000U));
+      ;
+  list.add("top", options.top, "Show so many").between(1, 1000U);
   add_modelled_cluster_options(command, options.cluster);
-  command
-      .add_option("--workers-per-node",
+  list.add("workers-per-node",
                   options.of_table.workers_per_node,
                   "Of a calibrated profile: so many a node (default: the most that were measured)")
-      ->check(CLI::Range(1U, 1'000'000U));
-  command.add_option("--batch",
+      .between(1, 1'000'000U);
+  list.add("batch",
                      options.of_table.batch,
                      "Of a calibrated profile: examples of a worker's mini-batch");
-  command.add_flag("--json", options.json, "Print one JSON object on standard output");
+  list.add("json", options.json, "Print one JSON object on standard output");
 }
 
 void check_plan_options(PlanOptions& options) {

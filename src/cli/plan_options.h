@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "job/option_list.h"
 
 #include "cli/cluster_options.h"
 #include "cli/predict_table.h"
@@ -34,7 +34,7 @@ struct PlanOptions {
   std::uint32_t top = 10;
   bool json = false;
 };
-void add_plan_options(CLI::App& command, PlanOptions& options);
+void add_plan_options(job::OptionList& list, PlanOptions& options);
 
 // Reads the run that --noise-from names into noise_scale. Throws a usage error about what is wrong,
 // or does not go together.

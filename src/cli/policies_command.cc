@@ -43,7 +43,7 @@ void print_runtimes() {
 }  // namespace
 
 Run add_policies(CLI::App& /*command*/) {
-  return [](const CLI::App& /*command*/, const Origins& /*origins*/) {
+  return [](const job::OptionList& /*chosen*/) {
     print_policies();
     std::puts("Staleness rules (--staleness), tau = the gradient's staleness\n");
     for (const update::StalenessDoc& rule : update::staleness_rules()) {

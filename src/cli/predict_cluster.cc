@@ -103,21 +103,18 @@ void check_models(const PredictClusterOptions& options) {
 
 }  // namespace
 
-void add_predict_cluster_options(CLI::App& command, PredictClusterOptions& options) {
-  command.option_defaults()->always_capture_default();
-  command.add_option("--workers", options.workers, "8, 1,2,4 or 1..64 (default: 1..16)");
-  command
-      .add_option("--policy",
+void add_predict_cluster_options(job::OptionList& list, PredictClusterOptions& options) {
+  list.add("workers", options.workers, "8, 1,2,4 or 1..64 (default: 1..16)");
+  list.add("policy",
                   options.policies,
                   "As in train: sync,async,ssp:s=3 (repeatable; default: sync,async)")
-      ->default_str("");
-  command
-      .add_option("--topology", options.topologies, "ps, ring or gossip (repeatable; default: ps)")
-      ->delimiter(',');
-  command.add_option("--shards", options.shards, "Of the server: 1 or 1..4");
-  command.add_option("--models", options.models, "fine, coarse or both")->delimiter(',');
+      ;
+  list.add("topology", options.topologies, "ps, ring or gossip (repeatable; default: ps)")
+      .separated_by(',');
+  list.add("shards", options.shards, "Of the server: 1 or 1..4");
+  list.add("models", options.models, "fine, coarse or both").separated_by(',');
   add_modelled_cluster_options(command, options.cluster);
-  command.add_option("--plot", options.plot, "Draw the predictions to this SVG")->default_str("");
+  list.add("plot", options.plot, "Draw the predictions to this SVG");
 }
 
 int predict_cluster(const MeasuredProfile& profile, const PredictClusterOptions& options) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "job/option_list.h"
 
 #include "cli/cluster_options.h"
 #include "throughput/measured_profile.h"
@@ -23,7 +23,7 @@ struct PredictClusterOptions {
   std::string plot;  // Empty: none.
   bool json = false;
 };
-void add_predict_cluster_options(CLI::App& command, PredictClusterOptions& options);
+void add_predict_cluster_options(job::OptionList& list, PredictClusterOptions& options);
 
 // Prints the predictions, as JSON or for people. Throws a usage error that names the option.
 int predict_cluster(const throughput::MeasuredProfile& profile,

@@ -88,36 +88,32 @@ int predict(const PredictOptions& options, const Origins& origins) {
   return predict_cluster(profile, cluster);
 }
 
-void add_table_options(CLI::App& command, PredictOptions& options) {
-  command.add_option("--configurations",
+void add_table_options(job::OptionList& list, PredictOptions& options) {
+  list.add("configurations",
                      options.configurations,
                      "CSV with the columns workers, nodes, batch_per_worker; where "
                      "iteration_seconds stands too, the errors are shown");
   auto* nodes =
-      command.add_option("--nodes", options.of_table.nodes, "With --workers: on so many nodes")
-          ->check(CLI::Range(1U, 1'000'000U));
-  command
-      .add_option("--workers-per-node",
+      list.add("nodes", options.of_table.nodes, "With --workers: on so many nodes")
+          .between(1, 1'000'000U);
+  list.add("workers-per-node",
                   options.of_table.workers_per_node,
                   "With --workers: so many a node (default: the most that were measured)")
-      ->check(CLI::Range(1U, 1'000'000U))
+      .between(1, 1'000'000U)
       ->excludes(nodes);
-  command.add_option(
-      "--batch", options.of_table.batch, "With --workers: examples of a worker's mini-batch");
+  list.add("batch", options.of_table.batch, "With --workers: examples of a worker's mini-batch");
 }
 
 }  // namespace
 
-Run add_predict(CLI::App& command) {
+Run add_predict(job::OptionList& list) {
   auto options = std::make_shared<PredictOptions>();
-  command
-      .add_option(
-          "profile", options->profile, "What outpace profile measured, or outpace calibrate found")
-      ->required();
+  list.add_positional("profile", options->profile, "What outpace profile measured, or outpace calibrate found")
+      .required();
   add_predict_cluster_options(command, options->cluster);
   add_table_options(command, *options);
-  command.add_flag("--json", options->json, "Print one JSON object on standard output");
-  return [options](const CLI::App& /*chosen*/, const Origins& origins) {
+  list.add("json", options->json, "Print one JSON object on standard output");
+  return [options](const job::OptionList& chosen) {
     return predict(*options, origins);
   };
 }

@@ -272,22 +272,20 @@ int profile(const ProfileOptions& options) {
 
 }  // namespace
 
-Run add_profile(CLI::App& command) {
+Run add_profile(job::OptionList& list) {
   auto options = std::make_shared<ProfileOptions>();
   options->job.listen = "127.0.0.1:0";
-  command.option_defaults()->always_capture_default();
-  command.add_option("--network", options->work.network, kNetworks);
-  command.add_option("--data", options->work.data, kDataSets);
-  command.add_option("--batch", options->job.batch, "Examples in a mini-batch");
-  command.add_option("--optimizer", options->job.optimizer, "As in train");
-  command.add_option("--threads", options->work.threads, "Of libtorch");
-  command.add_option("--seed", options->job.seed, "Of the initial weights");
-  command.add_option("--iterations", options->iterations, "To measure");
-  command.add_option(
-      "--listen", options->job.listen, "How worker and server meet: 127.0.0.1:0 or unix:PATH");
-  command.add_option("-o,--output", options->output, "The profile")->required();
+  list.add("network", options->work.network, kNetworks);
+  list.add("data", options->work.data, kDataSets);
+  list.add("batch", options->job.batch, "Examples in a mini-batch");
+  list.add("optimizer", options->job.optimizer, "As in train");
+  list.add("threads", options->work.threads, "Of libtorch");
+  list.add("seed", options->job.seed, "Of the initial weights");
+  list.add("iterations", options->iterations, "To measure");
+  list.add("listen", options->job.listen, "How worker and server meet: 127.0.0.1:0 or unix:PATH");
+  list.add_letter_o("output", options->output, "The profile").required();
   add_trace_profile_options(command, options->traces);
-  return [options](const CLI::App& /*chosen*/, const Origins& origins) {
+  return [options](const job::OptionList& chosen) {
     check_trace_profile(options->traces, origins);
     if (!options->traces.files.empty()) {
       profile_traces(options->traces, options->job.batch, options->output);

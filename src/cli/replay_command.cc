@@ -102,11 +102,11 @@ int run_replay(const ReplayOptions& options) {
 
 }  // namespace
 
-Run add_replay(CLI::App& command) {
+Run add_replay(job::OptionList& list) {
   auto options = std::make_shared<ReplayOptions>();
-  command.add_option("run", options->run, "A run's directory")->required();
-  command.add_flag("--json", options->json, "Print one JSON object on standard output");
-  return [options](const CLI::App& /*command*/, const Origins& /*origins*/) {
+  list.add_positional("run", options->run, "A run's directory").required();
+  list.add("json", options->json, "Print one JSON object on standard output");
+  return [options](const job::OptionList& /*chosen*/) {
     return run_replay(*options);
   };
 }

@@ -194,24 +194,22 @@ void print_slow_ranks(const std::vector<TraceFindings>& ranks) {
 
 }  // namespace
 
-void add_trace_profile_options(CLI::App& command, TraceProfileOptions& options) {
-  command
-      .add_option("--from-trace",
+void add_trace_profile_options(job::OptionList& list, TraceProfileOptions& options) {
+  list.add("from-trace",
                   options.files,
                   "What PyTorch's profiler exported, .json or .json.gz, a file for each rank: no "
                   "run; takes --batch")
-      ->default_str("");
-  command.add_option("--parameters",
+      ;
+  list.add("parameters",
                      options.parameters,
                      "With --from-trace, where shapes were not recorded: 11.7M, of 4 bytes each");
-  command.add_option("--payload", options.payload, "With --from-trace: the same as bytes, 44.7MB");
-  command.add_option("--apply",
+  list.add("payload", options.payload, "With --from-trace: the same as bytes, 44.7MB");
+  list.add("apply",
                      options.apply,
                      "With --from-trace: what the server needs for a gradient (default: what the "
                      "trace's optimizer took)");
-  command.add_option(
-      "--message", options.message, "With --from-trace: of one message one way (default: 0s)");
-  command.add_option("--copy-rate",
+  list.add("message", options.message, "With --from-trace: of one message one way (default: 0s)");
+  list.add("copy-rate",
                      options.copy_rate,
                      "With --from-trace: at which processors serialise and copy, 2GBps (default: "
                      "in no time)");
@@ -262,7 +260,7 @@ void profile_traces(const TraceProfileOptions& options,
   fmt::print("written to {}; next: outpace predict {} --workers 1..16\n", output, output);
 }
 
-Run add_profile_of_trace(CLI::App& command) {
+Run add_profile_of_trace(job::OptionList& list) {
   struct Options {
     TraceProfileOptions traces;
     std::uint32_t batch = 0;
@@ -270,9 +268,9 @@ Run add_profile_of_trace(CLI::App& command) {
   };
   auto options = std::make_shared<Options>();
   add_trace_profile_options(command, options->traces);
-  command.add_option("--batch", options->batch, "Examples in a mini-batch");
-  command.add_option("-o,--output", options->output, "The profile")->required();
-  return [options](const CLI::App& /*chosen*/, const Origins& origins) {
+  list.add("batch", options->batch, "Examples in a mini-batch");
+  list.add_letter_o("output", options->output, "The profile").required();
+  return [options](const job::OptionList& chosen) {
     if (options->traces.files.empty()) {
       throw usage_error(
           "profile takes --from-trace: this outpace was built without libtorch and cannot train");

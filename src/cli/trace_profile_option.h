@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "job/option_list.h"
 
 #include "cli/arguments.h"
 
@@ -20,7 +20,7 @@ struct TraceProfileOptions {
   std::string message;
   std::string copy_rate;
 };
-void add_trace_profile_options(CLI::App& command, TraceProfileOptions& options);
+void add_trace_profile_options(job::OptionList& list, TraceProfileOptions& options);
 
 // Refuses options of the one way beside the other.
 void check_trace_profile(const TraceProfileOptions& options, const Origins& origins);

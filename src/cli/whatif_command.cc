@@ -234,19 +234,19 @@ int answer_whatif(const WhatIfOptions& options) {
 
 }  // namespace
 
-Run add_whatif(CLI::App& command) {
+Run add_whatif(job::OptionList& list) {
   auto options = std::make_shared<WhatIfOptions>();
-  command.add_option("run", options->run, "A run's directory, of train, server or simulate")
-      ->required();
-  command.add_option("--without", options->without, "Without this worker (repeatable)");
-  command.add_option("--policy", options->policies, "Under this policy (repeatable)");
-  command.add_option("--workers",
+  list.add_positional("run", options->run, "A run's directory, of train, server or simulate")
+      .required();
+  list.add("without", options->without, "Without this worker (repeatable)");
+  list.add("policy", options->policies, "Under this policy (repeatable)");
+  list.add("workers",
                      options->workers,
                      "With so many workers; more than there were are copies (repeatable)");
-  command.add_option("--seed", options->seed, "Of resamplings and copies");
-  command.add_flag("--json", options->json, "Print one JSON object on standard output");
-  command.add_option("--plot", options->plot, "Draw the answers to this SVG");
-  return [options](const CLI::App& /*chosen*/, const Origins& /*origins*/) {
+  list.add("seed", options->seed, "Of resamplings and copies");
+  list.add("json", options->json, "Print one JSON object on standard output");
+  list.add("plot", options->plot, "Draw the answers to this SVG");
+  return [options](const job::OptionList& /*chosen*/) {
     return answer_whatif(*options);
   };
 }

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "compare/toml_text.h"
+#include "job/toml_text.h"
 
 namespace outpace::compare {
 namespace {
@@ -19,6 +19,7 @@ const std::set<std::string> kNotForCells{"policy",
                                          "json",
                                          "trace",
                                          "config",
+                                         "resolved",
                                          "help",
                                          "listen",
                                          "swarm",
@@ -39,7 +40,7 @@ class Reader {
   Config read(const toml::table& file) {
     const toml::table& comparison = sections(file);
     Config config{.path = path_, .mode = mode(comparison)};
-    for (const std::string& name : config.mode == Mode::kLive ? known_.live() : known_.simulated) {
+    for (const std::string& name : config.mode == Mode::kLive ? known_.live : known_.simulated) {
       if (!kNotForCells.contains(name)) {
         options_.insert(name);
       }
@@ -99,7 +100,7 @@ class Reader {
     if (node == nullptr) {
       throw wrong(line_of(comparison), "mode is missing; it takes \"live\" or \"simulated\"");
     }
-    const std::string text = toml_text(*node, place(line_of(*node)));
+    const std::string text = job::toml_text(*node, place(line_of(*node)));
     if (text != "live" && text != "simulated") {
       throw wrong(line_of(*node), "mode is '" + text + "'; it takes live or simulated");
     }
@@ -121,7 +122,7 @@ class Reader {
         throw unknown_key(key, known);
       }
       const std::size_t line = line_of(node);
-      found.push_back({.name = name, .values = toml_texts(node, place(line)), .line = line});
+      found.push_back({.name = name, .values = job::toml_texts(node, place(line)), .line = line});
     }
     return found;
   }
@@ -132,7 +133,7 @@ class Reader {
       throw wrong(line_of(comparison), "seeds is missing; such as seeds = [1, 2, 3]");
     }
     std::vector<std::uint64_t> found;
-    for (const std::string& text : toml_texts(*node, place(line_of(*node)))) {
+    for (const std::string& text : job::toml_texts(*node, place(line_of(*node)))) {
       const auto seed = parse_count(text);
       if (!seed) {
         throw wrong(line_of(*node), "seeds has '" + text + "'; it takes whole numbers from 0 on");
@@ -168,10 +169,10 @@ class Reader {
     if (const toml::table* named = node->as_table()) {
       for (const auto& [key, path] : *named) {
         const std::size_t line = line_of(path);
-        add_trace(found, {std::string(key.str()), toml_text(path, place(line)), line});
+        add_trace(found, {std::string(key.str()), job::toml_text(path, place(line)), line});
       }
     } else {
-      for (const std::string& path : toml_texts(*node, place(line_of(*node)))) {
+      for (const std::string& path : job::toml_texts(*node, place(line_of(*node)))) {
         add_trace(found, {stem(path), path, line_of(*node)});
       }
     }
@@ -195,7 +196,7 @@ class Reader {
     }
     const auto add = [&](const toml::node& element) {
       const std::size_t line = line_of(element);
-      const std::string policy = toml_text(element, place(line));
+      const std::string policy = job::toml_text(element, place(line));
       if (std::ranges::find(rows, policy, &Row::name) != rows.end()) {
         throw wrong(line, "policies has '" + policy + "' twice");
       }
@@ -223,9 +224,9 @@ class Reader {
       if (policy == nullptr) {
         throw wrong(line, "[[policy]] without a policy; such as policy = \"ssp:s=3\"");
       }
-      Row row{.policy = toml_text(*policy, place(line_of(*policy))), .line = line};
+      Row row{.policy = job::toml_text(*policy, place(line_of(*policy))), .line = line};
       const toml::node* name = table.get("name");
-      row.name = name == nullptr ? row.policy : toml_text(*name, place(line_of(*name)));
+      row.name = name == nullptr ? row.policy : job::toml_text(*name, place(line_of(*name)));
       row.options = options(table, kOfRow);
       if (!seen.insert(row.name).second) {
         throw wrong(line, "two [[policy]] are called '" + row.name + "'; give one another name");
@@ -252,7 +253,7 @@ Config parse_config(const std::string& text, const std::string& path, const Know
   try {
     return Reader(path, known).read(toml::parse(text));
   } catch (const toml::parse_error& error) {
-    throw toml_error(error, path);
+    throw job::toml_error(error, path);
   }
 }
 

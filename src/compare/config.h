@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,7 +46,7 @@ struct Config {
 
 // The long names of the options of a run.
 struct KnownOptions {
-  std::function<std::vector<std::string>()> live;  // Asked if the mode is live; may throw.
+  std::vector<std::string> live;
   std::vector<std::string> simulated;
 };
 

@@ -39,29 +39,26 @@ std::map<std::string, const Option*> options_of(const Config& config, const Row&
   return options;
 }
 
-std::vector<std::string> words_of(const Config& config, const Cell& cell) {
+std::vector<job::Given> given_of(const Config& config, const Cell& cell) {
   const bool live = config.mode == Mode::kLive;
   const Row& row = config.rows[cell.row];
-  std::vector<std::string> words{
-      live ? "train" : "simulate", "--policy=" + row.policy, "--seed=" + std::to_string(cell.seed)};
+  std::vector<job::Given> given{{"policy", {row.policy}, config.path},
+                                {"seed", {std::to_string(cell.seed)}, config.path}};
   if (const std::string& path = config.traces[cell.trace].path; !path.empty()) {
-    words.push_back("--delays=" + path);
+    given.push_back({"delays", {path}, config.path});
   }
   const auto options = options_of(config, row);
   if (!live && !options.contains("network")) {
-    words.emplace_back("--learn=mlp");
+    given.push_back({"learn", {"mlp"}, config.path});
   }
   for (const auto& [name, option] : options) {
-    const bool network = !live && name == "network";
-    for (const std::string& value : option->values) {
-      if (!network) {
-        words.push_back(std::string("--").append(name).append("=").append(value));
-      } else if (value != "none") {
-        words.push_back("--learn=" + value);
-      }
+    if (live || name != "network") {
+      given.push_back({name, option->values, config.path});
+    } else if (option->values != std::vector<std::string>{"none"}) {
+      given.push_back({"learn", option->values, config.path});
     }
   }
-  return words;
+  return given;
 }
 
 // Whether the message names --option, and not only an option whose name begins alike.
@@ -100,12 +97,23 @@ std::vector<Cell> cells_of(const Config& config) {
         Cell cell{.row = row, .trace = trace, .seed = seed};
         cell.place =
             trace_folders[trace] + "/" + row_folders[row] + "/seed-" + std::to_string(seed);
-        cell.words = words_of(config, cell);
+        cell.command = config.mode == Mode::kLive ? "train" : "simulate";
+        cell.options = given_of(config, cell);
         cells.push_back(std::move(cell));
       }
     }
   }
   return cells;
+}
+
+std::vector<std::string> identity_of(const Cell& cell) {
+  std::vector<std::string> texts{cell.command};
+  for (const job::Given& given : cell.options) {
+    for (const std::string& value : given.values) {
+      texts.push_back(std::string("--").append(given.option).append("=").append(value));
+    }
+  }
+  return texts;
 }
 
 std::string name_of(const Config& config, const Cell& cell) {

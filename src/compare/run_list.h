@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compare/config.h"
+#include "job/layers.h"
 
 namespace outpace::compare {
 
@@ -18,12 +19,15 @@ struct Cell {
   // Below the output folder: "drifting/ssp-s-3/seed-1". A name that no shell reads otherwise; no
   // two cells have the same.
   std::string place;
-  // The command line after the program's name, without --out; equal words are an equal run.
-  std::vector<std::string> words;
+  std::string command;             // "train" or "simulate".
+  std::vector<job::Given> options;  // Of that command, without --out.
 };
 
 // Seed by seed: who stops early has something of every row and trace.
 [[nodiscard]] std::vector<Cell> cells_of(const Config& config);
+
+// The command and its options, one text each: equal texts are an equal run.
+[[nodiscard]] std::vector<std::string> identity_of(const Cell& cell);
 
 // What is said of a cell: "drifting, ssp:s=3, seed 1".
 [[nodiscard]] std::string name_of(const Config& config, const Cell& cell);

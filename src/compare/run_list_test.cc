@@ -38,7 +38,7 @@ TEST(Plan, IsEveryRowTraceAndSeedSeedBySeed) {
 
 TEST(Plan, TheWordsAreThoseOfTheCommandWithTheRowsOwnOptions) {
   const std::vector<Cell> cells = cells_of(two_by_two());
-  EXPECT_EQ(cells[0].words,
+  EXPECT_EQ(identity_of(cells[0]),
             (std::vector<std::string>{"simulate",
                                       "--policy=sync",
                                       "--seed=1",
@@ -46,7 +46,7 @@ TEST(Plan, TheWordsAreThoseOfTheCommandWithTheRowsOwnOptions) {
                                       "--learn=mlp",
                                       "--lr=0.1",
                                       "--lr-scale=sqrt"}));
-  EXPECT_EQ(cells[1].words[5], "--lr=0.05");
+  EXPECT_EQ(identity_of(cells[1])[5], "--lr=0.05");
 }
 
 TEST(Plan, ALiveRunIsATrainingWithItsNetworkAndEveryValueOfARepeatedOption) {
@@ -56,7 +56,7 @@ TEST(Plan, ALiveRunIsATrainingWithItsNetworkAndEveryValueOfARepeatedOption) {
   config.options = {{.name = "network", .values = {"cnn"}, .line = 2},
                     {.name = "slow", .values = {"a", "b"}, .line = 3}};
   const std::vector<Cell> cells = cells_of(config);
-  EXPECT_EQ(cells[0].words,
+  EXPECT_EQ(identity_of(cells[0]),
             (std::vector<std::string>{
                 "train", "--policy=sync", "--seed=1", "--network=cnn", "--slow=a", "--slow=b"}));
   EXPECT_EQ(cells[0].place, "no-trace/sync/seed-1");
@@ -65,7 +65,7 @@ TEST(Plan, ALiveRunIsATrainingWithItsNetworkAndEveryValueOfARepeatedOption) {
 TEST(Plan, WithoutANetworkNothingIsLearnt) {
   Config config = two_by_two();
   config.options = {{.name = "network", .values = {"none"}, .line = 2}};
-  const std::vector<std::string> words = cells_of(config)[0].words;
+  const std::vector<std::string> words = identity_of(cells_of(config)[0]);
   EXPECT_EQ(words.size(), 4);
   EXPECT_EQ(words.back(), "--delays=t/calm.csv");
 }

@@ -13,7 +13,7 @@ namespace outpace::compare {
 
 // What a cell's run depends on besides the program.
 struct Identity {
-  std::vector<std::string> words;  // As in Cell.
+  std::vector<std::string> words;  // Of identity_of().
   std::uint64_t files = 0;         // A digest of the content of the files that the words name.
 
   friend bool operator==(const Identity&, const Identity&) = default;

@@ -1,0 +1,169 @@
+#include "cli/command_line.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "run/whole_file.h"
+
+namespace outpace::cli {
+namespace {
+
+std::string flags_of(const job::Option& option) {
+  if (option.is_positional()) {
+    return option.name();
+  }
+  const std::string letter = option.letter() == '\0' ? "" : std::string("-") + option.letter() + ",";
+  return letter + "--" + option.name();
+}
+
+std::string default_of(const job::Option& option) {
+  if (!option.default_words().empty()) {
+    return option.default_words();
+  }
+  std::string text;
+  for (const std::string& value : option.defaults()) {
+    text += (text.empty() ? "" : ",") + value;
+  }
+  return text;
+}
+
+void bind_option(const job::Option& option, CLI::App& command) {
+  if (option.is_flag()) {
+    command.add_flag(flags_of(option), option.help());
+    return;
+  }
+  CLI::Option* added = command.add_option(
+      flags_of(option), [](const CLI::results_t&) { return true; }, option.help());
+  added->type_name(option.type());
+  if (option.is_repeatable()) {
+    added->expected(1, CLI::detail::expected_max_vector_size);
+  } else {
+    added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);  // More than one is refused later.
+  }
+  if (option.is_required()) {
+    added->type_name(option.type() + " (required)");
+  }
+  added->default_str(default_of(option));
+}
+
+const CLI::Option* bound(const CLI::App& command, const job::Option& option) {
+  return command.get_option_no_throw(option.is_positional() ? option.name()
+                                                            : "--" + option.name());
+}
+
+std::vector<job::Given> from_words(const CLI::App& command, const job::OptionList& options) {
+  std::vector<job::Given> layer;
+  for (const job::Option& option : options.all()) {
+    const CLI::Option* found = bound(command, option);
+    if (found == nullptr || found->count() == 0) {
+      continue;
+    }
+    if (found->count() > 1 && !option.is_repeatable()) {
+      throw usage_error(option.title() + " is given twice on the command line");
+    }
+    std::vector<std::string> values = found->results();
+    if (option.is_flag() && values.front().empty()) {
+      values = {"true"};
+    }
+    layer.push_back({option.name(), std::move(values), job::kCommandLine});
+  }
+  return layer;
+}
+
+// The value of --config or --resolved; empty if it is not given.
+std::string file_of(const CLI::App& command, const char* option) {
+  const CLI::Option* found = command.get_option_no_throw(std::string("--") + option);
+  return found == nullptr || found->count() == 0 ? "" : found->results().front();
+}
+
+}  // namespace
+
+void bind(const job::OptionList& options, CLI::App& command) {
+  command
+      .add_option(
+          std::string("--") + kConfigOption,
+          [](const CLI::results_t&) { return true; },
+          "TOML file with any of these options")
+      ->type_name("FILE");
+  command
+      .add_option(
+          std::string("--") + kResolvedOption,
+          [](const CLI::results_t&) { return true; },
+          "TOML file with the values to use, such as a run's config.toml; the environment does not "
+          "count")
+      ->type_name("FILE");
+  for (const job::Option& option : options.all()) {
+    bind_option(option, command);
+  }
+}
+
+void check_words(const std::vector<std::string>& words,
+                 const std::string& command,
+                 const job::OptionList& options) {
+  std::vector<std::string> known{"--help", "--config", "--resolved"};
+  for (const std::string& name : options.names()) {
+    known.push_back("--" + name);
+  }
+  for (const std::string& word : words) {
+    const std::string option = word.substr(0, word.find('='));
+    if (word.starts_with("--") && word.size() > 2 &&
+        std::ranges::find(known, option) == known.end()) {
+      const std::string near = nearest(option, known);
+      throw usage_error(command + ": unknown option '" + option + "'" +
+                        (near.empty() ? "; see outpace " + command + " --help"
+                                      : "; did you mean '" + near + "'?"));
+    }
+  }
+}
+
+void set_options(const CLI::App& command,
+                 const std::vector<std::string>& known_elsewhere,
+                 job::OptionList& options) {
+  std::vector<std::vector<job::Given>> layers;
+  if (const std::string path = file_of(command, kResolvedOption); !path.empty()) {
+    layers.push_back(job::from_toml(run::whole_file(kResolvedOption, path), path, options));
+  } else {
+    const auto variables = environment_variables();
+    std::string config = file_of(command, kConfigOption);
+    if (const auto found = variables.find(job::variable_of(kConfigOption));
+        config.empty() && found != variables.end()) {
+      config = found->second;
+    }
+    if (!config.empty()) {
+      layers.push_back(job::from_toml(run::whole_file(kConfigOption, config), config, options));
+    }
+    layers.push_back(job::from_environment(variables, options, known_elsewhere));
+  }
+  layers.push_back(from_words(command, options));
+  job::set_layers(options, layers);
+  options.check_required(command.get_name());
+}
+
+void parse_words(CLI::App& app, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // CLI11 takes its vector from the back.
+  try {
+    app.parse(words);
+  } catch (const CLI::Success&) {
+    throw;  // --help and --version.
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error.what());
+  }
+}
+
+std::map<std::string, std::string> environment_variables() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
+}
+
+}  // namespace outpace::cli

@@ -1,0 +1,107 @@
+#include "cli/peer_role.h"
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "collective/gloo_group.h"
+#include "collective/gossip.h"
+#include "collective/member.h"
+#include "collective/ring.h"
+#include "live/token_file.h"
+#include "protocol/messages.h"
+#include "record/safetensors.h"
+#include "run/whole_file.h"
+#include "run/worker_role.h"
+
+namespace outpace::cli {
+namespace {
+
+std::vector<float> first_weights(const std::string& file, const worker::GradientSource& source) {
+  if (file.empty()) {
+    return source.initial_weights();
+  }
+  record::Weights loaded = record::read_safetensors(file);
+  if (loaded.manifest != source.manifest()) {
+    throw Error(ExitCode::kIncompatible,
+                "--weights " + file + ": of another network than --network");
+  }
+  return std::move(loaded.numbers);
+}
+
+collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t examples) {
+  const job::Resolved resolved =
+      job::resolve(job.training, {.patience = job.patience}, {.workers_max = protocol::kWorkersMax});
+  const server::CoordinatorOptions& coordinator = resolved.coordinator;
+  constexpr std::size_t kKib = 1024;
+  return {.worker = WorkerId{job.worker},
+          .batches = {.workers = job.training.workers,
+                      .batch = job.training.batch,
+                      .examples = examples,
+                      .updates = coordinator.limits.updates,
+                      .iterations = coordinator.limits.iterations,
+                      .epochs = coordinator.limits.epochs},
+          .seed = job.training.seed,
+          .with_replacement = coordinator.with_replacement,
+          .evaluate_every = job.training.evaluate_every,
+          .rule = {.optimizer = resolved.shard.optimizer,
+                   .rate = coordinator.rate,
+                   .schedule = coordinator.schedule,
+                   .rate_scale = coordinator.rate_scale,
+                   .weight_decay = resolved.shard.weight_decay},
+          .clip_norm = resolved.shard.clip_norm,
+          .bucket_bytes = job.bucket_kib * kKib};
+}
+
+// Ring or Gossip.
+template <typename Kind>
+void take_part(const job::PeerJob& job, Kind& kind, const worker::GradientSource& source) {
+  collective::Member member({.server = job.server,
+                             .token = live::read_token_file(job.token_file),
+                             .worker = WorkerId{job.worker},
+                             .incarnation = 1,
+                             .deadline = job.patience},
+                            {.manifest = source.manifest(),
+                             .dataset_examples = source.dataset_examples(),
+                             .initial_weights = {}},
+                            [&kind] { return kind.weights(); });
+  kind.run(member);
+  member.leave();
+}
+
+}  // namespace
+
+void be_peer(const job::PeerJob& job, const run::Learner& learner) {
+  if (job.topology == job::Topology::kServer) {
+    throw usage_error("--topology is ps; of a peer it is ring or gossip");
+  }
+  if (job.worker >= job.training.workers) {
+    throw usage_error("--worker is " + std::to_string(job.worker) + "; it takes 0 to " +
+                      std::to_string(job.training.workers - 1));
+  }
+  const worker::Pace pace =
+      job::make_pace(job.work, job.worker, job.training.workers, run::whole_file);
+  const auto source =
+      run::make_source(job.work, job.worker, job.training.workers, job.training.seed, learner);
+  std::vector<float> weights = first_weights(job.weights, *source);
+  const collective::PeerOptions peer = peer_options(job, source->dataset_examples());
+  collective::GlooGroup group({.rank = job.worker,
+                               .size = job.training.workers,
+                               .rendezvous = job.rendezvous,
+                               .deadline = job.patience,
+                               .interface = job.peer_interface});
+  if (job.topology == job::Topology::kRing) {
+    collective::Ring ring(peer, std::move(weights), group, *source, pace);
+    take_part(job, ring, *source);
+  } else {
+    collective::Gossip gossip(peer, std::move(weights), group, *source, pace);
+    take_part(job, gossip, *source);
+    std::fprintf(stderr,
+                 "worker %u asked for %llu meetings\n",
+                 job.worker,
+                 static_cast<unsigned long long>(gossip.meetings()));
+  }
+}
+
+}  // namespace outpace::cli

@@ -1,0 +1,265 @@
+#include "job/live_job.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace outpace::job {
+namespace {
+
+constexpr double kBucketKibMost = 1U << 20U;
+
+// What only a server does, or needs to be told.
+constexpr std::array kOfServer{"balance",
+                               "balance-most",
+                               "runtime-model",
+                               "staleness",
+                               "filter",
+                               "reduce",
+                               "min-workers",
+                               "listen",
+                               "trace",
+                               "restart-workers",
+                               "token-file",
+                               "launcher",
+                               "attack"};
+
+std::string name_of(Topology topology) {
+  return Value<Topology>::text(topology);
+}
+
+void refuse(const OptionList& options,
+            Topology topology,
+            const std::string& option,
+            const std::string& belongs) {
+  if (options.at(option).changed()) {
+    throw usage_error("--" + option + " conflicts with --topology " + name_of(topology) +
+                      ": it belongs to " + belongs + "; remove it");
+  }
+}
+
+void declare_membership(OptionList& options, Membership& membership) {
+  options
+      .add("min-workers",
+           membership.min_workers,
+           "Fail (exit code 5) when fewer workers than this are live for --patience")
+      .between(1);
+  options.add("heartbeat-timeout",
+              membership.heartbeat_timeout,
+              "Declare a worker dead when it has been silent for this time");
+  options.add("patience", membership.patience, "How long to wait for workers to join");
+}
+
+void declare_serving(OptionList& options, Serving& serving) {
+  options
+      .add("weights",
+           serving.weights,
+           "Start from the weights in this safetensors file instead of random ones")
+      .type("FILE");
+  options
+      .add("listen",
+           serving.listen,
+           "Address at which the server listens: HOST:PORT or unix:PATH; port 0 takes a free one")
+      .type("ADDRESS");
+  options.add("insecure-no-tls",
+              serving.insecure_no_tls,
+              "Allow an address beyond this machine, although traffic and token travel unencrypted");
+}
+
+void declare_output(OptionList& options, Output& output) {
+  declare_trace_and_json(options, output);
+  options.add("out", output.out, "Directory for the run's record")
+      .type("DIR")
+      .default_words("runs/TIME-POLICY");
+}
+
+void declare_topology(OptionList& options,
+                      Topology& topology,
+                      std::string& peer_interface,
+                      std::uint32_t& bucket_kib) {
+  options.add("topology",
+              topology,
+              "ps: a parameter server. ring: all-reduce, like --policy sync. gossip: neighbours "
+              "average their weights (AD-PSGD). Without a server, options of the server are "
+              "refused");
+  options
+      .add("peer-interface",
+           peer_interface,
+           "Network interface by which the workers of a ring or gossip talk to each other, "
+           "unencrypted; one beyond this machine takes --insecure-no-tls")
+      .default_words("loopback");
+  options
+      .add("bucket-kib",
+           bucket_kib,
+           "KiB of gradient, at least, that a ring sums at a time")
+      .between(1, kBucketKibMost);
+}
+
+}  // namespace
+
+void declare_trace_and_json(OptionList& options, Output& output) {
+  options
+      .add("trace",
+           output.trace,
+           "Write a Chrome trace of tasks, updates and simulated links to this file; open it at "
+           "ui.perfetto.dev")
+      .type("FILE");
+  options.add("json", output.json, "Print the result as one JSON object on standard output");
+}
+
+void declare_launcher(OptionList& options, std::string& launcher) {
+  std::string all;
+  for (const std::string& name : launch::launchers()) {
+    all += (all.empty() ? "" : ", ") + name;
+  }
+  options.add("launcher",
+              launcher,
+              "Launcher whose environment variables give the rank: auto takes the first of " + all +
+                  " whose variables are set; or one of these, or none");
+}
+
+bool is_local(const std::string& listen) {
+  return listen.starts_with("unix:") || listen.starts_with("127.") ||
+         listen.starts_with("localhost:") || listen.starts_with("[::1]:");
+}
+
+void check(const Serving& serving) {
+  if (!serving.listen.empty() && !is_local(serving.listen) && !serving.insecure_no_tls) {
+    throw usage_error("--listen " + serving.listen +
+                      " reaches beyond this machine, and there is no TLS yet: the token would "
+                      "travel unencrypted; if you accept that, add --insecure-no-tls");
+  }
+}
+
+void declare(OptionList& options, ServerJob& job) {
+  declare(options, job.training);
+  declare_membership(options, job.membership);
+  declare_serving(options, job.serving);
+  declare_output(options, job.output);
+  options
+      .add("token-file",
+           job.token_file,
+           "File with the job's secret, mode 0600; created if it does not exist")
+      .type("FILE")
+      .required();
+}
+
+void declare(OptionList& options, TrainJob& job) {
+  declare(options, job.training);
+  declare_membership(options, job.membership);
+  declare_serving(options, job.serving);
+  declare_output(options, job.output);
+  declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
+  declare(options, job.work);
+  options.add("worker-prefix",
+              job.worker_prefix,
+              "Words before each worker's command, {worker} replaced by its rank: "
+              "'taskset -c {worker}' pins the workers");
+  options.add(
+      "restart-workers", job.restart_workers, "Restart a worker that crashed or was killed");
+  options
+      .add("token-file",
+           job.token_file,
+           "Under a launcher (torchrun, srun, mpirun, ...), which starts every worker: file with "
+           "the job's secret, mode 0600; created if it does not exist")
+      .type("FILE");
+  declare_launcher(options, job.launcher);
+}
+
+void fit_topology(const OptionList& options, TrainJob& job) {
+  if (job.topology == Topology::kServer) {
+    refuse(options, job.topology, "bucket-kib", "--topology ring");
+    refuse(options, job.topology, "peer-interface", "--topology ring or gossip");
+    return;
+  }
+  for (const char* option : kOfServer) {
+    refuse(options, job.topology, option, "a parameter server");
+  }
+  if (job.peer_interface.empty() == job.serving.insecure_no_tls) {
+    throw usage_error(job.serving.insecure_no_tls
+                          ? "--insecure-no-tls without --peer-interface under --topology " +
+                                name_of(job.topology) + ": nothing leaves this machine; remove it"
+                          : "--peer-interface " + job.peer_interface +
+                                ": what workers say to each other is not encrypted; add "
+                                "--insecure-no-tls if all on that network may read it");
+  }
+  const bool ring = job.topology == Topology::kRing;
+  const std::string like = ring ? "sync" : "async";
+  if (options.at("policy").changed() && job.training.policy.text != like) {
+    throw usage_error("--policy " + job.training.policy.text + " conflicts with --topology " +
+                      name_of(job.topology) + ", which behaves like " + like +
+                      "; remove --policy, or take --topology ps");
+  }
+  job.training.policy = Spec::parse(like);
+  if (!ring) {
+    refuse(options, job.topology, "lr-scale", "updates of several gradients");
+    refuse(options, job.topology, "bucket-kib", "--topology ring");
+    if (job.training.workers < 2) {
+      throw usage_error("--workers is " + std::to_string(job.training.workers) +
+                        "; a gossip takes at least 2");
+    }
+  }
+}
+
+std::string what_runs(const TrainJob& job) {
+  return job.topology == Topology::kServer ? job.training.policy.text : name_of(job.topology);
+}
+
+void declare(OptionList& options, WorkerJob& job) {
+  options.add("server", job.server, "Address of the job's server: HOST:PORT or unix:PATH")
+      .type("ADDRESS")
+      .default_words("as the launcher says");
+  options.add("token-file", job.token_file, "File with the job's secret, mode 0600")
+      .type("FILE")
+      .required();
+  options.add("seed", job.seed, "Seed of the initial weights: the same on every worker");
+  options.add("connect-deadline", job.deadline, "How long to try to reach the server");
+  declare(options, job.work);
+  options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...")
+      .default_words("as the launcher says");
+  options.add("workers", job.workers, "Number of workers in the job: the columns of --delays")
+      .default_words("as the launcher says");
+  options
+      .add("incarnation",
+           job.incarnation,
+           "A number greater than that of any earlier process of this rank")
+      .default_words("1, and more if the launcher says that it restarted the process");
+  declare_launcher(options, job.launcher);
+}
+
+void declare(OptionList& options, EvaluatorJob& job) {
+  options.add("server", job.server, "Address of the job's server: HOST:PORT or unix:PATH")
+      .type("ADDRESS")
+      .required();
+  options.add("token-file", job.token_file, "File with the job's secret, mode 0600")
+      .type("FILE")
+      .required();
+  options.add("seed", job.seed, "Seed of the initial weights: the same as the workers'");
+  options.add("connect-deadline", job.deadline, "How long to try to reach the server");
+  options.add("network", job.network, "Network: the same as the workers'");
+  options.add("data", job.data, "Data set: the same as the workers'");
+  options.add("threads", job.threads, "Threads of libtorch").between(1);
+}
+
+void declare(OptionList& options, PeerJob& job) {
+  declare(options, job.training);
+  declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
+  declare(options, job.work);
+  options.add("weights", job.weights, "Start from the weights in this safetensors file")
+      .type("FILE");
+  options.add("patience", job.patience, "How long to wait for the other workers");
+  options.add("server", job.server, "Address of the process that keeps the record: unix:PATH")
+      .type("ADDRESS")
+      .required();
+  options.add("token-file", job.token_file, "File with the run's secret, mode 0600")
+      .type("FILE")
+      .required();
+  options
+      .add("rendezvous",
+           job.rendezvous,
+           "File by which the workers find each other's ports")
+      .type("FILE")
+      .required();
+  options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...").required();
+}
+
+}  // namespace outpace::job

@@ -1,0 +1,124 @@
+// The jobs of real processes: train, server, worker, evaluator and peer. Each is a value with
+// defaults, and declare() lists its options.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/time.h"
+#include "job/option_list.h"
+#include "job/training.h"
+#include "job/work.h"
+#include "launch/place.h"
+
+namespace outpace::job {
+
+// How workers are joined up.
+enum class Topology : std::uint8_t { kServer, kRing, kGossip };
+template <>
+struct Choices<Topology> {
+  static constexpr std::array<std::pair<std::string_view, Topology>, 3> kWords{
+      {{"ps", Topology::kServer}, {"ring", Topology::kRing}, {"gossip", Topology::kGossip}}};
+};
+
+// What a run leaves behind and prints.
+struct Output {
+  std::string out;    // A directory; empty: the default.
+  std::string trace;  // A file; empty: none.
+  bool json = false;
+};
+void declare_trace_and_json(OptionList& options, Output& output);
+
+// Where a server listens, and what it begins with.
+struct Serving {
+  std::string listen;   // Empty: the command's default.
+  std::string weights;  // A file; empty: the first worker's.
+  bool insecure_no_tls = false;
+};
+
+// True if nobody on another machine can connect to what listens there.
+[[nodiscard]] bool is_local(const std::string& listen);
+// Throws a usage error if it would listen beyond this machine without leave.
+void check(const Serving& serving);
+
+struct ServerJob {
+  Training training;
+  Membership membership;
+  Serving serving;
+  Output output;
+  std::string token_file;
+};
+void declare(OptionList& options, ServerJob& job);
+
+struct TrainJob {
+  Training training;
+  Membership membership;
+  Serving serving;
+  Output output;
+  Topology topology = Topology::kServer;
+  std::string peer_interface;       // Of workers without a server; empty: loopback.
+  std::uint32_t bucket_kib = 1024;  // KiB of gradient that a ring sums at a time, at least.
+  Work work;
+  std::string worker_prefix;  // Words before each worker's command.
+  bool restart_workers = false;
+  std::string token_file;  // Of processes that a launcher starts.
+  std::string launcher = launch::kAnyLauncher;
+};
+void declare(OptionList& options, TrainJob& job);
+
+// After the options are set. Throws a usage error for an option that was given and belongs to
+// another topology. Without a server the policy becomes that which the topology is like: sync for a
+// ring and async for a gossip.
+void fit_topology(const OptionList& options, TrainJob& job);
+
+// The policy, or what there is in place of one: for people, and for the name of a run.
+[[nodiscard]] std::string what_runs(const TrainJob& job);
+
+struct WorkerJob {
+  Work work;
+  std::string server;  // Empty: as the launcher says.
+  std::string token_file;
+  std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next two as well.
+  std::optional<std::uint32_t> workers;
+  std::optional<std::uint32_t> incarnation;
+  std::uint64_t seed = 1;
+  Duration deadline = std::chrono::seconds(60);  // To connect.
+  std::string launcher = launch::kAnyLauncher;
+};
+void declare(OptionList& options, WorkerJob& job);
+
+struct EvaluatorJob {
+  Spec network = Spec::parse("mlp");
+  Spec data = Spec::parse("fashion-mnist");
+  std::uint32_t threads = 1;
+  std::string server;
+  std::string token_file;
+  std::uint64_t seed = 1;
+  Duration deadline = std::chrono::seconds(60);  // To connect.
+};
+void declare(OptionList& options, EvaluatorJob& job);
+
+// One worker of a ring or a gossip; only `train` starts them.
+struct PeerJob {
+  Training training;
+  Topology topology = Topology::kRing;
+  std::string peer_interface;
+  std::uint32_t bucket_kib = 1024;
+  Work work;
+  std::string weights;
+  Duration patience = std::chrono::seconds(60);
+  std::string server;
+  std::string token_file;
+  std::string rendezvous;  // A file by which the workers find each other's ports.
+  std::uint32_t worker = 0;
+};
+void declare(OptionList& options, PeerJob& job);
+
+void declare_launcher(OptionList& options, std::string& launcher);
+
+}  // namespace outpace::job

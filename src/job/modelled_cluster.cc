@@ -1,0 +1,66 @@
+#include "job/modelled_cluster.h"
+
+#include "base/error.h"
+#include "job/simulate_job.h"
+
+namespace outpace::job {
+
+void declare(OptionList& options, ModelledCluster& cluster) {
+  options
+      .add("bandwidth", cluster.bandwidth, "Bandwidth of each host's link, each way, such as 1Gbps")
+      .default_words("links cost no time");
+  options.add("latency",
+              cluster.latency,
+              "Latency of a message, each way, in addition to the profile's own");
+  declare_send_window(options, cluster.send_window);
+  options
+      .add("runtime",
+           cluster.runtime,
+           "How long workers compute, instead of the profile's times: as in simulate, such as "
+           "'lognormal(mean=100ms,cv=0.3)'")
+      .type("DISTRIBUTION");
+  options.add("plain", cluster.plain, "Use the coarse models without their heuristics");
+  declare(options, cluster.delays);
+  options.add("cores",
+              cluster.cores,
+              "Number of processors that the workers share; 0: each has its own");
+  options.add("iterations",
+              cluster.iterations,
+              "Iterations of each worker in the fine model; 0: 40, with --runtime 200, with "
+              "--delays 600");
+  options.add("seed", cluster.seed, "Seed of all that is drawn");
+}
+
+const std::vector<std::string>& modelled_cluster_options() {
+  static const std::vector<std::string> kNames = [] {
+    OptionList options;
+    ModelledCluster cluster;
+    declare(options, cluster);
+    return options.names();
+  }();
+  return kNames;
+}
+
+void check(const ModelledCluster& cluster) {
+  constexpr std::uint32_t kIterationsLeast = 20;  // What an interval takes, after the start.
+  constexpr std::uint32_t kIterationsMost = 100'000;
+  if (cluster.iterations != 0 &&
+      (cluster.iterations < kIterationsLeast || cluster.iterations > kIterationsMost)) {
+    throw usage_error("--iterations is " + std::to_string(cluster.iterations) + "; it takes " +
+                      std::to_string(kIterationsLeast) + " to " + std::to_string(kIterationsMost) +
+                      ", or 0 for the default");
+  }
+  if (cluster.runtime.empty()) {
+    return;
+  }
+  if (!cluster.delays.file.empty()) {
+    throw usage_error(
+        "--runtime conflicts with --delays: both say how long workers take; remove one");
+  }
+  if (cluster.cores != 0) {
+    throw usage_error("--runtime conflicts with --cores: a runtime includes what sharing costs; "
+                      "remove one");
+  }
+}
+
+}  // namespace outpace::job

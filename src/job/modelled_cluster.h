@@ -1,0 +1,40 @@
+// What `outpace predict` and `outpace plan` are told of the cluster that they model from a measured
+// profile: its links, and how fast its workers are.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "job/option_list.h"
+#include "job/quantities.h"
+#include "job/work.h"
+
+namespace outpace::job {
+
+inline constexpr std::uint32_t kModelledWorkersMost = 10'000;
+inline constexpr std::uint32_t kModelledShardsMost = 256;
+
+struct ModelledCluster {
+  std::optional<Bandwidth> bandwidth;  // Nothing: links cost no time.
+  Duration latency{};
+  std::optional<Bytes> send_window;  // Nothing: weights for several workers go out together.
+  std::string runtime;               // Empty: the profile's computing.
+  Delays delays;
+  std::uint32_t cores = 0;
+  bool plain = false;            // Coarse without heuristics.
+  std::uint32_t iterations = 0;  // Of each worker; 0: as many as it takes.
+  std::uint64_t seed = 1;
+};
+void declare(OptionList& options, ModelledCluster& cluster);
+
+// The names of its options: a calibrated profile has none of them.
+[[nodiscard]] const std::vector<std::string>& modelled_cluster_options();
+
+// Throws a usage error for options that do not go together.
+void check(const ModelledCluster& cluster);
+
+}  // namespace outpace::job

@@ -1,0 +1,312 @@
+#include "job/simulate_job.h"
+
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "links/platform.h"
+#include "links/shapes.h"
+#include "policy/switch_spec.h"
+#include "sim/faults.h"
+#include "sim/placement.h"
+#include "sim/runtimes.h"
+
+namespace outpace::job {
+namespace {
+
+constexpr double kBytesPerNumber = 4;  // float32
+constexpr double kShardsMost = 4096;
+
+void declare_cluster(OptionList& options, SimulatedCluster& cluster) {
+  options
+      .add("runtime",
+           cluster.runtime,
+           "How long workers take for a mini-batch: a distribution, or classes of workers such as "
+           "'28*lognormal(mean=100ms,cv=0.3),2*constant(400ms)'")
+      .type("DISTRIBUTION")
+      .default_words(kRuntimeByDefault);
+  options.add("compute",
+              cluster.compute,
+              "With --delays: time that computing a mini-batch takes on top of the delay");
+  options.add("cores",
+              cluster.cores,
+              "With --compute: number of processors that the workers share; 0: one for each worker");
+  options.add("latency", cluster.latency, "Latency of every message, each way");
+  options.add("apply",
+              cluster.apply,
+              "Time that the server needs for a gradient, divided by --shards; gradients queue for "
+              "it");
+  options.add("oracle",
+              cluster.oracle,
+              "With --policy sync: choose each cutoff with knowledge of the coming runtimes, for "
+              "the most gradients per second: an upper bound for every cutoff");
+  options
+      .add("fault",
+           cluster.faults,
+           "Inject a fault: crash, leave, join, slow, pause, partition, clog, delay, lose, "
+           "duplicate or reorder, such as crash:worker=3,at=10s,for=5s; docs/simulation.md lists "
+           "their options (repeatable)")
+      .type("SPEC");
+}
+
+void declare_links(OptionList& options, SimulatedLinks& links) {
+  options
+      .add("platform",
+           links.platform,
+           "SimGrid platform file whose links gradients and weights share")
+      .type("FILE");
+  options.add("bandwidth",
+              links.bandwidth,
+              "Bandwidth of the links that gradients and weights share, such as 1Gbps or 125MBps");
+  options
+      .add("shape",
+           links.shape,
+           "With --bandwidth: star[:latency=25us], tree:racks=4[,oversubscription=4] or "
+           "fat-tree[:k=8]")
+      .default_words("star");
+  options.add("payload",
+              links.payload,
+              "Without --learn: size of a gradient and of the weights, such as 400kB");
+  options
+      .add("shards",
+           links.shards,
+           "With --bandwidth or --apply: number of parts of the server, each on a host of its own "
+           "with an equal part of the weights")
+      .between(1, kShardsMost);
+  declare_send_window(options, links.send_window);
+  options
+      .add("server-host",
+           links.server_hosts,
+           "Hosts of the server or of its shards, by name or by number from 0: host3,host7")
+      .separated_by(',')
+      .default_words("the first hosts");
+}
+
+void declare_swarm(OptionList& options, Swarm& swarm) {
+  options.add("swarm",
+              swarm.on,
+              "Run a random job for each seed instead of one job, and check all invariants");
+  options.add("seeds", swarm.seeds, "With --swarm: FIRST..LAST, both included, or one seed")
+      .type("RANGE");
+  options.add(
+      "time-budget", swarm.time_budget, "With --swarm: stop after this time; 0s: no limit");
+  options.add("jobs", swarm.jobs, "With --swarm: number of seeds to run at a time").between(1, 256);
+}
+
+const std::set<std::string>& swarm_options() {
+  static const std::set<std::string> kNames{"swarm", "seeds", "time-budget", "jobs"};
+  return kNames;
+}
+
+// A swarm draws everything from its seeds; nothing else can be said.
+void check_swarm(const OptionList& options, const Swarm& swarm) {
+  for (const Option& option : options.all()) {
+    const bool of_swarm = swarm_options().contains(option.name());
+    if (swarm.on && option.changed() && !of_swarm && option.name() != "json") {
+      throw usage_error(option.title() +
+                        " conflicts with --swarm, which draws it from each seed; remove one");
+    }
+    if (!swarm.on && option.changed() && of_swarm) {
+      throw usage_error(option.title() + " without --swarm; add --swarm, or remove it");
+    }
+  }
+}
+
+void check_without_learning(const SimulateJob& job) {
+  if (job.learn) {
+    return;
+  }
+  if (job.training.target_accuracy) {
+    throw usage_error("--target-accuracy without --learn: nothing is learnt; add --learn mlp");
+  }
+  if (policy::waits_for_learning(job.training.policy)) {
+    throw usage_error("--policy '" + job.training.policy.text +
+                      "' waits for a loss or an accuracy, and without --learn nothing is learnt; "
+                      "add --learn mlp, or wait for updates or seconds");
+  }
+  for (const auto& [name, given] : {std::pair("--filter", job.training.filter.text != "none"),
+                                    std::pair("--attack", !job.attacks.empty())}) {
+    if (given) {
+      throw usage_error(std::string(name) +
+                        " without --learn: there are no gradients; add --learn mlp");
+    }
+  }
+  if (job.examples < 1) {
+    throw usage_error("--examples is 0; it takes at least 1");
+  }
+}
+
+void check_times(const SimulateJob& job) {
+  if (job.delays.file.empty()) {
+    if (job.cluster.compute != Duration{} || job.cluster.cores != 0) {
+      throw usage_error("--compute and --cores go with --delays; --runtime includes both");
+    }
+    return;
+  }
+  if (!job.cluster.runtime.empty()) {
+    throw usage_error(
+        "--runtime conflicts with --delays: both say how long workers take; remove one");
+  }
+}
+
+void check_no_links(const SimulateJob& job) {
+  const SimulatedLinks& links = job.links;
+  for (const auto& [name, given] : {std::pair{"shape", links.shape.has_value()},
+                                    std::pair{"payload", links.payload.has_value()},
+                                    std::pair{"send-window", links.send_window.has_value()},
+                                    std::pair{"server-host", !links.server_hosts.empty()}}) {
+    if (given) {
+      throw usage_error("--" + std::string(name) +
+                        " without --bandwidth or --platform: there are no links");
+    }
+  }
+  if (links.shards > 1 && job.cluster.apply <= Duration{}) {
+    throw usage_error("--shards without --bandwidth, --platform or --apply: a server that costs "
+                      "nothing has nothing to divide");
+  }
+}
+
+void check_links(const SimulateJob& job) {
+  const SimulatedLinks& links = job.links;
+  if (!links.any()) {
+    check_no_links(job);
+    return;
+  }
+  for (const auto& [name, given] : {std::pair{"bandwidth", links.bandwidth.has_value()},
+                                    std::pair{"shape", links.shape.has_value()}}) {
+    if (!links.platform.empty() && given) {
+      throw usage_error("--" + std::string(name) +
+                        " conflicts with --platform: both describe the links; remove one");
+    }
+  }
+  if (job.learn && links.payload) {
+    throw usage_error("--payload conflicts with --learn: the network says how large a gradient is");
+  }
+  if (!job.learn && !links.payload) {
+    throw usage_error("--payload is missing: how large is a gradient? write --payload 400kB");
+  }
+}
+
+links::Topology make_topology(const SimulateJob& job, const ReadFile& read_file) {
+  const SimulatedLinks& options = job.links;
+  const std::uint32_t workers = job.training.workers;
+  if (options.platform.empty()) {
+    return links::make_shape(
+        options.shape.value_or(Spec::parse("star")),
+        {.hosts = std::uint64_t{workers} + options.shards,
+         .bandwidth = options.bandwidth->bytes_per_second});
+  }
+  links::Topology topology =
+      links::parse_platform(read_file("platform", options.platform), options.platform);
+  if (topology.hosts.size() < std::uint64_t{workers} + options.shards) {
+    throw usage_error(
+        "--platform " + options.platform + ": too few hosts, " +
+        std::to_string(topology.hosts.size()) + "; the server" +
+        (options.shards == 1 ? "" : "'s " + std::to_string(options.shards) + " shards") + " and " +
+        std::to_string(workers) + " workers take one each");
+  }
+  return topology;
+}
+
+}  // namespace
+
+void declare_send_window(OptionList& options, std::optional<Bytes>& send_window) {
+  options
+      .add("send-window",
+           send_window,
+           "Bytes of one worker's weights that the server sends before it turns to the next "
+           "worker, such as 1MiB")
+      .default_words("all at the same time");
+}
+
+double window_bytes(const std::optional<Bytes>& send_window) {
+  constexpr double kLeast = 1000.0;  // Less than a packet: each window is an event of its own.
+  if (!send_window) {
+    return 0.0;
+  }
+  if (!(send_window->bytes >= kLeast)) {
+    throw usage_error("--send-window is '" + send_window->text +
+                      "'; it takes a size with its unit, at least 1kB, such as 64kB or 1MiB");
+  }
+  return send_window->bytes;
+}
+
+void declare(OptionList& options, SimulateJob& job) {
+  declare(options, job.training);
+  declare_trace_and_json(options, job.output);
+  declare(options, job.delays);
+  declare_attacks(options, job.attacks);
+  declare_cluster(options, job.cluster);
+  declare_links(options, job.links);
+  options.add("learn",
+              job.learn,
+              std::string("Compute every gradient of this network for real, on the weights of the "
+                          "right version: ") +
+                  kNetworks);
+  options.add("data", job.data, std::string("Data set for --learn: ") + kDataSets);
+  options.add("examples", job.examples, "Without --learn: number of examples in the data set");
+  options.add("out", job.output.out, "Record the run in this directory").type("DIR");
+  options.add("heartbeat-timeout",
+              job.heartbeat_timeout,
+              "With a fault that can silence a worker: declare it dead when it has been silent for "
+              "this time");
+  declare_swarm(options, job.swarm);
+}
+
+void check(const SimulateJob& job) {
+  if (job.cluster.oracle && job.training.policy.text != "sync") {
+    throw usage_error("--oracle conflicts with --policy " + job.training.policy.text +
+                      ": the oracle chooses the cutoffs of synchronous updates; say --policy sync");
+  }
+  check_without_learning(job);
+  check_times(job);
+  check_links(job);
+  (void)parse_attacks(job.attacks, job.training.workers);
+  for (const std::string& fault : job.cluster.faults) {
+    (void)sim::parse_fault(fault, job.training.workers);
+  }
+}
+
+void check(const OptionList& options, const SimulateJob& job) {
+  check_swarm(options, job.swarm);
+  if (!job.swarm.on) {
+    check(job);
+  }
+}
+
+std::unique_ptr<sim::Timing> make_timing(const SimulateJob& job, const ReadFile& read_file) {
+  const std::uint32_t workers = job.training.workers;
+  if (!job.delays.file.empty()) {
+    return std::make_unique<sim::PacedTiming>(
+        paces_of(job.delays, workers, read_file), job.cluster.compute, job.cluster.cores);
+  }
+  std::vector<double> factors;
+  for (std::uint32_t worker = 0; worker < workers && !job.delays.slow.empty(); ++worker) {
+    factors.push_back(slow_factor(job.delays, worker, workers));
+  }
+  return std::make_unique<sim::DrawnTiming>(
+      sim::Runtimes::parse(
+          job.cluster.runtime.empty() ? kRuntimeByDefault : job.cluster.runtime,
+          {.workers = workers,
+           .seed = job.training.seed,
+           .read_file = [&read_file](
+                            const std::string& path) { return read_file("runtime", path); }}),
+      std::move(factors));
+}
+
+std::optional<sim::Transfers::Options> make_links(const SimulateJob& job,
+                                                  const protocol::Manifest* manifest,
+                                                  const ReadFile& read_file) {
+  if (!job.links.any()) {
+    return std::nullopt;
+  }
+  const double payload = manifest == nullptr
+                             ? job.links.payload->bytes
+                             : kBytesPerNumber * static_cast<double>(manifest->numbers());
+  sim::Transfers::Options links{.topology = make_topology(job, read_file), .payload = payload};
+  links.window = window_bytes(job.links.send_window);
+  links.servers = sim::place_shards(job.links.shards, job.links.server_hosts, links.topology);
+  return links;
+}
+
+}  // namespace outpace::job

@@ -1,0 +1,95 @@
+// The jobs of virtual time: what `outpace simulate` is told of its cluster and of the links between
+// the server and its workers, and a swarm of random jobs.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/spec.h"
+#include "base/time.h"
+#include "job/live_job.h"
+#include "job/option_list.h"
+#include "job/quantities.h"
+#include "job/training.h"
+#include "job/work.h"
+#include "protocol/messages.h"
+#include "sim/timing.h"
+#include "sim/transfers.h"
+
+namespace outpace::job {
+
+inline constexpr std::uint32_t kSimulatedWorkersMax = 1'000'000;
+inline constexpr const char* kRuntimeByDefault = "lognormal(mean=100ms,cv=0.3)";
+
+struct SimulatedCluster {
+  std::string runtime;  // Empty: as kRuntimeByDefault, or what --delays says.
+  Duration compute{};
+  std::uint32_t cores = 0;  // 0: one for each worker.
+  Duration latency{};
+  Duration apply{};
+  bool oracle = false;
+  std::vector<std::string> faults;
+};
+
+struct SimulatedLinks {
+  std::string platform;                // A platform file of SimGrid; empty: none.
+  std::optional<Bandwidth> bandwidth;  // Instead of it, of a regular shape.
+  std::optional<Spec> shape;           // Nothing: a star.
+  std::optional<Bytes> payload;
+  std::uint32_t shards = 1;  // Of the server.
+  std::vector<std::string> server_hosts;
+  std::optional<Bytes> send_window;  // Nothing: weights for several workers go out together.
+
+  [[nodiscard]] bool any() const { return !platform.empty() || bandwidth.has_value(); }
+};
+
+// Random jobs instead of one: a job for each seed.
+struct Swarm {
+  bool on = false;
+  std::string seeds = "0..999";
+  Duration time_budget{};  // 0: none.
+  std::uint32_t jobs = 1;  // Seeds at a time.
+};
+
+struct SimulateJob {
+  SimulateJob() { training.policy = Spec::parse("async"); }
+
+  Training training;
+  Duration heartbeat_timeout = Membership{}.heartbeat_timeout;
+  Output output;
+  Delays delays;
+  std::vector<std::string> attacks;
+  SimulatedCluster cluster;
+  SimulatedLinks links;
+  std::optional<Spec> learn;  // A network whose gradients are computed; nothing: none are.
+  Spec data = Spec::parse("fashion-mnist");
+  std::uint64_t examples = 60'000;  // Without learning.
+  Swarm swarm;
+};
+void declare(OptionList& options, SimulateJob& job);
+
+// After the options are set. Throws a usage error for options that do not go together.
+void check(const OptionList& options, const SimulateJob& job);
+// What of that needs no list.
+void check(const SimulateJob& job);
+
+// How long workers take. Throws a usage error that names option, file or distribution.
+[[nodiscard]] std::unique_ptr<sim::Timing> make_timing(const SimulateJob& job,
+                                                       const ReadFile& read_file);
+
+// Nothing if the options name no links. `manifest`: of what is learnt, null without learning.
+// Throws a usage error that names option or file. REQUIRES: check() passed.
+[[nodiscard]] std::optional<sim::Transfers::Options> make_links(const SimulateJob& job,
+                                                                const protocol::Manifest* manifest,
+                                                                const ReadFile& read_file);
+
+// Least and greatest size of --send-window are the same wherever it is an option.
+void declare_send_window(OptionList& options, std::optional<Bytes>& send_window);
+// Bytes that go to one worker before the next one's turn; 0: all at the same time.
+[[nodiscard]] double window_bytes(const std::optional<Bytes>& send_window);
+
+}  // namespace outpace::job

@@ -1,0 +1,23 @@
+// Values of a TOML file as the texts that they would be on the command line.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <toml++/toml.h>
+
+#include "base/error.h"
+
+namespace outpace::job {
+
+// Of a text, a number or a truth value. Throws a usage error that begins with `where` for others.
+[[nodiscard]] std::string toml_text(const toml::node& node, const std::string& where);
+
+// Of each element of an array, or of the only value.
+[[nodiscard]] std::vector<std::string> toml_texts(const toml::node& node, const std::string& where);
+
+// What the parser says of the file at `path`, in one line: "path:line: ...".
+[[nodiscard]] Error toml_error(const toml::parse_error& error, const std::string& path);
+
+}  // namespace outpace::job

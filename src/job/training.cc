@@ -1,0 +1,263 @@
+#include "job/training.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace outpace::job {
+namespace {
+
+// More than any data set here has, and few enough that a release, which names a mini-batch by its
+// ranges in each epoch, stays small.
+constexpr double kBatchMost = 1U << 20U;
+constexpr double kRateMost = 1e6;
+
+constexpr std::uint64_t kEpochsByDefault = 5;
+constexpr std::uint64_t kEpochsTowardsTarget = 50;
+
+// Which gradients count, and when.
+void declare_policy(OptionList& options, Training& training) {
+  options
+      .add("policy",
+           training.policy,
+           "Rule that decides which gradients count and how long to wait, such as backup:cutoff=6; "
+           "`outpace policies` lists them")
+      .type("POLICY");
+  options.add("balance",
+              training.balance,
+              "Give each worker a mini-batch in proportion to its speed (LB-BSP), under any policy");
+  options
+      .add("balance-most",
+           training.balance_most,
+           "Largest mini-batch under --balance, in multiples of --batch")
+      .default_words("4")
+      .between(1.0, policy::kShareMost);
+  options
+      .add("runtime-model",
+           training.runtime_model,
+           "Runtime model that `outpace fit` wrote, for --policy dynamic to start from")
+      .type("FILE");
+  options
+      .add("staleness",
+           training.staleness,
+           "Rule that weighs a stale gradient: none, inverse, exponential, polynomial, dynsgd, gap "
+           "or dcasgd:form=adaptive")
+      .default_words("inverse for asynchronous policies, none for the others");
+}
+
+void declare_step(OptionList& options, Training& training) {
+  options.add("optimizer",
+              training.optimizer,
+              "Optimizer: sgd, momentum:mu=0.9, nesterov, adam, adamw, lamb or "
+              "yellowfin:gamma=0.01,tau=T");
+  options.add("lr", training.rate, "Learning rate; of yellowfin a factor on the rate it finds")
+      .default_words("0.1; yellowfin: 1")
+      .between(0.0, kRateMost);
+  options.add("schedule",
+              training.schedule,
+              "Learning rate over the examples E seen: constant, step:every=E,factor=F or "
+              "cosine:over=E; each takes warmup=E");
+  options.add("lr-scale",
+              training.rate_scale,
+              "Scale the learning rate by an update's accepted examples over its nominal ones: "
+              "none, sqrt or linear");
+  options.add("weight-decay", training.weight_decay, "L2 weight decay; decoupled in adamw")
+      .between(0.0);
+  options.add("clip-norm", training.clip_norm, "Clip each gradient to this norm; 0 clips none")
+      .between(0.0);
+  options.add("filter",
+              training.filter,
+              "Filter wrong gradients: kardam:f=2 for asynchronous policies; median, trimmed:f=2 "
+              "or krum:f=2 for updates of several gradients");
+}
+
+void declare_data(OptionList& options, Training& training) {
+  options.add("batch", training.batch, "Examples in a worker's mini-batch").between(1, kBatchMost);
+  options.add("seed", training.seed, "Seed of the initial weights and of the examples' order");
+  options.add("sampling",
+              training.sampling,
+              "epoch uses every example exactly once an epoch; replacement draws at random");
+  options
+      .add("reduce",
+           training.reduce,
+           "order adds gradients in worker order, repeatable to the bit; arrival adds them in one "
+           "buffer as they come")
+      .default_words("order for policies that wait for a set, arrival for the others");
+}
+
+void declare_end(OptionList& options, Training& training) {
+  options.add("updates", training.limits.updates, "Stop after this many updates; 0: no limit");
+  options.add(
+      "iterations", training.limits.iterations, "Stop after this many gradients; 0: no limit");
+  options
+      .add("epochs", training.limits.epochs, "Stop after this many passes over the data; 0: no limit")
+      .default_words("5 if there is no other limit, 50 with a target");
+  options.add("seconds", training.limits.seconds, "Stop after this time, such as 90s; 0s: no limit");
+  options
+      .add("target-accuracy",
+           training.target_accuracy,
+           "Stop when the test accuracy reaches this share, such as 0.84")
+      .between(1e-9, 1.0);
+  options
+      .add("consecutive",
+           training.consecutive,
+           "Evaluations in a row that must reach the target accuracy")
+      .between(1);
+  options.add("past-target",
+              training.past_target,
+              "Report when the target accuracy is reached, and go on to the end");
+  options
+      .add("evaluate-every", training.evaluate_every, "Applied examples between two evaluations")
+      .between(1);
+}
+
+server::Limits limits_in_force(const Training& training) {
+  server::Limits limits = training.limits;
+  const bool none = limits.updates == 0 && limits.iterations == 0 && limits.epochs == 0 &&
+                    limits.seconds == Duration{};
+  if (none) {
+    const bool until_target = training.target_accuracy && !training.past_target;
+    limits.epochs = until_target ? kEpochsTowardsTarget : kEpochsByDefault;
+  }
+  return limits;
+}
+
+void check_workers(const Training& training,
+                   const Membership& membership,
+                   std::uint32_t workers_max) {
+  if (training.workers < 1 || training.workers > workers_max) {
+    throw usage_error("--workers is " + std::to_string(training.workers) +
+                      "; it takes a whole number from 1 to " + std::to_string(workers_max));
+  }
+  if (membership.min_workers < 1 || membership.min_workers > training.workers) {
+    throw usage_error("--min-workers is " + std::to_string(membership.min_workers) +
+                      "; it takes a whole number from 1 to --workers, " +
+                      std::to_string(training.workers));
+  }
+}
+
+void check_target(const Training& training) {
+  if (training.past_target && !training.target_accuracy) {
+    throw usage_error("--past-target without --target-accuracy: there is no target to go past; "
+                      "add --target-accuracy");
+  }
+}
+
+// A gradient that is an update of its own weighs by its examples; a rate that also grows with them
+// would count them twice.
+void check_scales_once(const Training& training, const policy::Policy& policy) {
+  constexpr std::uint32_t kTwo = 2;  // With one worker all policies are the same.
+  if (training.balance && training.rate_scale != update::RateScale::kNone &&
+      policy.nominal_cutoff(std::max(kTwo, training.workers)) == 1) {
+    throw usage_error("--lr-scale " + Value<update::RateScale>::text(training.rate_scale) +
+                      " conflicts with --balance under --policy " + training.policy.text +
+                      ", whose gradients weigh by their examples already; remove --lr-scale");
+  }
+}
+
+}  // namespace
+
+void declare(OptionList& options, Training& training) {
+  options.add("workers", training.workers, "Number of workers; the run starts when all have joined")
+      .between(1);
+  declare_policy(options, training);
+  declare_step(options, training);
+  declare_data(options, training);
+  declare_end(options, training);
+}
+
+Spec staleness_in_force(const Training& training) {
+  const policy::Entry& entry = policy::find(training.policy.name);
+  if (policy::weighs_staleness_itself(training.policy)) {
+    if (training.staleness && training.staleness->text != "none") {
+      throw usage_error("--staleness " + training.staleness->text + " conflicts with --policy " +
+                        training.policy.text +
+                        ", which weighs staleness itself; remove --staleness");
+    }
+    return Spec::parse("none");
+  }
+  if (training.staleness) {
+    return *training.staleness;
+  }
+  return Spec::parse(entry.asynchronous ? "inverse" : "none");
+}
+
+double rate_in_force(const Training& training) {
+  const bool finds_its_own = training.optimizer.name == "yellowfin";
+  return training.rate.value_or(finds_its_own ? 1.0 : 0.1);
+}
+
+std::optional<policy::BalanceOptions> balance_in_force(const Training& training) {
+  if (!training.balance) {
+    if (training.balance_most) {
+      throw usage_error("--balance-most without --balance; add --balance, or remove it");
+    }
+    return std::nullopt;
+  }
+  policy::BalanceOptions balance;
+  balance.most = training.balance_most.value_or(balance.most);
+  return balance;
+}
+
+void check_runtime_model(const Training& training) {
+  if (!training.runtime_model.empty() && !policy::uses_fitted_model(training.policy)) {
+    throw usage_error("--runtime-model conflicts with --policy " + training.policy.text +
+                      ": only dynamic with model=auto or model=deep uses one; remove it");
+  }
+}
+
+Resolved resolve(const Training& training,
+                 const Membership& membership,
+                 const ResolveOptions& options) {
+  check_workers(training, membership, options.workers_max);
+  check_target(training);
+  check_runtime_model(training);
+  const policy::Entry& entry = policy::find(training.policy.name);
+  Resolved resolved;
+  resolved.policy = training.policy;
+  resolved.given = {.balance = balance_in_force(training), .fitted = options.fitted};
+  const auto policy =
+      policy::make_policy(training.policy, training.workers, {.fitted = options.fitted});
+  check_scales_once(training, *policy);
+  resolved.coordinator = {
+      .generation = 1,
+      .workers = training.workers,
+      .min_workers = membership.min_workers,
+      .batch = training.batch,
+      .examples = 1,
+      .seed = training.seed,
+      .with_replacement = training.sampling == Sampling::kReplacement,
+      .limits = limits_in_force(training),
+      .staleness = update::StalenessRule::parse(staleness_in_force(training)),
+      .rate = rate_in_force(training),
+      .schedule = update::Schedule::parse(training.schedule),
+      .rate_scale = training.rate_scale,
+      .evaluate_every = training.evaluate_every,
+      .heartbeat_timeout = membership.heartbeat_timeout,
+      .patience = membership.patience};
+  resolved.shard = {.optimizer = training.optimizer,
+                    .staleness = resolved.coordinator.staleness,
+                    .reduce = training.reduce.value_or(entry.keeps_slots
+                                                           ? update::Reduce::kWorkerOrder
+                                                           : update::Reduce::kArrival),
+                    .weight_decay = training.weight_decay,
+                    .clip_norm = training.clip_norm,
+                    .filter = update::FilterRule::parse(training.filter)};
+  server::check(resolved.shard);
+  update::check_suits(resolved.shard.filter,
+                      {.policy = training.policy.text,
+                       .asynchronous = entry.asynchronous,
+                       .workers = training.workers,
+                       .cutoff = policy->nominal_cutoff(training.workers),
+                       .stale = resolved.shard.staleness});
+  if (resolved.shard.filter.combines() && training.reduce == update::Reduce::kArrival) {
+    throw usage_error("--reduce arrival conflicts with --filter " + training.filter.text +
+                      ", which keeps all gradients of an update; remove --reduce");
+  }
+  resolved.target = {.target = training.target_accuracy,
+                     .consecutive = training.consecutive,
+                     .ends = !training.past_target};
+  return resolved;
+}
+
+}  // namespace outpace::job

@@ -1,0 +1,113 @@
+// What is trained and how: the options that hold live and in virtual time.
+//
+// A Training is a value with defaults. declare() lists its options, resolve() checks them and says
+// what they mean for coordinator and shard.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/spec.h"
+#include "base/time.h"
+#include "job/option_list.h"
+#include "policy/balance.h"
+#include "policy/catalogue.h"
+#include "runtime_model/deep_weights.h"
+#include "server/coordinator.h"
+#include "server/evaluations.h"
+#include "server/shard.h"
+#include "update/aggregate.h"
+#include "update/schedule.h"
+
+namespace outpace::job {
+
+enum class Sampling : std::uint8_t { kEpoch, kReplacement };
+template <>
+struct Choices<Sampling> {
+  static constexpr std::array<std::pair<std::string_view, Sampling>, 2> kWords{
+      {{"epoch", Sampling::kEpoch}, {"replacement", Sampling::kReplacement}}};
+};
+template <>
+struct Choices<update::Reduce> {
+  static constexpr std::array<std::pair<std::string_view, update::Reduce>, 2> kWords{
+      {{"order", update::Reduce::kWorkerOrder}, {"arrival", update::Reduce::kArrival}}};
+};
+template <>
+struct Choices<update::RateScale> {
+  static constexpr std::array<std::pair<std::string_view, update::RateScale>, 3> kWords{
+      {{"none", update::RateScale::kNone},
+       {"sqrt", update::RateScale::kSqrt},
+       {"linear", update::RateScale::kLinear}}};
+};
+
+struct Training {
+  std::uint32_t workers = 8;
+  Spec policy = Spec::parse("dynamic");
+  bool balance = false;
+  std::optional<double> balance_most;  // Nothing: as BalanceOptions has it.
+  std::string runtime_model;           // A file; empty: none.
+  std::optional<Spec> staleness;       // Nothing: the policy's default.
+  Spec optimizer = Spec::parse("sgd");
+  std::optional<double> rate;  // Nothing: the optimizer's default.
+  Spec schedule = Spec::parse("constant");
+  update::RateScale rate_scale = update::RateScale::kNone;
+  double weight_decay = 0.0;
+  double clip_norm = 0.0;
+  Spec filter = Spec::parse("none");
+  std::uint32_t batch = 32;  // Examples.
+  std::uint64_t seed = 1;
+  Sampling sampling = Sampling::kEpoch;
+  std::optional<update::Reduce> reduce;  // Nothing: the policy's default.
+  server::Limits limits;
+  std::optional<double> target_accuracy;  // A share.
+  std::uint32_t consecutive = 3;
+  bool past_target = false;
+  std::uint64_t evaluate_every = 5120;  // Applied examples.
+};
+void declare(OptionList& options, Training& training);
+
+// Who takes part, and how long one waits for them.
+struct Membership {
+  std::uint32_t min_workers = 1;
+  Duration heartbeat_timeout = std::chrono::seconds(5);
+  Duration patience = std::chrono::seconds(60);
+};
+
+// The staleness rule in force: given, or the policy's default. Throws a usage error for a rule
+// with a policy that weighs staleness itself.
+[[nodiscard]] Spec staleness_in_force(const Training& training);
+
+// The learning rate in force: given, or the optimizer's default.
+[[nodiscard]] double rate_in_force(const Training& training);
+
+// Whether and how mini-batches are balanced. Throws a usage error that names the option.
+[[nodiscard]] std::optional<policy::BalanceOptions> balance_in_force(const Training& training);
+
+// Throws a usage error if a runtime model is given to a policy that uses none.
+void check_runtime_model(const Training& training);
+
+// What the layers that compute are told.
+struct Resolved {
+  Spec policy;
+  policy::Given given;
+  server::CoordinatorOptions coordinator;  // But for job and examples.
+  server::ShardOptions shard;
+  server::Evaluations::Options target;
+};
+struct ResolveOptions {
+  std::uint32_t workers_max;  // The most that this driver takes.
+  // Of --runtime-model; null without one.
+  std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
+};
+// Throws a usage error that names the option that is wrong.
+[[nodiscard]] Resolved resolve(const Training& training,
+                               const Membership& membership,
+                               const ResolveOptions& options);
+
+}  // namespace outpace::job

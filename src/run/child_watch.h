@@ -1,0 +1,52 @@
+// Watches how a run's processes end, and says when the run ends with them and why.
+//
+// With a server a worker may come and go. Without one, the first worker that is gone ends the run.
+// Called on the supervisor's thread; refusal() from any.
+
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "live/supervisor.h"
+
+namespace outpace::run {
+
+// How a child ended: "worker 3 exited with 1: ...".
+[[nodiscard]] std::string in_words(const live::ChildEnd& end);
+
+// The last line of a child that failed, without the program's name before it.
+[[nodiscard]] std::string without_program(const std::string& line);
+
+struct ChildWatchOptions {
+  bool every_worker_counts;  // A run without a server.
+  std::function<void(ExitCode, const std::string& why)> end_run;
+  // All workers have ended, and none will be started again. `why`: what an earlier end said.
+  std::function<void(const std::string& why)> workers_all_ended;
+  std::function<void(const std::string& line)> say;
+};
+
+class ChildWatch {
+ public:
+  explicit ChildWatch(ChildWatchOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] live::SupervisorEvents events();
+
+  // The first end of a process that would end in the same way again, and every other process too:
+  // wrong input, another network, a refused token. It says more than "too few workers".
+  [[nodiscard]] std::optional<Error> refusal() const;
+
+ private:
+  void ended(const live::ChildEnd& end);
+  void keep_refusal(const live::ChildEnd& end);
+
+  const ChildWatchOptions options_;
+  std::string first_loss_;    // Of the supervisor's thread.
+  mutable std::mutex mutex_;  // The main thread reads what the supervisor's thread wrote.
+  std::optional<Error> refusal_;
+};
+
+}  // namespace outpace::run

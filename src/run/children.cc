@@ -1,0 +1,119 @@
+#include "run/children.h"
+
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "job/layers.h"
+#include "launch/train_part.h"
+#include "record/output_file.h"
+
+namespace outpace::run {
+namespace {
+
+constexpr std::uint32_t kWorkerRestartsMax = 1000;
+
+// Writes what the child is told, and gives back the words that tell it so.
+template <typename Job>
+std::vector<std::string> words_of(const std::string& command,
+                                  Job job,
+                                  const std::filesystem::path& file) {
+  job::OptionList options;
+  declare(options, job);
+  record::write_atomically(file, job::resolved_toml(command, options));
+  return {"outpace", command, "--resolved=" + file.string()};
+}
+
+std::string log_of(const ChildFiles& files, const std::string& name) {
+  return (std::filesystem::path(files.logs) / (name + ".log")).string();
+}
+
+std::filesystem::path resolved_of(const ChildFiles& files, const std::string& name) {
+  return std::filesystem::path(files.resolved) / (name + ".toml");
+}
+
+}  // namespace
+
+std::vector<live::ChildSpec> worker_children(const job::TrainJob& job,
+                                             std::uint32_t workers,
+                                             const JobPlace& place,
+                                             const ChildFiles& files) {
+  std::vector<live::ChildSpec> children;
+  for (std::uint32_t worker = 0; worker < workers; ++worker) {
+    const std::string name = fmt::format("worker-{}", worker);
+    const job::WorkerJob told{.work = job.work,
+                              .server = place.server,
+                              .token_file = place.token_file,
+                              .worker = worker,
+                              .workers = job.training.workers,
+                              .incarnation = std::nullopt,
+                              .seed = job.training.seed};
+    children.push_back({.name = fmt::format("worker {}", worker),
+                        .command =
+                            [told, file = resolved_of(files, name)](std::uint32_t start) {
+                              job::WorkerJob now = told;
+                              now.incarnation = launch::incarnation_of_start(start);
+                              return words_of("worker", std::move(now), file);
+                            },
+                        .prefix = prefix_words(job.worker_prefix, worker),
+                        .log = log_of(files, name),
+                        .restarts_max = job.restart_workers ? kWorkerRestartsMax : 0,
+                        .is_worker = true});
+  }
+  return children;
+}
+
+std::vector<live::ChildSpec> peer_children(const job::PeerJob& shared,
+                                           const job::TrainJob& job,
+                                           const ChildFiles& files) {
+  std::vector<live::ChildSpec> children;
+  for (std::uint32_t worker = 0; worker < job.training.workers; ++worker) {
+    const std::string name = fmt::format("worker-{}", worker);
+    job::PeerJob told = shared;
+    told.worker = worker;
+    children.push_back({.name = fmt::format("worker {}", worker),
+                        .command =
+                            [told, file = resolved_of(files, name)](std::uint32_t /*start*/) {
+                              return words_of("peer", told, file);
+                            },
+                        .prefix = prefix_words(job.worker_prefix, worker),
+                        .log = log_of(files, name)});
+  }
+  return children;
+}
+
+live::ChildSpec evaluator_child(const job::TrainJob& job,
+                                const JobPlace& place,
+                                const ChildFiles& files) {
+  const job::EvaluatorJob told{.network = job.work.network,
+                               .data = job.work.data,
+                               .threads = job.work.threads,
+                               .server = place.server,
+                               .token_file = place.token_file,
+                               .seed = job.training.seed};
+  return {.name = "the evaluator",
+          .command =
+              [told, file = resolved_of(files, "evaluator")](std::uint32_t /*start*/) {
+                return words_of("evaluator", told, file);
+              },
+          .log = log_of(files, "evaluator"),
+          .restarts_max = kEvaluatorRestartsMax,
+          .is_worker = false};
+}
+
+std::vector<std::string> prefix_words(const std::string& prefix, std::uint32_t worker) {
+  constexpr std::string_view kRank = "{worker}";
+  std::vector<std::string> words;
+  std::istringstream in(prefix);
+  for (std::string word; in >> word;) {
+    for (std::size_t at = word.find(kRank); at != std::string::npos; at = word.find(kRank)) {
+      word.replace(at, kRank.size(), std::to_string(worker));
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+}  // namespace outpace::run

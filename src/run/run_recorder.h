@@ -1,0 +1,95 @@
+// Everything that a run leaves behind and shows: the bridge from the live server's watch to the
+// run's directory, the log and the terminal.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <spdlog/logger.h>
+
+#include "run/terminal.h"
+#include "collective/host.h"
+#include "job/live_job.h"
+#include "live/server.h"
+#include "record/chrome_trace.h"
+#include "record/decision_log.h"
+#include "record/metrics.h"
+#include "record/processor_use.h"
+#include "record/run_directory.h"
+#include "record/summary.h"
+
+namespace outpace::run {
+
+// What a record says of its job.
+struct RecordedJob {
+  job::Training training;
+  job::Output output;
+  job::Topology topology;
+  std::string name;  // The policy, or the topology in place of one.
+};
+
+// How a run ended, for people and for exit codes.
+struct RunEnd {
+  ExitCode code;
+  std::string why;
+  record::Summary summary;
+  std::string directory;  // Where its record is.
+};
+
+class RunRecorder {
+ public:
+  // Makes the run's directory, and writes the resolved configuration into it.
+  RunRecorder(RecordedJob job, const std::string& resolved);
+
+  // The directory for the children's logs.
+  [[nodiscard]] std::string make_log_directory() const;
+  [[nodiscard]] live::Watch watch();
+  // Of a run without a server, which decides nothing.
+  [[nodiscard]] collective::HostWatch host_watch();
+  // Where `outpace ctl` finds the job, until finish().
+  void reachable(const std::string& server, const std::string& token_file);
+  // A warning or a piece of news, for the log and the terminal. From any thread.
+  void say(const std::string& line);
+
+  // What was trained, for people.
+  struct Subject {
+    std::string network;
+    std::string data;
+  };
+  // Closes the records and writes weights, runtimes and summary.
+  [[nodiscard]] RunEnd finish(const live::RunResult& result,
+                              const Subject& subject,
+                              std::optional<double> worst_replica = std::nullopt);
+  // Removes the run's directory: a run that never began leaves nothing in the way of the next try.
+  void discard();
+
+ private:
+  struct Moment {
+    Time now;
+    const server::Statistics& statistics;
+    std::uint32_t live;
+    std::uint64_t dataset;  // Examples in it.
+  };
+  void status(const Moment& moment, const server::Evaluations& evaluations);
+
+  const RecordedJob job_;
+  record::RunDirectory directory_;
+  // Null if none was asked for. After the directory: a refused run leaves an older trace alone.
+  std::unique_ptr<record::ChromeTrace> trace_;
+  std::shared_ptr<spdlog::logger> log_;
+  std::optional<record::DecisionLogWriter> decisions_;  // Nothing: nobody decides.
+  record::MetricsWriter metrics_;
+  Terminal terminal_;
+  record::ProcessorMeter processors_;
+  Time next_metrics_{};
+  // For the rate that the progress line shows.
+  Time rate_since_{};
+  std::uint64_t rate_examples_ = 0;
+  double rate_ = 0.0;
+};
+
+}  // namespace outpace::run

@@ -1,0 +1,182 @@
+#include "run/server_run.h"
+
+#include <filesystem>
+#include <random>
+
+#include "base/error.h"
+#include "live/supervisor.h"
+#include "live/token_file.h"
+#include "policy/switch_spec.h"
+#include "protocol/messages.h"
+#include "record/runtime_model_file.h"
+#include "record/safetensors.h"
+#include "run/child_watch.h"
+#include "run/children.h"
+#include "run/run_recorder.h"
+#include "run/scratch_directory.h"
+#include "run/whole_file.h"
+#include "run/worker_role.h"
+
+namespace outpace::run {
+namespace {
+
+std::uint64_t draw_job() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32U) | device();
+}
+
+RecordedJob recorded(const job::TrainJob& job) {
+  return {.training = job.training,
+          .output = job.output,
+          .topology = job.topology,
+          .name = job::what_runs(job)};
+}
+
+// The first `workers` workers, and the evaluator unless they only wait.
+std::vector<live::ChildSpec> children_of(const job::TrainJob& job,
+                                         std::uint32_t workers,
+                                         const JobPlace& place,
+                                         const ChildFiles& files) {
+  std::vector<live::ChildSpec> children = worker_children(job, workers, place, files);
+  if (job.work.paced.empty()) {
+    children.push_back(evaluator_child(job, place, files));
+  }
+  return children;
+}
+
+// Until the run is over and all children are gone.
+live::RunResult run_with_children(live::Server& server,
+                                  std::vector<live::ChildSpec> children,
+                                  ChildWatch& watch) {
+  live::Supervisor supervisor(std::move(children), watch.events());
+  live::RunResult result = server.run();
+  supervisor.reap(std::chrono::seconds(3));
+  return result;
+}
+
+}  // namespace
+
+job::ResolveOptions read_resolve_options(const job::Training& training,
+                                         std::uint32_t workers_max) {
+  job::check_runtime_model(training);
+  job::ResolveOptions options{.workers_max = workers_max};
+  if (!training.runtime_model.empty()) {
+    options.fitted = std::make_shared<const runtime_model::DeepWeights>(
+        record::read_runtime_model(training.runtime_model));
+  }
+  return options;
+}
+
+live::ServerOptions to_server_options(const job::Training& training,
+                                      const job::Membership& membership,
+                                      const job::Serving& serving) {
+  job::Resolved resolved = job::resolve(
+      training, membership, read_resolve_options(training, protocol::kWorkersMax));
+  job::check(serving);
+  live::ServerOptions server;
+  server.policy = std::move(resolved.policy);
+  server.given = std::move(resolved.given);
+  server.coordinator = resolved.coordinator;
+  server.coordinator.job = draw_job();
+  server.shard = std::move(resolved.shard);
+  server.target = resolved.target;
+  server.listen = serving.listen;
+  if (!serving.weights.empty()) {
+    record::Weights loaded = record::read_safetensors(serving.weights);
+    server.manifest = std::move(loaded.manifest);
+    server.weights = std::move(loaded.numbers);
+  }
+  return server;
+}
+
+void check(const job::TrainJob& job, const Learner& learner) {
+  (void)to_server_options(job.training, job.membership, job.serving);
+  job::check(job.work, job.training.workers, whole_file);
+  if (!job.work.paced.empty()) {
+    if (job.training.target_accuracy) {
+      throw usage_error(
+          "--target-accuracy conflicts with --paced: workers that wait learn nothing; remove one");
+    }
+    (void)make_source(job.work, 0, job.training.workers, job.training.seed, learner);
+    return;
+  }
+  (void)learner.manifest(job.work.network, job.work.data);
+}
+
+RunEnd train(const job::TrainJob& job,
+             const std::optional<launch::TrainPart>& part,
+             const std::string& resolved,
+             const Learner& learner) {
+  check(job, learner);
+  live::ServerOptions options = to_server_options(job.training, job.membership, job.serving);
+  live::block_supervised_signals();
+  const ScratchDirectory scratch;
+  if (options.listen.empty()) {
+    options.listen = "unix:" + scratch.file("server.sock");
+  }
+  const std::string token_file = part ? job.token_file : scratch.file("token");
+  options.token = live::token_of_server(token_file);
+  options.expects_evaluator = job.work.paced.empty();
+  RunRecorder recorder(recorded(job), resolved);
+  live::Server server(std::move(options), recorder.watch());
+  recorder.reachable(server.address(), token_file);
+  const std::uint32_t workers = part ? 1 : job.training.workers;
+  if (part) {
+    recorder.say(launch::worker_in_words(part->place, part->workers) + ", and the server, at " +
+                 server.address());
+  }
+  const bool all_workers_are_children = workers == job.training.workers;
+  ChildWatch watch({.every_worker_counts = false,
+                    .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
+                    .workers_all_ended =
+                        [&](const std::string& /*why*/) {
+                          if (all_workers_are_children) {
+                            server.nobody_will_join();
+                          }
+                        },
+                    .say = [&](const std::string& line) { recorder.say(line); }});
+  const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
+  const live::RunResult result = run_with_children(
+      server,
+      children_of(job, workers, {.server = server.address(), .token_file = token_file}, files),
+      watch);
+  if (const auto refusal = watch.refusal();
+      refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
+    recorder.discard();
+    throw *refusal;
+  }
+  return recorder.finish(result, {job.work.network.text, job.work.data.text});
+}
+
+RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
+  live::ServerOptions options = to_server_options(job.training, job.membership, job.serving);
+  if (options.listen.empty()) {
+    options.listen = "127.0.0.1:0";
+  }
+  options.token = live::token_of_server(job.token_file);
+  options.expects_evaluator = job.training.target_accuracy.has_value() ||
+                              policy::waits_for_evaluator(job.training.policy);
+  const bool expects_evaluator = options.expects_evaluator;
+  live::block_supervised_signals();
+  RunRecorder recorder({.training = job.training,
+                        .output = job.output,
+                        .topology = job::Topology::kServer,
+                        .name = job.training.policy.text},
+                       resolved);
+  live::Server server(std::move(options), recorder.watch());
+  recorder.reachable(server.address(), job.token_file);
+  const std::string how = " --server " + server.address() + " --token-file " + job.token_file;
+  recorder.say("listening on " + server.address() + "; workers: outpace worker" + how);
+  if (expects_evaluator) {
+    recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);
+  }
+  // A supervisor without children: it turns Ctrl-C into an orderly end.
+  live::Supervisor signals({}, {.interrupted = [&server](int signal) {
+                             server.stop(ExitCode{128 + signal}, "interrupted");
+                           }});
+  const live::RunResult result = server.run();
+  signals.reap(std::chrono::milliseconds(0));
+  return recorder.finish(result, {"the workers'", "the workers'"});
+}
+
+}  // namespace outpace::run

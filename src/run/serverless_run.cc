@@ -1,0 +1,122 @@
+#include "run/serverless_run.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "collective/host.h"
+#include "live/supervisor.h"
+#include "live/token_file.h"
+#include "run/child_watch.h"
+#include "run/children.h"
+#include "run/scratch_directory.h"
+#include "run/server_run.h"
+
+namespace outpace::run {
+namespace {
+
+constexpr std::uint64_t kNever = std::uint64_t{1} << 62U;  // Examples; no run gets there.
+
+collective::Topology without_server(job::Topology topology) {
+  CHECK(topology != job::Topology::kServer);
+  return topology == job::Topology::kRing ? collective::Topology::kRing
+                                          : collective::Topology::kGossip;
+}
+
+// What each worker is told, but for its rank.
+job::PeerJob shared_by_peers(const job::TrainJob& job,
+                             const collective::HostOptions& host,
+                             const std::string& address,
+                             const ScratchDirectory& scratch) {
+  job::PeerJob peer{.training = job.training,
+                    .topology = job.topology,
+                    .peer_interface = job.peer_interface,
+                    .bucket_kib = job.bucket_kib,
+                    .work = job.work,
+                    .weights = job.serving.weights,
+                    .patience = job.membership.patience,
+                    .server = address,
+                    .token_file = scratch.file("token"),
+                    .rendezvous = scratch.file("rendezvous")};
+  peer.training.policy = Spec::parse("sync");  // The steps are those of fresh gradients.
+  peer.training.limits = host.limits;
+  peer.training.evaluate_every = host.evaluate_every;
+  return peer;
+}
+
+collective::HostOptions host_options(const job::TrainJob& job, const ScratchDirectory& scratch) {
+  const live::ServerOptions checked =
+      to_server_options(job.training, job.membership, job.serving);
+  const bool learns = job.work.paced.empty();
+  return {.topology = without_server(job.topology),
+          .workers = job.training.workers,
+          .seed = job.training.seed,
+          .with_replacement = checked.coordinator.with_replacement,
+          .limits = checked.coordinator.limits,
+          .evaluate_every = learns ? job.training.evaluate_every : kNever,
+          .target = checked.target,
+          .expects_evaluator = learns,
+          .heartbeat_timeout = checked.coordinator.heartbeat_timeout,
+          .patience = checked.coordinator.patience,
+          .listen = "unix:" + scratch.file("host.sock"),
+          .token = live::token_of_server(scratch.file("token"))};
+}
+
+}  // namespace
+
+RunEnd train_without_server(const job::TrainJob& job,
+                            const std::string& resolved,
+                            const Learner& learner) {
+  check(job, learner);
+  live::block_supervised_signals();
+  const ScratchDirectory scratch;
+  collective::HostOptions options = host_options(job, scratch);
+  RunRecorder recorder({.training = job.training,
+                        .output = job.output,
+                        .topology = job.topology,
+                        .name = job::what_runs(job)},
+                       resolved);
+  collective::Host host(options, recorder.host_watch());
+  const job::PeerJob shared = shared_by_peers(job, options, host.address(), scratch);
+  const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
+  std::vector<live::ChildSpec> children = peer_children(shared, job, files);
+  if (job.work.paced.empty()) {
+    children.push_back(evaluator_child(
+        job, {.server = host.address(), .token_file = scratch.file("token")}, files));
+  }
+  ChildWatch watch({.every_worker_counts = true,
+                    .end_run =
+                        [&](ExitCode code, const std::string& why) {
+                          static_cast<int>(code) > 128 ? host.stop(code, why)
+                                                       : host.fail(code, why);
+                        },
+                    .workers_all_ended =
+                        [&](const std::string& why) {
+                          host.fail(ExitCode::kTooFewWorkers,
+                                    why.empty() ? "all workers have ended" : why);
+                        },
+                    .say = [&](const std::string& line) { recorder.say(line); }});
+  collective::HostResult found;
+  {
+    live::Supervisor supervisor(std::move(children), watch.events());
+    found = host.run();
+    supervisor.reap(std::chrono::seconds(found.code == ExitCode::kDone ? 3 : 0));
+  }
+  if (const auto refusal = watch.refusal();
+      refusal && found.code != ExitCode::kDone && found.statistics.updates == 0) {
+    recorder.discard();
+    throw *refusal;
+  }
+  return recorder.finish({.code = found.code,
+                          .why = found.why,
+                          .statistics = std::move(found.statistics),
+                          .evaluations = std::move(found.evaluations),
+                          .reached_target = found.reached_target,
+                          .manifest = std::move(found.manifest),
+                          .weights = std::move(found.weights)},
+                         {job.work.network.text, job.work.data.text},
+                         found.worst_replica);
+}
+
+}  // namespace outpace::run

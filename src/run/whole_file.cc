@@ -1,0 +1,19 @@
+#include "run/whole_file.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace outpace::run {
+
+std::string whole_file(const std::string& option, const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw usage_error("--" + option + " " + path + ": the file cannot be read, or is empty");
+  }
+  return text.str();
+}
+
+}  // namespace outpace::run

@@ -1,0 +1,134 @@
+#include "run/worker_role.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "launch/train_part.h"
+#include "live/paced_source.h"
+#include "live/token_file.h"
+#include "live/worker_loop.h"
+#include "run/whole_file.h"
+#include "throughput/measured_profile.h"
+#include "throughput/outlook.h"
+#include "worker/attack.h"
+
+namespace outpace::run {
+namespace {
+
+// With what was not said as the launcher says it. Sets token_may_come if the launcher was asked.
+job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options) {
+  if (job.worker && !job.server.empty()) {
+    return job;
+  }
+  const auto place = launch::find_place(options.environment, job.launcher);
+  if (!place) {
+    throw usage_error(std::string(job.worker ? "--server" : "--worker") +
+                      " is missing, and no launcher says it: " +
+                      launch::why_no_place(job.launcher));
+  }
+  options.token_may_come = true;
+  const bool ranked = !job.worker;
+  if (ranked) {
+    job.worker = place->rank;
+    job.workers = job.workers ? job.workers : place->world;
+    job.incarnation = job.incarnation.value_or(launch::incarnation_of_start(place->restarts));
+  }
+  const bool found = job.server.empty();
+  if (found) {
+    const auto server = launch::server_address(options.environment, *place);
+    if (!server) {
+      throw usage_error("--server is missing: " + place->title + " does not say where it is");
+    }
+    job.server = *server;
+  }
+  const std::string who = ranked ? launch::worker_in_words(*place, job.workers)
+                                 : "worker " + std::to_string(*job.worker);
+  std::fprintf(stderr,
+               "outpace: %s; server %s%s\n",
+               who.c_str(),
+               job.server.c_str(),
+               found ? (", as " + place->title + " says").c_str() : "");
+  return job;
+}
+
+std::unique_ptr<worker::GradientSource> make_waiting_source(const job::Work& work,
+                                                            std::uint32_t worker,
+                                                            std::uint32_t workers,
+                                                            std::uint64_t seed) {
+  auto profile =
+      throughput::MeasuredProfile::parse(whole_file("paced", work.paced), work.paced);
+  std::vector<double> seconds = profile.computing_to_judge_by();
+  if (job::waits_longer(work)) {
+    const double factor = job::slow_factor(work.delays, worker, workers);
+    std::ranges::for_each(seconds, [factor](double& one) { one *= factor; });
+  }
+  const double backward_share = throughput::ring_costs(profile, {}).backward_share;
+  return live::make_paced_source({.manifest = std::move(profile.manifest),
+                                  .dataset_examples = profile.dataset_examples,
+                                  .batch = profile.batch,
+                                  .seconds = std::move(seconds),
+                                  .backward_share = backward_share,
+                                  .worker = WorkerId{worker},
+                                  .seed = seed});
+}
+
+}  // namespace
+
+std::unique_ptr<worker::GradientSource> make_source(const job::Work& work,
+                                                    std::uint32_t worker,
+                                                    std::uint32_t workers,
+                                                    std::uint64_t seed,
+                                                    const Learner& learner) {
+  if (work.paced.empty()) {
+    return learner.gradients(
+        {.network = work.network, .data = work.data, .seed = seed, .threads = work.threads});
+  }
+  return make_waiting_source(work, worker, workers, seed);
+}
+
+void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& learner) {
+  WorkerOptions options = given;
+  job = placed(std::move(job), options);
+  const std::uint32_t worker = job.worker.value_or(0);
+  if (worker >= protocol::kWorkersMax) {
+    throw usage_error("--worker is " + std::to_string(worker) + "; it takes 0 to " +
+                      std::to_string(protocol::kWorkersMax - 1));
+  }
+  const live::SessionOptions session{
+      .server = job.server,
+      .token = options.token_may_come ? live::await_token_file(job.token_file, job.deadline)
+                                      : live::read_token_file(job.token_file),
+      .worker = WorkerId{worker},
+      .incarnation = job.incarnation.value_or(1),
+      .deadline = job.deadline};
+  const std::uint32_t workers = std::max(job.workers.value_or(0), worker + 1);
+  const worker::Pace pace = job::make_pace(job.work, worker, workers, whole_file);
+  const std::vector<worker::Attack> attacks = job::parse_attacks(job.work.attacks, workers);
+  const auto source = make_source(job.work, worker, workers, job.seed, learner);
+  live::run_worker({.session = session},
+                   *source,
+                   pace,
+                   worker::Attacker::of(attacks, WorkerId{worker}, job.seed));
+}
+
+void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {
+  // Off the workers' path: what is left of the machine is enough.
+  constexpr int kNice = 5;
+  if (nice(kNice) == -1) {
+    // Not being nice is no reason to fail.
+  }
+  const live::SessionOptions session{.server = job.server,
+                                     .token = live::read_token_file(job.token_file),
+                                     .worker = WorkerId{0},
+                                     .incarnation = 1,
+                                     .deadline = job.deadline};
+  const auto evaluator = learner.evaluator(
+      {.network = job.network, .data = job.data, .seed = job.seed, .threads = job.threads});
+  live::run_evaluator(session, *evaluator);
+}
+
+}  // namespace outpace::run
