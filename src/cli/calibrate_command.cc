@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/options.h"
 #include "record/output_file.h"
+#include "run/whole_file.h"
 #include "throughput/calibrate.h"
 #include "throughput/measured_table.h"
 #include "throughput/profile_json.h"
@@ -31,7 +31,7 @@ std::string words_for(const throughput::CalibratedGroup& group) {
                       group.seen.workers_max,
                       100.0 * group.fit_median);
   if (group.held_out) {
-    text += fmt::format("; with the most workers left out, those are predicted to {:.1f}%",
+    text += fmt::format("; the largest numbers of workers, held out, are predicted to {:.1f}%",
                         100.0 * group.held_out->median);
   }
   return text;
@@ -39,12 +39,11 @@ std::string words_for(const throughput::CalibratedGroup& group) {
 
 int run_calibrate(const CalibrateOptions& options) {
   const std::vector<throughput::Row> rows =
-      throughput::read_table(read_file("table", options.table), options.table);
+      throughput::read_table(run::whole_file("table", options.table), options.table);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].iteration_seconds) {
       throw usage_error(
-          fmt::format("{}: row {} has no iteration_seconds; each row that is "
-                      "calibrated with takes what was measured",
+          fmt::format("{}: row {} has no iteration_seconds; each row takes what was measured",
                       options.table,
                       i + 1));
     }
@@ -62,15 +61,18 @@ int run_calibrate(const CalibrateOptions& options) {
 
 Run add_calibrate(job::OptionList& list) {
   auto options = std::make_shared<CalibrateOptions>();
-  list.add_positional("table",
-                  options->table,
-                  "CSV with the columns workers, nodes, batch_per_worker, iteration_seconds; "
-                  "sync_seconds, policy and topology if they are known")
+  list.add("table",
+           options->table,
+           "CSV with the columns workers, nodes, batch_per_worker and iteration_seconds, and "
+           "sync_seconds, policy and topology if they are known")
+      .type("FILE")
+      .positional()
       .required();
-  list.add_letter_o("out", options->out, "Write the profile here, as JSON").required();
-  return [options](const job::OptionList& /*chosen*/) {
-    return run_calibrate(*options);
-  };
+  list.add("out", options->out, "File to write the profile to, as JSON")
+      .type("FILE")
+      .letter('o')
+      .required();
+  return [options](const job::OptionList& /*chosen*/) { return run_calibrate(*options); };
 }
 
 }  // namespace outpace::cli

@@ -14,9 +14,11 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/libtorch.h"
-#include "cli/trace_file.h"
 #include "fit/deep_fit.h"
+#include "job/fit_job.h"
 #include "record/runtime_model_file.h"
+#include "record/runtime_trace.h"
+#include "run/whole_file.h"
 
 namespace outpace::cli {
 namespace {
@@ -26,14 +28,6 @@ using fit::DeepFitProgress;
 using runtime_model::DeepWeights;
 using runtime_model::Trace;
 
-struct FitCommandOptions {
-  std::vector<std::string> runtimes;
-  std::string model = "deep";
-  std::string out;
-  bool resume = false;
-  DeepFitOptions fit;
-};
-
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -41,12 +35,13 @@ double processor_seconds() {
 void require_rows(const Trace& trace, const std::string& name, const DeepFitOptions& options) {
   const std::size_t least = fit::deep_fit_rows(options);
   if (trace.rows() < least) {
-    throw usage_error(fmt::format(
-        "{}: {} iterations to fit to; it takes at least {}", name, trace.rows(), least));
+    throw usage_error(
+        fmt::format("{}: {} iterations; fitting takes at least {}", name, trace.rows(), least));
   }
 }
 
-// Fits, and says on standard error how it goes; `keep` gets each best so far.
+// Fits, and reports progress on standard error; `keep` gets each set of weights that is best so
+// far.
 template <typename Keep>
 DeepWeights fit_aloud(std::span<const Trace> traces, const DeepFitOptions& options, Keep keep) {
   const double begun = processor_seconds();
@@ -68,21 +63,22 @@ DeepWeights fit_aloud(std::span<const Trace> traces, const DeepFitOptions& optio
   return fit::fit_deep(traces, options, progress);
 }
 
-int fit_all(FitCommandOptions options) {
-  if (options.model != "deep") {
-    throw usage_error("--model is '" + options.model +
-                      "'; only 'deep' is fitted beforehand, the others learn in the run");
-  }
+int fit_all(const job::FitJob& job) {
+  check(job);
+  DeepFitOptions options{.seed = job.seed, .updates = job.updates};
   std::vector<Trace> traces;
-  for (const std::string& path : options.runtimes) {
-    traces.push_back(read_trace(path));
-    require_rows(traces.back(), path, options.fit);
+  std::size_t rows = 0;
+  for (const std::string& path : job.runtimes) {
+    traces.push_back(record::parse_runtimes(run::whole_file("runtimes", path), path));
+    require_rows(traces.back(), path, options);
+    rows += traces.back().rows();
   }
-  const std::filesystem::path out = options.out;
-  if (options.resume) {
-    options.fit.begin = record::read_runtime_model(out);
+  const std::filesystem::path out = job.out;
+  if (job.resume) {
+    options.begin = record::read_runtime_model(out);
   } else if (std::filesystem::exists(out)) {
-    throw usage_error("-o: " + out.string() + " exists; --resume goes on with it");
+    throw usage_error("--out: " + out.string() +
+                      " exists; name another file, or add --resume to continue with it");
   }
   const auto keep = [&out](const DeepFitProgress& made, const DeepWeights& weights) {
     record::write_runtime_model(out,
@@ -90,20 +86,14 @@ int fit_all(FitCommandOptions options) {
                                 {{"updates", std::to_string(made.updates)},
                                  {"held_out", fmt::format("{:.4f}", made.held_out)}});
   };
-  const DeepWeights found = fit_aloud(traces, options.fit, keep);
-  if (!std::filesystem::exists(out)) {  // Nothing was better than the beginning.
+  const DeepWeights found = fit_aloud(traces, options, keep);
+  if (!std::filesystem::exists(out)) {  // No weights were better than the initial ones.
     keep({}, found);
   }
   fmt::print("{}: a deep runtime model of {} weights, fitted to {} iterations\n",
              out.string(),
              found.numbers.size(),
-             [&] {
-               std::size_t rows = 0;
-               for (const Trace& trace : traces) {
-                 rows += trace.rows();
-               }
-               return rows;
-             }());
+             rows);
   return 0;
 }
 
@@ -117,20 +107,9 @@ DeepWeights fit_to(const Trace& trace, const std::string& name) {
 }
 
 Run add_fit(job::OptionList& list) {
-  auto options = std::make_shared<FitCommandOptions>();
-  list.add_positional("runtimes",
-                  options->runtimes,
-                  "CSVs of seconds: a column a worker, a row an iteration; runs' runtimes.csv")
-      .required();
-  list.add("model", options->model, "Which runtime model: deep");
-  list.add_letter_o("out", options->out, "The file to write, safetensors").required();
-  list.add("resume", options->resume, "Go on with the model in that file");
-  list.add("updates", options->fit.updates, "At most so many")
-      .between(1, 1'000'000U);
-  list.add("seed", options->fit.seed, "Of the weights at the start, and what is drawn");
-  return [options](const job::OptionList& /*chosen*/) {
-    return fit_all(*options);
-  };
+  auto job = std::make_shared<job::FitJob>();
+  declare(list, *job);
+  return [job](const job::OptionList& /*chosen*/) { return fit_all(*job); };
 }
 
 }  // namespace outpace::cli

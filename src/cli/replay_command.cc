@@ -51,8 +51,7 @@ void check_decided(const record::RunDirectory& directory) {
   const std::string topology = summary.is_object() ? summary.value("topology", "ps") : "ps";
   if (topology != "ps") {
     throw usage_error(
-        fmt::format("{}: a {} has no policy and decides nothing; there is nothing to "
-                    "replay",
+        fmt::format("{}: a {} has no policy and decides nothing, so there is nothing to replay",
                     directory.path().string(),
                     topology));
   }
@@ -71,11 +70,11 @@ int run_replay(const ReplayOptions& options) {
                found.header.workers,
                found.header.workers == 1 ? "" : "s",
                found.decisions,
-               found.difference ? "then another one"
+               found.difference ? "then a different one"
                : found.broken   ? "and the last one breaks an invariant"
                                 : "all identical, and no invariant is broken");
     if (found.cut_short) {
-      fmt::print("the last line of the log is cut off, and was left out\n");
+      fmt::print("the last line of the log is cut off, and is ignored\n");
     }
   }
   std::fflush(stdout);
@@ -104,11 +103,9 @@ int run_replay(const ReplayOptions& options) {
 
 Run add_replay(job::OptionList& list) {
   auto options = std::make_shared<ReplayOptions>();
-  list.add_positional("run", options->run, "A run's directory").required();
-  list.add("json", options->json, "Print one JSON object on standard output");
-  return [options](const job::OptionList& /*chosen*/) {
-    return run_replay(*options);
-  };
+  list.add("run", options->run, "Directory of a run").type("DIR").positional().required();
+  list.add("json", options->json, "Print the result as one JSON object on standard output");
+  return [options](const job::OptionList& /*chosen*/) { return run_replay(*options); };
 }
 
 }  // namespace outpace::cli

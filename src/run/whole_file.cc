@@ -16,4 +16,11 @@ std::string whole_file(const std::string& option, const std::string& path) {
   return text.str();
 }
 
+void write_whole_file(const std::string& option, const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  if (!(file << text).flush()) {
+    throw Error(ExitCode::kFailure, "--" + option + ": cannot write " + path);
+  }
+}
+
 }  // namespace outpace::run

@@ -1,4 +1,4 @@
-// Reads a whole file that an option names.
+// Reads and writes whole files that options name.
 
 #pragma once
 
@@ -8,5 +8,8 @@ namespace outpace::run {
 
 // Throws a usage error that names the option if the file cannot be read, or is empty.
 [[nodiscard]] std::string whole_file(const std::string& option, const std::string& path);
+
+// Throws Error that names the option if the file cannot be written.
+void write_whole_file(const std::string& option, const std::string& path, const std::string& text);
 
 }  // namespace outpace::run

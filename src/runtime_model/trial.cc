@@ -258,6 +258,12 @@ Trace::Trace(std::vector<double> seconds, std::uint32_t workers)
   }));
 }
 
+Trace Trace::first_rows(std::size_t count) const {
+  CHECK(count >= 1 && count <= rows());
+  const auto end = seconds_.begin() + static_cast<std::ptrdiff_t>(count * workers_);
+  return {std::vector<double>(seconds_.begin(), end), workers_};
+}
+
 TrialResult try_cutoff(const Trace& trace, Cutoff& cutoff, const TrialOptions& options) {
   CHECK(options.fit_rows < trace.rows());
   return Trial(trace, cutoff, options).run();

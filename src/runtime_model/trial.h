@@ -38,6 +38,8 @@ class Trace {
   [[nodiscard]] std::span<const double> row(std::size_t i) const {
     return {seconds_.data() + i * workers_, workers_};
   }
+  // REQUIRES: 1 <= count <= rows().
+  [[nodiscard]] Trace first_rows(std::size_t count) const;
 
  private:
   std::vector<double> seconds_;

@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "throughput/recorded_run.h"
+#include "record/recorded_run.h"
 #include "throughput/recorded_timing.h"
 
 namespace outpace::throughput {
 
 // By worker; one that finished nothing has an empty column.
-[[nodiscard]] std::vector<Column> recorded_columns(const RecordedRun& run);
+[[nodiscard]] std::vector<Column> recorded_columns(const record::RecordedRun& run);
 
 // Each iteration takes the median over the workers, over all or all others, of what an iteration
 // that began nearest to it took of its own; of an even number the mean of the two in the middle. Of
@@ -19,7 +19,7 @@ enum class MedianOf : std::uint8_t { kAll, kOthers };
 [[nodiscard]] std::vector<Column> median_columns(const std::vector<Column>& columns, MedianOf of);
 
 // Half the communication, which is the same in each iteration of a worker; none takes less than 0.
-[[nodiscard]] std::vector<Column> faster_link_columns(const RecordedRun& run,
+[[nodiscard]] std::vector<Column> faster_link_columns(const record::RecordedRun& run,
                                                       std::vector<Column> columns);
 
 [[nodiscard]] double mean_own(const Column& column);

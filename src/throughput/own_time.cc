@@ -27,7 +27,7 @@ struct Place {
   std::size_t number;
 };
 
-std::vector<Place> places_of(const RecordedRun& run) {
+std::vector<Place> places_of(const record::RecordedRun& run) {
   std::vector<Place> places;
   for (std::size_t worker = 0; worker < run.workers.size(); ++worker) {
     places.reserve(places.size() + run.workers[worker].iterations.size());
@@ -38,7 +38,7 @@ std::vector<Place> places_of(const RecordedRun& run) {
   return places;
 }
 
-const RecordedIteration& at(const RecordedRun& run, const Place& place) {
+const record::RecordedIteration& at(const record::RecordedRun& run, const Place& place) {
   return run.workers[place.worker].iterations[place.number];
 }
 
@@ -90,11 +90,11 @@ std::vector<Time> begins_of(const std::vector<Computation>& computations, std::u
 namespace {
 
 // As own_times(), but of what was computed: not of a full mini-batch.
-std::vector<std::vector<double>> shared_out(const RecordedRun& run) {
+std::vector<std::vector<double>> shared_out(const record::RecordedRun& run) {
   std::vector<std::vector<double>> own(run.workers.size());
   for (std::size_t worker = 0; worker < run.workers.size(); ++worker) {
     own[worker].reserve(run.workers[worker].iterations.size());
-    for (const RecordedIteration& one : run.workers[worker].iterations) {
+    for (const record::RecordedIteration& one : run.workers[worker].iterations) {
       own[worker].push_back(to_seconds(one.end - one.begin));
     }
   }
@@ -109,7 +109,7 @@ std::vector<std::vector<double>> shared_out(const RecordedRun& run) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto& seconds = run.workers[places[i].worker].processor_seconds;
     if (seconds) {
-      const RecordedIteration& one = at(run, places[i]);
+      const record::RecordedIteration& one = at(run, places[i]);
       computations.push_back(
           {.end = one.end,
            .seconds = *seconds * one.share + (1.0 - kHandOutShare) * run.server_seconds});
@@ -127,7 +127,7 @@ std::vector<std::vector<double>> shared_out(const RecordedRun& run) {
   double server_free = 0.0;
   for (const std::size_t i :
        in_order(places.size(), [&](std::size_t j) { return at(run, places[j]).begin; })) {
-    const RecordedIteration& one = at(run, places[i]);
+    const record::RecordedIteration& one = at(run, places[i]);
     server_free = std::max(server_free, to_seconds(one.begin)) + kHandOutShare * run.server_seconds;
     own[places[i].worker][places[i].number] = std::max(0.0, until[i] - server_free);
   }
@@ -136,8 +136,8 @@ std::vector<std::vector<double>> shared_out(const RecordedRun& run) {
 
 // `taken`: seconds, of what was computed. Without a whole one there is nothing better than to take
 // them in proportion.
-void complete_the_cut_off(const RecordedWorker& worker, std::vector<double>& taken) {
-  const std::vector<RecordedIteration>& all = worker.iterations;
+void complete_the_cut_off(const record::RecordedWorker& worker, std::vector<double>& taken) {
+  const std::vector<record::RecordedIteration>& all = worker.iterations;
   const auto whole =
       std::find_if(all.begin(), all.end(), [](const auto& one) { return !one.partial; });
   double near = whole == all.end()
@@ -154,7 +154,7 @@ void complete_the_cut_off(const RecordedWorker& worker, std::vector<double>& tak
 
 }  // namespace
 
-std::vector<std::vector<double>> own_times(const RecordedRun& run) {
+std::vector<std::vector<double>> own_times(const record::RecordedRun& run) {
   std::vector<std::vector<double>> own = shared_out(run);
   for (std::size_t worker = 0; worker < own.size(); ++worker) {
     complete_the_cut_off(run.workers[worker], own[worker]);

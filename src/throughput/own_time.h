@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "throughput/recorded_run.h"
+#include "record/recorded_run.h"
 
 namespace outpace::throughput {
 
@@ -35,6 +35,6 @@ inline constexpr double kHandOutShare = 0.5;
 // at least 0. Where the processors are not known, or the worker is elsewhere: all of its runtime.
 // One that was cut off would have taken as long as the whole one before it (else the one after it),
 // or as long as it did take, if that is more: a delay is not in proportion to what was computed.
-[[nodiscard]] std::vector<std::vector<double>> own_times(const RecordedRun& run);
+[[nodiscard]] std::vector<std::vector<double>> own_times(const record::RecordedRun& run);
 
 }  // namespace outpace::throughput

@@ -73,8 +73,8 @@ TEST(BeginsOf, ComputationsBegunThenEndWhenTheyDid) {
   }
 }
 
-RecordedRun two_together() {
-  RecordedRun run{.policy = "sync", .workers = std::vector<RecordedWorker>(2)};
+record::RecordedRun two_together() {
+  record::RecordedRun run{.policy = "sync", .workers = std::vector<record::RecordedWorker>(2)};
   run.workers[0].iterations = {{.begin = at_ms(1000), .end = at_ms(1100)}};
   run.workers[1].iterations = {{.begin = at_ms(1000), .end = at_ms(1200), .share = 0.5}};
   return run;
@@ -87,7 +87,7 @@ TEST(OwnTimes, AreAllOfARuntimeWhereTheProcessorsAreNotKnown) {
 }
 
 TEST(OwnTimes, AreWhatIsLeftWithoutTheServerAndTheProcessors) {
-  RecordedRun run = two_together();
+  record::RecordedRun run = two_together();
   run.cores = 2;
   run.server_seconds = 0.004;
   run.workers[0].processor_seconds = 0.010;
@@ -100,9 +100,10 @@ TEST(OwnTimes, AreWhatIsLeftWithoutTheServerAndTheProcessors) {
 
 // Of what a worker sleeps and then computes, a thirty-second part is not a thirty-second's time.
 TEST(OwnTimes, OfOneThatWasCutOffAreThoseOfTheWholeOneBeforeIt) {
-  RecordedRun run{.policy = "saps:s=3,action=preempt", .workers = std::vector<RecordedWorker>(2)};
+  record::RecordedRun run{.policy = "saps:s=3,action=preempt",
+                          .workers = std::vector<record::RecordedWorker>(2)};
   const auto cut_off = [](std::int64_t begin, std::int64_t end) {
-    return RecordedIteration{
+    return record::RecordedIteration{
         .begin = at_ms(begin), .end = at_ms(end), .share = 1.0 / 32, .partial = true};
   };
   run.workers[0].iterations = {cut_off(0, 50),

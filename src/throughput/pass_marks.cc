@@ -30,4 +30,13 @@ std::vector<MeasuredLayer> layers_of(std::span<const PassMarks> passes) {
   return medians;
 }
 
+std::vector<MeasuredIteration> iterations_of(std::span<const PassMarks> passes) {
+  std::vector<MeasuredIteration> iterations;
+  iterations.reserve(passes.size());
+  for (std::size_t i = 0; i + 1 < passes.size(); ++i) {
+    iterations.push_back({passes[i].end - passes[i].begin, passes[i + 1].begin - passes[i].end});
+  }
+  return iterations;
+}
+
 }  // namespace outpace::throughput

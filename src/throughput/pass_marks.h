@@ -23,4 +23,7 @@ struct PassMarks {
 // different numbers of marks, or an odd one: the layers are then not known.
 [[nodiscard]] std::vector<MeasuredLayer> layers_of(std::span<const PassMarks> passes);
 
+// Of all passes but the last: its computing, and the rest until the next one begins.
+[[nodiscard]] std::vector<MeasuredIteration> iterations_of(std::span<const PassMarks> passes);
+
 }  // namespace outpace::throughput

@@ -92,6 +92,22 @@ TraceFindings findings_of(const PytorchTrace& trace, const std::string& file) {
   return findings;
 }
 
+TraceGivens givens_of(const job::ProfileJob& job) {
+  const job::TracesGiven& traces = job.traces;
+  const auto seconds_if = [](const std::optional<Duration>& duration) {
+    return duration ? std::optional(to_seconds(*duration)) : std::nullopt;
+  };
+  TraceGivens givens{.batch = job.training.batch,
+                     .payload_bytes = job::payload_bytes(traces),
+                     .apply_seconds = seconds_if(traces.apply),
+                     .message_seconds = seconds_if(traces.message),
+                     .byte_seconds = std::nullopt};
+  if (traces.copy_rate) {
+    givens.byte_seconds = 1.0 / traces.copy_rate->bytes_per_second;
+  }
+  return givens;
+}
+
 MeasuredProfile profile_of(std::span<const TraceFindings> ranks, const TraceGivens& givens) {
   CHECK(!ranks.empty());
   const TraceFindings& first = ranks.front();

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "job/profile_job.h"
 #include "throughput/measured_profile.h"
 #include "throughput/trace_pass.h"
 #include "throughput/trace_steps.h"
@@ -35,6 +36,8 @@ struct TraceGivens {
   std::optional<double> message_seconds;
   std::optional<double> byte_seconds;
 };
+
+[[nodiscard]] TraceGivens givens_of(const job::ProfileJob& job);
 
 // REQUIRES: one rank at least. Throws a usage error if the payload is not known, is more than any
 // network has, or differs between ranks.

@@ -29,9 +29,9 @@ std::uint64_t iterations_most(std::uint64_t recorded, std::size_t workers, std::
   return std::min(1000 + 200 * expected, std::max<std::uint64_t>(2'000'000, 4 * expected));
 }
 
-std::uint64_t gradients_of(const RecordedRun& run) {
+std::uint64_t gradients_of(const record::RecordedRun& run) {
   std::uint64_t gradients = 0;
-  for (const RecordedWorker& worker : run.workers) {
+  for (const record::RecordedWorker& worker : run.workers) {
     gradients += worker.iterations.size();
   }
   return gradients;
@@ -47,7 +47,7 @@ void check_policy(const std::string& text, std::uint32_t workers, const policy::
   (void)policy::make_policy(spec, workers, given);
 }
 
-std::vector<Blocks> draw_blocks(const RecordedRun& run,
+std::vector<Blocks> draw_blocks(const record::RecordedRun& run,
                                 const std::vector<Column>& columns,
                                 const WhatIf::Options& options) {
   const Duration length = run.last_commit.time_since_epoch();
@@ -89,7 +89,8 @@ std::string number_of_workers(std::uint32_t workers) {
 
 }  // namespace
 
-WhatIf::WhatIf(const RecordedRun& run, const Options& options) : run_(run), seed_(options.seed) {
+WhatIf::WhatIf(const record::RecordedRun& run, const Options& options)
+    : run_(run), seed_(options.seed) {
   if (gradients_of(run_) == 0 || run_.examples == 0 || run_.last_commit <= Time{}) {
     throw usage_error(
         "nothing was committed in this run: there is nothing to be faster than; a "
@@ -169,7 +170,7 @@ double WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
       seats[i].column = static_cast<std::uint32_t>(filled - columns_.begin());
       continue;
     }
-    for (const Absence& absence : run_.workers[worker].absences) {
+    for (const record::Absence& absence : run_.workers[worker].absences) {
       if (absence.until) {
         crash(absence.from, *absence.until - absence.from);
       } else {
@@ -236,8 +237,8 @@ Answer WhatIf::at_the_median() const {
 }
 
 std::optional<Answer> WhatIf::with_a_faster_link() const {
-  const bool known =
-      std::any_of(run_.workers.begin(), run_.workers.end(), [](const RecordedWorker& worker) {
+  const bool known = std::any_of(
+      run_.workers.begin(), run_.workers.end(), [](const record::RecordedWorker& worker) {
         return worker.communication_seconds.value_or(0.0) > 0.0;
       });
   return known ? std::optional(answer(all("link twice as fast", Pace::kFasterLink))) : std::nullopt;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "throughput/recorded_run.h"
+#include "record/recorded_run.h"
 #include "throughput/recorded_timing.h"
 
 namespace outpace::throughput {
@@ -55,7 +55,7 @@ class WhatIf {
 
   // Throws a usage error if the record is too poor: no worker finished anything, nothing was
   // committed, or its policy is none that can be simulated.
-  WhatIf(const RecordedRun& run, const Options& options);
+  WhatIf(const record::RecordedRun& run, const Options& options);
 
   [[nodiscard]] double replayed_examples_per_second() const { return as_it_was_.front(); }
   // Workers of which nothing is known, for they finished nothing: they are away.
@@ -96,7 +96,7 @@ class WhatIf {
   [[nodiscard]] double seconds_an_example(const Scenario& scenario) const;
 
   // Constant after construction.
-  const RecordedRun run_;
+  const record::RecordedRun run_;
   const std::uint64_t seed_;
   std::vector<WorkerId> unknown_;
   std::vector<Column> columns_;    // A pace after the other, each of all workers.

@@ -17,7 +17,7 @@ class Recorder {
  public:
   explicit Recorder(std::uint32_t workers) : workers_(workers) { run_.workers.resize(workers); }
 
-  RecordedRun run(const std::string& policy, const std::string& runtime) {
+  record::RecordedRun run(const std::string& policy, const std::string& runtime) {
     sim::ClusterOptions options{.policy = Spec::parse(policy),
                                 .coordinator = {.workers = workers_,
                                                 .batch = kBatch,
@@ -48,33 +48,35 @@ class Recorder {
 
  private:
   const std::uint32_t workers_;
-  RecordedRun run_;
+  record::RecordedRun run_;
 };
 
-RecordedRun recorded(const std::string& policy, const std::string& runtime, std::uint32_t workers) {
+record::RecordedRun recorded(const std::string& policy,
+                             const std::string& runtime,
+                             std::uint32_t workers) {
   return Recorder(workers).run(policy, runtime);
 }
 
 // Three fast workers and one that takes four times as long.
-RecordedRun uneven() {
+record::RecordedRun uneven() {
   return recorded("sync", "3*constant(100ms),1*constant(400ms)", 4);
 }
 
 TEST(WhatIf, ConstantRuntimesUnderSyncAreReplayedToTheExample) {
-  const RecordedRun run = uneven();
+  const record::RecordedRun run = uneven();
   EXPECT_DOUBLE_EQ(run.examples_per_second(), 4 * kBatch / 0.4);
   EXPECT_DOUBLE_EQ(WhatIf(run, {}).replayed_examples_per_second(), 4 * kBatch / 0.4);
 }
 
 TEST(WhatIf, RandomRuntimesAreReplayedToTheExampleUnderTheirOwnPolicy) {
-  const RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
+  const record::RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
   EXPECT_DOUBLE_EQ(WhatIf(run, {}).replayed_examples_per_second(), run.examples_per_second());
 }
 
 TEST(WhatIf, OnlyWhatWasOpenAtTheEndOfARecordIsNotKnown) {
   for (const char* policy : {"async", "ssp:s=3", "softsync:n=2"}) {
     SCOPED_TRACE(policy);
-    const RecordedRun run = recorded(policy, "lognormal(mean=100ms,cv=0.5)", 8);
+    const record::RecordedRun run = recorded(policy, "lognormal(mean=100ms,cv=0.5)", 8);
     EXPECT_NEAR(WhatIf(run, {}).replayed_examples_per_second() * to_seconds(run.last_commit),
                 static_cast<double>(run.examples),
                 8 * kBatch);
@@ -113,7 +115,7 @@ TEST(WhatIf, TwiceAsManyWorkersDoTwiceAsMuch) {
 }
 
 TEST(WhatIf, AFasterLinkIsToldOnlyWhereCommunicationIs) {
-  RecordedRun run = uneven();
+  record::RecordedRun run = uneven();
   EXPECT_FALSE(WhatIf(run, {}).with_a_faster_link().has_value());
   run.workers[3].communication_seconds = 0.3;
   EXPECT_DOUBLE_EQ(WhatIf(run, {}).with_a_faster_link().value().ratio, 0.4 / 0.25);
@@ -129,7 +131,7 @@ TEST(WhatIf, AllIsLostToTheOneThatIsSlow) {
 }
 
 TEST(WhatIf, TwoThatAreEquallySlowShareWhatIsLost) {
-  const RecordedRun run = recorded("sync", "3*constant(100ms),2*constant(400ms)", 5);
+  const record::RecordedRun run = recorded("sync", "3*constant(100ms),2*constant(400ms)", 5);
   const auto lost = WhatIf(run, {}).lost_to_workers();
   for (const LostTo& one : lost) {
     EXPECT_NEAR(one.share, index(one.worker) >= 3 ? 0.375 : 0.0, 1e-12);
@@ -139,7 +141,7 @@ TEST(WhatIf, TwoThatAreEquallySlowShareWhatIsLost) {
 
 TEST(WhatIf, WhatWasSlowForAWhileIsSlowAtThatTimeUnderAnotherPolicyToo) {
   // Worker 1 takes 400 ms in the first half of the run and 100 ms in the second.
-  RecordedRun run = recorded("sync", "constant(100ms)", 2);
+  record::RecordedRun run = recorded("sync", "constant(100ms)", 2);
   run.workers[1].iterations.clear();
   run.workers[0].iterations.clear();
   Time now{};
@@ -167,7 +169,7 @@ TEST(WhatIf, ChanceIsDrawnAnewUnderAnotherPolicyAndSlowPeriodsAreNot) {
         "markov(fast=normal(mean=100ms,cv=0.1),slow=normal(mean=400ms,cv=0.1),fast_for=5s,"
         "slow_for=1s)"}) {
     SCOPED_TRACE(runtime);
-    const RecordedRun run = recorded("sync", runtime, 8);
+    const record::RecordedRun run = recorded("sync", runtime, 8);
     for (const char* policy : {"async", "backup:cutoff=6"}) {
       SCOPED_TRACE(policy);
       const double truth = recorded(policy, runtime, 8).examples_per_second();
@@ -178,8 +180,8 @@ TEST(WhatIf, ChanceIsDrawnAnewUnderAnotherPolicyAndSlowPeriodsAreNot) {
 }
 
 TEST(WhatIf, WhoWasAwayIsAway) {
-  RecordedRun run = recorded("async", "constant(100ms)", 2);
-  std::erase_if(run.workers[1].iterations, [](const RecordedIteration& one) {
+  record::RecordedRun run = recorded("async", "constant(100ms)", 2);
+  std::erase_if(run.workers[1].iterations, [](const record::RecordedIteration& one) {
     return one.end > Time{seconds(5)} && one.begin < Time{seconds(15)};
   });
   run.workers[1].absences = {{.from = Time{seconds(5)}, .until = Time{seconds(15)}}};
@@ -188,7 +190,7 @@ TEST(WhatIf, WhoWasAwayIsAway) {
 }
 
 TEST(WhatIf, OfWhomNothingIsKnownIsAway) {
-  RecordedRun run = uneven();
+  record::RecordedRun run = uneven();
   run.workers[3].iterations.clear();
   const WhatIf whatif(run, {});
   EXPECT_EQ(whatif.unknown(), (std::vector{WorkerId{3}}));
@@ -196,7 +198,7 @@ TEST(WhatIf, OfWhomNothingIsKnownIsAway) {
 }
 
 TEST(WhatIf, IsAFunctionOfItsSeed) {
-  const RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
+  const record::RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
   const Answer first = WhatIf(run, {.seed = 3}).under("async");
   const Answer again = WhatIf(run, {.seed = 3}).under("async");
   EXPECT_EQ(first.ratio, again.ratio);
@@ -212,7 +214,9 @@ TEST(WhatIf, RefusesWhatThereIsNot) {
   EXPECT_THROW((void)whatif.under("switch(sync until accuracy>0.5 then async)"), Error);
   EXPECT_THROW((void)whatif.with_workers(0), Error);
   EXPECT_THROW((void)whatif.with_workers(kWhatIfWorkersMax + 1), Error);
-  EXPECT_THROW(WhatIf(RecordedRun{.policy = "sync", .workers = std::vector<RecordedWorker>(2)}, {}),
+  EXPECT_THROW(WhatIf(record::RecordedRun{.policy = "sync",
+                                          .workers = std::vector<record::RecordedWorker>(2)},
+                      {}),
                Error);
 }
 

@@ -1,0 +1,107 @@
+#include "job/cutoff_job.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime_model/model_list.h"
+
+namespace outpace::job {
+namespace {
+
+void declare_rules(OptionList& options, CutoffJob& job) {
+  options
+      .add("fit-fraction",
+           job.fit_fraction,
+           "Share of the iterations, from the first, that the model sees whole and that are not "
+           "judged; 0 learns during the run")
+      .between(0.0, 1.0);
+  options
+      .add("models",
+           job.models,
+           "Runtime models to try: auto, switching, ewma, kalman, last, elfving or deep")
+      .type("MODELS")
+      .separated_by(',');
+  options
+      .add("model-file",
+           job.model_file,
+           "Weights of deep that outpace fit wrote, which auto uses too; without a file, deep is "
+           "fitted to the first share")
+      .type("FILE");
+  options
+      .add("decide",
+           job.decide,
+           "When to decide. before: a count, when the iteration begins. deadline: a count or a "
+           "deadline, when it begins. during: again at every arrival and tick")
+      .separated_by(',');
+  options.add("cut",
+              job.cut,
+              "cancel: a worker that is cut off gives up. finish: it finishes, and begins the next "
+              "iteration late");
+  options.add("late",
+              job.late,
+              "With --cut finish. correct: show the model each late runtime when it comes. ignore: "
+              "never show it");
+  options.add("imputation",
+              job.imputation,
+              "What the model is shown of a worker that was cut off. none: that it takes longer. "
+              "truncated: a draw of its forecast, longer than the cutoff. plain: any draw");
+}
+
+}  // namespace
+
+void declare(OptionList& options, CutoffJob& job) {
+  options
+      .add("runtimes",
+           job.runtimes,
+           "CSV of runtimes in seconds: a column for each worker, a row for each iteration; a "
+           "run's runtimes.csv is one")
+      .type("FILE")
+      .positional()
+      .required();
+  declare_rules(options, job);
+  options
+      .add("decisions",
+           job.decisions,
+           "Write when each iteration ended to this CSV, with the columns "
+           "row,model,decide,stop_seconds,count")
+      .type("FILE");
+  options
+      .add("plot",
+           job.plot,
+           "Draw what the first of --models forecast and did, under the last of --decide, to this "
+           "SVG file")
+      .type("FILE");
+  options
+      .add("plot-from",
+           job.plot_from,
+           "Row of the trace at which the plot's window of 100 iterations begins")
+      .default_words("the last 100");
+  options.add("json", job.json, "Print the result as one JSON object on standard output");
+}
+
+void check(const CutoffJob& job) {
+  if (!(job.fit_fraction >= 0.0 && job.fit_fraction < 1.0)) {  // Nor NaN.
+    throw usage_error("--fit-fraction is " + number_text(job.fit_fraction) +
+                      "; it takes a number from 0 to less than 1");
+  }
+  if (job.late == Late::kIgnore && job.cut == runtime_model::Cut::kCancel) {
+    throw usage_error(
+        "--late ignore conflicts with --cut cancel: nothing comes late; say --cut "
+        "finish");
+  }
+  if (job.plot_from && job.plot.empty()) {
+    throw usage_error("--plot-from without --plot: nothing is drawn; add --plot FILE.svg");
+  }
+}
+
+bool is_to_fit(const CutoffJob& job) {
+  const auto is_fitted = [](const std::string& model) {
+    const auto all = runtime_model::catalogue();
+    return std::ranges::any_of(all, [&](const runtime_model::Entry& entry) {
+      return entry.name == model && entry.fitted;
+    });
+  };
+  return job.model_file.empty() && std::ranges::any_of(job.models, is_fitted);
+}
+
+}  // namespace outpace::job

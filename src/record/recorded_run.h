@@ -1,0 +1,58 @@
+// What a record says of a run: when each worker began and finished each gradient, and how much of
+// that was processor time.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "policy/catalogue.h"
+
+namespace outpace::record {
+
+// From the release of weights to the arrival of their gradient.
+struct RecordedIteration {
+  Time begin;
+  Time end;              // After begin.
+  double share = 1.0;    // Of a full mini-batch; above 0.
+  bool partial = false;  // It was cut off: how long the whole would have taken is not known.
+};
+
+struct Absence {
+  Time from;
+  std::optional<Time> until;  // Nothing: to the end.
+};
+
+struct RecordedWorker {
+  std::vector<RecordedIteration> iterations;  // In the order of their begins.
+  std::vector<Absence> absences;              // In order.
+  // Processor time of a full mini-batch, if the worker is on the server's machine; else nothing.
+  std::optional<double> processor_seconds;
+  // Of an iteration, on average: what is not computing; nothing where it cannot be told.
+  std::optional<double> communication_seconds;
+};
+
+struct RecordedRun {
+  std::string policy;
+  policy::Given given;
+  std::uint32_t batch = 1;     // Examples of a full mini-batch.
+  Time last_commit{};          // From the first weights handed out.
+  std::uint64_t examples = 0;  // Applied up to then.
+  std::vector<RecordedWorker> workers;
+  std::uint32_t cores = 0;      // Of the server's machine; 0: not known, and nothing is made of it.
+  double server_seconds = 0.0;  // Of a processor, for a gradient.
+
+  [[nodiscard]] double examples_per_second() const {
+    return static_cast<double>(examples) / to_seconds(last_commit);
+  }
+};
+
+struct FoundRun {
+  RecordedRun run;
+  std::vector<std::string> notes;  // What the record does not say, in words.
+};
+
+}  // namespace outpace::record

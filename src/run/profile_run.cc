@@ -1,0 +1,169 @@
+#include "run/profile_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "live/lone_run.h"
+#include "live/paced_source.h"
+#include "protocol/messages.h"
+#include "run/scratch_directory.h"
+#include "run/server_run.h"
+#include "server/shard.h"
+#include "throughput/pass_events.h"
+#include "throughput/pass_marks.h"
+#include "throughput/quantile.h"
+
+namespace outpace::run {
+namespace {
+
+using throughput::PassMarks;
+
+constexpr std::size_t kWarmUp = 5;  // The first iterations find no memory and no code in place.
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  constexpr double kMiddle = 0.5;
+  return throughput::quantile(std::move(values), kMiddle);
+}
+
+// Computes what another source computes, and notes when.
+class Stopwatch final : public worker::GradientSource {
+ public:
+  explicit Stopwatch(worker::GradientSource& source) : source_(source) {}
+
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return source_.manifest(); }
+  [[nodiscard]] std::uint64_t dataset_examples() const override {
+    return source_.dataset_examples();
+  }
+  [[nodiscard]] std::vector<float> initial_weights() const override {
+    return source_.initial_weights();
+  }
+
+  [[nodiscard]] std::optional<double> compute(std::span<const float> weights,
+                                              std::span<const std::uint64_t> examples,
+                                              std::span<float> gradient,
+                                              const Cancelled& cancelled) override {
+    PassMarks marks{.begin = seconds_now(), .between = {}, .end = 0.0};
+    const auto noting = [&marks, &cancelled] {
+      marks.between.push_back(seconds_now());
+      return cancelled();
+    };
+    const auto loss = source_.compute(weights, examples, gradient, noting);
+    marks.end = seconds_now();
+    passes_.push_back(std::move(marks));
+    return loss;
+  }
+
+  // Without those of the warm-up.
+  [[nodiscard]] std::span<const PassMarks> passes() const {
+    return std::span(passes_).subspan(std::min(passes_.size(), kWarmUp));
+  }
+
+ private:
+  worker::GradientSource& source_;
+  std::vector<PassMarks> passes_;
+};
+
+// The passes of one worker, in a job of its own.
+std::vector<PassMarks> run(const job::ProfileJob& job, worker::GradientSource& source) {
+  job::Training training = job.training;
+  // The rest of the last iteration is not seen.
+  training.limits.iterations = kWarmUp + job.iterations + 1;
+  live::ServerOptions server = to_server_options(training, {}, job.serving);
+  std::random_device device;
+  server.token = fmt::format("{:08x}{:08x}{:08x}", device(), device(), device());
+  Stopwatch stopwatch(source);
+  (void)live::run_alone(std::move(server), stopwatch);
+  if (stopwatch.passes().size() < 2) {
+    throw Error(ExitCode::kFailure, "the worker computed fewer iterations than it was asked for");
+  }
+  return {stopwatch.passes().begin(), stopwatch.passes().end()};
+}
+
+double median_rest(std::span<const throughput::MeasuredIteration> iterations) {
+  std::vector<double> rests;
+  rests.reserve(iterations.size());
+  for (const throughput::MeasuredIteration& iteration : iterations) {
+    rests.push_back(iteration.rest_seconds);
+  }
+  return median(std::move(rests));
+}
+
+// One way of a message without weights: half of the time between two tasks of a worker that
+// computes nothing, on a network of one number.
+double message_seconds(const job::ProfileJob& job) {
+  const auto source = live::make_paced_source({.manifest = {{{.name = "one", .shape = {1}}}},
+                                               .dataset_examples = 1'000'000,
+                                               .batch = job.training.batch,
+                                               .seconds = {0.0},
+                                               .worker = WorkerId{0},
+                                               .seed = 1});
+  return median_rest(throughput::iterations_of(run(job, *source))) / 2.0;
+}
+
+// From a gradient that has come to weights that can go out.
+double apply_seconds(const job::ProfileJob& job, const protocol::Manifest& manifest) {
+  const job::Resolved resolved =
+      job::resolve(job.training, {}, {.workers_max = protocol::kWorkersMax});
+  server::Shard shard(resolved.shard, std::vector<float>(manifest.numbers()), manifest.sizes());
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < kWarmUp + job.iterations; ++i) {
+    const std::vector<float> gradient(manifest.numbers(), 1e-9F);
+    std::vector<float> arrived = gradient;
+    (void)shard.release(WorkerId{0});
+    const double begin = seconds_now();
+    (void)shard.hold(WorkerId{0}, std::move(arrived));
+    shard.take_up({.worker = WorkerId{0},
+                   .sequence = Sequence{i + 1},
+                   .weight = 1.0,
+                   .examples = job.training.batch});
+    shard.step({.rate = job::rate_in_force(job.training)});
+    (void)shard.release(WorkerId{0});
+    if (i >= kWarmUp) {
+      seconds.push_back(seconds_now() - begin);
+    }
+  }
+  return median(std::move(seconds));
+}
+
+}  // namespace
+
+MeasuredWorker measure_worker(const job::ProfileJob& job,
+                              const Learner& learner,
+                              const MeasureSums& measure_sums) {
+  const auto source = learner.gradients({.network = job.network,
+                                         .data = job.data,
+                                         .seed = job.training.seed,
+                                         .threads = job.threads});
+  const std::vector<PassMarks> passes = run(job, *source);
+  throughput::MeasuredProfile profile{.network = job.network.text,
+                                      .data = job.data.text,
+                                      .batch = job.training.batch,
+                                      .dataset_examples = source->dataset_examples(),
+                                      .manifest = source->manifest(),
+                                      .iterations = throughput::iterations_of(passes),
+                                      .layers = throughput::layers_of(passes),
+                                      .apply_seconds = apply_seconds(job, source->manifest()),
+                                      .message_seconds = message_seconds(job)};
+  const double of_bytes =
+      median_rest(profile.iterations) - profile.apply_seconds - 2.0 * profile.message_seconds;
+  profile.byte_seconds = std::max(0.0, of_bytes / (2.0 * profile.payload_bytes()));
+  const ScratchDirectory scratch;
+  const collective::SumCost sum =
+      measure_sums(scratch.file("rendezvous"), profile.manifest.numbers(), job.iterations);
+  profile.sums = {.message_seconds = sum.message_seconds, .byte_seconds = sum.byte_seconds};
+  return {std::move(profile), throughput::pass_events(passes)};
+}
+
+}  // namespace outpace::run

@@ -1,0 +1,48 @@
+#include "throughput/cluster_kinds.h"
+
+#include "base/error.h"
+
+namespace outpace::throughput {
+namespace {
+
+Topology topology_of(const std::string& text) {
+  for (const Topology topology : {Topology::kServer, Topology::kRing, Topology::kGossip}) {
+    if (text == name(topology)) {
+      return topology;
+    }
+  }
+  throw usage_error("--topology is '" + text + "'; it takes ps, ring or gossip");
+}
+
+}  // namespace
+
+std::vector<Topology> topologies_of(const std::vector<std::string>& names) {
+  std::vector<Topology> topologies;
+  for (const std::string& text : names) {
+    topologies.push_back(topology_of(text));
+  }
+  if (topologies.empty()) {
+    topologies.push_back(Topology::kServer);
+  }
+  return topologies;
+}
+
+std::vector<ClusterKind> cluster_kinds(const std::vector<Topology>& topologies,
+                                       const std::vector<std::string>& policies,
+                                       const std::vector<std::uint32_t>& shards) {
+  std::vector<ClusterKind> kinds;
+  for (const Topology topology : topologies) {
+    if (topology != Topology::kServer) {
+      kinds.push_back({"", topology, 0});
+      continue;
+    }
+    for (const std::string& policy : policies) {
+      for (const std::uint32_t count : shards) {
+        kinds.push_back({policy, topology, count});
+      }
+    }
+  }
+  return kinds;
+}
+
+}  // namespace outpace::throughput

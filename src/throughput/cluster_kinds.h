@@ -1,0 +1,27 @@
+// Clusters but for their workers: each combination of policy, topology and number of shards.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "throughput/coarse_cluster.h"
+
+namespace outpace::throughput {
+
+struct ClusterKind {
+  std::string policy;  // Empty without a server.
+  Topology topology;
+  std::uint32_t shards;  // 0 without a server.
+};
+
+// Throws a usage error for anything but ps, ring and gossip. None: ps.
+[[nodiscard]] std::vector<Topology> topologies_of(const std::vector<std::string>& names);
+
+// A topology without a server has neither policies nor shards, and is one kind.
+[[nodiscard]] std::vector<ClusterKind> cluster_kinds(const std::vector<Topology>& topologies,
+                                                     const std::vector<std::string>& policies,
+                                                     const std::vector<std::uint32_t>& shards);
+
+}  // namespace outpace::throughput

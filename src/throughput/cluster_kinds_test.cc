@@ -1,0 +1,39 @@
+#include "throughput/cluster_kinds.h"
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+
+namespace outpace::throughput {
+namespace {
+
+TEST(ClusterKinds, AreCombinationsOfPoliciesAndShards) {
+  const auto kinds = cluster_kinds({Topology::kServer}, {"sync", "async"}, {1, 4});
+  ASSERT_EQ(kinds.size(), 4);
+  EXPECT_EQ(kinds[0].policy, "sync");
+  EXPECT_EQ(kinds[0].shards, 1);
+  EXPECT_EQ(kinds[1].policy, "sync");
+  EXPECT_EQ(kinds[1].shards, 4);
+  EXPECT_EQ(kinds[2].policy, "async");
+  EXPECT_EQ(kinds[2].shards, 1);
+}
+
+TEST(ClusterKinds, HaveNoPolicyAndNoShardsWithoutAServer) {
+  const auto kinds = cluster_kinds({Topology::kRing, Topology::kGossip}, {"sync", "async"}, {1, 2});
+  ASSERT_EQ(kinds.size(), 2);
+  EXPECT_EQ(kinds[0].topology, Topology::kRing);
+  EXPECT_EQ(kinds[0].policy, "");
+  EXPECT_EQ(kinds[0].shards, 0);
+  EXPECT_EQ(kinds[1].topology, Topology::kGossip);
+}
+
+TEST(ClusterKinds, ReadTopologiesByName) {
+  EXPECT_EQ(topologies_of({"gossip", "ps"}),
+            (std::vector<Topology>{Topology::kGossip, Topology::kServer}));
+  EXPECT_EQ(topologies_of({}), std::vector<Topology>{Topology::kServer});
+  EXPECT_EQ(refusal_of([] { (void)topologies_of({"tree"}); }),
+            "--topology is 'tree'; it takes ps, ring or gossip");
+}
+
+}  // namespace
+}  // namespace outpace::throughput

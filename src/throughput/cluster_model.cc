@@ -1,0 +1,255 @@
+#include "throughput/cluster_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "base/spec.h"
+#include "job/simulate_job.h"
+#include "job/training.h"
+#include "job/work.h"
+#include "links/shapes.h"
+#include "sim/placement.h"
+#include "sim/runtimes.h"
+#include "throughput/efficiency.h"
+#include "throughput/runtime_computing.h"
+
+namespace outpace::throughput {
+namespace {
+
+constexpr std::size_t kPeriodsOfTrace = 64;
+
+ModelledWorkers speeds_of(const job::Delays& delays,
+                          std::uint32_t workers,
+                          const job::ReadFile& read_file) {
+  ModelledWorkers speeds;
+  speeds.paces = job::paces_of(delays, workers, read_file);
+  speeds.factors.reserve(workers);
+  for (std::uint32_t worker = 0; worker < workers; ++worker) {
+    speeds.factors.push_back(delays.file.empty() ? job::slow_factor(delays, worker, workers) : 1.0);
+  }
+  if (!delays.file.empty()) {
+    const worker::DelayTrace trace = job::delay_trace(delays, workers, read_file);
+    speeds.trace_seconds = static_cast<double>(trace.rows()) * to_seconds(delays.period);
+  }
+  return speeds;
+}
+
+Wires wires_of(const job::ModelledCluster& cluster) {
+  return {.bytes_per_second = cluster.bandwidth ? cluster.bandwidth->bytes_per_second : 0.0,
+          .latency_seconds = to_seconds(cluster.latency),
+          .window_bytes = job::window_bytes(cluster.send_window)};
+}
+
+Computing computing_of_profile(const ModelledWorkers& speeds) {
+  constexpr std::size_t kDraws = 32;
+  constexpr std::size_t kDrawsOfPeriod = 8;
+  const bool traced = speeds.trace_seconds > 0.0;
+  const std::size_t periods = traced ? kPeriodsOfTrace : 1;
+  const std::size_t draws = traced ? kDrawsOfPeriod : kDraws;
+  return draw_computing(
+      periods,
+      draws,
+      speeds.count(),
+      [&](std::size_t period, std::size_t draw, std::uint32_t worker) {
+        const Time start{from_seconds(speeds.trace_seconds * static_cast<double>(period) /
+                                      static_cast<double>(periods))};
+        const double slept = to_seconds(speeds.paces[worker].finish(start, 1.0, period) - start);
+        return slept +
+               speeds.factors[worker] * speeds.draw(WorkerId{worker}, period * draws + draw, start);
+      });
+}
+
+}  // namespace
+
+ClusterModel::ClusterModel(const MeasuredProfile& profile,
+                           const job::ModelledCluster& cluster,
+                           job::ReadFile read_file)
+    : profile_(profile),
+      options_(cluster),
+      read_file_(std::move(read_file)),
+      wires_(wires_of(cluster)),
+      seconds_(profile.computing_to_predict_from()),
+      uncertainty_(cluster.runtime.empty() ? profile_uncertainty(seconds_) : 0.0) {}
+
+ModelledWorkers ClusterModel::workers(std::uint32_t count) const {
+  ModelledWorkers workers = speeds_of(options_.delays, count, read_file_);
+  if (options_.runtime.empty()) {
+    workers.draw = draw_measured(seconds_, options_.seed);
+    workers.computing = computing_of_profile(workers);
+    return workers;
+  }
+  // Shared, for what draws from it is copied.
+  const auto runtimes = std::make_shared<const sim::Runtimes>(sim::Runtimes::parse(
+      options_.runtime,
+      {.workers = count, .seed = options_.seed, .read_file = [this](const std::string& path) {
+         return read_file_("runtime", path);
+       }}));
+  workers.draw = [runtimes](WorkerId worker, std::uint64_t iteration, Time start) {
+    return runtimes->at(worker, iteration, start);
+  };
+  workers.computing = computing_of_runtimes(*runtimes, workers.factors);
+  return workers;
+}
+
+RingCluster ClusterModel::ring() const {
+  return ring_costs(profile_, wires_);
+}
+
+CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
+                                           const ModelledWorkers& workers) const {
+  CoarseCluster cluster{.topology = kind.topology,
+                        .barrier = {BarrierKind::kNone},
+                        .served = served_costs(profile_, wires_, kind.shards),
+                        .ring = ring()};
+  if (kind.topology == Topology::kServer) {
+    cluster.barrier = barrier_of(Spec::parse(kind.policy), workers.count());
+  }
+  return cluster;
+}
+
+Rate ClusterModel::widened(Rate rate) const {
+  const double half =
+      std::hypot((rate.high - rate.low) / 2.0, uncertainty_ * rate.examples_per_second);
+  return {rate.examples_per_second,
+          std::max(0.0, rate.examples_per_second - half),
+          rate.examples_per_second + half};
+}
+
+ThroughputEstimate ClusterModel::coarse(const CoarseCluster& cluster,
+                                        const ModelledWorkers& workers) const {
+  const Heuristics heuristics = options_.plain ? Heuristics::kWithout : Heuristics::kWith;
+  const double examples = profile_.batch * coarse_rate(cluster, workers.computing, heuristics);
+  return {.rate = widened({examples, examples, examples}),
+          .mixed_examples = profile_.batch * mixed_gradients(cluster, workers.computing)};
+}
+
+ThroughputEstimate ClusterModel::fine(const ClusterKind& kind,
+                                      const ModelledWorkers& workers) const {
+  if (kind.topology == Topology::kServer) {
+    return by_events(kind, workers);
+  }
+  return {.rate = kind.topology == Topology::kRing ? ring_by_events(workers)
+                                                   : gossip_by_events(workers),
+          .mixed_examples = static_cast<double>(workers.count()) * profile_.batch};
+}
+
+double ClusterModel::computing_alone(const ModelledWorkers& workers) const {
+  double sum = 0.0;
+  for (const Period& period : workers.computing) {
+    for (const double seconds : period.mean) {
+      sum += 1.0 / seconds;
+    }
+  }
+  return profile_.batch * sum / static_cast<double>(workers.computing.size());
+}
+
+ThroughputEstimate ClusterModel::by_events(const ClusterKind& kind,
+                                           const ModelledWorkers& workers) const {
+  job::Training training;
+  training.workers = workers.count();
+  training.policy = Spec::parse(kind.policy);
+  training.batch = profile_.batch;
+  const SampledTimingOptions sampled = timing(workers, copying_seconds(profile_, wires_));
+  const Spread spread{.seconds = spread_seconds(kind, workers), .seed = options_.seed};
+  training.limits.iterations =
+      std::uint64_t{workers.count()} * iterations_each(kind, workers, spread.seconds);
+  const job::Resolved resolved =
+      job::resolve(training, {}, {.workers_max = job::kModelledWorkersMost});
+  sim::ClusterOptions cluster{
+      .policy = resolved.policy, .coordinator = resolved.coordinator, .shard = resolved.shard};
+  cluster.coordinator.job = 1;
+  cluster.coordinator.examples = profile_.dataset_examples;
+  const ServedCluster costs = served_costs(profile_, wires_, kind.shards);
+  cluster.latency = from_seconds(profile_.message_seconds + wires_.latency_seconds);
+  cluster.apply = from_seconds(costs.apply_seconds);
+  std::optional<sim::Transfers::Options> links;
+  if (wires_.bytes_per_second > 0.0) {
+    links.emplace(sim::Transfers::Options{
+        .topology = links::make_shape(Spec::parse("star"),
+                                      {.hosts = std::uint64_t{workers.count()} + kind.shards,
+                                       .bandwidth = kPayloadOfLink * wires_.bytes_per_second}),
+        .payload = profile_.payload_bytes(),
+        .window = wires_.window_bytes});
+    links->servers = sim::place_shards(kind.shards, {}, links->topology);
+    cluster.links = &*links;
+  }
+  const Served served = serve_by_events(cluster, sampled, spread);
+  return {.rate = widened(served.rate),
+          .mixed_examples = served.examples_an_update * (1.0 + served.staleness)};
+}
+
+double ClusterModel::spread_seconds(const ClusterKind& kind, const ModelledWorkers& workers) const {
+  const CoarseCluster cluster = coarse_cluster(kind, workers);
+  const BarrierKind barrier = cluster.barrier.kind;
+  const bool free = barrier == BarrierKind::kNone || barrier == BarrierKind::kBoundedStaleness;
+  return free && workers.count() > 1 && wires_.bytes_per_second > 0.0
+             ? workers.count() / coarse_rate(cluster, workers.computing, Heuristics::kWith)
+             : 0.0;
+}
+
+SampledTimingOptions ClusterModel::timing(const ModelledWorkers& workers, double besides) const {
+  return {.draw = workers.draw,
+          .besides = besides,
+          .paces = workers.paces,
+          .factors = workers.factors,
+          .cores = options_.cores};
+}
+
+Rate ClusterModel::gossip_by_events(const ModelledWorkers& workers) const {
+  return widened(gossip_rate_by_events(
+      timing(workers, 0.0), ring().fixed_seconds, profile_.batch, iterations_each()));
+}
+
+Rate ClusterModel::ring_by_events(const ModelledWorkers& workers) const {
+  const RingCluster costs = ring();
+  // Buckets fill one after another during the backward pass, as far as the layers tell; bytes are
+  // assumed to come at an even rate.
+  const double count = std::max(1.0, std::floor(profile_.payload_bytes() / kBucketBytes));
+  std::vector<RingOfEvents::Bucket> buckets;
+  for (int i = 1; i <= static_cast<int>(count); ++i) {
+    buckets.push_back({.ready = 1.0 - costs.backward_share * (1.0 - i / count),
+                       .seconds = costs.payload_seconds / count});
+  }
+  return widened(ring_rate_by_events({.computing = workers.draw,
+                                      .factors = workers.factors,
+                                      .paces = workers.paces,
+                                      .buckets = std::move(buckets),
+                                      .latency_seconds = costs.latency_seconds,
+                                      .fixed_seconds = costs.fixed_seconds,
+                                      .batch = profile_.batch},
+                                     4 * iterations_each()));
+}
+
+std::uint32_t ClusterModel::iterations_each(const ClusterKind& kind,
+                                            const ModelledWorkers& workers,
+                                            double spread) const {
+  constexpr std::uint32_t kUntilItBinds = 300;
+  const bool by_default =
+      options_.iterations == 0 && options_.runtime.empty() && workers.trace_seconds == 0.0;
+  if (!by_default) {
+    return iterations_each();
+  }
+  // Faster workers wait for a slower one only once they reach the bound.
+  const bool unequal = std::ranges::any_of(workers.factors, [](double one) { return one > 1.0; });
+  if (unequal && coarse_cluster(kind, workers).barrier.kind == BarrierKind::kBoundedStaleness) {
+    return kUntilItBinds;
+  }
+  return spread > 0.0 ? iterations_each() / 2
+                      : iterations_each();  // It is simulated several times.
+}
+
+std::uint32_t ClusterModel::iterations_each() const {
+  constexpr std::uint32_t kByDefault = 40;
+  constexpr std::uint32_t kOfRuntimes = 200;
+  constexpr std::uint32_t kOfTrace = 600;
+  if (options_.iterations != 0) {
+    return options_.iterations;
+  }
+  if (!options_.runtime.empty()) {
+    return kOfRuntimes;
+  }
+  return options_.delays.file.empty() ? kByDefault : kOfTrace;
+}
+
+}  // namespace outpace::throughput

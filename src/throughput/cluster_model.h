@@ -1,0 +1,90 @@
+// Examples per second of a cluster, from a measured profile: by the coarse models, which are
+// formulas, and by the fine ones, which simulate events.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/modelled_cluster.h"
+#include "job/work.h"
+#include "throughput/cluster_kinds.h"
+#include "throughput/coarse_cluster.h"
+#include "throughput/fine.h"
+#include "throughput/measured_profile.h"
+#include "throughput/sampled_timing.h"
+#include "worker/pace.h"
+
+namespace outpace::throughput {
+
+// The workers of a cluster, and how fast they are.
+struct ModelledWorkers {
+  std::vector<worker::Pace> paces;
+  std::vector<double> factors;  // Of computing; a trace's delays have theirs already.
+  double trace_seconds = 0.0;   // How long the trace is, by time; 0 without one.
+  DrawSeconds draw;
+  Computing computing;
+
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(paces.size()); }
+};
+
+// A rate, and the number of examples mixed in an update: its own, and those of the gradients in
+// flight meanwhile (throughput/efficiency.h).
+struct ThroughputEstimate {
+  Rate rate;
+  double mixed_examples;
+};
+
+class ClusterModel {
+ public:
+  // Profile and cluster outlive the model. Throws a usage error that names the option. REQUIRES:
+  // check(cluster) passed.
+  ClusterModel(const MeasuredProfile& profile,
+               const job::ModelledCluster& cluster,
+               job::ReadFile read_file);
+
+  // Throws a usage error that names the option, or the distribution.
+  [[nodiscard]] ModelledWorkers workers(std::uint32_t count) const;
+
+  // Throws a usage error if the policy is not possible with this number of workers.
+  [[nodiscard]] CoarseCluster coarse_cluster(const ClusterKind& kind,
+                                             const ModelledWorkers& workers) const;
+
+  [[nodiscard]] ThroughputEstimate coarse(const CoarseCluster& cluster,
+                                          const ModelledWorkers& workers) const;
+  [[nodiscard]] ThroughputEstimate fine(const ClusterKind& kind,
+                                        const ModelledWorkers& workers) const;
+  // Examples per second if workers computed without ever waiting.
+  [[nodiscard]] double computing_alone(const ModelledWorkers& workers) const;
+
+ private:
+  [[nodiscard]] ThroughputEstimate by_events(const ClusterKind& kind,
+                                             const ModelledWorkers& workers) const;
+  // Over how long the workers' starts are spread: without rounds, workers meet on the links by
+  // chance, at any time of an iteration.
+  [[nodiscard]] double spread_seconds(const ClusterKind& kind,
+                                      const ModelledWorkers& workers) const;
+  [[nodiscard]] RingCluster ring() const;
+  // `besides`, of SampledTimingOptions.
+  [[nodiscard]] SampledTimingOptions timing(const ModelledWorkers& workers, double besides) const;
+  [[nodiscard]] Rate gossip_by_events(const ModelledWorkers& workers) const;
+  [[nodiscard]] Rate ring_by_events(const ModelledWorkers& workers) const;
+  // Of a simulation with a server, from the beginning on; `spread` as in Spread.
+  [[nodiscard]] std::uint32_t iterations_each(const ClusterKind& kind,
+                                              const ModelledWorkers& workers,
+                                              double spread) const;
+  [[nodiscard]] std::uint32_t iterations_each() const;
+  // With what is not known of the profile's mean.
+  [[nodiscard]] Rate widened(Rate rate) const;
+
+  const MeasuredProfile& profile_;
+  const job::ModelledCluster& options_;
+  const job::ReadFile read_file_;
+  const Wires wires_;
+  const std::vector<double> seconds_;
+  const double uncertainty_;
+};
+
+}  // namespace outpace::throughput

@@ -1,0 +1,27 @@
+// The plan that `outpace plan` finds among its choices.
+
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/plan_job.h"
+#include "throughput/plan_row.h"
+
+namespace outpace::throughput {
+
+struct FoundPlan {
+  std::vector<PlanRow> best;      // The first is the one to take, or comes closest to the target.
+  std::optional<PlanRow> nearly;  // Nearly as good for less (throughput/cluster_search.h).
+  std::size_t choices = 0;
+  std::size_t verified = 0;  // By a fine model.
+  std::vector<std::string> left_out;
+};
+
+// Weighs the choices by the job's objective, and verifies those that could be best. REQUIRES: some
+// rows; with goodput, the job has its noise scale.
+[[nodiscard]] FoundPlan find_plan(const job::PlanJob& job, PlanChoices choices);
+
+}  // namespace outpace::throughput

@@ -1,0 +1,49 @@
+// What `outpace plan` compares: clusters, with their throughput and their cost.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace outpace::throughput {
+
+struct PlanRow {
+  std::string model;   // fine, coarse or calibrated.
+  std::string policy;  // Empty without a server, or where a calibration's table did not say.
+  std::string topology;
+  std::uint32_t workers = 0;
+  std::uint32_t shards = 0;  // 0: none, or not known.
+  double examples_per_second = 0.0;
+  std::optional<double> low;  // Of the interval; nothing where the model has none.
+  std::optional<double> high;
+  double mixed_examples = 0.0;       // M of throughput/efficiency.h.
+  std::optional<double> efficiency;  // Of --objective goodput.
+  double cost = 0.0;                 // An hour.
+  std::string bottleneck;
+  std::vector<std::string> warnings;  // Where a calibrated profile extrapolates.
+
+  // What is maximised: examples per second, each weighted by its efficiency.
+  [[nodiscard]] double value() const { return examples_per_second * efficiency.value_or(1.0); }
+  // value() of the time that one unit of cost pays for.
+  [[nodiscard]] double for_cost() const {
+    constexpr double kSecondsOfHour = 3600.0;
+    return value() * kSecondsOfHour / cost;
+  }
+};
+
+// All that can be chosen from.
+struct PlanChoices {
+  std::vector<PlanRow> rows;  // By a quick model.
+  // A row by a slower one, if there is one.
+  std::function<PlanRow(std::size_t)> verify;
+  double margin = 0.0;  // How far the quick model may be too low, as a share.
+  double batch = 0.0;   // Examples of a worker's mini-batch: an update of these has efficiency 1.
+  // What is impossible, and why.
+  std::map<std::string, std::string> left_out;
+};
+
+}  // namespace outpace::throughput

@@ -1,0 +1,230 @@
+#include "throughput/plan_text.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "record/number_text.h"
+
+namespace outpace::throughput {
+namespace {
+
+bool counts_worth(const job::PlanJob& job) {
+  return job.objective == job::Objective::kGoodput;
+}
+
+bool reaches(const job::PlanJob& job, const PlanRow& row) {
+  return !job.target || row.value() >= *job.target;
+}
+
+// "async with 4 workers and 2 shards", "ring with 8 workers".
+std::string in_words(const PlanRow& row) {
+  std::string words = row.policy.empty() ? row.topology : row.policy;
+  if (words.empty()) {
+    words = "the cluster";
+  } else if (!row.policy.empty() && !row.topology.empty()) {
+    words += " on " + row.topology;
+  }
+  words += fmt::format(" with {} worker{}", row.workers, row.workers == 1 ? "" : "s");
+  if (row.shards > 0) {
+    words += fmt::format(" and {} shard{}", row.shards, row.shards == 1 ? "" : "s");
+  }
+  return words;
+}
+
+// "1,234 examples/s", or what they are worth.
+std::string rate_in_words(const PlanRow& row) {
+  if (row.efficiency) {
+    return fmt::format("a goodput of {}/s ({} examples/s, each worth {:.2f})",
+                       record::rate(row.value()),
+                       record::rate(row.examples_per_second),
+                       *row.efficiency);
+  }
+  return record::rate(row.examples_per_second) + " examples/s";
+}
+
+// " For less: ring with 4 workers has 97 % of that for 4.00."
+std::string nearly_in_words(const FoundPlan& found) {
+  return found.nearly ? fmt::format(" For less: {} has {:.0f} % of that for {:.2f}.",
+                                    in_words(*found.nearly),
+                                    100.0 * found.nearly->value() / found.best.front().value(),
+                                    found.nearly->cost)
+                      : "";
+}
+
+std::string missed(const job::PlanJob& job, const FoundPlan& found) {
+  const PlanRow& closest = found.best.front();
+  return fmt::format(
+      "None of {} configurations reaches {}{}/s. {} comes closest: {}, {:.0f} % of it, for {:.2f} "
+      "an hour; its bottleneck is {}.{}",
+      found.choices,
+      counts_worth(job) ? "a goodput of " : "",
+      record::rate(*job.target),
+      in_words(closest),
+      rate_in_words(closest),
+      std::min(99.0, 100.0 * closest.value() / *job.target),
+      closest.cost,
+      closest.bottleneck,
+      nearly_in_words(found));
+}
+
+std::string why_of(const job::PlanJob& job, const FoundPlan& found) {
+  const PlanRow& first = found.best.front();
+  const std::string for_cost =
+      fmt::format("the most for the cost ({} for one unit)", record::rate(first.for_cost()));
+  if (job.target) {
+    const std::string goal = fmt::format("{}/s", record::rate(*job.target));
+    return job.objective == job::Objective::kCost
+               ? fmt::format("{} of those that reach {}", for_cost, goal)
+               : "the cheapest that reaches " + goal;
+  }
+  return job.objective == job::Objective::kCost ? for_cost : "the most";
+}
+
+}  // namespace
+
+std::string recommendation(const job::PlanJob& job, const FoundPlan& found) {
+  const PlanRow& first = found.best.front();
+  if (!reaches(job, first)) {
+    return missed(job, found);
+  }
+  std::string words = fmt::format("Take {}: {} for {:.2f} an hour, {} of {} configuration{}.",
+                                  in_words(first),
+                                  rate_in_words(first),
+                                  first.cost,
+                                  why_of(job, found),
+                                  found.choices,
+                                  found.choices == 1 ? "" : "s");
+  fmt::format_to(std::back_inserter(words), " Its bottleneck is {}.", first.bottleneck);
+  if (job.target && first.low && *first.low * first.efficiency.value_or(1.0) < *job.target) {
+    words += " Its interval begins below the target.";
+  }
+  if (job.objective != job::Objective::kCost) {
+    words += nearly_in_words(found);
+  }
+  return words;
+}
+
+std::string plan_table(const job::PlanJob& job, const FoundPlan& found) {
+  std::string text;
+  std::size_t widest = 8;
+  for (const PlanRow& row : found.best) {
+    widest = std::max(widest, row.policy.size());
+  }
+  const std::string worth =
+      counts_worth(job) ? fmt::format("  {:>5}  {:>9}", "worth", "goodput/s") : "";
+  fmt::format_to(std::back_inserter(text),
+                 "{:<{}}  {:<8}  {:>7}  {:>6}  {:>10}  {:>18}{}  {:>8}  {:>13}  {}\n",
+                 "policy",
+                 widest,
+                 "topology",
+                 "workers",
+                 "shards",
+                 "examples/s",
+                 "interval",
+                 worth,
+                 "cost/h",
+                 counts_worth(job) ? "goodput/cost" : "examples/cost",
+                 "bottleneck");
+  for (const PlanRow& row : found.best) {
+    std::string interval = "coarse model only";
+    if (row.high) {
+      interval =
+          fmt::format("{} to {}", row.low ? record::rate(*row.low) : "?", record::rate(*row.high));
+    }
+    fmt::format_to(
+        std::back_inserter(text),
+        "{:<{}}  {:<8}  {:>7}  {:>6}  {:>10}  {:>18}{}  {:>8.2f}  {:>13}  {}\n",
+        row.policy.empty() ? "-" : row.policy,
+        widest,
+        row.topology.empty() ? "-" : row.topology,
+        row.workers,
+        row.shards > 0 ? std::to_string(row.shards) : "-",
+        record::rate(row.examples_per_second),
+        interval,
+        row.efficiency
+            ? fmt::format("  {:>5.2f}  {:>9}", *row.efficiency, record::rate(row.value()))
+            : "",
+        row.cost,
+        record::rate(row.for_cost()),
+        row.bottleneck);
+  }
+  fmt::format_to(std::back_inserter(text),
+                 "cost/h: {:g} per hour for a worker's host and {:g} for a server's; {} "
+                 "configuration{}, without "
+                 "those that another beats in both speed and cost\n",
+                 job.worker_cost,
+                 job.server_cost,
+                 found.choices,
+                 found.choices == 1 ? "" : "s");
+  for (const PlanRow& row : found.best) {
+    for (const std::string& warning : row.warnings) {
+      fmt::format_to(std::back_inserter(text), "{}: {}\n", in_words(row), warning);
+    }
+  }
+  fmt::format_to(std::back_inserter(text), "{}\n", recommendation(job, found));
+  return text;
+}
+
+namespace {
+
+template <typename Value>
+nlohmann::ordered_json value_or_null(const std::optional<Value>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
+nlohmann::ordered_json plan_row_json(const PlanRow& row) {
+  return {{"model", row.model},
+          {"policy", text_or_null(row.policy)},
+          {"topology", text_or_null(row.topology)},
+          {"workers", row.workers},
+          {"shards",
+           row.shards > 0 ? nlohmann::ordered_json(row.shards) : nlohmann::ordered_json(nullptr)},
+          {"examples_per_second", row.examples_per_second},
+          {"low", value_or_null(row.low)},
+          {"high", value_or_null(row.high)},
+          {"mixed_examples", row.mixed_examples},
+          {"efficiency", value_or_null(row.efficiency)},
+          {"goodput",
+           row.efficiency ? nlohmann::ordered_json(row.value()) : nlohmann::ordered_json(nullptr)},
+          {"cost_per_hour", row.cost},
+          {"per_cost", row.for_cost()},
+          {"bottleneck", row.bottleneck},
+          {"warnings", row.warnings}};
+}
+
+}  // namespace
+
+std::string plan_json(const job::PlanJob& job, const FoundPlan& found) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const PlanRow& row : found.best) {
+    rows.push_back(plan_row_json(row));
+  }
+  const bool reached = reaches(job, found.best.front());
+  const nlohmann::ordered_json first = plan_row_json(found.best.front());
+  const nlohmann::ordered_json all{
+      {"objective", job::Value<job::Objective>::text(job.objective)},
+      {"target", value_or_null(job.target)},
+      {"target_reached",
+       job.target ? nlohmann::ordered_json(reached) : nlohmann::ordered_json(nullptr)},
+      {"noise_scale", value_or_null(job.noise_scale)},
+      {"worker_cost_per_hour", job.worker_cost},
+      {"server_cost_per_hour", job.server_cost},
+      {"configurations", found.choices},
+      {"verified", found.verified},
+      {"recommended", reached ? first : nlohmann::ordered_json(nullptr)},
+      {"closest", reached ? nlohmann::ordered_json(nullptr) : first},
+      {"nearly", found.nearly ? plan_row_json(*found.nearly) : nlohmann::ordered_json(nullptr)},
+      {"plan", std::move(rows)},
+      {"why", recommendation(job, found)},
+      {"left_out", found.left_out}};
+  return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace outpace::throughput
