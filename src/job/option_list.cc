@@ -1,6 +1,7 @@
 #include "job/option_list.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -9,6 +10,11 @@ namespace outpace::job {
 namespace {
 
 constexpr double kNoEnd = std::numeric_limits<double>::max();
+
+// "100000", not "1e+05", of a whole number.
+std::string end_text(double end, bool whole) {
+  return whole ? std::to_string(static_cast<std::uint64_t>(end)) : number_text(end);
+}
 
 }  // namespace
 
@@ -46,8 +52,8 @@ Option& Option::between(double least, double most) {
   range_ = {least, most};
   const bool whole = type_ == Value<std::uint64_t>::kType;
   takes_ = whole ? "a whole number" : "a number";
-  takes_ += most == kNoEnd ? " of at least " + number_text(least)
-                           : " from " + number_text(least) + " to " + number_text(most);
+  takes_ += most == kNoEnd ? " of at least " + end_text(least, whole)
+                           : " from " + end_text(least, whole) + " to " + end_text(most, whole);
   return *this;
 }
 

@@ -1,0 +1,74 @@
+#include "job/cutoff_job.h"
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+#include "job/declared_test.h"
+
+namespace outpace::job {
+namespace {
+
+using runtime_model::Cut;
+using runtime_model::Decide;
+
+TEST(CutoffJob, ReadsItsWords) {
+  Declared<CutoffJob> cutoff;
+  cutoff.give("models", "ewma,last")
+      .give("decide", "during,before")
+      .give("cut", "finish")
+      .give("late", "ignore")
+      .give("imputation", "plain");
+  EXPECT_EQ(cutoff.job.models, (std::vector<std::string>{"ewma", "last"}));
+  EXPECT_EQ(cutoff.job.decide, (std::vector{Decide::kDuring, Decide::kBefore}));
+  EXPECT_EQ(cutoff.job.cut, Cut::kFinish);
+  EXPECT_EQ(cutoff.job.late, Late::kIgnore);
+  EXPECT_EQ(cutoff.job.imputation, Imputed::kPlain);
+  check(cutoff.job);
+}
+
+TEST(CutoffJob, RefusesOtherWords) {
+  Declared<CutoffJob> cutoff;
+  EXPECT_EQ(refusal_of([&] { cutoff.give("decide", "befor"); }),
+            "--decide is 'befor'; it takes before, deadline or during");
+  EXPECT_EQ(refusal_of([&] { cutoff.give("cut", "end"); }),
+            "--cut is 'end'; it takes cancel or finish");
+  EXPECT_EQ(refusal_of([&] { cutoff.give("late", "never"); }),
+            "--late is 'never'; it takes correct or ignore");
+  EXPECT_EQ(refusal_of([&] { cutoff.give("imputation", "plane"); }),
+            "--imputation is 'plane'; it takes none, truncated or plain");
+}
+
+TEST(CutoffJob, JudgesSomeOfTheIterations) {
+  CutoffJob job;
+  job.fit_fraction = 1.0;
+  EXPECT_EQ(refusal_of([&] { check(job); }),
+            "--fit-fraction is 1; it takes a number from 0 to less than 1");
+  job.fit_fraction = 0.0;
+  check(job);
+}
+
+TEST(CutoffJob, IgnoresLateRuntimesOnlyWhereTheyCome) {
+  CutoffJob job;
+  job.late = Late::kIgnore;
+  EXPECT_EQ(refusal_of([&] { check(job); }),
+            "--late ignore conflicts with --cut cancel: nothing comes late; say --cut finish");
+}
+
+TEST(CutoffJob, PlotsFromARowOnlyIntoAPlot) {
+  CutoffJob job;
+  job.plot_from = 30;
+  EXPECT_EQ(refusal_of([&] { check(job); }),
+            "--plot-from without --plot: nothing is drawn; add --plot FILE.svg");
+}
+
+TEST(CutoffJob, FitsTheDeepModelUnlessThereIsAFileOfIt) {
+  CutoffJob job;
+  EXPECT_FALSE(is_to_fit(job));
+  job.models.emplace_back("deep");
+  EXPECT_TRUE(is_to_fit(job));
+  job.model_file = "m.safetensors";
+  EXPECT_FALSE(is_to_fit(job));
+}
+
+}  // namespace
+}  // namespace outpace::job
