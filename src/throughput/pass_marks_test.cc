@@ -26,5 +26,12 @@ TEST(PassMarks, DoesNotKnowLayersThatDoNotReturnAsTheyWent) {
       layers_of(std::vector<PassMarks>{{0.0, {0.0, 1.0}, 3.0}, {0.0, {0, 1, 2, 3}, 4.0}}).empty());
 }
 
+TEST(PassMarks, AreIterationsWithTheRestUntilTheNext) {
+  const std::vector<PassMarks> passes = {{0.0, {}, 3.0}, {4.0, {}, 6.0}, {8.0, {}, 9.0}};
+  const std::vector<MeasuredIteration> expected = {{3.0, 1.0}, {2.0, 2.0}};
+  EXPECT_EQ(iterations_of(passes), expected);
+  EXPECT_TRUE(iterations_of({}).empty());
+}
+
 }  // namespace
 }  // namespace outpace::throughput

@@ -56,6 +56,24 @@ TEST(TraceProfile, MixesRanks) {
   EXPECT_EQ(profile.layers.size(), 2U);
 }
 
+TEST(TraceProfile, TakesWhatAJobGives) {
+  job::ProfileJob job;
+  job.training.batch = 32;
+  TraceGivens givens = givens_of(job);
+  EXPECT_EQ(givens.batch, 32U);
+  EXPECT_FALSE(givens.payload_bytes || givens.apply_seconds || givens.message_seconds ||
+               givens.byte_seconds);
+  job.traces.payload = job::Value<job::Bytes>::parse("4kB");
+  job.traces.apply = std::chrono::milliseconds(3);
+  job.traces.message = std::chrono::microseconds(100);
+  job.traces.copy_rate = job::Value<job::Bandwidth>::parse("2GBps");
+  givens = givens_of(job);
+  EXPECT_EQ(givens.payload_bytes, 4000.0);
+  EXPECT_DOUBLE_EQ(*givens.apply_seconds, 0.003);
+  EXPECT_DOUBLE_EQ(*givens.message_seconds, 1e-4);
+  EXPECT_DOUBLE_EQ(*givens.byte_seconds, 0.5e-9);
+}
+
 // Bytes of a trace changed at random: a profile whose numbers are right, or a refusal.
 TEST(TraceProfile, SurvivesDamage) {
   const std::string whole = small_trace(6, {}).text();

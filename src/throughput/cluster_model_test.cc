@@ -1,0 +1,125 @@
+#include "throughput/cluster_model.h"
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+#include "throughput/even_profile_test.h"
+
+namespace outpace::throughput {
+namespace {
+
+std::string no_file(const std::string& option, const std::string& path) {
+  throw usage_error("--" + option + " " + path + ": no file in this test");
+}
+
+struct BothRates {
+  double fine;
+  double coarse;
+};
+
+BothRates rates_of(const ClusterKind& kind,
+                   std::uint32_t count,
+                   const job::ModelledCluster& cluster = {},
+                   const job::ReadFile& read_file = no_file) {
+  const MeasuredProfile profile = even_profile();
+  const ClusterModel model(profile, cluster, read_file);
+  const ModelledWorkers workers = model.workers(count);
+  return {model.fine(kind, workers).rate.examples_per_second,
+          model.coarse(model.coarse_cluster(kind, workers), workers).rate.examples_per_second};
+}
+
+const ClusterKind kAsync{"async", Topology::kServer, 1};
+const ClusterKind kSync{"sync", Topology::kServer, 1};
+const ClusterKind kRing{"", Topology::kRing, 0};
+const ClusterKind kGossip{"", Topology::kGossip, 0};
+
+TEST(ClusterModel, IsTheProfileWhereNothingIsInTheWay) {
+  for (const ClusterKind& kind : {kSync, kAsync}) {
+    const BothRates one = rates_of(kind, 1);
+    EXPECT_NEAR(one.fine, 8 / 0.02022, 1.0);
+    EXPECT_NEAR(one.coarse, 8 / 0.02022, 1.0);
+    const BothRates four = rates_of(kind, 4);
+    EXPECT_NEAR(four.fine / one.fine, 4.0, 0.02);
+    EXPECT_NEAR(four.coarse / one.coarse, 4.0, 0.02);
+  }
+  for (const ClusterKind& kind : {kRing, kGossip}) {
+    const BothRates four = rates_of(kind, 4);
+    EXPECT_NEAR(four.fine, 4 * 8 / 0.0205, 60.0);
+    EXPECT_NEAR(four.coarse, four.fine, 0.05 * four.fine);
+  }
+}
+
+TEST(ClusterModel, SharesTheServersLink) {
+  // 4 kB each way over 1 Mbit/s are 33 ms with the headers, for each of four workers.
+  const job::ModelledCluster slow{.bandwidth = job::Value<job::Bandwidth>::parse("1Mbps")};
+  EXPECT_LT(rates_of(kAsync, 4, slow).fine, 8 / 0.0334);
+  EXPECT_LT(rates_of(kAsync, 4, slow).coarse, 8 / 0.0334);
+  const MeasuredProfile profile = even_profile();
+  const ClusterModel model(profile, slow, no_file);
+  const ModelledWorkers workers = model.workers(4);
+  EXPECT_EQ(find_bottleneck(model.coarse_cluster(kAsync, workers), workers.computing),
+            Bottleneck::kLink);
+}
+
+TEST(ClusterModel, TakesARuntimeInPlaceOfTheProfilesComputing) {
+  const job::ModelledCluster drawn{.runtime = "constant(100ms)"};
+  for (const ClusterKind& kind : {kAsync, kRing}) {
+    EXPECT_NEAR(rates_of(kind, 4, drawn).fine, 4 * 8 / 0.1, 5.0);
+    EXPECT_NEAR(rates_of(kind, 4, drawn).coarse, 4 * 8 / 0.1, 5.0);
+  }
+  EXPECT_NE(refusal_of([] {
+              (void)rates_of(kAsync, 4, {.runtime = "weibull(mean=1s)"});
+            }).find("unknown runtime 'weibull'"),
+            std::string::npos);
+}
+
+TEST(ClusterModel, AddsDelaysToTheComputing) {
+  const job::ModelledCluster delayed{.delays = {.file = "d.csv"}};
+  const auto read = [](const std::string& option, const std::string& path) {
+    EXPECT_EQ(option, "delays");
+    EXPECT_EQ(path, "d.csv");
+    return std::string("0,0.08\n");
+  };
+  for (const ClusterKind& kind : {kSync, kRing}) {
+    EXPECT_NEAR(rates_of(kind, 2, delayed, read).fine, 2 * 8 / 0.1, 1.0);
+    EXPECT_NEAR(rates_of(kind, 2, delayed, read).coarse, 2 * 8 / 0.1, 1.0);
+  }
+}
+
+TEST(ClusterModel, SlowsWorkersDown) {
+  const job::ModelledCluster slowed{.delays = {.slow = {"worker=1,factor=4"}}};
+  EXPECT_NEAR(rates_of(kSync, 2, slowed).fine, 2 * 8 / 0.0802, 1.0);
+  EXPECT_NEAR(rates_of(kAsync, 2, slowed).coarse, 8 / 0.02022 + 8 / 0.08022, 2.0);
+}
+
+TEST(ClusterModel, SimulatesABoundUntilItBinds) {
+  // A worker that is 10 % slower is three iterations behind after thirty.
+  const job::ModelledCluster slowed{.delays = {.slow = {"worker=3,factor=1.1"}}};
+  const ClusterKind bound{"ssp:s=3", Topology::kServer, 1};
+  EXPECT_NEAR(rates_of(bound, 4, slowed).fine, 4 * 8 / 0.0222, 5.0);
+  EXPECT_NEAR(rates_of(bound, 4, slowed).coarse, 4 * 8 / 0.0222, 5.0);
+}
+
+TEST(ClusterModel, CountsTheExamplesThatAnUpdateMixes) {
+  const MeasuredProfile profile = even_profile();
+  const job::ModelledCluster cluster;
+  const ClusterModel model(profile, cluster, no_file);
+  const ModelledWorkers workers = model.workers(4);
+  for (const ClusterKind& kind : {kSync, kAsync, kRing, kGossip}) {
+    EXPECT_NEAR(model.fine(kind, workers).mixed_examples, 32.0, 1.0) << kind.policy;
+    EXPECT_NEAR(
+        model.coarse(model.coarse_cluster(kind, workers), workers).mixed_examples, 32.0, 1e-9)
+        << kind.policy;
+  }
+  EXPECT_NEAR(model.computing_alone(workers), 4 * 8 / 0.02, 1e-6);
+}
+
+TEST(ClusterModel, RefusesAPolicyThatTakesMoreWorkers) {
+  EXPECT_NE(refusal_of([] {
+              (void)rates_of({"backup:cutoff=6", Topology::kServer, 1}, 2);
+            }).find("cutoff is '6'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace outpace::throughput

@@ -1,0 +1,116 @@
+#include "throughput/plan_text.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace outpace::throughput {
+namespace {
+
+FoundPlan small_plan() {
+  const PlanRow first{.model = "fine",
+                      .policy = "async",
+                      .topology = "ps",
+                      .workers = 4,
+                      .shards = 2,
+                      .examples_per_second = 1584.0,
+                      .low = 1500.0,
+                      .high = 1600.0,
+                      .mixed_examples = 32.0,
+                      .cost = 6.0,
+                      .bottleneck = "worker compute"};
+  const PlanRow ring{.model = "coarse",
+                     .topology = "ring",
+                     .workers = 1,
+                     .examples_per_second = 396.0,
+                     .mixed_examples = 8.0,
+                     .cost = 1.0,
+                     .bottleneck = "link",
+                     .warnings = {"more workers than were measured"}};
+  return {.best = {first, ring}, .choices = 12, .verified = 3, .left_out = {"why"}};
+}
+
+TEST(PlanText, RecommendsTheFirst) {
+  EXPECT_EQ(recommendation({}, small_plan()),
+            "Take async on ps with 4 workers and 2 shards: 1,584 examples/s for 6.00 an hour, the "
+            "most of 12 configurations. Its bottleneck is worker compute.");
+  FoundPlan nearly = small_plan();
+  nearly.nearly = nearly.best.back();
+  EXPECT_NE(
+      recommendation({}, nearly).find(" For less: ring with 1 worker has 25 % of that for 1.00."),
+      std::string::npos);
+}
+
+TEST(PlanText, SaysHowATargetIsReached) {
+  job::PlanJob job;
+  job.target = 1550.0;
+  const std::string words = recommendation(job, small_plan());
+  EXPECT_NE(words.find("the cheapest that reaches 1,550/s of 12 configurations"),
+            std::string::npos);
+  EXPECT_NE(words.find("Its interval begins below the target."), std::string::npos);
+  job.target = 3168.0;
+  EXPECT_EQ(recommendation(job, small_plan()),
+            "None of 12 configurations reaches 3,168/s. async on ps with 4 workers and 2 shards "
+            "comes closest: 1,584 examples/s, 50 % of it, for 6.00 an hour; its bottleneck is "
+            "worker compute.");
+}
+
+TEST(PlanText, SaysWhatIsBestForItsCost) {
+  job::PlanJob job;
+  job.objective = job::Objective::kCost;
+  EXPECT_NE(recommendation(job, small_plan())
+                .find("the most for the cost (950,400 for one unit) of 12 configurations"),
+            std::string::npos);
+}
+
+TEST(PlanText, IsATableForPeople) {
+  const std::string table = plan_table({}, small_plan());
+  EXPECT_EQ(table.substr(0, table.find('\n')),
+            "policy    topology  workers  shards  examples/s            interval    cost/h  "
+            "examples/cost  bottleneck");
+  EXPECT_NE(table.find("async     ps              4       2       1,584      1,500 to 1,600"),
+            std::string::npos);
+  EXPECT_NE(table.find("-         ring            1       -         396   coarse model only"),
+            std::string::npos);
+  EXPECT_NE(table.find("ring with 1 worker: more workers than were measured\n"), std::string::npos);
+  EXPECT_TRUE(table.ends_with(recommendation({}, small_plan()) + "\n"));
+}
+
+TEST(PlanText, ShowsGoodputWhereItCounts) {
+  job::PlanJob job;
+  job.objective = job::Objective::kGoodput;
+  FoundPlan found = small_plan();
+  found.best.front().efficiency = 0.5;
+  const std::string table = plan_table(job, found);
+  EXPECT_NE(table.find("worth  goodput/s"), std::string::npos);
+  EXPECT_NE(table.find("0.50        792"), std::string::npos);
+  EXPECT_NE(table.find("a goodput of 792/s (1,584 examples/s, each worth 0.50)"),
+            std::string::npos);
+}
+
+TEST(PlanText, IsAnObjectForPrograms) {
+  job::PlanJob job;
+  job.target = 1550.0;
+  const auto json = nlohmann::json::parse(plan_json(job, small_plan()));
+  EXPECT_EQ(json["objective"], "rate");
+  EXPECT_EQ(json["target"], 1550.0);
+  EXPECT_EQ(json["target_reached"], true);
+  EXPECT_EQ(json["configurations"], 12);
+  EXPECT_EQ(json["verified"], 3);
+  EXPECT_EQ(json["recommended"], json["plan"][0]);
+  EXPECT_TRUE(json["closest"].is_null());
+  EXPECT_EQ(json["plan"][0]["shards"], 2);
+  EXPECT_EQ(json["plan"][0]["low"], 1500.0);
+  EXPECT_TRUE(json["plan"][0]["efficiency"].is_null());
+  EXPECT_TRUE(json["plan"][1]["policy"].is_null());
+  EXPECT_TRUE(json["plan"][1]["shards"].is_null());
+  EXPECT_EQ(json["left_out"][0], "why");
+  EXPECT_EQ(json["why"], recommendation(job, small_plan()));
+
+  job.target = 1e6;
+  const auto missed = nlohmann::json::parse(plan_json(job, small_plan()));
+  EXPECT_TRUE(missed["recommended"].is_null());
+  EXPECT_EQ(missed["closest"], missed["plan"][0]);
+}
+
+}  // namespace
+}  // namespace outpace::throughput
