@@ -43,7 +43,8 @@ std::size_t window_from(std::optional<std::size_t> row,
     return iterations - std::min(iterations, kCutoffWindow);
   }
   if (*row < first_row || *row >= first_row + iterations) {
-    throw usage_error(fmt::format("--plot-from takes a row that is judged, from {} to {}",
+    throw usage_error(fmt::format("--plot-from is {}; it takes a row that is judged, from {} to {}",
+                                  *row,
                                   first_row,
                                   first_row + iterations - 1));
   }

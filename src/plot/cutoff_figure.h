@@ -1,4 +1,4 @@
-// A trial of a cutoff as a figure: what it foretold and did, beside the oracle.
+// A trial of a cutoff as a figure: what it forecast and did, next to the oracle.
 
 #pragma once
 
@@ -10,11 +10,12 @@
 
 namespace outpace::plot {
 
-// The oracle's stop is not in it.
+// Without the oracle's stop.
 [[nodiscard]] CutoffIteration to_iteration(const runtime_model::TrialView& view);
 
-// Where the window begins: with this row of the trace or, if there is none, so that it ends with
-// the last. Throws a usage error that names --plot-from if that row is not judged.
+// Index of the iteration at which the window begins: this row of the trace, or without one the row
+// for which the window ends with the last. Throws a usage error that names --plot-from if that row
+// is not judged.
 [[nodiscard]] std::size_t window_from(std::optional<std::size_t> row,
                                       std::size_t first_row,
                                       std::size_t iterations);

@@ -31,6 +31,14 @@ TrialResult try_model(const Trace& trace, TrialOptions options, Decide decide = 
   return try_cutoff(trace, cutoff, options);
 }
 
+TEST(Trial, ATraceHasAnotherOfItsFirstRows) {
+  const Trace first = Trace({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, 2).first_rows(2);
+  EXPECT_EQ(first.rows(), 2U);
+  EXPECT_EQ(first.workers(), 2U);
+  EXPECT_EQ(first.row(1)[0], 3.0);
+  EXPECT_EQ(first.row(1)[1], 4.0);
+}
+
 TEST(Trial, WithHindsightByHand) {
   const Trace trace({1.0,
                      2.0,

@@ -1,0 +1,195 @@
+#include "record/recorded_run_reader.h"
+
+#include <chrono>
+#include <filesystem>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+#include "base/temporary_directory_test.h"
+#include "record/decision_log.h"
+
+namespace outpace::record {
+namespace {
+
+using std::chrono::milliseconds;
+
+class RecordedRunReader : public testing::Test {
+ protected:
+  // Two workers of async, with 3 of 4 examples in the last gradient of worker 1.
+  void write_log(const std::string& policy = "async") {
+    DecisionLogWriter log(directory_ / "decisions.jsonl",
+                          {.policy = policy, .workers = 2, .balance = {}});
+    for (const std::uint32_t worker : {0U, 1U}) {
+      log.append(Time{}, policy::WorkerJoined{.worker = WorkerId{worker}}, {});
+    }
+    accept(log, 100, {.worker = 0, .release = 1, .examples = 4, .runtime = 100});
+    accept(log, 250, {.worker = 1, .release = 2, .examples = 3, .runtime = 150});
+    log.append(
+        at(300), policy::WorkerLeft{.worker = WorkerId{1}, .how = policy::Departure::kDead}, {});
+    more(log);
+    log.close();
+  }
+
+  struct Arrival {
+    std::uint32_t worker;
+    std::uint64_t release;
+    std::uint32_t examples;
+    int runtime;  // Milliseconds.
+  };
+  static void accept(DecisionLogWriter& log, int now, const Arrival& arrival) {
+    const policy::GradientArrived event{.worker = WorkerId{arrival.worker},
+                                        .release = Sequence{arrival.release},
+                                        .computed_on = Version{0},
+                                        .examples = arrival.examples,
+                                        .nominal = 4,
+                                        .partial = arrival.examples < 4,
+                                        .runtime = milliseconds(arrival.runtime)};
+    log.append(at(now),
+               event,
+               {.actions = {policy::Accept{.worker = WorkerId{arrival.worker},
+                                           .release = Sequence{arrival.release},
+                                           .weight = 1.0},
+                            policy::Commit{}},
+                .reason = {}});
+  }
+  static Time at(int milliseconds_since_begin) {
+    return Time{milliseconds(milliseconds_since_begin)};
+  }
+
+  [[nodiscard]] FoundRun read() const { return read_recorded_run(directory_.path().string()); }
+
+  TemporaryDirectory directory_;
+  std::function<void(DecisionLogWriter&)> more = [](DecisionLogWriter&) {};
+};
+
+TEST_F(RecordedRunReader, FindsIterationsAbsencesAndWhatWasCommitted) {
+  write_log();
+  const RecordedRun run = read().run;
+  EXPECT_EQ(run.policy, "async");
+  EXPECT_EQ(run.batch, 4U);
+  EXPECT_EQ(run.examples, 7U);
+  EXPECT_EQ(run.last_commit, at(250));
+  ASSERT_EQ(run.workers.size(), 2U);
+  ASSERT_EQ(run.workers[0].iterations.size(), 1U);
+  EXPECT_EQ(run.workers[0].iterations[0].begin, at(0));
+  EXPECT_EQ(run.workers[0].iterations[0].end, at(100));
+  EXPECT_TRUE(run.workers[0].absences.empty());
+  const RecordedIteration& partial = run.workers[1].iterations.at(0);
+  EXPECT_EQ(partial.begin, at(100));
+  EXPECT_DOUBLE_EQ(partial.share, 0.75);
+  EXPECT_TRUE(partial.partial);
+  ASSERT_EQ(run.workers[1].absences.size(), 1U);
+  EXPECT_EQ(run.workers[1].absences[0].from, at(300));
+  EXPECT_FALSE(run.workers[1].absences[0].until);
+}
+
+TEST_F(RecordedRunReader, EndsAnAbsenceWhenTheWorkerJoinsAgain) {
+  more = [](DecisionLogWriter& log) {
+    log.append(at(900), policy::WorkerJoined{.worker = WorkerId{1}}, {});
+  };
+  write_log();
+  EXPECT_EQ(read().run.workers[1].absences.at(0).until, at(900));
+}
+
+TEST_F(RecordedRunReader, NotesWhatTheRecordDoesNotSay) {
+  more = [](DecisionLogWriter& log) {
+    log.append(
+        at(400),
+        policy::ReleaseEnded{
+            .worker = WorkerId{0}, .release = Sequence{3}, .how = policy::Ending::kAbandoned},
+        {});
+    log.append(at(500), policy::PolicySet{.policy = "sync"}, {});
+  };
+  write_log();
+  EXPECT_EQ(read().notes,
+            (std::vector<std::string>{
+                "its policy was changed; it is replayed as async from end to end",
+                "1 mini-batches were cancelled; their full runtimes are unknown, so slow workers "
+                "look faster than they were"}));
+  const auto log = directory_ / "decisions.jsonl";
+  std::filesystem::resize_file(log, std::filesystem::file_size(log) - 3);
+  EXPECT_EQ(read().notes.front(), "the last line of the log is cut off, and is ignored");
+}
+
+TEST_F(RecordedRunReader, TakesCommunicationFromTheSummaryUnlessWorkersWereDelayed) {
+  write_log();
+  put(directory_ / "summary.json",
+      R"({"workers_detail": [{"compute_seconds": 0.06}, {"compute_seconds": 0.1}]})");
+  put(directory_ / "config.toml", "policy = \"async\"\ndelays-by = \"time\"\n");
+  const FoundRun found = read();
+  EXPECT_NEAR(*found.run.workers[0].communication_seconds, 0.04, 1e-12);
+  EXPECT_NEAR(*found.run.workers[1].communication_seconds, 0.05, 1e-12);
+  EXPECT_EQ(found.notes,
+            std::vector<std::string>{
+                "the record has no processor times; if workers share processors, waiting for each "
+                "other counts as computing"});
+  for (const char* slowed : {"delays = \"d.csv\"\n", "slow = \"worker=1,factor=2\"\n"}) {
+    put(directory_ / "config.toml", slowed);
+    EXPECT_FALSE(read().run.workers[0].communication_seconds) << slowed;
+  }
+}
+
+TEST_F(RecordedRunReader, TakesProcessorTimesFromTheSummary) {
+  write_log();
+  put(directory_ / "summary.json",
+      R"({"processors": {"cores": 2, "server_seconds_a_gradient": 0.001,)"
+      R"( "worker_seconds_an_iteration": [0.02, null]}})");
+  put(directory_ / "config.toml", "");
+  const FoundRun found = read();
+  EXPECT_EQ(found.run.cores, 2U);
+  EXPECT_DOUBLE_EQ(found.run.server_seconds, 0.001);
+  EXPECT_DOUBLE_EQ(*found.run.workers[0].processor_seconds, 0.02);
+  EXPECT_FALSE(found.run.workers[1].processor_seconds);
+  EXPECT_TRUE(found.notes.empty());
+}
+
+TEST_F(RecordedRunReader, RefusesARunThatCommittedNothing) {
+  DecisionLogWriter(directory_ / "decisions.jsonl",
+                    {.policy = "async", .workers = 2, .balance = {}})
+      .close();
+  EXPECT_NE(refusal_of([&] { (void)read(); }).find("nothing was committed in this run"),
+            std::string::npos);
+}
+
+TEST_F(RecordedRunReader, RefusesALogThatContradictsItself) {
+  more = [](DecisionLogWriter& log) {
+    log.append(
+        at(600),
+        policy::TimerFired{},
+        {.actions = {policy::Accept{.worker = WorkerId{0}, .release = Sequence{9}, .weight = 1.0}},
+         .reason = {}});
+  };
+  write_log();
+  EXPECT_NE(refusal_of([&] {
+              (void)read();
+            }).find("decisions.jsonl:7: a gradient is accepted that did not arrive"),
+            std::string::npos);
+}
+
+TEST_F(RecordedRunReader, RefusesASummaryThatIsNone) {
+  write_log();
+  put(directory_ / "summary.json", "[1]");
+  EXPECT_NE(refusal_of([&] { (void)read(); }).find("summary.json: not the summary of a run"),
+            std::string::npos);
+}
+
+TEST_F(RecordedRunReader, ReadsTheNoiseScaleOfARunThatMeasuredIt) {
+  const auto scale = [&] { return read_noise_scale(directory_.path().string()); };
+  EXPECT_NE(refusal_of([&] { (void)scale(); }).find("summary.json: cannot be read"),
+            std::string::npos);
+  put(directory_ / "summary.json", R"({"gradient_noise_scale": 24.5})");
+  EXPECT_EQ(scale(), 24.5);
+  put(directory_ / "summary.json", "{}");
+  EXPECT_NE(refusal_of([&] { (void)scale(); }).find("no gradient_noise_scale"), std::string::npos);
+  for (const char* none : {"null", "0", "-1", "\"24\""}) {
+    put(directory_ / "summary.json", std::string(R"({"gradient_noise_scale": )") + none + "}");
+    EXPECT_NE(refusal_of([&] { (void)scale(); }).find("gradient_noise_scale was not measured"),
+              std::string::npos)
+        << none;
+  }
+}
+
+}  // namespace
+}  // namespace outpace::record

@@ -1,0 +1,33 @@
+#include "run/whole_file.h"
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+#include "base/temporary_directory_test.h"
+
+namespace outpace::run {
+namespace {
+
+TEST(WholeFile, IsReadAsItWasWritten) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "x.csv").string();
+  write_whole_file("plot", path, std::string("a\n\0b", 4));
+  EXPECT_EQ(whole_file("table", path), std::string("a\n\0b", 4));
+}
+
+TEST(WholeFile, NamesTheOptionOfAFileThatCannotBeRead) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "absent.csv").string();
+  EXPECT_EQ(refusal_of([&] { (void)whole_file("delays", path); }),
+            "--delays " + path + ": the file cannot be read, or is empty");
+}
+
+TEST(WholeFile, NamesTheOptionOfAFileThatCannotBeWritten) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory.path() / "absent" / "p.svg").string();
+  EXPECT_EQ(error_of([&] { write_whole_file("plot", path, "x"); }),
+            "1: --plot: cannot write " + path);
+}
+
+}  // namespace
+}  // namespace outpace::run
