@@ -1,5 +1,7 @@
 #include "run/whole_file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -8,10 +10,14 @@
 namespace outpace::run {
 
 std::string whole_file(const std::string& option, const std::string& path) {
+  errno = 0;
   std::ifstream file(path);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw usage_error("--" + option + " " + path + ": the file cannot be read, or is empty");
+  if (!file || (!(text << file.rdbuf()) && errno != 0)) {
+    throw usage_error("--" + option + " " + path + ": cannot be read: " + std::strerror(errno));
+  }
+  if (text.str().empty()) {
+    throw usage_error("--" + option + " " + path + ": is empty");
   }
   return text.str();
 }

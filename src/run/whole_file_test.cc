@@ -19,7 +19,18 @@ TEST(WholeFile, NamesTheOptionOfAFileThatCannotBeRead) {
   const TemporaryDirectory directory;
   const std::string path = (directory / "absent.csv").string();
   EXPECT_EQ(refusal_of([&] { (void)whole_file("delays", path); }),
-            "--delays " + path + ": the file cannot be read, or is empty");
+            "--delays " + path + ": cannot be read: No such file or directory");
+  const std::string folder = directory.path().string();
+  EXPECT_EQ(refusal_of([&] { (void)whole_file("delays", folder); }),
+            "--delays " + folder + ": cannot be read: Is a directory");
+}
+
+TEST(WholeFile, IsNotEmpty) {
+  const TemporaryDirectory directory;
+  put(directory / "empty.csv", "");
+  const std::string path = (directory / "empty.csv").string();
+  EXPECT_EQ(refusal_of([&] { (void)whole_file("delays", path); }),
+            "--delays " + path + ": is empty");
 }
 
 TEST(WholeFile, NamesTheOptionOfAFileThatCannotBeWritten) {

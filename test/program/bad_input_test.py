@@ -296,8 +296,8 @@ class Record(BadInput):
             Case("replay huge", "huge/decisions.jsonl:1", "from 1 to 1000000"),
             Case("replay timeless", "timeless/decisions.jsonl:2", "a runtime is above 0"),
             Case("replay backwards", f"backwards/decisions.jsonl:{len(lines) + 1}", "before"),
-            Case("whatif summed", "summed/summary.json", "a JSON object was expected"),
-            Case("whatif summary", "summary/summary.json", "a JSON object was expected"),
+            Case("whatif summed", "summed/summary.json", "it takes a JSON object"),
+            Case("whatif summary", "summary/summary.json", "it takes a JSON object"),
         ])
 
 

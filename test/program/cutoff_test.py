@@ -44,7 +44,7 @@ class Trial(Cutoff):
         self.path("r.csv", UNEVEN)
         table = self.cutoff("r.csv", "--models", "ewma", "--decide", "during", "--fit-fraction",
                             "0.25", "--decisions", "d.csv").out
-        self.assertIn("r.csv: 4 workers, 40 iterations, of which the last 30 are judged", table)
+        self.assertIn("r.csv: 4 workers, 40 iterations, the last 30 are judged", table)
         with open(self.folder / "d.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([(row["row"], row["model"]) for row in rows],
@@ -91,23 +91,23 @@ class BadInput(Cutoff):
         self.path("r.csv", UNEVEN)
         self.refuse("runtimes", "absent.csv")
         self.refuse("did you mean 'switching'?", "r.csv", "--models", "switchin")
-        self.refuse("did you mean 'before'?", "r.csv", "--decide", "befor")
-        self.refuse("--cut is 'end'", "r.csv", "--cut", "end")
-        self.refuse("--late is 'never'", "r.csv", "--cut", "finish", "--late", "never")
-        self.refuse("--late ignore with --cut cancel", "r.csv", "--late", "ignore")
-        self.refuse("did you mean 'plain'?", "r.csv", "--imputation", "plane")
-        self.refuse("--fit-fraction takes a number from 0 to less than 1", "r.csv",
+        self.refuse("--decide is 'befor'; it takes before, deadline or during", "r.csv", "--decide", "befor")
+        self.refuse("--cut is 'end'; it takes cancel or finish", "r.csv", "--cut", "end")
+        self.refuse("--late is 'never'; it takes correct or ignore", "r.csv", "--cut", "finish", "--late", "never")
+        self.refuse("--late ignore conflicts with --cut cancel", "r.csv", "--late", "ignore")
+        self.refuse("--imputation is 'plane'; it takes none, truncated or plain", "r.csv", "--imputation", "plane")
+        self.refuse("--fit-fraction is 1; it takes a number from 0 to less than 1", "r.csv",
                     "--fit-fraction", "1")
 
     def test_plots(self):
         self.path("r.csv", UNEVEN)
-        self.refuse("--plot-from takes a row that is judged, from 20 to 39", "r.csv", "--plot",
+        self.refuse("--plot-from is 19; it takes a row that is judged, from 20 to 39", "r.csv", "--plot",
                     "p.svg", "--plot-from", "19")
         self.refuse("--plot-from without --plot", "r.csv", "--plot-from", "30")
 
     def test_tables(self):
         for text, says in (("", "is empty"),
-                           ("0.1,0.2\n", "has one row; a trial needs at least two iterations"),
+                           ("0.1,0.2\n", "has one row; it takes at least two iterations"),
                            ("0.1,0.2\n0.1\n", "r.csv:2"),
                            ("0.1,0.2\n0.1,nan\n", "r.csv:2"),
                            ("0.1,0.2\n0.1,x\n", "r.csv:2"),

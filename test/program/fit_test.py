@@ -33,7 +33,7 @@ class Deep(Fit):
         fitted = self.outpace("fit", "r.csv", "-o", "m.safetensors", "--updates", "20")
         self.assertIn("m.safetensors: a deep runtime model of", fitted.out)
         self.assertIn("fit:    20 of 20 updates, lower bound", fitted.err)
-        self.refuse("m.safetensors exists; --resume goes on with it",
+        self.refuse("m.safetensors exists; name another file, or add --resume",
                     "fit", "r.csv", "-o", "m.safetensors")
         self.outpace("fit", "r.csv", "-o", "m.safetensors", "--resume", "--updates", "5")
         # A file for four workers forecasts three.
@@ -87,9 +87,9 @@ class BadInput(Fit):
         self.path("short.csv", "0.1,0.2\n" * 5)
         self.path("ragged.csv", "0.1,0.2\n0.1\n")
         self.path("m.safetensors", "not at all")
-        self.refuse("only 'deep' is fitted beforehand",
+        self.refuse("it takes deep, for the other models learn during the run",
                     "fit", "r.csv", "--model", "kalman", "-o", "x.safetensors")
-        self.refuse("5 iterations to fit to; it takes at least",
+        self.refuse("5 iterations; fitting takes at least",
                     "fit", "short.csv", "-o", "x.safetensors")
         self.refuse("ragged.csv:2", "fit", "ragged.csv", "-o", "x.safetensors")
         self.refuse("cannot read m.safetensors", "fit", "r.csv", "-o", "m.safetensors", "--resume",

@@ -68,7 +68,7 @@ class Measured(Plan):
         self.assertFalse(found["target_reached"])
         self.assertIsNone(found["recommended"])
         self.assertIn("None of 16 configurations reaches 5,000/s", found["why"])
-        self.assertIn("what is in its way is server link", found["why"])
+        self.assertIn("its bottleneck is server link", found["why"])
         self.assertLess(found["closest"]["examples_per_second"], 8 / 0.0334)
 
     def test_the_link_makes_more_workers_dear(self):
@@ -157,11 +157,11 @@ class Calibrated(Plan):
 
     def test_says_what_it_cannot(self):
         self.refuse("'async' was not calibrated", "--policy", "async", profile="c.json")
-        self.refuse("--bandwidth does not go with a calibrated profile", "--bandwidth", "1Gbps",
+        self.refuse("--bandwidth conflicts with a calibrated profile", "--bandwidth", "1Gbps",
                     profile="c.json")
-        self.refuse("--shards does not go with a calibrated profile", "--shards", "2",
+        self.refuse("--shards conflicts with a calibrated profile", "--shards", "2",
                     profile="c.json")
-        self.refuse("--runtime does not go with a calibrated profile", "--runtime", "constant(1s)",
+        self.refuse("--runtime conflicts with a calibrated profile", "--runtime", "constant(1s)",
                     profile="c.json")
 
 
@@ -176,19 +176,19 @@ class BadInput(Plan):
         self.refuse("--shards is '0'", "--shards", "0")
         self.refuse("--send-window is '1B'; it takes a size with its unit, at least 1kB",
                     "--bandwidth", "1Gbps", "--send-window", "1B")
-        self.refuse("--worker-cost is 0; it takes a cost an hour from 1e-09", "--worker-cost", "0")
-        self.refuse("--worker-cost is 1e+308", "--worker-cost", "1e308")
-        self.refuse("--worker-cost is nan", "--worker-cost", "nan")
-        self.refuse("--server-cost is -1", "--server-cost", "-1")
+        self.refuse("--worker-cost is '0'; it takes a number from 1e-09", "--worker-cost", "0")
+        self.refuse("--worker-cost is '1e308'", "--worker-cost", "1e308")
+        self.refuse("--worker-cost is 'nan'", "--worker-cost", "nan")
+        self.refuse("--server-cost is '-1'; it takes a number from 0 to", "--server-cost", "-1")
         self.refuse("--target is -5", "--target", "-5")
         self.refuse("--target is 0", "--target", "0")
         self.refuse("--objective is 'speed'; it takes rate, cost or goodput", "--objective", "speed")
         self.refuse("--noise-scale 850, in examples, or --noise-from RUN", *goodput)
         self.refuse("--noise-scale is 0", *goodput, "--noise-scale", "0")
-        self.refuse("--noise-scale goes with --objective goodput", "--noise-scale", "10")
-        self.refuse("--noise-scale beside --noise-from", *goodput, "--noise-scale", "10",
+        self.refuse("--noise-scale conflicts with --objective rate", "--noise-scale", "10")
+        self.refuse("--noise-scale conflicts with --noise-from", *goodput, "--noise-scale", "10",
                     "--noise-from", "run")
-        self.refuse("run/summary.json has no gradient_noise_scale", *goodput, "--noise-from", "run")
+        self.refuse("run/summary.json: gradient_noise_scale was not measured", *goodput, "--noise-from", "run")
         self.refuse("absent/summary.json", *goodput, "--noise-from", "absent")
         self.refuse("--topology is 'star'", "--topology", "star")
         self.refuse("unknown policy 'asink'", "--policy", "asink")
@@ -196,7 +196,7 @@ class BadInput(Plan):
         self.refuse("--policy : '': a name is missing", "--policy", "sync,,async")
         self.refuse("cutoff is '99'", "--policy", "backup:cutoff=99", "--workers", "1..4")
         self.refuse("more than 100000 configurations", "--workers", "1..9000", "--shards", "1..16")
-        self.refuse("--batch does not go with a measured profile", "--batch", "8")
+        self.refuse("--batch conflicts with a measured profile", "--batch", "8")
         self.refuse("absent.json", profile="absent.json")
 
 

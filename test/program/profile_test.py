@@ -188,17 +188,17 @@ class BadInput(Throughput):
         self.refuse("--workers is '0'", "predict", "p.json", "--workers", "0")
         self.refuse("--bandwidth is '0Gbps'", "predict", "p.json", "--bandwidth", "0Gbps")
         self.refuse("--topology is 'star'", "predict", "p.json", "--topology", "star")
-        self.refuse("--models is 'best'", "predict", "p.json", "--models", "best")
+        self.refuse("--models is 'best'; it takes fine or coarse", "predict", "p.json", "--models", "best")
         self.refuse("cutoff is '6'", "predict", "p.json", "--workers", "2", "--policy",
                     "backup:cutoff=6")
         self.refuse("unknown runtime 'weibull'", "predict", "p.json", "--runtime", "weibull(mean=1s)")
         self.refuse("its classes have 6 workers, but there are 4", "predict", "p.json", "--workers",
                     "4", "--runtime", "6*constant(1s)")
-        self.refuse("--runtime beside --delays", "predict", "p.json", "--runtime", "constant(1s)",
+        self.refuse("--runtime conflicts with --delays", "predict", "p.json", "--runtime", "constant(1s)",
                     "--delays", "d.csv")
-        self.refuse("--runtime beside --cores", "predict", "p.json", "--runtime", "constant(1s)",
+        self.refuse("--runtime conflicts with --cores", "predict", "p.json", "--runtime", "constant(1s)",
                     "--cores", "2")
-        self.refuse("--iterations is 1; it takes 4", "profile", "--iterations", "1", "-o", "x.json")
+        self.refuse("--iterations is '1'; it takes a whole number from 4", "profile", "--iterations", "1", "-o", "x.json")
         self.refuse("cut.json: is no JSON", "train", "--paced", "cut.json")
         self.refuse("--target-accuracy beside --paced", "train", "--paced", "p.json",
                     "--target-accuracy", "0.8")

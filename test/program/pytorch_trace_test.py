@@ -207,15 +207,15 @@ class BadInput(PytorchTrace):
         self.path("t.json", json.dumps(kineto()))
         trace = ("--from-trace", "t.json")
         self.refuse("--from-trace takes --batch", *trace)
-        self.refuse("--network does not go with --from-trace", *trace, "--batch", "32",
+        self.refuse("--network conflicts with --from-trace", *trace, "--batch", "32",
                     "--network", "cnn")
-        self.refuse("--payload is for --from-trace", "--payload", "1MB")
-        self.refuse("--batch is 0", *trace, "--batch", "0")
+        self.refuse("--payload without --from-trace", "--payload", "1MB")
+        self.refuse("--batch is '0'; it takes a whole number from 1", *trace, "--batch", "0")
         for option, value in (("parameters", "many"), ("parameters", "-1M"), ("payload", "44.7"),
                               ("apply", "soon"), ("copy-rate", "0GBps")):
             self.refuse(f"--{option} is '{value}'", *trace, "--batch", "32",
                         f"--{option}={value}")
-        self.refuse("--parameters beside --payload", *trace, "--batch", "32", "--parameters", "1M",
+        self.refuse("--parameters conflicts with --payload", *trace, "--batch", "32", "--parameters", "1M",
                     "--payload", "4MB")
         self.refuse("and more than 1.72e+10 bytes", *trace, "--batch", "32", "--parameters",
                     "1e300")

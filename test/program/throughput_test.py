@@ -113,8 +113,9 @@ class Workers(Throughput):
 
     def test_say_enough(self):
         self.calibrate()
-        for words, says in (((), "one of them"),
-                            (("--workers", "8", "--configurations", "small.csv"), "one of them"),
+        for words, says in (((), "either --configurations TABLE.csv or --workers"),
+                            (("--workers", "8", "--configurations", "small.csv"),
+                             "either --configurations TABLE.csv or --workers"),
                             (("--workers", "8"), "--batch"),
                             (("--workers", "8", "--batch", "-1"), "--batch"),
                             (("--workers", "8", "--batch", "nan"), "--batch"),
@@ -122,13 +123,14 @@ class Workers(Throughput):
                             (("--workers", "9..2", "--batch", "8"), "--workers is '9..2'"),
                             (("--workers", "1..999999999999", "--batch", "8"), "--workers is"),
                             (("--workers", "1..999999", "--batch", "8"), "at most 10000"),
-                            (("--workers", "4", "--nodes", "8", "--batch", "8"), "--nodes 8"),
+                            (("--workers", "4", "--nodes", "8", "--batch", "8"),
+                             "--nodes is 8 with 4 workers"),
                             (("--workers", "4", "--runtime", "constant(1s)"),
-                             "--runtime does not go with a calibrated profile"),
+                             "--runtime conflicts with a calibrated profile"),
                             (("--workers", "4", "--plot", "p.svg"),
-                             "--plot does not go with a calibrated profile"),
+                             "--plot conflicts with a calibrated profile"),
                             (("--workers", "4", "--nodes", "2", "--workers-per-node", "2"),
-                             "excludes")):
+                             "--nodes conflicts with --workers-per-node")):
             with self.subTest(words):
                 process = self.outpace("predict", "profile.json", *words, code=EXIT_USAGE)
                 self.assertEqual(len(process.err.splitlines()), 1, process.err)
@@ -170,7 +172,7 @@ class BadInput(Throughput):
                            ("{}", "is no profile"),
                            (right.replace("outpace-profile", "other"), "is no profile"),
                            (right.replace('"version": 1', '"version": 9'), "another version"),
-                           (right.replace('"calibrated"', '"guessed"'), "unknown kind"),
+                           (right.replace('"calibrated"', '"guessed"'), "kind is 'guessed'; it takes measured or calibrated"),
                            (right.replace('"spread": ', '"spread": -'), "'spread'"),
                            (right.replace('"overlap"', '"overlay"'), "no 'overlap'"),
                            ("[" * 100_000, "is not JSON")):

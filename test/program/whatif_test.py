@@ -87,7 +87,7 @@ class Simulated(WhatIf):
         log = self.folder / "run" / "decisions.jsonl"
         log.write_text(log.read_text()[:-20])
         found, answers = self.whatif("--without", 3)
-        self.assertIn("the last line of the log is cut off, and was left out", found["notes"])
+        self.assertIn("the last line of the log is cut off, and is ignored", found["notes"])
         self.assertAlmostEqual(answers["without worker 3"]["ratio"], 3.0)
 
 
