@@ -46,11 +46,11 @@ Run add_profile_of_trace(job::OptionList& list) {
   auto job = std::make_shared<job::ProfileJob>();
   declare(list, *job);
   return [job](const job::OptionList& chosen) {
+    check(chosen, *job);
     if (job->traces.files.empty()) {
       throw usage_error(
           "profile takes --from-trace: this outpace was built without libtorch and cannot train");
     }
-    check(chosen, *job);
     return profile_of_trace(*job);
   };
 }
