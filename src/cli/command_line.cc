@@ -155,8 +155,8 @@ void parse_words(CLI::App& app, std::vector<std::string> words) {
   }
 }
 
-std::map<std::string, std::string> environment_variables() {
-  std::map<std::string, std::string> variables;
+std::map<std::string, std::string, std::less<>> environment_variables() {
+  std::map<std::string, std::string, std::less<>> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {

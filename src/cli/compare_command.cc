@@ -252,18 +252,19 @@ int run_compare(const CompareOptions& options) {
 
 Run add_compare(job::OptionList& list) {
   auto options = std::make_shared<CompareOptions>();
-  list.add_positional("file", options->config, "What to compare: a TOML file; docs/compare.md")
+  list.add("file", options->config, "TOML file that says what to compare; docs/compare.md")
+      .positional()
+      .type("FILE")
       .required();
   list.add("out",
-                     options->out,
-                     "The comparison's directory, where it goes on if it was stopped (default: "
-                     "runs/compare-NAME, of NAME.toml)");
-  list.add("jobs", options->jobs, "Simulated runs at a time");
+           options->out,
+           "Directory of the comparison, where it goes on if it was stopped")
+      .type("DIR")
+      .default_words("runs/compare-NAME, from NAME.toml");
+  list.add("jobs", options->jobs, "Number of simulated runs at a time").between(1, 256);
   list.add("fresh", options->fresh, "Run all cells, also those that are done");
   list.add("json", options->json, "Print the result as one JSON object on standard output");
-  return [options](const job::OptionList& /*chosen*/) {
-    return run_compare(*options);
-  };
+  return [options](const job::OptionList& /*chosen*/) { return run_compare(*options); };
 }
 
 }  // namespace outpace::cli

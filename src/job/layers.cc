@@ -76,7 +76,7 @@ std::vector<Given> from_toml(std::string_view text,
   return given;
 }
 
-std::vector<Given> from_environment(const std::map<std::string, std::string>& variables,
+std::vector<Given> from_environment(const std::map<std::string, std::string, std::less<>>& variables,
                                     const OptionList& options,
                                     const std::vector<std::string>& known_elsewhere) {
   std::vector<Given> given;

@@ -51,6 +51,8 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
   const bool learns = job.work.paced.empty();
   return {.topology = without_server(job.topology),
           .workers = job.training.workers,
+          .listen = "unix:" + scratch.file("host.sock"),
+          .token = live::token_of_server(scratch.file("token")),
           .seed = job.training.seed,
           .with_replacement = checked.coordinator.with_replacement,
           .limits = checked.coordinator.limits,
@@ -58,9 +60,7 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
           .target = checked.target,
           .expects_evaluator = learns,
           .heartbeat_timeout = checked.coordinator.heartbeat_timeout,
-          .patience = checked.coordinator.patience,
-          .listen = "unix:" + scratch.file("host.sock"),
-          .token = live::token_of_server(scratch.file("token"))};
+          .patience = checked.coordinator.patience};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "live/worker_loop.h"
 #include "run/whole_file.h"
 #include "throughput/measured_profile.h"
-#include "throughput/outlook.h"
+#include "throughput/coarse_cluster.h"
 #include "worker/attack.h"
 
 namespace outpace::run {
