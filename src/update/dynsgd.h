@@ -7,12 +7,6 @@
 // deltas of an update are added up, so a clock moves the weights by one mean gradient under any
 // policy. For gradients that come together it is the mean itself. With unequal mini-batches d
 // counts examples: delta = (g - U_v) * n / (examples of v up to and with this one).
-//
-// The clock of a release is the newest one, and the first gradient of the newest clock begins the
-// next. While all workers are in step, a clock counts a worker's own iterations, as in the paper. A
-// worker that falls behind or comes late joins the clock of the others.
-//
-// State: U of each clock that some release has yet to answer; at most one for each worker.
 
 #pragma once
 
@@ -27,9 +21,9 @@
 
 namespace outpace::update {
 
-// The clock of a release is the newest one there is; the first gradient of the newest begins the
-// next. So while all are in step, it counts a worker's own iterations, as in the paper; a worker
-// that falls behind or comes late joins the others' clock.
+// The clock of a release is the newest one, and the first gradient of the newest clock begins the
+// next. While all workers are in step, a clock counts a worker's own iterations, as in the paper. A
+// worker that falls behind or comes late joins the clock of the others.
 //
 // State: U of each clock that some release has yet to answer; at most one for each worker.
 class DynSgd final : public Correction {
