@@ -150,27 +150,26 @@ class Comparison {
   int run(std::uint32_t jobs) {
     std::vector<run::ChildRun> runs;
     for (const std::size_t i : to_run_) {
-      runs.push_back({.words = {cells_[i].command,
-                                "--resolved=" + folder_.resolved(cells_[i]).string()},
-                      .log = folder_.log(cells_[i]).string()});
+      runs.push_back(
+          {.words = {cells_[i].command, "--resolved=" + folder_.resolved(cells_[i]).string()},
+           .log = folder_.log(cells_[i]).string()});
     }
     ComparisonProgress progress(runs.size(), jobs);
-    return run::run_children(runs,
-                        jobs,
-                        {.begun =
-                             [&](std::size_t run) {
-                               const compare::Cell& cell = cells_[to_run_[run]];
-                               folder_.make_room(
-                                   cell, resolve_cell(config_, cell, folder_.run(cell).string()));
-                               progress.begun(compare::name_of(config_, cell));
-                             },
-                         .ended =
-                             [&](const run::ChildRunEnd& end) {
-                               const std::size_t i = to_run_[end.run];
-                               outcomes_[i] = outcome_of(cells_[i], end);
-                               progress.ended(
-                                   compare::name_of(config_, cells_[i]), outcomes_[i], end.seconds);
-                             }});
+    return run::run_children(
+        runs,
+        jobs,
+        {.begun =
+             [&](std::size_t run) {
+               const compare::Cell& cell = cells_[to_run_[run]];
+               folder_.make_room(cell, resolve_cell(config_, cell, folder_.run(cell).string()));
+               progress.begun(compare::name_of(config_, cell));
+             },
+         .ended =
+             [&](const run::ChildRunEnd& end) {
+               const std::size_t i = to_run_[end.run];
+               outcomes_[i] = outcome_of(cells_[i], end);
+               progress.ended(compare::name_of(config_, cells_[i]), outcomes_[i], end.seconds);
+             }});
   }
 
   // Files, and the tables or one JSON object on standard output.
@@ -256,9 +255,7 @@ Run add_compare(job::OptionList& list) {
       .positional()
       .type("FILE")
       .required();
-  list.add("out",
-           options->out,
-           "Directory of the comparison, where it goes on if it was stopped")
+  list.add("out", options->out, "Directory of the comparison, where it goes on if it was stopped")
       .type("DIR")
       .default_words("runs/compare-NAME, from NAME.toml");
   list.add("jobs", options->jobs, "Number of simulated runs at a time").between(1, 256);

@@ -106,11 +106,10 @@ int run_ctl(const CtlOptions& options) {
       request.run.empty()
           ? record::ControlFile{.server = options.server, .token_file = options.token_file}
           : find_server(request.run);
-  const protocol::Message answer =
-      live::ask({.server = place.server,
-                 .token = live::read_token_file(place.token_file),
-                 .patience = options.patience},
-                request.question);
+  const protocol::Message answer = live::ask({.server = place.server,
+                                              .token = live::read_token_file(place.token_file),
+                                              .patience = options.patience},
+                                             request.question);
   if (const auto* status = std::get_if<protocol::Status>(&answer)) {
     print_status(*status, options.json);
   } else {

@@ -98,9 +98,9 @@ std::map<std::string, Declared> declare_commands() {
   std::map<std::string, Declared> declared;
   for (const Command& command : kCommands) {
     const auto other = with_libtorch.find(command.name);
-    const AddCommand add = command.add != nullptr             ? command.add
+    const AddCommand add = command.add != nullptr         ? command.add
                            : other != with_libtorch.end() ? other->second
-                                                              : nullptr;
+                                                          : nullptr;
     if (add != nullptr) {
       Declared one{.options = std::make_unique<job::OptionList>(), .run = nullptr};
       one.run = add(*one.options);
@@ -119,8 +119,7 @@ void check_command(const std::vector<std::string>& words) {
     throw usage_error("a command is missing" + suggestion("", names) + " (outpace --help)");
   }
   if (!words.front().starts_with("-") && std::ranges::find(names, words.front()) == names.end()) {
-    throw usage_error("unknown command '" + words.front() + "'" +
-                      suggestion(words.front(), names));
+    throw usage_error("unknown command '" + words.front() + "'" + suggestion(words.front(), names));
   }
   if (wants_libtorch(words) && !libtorch_commands().contains(words.front())) {
     throw NeedsLibtorch(words.front());
