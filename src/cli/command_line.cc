@@ -17,7 +17,8 @@ std::string flags_of(const job::Option& option) {
   if (option.is_positional()) {
     return option.name();
   }
-  const std::string letter = option.letter() == '\0' ? "" : std::string("-") + option.letter() + ",";
+  const std::string letter =
+      option.letter() == '\0' ? "" : std::string("-") + option.letter() + ",";
   return letter + "--" + option.name();
 }
 
@@ -52,8 +53,7 @@ void bind_option(const job::Option& option, CLI::App& command) {
 }
 
 const CLI::Option* bound(const CLI::App& command, const job::Option& option) {
-  return command.get_option_no_throw(option.is_positional() ? option.name()
-                                                            : "--" + option.name());
+  return command.get_option_no_throw(option.is_positional() ? option.name() : "--" + option.name());
 }
 
 std::vector<job::Given> from_words(const CLI::App& command, const job::OptionList& options) {
@@ -155,8 +155,8 @@ void parse_words(CLI::App& app, std::vector<std::string> words) {
   }
 }
 
-std::map<std::string, std::string> environment_variables() {
-  std::map<std::string, std::string> variables;
+std::map<std::string, std::string, std::less<>> environment_variables() {
+  std::map<std::string, std::string, std::less<>> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {

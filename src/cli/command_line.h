@@ -36,6 +36,6 @@ void set_options(const CLI::App& command,
 void parse_words(CLI::App& app, std::vector<std::string> words);
 
 // The variables of this process.
-[[nodiscard]] std::map<std::string, std::string> environment_variables();
+[[nodiscard]] std::map<std::string, std::string, std::less<>> environment_variables();
 
 }  // namespace outpace::cli

@@ -150,27 +150,26 @@ class Comparison {
   int run(std::uint32_t jobs) {
     std::vector<run::ChildRun> runs;
     for (const std::size_t i : to_run_) {
-      runs.push_back({.words = {cells_[i].command,
-                                "--resolved=" + folder_.resolved(cells_[i]).string()},
-                      .log = folder_.log(cells_[i]).string()});
+      runs.push_back(
+          {.words = {cells_[i].command, "--resolved=" + folder_.resolved(cells_[i]).string()},
+           .log = folder_.log(cells_[i]).string()});
     }
     ComparisonProgress progress(runs.size(), jobs);
-    return run::run_children(runs,
-                        jobs,
-                        {.begun =
-                             [&](std::size_t run) {
-                               const compare::Cell& cell = cells_[to_run_[run]];
-                               folder_.make_room(
-                                   cell, resolve_cell(config_, cell, folder_.run(cell).string()));
-                               progress.begun(compare::name_of(config_, cell));
-                             },
-                         .ended =
-                             [&](const run::ChildRunEnd& end) {
-                               const std::size_t i = to_run_[end.run];
-                               outcomes_[i] = outcome_of(cells_[i], end);
-                               progress.ended(
-                                   compare::name_of(config_, cells_[i]), outcomes_[i], end.seconds);
-                             }});
+    return run::run_children(
+        runs,
+        jobs,
+        {.begun =
+             [&](std::size_t run) {
+               const compare::Cell& cell = cells_[to_run_[run]];
+               folder_.make_room(cell, resolve_cell(config_, cell, folder_.run(cell).string()));
+               progress.begun(compare::name_of(config_, cell));
+             },
+         .ended =
+             [&](const run::ChildRunEnd& end) {
+               const std::size_t i = to_run_[end.run];
+               outcomes_[i] = outcome_of(cells_[i], end);
+               progress.ended(compare::name_of(config_, cells_[i]), outcomes_[i], end.seconds);
+             }});
   }
 
   // Files, and the tables or one JSON object on standard output.
@@ -252,18 +251,17 @@ int run_compare(const CompareOptions& options) {
 
 Run add_compare(job::OptionList& list) {
   auto options = std::make_shared<CompareOptions>();
-  list.add_positional("file", options->config, "What to compare: a TOML file; docs/compare.md")
+  list.add("file", options->config, "TOML file that says what to compare; docs/compare.md")
+      .positional()
+      .type("FILE")
       .required();
-  list.add("out",
-                     options->out,
-                     "The comparison's directory, where it goes on if it was stopped (default: "
-                     "runs/compare-NAME, of NAME.toml)");
-  list.add("jobs", options->jobs, "Simulated runs at a time");
+  list.add("out", options->out, "Directory of the comparison, where it goes on if it was stopped")
+      .type("DIR")
+      .default_words("runs/compare-NAME, from NAME.toml");
+  list.add("jobs", options->jobs, "Number of simulated runs at a time").between(1, 256);
   list.add("fresh", options->fresh, "Run all cells, also those that are done");
   list.add("json", options->json, "Print the result as one JSON object on standard output");
-  return [options](const job::OptionList& /*chosen*/) {
-    return run_compare(*options);
-  };
+  return [options](const job::OptionList& /*chosen*/) { return run_compare(*options); };
 }
 
 }  // namespace outpace::cli

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "job/option_list.h"
 #include "live/control.h"
 #include "live/token_file.h"
 #include "record/control_file.h"
@@ -23,7 +23,7 @@ struct CtlOptions {
   std::vector<std::string> words;
   std::string server;
   std::string token_file;
-  std::string patience = "60s";
+  Duration patience = std::chrono::seconds(60);
   bool json = false;
 };
 
@@ -106,11 +106,10 @@ int run_ctl(const CtlOptions& options) {
       request.run.empty()
           ? record::ControlFile{.server = options.server, .token_file = options.token_file}
           : find_server(request.run);
-  const protocol::Message answer =
-      live::ask({.server = place.server,
-                 .token = live::read_token_file(place.token_file),
-                 .patience = duration_option("patience", options.patience)},
-                request.question);
+  const protocol::Message answer = live::ask({.server = place.server,
+                                              .token = live::read_token_file(place.token_file),
+                                              .patience = options.patience},
+                                             request.question);
   if (const auto* status = std::get_if<protocol::Status>(&answer)) {
     print_status(*status, options.json);
   } else {
@@ -128,18 +127,17 @@ int run_ctl(const CtlOptions& options) {
 
 Run add_ctl(job::OptionList& list) {
   auto options = std::make_shared<CtlOptions>();
-  list.add_positional("request",
-      options->words,
-      "RUN set-policy POLICY, or RUN status; RUN is the run's directory, and is left "
-      "out beside --server");
-  list.add("server", options->server, "HOST:PORT or unix:PATH of the job's server");
-  list.add("token-file", options->token_file, "The job's secret, mode 0600");
-  list.add("patience", options->patience, "How long to wait for the answer")
-      ;
-  list.add("json", options->json, "Of a status: print one JSON object");
-  return [options](const job::OptionList& /*chosen*/) {
-    return run_ctl(*options);
-  };
+  list.add("request",
+           options->words,
+           "RUN set-policy POLICY, or RUN status; RUN is the run's directory, and is left out with "
+           "--server")
+      .positional();
+  list.add("server", options->server, "Address of the job's server: HOST:PORT or unix:PATH")
+      .type("ADDRESS");
+  list.add("token-file", options->token_file, "File with the job's secret, mode 0600").type("FILE");
+  list.add("patience", options->patience, "How long to wait for the answer");
+  list.add("json", options->json, "With status: print one JSON object");
+  return [options](const job::OptionList& /*chosen*/) { return run_ctl(*options); };
 }
 
 }  // namespace outpace::cli

@@ -4,20 +4,15 @@
 
 #pragma once
 
-#include <cstdint>
 #include <exception>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "base/spec.h"
 #include "cli/commands.h"
-#include "protocol/messages.h"
+#include "run/learner.h"
 #include "runtime_model/deep_weights.h"
 #include "runtime_model/trial.h"
-#include "worker/gradient_source.h"
 
 namespace outpace::cli {
 
@@ -44,31 +39,12 @@ void require_libtorch(const std::string& what);
 // Of the commands that need it, by name. Without it: those that can do a part of what they do.
 [[nodiscard]] std::map<std::string, AddCommand> libtorch_commands();
 
-// All below begin with require_libtorch().
+// What computes gradients. Each of its functions throws NeedsLibtorch where there is none.
+[[nodiscard]] const run::Learner& learner();
 
-struct Lesson {
-  Spec network;
-  Spec data;
-  std::uint64_t seed;
-  std::uint32_t threads = 1;
-};
-// Throw a usage error for an unknown network or data set.
-[[nodiscard]] std::unique_ptr<worker::GradientSource> make_gradients(const Lesson& lesson);
-[[nodiscard]] std::unique_ptr<worker::Evaluator> make_evaluator(const Lesson& lesson);
-
-// Of the network for that data, without loading it. Throws a usage error as well.
-[[nodiscard]] protocol::Manifest learnt_manifest(const Spec& network, const Spec& data);
-
-// With the defaults of `outpace fit`. `name` is the trace's, for messages. Throws a usage error if
-// the trace is too short.
+// With the defaults of `outpace fit`. `name` is the trace's, for messages. Throws NeedsLibtorch, or
+// a usage error if the trace is too short.
 [[nodiscard]] runtime_model::DeepWeights fit_to(const runtime_model::Trace& trace,
                                                 const std::string& name);
-
-// The long names of `outpace train`.
-[[nodiscard]] std::vector<std::string> train_options();
-
-// Throws what train with these options would throw before it begins. Neither environment nor
-// --config count.
-void check_train(const std::vector<std::string>& words);
 
 }  // namespace outpace::cli

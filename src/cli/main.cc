@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/libtorch.h"
 
@@ -27,13 +30,13 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"train",
-     "Train on this machine: one server and N workers, all processes started and reaped",
-     nullptr},
-    {"server", "Be a job's server", add_server},
-    {"worker", "Be one worker of a job", add_worker},
-    {"evaluator", "Measure a job's accuracy on the test set, off its workers' path", add_evaluator},
-    {"peer", "Be one worker of a ring or a gossip; train starts them", nullptr},
-    {"ctl", "Tell a job that runs to change its policy, or ask how it goes", add_ctl},
+     "Train on this machine: start one server and N workers, and reap all of them",
+     add_train},
+    {"server", "Run the parameter server of a job", add_server},
+    {"worker", "Run one worker of a job", add_worker},
+    {"evaluator", "Measure a job's test accuracy without delaying its workers", add_evaluator},
+    {"peer", "Run one worker of a ring or a gossip; train starts them", nullptr},
+    {"ctl", "Change the policy of a running job, or print its status", add_ctl},
     {"simulate",
      "Run a job of simulated workers in virtual time, with the same policies",
      add_simulate},
@@ -44,27 +47,27 @@ constexpr Command kCommands[] = {
      "Predict throughput with other workers, policies, links and topologies, from a profile",
      add_predict},
     {"plan",
-     "Which policy, topology, workers and shards to take: the fastest, the best for its cost, or "
-     "the cheapest that is fast enough",
+     "Choose policy, topology, workers and shards: the fastest, the best for its cost, or the "
+     "cheapest that is fast enough",
      add_plan},
     {"compare",
-     "Run policies, seeds and traces of delays side by side, live or simulated, and show a table",
+     "Run policies, seeds and traces of delays side by side, live or simulated, and print a table",
      add_compare},
     {"calibrate",
      "Learn what an iteration costs from a table of measured configurations",
      add_calibrate},
     {"replay",
-     "Feed a recorded run's events to its policy again: are the decisions the same?",
+     "Feed a recorded run's events to its policy again, and compare the decisions",
      add_replay},
     {"whatif",
-     "From a recorded run: how much faster without a worker, under another policy, with more "
-     "workers",
+     "Estimate from a recorded run how much faster it would be without a worker, under another "
+     "policy or with more workers",
      add_whatif},
     {"cutoff",
-     "How long should have been waited: replay runtimes, and see what a dynamic cutoff gains",
+     "Replay recorded runtimes, and measure what a dynamic cutoff would have gained",
      add_cutoff},
     {"fit",
-     "Fit the deep runtime model to recorded runtimes, which `outpace cutoff` can try",
+     "Fit the deep runtime model to recorded runtimes, for --policy dynamic and outpace cutoff",
      nullptr},
     {"policies",
      "List the policies, staleness rules, optimizers and runtimes, with their options and sources",
@@ -84,7 +87,47 @@ std::filesystem::path program_with_libtorch() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / kLibtorchProgram;
 }
 
+// A command with its options declared.
+struct Declared {
+  std::unique_ptr<job::OptionList> options;
+  Run run;
+};
+
+std::map<std::string, Declared> declare_commands() {
+  const std::map<std::string, AddCommand> with_libtorch = libtorch_commands();
+  std::map<std::string, Declared> declared;
+  for (const Command& command : kCommands) {
+    const auto other = with_libtorch.find(command.name);
+    const AddCommand add = command.add != nullptr         ? command.add
+                           : other != with_libtorch.end() ? other->second
+                                                          : nullptr;
+    if (add != nullptr) {
+      Declared one{.options = std::make_unique<job::OptionList>(), .run = nullptr};
+      one.run = add(*one.options);
+      declared.emplace(command.name, std::move(one));
+    }
+  }
+  return declared;
+}
+
+void check_command(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) {
+    names.emplace_back(command.name);
+  }
+  if (words.empty()) {
+    throw usage_error("a command is missing" + suggestion("", names) + " (outpace --help)");
+  }
+  if (!words.front().starts_with("-") && std::ranges::find(names, words.front()) == names.end()) {
+    throw usage_error("unknown command '" + words.front() + "'" + suggestion(words.front(), names));
+  }
+  if (wants_libtorch(words) && !libtorch_commands().contains(words.front())) {
+    throw NeedsLibtorch(words.front());
+  }
+}
+
 int run(const std::vector<std::string>& words) {
+  check_command(words);
   CLI::App app(
       "Outpace: distributed SGD that does not wait for the slow.\n"
       "Exit codes: 0 done, 1 failure, 2 usage or input, 3 token refused, 4 incompatible,\n"
@@ -92,24 +135,27 @@ int run(const std::vector<std::string>& words) {
       "outpace");
   app.set_version_flag("--version", std::string("outpace ") + OUTPACE_VERSION);
   app.require_subcommand(1);
-  const std::map<std::string, AddCommand> with_libtorch = libtorch_commands();
-  if (wants_libtorch(words) && !with_libtorch.contains(words.front())) {
-    throw NeedsLibtorch(words.front());
-  }
-  std::map<std::string, Run> runs;
+  const std::map<std::string, Declared> commands = declare_commands();
   for (const Command& command : kCommands) {
     CLI::App* added = app.add_subcommand(command.name, command.what);
-    added->add_option("--config", "TOML file with any of these options")->type_name("FILE");
-    if (command.add != nullptr) {
-      runs[command.name] = command.add(*added);
-    } else if (with_libtorch.contains(command.name)) {
-      runs[command.name] = with_libtorch.at(command.name)(*added);
+    if (const auto found = commands.find(command.name); found != commands.end()) {
+      bind(*found->second.options, *added);
     }
   }
   try {
-    const Origins origins = parse(app, words);
+    if (const auto found = commands.find(words.front()); found != commands.end()) {
+      check_words(words, words.front(), *found->second.options);
+    }
+    parse_words(app, words);
     const CLI::App* chosen = app.get_subcommands().front();
-    return runs.at(chosen->get_name())(*chosen, origins);
+    const Declared& command = commands.at(chosen->get_name());
+    std::vector<std::string> known_elsewhere;
+    for (const auto& [name, other] : commands) {
+      const std::vector<std::string> names = other.options->names();
+      known_elsewhere.insert(known_elsewhere.end(), names.begin(), names.end());
+    }
+    set_options(*chosen, known_elsewhere, *command.options);
+    return command.run(*command.options);
   } catch (const CLI::Success& success) {
     return app.exit(success);
   }

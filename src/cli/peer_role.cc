@@ -31,8 +31,8 @@ std::vector<float> first_weights(const std::string& file, const worker::Gradient
 }
 
 collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t examples) {
-  const job::Resolved resolved =
-      job::resolve(job.training, {.patience = job.patience}, {.workers_max = protocol::kWorkersMax});
+  const job::Resolved resolved = job::resolve(
+      job.training, {.patience = job.patience}, {.workers_max = protocol::kWorkersMax});
   const server::CoordinatorOptions& coordinator = resolved.coordinator;
   constexpr std::size_t kKib = 1024;
   return {.worker = WorkerId{job.worker},

@@ -42,7 +42,7 @@ void print_runtimes() {
 
 }  // namespace
 
-Run add_policies(CLI::App& /*command*/) {
+Run add_policies(job::OptionList& /*list*/) {
   return [](const job::OptionList& /*chosen*/) {
     print_policies();
     std::puts("Staleness rules (--staleness), tau = the gradient's staleness\n");

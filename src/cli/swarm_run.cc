@@ -19,7 +19,6 @@
 #include "base/error.h"
 #include "base/spec.h"
 #include "base/text.h"
-#include "cli/options.h"
 #include "commit.h"
 #include "swarm/random_job.h"
 #include "swarm/seed_run.h"
@@ -190,10 +189,9 @@ void print(const Totals& totals, double wall_seconds) {
 
 }  // namespace
 
-int run_swarm(const SwarmOptions& options) {
+int run_swarm(const job::Swarm& options, bool json) {
   const Seeds seeds = parse_seeds(options.seeds);
-  const Duration budget = duration_option("time-budget", options.time_budget);
-  check_jobs(options.jobs);
+  const Duration budget = options.time_budget;
   static_cast<void>(std::signal(SIGABRT, say_which_seed));
   const auto begun = steady_clock::now();
   Swarm run(seeds, budget > Duration{} ? std::optional(begun + budget) : std::nullopt);
@@ -204,7 +202,7 @@ int run_swarm(const SwarmOptions& options) {
                 fmt::format("seed {} breaks {}", failed->plan.seed, failed->failure.what));
   }
   const double wall = std::chrono::duration<double>(steady_clock::now() - begun).count();
-  if (options.json) {
+  if (json) {
     fmt::print("{}\n", to_json(run.totals(), wall).dump());
   } else {
     print(run.totals(), wall);

@@ -36,15 +36,14 @@ std::optional<launch::TrainPart> join_launch(job::OptionList& options, job::Trai
 // What another process than the first of a launch does.
 int work_for_first(const job::TrainJob& job, const launch::TrainPart& part) {
   run::check(job, learner());
-  const job::WorkerJob worker{
-      .work = job.work,
-      .server = part.address,
-      .token_file = job.token_file,
-      .worker = part.place.rank,
-      .workers = part.workers,
-      .incarnation = launch::incarnation_of_start(part.place.restarts),
-      .seed = job.training.seed,
-      .deadline = job.membership.patience};
+  const job::WorkerJob worker{.work = job.work,
+                              .server = part.address,
+                              .token_file = job.token_file,
+                              .worker = part.place.rank,
+                              .workers = part.workers,
+                              .incarnation = launch::incarnation_of_start(part.place.restarts),
+                              .seed = job.training.seed,
+                              .deadline = job.membership.patience};
   std::fprintf(stderr,
                "outpace: %s; server %s\n",
                launch::worker_in_words(part.place, part.workers).c_str(),

@@ -14,28 +14,24 @@ std::map<std::string, AddCommand> libtorch_commands() {
   return {{"profile", add_profile_of_trace}};
 }
 
-std::unique_ptr<worker::GradientSource> make_gradients(const Lesson& lesson) {
-  throw NeedsLibtorch(lesson.network.text);
-}
-
-std::unique_ptr<worker::Evaluator> make_evaluator(const Lesson& lesson) {
-  throw NeedsLibtorch(lesson.network.text);
-}
-
-protocol::Manifest learnt_manifest(const Spec& network, const Spec& /*data*/) {
-  throw NeedsLibtorch(network.text);
+const run::Learner& learner() {
+  using Gradients = std::unique_ptr<worker::GradientSource>;
+  using Evaluator = std::unique_ptr<worker::Evaluator>;
+  static const run::Learner kNone{
+      .gradients = [](const run::Lesson& lesson) -> Gradients {
+        throw NeedsLibtorch(lesson.network.text);
+      },
+      .evaluator = [](const run::Lesson& lesson) -> Evaluator {
+        throw NeedsLibtorch(lesson.network.text);
+      },
+      .manifest = [](const Spec& network, const Spec& /*data*/) -> protocol::Manifest {
+        throw NeedsLibtorch(network.text);
+      }};
+  return kNone;
 }
 
 runtime_model::DeepWeights fit_to(const runtime_model::Trace& /*trace*/, const std::string& name) {
   throw NeedsLibtorch("fitting to " + name);
-}
-
-std::vector<std::string> train_options() {
-  throw NeedsLibtorch("train");
-}
-
-void check_train(const std::vector<std::string>& /*words*/) {
-  throw NeedsLibtorch("train");
 }
 
 }  // namespace outpace::cli

@@ -68,17 +68,17 @@ std::vector<Given> from_toml(std::string_view text,
     const std::string name(key.str());
     const std::string where = path + ":" + std::to_string(node.source().begin.line);
     if (options.find(name) == nullptr) {
-      throw usage_error(where + ": unknown key '" + name + "'" +
-                        suggestion(name, options.names()));
+      throw usage_error(where + ": unknown key '" + name + "'" + suggestion(name, options.names()));
     }
     given.push_back({name, toml_texts(node, where), path});
   }
   return given;
 }
 
-std::vector<Given> from_environment(const std::map<std::string, std::string>& variables,
-                                    const OptionList& options,
-                                    const std::vector<std::string>& known_elsewhere) {
+std::vector<Given> from_environment(
+    const std::map<std::string, std::string, std::less<>>& variables,
+    const OptionList& options,
+    const std::vector<std::string>& known_elsewhere) {
   std::vector<Given> given;
   for (const auto& [variable, value] : variables) {
     if (!variable.starts_with(kPrefix)) {

@@ -34,7 +34,7 @@ struct Given {
 // left alone: who sets it for many commands means no harm. Throws a usage error for any other, with
 // the nearest one.
 [[nodiscard]] std::vector<Given> from_environment(
-    const std::map<std::string, std::string>& variables,
+    const std::map<std::string, std::string, std::less<>>& variables,
     const OptionList& options,
     const std::vector<std::string>& known_elsewhere);
 

@@ -60,9 +60,10 @@ void declare_serving(OptionList& options, Serving& serving) {
            serving.listen,
            "Address at which the server listens: HOST:PORT or unix:PATH; port 0 takes a free one")
       .type("ADDRESS");
-  options.add("insecure-no-tls",
-              serving.insecure_no_tls,
-              "Allow an address beyond this machine, although traffic and token travel unencrypted");
+  options.add(
+      "insecure-no-tls",
+      serving.insecure_no_tls,
+      "Allow an address beyond this machine, although traffic and token travel unencrypted");
 }
 
 void declare_output(OptionList& options, Output& output) {
@@ -87,10 +88,7 @@ void declare_topology(OptionList& options,
            "Network interface by which the workers of a ring or gossip talk to each other, "
            "unencrypted; one beyond this machine takes --insecure-no-tls")
       .default_words("loopback");
-  options
-      .add("bucket-kib",
-           bucket_kib,
-           "KiB of gradient, at least, that a ring sums at a time")
+  options.add("bucket-kib", bucket_kib, "KiB of gradient, at least, that a ring sums at a time")
       .between(1, kBucketKibMost);
 }
 
@@ -253,10 +251,7 @@ void declare(OptionList& options, PeerJob& job) {
   options.add("token-file", job.token_file, "File with the run's secret, mode 0600")
       .type("FILE")
       .required();
-  options
-      .add("rendezvous",
-           job.rendezvous,
-           "File by which the workers find each other's ports")
+  options.add("rendezvous", job.rendezvous, "File by which the workers find each other's ports")
       .type("FILE")
       .required();
   options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...").required();

@@ -21,9 +21,8 @@ void declare(OptionList& options, ModelledCluster& cluster) {
       .type("DISTRIBUTION");
   options.add("plain", cluster.plain, "Use the coarse models without their heuristics");
   declare(options, cluster.delays);
-  options.add("cores",
-              cluster.cores,
-              "Number of processors that the workers share; 0: each has its own");
+  options.add(
+      "cores", cluster.cores, "Number of processors that the workers share; 0: each has its own");
   options.add("iterations",
               cluster.iterations,
               "Iterations of each worker in the fine model; 0: 40, with --runtime 200, with "
@@ -58,8 +57,9 @@ void check(const ModelledCluster& cluster) {
         "--runtime conflicts with --delays: both say how long workers take; remove one");
   }
   if (cluster.cores != 0) {
-    throw usage_error("--runtime conflicts with --cores: a runtime includes what sharing costs; "
-                      "remove one");
+    throw usage_error(
+        "--runtime conflicts with --cores: a runtime includes what sharing costs; "
+        "remove one");
   }
 }
 

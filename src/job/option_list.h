@@ -119,9 +119,7 @@ class OptionList {
   Option& add(std::string name, std::optional<T>& field, std::string help) {
     Option& option = begin(std::move(name), Value<T>::kType, std::move(help));
     option.takes_ = Value<T>::takes();
-    option.get_ = [&field] {
-      return field ? texts_of(*field) : std::vector<std::string>{};
-    };
+    option.get_ = [&field] { return field ? texts_of(*field) : std::vector<std::string>{}; };
     option.put_ = [&field](const std::string& text) {
       field = Value<T>::parse(text);
       return field.has_value();

@@ -28,9 +28,10 @@ void declare_cluster(OptionList& options, SimulatedCluster& cluster) {
   options.add("compute",
               cluster.compute,
               "With --delays: time that computing a mini-batch takes on top of the delay");
-  options.add("cores",
-              cluster.cores,
-              "With --compute: number of processors that the workers share; 0: one for each worker");
+  options.add(
+      "cores",
+      cluster.cores,
+      "With --compute: number of processors that the workers share; 0: one for each worker");
   options.add("latency", cluster.latency, "Latency of every message, each way");
   options.add("apply",
               cluster.apply,
@@ -88,8 +89,7 @@ void declare_swarm(OptionList& options, Swarm& swarm) {
               "Run a random job for each seed instead of one job, and check all invariants");
   options.add("seeds", swarm.seeds, "With --swarm: FIRST..LAST, both included, or one seed")
       .type("RANGE");
-  options.add(
-      "time-budget", swarm.time_budget, "With --swarm: stop after this time; 0s: no limit");
+  options.add("time-budget", swarm.time_budget, "With --swarm: stop after this time; 0s: no limit");
   options.add("jobs", swarm.jobs, "With --swarm: number of seeds to run at a time").between(1, 256);
 }
 
@@ -161,8 +161,9 @@ void check_no_links(const SimulateJob& job) {
     }
   }
   if (links.shards > 1 && job.cluster.apply <= Duration{}) {
-    throw usage_error("--shards without --bandwidth, --platform or --apply: a server that costs "
-                      "nothing has nothing to divide");
+    throw usage_error(
+        "--shards without --bandwidth, --platform or --apply: a server that costs "
+        "nothing has nothing to divide");
   }
 }
 
@@ -191,10 +192,9 @@ links::Topology make_topology(const SimulateJob& job, const ReadFile& read_file)
   const SimulatedLinks& options = job.links;
   const std::uint32_t workers = job.training.workers;
   if (options.platform.empty()) {
-    return links::make_shape(
-        options.shape.value_or(Spec::parse("star")),
-        {.hosts = std::uint64_t{workers} + options.shards,
-         .bandwidth = options.bandwidth->bytes_per_second});
+    return links::make_shape(options.shape.value_or(Spec::parse("star")),
+                             {.hosts = std::uint64_t{workers} + options.shards,
+                              .bandwidth = options.bandwidth->bytes_per_second});
   }
   links::Topology topology =
       links::parse_platform(read_file("platform", options.platform), options.platform);
@@ -289,8 +289,8 @@ std::unique_ptr<sim::Timing> make_timing(const SimulateJob& job, const ReadFile&
           job.cluster.runtime.empty() ? kRuntimeByDefault : job.cluster.runtime,
           {.workers = workers,
            .seed = job.training.seed,
-           .read_file = [&read_file](
-                            const std::string& path) { return read_file("runtime", path); }}),
+           .read_file =
+               [&read_file](const std::string& path) { return read_file("runtime", path); }}),
       std::move(factors));
 }
 

@@ -23,9 +23,10 @@ void declare_policy(OptionList& options, Training& training) {
            "Rule that decides which gradients count and how long to wait, such as backup:cutoff=6; "
            "`outpace policies` lists them")
       .type("POLICY");
-  options.add("balance",
-              training.balance,
-              "Give each worker a mini-batch in proportion to its speed (LB-BSP), under any policy");
+  options.add(
+      "balance",
+      training.balance,
+      "Give each worker a mini-batch in proportion to its speed (LB-BSP), under any policy");
   options
       .add("balance-most",
            training.balance_most,
@@ -90,9 +91,12 @@ void declare_end(OptionList& options, Training& training) {
   options.add(
       "iterations", training.limits.iterations, "Stop after this many gradients; 0: no limit");
   options
-      .add("epochs", training.limits.epochs, "Stop after this many passes over the data; 0: no limit")
+      .add("epochs",
+           training.limits.epochs,
+           "Stop after this many passes over the data; 0: no limit")
       .default_words("5 if there is no other limit, 50 with a target");
-  options.add("seconds", training.limits.seconds, "Stop after this time, such as 90s; 0s: no limit");
+  options.add(
+      "seconds", training.limits.seconds, "Stop after this time, such as 90s; 0s: no limit");
   options
       .add("target-accuracy",
            training.target_accuracy,
@@ -106,8 +110,7 @@ void declare_end(OptionList& options, Training& training) {
   options.add("past-target",
               training.past_target,
               "Report when the target accuracy is reached, and go on to the end");
-  options
-      .add("evaluate-every", training.evaluate_every, "Applied examples between two evaluations")
+  options.add("evaluate-every", training.evaluate_every, "Applied examples between two evaluations")
       .between(1);
 }
 
@@ -138,8 +141,9 @@ void check_workers(const Training& training,
 
 void check_target(const Training& training) {
   if (training.past_target && !training.target_accuracy) {
-    throw usage_error("--past-target without --target-accuracy: there is no target to go past; "
-                      "add --target-accuracy");
+    throw usage_error(
+        "--past-target without --target-accuracy: there is no target to go past; "
+        "add --target-accuracy");
   }
 }
 
@@ -219,30 +223,29 @@ Resolved resolve(const Training& training,
   const auto policy =
       policy::make_policy(training.policy, training.workers, {.fitted = options.fitted});
   check_scales_once(training, *policy);
-  resolved.coordinator = {
-      .generation = 1,
-      .workers = training.workers,
-      .min_workers = membership.min_workers,
-      .batch = training.batch,
-      .examples = 1,
-      .seed = training.seed,
-      .with_replacement = training.sampling == Sampling::kReplacement,
-      .limits = limits_in_force(training),
-      .staleness = update::StalenessRule::parse(staleness_in_force(training)),
-      .rate = rate_in_force(training),
-      .schedule = update::Schedule::parse(training.schedule),
-      .rate_scale = training.rate_scale,
-      .evaluate_every = training.evaluate_every,
-      .heartbeat_timeout = membership.heartbeat_timeout,
-      .patience = membership.patience};
-  resolved.shard = {.optimizer = training.optimizer,
-                    .staleness = resolved.coordinator.staleness,
-                    .reduce = training.reduce.value_or(entry.keeps_slots
-                                                           ? update::Reduce::kWorkerOrder
+  resolved.coordinator = {.generation = 1,
+                          .workers = training.workers,
+                          .min_workers = membership.min_workers,
+                          .batch = training.batch,
+                          .examples = 1,
+                          .seed = training.seed,
+                          .with_replacement = training.sampling == Sampling::kReplacement,
+                          .limits = limits_in_force(training),
+                          .staleness = update::StalenessRule::parse(staleness_in_force(training)),
+                          .rate = rate_in_force(training),
+                          .schedule = update::Schedule::parse(training.schedule),
+                          .rate_scale = training.rate_scale,
+                          .evaluate_every = training.evaluate_every,
+                          .heartbeat_timeout = membership.heartbeat_timeout,
+                          .patience = membership.patience};
+  resolved.shard = {
+      .optimizer = training.optimizer,
+      .staleness = resolved.coordinator.staleness,
+      .reduce = training.reduce.value_or(entry.keeps_slots ? update::Reduce::kWorkerOrder
                                                            : update::Reduce::kArrival),
-                    .weight_decay = training.weight_decay,
-                    .clip_norm = training.clip_norm,
-                    .filter = update::FilterRule::parse(training.filter)};
+      .weight_decay = training.weight_decay,
+      .clip_norm = training.clip_norm,
+      .filter = update::FilterRule::parse(training.filter)};
   server::check(resolved.shard);
   update::check_suits(resolved.shard.filter,
                       {.policy = training.policy.text,

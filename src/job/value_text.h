@@ -98,7 +98,9 @@ template <typename T>
 struct Choices;
 
 template <typename T>
-  requires requires { Choices<T>::kWords; }
+requires requires {
+  Choices<T>::kWords;
+}
 struct Value<T> {
   static constexpr const char* kType = "WORD";
   static std::string takes() {

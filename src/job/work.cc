@@ -28,8 +28,7 @@ void declare(OptionList& options, Delays& delays) {
               "time advances one row each --delays-period for all workers; iteration advances each "
               "worker by its own iterations");
   options.add("delays-period", delays.period, "How long a row of --delays lasts, by time");
-  options
-      .add("slow", delays.slow, "Slow a worker down, such as worker=3,factor=4 (repeatable)")
+  options.add("slow", delays.slow, "Slow a worker down, such as worker=3,factor=4 (repeatable)")
       .type("SPEC");
 }
 

@@ -42,9 +42,7 @@ struct Delays {
 void declare(OptionList& options, Delays& delays);
 
 // By what factor --slow slows one worker of `workers`; 1: not at all. Throws a usage error.
-[[nodiscard]] double slow_factor(const Delays& delays,
-                                 std::uint32_t worker,
-                                 std::uint32_t workers);
+[[nodiscard]] double slow_factor(const Delays& delays, std::uint32_t worker, std::uint32_t workers);
 // The trace of --delays. REQUIRES: there is one. Throws a usage error.
 [[nodiscard]] worker::DelayTrace delay_trace(const Delays& delays,
                                              std::uint32_t workers,

@@ -24,8 +24,7 @@ std::string in_words(const live::ChildEnd& end) {
     return fmt::format("{} was ended by signal {}", end.name, end.code - 128);
   }
   const std::string line = without_program(end.last_line);
-  return fmt::format(
-      "{} exited with {}{}{}", end.name, end.code, line.empty() ? "" : ": ", line);
+  return fmt::format("{} exited with {}{}{}", end.name, end.code, line.empty() ? "" : ": ", line);
 }
 
 live::SupervisorEvents ChildWatch::events() {
@@ -65,9 +64,8 @@ void ChildWatch::ended(const live::ChildEnd& end) {
   options_.say(what + (end.restarted ? "; starting it again" : ""));
   const bool counts = options_.every_worker_counts || !end.is_worker;
   if (counts && !end.restarted) {
-    options_.end_run(end.is_worker && end.code > 128 ? ExitCode::kTooFewWorkers
-                                                     : ExitCode::kFailure,
-                     what);
+    options_.end_run(
+        end.is_worker && end.code > 128 ? ExitCode::kTooFewWorkers : ExitCode::kFailure, what);
   }
 }
 

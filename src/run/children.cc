@@ -73,13 +73,12 @@ std::vector<live::ChildSpec> peer_children(const job::PeerJob& shared,
     const std::string name = fmt::format("worker-{}", worker);
     job::PeerJob told = shared;
     told.worker = worker;
-    children.push_back({.name = fmt::format("worker {}", worker),
-                        .command =
-                            [told, file = resolved_of(files, name)](std::uint32_t /*start*/) {
-                              return words_of("peer", told, file);
-                            },
-                        .prefix = prefix_words(job.worker_prefix, worker),
-                        .log = log_of(files, name)});
+    children.push_back(
+        {.name = fmt::format("worker {}", worker),
+         .command = [told, file = resolved_of(files, name)](
+                        std::uint32_t /*start*/) { return words_of("peer", told, file); },
+         .prefix = prefix_words(job.worker_prefix, worker),
+         .log = log_of(files, name)});
   }
   return children;
 }
@@ -94,10 +93,8 @@ live::ChildSpec evaluator_child(const job::TrainJob& job,
                                .token_file = place.token_file,
                                .seed = job.training.seed};
   return {.name = "the evaluator",
-          .command =
-              [told, file = resolved_of(files, "evaluator")](std::uint32_t /*start*/) {
-                return words_of("evaluator", told, file);
-              },
+          .command = [told, file = resolved_of(files, "evaluator")](
+                         std::uint32_t /*start*/) { return words_of("evaluator", told, file); },
           .log = log_of(files, "evaluator"),
           .restarts_max = kEvaluatorRestartsMax,
           .is_worker = false};

@@ -12,7 +12,7 @@ namespace outpace::run {
 
 // Null if none was asked for. Throws a usage error if the file cannot be written.
 [[nodiscard]] inline std::unique_ptr<record::ChromeTrace> open_trace(const std::string& file,
-                                                                    const std::string& policy) {
+                                                                     const std::string& policy) {
   if (file.empty()) {
     return nullptr;
   }

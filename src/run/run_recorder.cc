@@ -47,11 +47,10 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
       metrics_(directory_.metrics()),
       processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {
   if (job_.topology == job::Topology::kServer) {
-    decisions_.emplace(
-        directory_.decisions(),
-        record::DecisionLogHeader{.policy = job_.training.policy.text,
-                                  .workers = job_.training.workers,
-                                  .balance = job::balance_in_force(job_.training)});
+    decisions_.emplace(directory_.decisions(),
+                       record::DecisionLogHeader{.policy = job_.training.policy.text,
+                                                 .workers = job_.training.workers,
+                                                 .balance = job::balance_in_force(job_.training)});
   }
   keep_runtime_model(job_.training.runtime_model, directory_);
   record::write_atomically(directory_.config(), resolved);

@@ -11,7 +11,6 @@
 
 #include <spdlog/logger.h>
 
-#include "run/terminal.h"
 #include "collective/host.h"
 #include "job/live_job.h"
 #include "live/server.h"
@@ -21,6 +20,7 @@
 #include "record/processor_use.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
+#include "run/terminal.h"
 
 namespace outpace::run {
 

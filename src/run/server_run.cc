@@ -56,8 +56,7 @@ live::RunResult run_with_children(live::Server& server,
 
 }  // namespace
 
-job::ResolveOptions read_resolve_options(const job::Training& training,
-                                         std::uint32_t workers_max) {
+job::ResolveOptions read_resolve_options(const job::Training& training, std::uint32_t workers_max) {
   job::check_runtime_model(training);
   job::ResolveOptions options{.workers_max = workers_max};
   if (!training.runtime_model.empty()) {
@@ -70,8 +69,8 @@ job::ResolveOptions read_resolve_options(const job::Training& training,
 live::ServerOptions to_server_options(const job::Training& training,
                                       const job::Membership& membership,
                                       const job::Serving& serving) {
-  job::Resolved resolved = job::resolve(
-      training, membership, read_resolve_options(training, protocol::kWorkersMax));
+  job::Resolved resolved =
+      job::resolve(training, membership, read_resolve_options(training, protocol::kWorkersMax));
   job::check(serving);
   live::ServerOptions server;
   server.policy = std::move(resolved.policy);
@@ -126,15 +125,16 @@ RunEnd train(const job::TrainJob& job,
                  server.address());
   }
   const bool all_workers_are_children = workers == job.training.workers;
-  ChildWatch watch({.every_worker_counts = false,
-                    .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
-                    .workers_all_ended =
-                        [&](const std::string& /*why*/) {
-                          if (all_workers_are_children) {
-                            server.nobody_will_join();
-                          }
-                        },
-                    .say = [&](const std::string& line) { recorder.say(line); }});
+  ChildWatch watch(
+      {.every_worker_counts = false,
+       .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
+       .workers_all_ended =
+           [&](const std::string& /*why*/) {
+             if (all_workers_are_children) {
+               server.nobody_will_join();
+             }
+           },
+       .say = [&](const std::string& line) { recorder.say(line); }});
   const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
   const live::RunResult result = run_with_children(
       server,
@@ -154,8 +154,8 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
     options.listen = "127.0.0.1:0";
   }
   options.token = live::token_of_server(job.token_file);
-  options.expects_evaluator = job.training.target_accuracy.has_value() ||
-                              policy::waits_for_evaluator(job.training.policy);
+  options.expects_evaluator =
+      job.training.target_accuracy.has_value() || policy::waits_for_evaluator(job.training.policy);
   const bool expects_evaluator = options.expects_evaluator;
   live::block_supervised_signals();
   RunRecorder recorder({.training = job.training,

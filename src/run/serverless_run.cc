@@ -46,11 +46,12 @@ job::PeerJob shared_by_peers(const job::TrainJob& job,
 }
 
 collective::HostOptions host_options(const job::TrainJob& job, const ScratchDirectory& scratch) {
-  const live::ServerOptions checked =
-      to_server_options(job.training, job.membership, job.serving);
+  const live::ServerOptions checked = to_server_options(job.training, job.membership, job.serving);
   const bool learns = job.work.paced.empty();
   return {.topology = without_server(job.topology),
           .workers = job.training.workers,
+          .listen = "unix:" + scratch.file("host.sock"),
+          .token = live::token_of_server(scratch.file("token")),
           .seed = job.training.seed,
           .with_replacement = checked.coordinator.with_replacement,
           .limits = checked.coordinator.limits,
@@ -58,9 +59,7 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
           .target = checked.target,
           .expects_evaluator = learns,
           .heartbeat_timeout = checked.coordinator.heartbeat_timeout,
-          .patience = checked.coordinator.patience,
-          .listen = "unix:" + scratch.file("host.sock"),
-          .token = live::token_of_server(scratch.file("token"))};
+          .patience = checked.coordinator.patience};
 }
 
 }  // namespace
@@ -85,18 +84,17 @@ RunEnd train_without_server(const job::TrainJob& job,
     children.push_back(evaluator_child(
         job, {.server = host.address(), .token_file = scratch.file("token")}, files));
   }
-  ChildWatch watch({.every_worker_counts = true,
-                    .end_run =
-                        [&](ExitCode code, const std::string& why) {
-                          static_cast<int>(code) > 128 ? host.stop(code, why)
-                                                       : host.fail(code, why);
-                        },
-                    .workers_all_ended =
-                        [&](const std::string& why) {
-                          host.fail(ExitCode::kTooFewWorkers,
-                                    why.empty() ? "all workers have ended" : why);
-                        },
-                    .say = [&](const std::string& line) { recorder.say(line); }});
+  ChildWatch watch(
+      {.every_worker_counts = true,
+       .end_run =
+           [&](ExitCode code, const std::string& why) {
+             static_cast<int>(code) > 128 ? host.stop(code, why) : host.fail(code, why);
+           },
+       .workers_all_ended =
+           [&](const std::string& why) {
+             host.fail(ExitCode::kTooFewWorkers, why.empty() ? "all workers have ended" : why);
+           },
+       .say = [&](const std::string& line) { recorder.say(line); }});
   collective::HostResult found;
   {
     live::Supervisor supervisor(std::move(children), watch.events());

@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "run/open_trace.h"
-#include "run/trace_links.h"
 #include "record/metrics.h"
 #include "record/output_file.h"
 #include "record/runtime_table.h"
 #include "record/safetensors.h"
 #include "run/keep_runtime_model.h"
+#include "run/open_trace.h"
+#include "run/trace_links.h"
 
 namespace outpace::run {
 namespace {
@@ -65,14 +65,16 @@ SimulatedRecord::SimulatedRecord(const job::SimulateJob& job,
   if (!job.output.out.empty()) {
     directory_ = record::RunDirectory::create_at(job.output.out);
   }
-  trace_ = open_trace(job.output.trace, job.training.policy.text);  // Not before: a refused run leaves an older trace alone.
+  trace_ = open_trace(
+      job.output.trace,
+      job.training.policy.text);  // Not before: a refused run leaves an older trace alone.
   if (directory_) {
     keep_runtime_model(job.training.runtime_model, *directory_);
     record::write_atomically(directory_->config(), resolved);
-    decisions_.emplace(
-        directory_->decisions(),
-        record::DecisionLogHeader{
-            .policy = policy, .workers = job.training.workers, .balance = job::balance_in_force(job.training)});
+    decisions_.emplace(directory_->decisions(),
+                       record::DecisionLogHeader{.policy = policy,
+                                                 .workers = job.training.workers,
+                                                 .balance = job::balance_in_force(job.training)});
   }
 }
 

@@ -12,8 +12,8 @@
 #include "live/token_file.h"
 #include "live/worker_loop.h"
 #include "run/whole_file.h"
+#include "throughput/coarse_cluster.h"
 #include "throughput/measured_profile.h"
-#include "throughput/outlook.h"
 #include "worker/attack.h"
 
 namespace outpace::run {
@@ -26,9 +26,9 @@ job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options) {
   }
   const auto place = launch::find_place(options.environment, job.launcher);
   if (!place) {
-    throw usage_error(std::string(job.worker ? "--server" : "--worker") +
-                      " is missing, and no launcher says it: " +
-                      launch::why_no_place(job.launcher));
+    throw usage_error(
+        std::string(job.worker ? "--server" : "--worker") +
+        " is missing, and no launcher says it: " + launch::why_no_place(job.launcher));
   }
   options.token_may_come = true;
   const bool ranked = !job.worker;
@@ -59,8 +59,7 @@ std::unique_ptr<worker::GradientSource> make_waiting_source(const job::Work& wor
                                                             std::uint32_t worker,
                                                             std::uint32_t workers,
                                                             std::uint64_t seed) {
-  auto profile =
-      throughput::MeasuredProfile::parse(whole_file("paced", work.paced), work.paced);
+  auto profile = throughput::MeasuredProfile::parse(whole_file("paced", work.paced), work.paced);
   std::vector<double> seconds = profile.computing_to_judge_by();
   if (job::waits_longer(work)) {
     const double factor = job::slow_factor(work.delays, worker, workers);

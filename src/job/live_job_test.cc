@@ -1,0 +1,82 @@
+#include "job/live_job.h"
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+#include "job/declared_test.h"
+
+namespace outpace::job {
+namespace {
+
+using Train = Declared<TrainJob>;
+
+std::string refusal(Train& train) {
+  return refusal_of([&] { fit_topology(train.options, train.job); });
+}
+
+TEST(LiveJob, ARingBehavesLikeSyncAndAGossipLikeAsync) {
+  Train ring;
+  ring.give("topology", "ring");
+  EXPECT_EQ(refusal(ring), "accepted");
+  EXPECT_EQ(ring.job.training.policy.text, "sync");
+  EXPECT_EQ(what_runs(ring.job), "ring");
+  Train gossip;
+  gossip.give("topology", "gossip").give("policy", "async");
+  EXPECT_EQ(refusal(gossip), "accepted");
+  EXPECT_EQ(gossip.job.training.policy.text, "async");
+}
+
+TEST(LiveJob, AnOptionOfTheServerIsRefusedWithoutOneUnlessItIsTheDefault) {
+  Train ring;
+  ring.give("topology", "ring").give("filter", "none").give("min-workers", "1");
+  EXPECT_EQ(refusal(ring), "accepted");
+  ring.give("filter", "median");
+  EXPECT_EQ(refusal(ring),
+            "--filter conflicts with --topology ring: it belongs to a parameter server; remove it");
+}
+
+TEST(LiveJob, RefusesAPolicyThatTheTopologyDoesNotHave) {
+  Train ring;
+  ring.give("topology", "ring").give("policy", "ssp:s=3");
+  EXPECT_EQ(refusal(ring),
+            "--policy ssp:s=3 conflicts with --topology ring, which behaves like sync; remove "
+            "--policy, or take --topology ps");
+}
+
+TEST(LiveJob, AGossipTakesTwoWorkersAndNoOptionOfARing) {
+  Train alone;
+  alone.give("topology", "gossip").give("workers", "1");
+  EXPECT_EQ(refusal(alone), "--workers is 1; a gossip takes at least 2");
+  Train buckets;
+  buckets.give("bucket-kib", "4");
+  EXPECT_EQ(refusal(buckets),
+            "--bucket-kib conflicts with --topology ps: it belongs to --topology ring; remove it");
+}
+
+TEST(LiveJob, AnInterfaceAndLeaveToGoWithoutTlsGoTogether) {
+  Train open;
+  open.give("topology", "ring").give("peer-interface", "eth0");
+  EXPECT_NE(refusal(open).find("--peer-interface eth0: what workers say"), std::string::npos);
+  open.give("insecure-no-tls", "true");
+  EXPECT_EQ(refusal(open), "accepted");
+}
+
+TEST(LiveJob, AnAddressBeyondThisMachineTakesLeave) {
+  EXPECT_TRUE(is_local("unix:/tmp/s"));
+  EXPECT_TRUE(is_local("[::1]:0"));
+  EXPECT_FALSE(is_local("0.0.0.0:7000"));
+  EXPECT_NE(refusal_of([] { check(Serving{.listen = "0.0.0.0:7000"}); }), "accepted");
+  EXPECT_EQ(refusal_of([] { check(Serving{.listen = "0.0.0.0:7000", .insecure_no_tls = true}); }),
+            "accepted");
+}
+
+TEST(LiveJob, TheOptionsOfEachJobHaveNamesOfTheirOwn) {
+  // OptionList refuses a second option of a name.
+  EXPECT_NE(Declared<ServerJob>().options.find("token-file"), nullptr);
+  EXPECT_NE(Declared<WorkerJob>().options.find("worker"), nullptr);
+  EXPECT_NE(Declared<EvaluatorJob>().options.find("network"), nullptr);
+  EXPECT_NE(Declared<PeerJob>().options.find("rendezvous"), nullptr);
+}
+
+}  // namespace
+}  // namespace outpace::job

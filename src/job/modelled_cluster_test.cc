@@ -1,0 +1,42 @@
+#include "job/modelled_cluster.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+#include "job/declared_test.h"
+
+namespace outpace::job {
+namespace {
+
+using Modelled = Declared<ModelledCluster>;
+
+std::string refusal(const Modelled& modelled) {
+  return refusal_of([&] { check(modelled.job); });
+}
+
+TEST(ModelledCluster, ListsItsOptions) {
+  const auto& names = modelled_cluster_options();
+  EXPECT_NE(std::ranges::find(names, "send-window"), names.end());
+  EXPECT_NE(std::ranges::find(names, "slow"), names.end());
+}
+
+TEST(ModelledCluster, ARuntimeConflictsWithWhatItIncludes) {
+  EXPECT_EQ(refusal(Modelled().give("runtime", "constant(1s)")), "accepted");
+  EXPECT_NE(refusal(Modelled().give("runtime", "constant(1s)").give("delays", "t.csv"))
+                .find("--runtime conflicts with --delays"),
+            std::string::npos);
+  EXPECT_NE(refusal(Modelled().give("runtime", "constant(1s)").give("cores", "2"))
+                .find("--runtime conflicts with --cores"),
+            std::string::npos);
+}
+
+TEST(ModelledCluster, AnIntervalTakesTwentyIterations) {
+  EXPECT_EQ(refusal(Modelled().give("iterations", "20")), "accepted");
+  EXPECT_EQ(refusal(Modelled().give("iterations", "19")),
+            "--iterations is 19; it takes 20 to 100000, or 0 for the default");
+}
+
+}  // namespace
+}  // namespace outpace::job

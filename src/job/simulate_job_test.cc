@@ -1,0 +1,80 @@
+#include "job/simulate_job.h"
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+#include "job/declared_test.h"
+
+namespace outpace::job {
+namespace {
+
+using Simulate = Declared<SimulateJob>;
+
+std::string refusal(const Simulate& simulate) {
+  return refusal_of([&] { check(simulate.options, simulate.job); });
+}
+
+std::string no_file(const std::string& option, const std::string& /*path*/) {
+  throw usage_error("--" + option + " is not expected");
+}
+
+TEST(SimulateJob, TheDefaultIsAsync) {
+  const Simulate simulate;
+  EXPECT_EQ(refusal(simulate), "accepted");
+  EXPECT_EQ(simulate.job.training.policy.text, "async");
+  EXPECT_FALSE(make_links(simulate.job, nullptr, no_file));
+}
+
+TEST(SimulateJob, ASwarmDrawsEverythingFromItsSeeds) {
+  EXPECT_EQ(refusal(Simulate().give("swarm", "true").give("seeds", "1..9")), "accepted");
+  EXPECT_EQ(refusal(Simulate().give("swarm", "true").give("workers", "3")),
+            "--workers conflicts with --swarm, which draws it from each seed; remove one");
+  EXPECT_EQ(refusal(Simulate().give("seeds", "3")),
+            "--seeds without --swarm; add --swarm, or remove it");
+}
+
+TEST(SimulateJob, RefusesOptionsOfLinksWithoutLinks) {
+  EXPECT_EQ(refusal(Simulate().give("payload", "400kB")),
+            "--payload without --bandwidth or --platform: there are no links");
+  EXPECT_EQ(refusal(Simulate().give("bandwidth", "1Gbps")),
+            "--payload is missing: how large is a gradient? write --payload 400kB");
+  EXPECT_EQ(refusal(Simulate().give("bandwidth", "1Gbps").give("platform", "p.xml")),
+            "--bandwidth conflicts with --platform: both describe the links; remove one");
+}
+
+TEST(SimulateJob, LinksHaveAHostForEachWorkerAndShard) {
+  Simulate simulate;
+  simulate.give("bandwidth", "1Gbps")
+      .give("payload", "400kB")
+      .give("shards", "2")
+      .give("workers", "3");
+  EXPECT_EQ(refusal(simulate), "accepted");
+  const auto links = make_links(simulate.job, nullptr, no_file);
+  ASSERT_TRUE(links);
+  EXPECT_EQ(links->topology.hosts.size(), 5);
+  EXPECT_EQ(links->payload, 400'000.0);
+  EXPECT_EQ(links->servers.size(), 2);
+}
+
+TEST(SimulateJob, WithoutLearningNothingIsLearnt) {
+  EXPECT_NE(refusal(Simulate().give("target-accuracy", "0.8")).find("add --learn mlp"),
+            std::string::npos);
+  EXPECT_NE(refusal(Simulate().give("attack", "zero:workers=0")).find("--attack without --learn"),
+            std::string::npos);
+}
+
+TEST(SimulateJob, AnOracleChoosesForSyncAlone) {
+  EXPECT_NE(
+      refusal(Simulate().give("oracle", "true")).find("--oracle conflicts with --policy async"),
+      std::string::npos);
+  EXPECT_EQ(refusal(Simulate().give("oracle", "true").give("policy", "sync")), "accepted");
+}
+
+TEST(SimulateJob, AWindowIsAtLeastAPacket) {
+  EXPECT_EQ(window_bytes(std::nullopt), 0.0);
+  EXPECT_EQ(window_bytes(Bytes{64'000, "64kB"}), 64'000.0);
+  EXPECT_NE(refusal_of([] { (void)window_bytes(Bytes{10, "10B"}); }), "accepted");
+}
+
+}  // namespace
+}  // namespace outpace::job

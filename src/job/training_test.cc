@@ -1,0 +1,77 @@
+#include "job/training.h"
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+#include "job/declared_test.h"
+
+namespace outpace::job {
+namespace {
+
+using Given = Declared<Training>;
+
+Resolved resolved(const Training& training, const Membership& membership = {}) {
+  return resolve(training, membership, {.workers_max = 64});
+}
+
+std::string refusal(const Given& given, const Membership& membership = {}) {
+  return refusal_of([&] { (void)resolved(given.job, membership); });
+}
+
+TEST(Training, TheDefaultIsDynamicForFiveEpochs) {
+  const Given given;
+  const Resolved found = resolved(given.job);
+  EXPECT_EQ(found.policy.text, "dynamic");
+  EXPECT_EQ(found.coordinator.limits.epochs, 5);
+  EXPECT_EQ(found.coordinator.rate, 0.1);
+  EXPECT_EQ(found.shard.reduce, update::Reduce::kWorkerOrder);
+}
+
+TEST(Training, ATargetGivesItTimeAndAnotherLimitReplacesTheDefault) {
+  Given given;
+  given.give("target-accuracy", "0.8");
+  EXPECT_EQ(resolved(given.job).coordinator.limits.epochs, 50);
+  given.give("updates", "7");
+  EXPECT_EQ(resolved(given.job).coordinator.limits.epochs, 0);
+}
+
+TEST(Training, AnAsynchronousPolicyWeighsByInverseStalenessAndAddsOnArrival) {
+  Given given;
+  given.give("policy", "async");
+  EXPECT_EQ(staleness_in_force(given.job).text, "inverse");
+  EXPECT_EQ(resolved(given.job).shard.reduce, update::Reduce::kArrival);
+  given.give("staleness", "none").give("reduce", "order");
+  EXPECT_EQ(staleness_in_force(given.job).text, "none");
+  EXPECT_EQ(resolved(given.job).shard.reduce, update::Reduce::kWorkerOrder);
+}
+
+TEST(Training, YellowfinScalesTheRateThatItFinds) {
+  Given given;
+  given.give("optimizer", "yellowfin");
+  EXPECT_EQ(rate_in_force(given.job), 1.0);
+}
+
+TEST(Training, RefusesWhatDoesNotGoTogether) {
+  EXPECT_EQ(refusal(Given().give("workers", "65")),
+            "--workers is 65; it takes a whole number from 1 to 64");
+  EXPECT_EQ(refusal(Given().give("workers", "2"), {.min_workers = 3}),
+            "--min-workers is 3; it takes a whole number from 1 to --workers, 2");
+  EXPECT_EQ(refusal(Given().give("balance-most", "2")),
+            "--balance-most without --balance; add --balance, or remove it");
+  EXPECT_NE(refusal(Given().give("past-target", "true")).find("--past-target without"),
+            std::string::npos);
+  EXPECT_NE(refusal(Given().give("runtime-model", "m").give("policy", "sync"))
+                .find("--runtime-model conflicts with --policy sync"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(Given().give("balance", "true").give("policy", "async").give("lr-scale", "linear"))
+          .find("--lr-scale linear conflicts with --balance"),
+      std::string::npos);
+  EXPECT_NE(
+      refusal(Given().give("policy", "sync").give("filter", "median").give("reduce", "arrival"))
+          .find("--reduce arrival conflicts with --filter median"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace outpace::job
