@@ -42,7 +42,7 @@ void bind_option(const job::Option& option, CLI::App& command) {
       flags_of(option), [](const CLI::results_t&) { return true; }, option.help());
   added->type_name(option.type());
   if (option.is_repeatable()) {
-    added->expected(1, CLI::detail::expected_max_vector_size);
+    added->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
   } else {
     added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);  // More than one is refused later.
   }
