@@ -24,8 +24,8 @@ TEST(Work, EachWorkerHasItsColumnOfTheTrace) {
   const Delays delays{.file = "t.csv"};
   const std::vector<worker::Pace> paces = paces_of(delays, 2, two_columns);
   ASSERT_EQ(paces.size(), 2);
-  EXPECT_EQ(to_seconds(paces[0].finish(Time{}, 1.0, 0)), 0.1);
-  EXPECT_EQ(to_seconds(paces[1].finish(Time{}, 1.0, 0)), 0.4);
+  EXPECT_DOUBLE_EQ(to_seconds(paces[0].finish(Time{}, 1.0, 0)), 0.1);
+  EXPECT_DOUBLE_EQ(to_seconds(paces[1].finish(Time{}, 1.0, 0)), 0.4);
 }
 
 TEST(Work, AWorkerThatWaitsLongerIsNotSlowedTwice) {
