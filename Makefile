@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test release dev quick golden format tidy asan tsan ci swarm bench \
+.PHONY: help setup demo test release dev quick docs golden format tidy asan tsan ci swarm bench \
         bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -35,6 +35,10 @@ quick: build/dev/build.ninja  ## after a small change: only the tests that take 
 
 release: build/release/build.ninja  ## build/release/outpace, optimized
 	$(BUILD) release --target outpace
+
+docs: build/dev/build.ninja  ## write docs/options.md from what the program says of its options
+	$(BUILD) dev --target outpace
+	build/dev/outpace options > docs/options.md
 
 golden: build/dev/build.ninja  ## rewrite src/*/testdata from what the code says; then read the diff
 	$(BUILD) dev --target unit_tests

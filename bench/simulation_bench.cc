@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "cli/large_pages.h"
+#include "run/large_pages.h"
 #include "policy/catalogue.h"
 #include "sim/cluster.h"
 #include "sim/timing.h"
@@ -76,7 +76,7 @@ double processor_seconds() {
 
 // As `outpace simulate` runs the job, with what that has by default.
 Found run_here(const Job& job) {
-  cli::ask_for_large_pages();  // As the program does.
+  run::ask_for_large_pages();  // As the program does.
   ClusterOptions options{.policy = Spec::parse(job.policy),
                          .coordinator = {.workers = job.workers,
                                          .examples = 60'000,

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "job/options_page.h"
 #include "run/whole_file.h"
 
 namespace outpace::cli {
@@ -22,24 +23,16 @@ std::string flags_of(const job::Option& option) {
   return letter + "--" + option.name();
 }
 
-std::string default_of(const job::Option& option) {
-  if (!option.default_words().empty()) {
-    return option.default_words();
-  }
-  std::string text;
-  for (const std::string& value : option.defaults()) {
-    text += (text.empty() ? "" : ",") + value;
-  }
-  return text;
-}
-
 void bind_option(const job::Option& option, CLI::App& command) {
   if (option.is_flag()) {
     command.add_flag(flags_of(option), option.help());
     return;
   }
+  const std::string usual = job::default_in_words(option);
   CLI::Option* added = command.add_option(
-      flags_of(option), [](const CLI::results_t&) { return true; }, option.help());
+      flags_of(option),
+      [](const CLI::results_t&) { return true; },
+      option.help() + (usual.empty() ? "" : " (default: " + usual + ")"));
   added->type_name(option.type());
   if (option.is_repeatable()) {
     added->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
@@ -49,7 +42,6 @@ void bind_option(const job::Option& option, CLI::App& command) {
   if (option.is_required()) {
     added->type_name(option.type() + " (required)");
   }
-  added->default_str(default_of(option));
 }
 
 const CLI::Option* bound(const CLI::App& command, const job::Option& option) {
@@ -128,12 +120,13 @@ void set_options(const CLI::App& command,
   if (const std::string path = file_of(command, kResolvedOption); !path.empty()) {
     layers.push_back(job::from_toml(run::whole_file(kResolvedOption, path), path, options));
   } else {
-    const auto variables = environment_variables();
+    auto variables = environment_variables();
     std::string config = file_of(command, kConfigOption);
     if (const auto found = variables.find(job::variable_of(kConfigOption));
         config.empty() && found != variables.end()) {
       config = found->second;
     }
+    variables.erase(job::variable_of(kConfigOption));
     if (!config.empty()) {
       layers.push_back(job::from_toml(run::whole_file(kConfigOption, config), config, options));
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/libtorch.h"
+#include "job/options_page.h"
 
 namespace outpace::cli {
 namespace {
@@ -69,6 +71,7 @@ constexpr Command kCommands[] = {
     {"fit",
      "Fit the deep runtime model to recorded runtimes, for --policy dynamic and outpace cutoff",
      nullptr},
+    {"options", "Print every option of every command, as a page of Markdown", nullptr},
     {"policies",
      "List the policies, staleness rules, optimizers and runtimes, with their options and sources",
      add_policies},
@@ -126,6 +129,17 @@ void check_command(const std::vector<std::string>& words) {
   }
 }
 
+// In the order of kCommands.
+void print_options(const std::map<std::string, Declared>& commands) {
+  std::vector<std::pair<std::string, const job::OptionList*>> lists;
+  for (const Command& command : kCommands) {
+    if (const auto found = commands.find(command.name); found != commands.end()) {
+      lists.emplace_back(command.name, found->second.options.get());
+    }
+  }
+  std::fputs(job::options_page(lists).c_str(), stdout);
+}
+
 int run(const std::vector<std::string>& words) {
   check_command(words);
   CLI::App app(
@@ -148,6 +162,10 @@ int run(const std::vector<std::string>& words) {
     }
     parse_words(app, words);
     const CLI::App* chosen = app.get_subcommands().front();
+    if (chosen->get_name() == "options") {
+      print_options(commands);
+      return 0;
+    }
     const Declared& command = commands.at(chosen->get_name());
     std::vector<std::string> known_elsewhere;
     for (const auto& [name, other] : commands) {

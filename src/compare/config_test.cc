@@ -9,11 +9,7 @@ namespace outpace::compare {
 namespace {
 
 const KnownOptions kKnown{
-    .live =
-        [] {
-          return std::vector<std::string>{
-              "policy", "seed", "delays", "out", "json", "lr", "batch", "slow", "network"};
-        },
+    .live = {"policy", "seed", "delays", "out", "json", "lr", "batch", "slow", "network"},
     .simulated = {"policy", "seed", "delays", "out", "json", "lr", "runtime", "learn", "seeds"}};
 
 Config parse(const std::string& text) {

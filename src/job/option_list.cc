@@ -1,6 +1,8 @@
 #include "job/option_list.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <cstdint>
 
 #include "base/check.h"
@@ -10,6 +12,15 @@ namespace outpace::job {
 namespace {
 
 constexpr double kNoEnd = std::numeric_limits<double>::max();
+
+// A number stands as it is, NaN and infinity too; any other text is quoted.
+std::string quoted(const std::string& text) {
+  double number = 0.0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const bool is_number = !text.empty() && rest == end && error != std::errc::invalid_argument;
+  return is_number ? text : "'" + text + "'";
+}
 
 // "100000", not "1e+05", of a whole number.
 std::string end_text(double end, bool whole) {
@@ -57,13 +68,20 @@ Option& Option::between(double least, double most) {
   return *this;
 }
 
+Option& Option::takes(std::string takes) {
+  takes_ = std::move(takes);
+  return *this;
+}
+
 std::string Option::title() const {
   return is_positional_ ? name_ : "--" + name_;
 }
 
 Error Option::wrong(const std::string& text, const std::string& takes) const {
   const bool elsewhere = !origin_.empty() && origin_ != "command line";
-  return usage_error(title() + " is '" + text + "'; it takes " + takes +
+  const std::string near = nearest(text, words_);
+  return usage_error(title() + " is " + quoted(text) + "; it takes " + takes +
+                     (near.empty() ? "" : "; did you mean '" + near + "'?") +
                      (elsewhere ? " (from " + origin_ + ")" : ""));
 }
 

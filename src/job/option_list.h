@@ -35,6 +35,8 @@ class Option {
   Option& type(std::string type);   // In place of the type's usual name: "FILE", "POLICY".
   // What help says of the default, where the value itself says too little.
   Option& default_words(std::string words);
+  // What a right text looks like, where the type or the range says too little.
+  Option& takes(std::string takes);
   // Of a number: both ends are allowed.
   Option& between(double least, double most = std::numeric_limits<double>::max());
 
@@ -76,6 +78,7 @@ class Option {
   std::string default_words_;
   std::vector<std::string> defaults_;
   std::string takes_;
+  std::vector<std::string> words_;  // Of an enumeration: all there are.
   char letter_ = '\0';
   char separator_ = '\0';
   bool is_flag_ = false;
@@ -103,7 +106,7 @@ class OptionList {
   Option& add(std::string name, T& field, std::string help) {
     Option& option = begin(std::move(name), Value<T>::kType, std::move(help));
     option.is_flag_ = std::same_as<T, bool>;
-    option.takes_ = Value<T>::takes();
+    describe<T>(option);
     option.get_ = [&field] { return texts_of(field); };
     option.put_ = [&field](const std::string& text) {
       auto value = Value<T>::parse(text);
@@ -118,7 +121,7 @@ class OptionList {
   template <typename T>
   Option& add(std::string name, std::optional<T>& field, std::string help) {
     Option& option = begin(std::move(name), Value<T>::kType, std::move(help));
-    option.takes_ = Value<T>::takes();
+    describe<T>(option);
     option.get_ = [&field] { return field ? texts_of(*field) : std::vector<std::string>{}; };
     option.put_ = [&field](const std::string& text) {
       field = Value<T>::parse(text);
@@ -131,7 +134,7 @@ class OptionList {
   Option& add(std::string name, std::vector<T>& field, std::string help) {
     Option& option = begin(std::move(name), Value<T>::kType, std::move(help));
     option.is_repeatable_ = true;
-    option.takes_ = Value<T>::takes();
+    describe<T>(option);
     option.get_ = [&field] {
       std::vector<std::string> texts;
       for (const T& value : field) {
@@ -165,6 +168,16 @@ class OptionList {
 
  private:
   Option& begin(std::string name, std::string type, std::string help);
+
+  template <typename T>
+  static void describe(Option& option) {
+    option.takes_ = Value<T>::takes();
+    if constexpr (requires { Choices<T>::kWords; }) {
+      for (const auto& [word, value] : Choices<T>::kWords) {
+        option.words_.emplace_back(word);
+      }
+    }
+  }
 
   template <typename T>
   static std::vector<std::string> texts_of(const T& value) {

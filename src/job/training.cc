@@ -101,7 +101,8 @@ void declare_end(OptionList& options, Training& training) {
       .add("target-accuracy",
            training.target_accuracy,
            "Stop when the test accuracy reaches this share, such as 0.84")
-      .between(1e-9, 1.0);
+      .between(1e-9, 1.0)
+      .takes("a share above 0 and at most 1, such as 0.84");
   options
       .add("consecutive",
            training.consecutive,

@@ -129,7 +129,7 @@ class Job(BadInput):
             Case("--balance --balance-most much", "--balance-most", "much"),
             Case("--balance-most 2", "--balance-most without --balance"),
             Case("--balance=maybe", "--balance", "maybe"),
-            Case("--policy ssp:s=2 --balance --lr-scale linear", "--lr-scale linear beside",
+            Case("--policy ssp:s=2 --balance --lr-scale linear", "--lr-scale linear conflicts with",
                  "--balance", "leave --lr-scale out"),
             Case("--lr nan", "--lr", "from 0"),
             Case("--lr -1", "--lr"),

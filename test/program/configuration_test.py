@@ -1,6 +1,8 @@
 """Defaults < TOML file < environment < command line, and config.toml says which it was."""
 
 import itertools
+import json
+import pathlib
 import signal
 import sys
 import tomllib
@@ -104,6 +106,26 @@ class Replay(Configuration):
                 second = self.configuration("--config", written)
                 first.pop("out"), second.pop("out")
                 self.assertEqual(second, first)
+
+    def test_a_child_is_told_what_its_parent_resolved_whatever_the_environment_says(self):
+        run = self.folder / "run"
+        process = self.start("train", "--out", run, "--workers", "1", "--network", "mlp",
+                             "--updates", "3", "--batch", "8",
+                             variables={"OUTPACE_BATCH": "16", "OUTPACE_NETWORK": "cnn"})
+        self.assertEqual(process.wait(100), 0, process.err)
+        values, origins = values_and_origins(run / "config.toml")
+        self.assertEqual((values["batch"], values["network"]), (8, "mlp"))
+        self.assertEqual(origins["network"], "command line")
+        # A worker of another network would have been refused.
+        self.assertEqual(json.loads((run / "summary.json").read_text())["updates"], 3)
+
+
+class Options(ProgramTest):
+    def test_the_page_of_options_is_what_the_program_says(self):
+        page = pathlib.Path(__file__).parents[2] / "docs" / "options.md"
+        process = self.start("options")
+        self.assertEqual(process.wait(60), 0)
+        self.assertEqual(process.out, page.read_text(), "make docs writes it anew")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,66 @@
+#include "job/options_page.h"
+
+#include "job/layers.h"
+
+namespace outpace::job {
+namespace {
+
+constexpr const char* kHead =
+    "# Options\n"
+    "\n"
+    "This page lists every option of every command. `outpace options` writes it (`make docs`).\n"
+    "\n"
+    "A value comes from, in increasing order of precedence: the default, the TOML file of "
+    "`--config`,\n"
+    "the environment, the command line. `--policy sync` is `policy = \"sync\"` in the file and\n"
+    "`OUTPACE_POLICY=sync` in the environment; the variable of `--evaluate-every` is\n"
+    "`OUTPACE_EVALUATE_EVERY`. `--resolved FILE` takes all values from a file such as the\n"
+    "`config.toml` of a run, and ignores the environment.\n";
+
+// A bar ends a cell of the table.
+std::string cell(const std::string& text) {
+  std::string escaped;
+  for (const char letter : text) {
+    escaped += letter == '|' ? "\\|" : std::string(1, letter);
+  }
+  return escaped;
+}
+
+std::string name_cell(const Option& option) {
+  const std::string letter =
+      option.letter() == '\0' ? "" : std::string("`-") + option.letter() + "`, ";
+  return letter + "`" + option.title() + "`";
+}
+
+}  // namespace
+
+std::string default_in_words(const Option& option) {
+  if (!option.default_words().empty() || option.is_flag()) {
+    return option.default_words();
+  }
+  std::string text;
+  for (const std::string& value : option.defaults()) {
+    text += (text.empty() ? "" : ",") + value;
+  }
+  return text;
+}
+
+std::string options_page(const std::vector<std::pair<std::string, const OptionList*>>& commands) {
+  std::string page = kHead;
+  for (const auto& [command, options] : commands) {
+    page += "\n## outpace " + command + "\n\n";
+    if (options->all().empty()) {
+      page += "No options.\n";
+      continue;
+    }
+    page += "| option | type | default | what it does |\n|---|---|---|---|\n";
+    for (const Option& option : options->all()) {
+      const std::string usual = option.is_required() ? "required" : default_in_words(option);
+      page += "| " + name_cell(option) + " | " + option.type() + " | " + cell(usual) + " | " +
+              cell(option.help()) + " |\n";
+    }
+  }
+  return page;
+}
+
+}  // namespace outpace::job
