@@ -7,7 +7,8 @@ void declare(OptionList& options, WhatifJob& job) {
       .type("DIR")
       .positional()
       .required();
-  options.add("without", job.without, "Answer for the run without this worker (repeatable)");
+  options.add("without", job.without, "Answer for the run without this worker (repeatable)")
+      .type("WORKER");
   options.add("policy", job.policies, "Answer for the run under this policy (repeatable)")
       .type("POLICY");
   options.add("workers",

@@ -71,9 +71,9 @@ class UnderDynamic(Fit):
     def test_a_file_without_use_or_a_model_without_file(self):
         self.path("r.csv", ROWS)
         self.path("m.safetensors", "not at all")
-        self.refuse("--runtime-model beside --policy sync", "simulate", "--policy", "sync",
+        self.refuse("--runtime-model conflicts with --policy sync", "simulate", "--policy", "sync",
                     "--runtime-model", "m.safetensors")
-        self.refuse("--runtime-model beside --policy dynamic:model=ewma", "simulate", "--policy",
+        self.refuse("--runtime-model conflicts with --policy dynamic:model=ewma", "simulate", "--policy",
                     "dynamic:model=ewma", "--runtime-model", "m.safetensors")
         self.refuse("the runtime model 'deep' needs a file", "simulate", "--policy",
                     "dynamic:model=deep")

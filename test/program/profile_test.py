@@ -200,7 +200,7 @@ class BadInput(Throughput):
                     "--cores", "2")
         self.refuse("--iterations is '1'; it takes a whole number from 4", "profile", "--iterations", "1", "-o", "x.json")
         self.refuse("cut.json: is no JSON", "train", "--paced", "cut.json")
-        self.refuse("--target-accuracy beside --paced", "train", "--paced", "p.json",
+        self.refuse("--target-accuracy conflicts with --paced", "train", "--paced", "p.json",
                     "--target-accuracy", "0.8")
 
 
