@@ -29,13 +29,13 @@ TEST(CutoffJob, ReadsItsWords) {
 TEST(CutoffJob, RefusesOtherWords) {
   Declared<CutoffJob> cutoff;
   EXPECT_EQ(refusal_of([&] { cutoff.give("decide", "befor"); }),
-            "--decide is 'befor'; it takes before, deadline or during");
+            "--decide is 'befor'; it takes before, deadline or during; did you mean 'before'?");
   EXPECT_EQ(refusal_of([&] { cutoff.give("cut", "end"); }),
             "--cut is 'end'; it takes cancel or finish");
   EXPECT_EQ(refusal_of([&] { cutoff.give("late", "never"); }),
             "--late is 'never'; it takes correct or ignore");
   EXPECT_EQ(refusal_of([&] { cutoff.give("imputation", "plane"); }),
-            "--imputation is 'plane'; it takes none, truncated or plain");
+            "--imputation is 'plane'; it takes none, truncated or plain; did you mean 'plain'?");
 }
 
 TEST(CutoffJob, JudgesSomeOfTheIterations) {

@@ -1,8 +1,6 @@
 #include "job/option_list.h"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <cstdint>
 
 #include "base/check.h"
@@ -12,15 +10,6 @@ namespace outpace::job {
 namespace {
 
 constexpr double kNoEnd = std::numeric_limits<double>::max();
-
-// A number stands as it is, NaN and infinity too; any other text is quoted.
-std::string quoted(const std::string& text) {
-  double number = 0.0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  const bool is_number = !text.empty() && rest == end && error != std::errc::invalid_argument;
-  return is_number ? text : "'" + text + "'";
-}
 
 // "100000", not "1e+05", of a whole number.
 std::string end_text(double end, bool whole) {
@@ -80,7 +69,7 @@ std::string Option::title() const {
 Error Option::wrong(const std::string& text, const std::string& takes) const {
   const bool elsewhere = !origin_.empty() && origin_ != "command line";
   const std::string near = nearest(text, words_);
-  return usage_error(title() + " is " + quoted(text) + "; it takes " + takes +
+  return usage_error(title() + " is '" + text + "'; it takes " + takes +
                      (near.empty() ? "" : "; did you mean '" + near + "'?") +
                      (elsewhere ? " (from " + origin_ + ")" : ""));
 }

@@ -64,15 +64,15 @@ TEST_F(OptionListTest, ALaterListReplacesAnEarlierOne) {
 }
 
 TEST_F(OptionListTest, AMessageNamesTheOptionAndWhatItTakes) {
-  EXPECT_EQ(refusal("count", {"9"}), "--count is 9; it takes a whole number from 1 to 8");
+  EXPECT_EQ(refusal("count", {"9"}), "--count is '9'; it takes a whole number from 1 to 8");
   EXPECT_EQ(refusal("count", {"many"}), "--count is 'many'; it takes a whole number from 1 to 8");
-  EXPECT_EQ(refusal("rate", {"-1"}), "--rate is -1; it takes a number of at least 0");
+  EXPECT_EQ(refusal("rate", {"-1"}), "--rate is '-1'; it takes a number of at least 0");
   EXPECT_EQ(refusal("fast", {"maybe"}), "--fast is 'maybe'; it takes true or false");
 }
 
 TEST_F(OptionListTest, AMessageNamesTheOriginUnlessItIsTheCommandLine) {
   EXPECT_EQ(refusal_of([&] { options_.find("count")->set({"0"}, kEnvironment); }),
-            "--count is 0; it takes a whole number from 1 to 8 (from environment)");
+            "--count is '0'; it takes a whole number from 1 to 8 (from environment)");
 }
 
 TEST_F(OptionListTest, AnOptionOfOneValueTakesOneValue) {

@@ -110,7 +110,7 @@ class Job(BadInput):
                  "momentum"),
             Case("--schedule cosin:over=5", "unknown schedule 'cosin'", "did you mean 'cosine'?"),
             Case("--lr-scale linar", "--lr-scale is 'linar'",
-                 "it takes none, sqrt or linear"),
+                 "it takes none, sqrt or linear; did you mean 'linear'?"),
         ])
 
     def test_numbers_out_of_range(self):
@@ -136,7 +136,7 @@ class Job(BadInput):
             Case("--lr nan", "--lr", "from 0"),
             Case("--lr -1", "--lr"),
             Case("--seconds 5x", "--seconds", "'5x'", "duration"),
-            Case("--target-accuracy 84", "--target-accuracy is '84'", "to 1"),
+            Case("--target-accuracy 84", "--target-accuracy is '84'", "such as 0.84"),
             Case("--past-target", "--past-target without --target-accuracy"),
         ])
 

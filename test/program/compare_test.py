@@ -187,7 +187,7 @@ class BadInput(Compare):
                 (("seeds = [1, 2]\n", ""), "c.toml:1: seeds is missing"),
                 (("calm.csv", "nowhere.csv"), "c.toml:6: --delays nowhere.csv"),
                 (("= 2\n", "= 3\n"), "c.toml:6: calm.csv:1: ", "columns"),
-                (("= 2\n", "= 0\n"), "c.toml:7: --workers is 0"),
+                (("= 2\n", "= 0\n"), "c.toml:7: --workers is '0'"),
                 (("= 100", "= 'many'"), "c.toml:8: ", "many"),
                 (("simulated", "pretended"), "c.toml:2: mode is 'pretended'"),
                 (("[compare]", "[compare"), "c.toml:1: "),
@@ -195,7 +195,7 @@ class BadInput(Compare):
         ):
             self.assert_refused(QUICK.replace(*change), *says)
         self.assert_refused(QUICK + "[[policy]]\npolicy = 'async'\nbatch = 0\n",
-                            "c.toml:11: --batch is 0", "from 1 to")
+                            "c.toml:11: --batch is '0'", "from 1 to")
 
     def test_of_the_command_line(self):
         self.path("c.toml", QUICK)
@@ -204,7 +204,7 @@ class BadInput(Compare):
         for words, part in ((("nowhere.toml",), "nowhere.toml: cannot be read"),
                             ((), "file"),
                             (("c.toml", "--job", 2), "did you mean '--jobs'?"),
-                            (("c.toml", "--jobs", 0), "--jobs is 0"),
+                            (("c.toml", "--jobs", 0), "--jobs is '0'"),
                             (("c.toml", "--out", "full"), "not empty")):
             with self.subTest(part):
                 process = self.start("compare", *words)
@@ -277,7 +277,7 @@ class Learnt(Compare):
 
     def test_live_runs_are_not_several_at_a_time(self):
         process = self.compare(LIVE, "--jobs", 2, code=2)
-        self.assertIn("--jobs beside mode \"live\"", process.err)
+        self.assertIn("--jobs conflicts with mode \"live\"", process.err)
         process = self.compare(LIVE.replace('"mlp"', '"mpl"'), code=2)
         self.assertIn("c.toml:3: ", process.err)
         self.assertIn("did you mean 'mlp'?", process.err)

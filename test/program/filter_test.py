@@ -78,7 +78,7 @@ class BadInput(ProgramTest):
             rule, policy = filter_and_policy
             with self.subTest(rule):
                 self.assertIn(says, self.refused("train", "--filter", rule, "--policy", policy))
-        self.assertIn("--reduce arrival beside --filter median", self.refused(
+        self.assertIn("--reduce arrival conflicts with --filter median", self.refused(
             "train", "--filter", "median", "--policy", "sync", "--reduce", "arrival"))
 
     def test_attacks(self):
