@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test release dev quick golden format tidy asan tsan ci swarm bench \
+.PHONY: help setup demo test release dev quick golden format tidy lint lint-all asan tsan ci swarm bench \
         bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -44,13 +44,19 @@ format:  ## clang-format every file in place
 	@tools/install-packages.sh ci
 	clang-format -i $(SOURCES)
 
-tidy:    ## clang-tidy on all but tests, and the rules of tools/tidy.py
-	@tools/install-packages.sh build ci
+tidy:    ## the rules of tools/tidy.py, which `make test` runs too
 	python3 tools/tidy.py .
-	$(MAKE) --no-print-directory build/tidy/build.ninja
-	$(BUILD) tidy --target outpace
 
-asan: build/asan/build.ninja  ## tests under the address and undefined-behaviour sanitizers
+# What generates headers is built first; nothing else needs to be.
+lint: build/dev/build.ninja  ## clang-tidy on the program, but for sources that passed before
+	@tools/install-packages.sh ci
+	$(BUILD) dev --target commit wire/outpace.pb.h
+	python3 -B tools/lint.py build/dev --jobs $(JOBS) $(LINT)
+
+lint-all:  ## clang-tidy on all of the program, whatever passed before
+	$(MAKE) --no-print-directory lint LINT=--no-cache
+
+asan: build/asan/build.ninja  ## tests and benchmarks under address and undefined-behaviour sanitizers
 	$(BUILD) asan
 	ctest --preset asan
 
@@ -66,7 +72,7 @@ build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src 
 ci:      ## everything that must pass before a change lands
 	@tools/install-packages.sh build ci
 	clang-format --dry-run -Werror $(SOURCES)
-	$(MAKE) --no-print-directory tidy
+	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory build/dev/tests-passed
 	$(MAKE) --no-print-directory asan
 	$(MAKE) --no-print-directory tsan
