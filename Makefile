@@ -29,9 +29,9 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 
-quick: build/dev/build.ninja  ## after a small change: only the tests that take no time
-	$(BUILD) dev --target unit_tests
-	ctest --preset dev -L 'pure|unit' $(if $(T),-R '$(T)')
+quick: build/dev/build.ninja  ## only the tests that take no time; of one folder: make quick F=policy
+	$(BUILD) dev --target $(if $(F),$(F)_test,unit_tests)
+	ctest --preset dev $(if $(F),-R '^$(F)/',-L 'pure|unit' $(if $(T),-R '$(T)'))
 
 release: build/release/build.ninja  ## build/release/outpace, optimized
 	$(BUILD) release --target outpace
