@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test release dev quick docs golden format tidy asan tsan ci swarm bench \
+.PHONY: help setup demo test release dev quick docs golden format tidy lint lint-all asan tsan ci swarm bench \
         bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -29,9 +29,9 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 
-quick: build/dev/build.ninja  ## after a small change: only the tests that take no time
-	$(BUILD) dev --target unit_tests
-	ctest --preset dev -L 'pure|unit' $(if $(T),-R '$(T)')
+quick: build/dev/build.ninja  ## only the tests that take no time; of one folder: make quick F=policy
+	$(BUILD) dev --target $(if $(F),$(F)_test,unit_tests)
+	ctest --preset dev $(if $(F),-R '^$(F)/',-L 'pure|unit' $(if $(T),-R '$(T)'))
 
 release: build/release/build.ninja  ## build/release/outpace, optimized
 	$(BUILD) release --target outpace
@@ -48,19 +48,25 @@ format:  ## clang-format every file in place
 	@tools/install-packages.sh ci
 	clang-format -i $(SOURCES)
 
-tidy:    ## clang-tidy on all but tests, and the rules of tools/tidy.py
-	@tools/install-packages.sh build ci
+tidy:    ## the rules of tools/tidy.py, which `make test` runs too
 	python3 tools/tidy.py .
-	$(MAKE) --no-print-directory build/tidy/build.ninja
-	$(BUILD) tidy --target outpace
 
-asan: build/asan/build.ninja  ## tests under the address and undefined-behaviour sanitizers
+# What generates headers is built first; nothing else needs to be.
+lint: build/dev/build.ninja  ## clang-tidy on the program, but for sources that passed before
+	@tools/install-packages.sh ci
+	$(BUILD) dev --target commit wire/outpace.pb.h
+	python3 -B tools/lint.py build/dev --jobs $(JOBS) $(LINT)
+
+lint-all:  ## clang-tidy on all of the program, whatever passed before
+	$(MAKE) --no-print-directory lint LINT=--no-cache
+
+asan: build/asan/build.ninja  ## tests and benchmarks under address and undefined-behaviour sanitizers
 	$(BUILD) asan
 	ctest --preset asan
 
-tsan: build/tsan/build.ninja  ## pure folders' tests under the thread sanitizer
-	$(BUILD) tsan --target pure_tests
-	ctest --preset tsan -L pure
+tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads, and no gRPC
+	$(BUILD) tsan --target live_test
+	ctest --preset tsan
 
 # Passing tests are not run again until something that they could depend on changes.
 build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src include examples \
@@ -70,10 +76,10 @@ build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src 
 ci:      ## everything that must pass before a change lands
 	@tools/install-packages.sh build ci
 	clang-format --dry-run -Werror $(SOURCES)
-	$(MAKE) --no-print-directory tidy
+	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory build/dev/tests-passed
-	$(MAKE) --no-print-directory asan
 	$(MAKE) --no-print-directory tsan
+	$(MAKE) --no-print-directory asan
 
 SEEDS ?= 0..19999
 swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99

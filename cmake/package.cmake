@@ -75,9 +75,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/OutpaceConfig.cmake
 # Installs into an empty folder, and there builds and runs examples/own_network as a stranger would.
 if(OUTPACE_TORCH AND EXISTS ${CMAKE_SOURCE_DIR}/examples/own_network/CMakeLists.txt)
   add_test(NAME installed_package
-           COMMAND ${CMAKE_COMMAND} -D build=${CMAKE_BINARY_DIR}
+           COMMAND ${CMAKE_COMMAND} -D build=${CMAKE_BINARY_DIR} -D ccache=${OUTPACE_CCACHE}
                    -D example=${CMAKE_SOURCE_DIR}/examples/own_network
                    -D work=${CMAKE_BINARY_DIR}/installed_package
                    -P ${CMAKE_SOURCE_DIR}/cmake/installed_package_test.cmake)
-  set_tests_properties(installed_package PROPERTIES TIMEOUT 600)
+  set_tests_properties(installed_package PROPERTIES TIMEOUT 600 COST 100 LABELS slow)
 endif()

@@ -14,7 +14,6 @@ add_custom_command(
 
 add_library(outpace_wire OBJECT ${wire_dir}/outpace.pb.cc)
 target_compile_options(outpace_wire PRIVATE -w)
-set_target_properties(outpace_wire PROPERTIES CXX_CLANG_TIDY "")
 target_link_libraries(outpace_wire PRIVATE protobuf::libprotobuf)
 
 add_dependencies(outpace_protocol outpace_wire)

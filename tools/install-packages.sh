@@ -12,6 +12,7 @@ build cmake                   configures; 3.25 or later
 build ninja-build             builds
 build g++                     compiles C++20
 build lld                     links in a third of the time of GNU ld
+build ccache                  compiles nothing twice
 build pkg-config              finds libraries that have no CMake package
 build python3                 runs tools/*.py
 build libtorch-dev            tensors and gradients, in src/learn
