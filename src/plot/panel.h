@@ -1,6 +1,6 @@
 // A panel of a picture: two axes with their ticks, what is drawn between them, and a legend of
-// lines below. Accuracy against time (plot.h) and throughput against workers (lines.h) are drawn
-// on it.
+// lines below. Accuracy against time, throughput against workers (lines.h) and what a cutoff did
+// (cutoff_plot.h) are drawn on it.
 
 #pragma once
 
@@ -19,7 +19,9 @@ inline constexpr double kPlotHeight = 280.0;
 inline constexpr double kPanelLeft = 74.0;
 inline constexpr double kPanelRight = 22.0;
 inline constexpr double kPanelTop = 34.0;
-inline constexpr double kPanelHeight = kPanelTop + kPlotHeight + 54.0;
+inline constexpr double kPanelFoot = 54.0;
+inline constexpr double kTicksFoot = 24.0;  // Instead, if nothing is said of the level axis.
+inline constexpr double kPanelHeight = kPanelTop + kPlotHeight + kPanelFoot;
 inline constexpr double kPageMargin = 10.0;
 inline constexpr double kLonePlotWidth = 640.0;
 inline constexpr double kLegendRow = 20.0;
@@ -27,12 +29,16 @@ inline constexpr double kLegendGap = 8.0;  // Above it.
 
 // Of kinds that are told apart: their colours, and past seven kinds their dashes.
 [[nodiscard]] Stroke stroke_of(std::size_t kind);
+// Of lines of one colour: the first has none.
+[[nodiscard]] std::string_view dashes_of(std::size_t kind);
 
 struct PanelPlace {
   Point corner;  // The upper left one of the panel.
   double width;  // Of where the curves are.
+  double height = kPlotHeight;
 };
 
+// Any may be empty.
 struct PanelWords {
   std::string title;
   std::string level;    // Of the level axis.
@@ -45,14 +51,18 @@ class Panel {
 
   void axes(const PanelWords& words);
   void band(const std::vector<Point>& low, const std::vector<Point>& high, std::string_view colour);
-  // Points in the axes' units; so is `where` below. Outside of the axes they are outside.
+  // Points in the axes' units; so is `where` below. Outside of the axes they are outside, unless
+  // it is between begin_clip() and end_clip(): then they are not seen.
   void line(const std::vector<Point>& points, const Stroke& stroke);
   void dot(Point where, double radius, std::string_view colour);
   // In the middle.
   void say(std::string_view words);
+  void begin_clip();
+  void end_clip();
 
   // In pixels.
   [[nodiscard]] Point at(Point where) const;
+  [[nodiscard]] Point nearest(Point where) const;  // On the edge, of a point outside.
   [[nodiscard]] double left() const { return origin_.x; }
   [[nodiscard]] double right() const { return origin_.x + width_; }
 
@@ -60,6 +70,7 @@ class Panel {
   Svg& svg_;
   const Point origin_;  // The upper left corner of where the curves are.
   const double width_;
+  const double height_;
   const Axis level_;
   const Axis upright_;
 };
