@@ -42,7 +42,7 @@ def runtime(options, batch):
 
 
 def seconds_to(evaluations, accuracy):
-    """When so many evaluations in a row have begun to reach it; None if they never did."""
+    """Seconds to the first of CONSECUTIVE evaluations that reach it; None if there are none."""
     for i in range(len(evaluations) - CONSECUTIVE + 1):
         if all(found["accuracy"] >= accuracy for found in evaluations[i:i + CONSECUTIVE]):
             return evaluations[i]["seconds"]

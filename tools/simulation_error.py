@@ -6,7 +6,7 @@ server and back takes. With these two numbers, and the delays of a trace, each p
 real gradients and then run live for as many seconds, twice; the table has the updates of all three,
 how far the simulation is from the mean of the live ones (percent), its difference in test accuracy
 from the first one at the same moments (points), and that of the two live ones from each other, which
-no prediction can be below. Nothing of the live runs goes into the simulation. docs/simulation.md
+no prediction can be below. Nothing of the live runs goes into the simulation. docs/simulation-measured.md
 says how to read it.
 """
 

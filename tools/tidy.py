@@ -1,4 +1,4 @@
-"""Checks what no compiler does: the arrows between folders, and a few banned words.
+"""Checks what no compiler does: the arrows between folders, banned words, and the length of pages.
 
 Run by ctest as the test "tidy" and by `make tidy`. Which folder may include which, and which are
 pure, is read from the outpace_module() calls of CMakeLists.txt, so that there is one list of them.
@@ -10,6 +10,8 @@ import re
 import sys
 
 FILE_LINES_MAX = 500
+PAGE_LINES_MAX = 250
+GENERATED_PAGES = ("options.md",)  # `make docs` writes them; they are looked up, not read.
 SUFFIXES = (".h", ".cc")
 CODE_FOLDERS = ("src", "include", "examples", "bench", "test")
 
@@ -118,6 +120,15 @@ def line_problems(path, place, modules):
                 yield number, f"{pattern} is banned: {instead}"
 
 
+def page_problems(root):
+    """What is wrong with the pages of docs/ as such."""
+    for path in sorted((root / "docs").rglob("*.md")):
+        lines = path.read_text().count("\n")
+        if lines > PAGE_LINES_MAX and path.name not in GENERATED_PAGES:
+            yield path, 1, (f"{lines} lines; split the page at {PAGE_LINES_MAX}, and put the proof "
+                            "on the second one")
+
+
 def problems(root):
     """Yields (path, line number, message)."""
     modules = modules_of((root / "CMakeLists.txt").read_text())
@@ -137,6 +148,7 @@ def problems(root):
             yield path, number, message
         for number, message in line_problems(path, place, modules):
             yield path, number, message
+    yield from page_problems(root)
 
 
 def main():

@@ -145,6 +145,16 @@ class Tidy(unittest.TestCase):
         self.write("src/live/loop.cc", "\n" * (tidy.FILE_LINES_MAX + 1))
         self.assert_found("src/live/loop.cc:1", "501 lines")
 
+    def test_a_page_that_is_too_long(self):
+        self.write("docs/page.md", "\n" * tidy.PAGE_LINES_MAX)
+        self.assert_clean()
+        self.write("docs/page.md", "\n" * (tidy.PAGE_LINES_MAX + 1))
+        self.assert_found("docs/page.md:1", "251 lines; split the page")
+
+    def test_a_generated_page_may_be_long(self):
+        self.write("docs/options.md", "\n" * (tidy.PAGE_LINES_MAX + 1))
+        self.assert_clean()
+
     def test_a_header_that_does_not_say_what_it_is(self):
         self.write("src/live/loop.h", "#pragma once\n")
         self.assert_found("src/live/loop.h:1", "opens with a sentence")

@@ -1,6 +1,6 @@
-// One worker that trains a network and a data set of its own: which of two spirals is a point on?
+// A worker that trains its own network on its own data set: which of two spirals is a point on?
 //
-// The data set is made, not read. Only what stands between the two marks in main() is Outpace.
+// The program generates the data set. Only the lines between the two marks in work() use Outpace.
 
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Points along two interleaved spirals, with some noise. As any torch::data data set.
+// Points along two interleaved spirals, with some noise: an ordinary torch::data data set.
 class Spirals final : public torch::data::datasets::Dataset<Spirals> {
  public:
   Spirals(std::int64_t points, std::uint64_t seed) {
@@ -78,13 +78,13 @@ int work() {
   double first_loss = 0.0;
   double loss_now = 0.0;
 
-  // From here,
+  // Outpace begins here,
   auto worker = outpace::Worker::from_environment();
   outpace::torch::Trainer trainer(worker, *net);
   while (const auto minibatch = trainer.next(training)) {
     const auto loss = torch::nn::functional::cross_entropy(net(minibatch->data), minibatch->target);
     const outpace::PushResult result = trainer.push(loss);
-    // to here. What follows only counts.
+    // and ends here. The rest only counts.
     ++(result.accepted() ? accepted : wasted);
     const auto value = loss.item<double>();
     first_loss = first_loss == 0.0 ? value : first_loss;

@@ -1,7 +1,7 @@
-"""run_example.py OUTPACE OWN_NETWORK [POLICY]: a server and two workers, and what they learned.
+"""run_example.py OUTPACE OWN_NETWORK [POLICY]: runs a server and two workers, and checks the result.
 
-Exits 0 if both workers ended well and know the spirals. Whatever happens, nothing is left running:
-every wait has a deadline, and all three processes are ended with this one.
+Exits 0 if both workers end with code 0 and an accuracy of at least 95 %. Leaves nothing running:
+every wait has a deadline, and the three processes end with this one.
 """
 
 import os
@@ -14,9 +14,9 @@ import threading
 import time
 
 WORKERS = 2
-DEADLINE_S = 180  # For everything; a run takes some seconds.
-# The rate falls to zero over the 60 epochs of 2,000 examples: at a constant one Adam now and then
-# takes a jump, and a run that ends on one is judged by it.
+DEADLINE_S = 180  # For the whole script; a run takes some seconds.
+# The rate falls to zero over the 60 epochs of 2,000 examples. At a constant rate Adam takes a jump
+# now and then, and a run may end just after one.
 JOB = ["--workers", str(WORKERS), "--epochs", "60", "--batch", "50",
        "--optimizer", "adam", "--lr", "0.01", "--schedule", "cosine:over=120000",
        "--staleness", "none", "--patience", "30s"]
@@ -34,7 +34,7 @@ def main():
             run(outpace, own_network, policy, folder, end, processes)
         finally:
             for process in processes:
-                process.kill()  # Nothing, if it has ended.
+                process.kill()  # Does nothing if it has ended.
                 process.wait()
 
 
@@ -69,7 +69,7 @@ def run(outpace, own_network, policy, folder, end, processes):
 
 
 def address_of(server, end):
-    """Where the server listens; passes on all that it says."""
+    """The address that the server listens on. Copies the server's messages to standard error."""
     found = []
     listening = threading.Event()
 
@@ -80,7 +80,7 @@ def address_of(server, end):
                 found.append(match[1])
                 listening.set()
             sys.stderr.write(line)
-        listening.set()  # Or it never will.
+        listening.set()  # The server has ended: do not wait for it.
 
     threading.Thread(target=pass_on, daemon=True).start()
     listening.wait(timeout=end - time.monotonic())

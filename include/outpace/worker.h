@@ -98,18 +98,18 @@ class Worker {
   // given up. Joins again if the connection is lost, and throws WorkerError when that fails.
   [[nodiscard]] std::optional<Minibatch> next();
 
-  // Whether the mini-batch in hand should be given up: then abandon() it, or push() the part that
-  // is done. Cheap, and may be asked by any thread while no other call runs but push(): poll it
-  // between layers.
+  // Whether no update needs the current mini-batch any more. Then abandon() it, or push() the part
+  // that is done. The call is cheap: poll it between layers. Any thread may call it while no other
+  // call runs except push().
   [[nodiscard]] bool cancelled() const;
 
-  // Answers the mini-batch in hand and waits for the verdict. `gradient` is the mean over its
+  // Answers the current mini-batch and waits for the verdict. `gradient` is the mean over its
   // examples, or over the first `part` of them, in the parameters' order; `loss` is their mean
   // loss. REQUIRES: a mini-batch of next(). Throws WorkerError if the sizes are wrong.
   PushResult push(std::vector<float> gradient,
                   double loss,
                   std::optional<std::size_t> part = std::nullopt);
-  // Gives the mini-batch in hand up, if there is one; its examples go to others.
+  // Gives up the current mini-batch, if there is one; its examples go to other workers.
   void abandon();
   // Leaves the job before its end: next() then gives nothing.
   void leave();

@@ -10,7 +10,7 @@
 
 namespace outpace {
 
-// The program's exit codes; README.md lists them for users.
+// The program's exit codes; docs/running.md lists them for users.
 enum class ExitCode : int {
   kDone = 0,
   kFailure = 1,         // Anything that has no code of its own.

@@ -90,16 +90,17 @@ throughput::RingCluster ClusterModel::ring() const {
   return throughput::ring_costs(profile_, wires_);
 }
 
-throughput::Question ClusterModel::question(const ClusterKind& kind,
-                                            const ModelledWorkers& workers) const {
-  throughput::Question question{.topology = kind.topology,
-                                .coordination = {throughput::Waits::kNobody},
-                                .served = throughput::served_costs(profile_, wires_, kind.shards),
-                                .ring = ring()};
+throughput::CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
+                                                       const ModelledWorkers& workers) const {
+  throughput::CoarseCluster cluster{
+      .topology = kind.topology,
+      .barrier = {throughput::BarrierKind::kNone},
+      .served = throughput::served_costs(profile_, wires_, kind.shards),
+      .ring = ring()};
   if (kind.topology == Topology::kServer) {
-    question.coordination = throughput::coordination_of(Spec::parse(kind.policy), workers.count());
+    cluster.barrier = throughput::barrier_of(Spec::parse(kind.policy), workers.count());
   }
-  return question;
+  return cluster;
 }
 
 throughput::Rate ClusterModel::widened(throughput::Rate rate) const {
@@ -110,18 +111,19 @@ throughput::Rate ClusterModel::widened(throughput::Rate rate) const {
           rate.examples_per_second + half};
 }
 
-Modelled ClusterModel::coarse(const throughput::Question& question,
-                              const ModelledWorkers& workers) const {
+ThroughputEstimate ClusterModel::coarse(const throughput::CoarseCluster& cluster,
+                                        const ModelledWorkers& workers) const {
   const throughput::Heuristics heuristics =
       options_.plain ? throughput::Heuristics::kWithout : throughput::Heuristics::kWith;
   const double examples =
-      profile_.batch * throughput::coarse_rate(question, workers.computing, heuristics);
+      profile_.batch * throughput::coarse_rate(cluster, workers.computing, heuristics);
   return {
       .rate = widened({examples, examples, examples}),
-      .mixed_examples = profile_.batch * throughput::mixed_gradients(question, workers.computing)};
+      .mixed_examples = profile_.batch * throughput::mixed_gradients(cluster, workers.computing)};
 }
 
-Modelled ClusterModel::fine(const ClusterKind& kind, const ModelledWorkers& workers) const {
+ThroughputEstimate ClusterModel::fine(const ClusterKind& kind,
+                                      const ModelledWorkers& workers) const {
   if (kind.topology == Topology::kServer) {
     return by_events(kind, workers);
   }
@@ -140,7 +142,8 @@ double ClusterModel::computing_alone(const ModelledWorkers& workers) const {
   return profile_.batch * sum / static_cast<double>(workers.computing.size());
 }
 
-Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers& workers) const {
+ThroughputEstimate ClusterModel::by_events(const ClusterKind& kind,
+                                           const ModelledWorkers& workers) const {
   JobOptions job;
   job.workers = workers.count();
   job.policy = kind.policy;
@@ -175,12 +178,13 @@ Modelled ClusterModel::by_events(const ClusterKind& kind, const ModelledWorkers&
 }
 
 double ClusterModel::spread_seconds(const ClusterKind& kind, const ModelledWorkers& workers) const {
-  const throughput::Question asked = question(kind, workers);
-  const throughput::Waits waits = asked.coordination.waits;
-  const bool free = waits == throughput::Waits::kNobody || waits == throughput::Waits::kSlowest;
+  const throughput::CoarseCluster cluster = coarse_cluster(kind, workers);
+  const throughput::BarrierKind barrier = cluster.barrier.kind;
+  const bool free = barrier == throughput::BarrierKind::kNone ||
+                    barrier == throughput::BarrierKind::kBoundedStaleness;
   return free && workers.count() > 1 && wires_.bytes_per_second > 0.0
-             ? workers.count() /
-                   throughput::coarse_rate(asked, workers.computing, throughput::Heuristics::kWith)
+             ? workers.count() / throughput::coarse_rate(
+                                     cluster, workers.computing, throughput::Heuristics::kWith)
              : 0.0;
 }
 
@@ -230,7 +234,8 @@ std::uint32_t ClusterModel::iterations_each(const ClusterKind& kind,
   }
   // Those who are ahead of a slower one wait for it only when they are as far ahead as they may be.
   const bool unequal = std::ranges::any_of(workers.factors, [](double one) { return one > 1.0; });
-  if (unequal && question(kind, workers).coordination.waits == throughput::Waits::kSlowest) {
+  if (unequal &&
+      coarse_cluster(kind, workers).barrier.kind == throughput::BarrierKind::kBoundedStaleness) {
     return kUntilItBinds;
   }
   return spread > 0.0 ? iterations_each() / 2 : iterations_each();  // It is gone through often.

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cli/cluster_options.h"
+#include "throughput/coarse_cluster.h"
 #include "throughput/fine.h"
 #include "throughput/measured_profile.h"
-#include "throughput/outlook.h"
 #include "throughput/sampled_timing.h"
 #include "worker/pace.h"
 
@@ -37,7 +37,7 @@ struct ModelledWorkers {
 
 // A rate, and how many examples are mixed in an update: those that go into it, and those of the
 // gradients that are in flight meanwhile (throughput/efficiency.h).
-struct Modelled {
+struct ThroughputEstimate {
   throughput::Rate rate;
   double mixed_examples;
 };
@@ -51,17 +51,19 @@ class ClusterModel {
   [[nodiscard]] ModelledWorkers workers(std::uint32_t count) const;
 
   // Throws a usage error if the policy is not possible with so many workers.
-  [[nodiscard]] throughput::Question question(const ClusterKind& kind,
-                                              const ModelledWorkers& workers) const;
+  [[nodiscard]] throughput::CoarseCluster coarse_cluster(const ClusterKind& kind,
+                                                         const ModelledWorkers& workers) const;
 
-  [[nodiscard]] Modelled coarse(const throughput::Question& question,
-                                const ModelledWorkers& workers) const;
-  [[nodiscard]] Modelled fine(const ClusterKind& kind, const ModelledWorkers& workers) const;
+  [[nodiscard]] ThroughputEstimate coarse(const throughput::CoarseCluster& cluster,
+                                          const ModelledWorkers& workers) const;
+  [[nodiscard]] ThroughputEstimate fine(const ClusterKind& kind,
+                                        const ModelledWorkers& workers) const;
   // Examples a second if workers did nothing but compute and nobody waited.
   [[nodiscard]] double computing_alone(const ModelledWorkers& workers) const;
 
  private:
-  [[nodiscard]] Modelled by_events(const ClusterKind& kind, const ModelledWorkers& workers) const;
+  [[nodiscard]] ThroughputEstimate by_events(const ClusterKind& kind,
+                                             const ModelledWorkers& workers) const;
   // Over how long the workers' beginnings are spread: those whom no round holds together meet on
   // the links by chance, at any time of an iteration.
   [[nodiscard]] double spread_seconds(const ClusterKind& kind,

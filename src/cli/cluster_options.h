@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/options.h"
-#include "throughput/outlook.h"
+#include "throughput/coarse_cluster.h"
 
 namespace outpace::cli {
 

@@ -83,9 +83,9 @@ class MeasuredChoices {
   void add(const ModelledWorkers& workers, const ClusterKind& kind, PlanChoices& choices) {
     const ClusterKind here{policy_for(kind.policy, workers.count()), kind.topology, kind.shards};
     try {
-      const throughput::Question question = model_.question(here, workers);
+      const throughput::CoarseCluster cluster = model_.coarse_cluster(here, workers);
       choices.rows.push_back(
-          row_of(here, workers.count(), "coarse", model_.coarse(question, workers)));
+          row_of(here, workers.count(), "coarse", model_.coarse(cluster, workers)));
       kinds_.push_back(here);
       possible_.insert(kind.policy);
     } catch (const Error& error) {
@@ -96,10 +96,10 @@ class MeasuredChoices {
   [[nodiscard]] PlanRow verify(const PlanRow& row, std::size_t i) const {
     const ClusterKind& kind = kinds_.at(i);
     const ModelledWorkers workers = model_.workers(row.workers);
-    const throughput::Question question = model_.question(kind, workers);
+    const throughput::CoarseCluster cluster = model_.coarse_cluster(kind, workers);
     PlanRow verified = row_of(kind, row.workers, "fine", model_.fine(kind, workers));
     verified.bottleneck =
-        throughput::name(throughput::find_bottleneck(question, workers.computing), kind.topology);
+        throughput::name(throughput::find_bottleneck(cluster, workers.computing), kind.topology);
     return verified;
   }
 
@@ -118,7 +118,7 @@ class MeasuredChoices {
   [[nodiscard]] PlanRow row_of(const ClusterKind& kind,
                                std::uint32_t workers,
                                const char* model,
-                               const Modelled& modelled) const {
+                               const ThroughputEstimate& modelled) const {
     PlanRow row{.model = model,
                 .policy = kind.policy,
                 .topology = std::string(throughput::name(kind.topology)),
@@ -181,14 +181,13 @@ double mixed_by_policy(const CalibratedKind& kind, const throughput::Configurati
   if (kind.policy.empty()) {
     return all;
   }
-  const throughput::Coordination found =
-      throughput::coordination_of(Spec::parse(kind.policy), at.workers);
+  const throughput::Barrier found = throughput::barrier_of(Spec::parse(kind.policy), at.workers);
   return found.cutoff > 0 ? found.cutoff * at.batch_per_worker : all;
 }
 
 PlanRow calibrated_row(const CalibratedKind& kind,
                        const throughput::Configuration& at,
-                       const throughput::Prediction& prediction) {
+                       const throughput::IterationPrediction& prediction) {
   const double examples = at.workers * at.batch_per_worker;
   PlanRow row{.model = "calibrated",
               .policy = kind.policy,
@@ -243,7 +242,8 @@ PlanChoices choices_of_calibrated(const throughput::CalibratedProfile& profile,
     workers.policy = kind.policy;
     workers.topology = kind.topology;
     for (const throughput::Row& asked : rows_of_workers(profile, workers)) {
-      const throughput::Prediction prediction = throughput::predict(profile, asked.configuration);
+      const throughput::IterationPrediction prediction =
+          throughput::predict(profile, asked.configuration);
       if (!prediction.seconds) {
         choices.left_out.emplace(prediction.refusal, prediction.refusal);
         continue;

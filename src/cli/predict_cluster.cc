@@ -36,7 +36,7 @@ class Sweep {
     }
   }
 
-  void predict(std::uint32_t count, std::vector<Prediction>& out) {
+  void predict(std::uint32_t count, std::vector<ClusterPrediction>& out) {
     const ModelledWorkers workers = model_.workers(count);
     computing_alone_.push_back({static_cast<double>(count), model_.computing_alone(workers)});
     for (const Topology topology : topologies_) {
@@ -62,7 +62,7 @@ class Sweep {
  private:
   bool is_possible(const std::string& policy, std::uint32_t workers) {
     try {
-      (void)throughput::coordination_of(Spec::parse(policy), workers);
+      (void)throughput::barrier_of(Spec::parse(policy), workers);
       return true;
     } catch (const Error& error) {
       left_out_.emplace(policy, error.what());
@@ -72,13 +72,13 @@ class Sweep {
 
   void answer(const ClusterKind& kind,
               const ModelledWorkers& workers,
-              std::vector<Prediction>& out) const {
-    const throughput::Question question = model_.question(kind, workers);
+              std::vector<ClusterPrediction>& out) const {
+    const throughput::CoarseCluster cluster = model_.coarse_cluster(kind, workers);
     const throughput::Bottleneck bottleneck =
-        throughput::find_bottleneck(question, workers.computing);
+        throughput::find_bottleneck(cluster, workers.computing);
     for (const std::string& name : models_) {
-      const Modelled found =
-          name == "coarse" ? model_.coarse(question, workers) : model_.fine(kind, workers);
+      const ThroughputEstimate found =
+          name == "coarse" ? model_.coarse(cluster, workers) : model_.fine(kind, workers);
       out.push_back(
           {name, workers.count(), kind.policy, kind.topology, kind.shards, found.rate, bottleneck});
     }
@@ -123,7 +123,7 @@ void add_predict_cluster_options(CLI::App& command, PredictClusterOptions& optio
 int predict_cluster(const MeasuredProfile& profile, const PredictClusterOptions& options) {
   check_models(options);
   Sweep sweep(profile, options);
-  std::vector<Prediction> predictions;
+  std::vector<ClusterPrediction> predictions;
   for (const std::uint32_t workers : parse_count_list(
            "workers", options.workers.empty() ? "1..16" : options.workers, kClusterWorkersMost)) {
     sweep.predict(workers, predictions);

@@ -13,7 +13,7 @@
 
 namespace outpace::cli {
 
-std::string kind_name(const Prediction& one) {
+std::string kind_name(const ClusterPrediction& one) {
   std::string name = one.policy.empty() ? std::string(throughput::name(one.topology)) : one.policy;
   if (one.shards > 1) {
     name += fmt::format(", {} shards", one.shards);
@@ -21,10 +21,10 @@ std::string kind_name(const Prediction& one) {
   return name;
 }
 
-std::vector<std::vector<const Prediction*>> by_kind_and_model(
-    const std::vector<Prediction>& predictions) {
-  std::vector<std::vector<const Prediction*>> groups;
-  for (const Prediction& one : predictions) {
+std::vector<std::vector<const ClusterPrediction*>> by_kind_and_model(
+    const std::vector<ClusterPrediction>& predictions) {
+  std::vector<std::vector<const ClusterPrediction*>> groups;
+  for (const ClusterPrediction& one : predictions) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
       return group.front()->model == one.model && kind_name(*group.front()) == kind_name(one);
     });
@@ -34,27 +34,28 @@ std::vector<std::vector<const Prediction*>> by_kind_and_model(
       same->push_back(&one);
     }
   }
-  for (std::vector<const Prediction*>& group : groups) {
-    std::stable_sort(group.begin(), group.end(), [](const Prediction* a, const Prediction* b) {
-      return a->workers < b->workers;
-    });
+  for (std::vector<const ClusterPrediction*>& group : groups) {
+    std::stable_sort(
+        group.begin(), group.end(), [](const ClusterPrediction* a, const ClusterPrediction* b) {
+          return a->workers < b->workers;
+        });
   }
   return groups;
 }
 
-std::optional<std::size_t> saturated(const std::vector<const Prediction*>& sweep) {
+std::optional<std::size_t> saturated(const std::vector<const ClusterPrediction*>& sweep) {
   std::vector<throughput::RateOf> rates;
   rates.reserve(sweep.size());
-  for (const Prediction* const one : sweep) {
+  for (const ClusterPrediction* const one : sweep) {
     rates.push_back({one->workers, one->rate.examples_per_second});
   }
   return throughput::saturated_at(rates);
 }
 
-void print_predictions_as_json(const std::vector<Prediction>& predictions) {
+void print_predictions_as_json(const std::vector<ClusterPrediction>& predictions) {
   nlohmann::ordered_json json;
   json["predictions"] = nlohmann::ordered_json::array();
-  for (const Prediction& one : predictions) {
+  for (const ClusterPrediction& one : predictions) {
     nlohmann::ordered_json row;
     row["model"] = one.model;
     row["workers"] = one.workers;
@@ -73,11 +74,11 @@ void print_predictions_as_json(const std::vector<Prediction>& predictions) {
   fmt::print("{}\n", json.dump());
 }
 
-void print_predictions(const std::vector<Prediction>& predictions) {
+void print_predictions(const std::vector<ClusterPrediction>& predictions) {
   using Key = std::tuple<std::string, std::uint32_t>;
-  std::map<Key, std::vector<const Prediction*>> lines;
+  std::map<Key, std::vector<const ClusterPrediction*>> lines;
   std::vector<Key> order;
-  for (const Prediction& one : predictions) {
+  for (const ClusterPrediction& one : predictions) {
     const Key key{kind_name(one), one.workers};
     if (lines[key].empty()) {
       order.push_back(key);
@@ -94,7 +95,7 @@ void print_predictions(const std::vector<Prediction>& predictions) {
   for (const Key& key : order) {
     std::string fine = fmt::format("{:>12} {:>19}", "-", "");
     std::string coarse = fmt::format("{:>12}", "-");
-    for (const Prediction* one : lines[key]) {
+    for (const ClusterPrediction* one : lines[key]) {
       if (one->model == "fine") {
         fine = fmt::format(
             "{:>12} {:>19}",
@@ -104,7 +105,7 @@ void print_predictions(const std::vector<Prediction>& predictions) {
         coarse = fmt::format("{:>12}", record::plain_rate(one->rate.examples_per_second));
       }
     }
-    const Prediction& first = *lines[key].front();
+    const ClusterPrediction& first = *lines[key].front();
     fmt::print("{:<28} {:>7} {} {}  {}\n",
                std::get<0>(key),
                first.workers,
@@ -113,11 +114,11 @@ void print_predictions(const std::vector<Prediction>& predictions) {
                throughput::name(first.bottleneck, first.topology));
   }
   std::set<std::string> said;  // By the first model that finds it.
-  for (const std::vector<const Prediction*>& sweep : by_kind_and_model(predictions)) {
+  for (const std::vector<const ClusterPrediction*>& sweep : by_kind_and_model(predictions)) {
     const std::string kind = kind_name(*sweep.front());
     const auto enough = saturated(sweep);
     if (enough && said.insert(kind).second) {
-      const Prediction& there = *sweep[*enough];
+      const ClusterPrediction& there = *sweep[*enough];
       fmt::print(
           "{} is saturated at {} workers: 95 % of the most that it reaches here; then it is "
           "the {}\n",

@@ -12,13 +12,13 @@
 namespace outpace::cli {
 namespace {
 
-plot::ChartLine line_of_sweep(const std::vector<const Prediction*>& sweep) {
+plot::ChartLine line_of_sweep(const std::vector<const ClusterPrediction*>& sweep) {
   plot::ChartLine line{.name = kind_name(*sweep.front()),
                        .kind = 0,
                        .dashed = sweep.front()->model == "coarse",
                        .points = {}};
   line.points.reserve(sweep.size());
-  for (const Prediction* const one : sweep) {
+  for (const ClusterPrediction* const one : sweep) {
     plot::LinePoint point{.x = static_cast<double>(one->workers),
                           .y = one->rate.examples_per_second};
     if (!line.dashed) {
@@ -32,11 +32,11 @@ plot::ChartLine line_of_sweep(const std::vector<const Prediction*>& sweep) {
   return line;
 }
 
-std::vector<plot::ChartLine> lines_of(const std::vector<Prediction>& predictions) {
+std::vector<plot::ChartLine> lines_of(const std::vector<ClusterPrediction>& predictions) {
   std::vector<plot::ChartLine> lines;
   std::vector<std::string> kinds;
   std::set<std::string> marked;
-  for (const std::vector<const Prediction*>& sweep : by_kind_and_model(predictions)) {
+  for (const std::vector<const ClusterPrediction*>& sweep : by_kind_and_model(predictions)) {
     plot::ChartLine line = line_of_sweep(sweep);
     auto kind = std::find(kinds.begin(), kinds.end(), line.name);
     if (kind == kinds.end()) {
@@ -70,7 +70,7 @@ std::vector<std::string> notes_of(const std::vector<plot::ChartLine>& lines) {
 }  // namespace
 
 void write_prediction_plot(const std::string& path,
-                           const std::vector<Prediction>& predictions,
+                           const std::vector<ClusterPrediction>& predictions,
                            const std::vector<plot::Point>& computing_alone,
                            const Predicted& what) {
   std::vector<plot::ChartLine> lines = lines_of(predictions);

@@ -19,7 +19,7 @@ struct Predicted {
 // `computing_alone`: examples a second if nothing but computing took time, by number of workers.
 // Throws Error if the file cannot be written. REQUIRES: at least one prediction.
 void write_prediction_plot(const std::string& path,
-                           const std::vector<Prediction>& predictions,
+                           const std::vector<ClusterPrediction>& predictions,
                            const std::vector<plot::Point>& computing_alone,
                            const Predicted& what);
 

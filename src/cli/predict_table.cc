@@ -22,9 +22,9 @@ constexpr std::uint32_t kTableWorkersMost = 1'000'000;
 constexpr double kTableBatchLeast = 1e-9;
 constexpr double kTableBatchMost = 1e12;
 
-std::vector<throughput::Prediction> predict_all(const throughput::CalibratedProfile& profile,
-                                                const std::vector<throughput::Row>& rows) {
-  std::vector<throughput::Prediction> predictions;
+std::vector<throughput::IterationPrediction> predict_all(
+    const throughput::CalibratedProfile& profile, const std::vector<throughput::Row>& rows) {
+  std::vector<throughput::IterationPrediction> predictions;
   predictions.reserve(rows.size());
   for (const throughput::Row& row : rows) {
     predictions.push_back(throughput::predict(profile, row.configuration));
@@ -77,7 +77,7 @@ int predict_table(const throughput::CalibratedProfile& profile,
                   bool json) {
   const std::vector<throughput::Row> rows =
       throughput::read_table(read_file("configurations", path), path);
-  std::vector<throughput::Prediction> predictions;
+  std::vector<throughput::IterationPrediction> predictions;
   predictions.reserve(rows.size());
   for (const throughput::Row& row : rows) {
     predictions.push_back(throughput::predict(profile, row.configuration));
@@ -109,7 +109,7 @@ int predict_workers(const throughput::CalibratedProfile& profile,
                     const WorkersOptions& options,
                     bool json) {
   const std::vector<throughput::Row> rows = rows_of_workers(profile, options);
-  const std::vector<throughput::Prediction> predictions = predict_all(profile, rows);
+  const std::vector<throughput::IterationPrediction> predictions = predict_all(profile, rows);
   fmt::print("{}",
              json ? throughput::throughput_json(rows, predictions)
                   : throughput::table_text(rows, predictions));

@@ -14,8 +14,8 @@
 #include "live/paced_source.h"
 #include "live/token_file.h"
 #include "live/worker_loop.h"
+#include "throughput/coarse_cluster.h"
 #include "throughput/measured_profile.h"
-#include "throughput/outlook.h"
 
 namespace outpace::cli {
 namespace {

@@ -30,23 +30,23 @@ using runtime_model::kDeepFeatures;
 using runtime_model::Observation;
 using runtime_model::Trace;
 
-constexpr std::size_t kPiece = 48;           // Iterations of a trace that are seen at a time.
-constexpr std::size_t kSequences = 128;      // Workers' pieces in an update, about;
-constexpr std::size_t kOfAPiece = 16;        // of so many workers at a time: others are much alike.
+constexpr std::size_t kPiece = 48;           // Iterations in a piece of a trace.
+constexpr std::size_t kSequences = 128;      // Workers' pieces in an update, about.
+constexpr std::size_t kOfAPiece = 16;        // Workers of one piece; more would be much alike.
 constexpr std::uint32_t kMeasureEach = 100;  // Updates.
-// Of the pieces, how iterations end:
-constexpr double kUncut = 0.25;   // when all have come;
-constexpr double kByLast = 0.4;   // by the count that would have been best in the one before;
-constexpr double kByCount = 0.1;  // by one count, of so many of the workers at least; else
-constexpr double kFewest = 0.2;   //
-constexpr double kLongestDeadline = 0.8;  // so many log seconds after the quick quarter, at most.
+// Shares of the pieces, by how their iterations end; the others end at a deadline.
+constexpr double kUncut = 0.25;   // All workers arrive.
+constexpr double kByLast = 0.4;   // At the count that would have been best one iteration before.
+constexpr double kByCount = 0.1;  // At one count.
+constexpr double kFewest = 0.2;   // The least such count, as a share of the workers.
+constexpr double kLongestDeadline = 0.8;  // In log seconds after the quickest quarter.
 constexpr double kAhead = 0.2;            // Sigma of how far the reference is off at the start.
 constexpr double kGradientMost = 1.0;
-constexpr double kBoundWeight = 0.2;       // Of the bound, beside what is foretold.
+constexpr double kBoundWeight = 0.2;       // Weight of the bound; the prediction has 1.
 constexpr double kMeasuredDeadline = 0.4;  // In the censored measurement.
 constexpr std::size_t kWarmUp = 20;        // Iterations before it is judged.
 
-// What a server would have seen of a row, had it waited for so many.
+// The observations of a server that waits for `count` gradients.
 std::vector<Observation> cut_off(std::span<const double> row, std::size_t count) {
   std::vector<double> in_order(row.begin(), row.end());
   const auto last = in_order.begin() + static_cast<std::ptrdiff_t>(count - 1);
@@ -66,7 +66,7 @@ std::size_t count_of(double part, std::size_t workers) {
                     workers);
 }
 
-// How many come until so many log seconds after the quick quarter of them.
+// Number of workers that arrive within `after` log seconds of the quickest quarter.
 std::size_t count_by(std::span<const double> row, double after) {
   std::vector<double> in_order(row.begin(), row.end());
   const auto quick = in_order.begin() + static_cast<std::ptrdiff_t>(row.size() / 4);

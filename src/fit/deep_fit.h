@@ -1,11 +1,11 @@
 // Fits the deep runtime model to recorded runtimes.
 //
-// Adam on  -(E_q[log p(x | z)] - KL(q || p)) - log p(x foretold): the evidence lower bound
-// (Krishnan et al. 2017, equation 6, reparameterised, one draw), and beside it how well each
-// runtime is foretold by a few draws of the transition, which is what the model is for. It sees
-// short pieces of the traces, most of them cut off at a random count, so that it learns what
-// "longer than" means. The weights are averaged over some two hundred updates. The last part of
-// each trace is held out; what foretells it best is the result.
+// Adam minimises  -(E_q[log p(x | z)] - KL(q || p)) - log p(x predicted). The first term is the
+// evidence lower bound (Krishnan et al. 2017, equation 6, reparameterised, one draw). The second
+// says how well a few draws of the transition predict each runtime, which is the model's purpose.
+// The fit sees short pieces of the traces. Most are censored at a random count, so that the model
+// learns what "longer than" means. The weights are averaged over about two hundred updates. The
+// last part of each trace is held out; the weights that predict it best are the result.
 
 #pragma once
 

@@ -94,7 +94,7 @@ class TorchGradientSource final : public worker::GradientSource {
   Spec spec_;
   std::uint64_t seed_;
   std::unique_ptr<const Dataset> dataset_;
-  // State of the pass in hand.
+  // State of the current pass.
   Network network_;
   Batch batch_;
 };

@@ -139,7 +139,7 @@ std::vector<double> completions(const std::vector<Link>& links,
                                 const std::vector<Transfer>& transfers) {
   std::vector<double> done(transfers.size(), std::numeric_limits<double>::infinity());
   Flows flows(links);
-  std::map<FlowId, std::size_t> places;  // Of those in flight.
+  std::map<FlowId, std::size_t> places;  // The transfers in flight.
   const auto advance = [&](Time time) {
     std::vector<FlowId> completed;
     flows.advance(time, completed);

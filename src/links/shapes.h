@@ -22,7 +22,7 @@
 namespace outpace::links {
 
 struct ShapeOptions {
-  std::uint64_t hosts;  // At least so many; 1 to a million.
+  std::uint64_t hosts;  // At least this many; 1 to a million.
   double bandwidth;     // Of a host's links, in bytes/s; above 0 and finite.
 };
 

@@ -1,8 +1,8 @@
-// Who shares which link: of each link its flows, of each flow its hops, and each knows its place in
-// the other.
+// Which flows share which link: the flows of each link and the hops of each flow, and each knows
+// its place in the other.
 //
 // A link is *live* or not, as set_live() said last. A flow's live hops come first among its hops,
-// so that those who follow changes from link to link need not step over the others.
+// so that a search from link to link need not step over the others.
 
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeepScore = 0.98;  // From one iteration to the next.
+constexpr double kKeepScore = 0.98;  // Weight of the past scores after an iteration.
 
 }  // namespace
 
@@ -48,7 +48,7 @@ AutoModel::AutoModel(std::vector<Candidate> candidates) {
 }
 
 void AutoModel::leave_out_slow(std::span<const Observation> iteration) {
-  constexpr double kShare = 0.25;  // Of the iteration.
+  constexpr double kShare = 0.25;  // Largest share of an iteration that a forecast may take.
   std::vector<double> seen;
   for (const Observation& one : iteration) {
     if (one.fate != Fate::kBusy) {

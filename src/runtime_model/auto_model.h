@@ -1,15 +1,16 @@
-// Several models side by side; who has foretold best of late is believed.
+// Runs several runtime models side by side and uses the one that has predicted best recently.
 //
-//   score_m  <-  keep * score_m + mean over workers of log p_m(what was seen)
+//   score_m  <-  keep * score_m + mean over workers of log p_m(observation)
 //
-// p_m is the density of log seconds at a runtime, or the chance of a longer one, by the forecast
-// that the model had made: the predictive log-likelihood (Dawid, "Present Position and Potential
-// Developments: The Prequential Approach", 1984), of all workers together.
+// p_m is the model's predictive density of log seconds at the observed runtime, or, for a worker
+// that was cut off, the predicted probability of a longer runtime. The score is thus a decaying
+// predictive log-likelihood (Dawid, "Present Position and Potential Developments: The Prequential
+// Approach", 1984).
 //
-// A forecast that takes long makes the iteration long: a model that needs more than a quarter of
-// the first iteration's median is left out, unless it is the quickest. What models need is written
-// down for a processor of 2.4 GHz, and not measured: a policy depends on nothing but what it is
-// told.
+// A slow forecast lengthens the iteration itself. A model whose forecast takes more than a quarter
+// of the first iteration's median runtime is therefore left out, unless it is the fastest. The cost
+// of each model is a constant, written down for a 2.4 GHz processor. It is not measured, because a
+// policy depends only on its inputs.
 
 #pragma once
 
@@ -29,15 +30,15 @@ class AutoModel final : public RuntimeModel {
   struct Candidate {
     std::string name;
     std::unique_ptr<RuntimeModel> model;
-    double seconds = 0.0;  // That a forecast takes, for each worker.
+    double seconds = 0.0;  // Cost of a forecast, per worker.
   };
-  // The first is believed until there are scores. REQUIRES: at least one.
+  // The first candidate is used until there are scores. REQUIRES: at least one candidate.
   explicit AutoModel(std::vector<Candidate> candidates);
 
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
-  // Whose forecast was given last.
+  // The model whose forecast was returned last.
   [[nodiscard]] const std::string& believed() const override { return scored_[best_].name; }
 
  private:
@@ -57,8 +58,8 @@ class AutoModel final : public RuntimeModel {
   bool begun_ = false;
 };
 
-// The log of the joint density of all that was seen, for each worker of whom something was; 0 if
-// there is none.
+// Log of the joint predictive density of all observations, divided by the number of workers
+// observed; 0 if none was.
 [[nodiscard]] double mean_log_likelihood(const Forecast& forecast,
                                          std::span<const Observation> iteration);
 

@@ -9,11 +9,11 @@ namespace {
 
 constexpr int kCoarse = 8;           // Bins between the shifts that are tried first.
 constexpr int kFarthest = 208;       // The largest step of a shift, in bins: a factor of 13.
-constexpr int kRound = 3;            // Bins: shifts nearer than that are the same.
-constexpr double kEvidence = 12.0;   // How much likelier, in logs, than none.
-constexpr std::size_t kMost = 32;    // Shifts in a forecast.
-constexpr double kNearby = 0.02;     // Of the chances: none of those that were, but near.
-constexpr double kKeepRatio = 0.95;  // From one iteration to the next.
+constexpr int kRound = 3;            // Bins; shifts that are closer count as equal.
+constexpr double kEvidence = 12.0;   // Log-likelihood by which a shift must beat no shift.
+constexpr std::size_t kMost = 32;    // Shifts in a forecast at most.
+constexpr double kNearby = 0.02;     // Probability of a shift near, but not equal to, a past one.
+constexpr double kKeepRatio = 0.95;  // Weight of the past ratio after an iteration.
 constexpr double kUnseen = 1e-3;
 
 int rounded(double bins) {
@@ -36,7 +36,8 @@ std::vector<Forecast::Shift> to_chances(const std::map<int, double>& counts) {
 double chance_of(const std::vector<Forecast::Shift>& shifts, int bins) {
   double chance = kUnseen;
   for (const Forecast::Shift& shift : shifts) {
-    // Shared with its neighbours, for what was seen is not all that there can be.
+    // Each past shift shares its weight with its neighbours, because values that were not seen can
+    // occur too.
     const double apart = std::abs(shift.bins - bins) / kRound;
     chance += apart < 0.5 ? 0.5 * shift.chance : apart < 1.5 ? 0.25 * shift.chance : 0.0;
   }

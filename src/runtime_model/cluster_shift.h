@@ -1,12 +1,12 @@
-// What all workers' runtimes have in common, iteration by iteration: a shift of log seconds.
+// The shift of log seconds that all workers share in an iteration.
 //
-//   log x_(t,w)  =  c_t + what the worker's own history says
+//   log x_(t,w)  =  c_t + what the worker's own history predicts
 //
-// A full network or a slow server slows all at once. After an iteration c_t is the shift that makes
-// what was seen likeliest; it is 0 unless another is much likelier, so that workers that turn slow
-// by themselves are not taken for all. The next one is forecast as one of those that there were, or
-// as the last one and a step like those that there were, by which of the two foretold better of
-// late.
+// A congested network or a slow server slows every worker at once. After an iteration, c_t is the
+// maximum-likelihood shift. It stays 0 unless another value is much likelier, so that a few workers
+// that turn slow on their own are not mistaken for a common shift. The next shift is forecast
+// either as one of the past shifts, or as the last shift plus one of the past steps, whichever
+// predicted better recently.
 
 #pragma once
 
@@ -20,10 +20,11 @@ namespace outpace::runtime_model {
 
 class ClusterShift {
  public:
-  // The shift of an iteration for which `forecast` had been made, in bins; it is kept in mind.
+  // Returns the shift, in bins, of an iteration for which `forecast` had been made, and remembers
+  // it.
   double observe(const Forecast& forecast, std::span<const Observation> iteration);
 
-  // Of the next iteration; the likeliest first.
+  // The shift of the next iteration, the likeliest value first.
   [[nodiscard]] std::vector<Forecast::Shift> forecast() const;
 
  private:
@@ -33,7 +34,7 @@ class ClusterShift {
   [[nodiscard]] std::vector<Forecast::Shift> by_step() const;
 
   std::vector<int> seen_;  // Rounded, the newest last; at most kKept.
-  double score_ = 0.0;     // Of steps over values: a decaying log-likelihood ratio.
+  double score_ = 0.0;     // Decaying log-likelihood ratio of steps over values.
 };
 
 }  // namespace outpace::runtime_model

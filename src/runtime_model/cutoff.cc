@@ -10,7 +10,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeepRate = 0.99;  // Of the past, from one iteration to the next.
+constexpr double kKeepRate = 0.99;  // Weight of the past rate after an iteration.
 constexpr double kAlmostSurely = 1.0 - 1e-4;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -97,7 +97,7 @@ void Cutoff::plan_deadline() {
       plan_ = {.count = c, .seconds = draws_.mean(c)};
     }
   }
-  // Deadlines at the quantiles of each order statistic.
+  // Candidate deadlines are the quantiles of each order statistic.
   for (std::uint32_t c = 1; c <= workers; ++c) {
     for (const double probability : {0.5, 0.9, 0.99}) {
       const double deadline = draws_.quantile(c, probability);

@@ -1,17 +1,18 @@
-// How long to wait in each iteration: a runtime model, a rule, and the rate that the run has.
+// How long to wait in each iteration, from a runtime model, a rule, and the run's own rate.
 //
 //   before    c* = argmax over c of  c / E[x_(c)]                  (Teng & Wood 2018, equation 1)
 //   deadline  the count c or the deadline u that is best at the rate lambda:
 //             E[arrivals by then] - lambda E[time until then]
-//   during    asked again at every arrival and tick: runtime_model/stopping.h
+//   during    decided again at every arrival and tick: runtime_model/stopping.h
 //
-// lambda is the run's own rate of gradients, sum(counts) / sum(seconds), of which the past counts
-// ever less. Without a forecast, or without a rate, everybody is waited for. What an update is
-// worth may be something else than its number of gradients (worth.h): then in all three its worth
-// stands for c, and lambda is the rate of what the past's counts would be worth now. Where they
-// would be worth nothing, only noise, everybody is waited for.
+// lambda is the run's rate of gradients, sum(counts) / sum(seconds), with exponentially decaying
+// weights. Without a forecast or a rate, the update waits for everyone.
 //
-// Pure: the driver says what time it is, in seconds since the iteration began.
+// An update may be worth something other than its number of gradients (worth.h). Then all three
+// rules use its worth in place of c, and lambda is the rate of what the past counts would be worth
+// now. If they would be worth nothing, being only noise, the update waits for everyone.
+//
+// Pure: the driver passes the time, in seconds since the iteration began.
 
 #pragma once
 
@@ -35,53 +36,56 @@ class Cutoff {
  public:
   struct Options {
     Decide decide = Decide::kDuring;
-    std::uint32_t least = 1;  // Gradients of an update, if so many can come.
+    std::uint32_t least = 1;  // Fewest gradients of an update, if that many can come.
     std::uint32_t most = UINT32_MAX;
   };
 
-  // Without a model (null), `least` are waited for.
+  // Without a model (null), each update waits for `least` gradients.
   Cutoff(std::unique_ptr<RuntimeModel> model, Options options);
 
-  // A worker that takes part. One that still computes for an earlier iteration, since `busy`
-  // seconds, begins when it is done with that: first the rest of that is expected, in the median.
+  // A worker that takes part in the iteration. One that has been computing for an earlier iteration
+  // for `busy` seconds begins when that is done; its remaining time is expected to be the median of
+  // what can remain.
   struct Participant {
     std::uint32_t worker;
     double busy = 0.0;
   };
-  // An iteration begins. Forecasts and plans: does most of the work.
+  // Begins an iteration: makes the forecast and the plan, which is most of the work.
   void begin(std::span<const Participant> participants);
-  // What updates are worth, from the next begin() on.
+  // Sets what updates are worth, from the next begin() on.
   void set_worth(const Worth& worth) { worth_ = worth; }
-  // So many seconds into the iteration this worker begins, now and not with the others.
+  // This worker begins `seconds` into the iteration instead of at its start.
   void begin_late(std::uint32_t worker, double seconds);
 
   struct Verdict {
     bool stop = false;
-    double again = 0.0;  // If not: ask again at the next arrival, and at this time at the latest.
+    double again = 0.0;  // Seconds into the iteration. If not stop: ask again at the next arrival,
+                         // and at this time at the latest.
   };
-  // `seconds` into the iteration, when so many have arrived and these are still out. With none out
-  // it stops. REQUIRES: arrived >= 1.
+  // Decides whether to stop, `seconds` into the iteration, with `arrived` gradients and the workers
+  // in `out` still computing. Stops if none is. REQUIRES: arrived >= 1.
   [[nodiscard]] Verdict look(double seconds,
                              std::uint32_t arrived,
                              std::span<const std::uint32_t> out);
 
-  // The iteration has ended after `seconds`, with `count` gradients; an observation for each
-  // worker, of those that take no part kBusy.
+  // Ends the iteration after `seconds` with `count` gradients. `iteration` has one observation per
+  // worker, kBusy for those that took no part.
   void end(std::span<const Observation> iteration, std::uint32_t count, double seconds);
-  // One that was shown as longer has come after all.
+  // A worker that was observed as kLonger has finished after all, after `seconds`.
   void correct(std::uint32_t worker, double seconds);
 
-  // What was planned when the iteration began, for people: 0 gradients if there was no plan.
+  // What was planned at the beginning of the iteration, for display; 0 gradients if there was no
+  // plan.
   struct Plan {
     std::uint32_t count = 0;
-    double seconds = 0.0;  // Until then.
+    double seconds = 0.0;  // Expected time until then.
   };
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  // Of the past's updates, each for what it would be worth now: a second.
+  // Worth per second of past updates, each valued as an update of its size would be now.
   [[nodiscard]] double rate() const;
-  // Which model the forecast is from, where there are several; else nothing.
+  // The model that made the forecast, if several compete; otherwise empty.
   [[nodiscard]] std::string believed() const { return model_ ? model_->believed() : ""; }
-  // Null if there is none for this iteration.
+  // Null if this iteration has no forecast.
   [[nodiscard]] const Forecast* forecast() const { return has_forecast_ ? &forecast_ : nullptr; }
 
  private:
@@ -100,9 +104,9 @@ class Cutoff {
   Plan plan_;
   double deadline_ = 0.0;
   std::vector<std::uint32_t> taking_part_;
-  std::map<std::uint32_t, std::vector<float>> undelayed_;  // Rows of the forecast.
+  std::map<std::uint32_t, std::vector<float>> undelayed_;  // Rows of the forecast, by worker.
   Worth worth_;
-  double gradients_ = 0.0;  // Discounted, like the next.
+  double gradients_ = 0.0;  // Decaying sums, like the next three.
   double seconds_ = 0.0;
   double updates_ = 0.0;
   double inverse_counts_ = 0.0;

@@ -10,15 +10,15 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr float kNoWeight = 2e-4F;  // A lognormal of less weight is left out.
-constexpr float kAnywhere = 1e-3F;  // Of a forecast, evenly over the grid.
-// Lognormals are of so many widths: each a factor wider than the one before, from the narrowest.
+constexpr float kNoWeight = 2e-4F;  // A lognormal with less weight is left out.
+constexpr float kAnywhere = 1e-3F;  // Share of a forecast that is uniform over the grid.
+// Tabulated widths of lognormals: each a constant factor wider than the one before.
 constexpr float kLogSigmaLeast = -4.5F;
 constexpr float kLogSigmaStep = 0.1F;
 constexpr std::size_t kWidths = 66;
 constexpr double kReach = 4.0;  // Sigmas.
 
-// The masses of a normal's bins, of which the middle one has the mean in its middle.
+// The masses of a normal's bins; the mean is in the middle of the middle bin.
 std::vector<float> normal_bins(double sigma, double step, std::uint32_t bins) {
   const auto reach =
       std::min(static_cast<int>(std::ceil(kReach * sigma / step)), static_cast<int>(bins));
@@ -45,7 +45,7 @@ void copy_column(std::span<const float> from,
   }
 }
 
-// One worker's state of many's into its place in another.
+// Copies one worker's state.
 void copy_worker(const DeepNetwork::State& from,
                  std::size_t from_workers,
                  std::size_t from_worker,
@@ -102,7 +102,7 @@ void Deep::observe(std::span<const Observation> iteration) {
   DeepNetwork::State moved = state_;
   network_.step(taken_, moved);
   for (std::size_t w = 0; w < workers_; ++w) {
-    if (iteration[w].fate == Fate::kBusy) {  // It has not begun anything: it is as it was.
+    if (iteration[w].fate == Fate::kBusy) {  // Has not begun a runtime; its state stays.
       copy_worker(state_, workers_, w, w, moved);
       continue;
     }
@@ -151,7 +151,7 @@ bool Deep::forecast(Forecast& out) {
   return true;
 }
 
-// Adds the lognormals that this draw of every worker's z_t and z_t+1 emits.
+// Adds the lognormals that one draw of every worker's z_t and z_t+1 emits.
 void Deep::add_draw(std::size_t draw) {
   const std::size_t latent = network_.shape().latent;
   const float* const noise = noise_.data() + draw * 2 * latent;
@@ -194,7 +194,7 @@ void Deep::add_draw(std::size_t draw) {
 
 void Deep::add_lognormal(std::size_t worker, double position, float log_sigma, float weight) {
   if (!(weight > kNoWeight) || !std::isfinite(position) || !std::isfinite(log_sigma)) {
-    return;  // Of little weight, or of weights that were garbage.
+    return;  // Little weight, or garbage weights.
   }
   const auto width = static_cast<std::size_t>(
       std::clamp((log_sigma - kLogSigmaLeast) / kLogSigmaStep + 0.5F, 0.0F, kWidths - 1.0F));

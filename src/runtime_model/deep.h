@@ -1,15 +1,15 @@
-// The deep runtime model: a deep Markov model of each worker's runtimes, whose weights were fitted
-// beforehand (`outpace fit`) and are shared by all workers.
+// The deep runtime model: a deep Markov model of each worker's runtimes. All workers share its
+// weights, which `outpace fit` learns before the run.
 //
-// After each iteration the inference network moves each worker's q(z_t) on; the forecast is the
-// emission of z_t+1, over a few draws of q and of the transition: a mixture of lognormals a worker.
-// A worker that was cut off comes in as just that, "longer than": the networks were fitted to
-// iterations cut off at random. Its late time, if it comes after all, takes that step again.
-// Draws of all workers' runtimes together have the ranks of past iterations (rank_history.h).
+// After each iteration the inference network updates q(z_t) of every worker. The forecast is the
+// emission of z_t+1, averaged over a few draws of q and of the transition: a mixture of lognormals
+// per worker. A worker that was cut off enters as "longer than s", for the networks were fitted to
+// iterations cut off at random. If its late time comes after all, that step is repeated with it.
+// Joint draws of all workers' runtimes take their ranks from past iterations (rank_history.h).
 //
 // Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018), have one latent
-// state and one emission for a cluster of one size; here any number of workers can be forecast.
-// Deterministic: the draws are the same in every iteration.
+// state and one emission for a cluster of one size. This model forecasts any number of workers. It
+// is deterministic: the draws are the same in every iteration.
 
 #pragma once
 
@@ -26,9 +26,10 @@
 
 namespace outpace::runtime_model {
 
-// The normal draws by which each forecast is made: of z_t and of z_t+1, latent numbers each. The
-// second half mirrors the first. The fit uses the same ones (fit/deep_modules.h): so few would be
-// off, by some per cent of how likely a rare slow runtime is, for networks fitted to others.
+// The normal draws that each forecast uses: kDeepDraws pairs of z_t and z_t+1, `latent` numbers
+// each. The second half mirrors the first (antithetic). The fit uses the same draws
+// (fit/deep_modules.h). With so few, weights that were fitted to other draws would misjudge a rare
+// slow runtime by several per cent.
 inline constexpr std::size_t kDeepDraws = 4;
 [[nodiscard]] std::vector<float> deep_draws(std::size_t latent);
 
@@ -51,14 +52,15 @@ class Deep final : public RuntimeModel {
   std::size_t workers_ = 0;
   DeepFeatures features_;
   RankHistory ranks_;
-  std::optional<Forecast> forecast_;            // For the iteration to come, if it was made.
-  DeepNetwork::State state_;                    // After the last iteration;
-  DeepNetwork::State before_;                   // before a worker's last one that was cut off,
-  std::vector<float> seen_then_;                // with what was known of it: features x workers.
-  std::vector<double> reference_then_;          // And relative to what.
-  std::vector<bool> open_;                      // Who was cut off last, and may come late.
-  std::vector<std::vector<float>> lognormals_;  // By log sigma: the masses of bins about a mean.
-  // In hand.
+  std::optional<Forecast> forecast_;  // Of the next iteration, if it was made.
+  DeepNetwork::State state_;          // After the last iteration.
+  DeepNetwork::State before_;         // Before the last iteration of each worker that was cut off.
+  std::vector<float> seen_then_;      // That iteration's features, features x workers.
+  std::vector<double> reference_then_;  // And its reference level, in log seconds.
+  std::vector<bool> open_;              // Workers that were cut off last and may still come.
+  std::vector<std::vector<float>>
+      lognormals_;  // By log sigma: the masses of the bins around the mean.
+  // Scratch space.
   std::vector<float> taken_;
   std::vector<float> noise_;
   std::vector<float> latent_;

@@ -9,11 +9,12 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kFollow = 0.05;       // The reference, of the way to an iteration's median,
-constexpr double kFollowMost = 0.3;    // which counts as so far away at most.
-constexpr double kLeastInMean = -2.0;  // Log seconds.
+constexpr double kFollow = 0.05;       // Step of the reference towards an iteration's median,
+constexpr double kFollowMost = 0.3;    // whose distance counts as this much at most.
+constexpr double kLeastInMean = -2.0;  // In log seconds.
 constexpr double kMostInMean = 3.0;
-constexpr double kFarthestLog = 8.0;  // From the reference: farther counts as that.
+// Distances from the reference are clamped to this.
+constexpr double kFarthestLog = 8.0;
 
 float of(double log_seconds, double reference) {
   return static_cast<float>(std::clamp(log_seconds - reference, -kFarthestLog, kFarthestLog));

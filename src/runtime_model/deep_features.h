@@ -1,18 +1,18 @@
-// What the deep runtime model is told of an iteration: for each worker a few numbers, relative to
-// the cluster's own level, so that what was learnt with one network holds for a slower one.
+// The inputs of the deep runtime model for one iteration: seven numbers per worker. They are
+// relative to the cluster's own level, so that what was learnt with one network holds for a slower
+// one.
 //
-//   0  log seconds, of one that was cut off those that it was given
+//   0  log seconds; of a worker that was cut off, log of the time it was given
 //   1  1 if it was cut off: its runtime is longer
 //   2  the median of (0) over the workers
-//   3  the mean of (0) over the workers, each within [-2, 3]
-//   4  the part of the workers that was cut off
-//   5  (0) of the iteration before this one that it last arrived in; of one that never has, what it
-//      was given at first
-//   6  how many iterations ago that was: log(1 + those since then)
+//   3  the mean of (0) over the workers, each clamped to [-2, 3]
+//   4  the share of workers that were cut off
+//   5  (0) of the last earlier iteration in which it arrived; if it never has, of its first one
+//   6  log(1 + iterations since then)
 //
-// Log seconds are less the reference: a level that follows the iterations' medians slowly. The last
-// two are what a recurrent network would have to count and keep over hundreds of iterations, when
-// it is fitted to pieces of some dozens.
+// Log seconds are relative to the reference, a level that slowly follows the iterations' medians. A
+// recurrent network would have to count and remember (5) and (6) over hundreds of iterations, but
+// it is fitted to sequences of a few dozen.
 
 #pragma once
 
@@ -28,18 +28,18 @@ inline constexpr std::uint32_t kDeepFeatures = 7;
 
 class DeepFeatures {
  public:
-  // `ahead`: how far the reference is off at the start, in log seconds; for training, which sees
+  // `ahead`: error of the reference at the start, in log seconds. Training uses it, because it sees
   // short pieces of long runs.
   explicit DeepFeatures(double ahead = 0.0) : ahead_(ahead) {}
 
-  // An iteration's, as a matrix of features x workers; those of a busy worker are 0.
-  // REQUIRES: not all are busy.
+  // The features of an iteration, features x workers; those of a busy worker are 0. REQUIRES: not
+  // all workers are busy.
   void take(std::span<const Observation> iteration, std::vector<float>& out);
-  // A worker that was cut off in the last iteration that it took part in has come after all.
+  // A worker that was cut off in its last iteration has finished after all.
   void correct(std::uint32_t worker, double seconds);
-  // Feature 0 of so many seconds.
+  // Feature 0 of a runtime in seconds.
   [[nodiscard]] static float relative(double seconds, double reference);
-  // In log seconds. What is forecast is relative to it. REQUIRES: one was taken.
+  // In log seconds; forecasts are relative to it. REQUIRES: take() was called.
   [[nodiscard]] double reference() const { return reference_; }
 
  private:
@@ -51,8 +51,8 @@ class DeepFeatures {
     std::uint32_t since = 0;  // Iterations.
     bool known = false;
   };
-  std::vector<Last> last_;    // Of each worker.
-  std::vector<double> logs_;  // In hand.
+  std::vector<Last> last_;    // By worker.
+  std::vector<double> logs_;  // Scratch space.
 };
 
 }  // namespace outpace::runtime_model

@@ -10,7 +10,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-// Their places in deep_tensors().
+// Indices into deep_tensors().
 enum Tensor : std::size_t {
   kGruWeightInput,
   kGruWeightHidden,
@@ -56,12 +56,12 @@ void clamp_all(std::vector<float>& values, float least) {
 }  // namespace
 
 float quick_exp(float x) {
-  // 2^whole * exp(rest), the rest within ln 2 / 2 of 0: its Taylor polynomial to the 7th power.
+  // exp(x) = 2^whole * exp(rest), with |rest| <= ln 2 / 2: Taylor polynomial of degree 7.
   constexpr float kLog2OfE = 1.44269504F;
   constexpr float kLn2High = 0.693359375F;  // Few enough bits that products with `whole` are exact.
   constexpr float kLn2Low = -2.12194440e-4F;
-  constexpr int kAbove = 128;                                     // Conversion cuts towards 0.
-  const float within = x > -80.0F ? std::min(x, 80.0F) : -80.0F;  // What is no number, too.
+  constexpr int kAbove = 128;  // Makes the conversion, which truncates towards 0, round down.
+  const float within = x > -80.0F ? std::min(x, 80.0F) : -80.0F;  // NaN becomes -80, too.
   const int whole = static_cast<int>(within * kLog2OfE + (kAbove + 0.5F)) - kAbove;
   const auto times = static_cast<float>(whole);
   const float rest = (within - times * kLn2High) - times * kLn2Low;
@@ -123,7 +123,7 @@ DeepNetwork::State DeepNetwork::begin(std::size_t workers) const {
 void DeepNetwork::step(std::span<const float> features, State& state) {
   apply(layer(kGruWeightInput, kGruBiasInput), features, from_features_);
   apply(layer(kGruWeightHidden, kGruBiasHidden), state.hidden, from_hidden_);
-  const std::size_t size = state.hidden.size();  // Of each of the three: reset, update, new.
+  const std::size_t size = state.hidden.size();  // Of each gate: reset, update, new.
   for (std::size_t i = 0; i < size; ++i) {
     const float reset = sigmoid(from_features_[i] + from_hidden_[i]);
     const float update = sigmoid(from_features_[size + i] + from_hidden_[size + i]);

@@ -1,7 +1,8 @@
-// The deep runtime model's networks, forwards, without libtorch: they run on the server's path.
+// The forward pass of the deep runtime model's networks. It does without libtorch, because it runs
+// in the server.
 //
-// A deep Markov model of one worker's log runtimes; all workers share its weights, and what they
-// have in common comes in by the features (deep_features.h):
+// A deep Markov model of one worker's log runtimes. All workers share its weights; the features
+// (deep_features.h) carry what the workers have in common.
 //
 //   p(z_t | z_t-1)       normal;  mean = (1 - g) * keep(z) + g * proposal(z),  g in (0, 1) a gate
 //   p(x_t | z_t)         a mixture of lognormals
@@ -10,12 +11,12 @@
 //                        log sigma = posterior_log_sigma(c)
 //
 // Krishnan, Shalit, Sontag, "Structured Inference Networks for Nonlinear State Space Models" (AAAI
-// 2017), sections 3 and 5: the gated transition, and the structured inference network with the
-// past alone (ST-L), since it filters, and along its own means, so that it does not draw. The
-// emission is a mixture, and the posterior's mean sees the features and z directly: both let a
-// level be followed to a few per cent.
+// 2017), sections 3 and 5: the gated transition and the structured inference network. The inference
+// network sees the past alone (ST-L), since it filters, and follows its own means instead of
+// drawing. Unlike theirs, the emission is a mixture and the posterior's mean sees the features and
+// z directly. Both let the model follow a level to within a few per cent.
 //
-// Matrices are units x workers, so that sums run in one order on every processor.
+// Matrices are units x workers, so that sums run in the same order on every processor.
 
 #pragma once
 
@@ -35,21 +36,21 @@ class DeepNetwork {
 
   [[nodiscard]] const DeepShape& shape() const { return weights_.shape; }
 
-  // Of some workers: the recurrent state, and q's mean. 0 before anything was seen.
+  // The recurrent state of some workers and their q. All are 0 before the first observation.
   struct State {
     std::vector<float> hidden;     // hidden x workers
     std::vector<float> mean;       // latent x workers
     std::vector<float> log_sigma;  // latent x workers, of q
   };
   [[nodiscard]] State begin(std::size_t workers) const;
-  // One iteration: `features` is features x workers.
+  // Advances the state by one iteration; `features` is features x workers.
   void step(std::span<const float> features, State& state);
 
   struct Normals {
     std::vector<float> mean;       // latent x workers
     std::vector<float> log_sigma;  // latent x workers
   };
-  // p(z_t+1 | z), of z as latent x workers.
+  // p(z_t+1 | z) for z, a matrix of latent x workers.
   void transition(std::span<const float> latent, Normals& out);
 
   struct Mixture {
@@ -57,7 +58,7 @@ class DeepNetwork {
     std::vector<float> mean;       // components x workers, in log seconds
     std::vector<float> log_sigma;  // components x workers
   };
-  // p(x | z), of z as latent x workers.
+  // p(x | z) for z, a matrix of latent x workers.
   void emission(std::span<const float> latent, Mixture& out);
 
  private:
@@ -69,8 +70,8 @@ class DeepNetwork {
   static void apply(const Layer& layer, std::span<const float> inputs, std::vector<float>& out);
 
   const DeepWeights weights_;
-  std::vector<std::size_t> begins_;  // Of each tensor, in weights_.numbers.
-  // In hand.
+  std::vector<std::size_t> begins_;  // The offset of each tensor in weights_.numbers.
+  // Scratch space.
   std::vector<float> from_features_;
   std::vector<float> from_hidden_;
   std::vector<float> combined_;
@@ -80,7 +81,8 @@ class DeepNetwork {
   std::vector<float> out_;
 };
 
-// exp(x) for |x| <= 80, and as at the nearer end beyond; right to 2e-7 of it. Without branches.
+// exp(x) for |x| <= 80, and its value at the nearer end beyond. The relative error is at most 2e-7.
+// Branchless.
 [[nodiscard]] float quick_exp(float x);
 
 }  // namespace outpace::runtime_model

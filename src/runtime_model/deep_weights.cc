@@ -60,7 +60,7 @@ void check(const DeepWeights& weights) {
   if (weights.numbers.size() != needed) {
     throw Error(ExitCode::kUnreadable,
                 "the model has " + std::to_string(weights.numbers.size()) +
-                    " weights; a model of its shape has " + std::to_string(needed));
+                    " weights; its shape needs " + std::to_string(needed));
   }
   for (const float value : weights.numbers) {
     if (!std::isfinite(value)) {

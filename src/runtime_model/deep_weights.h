@@ -1,7 +1,7 @@
-// The weights of the deep runtime model: which tensors there are, and their numbers.
+// The weights of the deep runtime model: its tensors and their numbers.
 //
-// What they compute is in deep_network.h. They are fitted by fit/deep_fit.h and kept in a file by
-// record/runtime_model_file.h.
+// deep_network.h has what they compute, fit/deep_fit.h fits them, and record/runtime_model_file.h
+// reads and writes their file.
 
 #pragma once
 
@@ -14,13 +14,13 @@ namespace outpace::runtime_model {
 
 struct DeepShape {
   std::uint32_t hidden = 24;     // Units of the recurrent network and of the other hidden layers.
-  std::uint32_t latent = 8;      // Numbers in z.
+  std::uint32_t latent = 8;      // Dimensions of z.
   std::uint32_t components = 3;  // Lognormals of an emission.
 
   bool operator==(const DeepShape&) const = default;
 };
 
-// The largest of each that is taken from a file.
+// The largest value of each that a file may have.
 inline constexpr std::uint32_t kDeepShapeMost = 256;
 
 struct DeepTensor {
@@ -30,12 +30,13 @@ struct DeepTensor {
   [[nodiscard]] std::size_t numbers() const;
 };
 
-// All tensors, in the order of their numbers. REQUIRES: 1 <= each of the shape <= kDeepShapeMost.
+// All tensors, in the order of their numbers. REQUIRES: each dimension of the shape is from 1 to
+// kDeepShapeMost.
 [[nodiscard]] std::vector<DeepTensor> deep_tensors(const DeepShape& shape);
 
 struct DeepWeights {
   DeepShape shape;
-  std::vector<float> numbers;  // Of deep_tensors(shape), one after the other.
+  std::vector<float> numbers;  // Of deep_tensors(shape), one after another.
 };
 
 // Throws Error(kUnreadable) if there are too many or too few numbers, or one is not finite.

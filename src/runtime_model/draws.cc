@@ -40,7 +40,7 @@ void Draws::draw_apart(const Forecast& forecast,
   count_ = count;
   sorted_.resize(std::size_t{count} * workers_);
   for (std::uint32_t w = 0; w < workers_; ++w) {
-    // An odd stride visits every part once.
+    // An odd stride visits every stratum exactly once.
     const std::uint64_t first = rng.below(count);
     const std::uint64_t stride = 2 * rng.below(count) + 1;
     for (std::uint32_t k = 0; k < count; ++k) {
@@ -63,7 +63,7 @@ void Draws::draw_by_ranks(const Forecast& forecast, std::span<const std::uint32_
   }
 }
 
-// Each draw has one of the shifts, for all workers.
+// Applies to each draw one common shift of all workers.
 void Draws::shift_rows(const Forecast& forecast, Rng& rng) {
   for (std::uint32_t k = 0; k < count_; ++k) {
     double left = rng.uniform();
@@ -88,7 +88,7 @@ double Draws::quantile(std::uint32_t c, double probability) const {
     column[k] = sorted(k)[c - 1];
   }
   std::sort(column.begin(), column.end());
-  const double at = probability * count_ - 0.5;  // The middles of equal parts.
+  const double at = probability * count_ - 0.5;  // Draws are the midpoints of equal strata.
   const auto below = static_cast<std::size_t>(std::clamp(at, 0.0, count_ - 1.0));
   const std::size_t above = std::min<std::size_t>(below + 1, count_ - 1);
   const double within = std::clamp(at - static_cast<double>(below), 0.0, 1.0);

@@ -1,4 +1,4 @@
-// Joint draws of the workers' next runtimes, in order: what expected order statistics are made of.
+// Sorted joint draws of the workers' next runtimes, for estimating expected order statistics.
 
 #pragma once
 
@@ -14,22 +14,22 @@ namespace outpace::runtime_model {
 
 class Draws {
  public:
-  // Stratified: each of a worker's draws is from another of `count` equally likely parts. A
-  // forecast that has ranks gives as many draws as those are for, whatever the count. REQUIRES:
-  // count is a power of two.
+  // Makes stratified draws: each of a worker's draws is from another of `count` equally likely
+  // intervals. If the forecast has ranks, there is one draw per row of ranks and `count` is
+  // ignored. REQUIRES: count is a power of two.
   void draw(const Forecast& forecast,
             std::span<const std::uint32_t> workers,
             std::uint32_t count,
             std::uint64_t seed);
 
   [[nodiscard]] std::uint32_t count() const { return count_; }
-  // The runtimes of one draw in seconds, the shortest first.
+  // The runtimes of one draw, in seconds, the shortest first.
   [[nodiscard]] std::span<const float> sorted(std::uint32_t draw) const {
     return {sorted_.data() + std::size_t{draw} * workers_, workers_};
   }
-  // E[x_(c)] in seconds: the mean of the c-th shortest. REQUIRES: 1 <= c <= workers.
+  // E[x_(c)] in seconds: the mean of the c-th shortest runtime. REQUIRES: 1 <= c <= workers.
   [[nodiscard]] double mean(std::uint32_t c) const { return means_[c - 1]; }
-  // Where the c-th shortest is with this probability below.
+  // The quantile of the c-th shortest runtime, in seconds.
   [[nodiscard]] double quantile(std::uint32_t c, double probability) const;
 
  private:
@@ -46,8 +46,8 @@ class Draws {
   std::vector<double> means_;
 };
 
-// How many draws a decision before an iteration is made of: fewer with more workers, whose order
-// statistics vary less.
+// Number of draws for a decision made before an iteration. More workers need fewer, because their
+// order statistics vary less.
 [[nodiscard]] std::uint32_t draws_for(std::uint32_t workers);
 
 }  // namespace outpace::runtime_model

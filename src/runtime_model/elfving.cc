@@ -41,7 +41,8 @@ bool Elfving::forecast(Forecast& out) {
   }
   const double mean = sum / count;
   const double variance = count > 1.0 ? (squares - count * mean * mean) / (count - 1.0) : 0.0;
-  constexpr double kLeast = 1e-3;  // Of the mean: a table needs some width.
+  // Smallest sigma, as a share of the mean: a table needs some width.
+  constexpr double kLeast = 1e-3;
   const double sigma = std::max(std::sqrt(std::max(variance, 0.0)), kLeast * mean);
   out.reset(grid_, static_cast<std::uint32_t>(last_.size()));
   const std::span<float> first = out.row(0);

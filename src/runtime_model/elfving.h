@@ -1,11 +1,11 @@
-// All workers alike and normal: what the order statistics of one iteration say of the next.
+// All workers are identical and normal; the last iteration's sample moments predict the next one.
 //
 //   x_w ~ N(mu, sigma^2), independent;   mu, sigma: sample moments of the last iteration
 //
 // Elfving, "The asymptotical distribution of range in samples from a normal population" (1947),
-// gives E[x_(j)] ~ mu + sigma Phi^-1((j - pi/8) / (n - pi/4 + 1)); here they are those of draws.
-// The analytic baseline of Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (2018).
-// Of a worker that was cut off, the runtime is taken for what it was given.
+// gives E[x_(j)] ~ mu + sigma Phi^-1((j - pi/8) / (n - pi/4 + 1)). This class estimates it from
+// draws instead. It is the analytic baseline of Teng & Wood, "Bayesian Distributed Stochastic
+// Gradient Descent" (2018). A censored runtime counts as if it were observed.
 
 #pragma once
 
@@ -25,7 +25,7 @@ class Elfving final : public RuntimeModel {
 
  private:
   TimeGrid grid_;
-  std::vector<double> last_;  // In seconds; 0: not known.
+  std::vector<double> last_;  // In seconds; 0 if not known.
 };
 
 }  // namespace outpace::runtime_model

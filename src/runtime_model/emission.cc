@@ -9,16 +9,16 @@
 namespace outpace::runtime_model {
 namespace {
 
-// What is believed before anything is seen, as if it had been seen so many times.
+// The prior, and its weight in observations.
 constexpr double kPriorOutlier = 0.005;
 constexpr double kPriorSeen = 200.0;
-constexpr double kOwnWeight = 30.0;  // Residuals until a worker's own sigma counts half.
-// Outliers are mostly slow: residuals of e^-1 to e^6, before any are seen exponential.
+constexpr double kOwnWeight = 30.0;  // Residuals at which a worker's own sigma weighs half.
+// Outliers are mostly slow: residuals from e^-1 to e^6, exponential before any are seen.
 constexpr double kBelow = 1.0;
 constexpr double kAbove = 6.0;
 constexpr double kPriorOutliers = 5.0;
-constexpr double kNoOutlier = 1e-7;  // Less is not worth counting.
-constexpr double kPriorFast = 0.1;   // Of outliers.
+constexpr double kNoOutlier = 1e-7;  // A smaller probability is skipped.
+constexpr double kPriorFast = 0.1;   // Share of outliers that are fast.
 
 double normal_density(double z) {
   return std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi);
@@ -27,7 +27,7 @@ double normal_survival(double z) {
   return 0.5 * std::erfc(z / std::numbers::sqrt2);
 }
 
-// Left of the table nothing has been lost yet, right of it all.
+// The survival is 1 left of the table and 0 right of it.
 float at_or_beyond(const std::vector<float>& survival, int i, float whole) {
   if (i < 0) {
     return whole;
@@ -35,7 +35,7 @@ float at_or_beyond(const std::vector<float>& survival, int i, float whole) {
   return i < static_cast<int>(survival.size()) ? survival[static_cast<std::size_t>(i)] : 0.0F;
 }
 
-// Adds scale * part, whose first is to come to bin `at`; what lies outside goes to the end bins.
+// Adds scale * part, its first element to bin `at`; what lies outside goes to the end bins.
 void add_clamped(const std::vector<float>& part, int at, float scale, std::span<float> mass) {
   const int size = static_cast<int>(part.size());
   const int bins = static_cast<int>(mass.size());
@@ -74,7 +74,7 @@ Emission::Emission(double step, int spacing)
       core.survival.push_back(static_cast<float>(normal_survival(z)));
     }
     const int bins = static_cast<int>(std::ceil(kReach * sigma / step));
-    for (int i = -bins; i <= bins; ++i) {  // Of the bin that begins i bins above the level.
+    for (int i = -bins; i <= bins; ++i) {  // Bin i begins i bins above the level.
       core.mass.push_back(static_cast<float>(normal_survival(i * step / sigma) -
                                              normal_survival((i + 1) * step / sigma)));
     }
@@ -157,7 +157,7 @@ void Emission::learn(Spread& spread, double residual, double core, double outlie
   seen_ += core + outlier;
   const int coarse = static_cast<int>(std::floor(residual)) + below_;
   if (outlier > kNoOutlier && coarse >= 0 && coarse < static_cast<int>(histogram_.size())) {
-    // Smoothed: a residual says something of those like it.
+    // Smoothed, because one residual says something about similar ones.
     constexpr int kWide = 6;
     for (int i = -kWide; i <= kWide; ++i) {
       const int to = std::clamp(coarse + i, 0, static_cast<int>(histogram_.size()) - 1);

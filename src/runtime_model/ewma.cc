@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kNewest = 0.2;  // The weight of the newest runtime.
 constexpr std::size_t kResiduals = 2048;
-constexpr double kLargestResidual = 5.0;  // Larger ones count as that; in log units.
-constexpr int kSmooth = 2;           // A residual stands for those so many bins beside it, too.
-constexpr float kPriorMass = 1e-3F;  // So much evenly over all residuals, and so much at 0.
+constexpr double kLargestResidual = 5.0;  // Larger residuals are clamped to this; in log units.
+constexpr int kSmooth = 2;           // A residual also counts for this many bins on either side.
+constexpr float kPriorMass = 1e-3F;  // Uniform over all residuals, and the same again at 0.
 
 }  // namespace
 
@@ -63,7 +63,7 @@ bool Ewma::forecast(Forecast& out) {
   const int reach = static_cast<int>(kLargestResidual / grid_.step());
   const int width = 2 * reach + 1;
   kernel_.assign(static_cast<std::size_t>(width), kPriorMass / static_cast<float>(width));
-  kernel_[static_cast<std::size_t>(reach)] += kPriorMass;  // Before there is any residual.
+  kernel_[static_cast<std::size_t>(reach)] += kPriorMass;  // As long as there are no residuals.
   for (const double residual : residuals_) {
     const int at = static_cast<int>(std::lround(residual / grid_.step()));
     for (int i = -kSmooth; i <= kSmooth; ++i) {

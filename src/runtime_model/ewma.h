@@ -1,10 +1,10 @@
-// Each worker's own moving average, and what all workers' runtimes did around theirs.
+// Each worker's own exponentially weighted moving average, with residuals pooled over all workers.
 //
 //   level_w  <-  level_w + a (log x_w - level_w)
 //   log x_w   =  level_w + r,   r drawn from the last residuals of all workers (a bootstrap)
 //
-// Of a worker that was cut off, the level rises to what it was given, if it was below: the least
-// that explains it.
+// A worker that was cut off raises its level to the time it was given, if the level was below: the
+// smallest level that explains the cutoff.
 
 #pragma once
 
@@ -27,11 +27,11 @@ class Ewma final : public RuntimeModel {
   void take(std::uint32_t worker, double seconds);
 
   TimeGrid grid_;
-  std::vector<double> levels_;     // Of log seconds.
-  std::vector<bool> known_;        // Whose level is.
-  std::vector<double> residuals_;  // The newest, in a ring.
-  std::size_t next_ = 0;           // Where in the ring.
-  std::vector<float> mass_;        // In hand.
+  std::vector<double> levels_;     // In log seconds.
+  std::vector<bool> known_;        // Workers whose level is known.
+  std::vector<double> residuals_;  // The newest, in a ring buffer.
+  std::size_t next_ = 0;           // Next position in the ring buffer.
+  std::vector<float> mass_;        // Scratch space.
   std::vector<float> kernel_;
 };
 

@@ -9,8 +9,8 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kNormalReach = 6.0;  // Sigmas beyond which a normal is as good as over.
-constexpr double kSpread = 1e-3;      // Of each density, evenly over the grid.
+constexpr double kNormalReach = 6.0;  // In sigmas; the normal beyond is negligible.
+constexpr double kSpread = 1e-3;      // Share of each density that is uniform over the grid.
 
 float normal_cdf(double z) {
   return z < -kNormalReach  ? 0.0F
@@ -47,7 +47,7 @@ void Forecast::set_row(std::uint32_t worker, std::span<const float> mass) {
 
 void Forecast::set_lognormal_rows(std::span<const double> seconds, double sigma) {
   CHECK(seconds.size() == workers_);
-  // All have one form, and places to the nearest edge.
+  // All rows have the same shape, and their places are rounded to the nearest edge.
   const int reach = static_cast<int>(grid_.bins());
   in_hand_.clear();
   for (int i = -reach; i <= reach; ++i) {

@@ -1,14 +1,14 @@
-// The predictive distribution of every worker's next runtime, given all that was observed.
+// The predictive distribution of every worker's next runtime, given all observations.
 //
-// A table of workers x bins: P(runtime <= edge of the bin). Within an iteration it is conditioned
-// on what is known by then: who has arrived is no longer asked about, and of who has not, that its
-// runtime is longer than what has passed (survival).
+// A table of workers x edges: P(runtime <= edge). Within an iteration it is conditioned on what has
+// happened by then. A worker that has arrived no longer matters; one that has not has a runtime
+// longer than the time s that has passed:
 //
 //   P(x_w <= t | x_w > s) = (F_w(t) - F_w(s)) / (1 - F_w(s))
 //
-// What makes all workers slow or fast together in this very iteration, a full network say, is a
-// shift of log seconds that they have in common. It may be one of several, each with a chance;
-// given the past and the shift, workers are independent.
+// What makes all workers slow or fast in one iteration, such as a congested network, is a common
+// shift of log seconds. The forecast gives several possible shifts and their probabilities. Given
+// the past and the shift, workers are independent.
 
 #pragma once
 
@@ -23,31 +23,31 @@ namespace outpace::runtime_model {
 
 class Forecast {
  public:
-  // Keeps its memory. Every worker's row is to be set afterwards.
+  // Keeps its memory. The caller must set every worker's row afterwards.
   void reset(const TimeGrid& grid, std::uint32_t workers);
 
   [[nodiscard]] const TimeGrid& grid() const { return grid_; }
   [[nodiscard]] std::uint32_t workers() const { return workers_; }
 
-  // P(runtime <= edge i), i = 0..bins; never falls, and ends at 1.
+  // P(runtime <= edge i), i = 0..bins; non-decreasing, and 1 at the end.
   [[nodiscard]] std::span<float> row(std::uint32_t worker) {
     return {cdf_.data() + std::size_t{worker} * width(), width()};
   }
   [[nodiscard]] std::span<const float> row(std::uint32_t worker) const {
     return {cdf_.data() + std::size_t{worker} * width(), width()};
   }
-  // Makes the row from the probabilities of the bins, which need not sum to 1; the sum must be
-  // positive. `mass` has bins numbers.
+  // Sets the row from the probabilities of the bins, which are normalised to sum to 1. `mass` has
+  // one number per bin. REQUIRES: the sum is positive.
   void set_row(std::uint32_t worker, std::span<const float> mass);
-  // All rows: exp(N(log seconds[w], sigma^2)).
+  // Sets all rows to exp(N(log seconds[w], sigma^2)).
   void set_lognormal_rows(std::span<const double> seconds, double sigma);
-  // One row: exp(N(log seconds, sigma^2)).
+  // Sets one row to exp(N(log seconds, sigma^2)).
   void set_lognormal_row(std::uint32_t worker, double seconds, double sigma);
-  // The worker begins `seconds` late: it is still busy with something else.
+  // The worker begins `seconds` late, because it is still busy with an earlier iteration.
   void delay_row(std::uint32_t worker, double seconds);
 
-  // What the log seconds of all workers may have in common; the chances sum to 1. One shift of 0,
-  // unless set.
+  // A possible common shift of all workers' log seconds. The probabilities sum to 1. Unless set,
+  // there is one shift, of 0.
   struct Shift {
     double bins = 0.0;
     double chance = 1.0;
@@ -55,20 +55,21 @@ class Forecast {
   void set_shifts(std::span<const Shift> shifts) { shifts_.assign(shifts.begin(), shifts.end()); }
   [[nodiscard]] std::span<const Shift> shifts() const { return shifts_; }
 
-  // Draws of all workers' runtimes together (draws.h) have these ranks in the rows, one draw after
-  // the other: draws x workers, in (0, 1). None, unless set: then they are independent, but for the
+  // The ranks that joint draws of all workers' runtimes (draws.h) have in the rows: draws x
+  // workers, each in (0, 1), one draw after another. Unless set, workers are independent given the
   // shift.
   void set_ranks(std::span<const float> ranks) { ranks_.assign(ranks.begin(), ranks.end()); }
   [[nodiscard]] std::span<const float> ranks() const { return ranks_; }
 
-  // What follows is of one worker without a shift: as if it were 0.
-  // P(runtime <= t) where `position` is that of t on the grid, or beyond it.
+  // The rest is about one worker without a common shift.
+  //
+  // P(runtime <= t), where `position` is the position of t on the grid or beyond it.
   [[nodiscard]] double cdf(std::uint32_t worker, double position) const;
-  // log of the density of log seconds at a position, and of the chance of a longer runtime. A
-  // little of each is spread evenly over the grid, so that no surprise is beyond all bounds.
+  // Log of the density of log seconds at a position, and of the probability of a longer runtime. A
+  // small share of each is uniform over the grid, so that no surprise has an infinite penalty.
   [[nodiscard]] double log_density(std::uint32_t worker, double position) const;
   [[nodiscard]] double log_survival(std::uint32_t worker, double position) const;
-  // The runtime in seconds below which it is with this probability, in (0, 1).
+  // The quantile, in seconds. REQUIRES: 0 < probability < 1.
   [[nodiscard]] double quantile(std::uint32_t worker, double probability) const;
 
  private:

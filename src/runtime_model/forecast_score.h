@@ -1,4 +1,4 @@
-// How good forecasts of the order statistics were, beside what came.
+// How good the forecasts of the order statistics were, compared with the arrivals.
 
 #pragma once
 
@@ -11,16 +11,16 @@ namespace outpace::runtime_model {
 
 class ForecastScore {
  public:
-  // One iteration: `came` are the seconds of all workers' arrivals, the shortest first.
+  // Scores one iteration; `came` has the seconds of all workers' arrivals, the shortest first.
   void add(const Forecast& forecast, const std::vector<double>& came);
 
-  // The share of order statistics within the central 50 and 90 % of their forecasts; NaN if there
-  // were none.
+  // The share of order statistics inside the central 50 and 90 % intervals of their forecasts; NaN
+  // without forecasts.
   [[nodiscard]] double coverage50() const { return within50_ / count_; }
   [[nodiscard]] double coverage90() const { return within90_ / count_; }
-  // The mean continuous ranked probability score, in seconds: E|X - y| - E|X - X'| / 2, which is
-  // least if the forecast is the distribution that y is from (Gneiting & Raftery, "Strictly Proper
-  // Scoring Rules, Prediction, and Estimation", 2007, equation 21).
+  // Mean continuous ranked probability score, in seconds: E|X - y| - E|X - X'| / 2, smallest if the
+  // forecast is the distribution of y (Gneiting & Raftery, "Strictly Proper Scoring Rules,
+  // Prediction, and Estimation", 2007, equation 21).
   [[nodiscard]] double crps() const { return crps_ / count_; }
 
  private:

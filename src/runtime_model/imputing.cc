@@ -8,7 +8,8 @@ namespace outpace::runtime_model {
 namespace {
 
 constexpr std::uint64_t kImputationSeed = 1;
-constexpr double kSurest = 1.0 - 1e-6;  // Beyond it a forecast is a grid's end.
+// Beyond this quantile a forecast only knows the end of its grid.
+constexpr double kSurest = 1.0 - 1e-6;
 
 }  // namespace
 
@@ -27,7 +28,7 @@ void Imputing::observe(std::span<const Observation> iteration) {
   complete_.assign(iteration.begin(), iteration.end());
   if (has_forecast_) {
     double rest = rng_.uniform();
-    double shift = 0.0;  // One for all workers: what they have in common.
+    double shift = 0.0;  // One draw for all workers: the shift is common.
     for (const Forecast::Shift& one : foretold_.shifts()) {
       shift = one.bins;
       rest -= one.chance;

@@ -1,11 +1,12 @@
-// A model that is never shown a censored runtime: in the place of each worker's that was cut off it
-// is shown a draw of its own forecast, as if it had arrived. What exact censoring is compared with.
+// Replaces each censored runtime by a draw from the model's own forecast, as if it had been
+// observed. Exact censoring is compared with it.
 //
-//   plain      x ~ p(x): any runtime, also one that would not have been cut off
-//   truncated  x ~ p(x | x > s), s what the worker was given
+//   plain      x ~ p(x): any runtime, even one that would not have been cut off
+//   truncated  x ~ p(x | x > s), where the worker was given s
 //
-// Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018) impute by draws of
-// the predictive. A late time that comes after all finds its place taken, and is not shown.
+// Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018), impute draws from
+// the predictive distribution. A late time that comes after all is ignored, because a draw has
+// taken its place.
 
 #pragma once
 
@@ -41,7 +42,7 @@ class Imputing final : public RuntimeModel {
   Rng rng_;
   Forecast foretold_;  // Of the iteration that is observed next.
   bool has_forecast_ = false;
-  std::vector<Observation> complete_;  // In hand.
+  std::vector<Observation> complete_;  // Scratch space.
 };
 
 }  // namespace outpace::runtime_model

@@ -14,11 +14,11 @@
 namespace outpace::runtime_model {
 namespace {
 
-// From what hardly moves over a hundred iterations to what is new each time.
+// From factors that barely move over a hundred iterations to factors that are new in each.
 constexpr std::array<double, 8> kFactorKeep{0.995, 0.99, 0.97, 0.95, 0.9, 0.8, 0.5, 0.0};
-constexpr double kKeepSums = 0.998;     // From one iteration to the next.
-constexpr double kPriorLoading = 0.1;   // Sigma of the loadings before anything was seen.
-constexpr double kPriorRuntimes = 4.0;  // As if so many runtimes had been seen.
+constexpr double kKeepSums = 0.998;     // Weight of the past sums after an iteration.
+constexpr double kPriorLoading = 0.1;   // Prior sigma of the loadings.
+constexpr double kPriorRuntimes = 4.0;  // Weight of the prior, in runtimes.
 constexpr double kSigmaLeast = 0.01;
 
 constexpr auto kRank = static_cast<Eigen::Index>(kFactorKeep.size());
@@ -42,7 +42,7 @@ void Kalman::begin(std::span<const Observation> iteration) {
   filter_.emplace(kFactorKeep);
   const double middle = middle_of(iteration);
   for (std::size_t w = 0; w < iteration.size(); ++w) {
-    // Loadings must differ, or all factors would learn the same.
+    // Loadings must differ at the start; otherwise all factors would learn the same.
     Rng rng(w, 0);
     Regression& worker = workers_.emplace_back();
     Eigen::VectorXd prior(kRank + 1);
@@ -104,7 +104,7 @@ void Kalman::solve(Regression& worker) {
   const Eigen::VectorXd found = worker.xx.llt().solve(worker.xy);
   worker.parameters.loading = found.head(kRank);
   worker.parameters.mean = found[kRank];
-  // The sum of the squares that are left, (y - b x)^2.
+  // The residual sum of squares, sum of (y - b x)^2.
   const double left = worker.yy - found.dot(worker.xy);
   worker.parameters.variance = std::max(left / worker.count, kSigmaLeast * kSigmaLeast);
 }

@@ -1,12 +1,14 @@
-// Factors that workers share, and each worker's own noise: a low-rank linear-Gaussian state-space
-// model of log runtimes, its parameters learnt in the run.
+// A few factors that workers share, plus each worker's own noise: a low-rank linear-Gaussian
+// state-space model of log runtimes. Its parameters are learnt during the run.
 //
-// The filter is LinearGaussian's. A worker's mean, loadings and noise are the regression of its log
-// runtimes on the factors, with sums that fade (online expectation-maximisation: Cappe & Moulines,
-// "On-line expectation-maximization algorithm for latent data models", 2009). Of a worker that was
-// cut off, the regression takes the mean and variance of its truncated normal; if its time becomes
-// known, that instead. Linear and normal: a worker has one mode, and its slow periods are the
-// factors' or noise.
+// LinearGaussian filters. A worker's mean, loadings and noise are the regression of its log
+// runtimes on the factors, with exponentially decaying sums (online expectation-maximisation: Cappe
+// & Moulines, "On-line expectation-maximization algorithm for latent data models", 2009). For a
+// worker that was cut off, the regression uses the mean and variance of its truncated normal, and
+// its late time once that is known.
+//
+// Being linear and normal, it gives each worker a single mode. Slow periods are attributed to the
+// factors or to noise.
 
 #pragma once
 
@@ -29,14 +31,14 @@ class Kalman final : public RuntimeModel {
   [[nodiscard]] bool forecast(Forecast& out) override;
 
  private:
-  // Of a worker: its parameters, and the sums that they are from. x is (z, 1).
+  // A worker's parameters and the sums that they are computed from; x is (z, 1).
   struct Regression {
     LinearGaussian::Worker parameters;
     Eigen::MatrixXd xx;
     Eigen::VectorXd xy;
     double yy = 0.0;
     double count = 0.0;
-    // What was believed when it was cut off last, and may turn out otherwise.
+    // The belief used when it was cut off last, which its late time may replace.
     std::optional<Normal> believed;
     Eigen::VectorXd x_then;
   };

@@ -9,7 +9,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeepChanges = 0.99;  // From one iteration to the next.
+constexpr double kKeepChanges = 0.99;  // Weight of the past changes after an iteration.
 
 }  // namespace
 
@@ -47,7 +47,7 @@ bool Last::forecast(Forecast& out) {
     return false;
   }
   out.reset(grid_, static_cast<std::uint32_t>(last_.size()));
-  const double middle = grid_.edge(grid_.bins() / 2.0);  // Of one that was never seen.
+  const double middle = grid_.edge(grid_.bins() / 2.0);  // Of a worker that was never seen.
   centers_.clear();
   for (const double seconds : last_) {
     centers_.push_back(seconds > 0.0 ? seconds : middle);

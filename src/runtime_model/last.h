@@ -1,9 +1,9 @@
-// Tomorrow is as today: each worker's next runtime is about its last one.
+// Persistence: each worker's next runtime is close to its last one.
 //
-//   log x_t ~ N(log x_{t-1}, sigma^2),   sigma of how runtimes changed, over all workers
+//   log x_t ~ N(log x_{t-1}, sigma^2),   sigma estimated from the changes of all workers' runtimes
 //
-// A baseline. Of a worker that was cut off, the runtime is taken for its last known one, and for no
-// less than what it was given.
+// A baseline. For a worker that was cut off, the last runtime is its last known one, or the time it
+// was given if that is longer.
 
 #pragma once
 
@@ -24,9 +24,9 @@ class Last final : public RuntimeModel {
  private:
   TimeGrid grid_;
   std::vector<double> last_;  // In seconds.
-  double squares_ = 0.0;      // Of changes of log runtimes, discounted.
+  double squares_ = 0.0;      // Decaying sum of squared changes of log runtimes.
   double count_ = 0.0;
-  std::vector<double> centers_;  // In hand.
+  std::vector<double> centers_;  // Scratch space.
 };
 
 }  // namespace outpace::runtime_model

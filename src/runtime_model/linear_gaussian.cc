@@ -9,8 +9,8 @@
 namespace outpace::runtime_model {
 namespace {
 
-// The standard normal's density over its chance of more: its mean beyond x. From some sigmas on by
-// its expansion, because both are 0 in floating point.
+// The hazard of the standard normal, density / survival, which is its mean beyond x. For large x it
+// uses the asymptotic expansion, because both underflow to 0.
 double hazard(double x) {
   constexpr double kFar = 12.0;
   if (x > kFar) {
@@ -20,7 +20,7 @@ double hazard(double x) {
   return density / (0.5 * std::erfc(x / std::numbers::sqrt2));
 }
 
-constexpr double kLeastShare = 1e-6;  // Of a variance: what is left of it at least.
+constexpr double kLeastShare = 1e-6;  // Smallest share of a variance that remains.
 
 }  // namespace
 
@@ -66,8 +66,8 @@ Normal LinearGaussian::see_longer(const Worker& worker, double least) {
   const Normal before = forecast(worker);
   const Normal after = truncated(before, least);
   const double precision = 1.0 / after.variance - 1.0 / before.variance;
-  if (precision > 0.0) {  // Else it was certain, and says nothing.
-    // The measurement of y that would have led from one to the other.
+  if (precision > 0.0) {  // Otherwise nothing was uncertain, and the observation says nothing.
+    // The measurement of y that turns one belief into the other.
     const double value = (after.mean / after.variance - before.mean / before.variance) / precision;
     measure(worker, value, 1.0 / precision);
   }

@@ -1,11 +1,11 @@
-// The exact filter of a few factors that many workers' log runtimes share.
+// The exact filter of a few factors that the log runtimes of many workers share.
 //
-//   z_t  =  a z_{t-1} + N(0, 1 - a^2)       each factor by itself, of variance 1 in the long run
+//   z_t  =  a z_{t-1} + N(0, 1 - a^2)       each factor on its own, with stationary variance 1
 //   y_w  =  m_w + c_w z_t + N(0, r_w)       log seconds of worker w
 //
-// A worker that was not seen says nothing of z_t: whatever is missing is left out, exactly. Of one
-// that was cut off, y_w > s: its truncated normal is replaced by the normal of the same mean and
-// variance (assumed-density filtering), the one approximation here.
+// A worker that was not observed says nothing about z_t and is left out, which is exact. A worker
+// that was cut off gives y_w > s. Its truncated normal is replaced by the normal of the same mean
+// and variance (assumed-density filtering), which is the only approximation.
 
 #pragma once
 
@@ -21,33 +21,33 @@ struct Normal {
   double variance = 1.0;
 };
 
-// y given y ~ from and y > least.
+// The mean and variance of y ~ from, given y > least.
 [[nodiscard]] Normal truncated(const Normal& from, double least);
 
 class LinearGaussian {
  public:
   struct Worker {
-    Eigen::VectorXd loading;  // c_w: a number for each factor.
+    Eigen::VectorXd loading;  // c_w, one number per factor.
     double mean = 0.0;        // m_w
     double variance = 1.0;    // r_w > 0
   };
 
-  // a of each factor, in [0, 1).
+  // `keep`: a of each factor, in [0, 1).
   explicit LinearGaussian(std::span<const double> keep);
 
-  // From z_{t-1} to z_t, of which nothing was seen yet.
+  // Advances from z_{t-1} to z_t, before any observation at t.
   void step();
   void see(const Worker& worker, double value);
-  // Returns what is believed of its value now.
+  // Observes a value above `least`; returns the belief about that value.
   Normal see_longer(const Worker& worker, double least);
 
-  // Of a value at this time, given all that was seen.
+  // The predictive distribution of a value at this time, given all observations.
   [[nodiscard]] Normal forecast(const Worker& worker) const;
   [[nodiscard]] const Eigen::VectorXd& mean() const { return mean_; }
   [[nodiscard]] const Eigen::MatrixXd& covariance() const { return covariance_; }
 
  private:
-  // A measurement of `value`, with so much noise beyond the worker's own.
+  // A measurement of `value`, with `noise` added to the worker's own variance.
   void measure(const Worker& worker, double value, double noise);
 
   Eigen::VectorXd keep_;

@@ -40,26 +40,31 @@ constexpr bool kFitted = true;
 
 const std::array<Entry, 7> kCatalogue{{
     {"auto",
-     "Switching, ewma and last side by side, and deep if it was fitted; who foretold best of late "
-     "is believed.",
+     "Runs switching, ewma and last, and deep if it was fitted, and uses the one that has "
+     "predicted "
+     "best recently.",
      !kFitted,
      make_auto},
     {"switching",
      "A hidden level for each worker that stays, drifts or jumps.",
      !kFitted,
      make<Switching>},
-    {"ewma", "Each worker's moving average, and residuals as there were.", !kFitted, make<Ewma>},
+    {"ewma",
+     "Each worker's moving average, plus past residuals of all workers.",
+     !kFitted,
+     make<Ewma>},
     {"kalman",
-     "Factors that workers share, and noise of their own; linear, normal, filtered exactly.",
+     "Factors that workers share, plus noise of each worker; linear, normal, filtered exactly.",
      !kFitted,
      make<Kalman>},
     {"last", "Each worker's last runtime.", !kFitted, make<Last>},
     {"elfving",
-     "All workers alike and normal, with the last iteration's moments.",
+     "All workers identical and normal, with the last iteration's moments.",
      !kFitted,
      make<Elfving>},
     {"deep",
-     "A deep Markov model of each worker's runtimes, fitted beforehand and shared by all workers.",
+     "A deep Markov model of each worker's runtimes; all workers share weights fitted before the "
+     "run.",
      kFitted,
      make_deep},
 }};
@@ -76,7 +81,7 @@ std::unique_ptr<RuntimeModel> make_model(const std::string& name, const DeepWeig
     if (entry.name == name) {
       if (entry.fitted && deep == nullptr) {
         throw usage_error("the runtime model '" + name +
-                          "' needs a file with its weights; `outpace fit` makes one");
+                          "' needs a file of weights; make one with `outpace fit`");
       }
       return entry.make(deep);
     }

@@ -14,15 +14,15 @@ namespace outpace::runtime_model {
 struct Entry {
   std::string name;
   std::string what;  // One sentence.
-  bool fitted;       // Beforehand: it needs weights (`outpace fit`).
-  // `deep`: a deep model's weights, or null.
+  bool fitted;       // Needs weights that `outpace fit` has learnt.
+  // `deep`: the weights of a deep model, or null.
   std::unique_ptr<RuntimeModel> (*make)(const DeepWeights* deep);
 };
 
 [[nodiscard]] std::span<const Entry> catalogue();
 
-// Throws a usage error that names the nearest model if there is none of that name, or that says
-// that the model must have been fitted. With weights, `auto` runs the deep model, too.
+// Throws a usage error if there is no such model, naming the nearest one, or if the model needs
+// weights and has none. With weights, `auto` also runs the deep model.
 [[nodiscard]] std::unique_ptr<RuntimeModel> make_model(const std::string& name,
                                                        const DeepWeights* deep = nullptr);
 

@@ -26,7 +26,7 @@ TEST(Catalogue, WhatIsFittedNeedsWeights) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "the runtime model 'deep' needs a file with its weights; `outpace fit` makes one");
+                 "the runtime model 'deep' needs a file of weights; make one with `outpace fit`");
   }
 }
 

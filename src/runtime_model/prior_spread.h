@@ -1,10 +1,10 @@
-// How far log runtimes spread around what was expected of them, before any has been seen.
+// The prior spread of log runtimes around their prediction, before any observation.
 
 #pragma once
 
 namespace outpace::runtime_model {
 
 inline constexpr double kPriorSigma = 0.1;
-inline constexpr double kPriorCount = 10.0;  // As if so many had been seen.
+inline constexpr double kPriorCount = 10.0;  // Weight of the prior, in observations.
 
 }  // namespace outpace::runtime_model

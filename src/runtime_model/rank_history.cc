@@ -9,9 +9,8 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr std::size_t kPerDraw =
-    2;  // Iterations kept, for each draw that a forecast by itself gets.
-constexpr std::size_t kFewest = 32;  // Iterations without which there are no ranks.
+constexpr std::size_t kPerDraw = 2;  // Iterations kept, per draw that an independent forecast gets.
+constexpr std::size_t kFewest = 32;  // With fewer iterations there are no ranks.
 constexpr double kLeast = 1e-4;      // Ranks are within [this, 1 - this].
 
 }  // namespace
@@ -30,7 +29,7 @@ void RankHistory::observe(const Forecast& forecast, std::span<const Observation>
   for (std::uint32_t w = 0; w < workers_; ++w) {
     const double within = rng_.uniform();
     const double at = forecast.grid().position(iteration[w].seconds);
-    double rank = within;  // Of one that is busy nothing is known.
+    double rank = within;  // A busy worker: nothing is known.
     if (iteration[w].fate == Fate::kArrived) {
       const double below = forecast.cdf(w, std::floor(at));
       rank = below + within * (forecast.cdf(w, std::floor(at) + 1.0) - below);

@@ -33,8 +33,8 @@ double log_likelihood(const Forecast& forecast,
 
 TimeGrid grid_around(std::span<const Observation> iteration) {
   constexpr double kStep = 0.0125;  // In log seconds.
-  constexpr double kBelow = 30.0;   // The median is so many times the first edge,
-  constexpr double kAbove = 300.0;  // and the last edge so many times the median.
+  constexpr double kBelow = 30.0;   // The median is this many times the first edge,
+  constexpr double kAbove = 300.0;  // and the last edge this many times the median.
   std::vector<double> seen;
   for (const Observation& one : iteration) {
     if (one.fate != Fate::kBusy) {

@@ -8,10 +8,12 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kTick = 0.01;  // Of the time in which half are expected, or that has passed.
+// Share of the time by which half are expected, or of the time that has passed.
+constexpr double kTick = 0.01;
 constexpr double kLongest = 8.0;
 constexpr double kUnlikely = 1e-3;
-constexpr double kNegligible = 1e-4;   // A worker of whom less is left is as good as never there.
+// Least probability that a worker is still computing, where it is divided by.
+constexpr double kNegligible = 1e-4;
 constexpr std::size_t kSampled = 256;  // Workers that stand for all.
 
 }  // namespace
@@ -78,7 +80,7 @@ Stopping::Sample Stopping::sample(std::span<const std::uint32_t> all) {
     return medians_[a] != medians_[b] ? medians_[a] < medians_[b] : a < b;
   });
   sampled_.clear();
-  for (std::size_t i = 0; i < kSampled; ++i) {  // The middles of equal parts.
+  for (std::size_t i = 0; i < kSampled; ++i) {  // The midpoints of equal parts.
     sampled_.push_back(sorted_[(2 * i + 1) * sorted_.size() / (2 * kSampled)]);
   }
   return {.workers = sampled_,
@@ -115,7 +117,7 @@ Stopping::Outlook Stopping::look(double seconds,
   const Sample out = sample(all_out);
   weigh(seconds, out);
   const TimeGrid& grid = forecast_->grid();
-  // Who waits long looks less often: what is still to come is far apart.
+  // The longer the wait, the rarer the looks: what is still to come is spread out.
   const double tick = std::max(tick_, kTick * seconds);
   const double now = grid.position(seconds);
   const double soon = grid.position(seconds + tick);
@@ -151,7 +153,8 @@ Stopping::Plan Stopping::best_plan_of(double seconds,
   const TimeGrid& grid = forecast_->grid();
   const double now = grid.position(seconds);
   const auto first = static_cast<std::size_t>(now) + 1;
-  // Waiting so long costs many times what all could bring, unless all but surely come before.
+  // Waiting longer costs many times what all arrivals could bring, unless they almost surely come
+  // earlier.
   const double all = out.weight * static_cast<double>(out.workers.size());
   const double most = std::max(worth_.gain(arrived, all), 0.0);
   const double longest = seconds + kLongest * most / rate_;
@@ -192,7 +195,8 @@ Stopping::Plan Stopping::best_plan_of(double seconds,
     waiting += (edges_[i] - before) * (1.0 - 0.5 * (all_before + all_[i]));
     before = edges_[i];
     all_before = all_[i];
-    // Of the expected number; the expected gain is a little less where gradients add ever less.
+    // The worth of the expected number. It is slightly above the expected worth, because each
+    // further gradient adds less.
     const double gain = worth_.gain(arrived, arrivals_[i]) - rate_ * waiting;
     if (gain > best.gain && arrivals_[i] >= at_least) {
       best = {.gain = gain, .arrivals = arrivals_[i], .until = edges_[i]};

@@ -1,21 +1,22 @@
 // When to stop waiting within an iteration.
 //
-// What is to be as large as can be is the long-run rate of gradients, sum(gradients) / sum(time).
-// By renewal-reward (Dinkelbach 1967) that is done by stopping as soon as no way to go on is
-// expected to bring more than it costs at the present rate lambda:
+// The goal is the largest long-run rate of gradients, sum(gradients) / sum(time). By renewal-reward
+// (Dinkelbach 1967) the optimal rule stops as soon as no further wait is expected to gain more than
+// it costs at the present rate lambda:
 //
 //   go on  iff  max over u > s of  E[arrivals in (s, u]] - lambda E[min(u, last arrival) - s]  >  0
 //
-// or, where gradients are not worth the same, with what those that are expected by u add to what
-// have arrived (worth.h) in the place of their number, and lambda the rate of that.
+// All expectations are conditioned on which workers have arrived by now, s, and which have not, and
+// on the common shift, of which the first arrivals tell much. If gradients differ in worth
+// (worth.h), the expected gain in worth replaces the number of arrivals, and lambda is the rate of
+// worth.
 //
-// with everything conditioned on who has arrived by now, s, and who has not; also what all have in
-// common, of which the first arrivals tell much. It is asked again at
-// every tick, a hundredth of an iteration: waiting through a surprise is what a count decided
-// beforehand cannot avoid.
+// The question is asked again at every tick, a hundredth of an iteration. A count decided before
+// the iteration cannot avoid waiting through a surprise; this rule can.
 //
-// Of more than 256 workers that are out 256 stand for all, spread evenly over them in the order of
-// their forecasts' medians: with two thousand a decision would else take longer than an iteration.
+// If more than 256 workers are out, 256 stand for all, spread evenly over them in the order of
+// their forecasts' medians. Otherwise a decision among two thousand would take longer than an
+// iteration.
 
 #pragma once
 
@@ -30,44 +31,44 @@ namespace outpace::runtime_model {
 
 class Stopping {
  public:
-  // For an iteration of these workers, whose forecast must outlive it; `rate` is lambda, in
-  // worth a second. REQUIRES: at least one worker, rate > 0.
+  // Begins an iteration of these workers. `forecast` must outlive it; `rate` is lambda, in worth
+  // per second. REQUIRES: at least one worker, rate > 0.
   void begin(const Forecast& forecast,
              std::span<const std::uint32_t> workers,
              double rate,
              const Worth& worth = {});
 
-  // With so many gradients, and these workers still out, at `seconds` since the iteration began;
-  // who is not among them any more has just arrived. REQUIRES: asked at every arrival, and times
-  // in order.
+  // Decides with `arrived` gradients and the workers in `out` still computing, `seconds` since the
+  // iteration began. A worker that is no longer in `out` has just arrived. REQUIRES: called at
+  // every arrival, with times that never decrease.
   struct Outlook {
     bool stop = false;
-    double again = 0.0;  // In seconds: if not, look again by then at the latest.
+    double again = 0.0;  // In seconds; if not stop, ask again by then at the latest.
   };
   [[nodiscard]] Outlook look(double seconds,
                              std::uint32_t arrived,
                              std::span<const std::uint32_t> out);
 
-  // The best deadline after `seconds`, if nobody asks again.
+  // The best deadline after `seconds` if it could not be changed later.
   struct Plan {
-    double gain = 0.0;      // In worth, after what it costs.
+    double gain = 0.0;      // Worth gained, less the cost of waiting.
     double arrivals = 0.0;  // Expected by then.
     double until = 0.0;     // In seconds.
   };
-  // Only of deadlines by which so many are expected.
+  // Considers only deadlines by which at least `at_least` arrivals are expected.
   [[nodiscard]] Plan best_plan(double seconds,
                                std::uint32_t arrived,
                                std::span<const std::uint32_t> out,
                                double at_least);
 
  private:
-  // A shift that all workers may have in common, and how likely it is by who has arrived when.
+  // A possible common shift, and how likely it is given the arrivals so far.
   struct Likely {
     double bins;
-    double log_chance;  // By the forecast and those who have arrived; not normalised.
-    double chance;      // And by those who have not; they sum to 1.
+    double log_chance;  // Given the forecast and the arrivals; not normalised.
+    double chance;      // Given also that the others have not arrived; these sum to 1.
   };
-  // Some workers that stand for all these, and for how many each.
+  // A sample of workers; each stands for `weight` of them.
   struct Sample {
     std::span<const std::uint32_t> workers;
     double weight = 1.0;
@@ -82,16 +83,16 @@ class Stopping {
 
   const Forecast* forecast_ = nullptr;
   std::vector<Likely> shifts_;
-  std::vector<std::uint32_t> waited_for_;  // When it was last asked.
-  std::vector<double> medians_;            // Of each worker's forecast, where it is asked for.
+  std::vector<std::uint32_t> waited_for_;  // At the last call.
+  std::vector<double> medians_;            // Of each worker's forecast, where needed.
   double rate_ = 0.0;
   Worth worth_;
   double tick_ = 0.0;
   std::vector<double> edges_;  // Of the grid, in seconds.
-  // In hand, by edge.
+  // Scratch space, by edge.
   std::vector<float> arrivals_;
   std::vector<float> all_;
-  std::vector<float> all_of_one_;  // Shift.
+  std::vector<float> all_of_one_;  // For one shift.
   std::vector<double> in_order_;
   std::vector<bool> is_out_;
   std::vector<std::uint32_t> came_;

@@ -7,14 +7,15 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr double kKeepCount = 0.999;  // From one iteration to the next.
-constexpr double kPriorJump = 0.01;   // As if seen in so many steps:
-constexpr double kPriorDrift = 0.02;
-constexpr double kPriorSteps = 500.0;
-constexpr double kOwnTarget = 0.5;      // Of jumps: back to where the worker has been,
-constexpr double kPooledTarget = 0.45;  // to where others jumped to; the rest anywhere.
-constexpr float kNothing = 1e-6F;       // Of a posterior: nothing to be learnt from.
-// A level less likely than this is a point; and outliers are those of the likeliest alone.
+constexpr double kKeepCount = 0.999;    // Weight of the past counts after an iteration.
+constexpr double kPriorJump = 0.01;     // Prior probability of a jump,
+constexpr double kPriorDrift = 0.02;    // and of a drift.
+constexpr double kPriorSteps = 500.0;   // Weight of these priors, in steps.
+constexpr double kOwnTarget = 0.5;      // Share of jumps back to where the worker has been,
+constexpr double kPooledTarget = 0.45;  // and to where others jumped to; the rest go anywhere.
+constexpr float kNothing = 1e-6F;       // A smaller posterior probability teaches nothing.
+// A level whose probability is smaller counts as a point; outliers are added around the likeliest
+// level only.
 constexpr float kPointed = 1e-4F;
 
 }  // namespace
@@ -85,7 +86,7 @@ Switching::Evidence Switching::update(std::span<float> to) {
     to[l] = prior(l) * likelihood;
   }
   const double sum = double{stayed} + drifted + jumped;
-  if (!(sum > 1e-30)) {  // Nothing explains it: begin anew from where levels jump to.
+  if (!(sum > 1e-30)) {  // Nothing explains the observation: start again from the jump targets.
     std::copy(jumped_part_.begin(), jumped_part_.end(), to.begin());
     return {.jumped = 1.0, .drifted = 0.0};
   }
@@ -147,7 +148,7 @@ void Switching::learn(std::uint32_t worker,
     }
     jumps_[l] += posterior[l] * jumped_part_[l] / prior(l);
     const float likelihood = likelihood_.core[l] + likelihood_.outlier[l];
-    if (fate == Fate::kArrived && likelihood > 0.0F) {  // It is 0 where all begins anew.
+    if (fate == Fate::kArrived && likelihood > 0.0F) {  // It is 0 where the filter started again.
       const double share = posterior[l] / likelihood;
       emission_.learn(workers_[worker].spread,
                       at - static_cast<double>(l) * kSpacing,

@@ -1,7 +1,7 @@
-// Runtimes on a logarithmic scale: bins whose edges are a constant factor apart.
+// Runtimes on a logarithmic scale: the edges of the bins are a constant factor apart.
 //
-// Slowness multiplies, so distributions of runtimes are kept by log seconds: a slow period moves
-// them without changing their form.
+// Slowness multiplies. On a scale of log seconds a slow period therefore shifts a distribution
+// without changing its shape.
 
 #pragma once
 
@@ -16,17 +16,17 @@ namespace outpace::runtime_model {
 class TimeGrid {
  public:
   TimeGrid() = default;
-  // `low` in seconds is the first edge; each edge is exp(step) times the one before.
+  // `low` is the first edge, in seconds; each edge is exp(step) times the one before.
   TimeGrid(double low, double step, std::uint32_t bins)
       : log_low_(std::log(low)), step_(step), bins_(bins) {
     CHECK(low > 0.0 && std::isfinite(low) && step > 0.0 && bins >= 1);
   }
 
   [[nodiscard]] std::uint32_t bins() const { return bins_; }
-  [[nodiscard]] double step() const { return step_; }  // Of log seconds.
-  // In seconds; edges 0..bins.
+  [[nodiscard]] double step() const { return step_; }  // In log seconds.
+  // Edge i in seconds, i = 0..bins.
   [[nodiscard]] double edge(double i) const { return std::exp(log_low_ + i * step_); }
-  // Where on the scale of edges the time is, within [0, bins].
+  // The position of a time on the scale of edges, clamped to [0, bins].
   [[nodiscard]] double position(double seconds) const {
     if (seconds <= 0.0) {
       return 0.0;

@@ -28,7 +28,7 @@ class Trial {
   }
 
  private:
-  // What a worker still has to do for an earlier iteration, and has done for it.
+  // The work that a worker has left over from an earlier iteration, and what it has done of it.
   struct Task {
     double rest = 0.0;
     double done = 0.0;
@@ -36,7 +36,7 @@ class Trial {
   struct Arrival {
     double at;
     std::uint32_t worker;
-    bool late;  // For an earlier iteration.
+    bool late;  // Belongs to an earlier iteration.
     bool operator<(const Arrival& other) const {
       return std::pair{at, worker} < std::pair{other.at, other.worker};
     }
@@ -86,7 +86,7 @@ class Trial {
       score_.add(*cutoff_.forecast(), came);
       ++believed_[cutoff_.believed()];
       if (options_.watch) {
-        foretold = *cutoff_.forecast();  // A late worker changes it.
+        foretold = *cutoff_.forecast();  // A late worker changes the forecast.
       }
     }
     ended_ = wait(ready);
@@ -100,7 +100,7 @@ class Trial {
     }
   }
 
-  // When the iteration ends, and with how many.
+  // Waits until the iteration ends; returns when, and with how many gradients.
   TrialRow wait(double ready) {
     std::vector<std::uint32_t> out;
     for (const Arrival& arrival : arrivals_) {
@@ -126,7 +126,7 @@ class Trial {
       }
     };
     while (true) {
-      // Not before somebody has arrived.
+      // Not before the first arrival.
       while (out.size() == workers) {
         now = arrivals_[next].at;
         take_until(now);
@@ -148,7 +148,8 @@ class Trial {
     }
   }
 
-  // What the server has seen of the iteration, and what workers have left to do after it.
+  // Shows the model what the server saw of the iteration, and works out what the workers have left
+  // to do.
   void observe(std::span<const double> row, bool censored) {
     observations_.assign(row.size(), {});
     for (std::uint32_t w = 0; w < row.size(); ++w) {
@@ -218,7 +219,7 @@ class Trial {
   Cutoff& cutoff_;
   const TrialOptions& options_;
   std::vector<Task> tasks_;
-  std::vector<Arrival> arrivals_;  // Of the present iteration, in order.
+  std::vector<Arrival> arrivals_;  // Of the present iteration, in order of time.
   std::vector<Observation> observations_;
   TrialRow ended_{};
   std::vector<TrialRow> rows_;

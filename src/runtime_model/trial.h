@@ -1,16 +1,16 @@
-// How good would the cutoffs have been: a recorded trace of runtimes is lived through again.
+// Replays a recorded trace of runtimes, to measure how good a cutoff rule would have been.
 //
-// The rule under trial sees what a server would have seen and nothing else: who arrived by when,
-// and of the others that they took longer. What it does counts by
+// The rule sees exactly what a server would have seen: which workers arrived by when, and that the
+// others took longer. Its score is
 //
 //   Omega = sum(gradients) / sum(seconds of the iterations)
 //
-// and the time that it takes to decide is part of an iteration: while it thinks about whether to
-// stop, the clock goes on, and before it has forecast it cannot stop.
+// The time that a decision takes is part of the iteration. The clock goes on while the rule decides
+// whether to stop, and the rule cannot stop before it has made its forecast.
 //
-// A worker that is cut off gives up (kCancel) and begins the next iteration with all others, or
-// finishes first (kFinish): then its late time is known, and what it still needs delays it in the
-// next iteration.
+// A worker that is cut off either gives up (kCancel) and begins the next iteration with the others,
+// or finishes first (kFinish). In that case its late time becomes known, and the time it still
+// needs delays it in the next iteration.
 
 #pragma once
 
@@ -30,7 +30,7 @@ enum class Cut : std::uint8_t { kCancel, kFinish };
 // Seconds by row (iteration) and column (worker).
 class Trace {
  public:
-  // REQUIRES: positive, finite seconds, `workers` in each row.
+  // REQUIRES: positive, finite seconds; `workers` of them in each row.
   Trace(std::vector<double> seconds, std::uint32_t workers);
 
   [[nodiscard]] std::uint32_t workers() const { return workers_; }
@@ -49,47 +49,50 @@ struct TrialRow {
   std::uint32_t count;
 };
 
-// An iteration that is judged, as it went.
+// What happened in a judged iteration.
 struct TrialView {
   std::size_t row = 0;
-  const Forecast* forecast = nullptr;  // As it was when the iteration began; null: there was none.
-  std::span<const double> came;        // Seconds of all workers' arrivals, the shortest first.
+  const Forecast* forecast =
+      nullptr;                   // As of the beginning of the iteration; null if there was none.
+  std::span<const double> came;  // Seconds of all workers' arrivals, the shortest first.
   TrialRow ended{};
 };
 
 struct TrialOptions {
-  std::size_t fit_rows = 0;  // Seen whole, and not judged; less than there are.
+  std::size_t fit_rows =
+      0;  // Rows at the start that are shown in full and not judged; fewer than all.
   Cut cut = Cut::kCancel;
-  bool late_corrects = true;  // A late time is shown to the model (kFinish).
-  // Seconds on any clock that goes on while a decision is made; null: decisions take no time.
+  bool late_corrects = true;  // Whether a late time is shown to the model (kFinish).
+  // A clock in seconds that advances while a decision is made; null: decisions take no time.
   std::function<double()> clock;
-  std::function<void(const TrialView&)> watch;  // Of each iteration that is judged; may be null.
+  std::function<void(const TrialView&)> watch;  // Called after each judged iteration; may be null.
 };
 
 struct TrialResult {
-  std::vector<TrialRow> rows;  // Those that are judged.
-  double omega = 0.0;          // Gradients a second.
-  // Of forecasts of all order statistics: how often they were within their central intervals, and
-  // the continuous ranked probability score in seconds (Gneiting & Raftery 2007). NaN without
-  // forecasts.
+  std::vector<TrialRow> rows;  // The judged iterations.
+  double omega = 0.0;          // Gradients per second.
+  // Quality of the forecasts of all order statistics: how often they fell inside their central
+  // intervals, and the continuous ranked probability score in seconds (Gneiting & Raftery 2007).
+  // NaN without forecasts.
   double coverage50 = 0.0;
   double coverage90 = 0.0;
   double crps = 0.0;
-  // Seconds of the processor: of each decision, and of all in an iteration.
+  // Processor seconds per decision.
   double decision_p50 = 0.0;
   double decision_p99 = 0.0;
   double decisions_per_iteration = 0.0;
-  std::string believed;  // The model that was believed in most iterations, where there are several.
+  std::string believed;  // The model used in most iterations, if several compete.
 };
 
 [[nodiscard]] TrialResult try_cutoff(const Trace& trace,
                                      Cutoff& cutoff,
                                      const TrialOptions& options);
 
-// Omega with hindsight, over the rows from `from` on, where who is cut off gives up.
+// With hindsight, over the rows from `from` on: the result of one fixed count, and the fixed count
+// that gives the largest Omega. Workers that are cut off give up.
 [[nodiscard]] TrialResult try_fixed(const Trace& trace, std::size_t from, std::uint32_t count);
 [[nodiscard]] std::uint32_t best_fixed(const Trace& trace, std::size_t from);
-// The best count of each iteration: the ratio's maximum by Dinkelbach's method.
+// The best count of each iteration in hindsight, which maximises Omega by Dinkelbach's method.
 [[nodiscard]] TrialResult try_oracle(const Trace& trace, std::size_t from);
 
 }  // namespace outpace::runtime_model

@@ -250,23 +250,23 @@ double round_of_means(const Period& period, const ServedCluster& cluster, Heuris
                        heuristics);
 }
 
-double period_rate(const Coordination& coordination,
+double period_rate(const Barrier& barrier,
                    const ServedCluster& cluster,
                    const Period& period,
                    Heuristics heuristics) {
-  switch (coordination.waits) {
-    case Waits::kCutoff:
-      return cutoff_rate(period, coordination.cutoff, cluster, heuristics);
-    case Waits::kBestCutoff:
+  switch (barrier.kind) {
+    case BarrierKind::kCutoff:
+      return cutoff_rate(period, barrier.cutoff, cluster, heuristics);
+    case BarrierKind::kBestCutoff:
       return best_cutoff_of(period, cluster, heuristics).rate;
-    case Waits::kRestarting:
-      return restarting_rate(period, coordination.cutoff, cluster);
-    case Waits::kNobody:
-    case Waits::kSlowest:
+    case BarrierKind::kRestarting:
+      return restarting_rate(period, barrier.cutoff, cluster);
+    case BarrierKind::kNone:
+    case BarrierKind::kBoundedStaleness:
       break;
   }
   const std::vector<double> rates = free_rates(period, cluster, heuristics);
-  if (coordination.waits == Waits::kNobody) {
+  if (barrier.kind == BarrierKind::kNone) {
     return std::accumulate(rates.begin(), rates.end(), 0.0);
   }
   const auto workers = static_cast<double>(rates.size());
@@ -303,13 +303,13 @@ std::vector<double> closed_network_rates(const std::vector<double>& delays,
   return std::vector<double>(delays.size(), all / static_cast<double>(delays.size()));
 }
 
-double served_rate(const Coordination& coordination,
+double served_rate(const Barrier& barrier,
                    const ServedCluster& cluster,
                    const Computing& computing,
                    Heuristics heuristics) {
   CHECK(!computing.empty());
   return mean_over_periods(computing, [&](const Period& period) {
-    return period_rate(coordination, cluster, period, heuristics);
+    return period_rate(barrier, cluster, period, heuristics);
   });
 }
 

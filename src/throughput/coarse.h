@@ -32,8 +32,8 @@
 
 #include <cstdint>
 
+#include "throughput/barrier.h"
 #include "throughput/computing.h"
-#include "throughput/waiting.h"
 
 namespace outpace::throughput {
 
@@ -57,7 +57,7 @@ enum class Heuristics : std::uint8_t { kWithout, kWith };
 
 // Gradients a second that come to an update. REQUIRES: at least one period; all seconds are finite
 // and at least 0, and an iteration takes some.
-[[nodiscard]] double served_rate(const Coordination& coordination,
+[[nodiscard]] double served_rate(const Barrier& barrier,
                                  const ServedCluster& cluster,
                                  const Computing& computing,
                                  Heuristics heuristics);

@@ -21,31 +21,31 @@ Computing constant(std::vector<double> seconds) {
       [&](std::size_t /*p*/, std::size_t /*d*/, std::uint32_t w) { return seconds[w]; });
 }
 
-double served(Coordination coordination,
+double served(Barrier barrier,
               const ServedCluster& cluster,
               const Computing& computing,
               Heuristics heuristics = Heuristics::kWith) {
-  return served_rate(coordination, cluster, computing, heuristics);
+  return served_rate(barrier, cluster, computing, heuristics);
 }
 
 TEST(Coarse, ARoundTakesItsOrderStatistic) {
   const Computing computing = constant({0.1, 0.4, 0.2, 0.3});
-  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 4}, kNothingElse, computing), 4 / 0.4);
-  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 2}, kNothingElse, computing), 2 / 0.2);
-  EXPECT_DOUBLE_EQ(served({Waits::kBestCutoff}, kNothingElse, constant({0.1, 0.4, 0.11, 0.4})),
-                   2 / 0.11);
+  EXPECT_DOUBLE_EQ(served({BarrierKind::kCutoff, 4}, kNothingElse, computing), 4 / 0.4);
+  EXPECT_DOUBLE_EQ(served({BarrierKind::kCutoff, 2}, kNothingElse, computing), 2 / 0.2);
+  EXPECT_DOUBLE_EQ(
+      served({BarrierKind::kBestCutoff}, kNothingElse, constant({0.1, 0.4, 0.11, 0.4})), 2 / 0.11);
 }
 
 TEST(Coarse, WhoRestartsSendsAgainInTheRound) {
   // At 0.1, 0.2, 0.3 the first one, at 0.3 the second.
   const Computing computing = constant({0.1, 0.3});
-  EXPECT_NEAR(served({Waits::kRestarting, 3}, kNothingElse, computing), 3 / 0.3, 1e-9);
+  EXPECT_NEAR(served({BarrierKind::kRestarting, 3}, kNothingElse, computing), 3 / 0.3, 1e-9);
 }
 
 TEST(Coarse, NobodyWaitsOrAllWaitForTheSlowest) {
   const Computing computing = constant({0.1, 0.2});
-  EXPECT_NEAR(served({Waits::kNobody}, kNothingElse, computing), 15.0, 1e-6);
-  EXPECT_NEAR(served({Waits::kSlowest}, kNothingElse, computing), 10.0, 1e-6);
+  EXPECT_NEAR(served({BarrierKind::kNone}, kNothingElse, computing), 15.0, 1e-6);
+  EXPECT_NEAR(served({BarrierKind::kBoundedStaleness}, kNothingElse, computing), 10.0, 1e-6);
 }
 
 TEST(Coarse, WhoIsHeldUpIsOnTheLinkTogetherWithTheOthers) {
@@ -53,12 +53,13 @@ TEST(Coarse, WhoIsHeldUpIsOnTheLinkTogetherWithTheOthers) {
       .fixed_seconds = 0, .link_seconds = 0.1, .own_link_seconds = 0.1, .apply_seconds = 0};
   // Three down and three up; the slow one computes while the first of the others send.
   const Computing one_slow = constant({0.001, 0.001, 0.05});
-  EXPECT_NEAR(served({Waits::kSlowest}, cluster, one_slow),
-              served({Waits::kCutoff, 3}, cluster, one_slow),
+  EXPECT_NEAR(served({BarrierKind::kBoundedStaleness}, cluster, one_slow),
+              served({BarrierKind::kCutoff, 3}, cluster, one_slow),
               1e-9);
   const Computing alike = constant({0.05, 0.05, 0.05});
-  EXPECT_NEAR(
-      served({Waits::kSlowest}, cluster, alike), served({Waits::kNobody}, cluster, alike), 1e-9);
+  EXPECT_NEAR(served({BarrierKind::kBoundedStaleness}, cluster, alike),
+              served({BarrierKind::kNone}, cluster, alike),
+              1e-9);
 }
 
 TEST(Coarse, NobodyIsHeldUpByChanceOrByNextToNothing) {
@@ -66,13 +67,13 @@ TEST(Coarse, NobodyIsHeldUpByChanceOrByNextToNothing) {
       .fixed_seconds = 0, .link_seconds = 0.1, .own_link_seconds = 0.1, .apply_seconds = 0};
   // A third longer to compute, of an iteration of 0.2 s; and by the chance of four draws.
   const Computing short_computing = constant({0.003, 0.003, 0.004});
-  EXPECT_GT(served({Waits::kSlowest}, cluster, short_computing),
-            1.3 * served({Waits::kCutoff, 3}, cluster, short_computing));
+  EXPECT_GT(served({BarrierKind::kBoundedStaleness}, cluster, short_computing),
+            1.3 * served({BarrierKind::kCutoff, 3}, cluster, short_computing));
   const Computing noisy = draw_computing(1, 4, 3, [](std::size_t, std::size_t d, std::uint32_t w) {
     return w == 2 ? 0.05 + 0.02 * static_cast<double>(d) : 0.05;
   });
-  EXPECT_GT(served({Waits::kSlowest}, cluster, noisy),
-            1.2 * served({Waits::kCutoff, 3}, cluster, noisy));
+  EXPECT_GT(served({BarrierKind::kBoundedStaleness}, cluster, noisy),
+            1.2 * served({BarrierKind::kCutoff, 3}, cluster, noisy));
 }
 
 TEST(Coarse, ARoundPassesTheServersLinkTwice) {
@@ -82,11 +83,11 @@ TEST(Coarse, ARoundPassesTheServersLinkTwice) {
                               .apply_seconds = 0.005};
   const Computing equal = constant({0.1, 0.1, 0.1});
   // 0.01 + 3 x 0.02 down + 0.1 + 3 x 0.02 up + 3 x 0.005.
-  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, equal), 3 / 0.245);
+  EXPECT_DOUBLE_EQ(served({BarrierKind::kCutoff, 3}, cluster, equal), 3 / 0.245);
   // The first two have sent before the last is done.
   const Computing spread = constant({0.1, 0.2, 0.3});
-  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, spread), 3 / (0.07 + 0.325));
-  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, spread, Heuristics::kWithout),
+  EXPECT_DOUBLE_EQ(served({BarrierKind::kCutoff, 3}, cluster, spread), 3 / (0.07 + 0.325));
+  EXPECT_DOUBLE_EQ(served({BarrierKind::kCutoff, 3}, cluster, spread, Heuristics::kWithout),
                    3 / (0.07 + 0.3 + 0.075));
 }
 
@@ -95,8 +96,9 @@ TEST(Coarse, WeightsThatGoOutInTurnLetTheFirstWorkersBeginEarly) {
   cluster.in_turn = true;
   // Down by 0.02, 0.04, 0.06; computed by 0.12, 0.14, 0.16, and each is through before the next.
   const Computing equal = constant({0.1, 0.1, 0.1});
-  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, equal), 3 / 0.18);
-  EXPECT_DOUBLE_EQ(served({Waits::kCutoff, 3}, cluster, equal, Heuristics::kWithout), 3 / 0.22);
+  EXPECT_DOUBLE_EQ(served({BarrierKind::kCutoff, 3}, cluster, equal), 3 / 0.18);
+  EXPECT_DOUBLE_EQ(served({BarrierKind::kCutoff, 3}, cluster, equal, Heuristics::kWithout),
+                   3 / 0.22);
 }
 
 TEST(Coarse, FreeWorkersMeetTheBoundsOfAClosedNetwork) {
@@ -104,8 +106,8 @@ TEST(Coarse, FreeWorkersMeetTheBoundsOfAClosedNetwork) {
       .fixed_seconds = 0, .link_seconds = 0.01, .own_link_seconds = 0.01, .apply_seconds = 0};
   for (const std::uint32_t workers : {1U, 2U, 8U, 64U}) {
     const Computing computing = constant(std::vector<double>(workers, 0.1));
-    const double with = served({Waits::kNobody}, cluster, computing);
-    const double bound = served({Waits::kNobody}, cluster, computing, Heuristics::kWithout);
+    const double with = served({BarrierKind::kNone}, cluster, computing);
+    const double bound = served({BarrierKind::kNone}, cluster, computing, Heuristics::kWithout);
     EXPECT_DOUBLE_EQ(bound, std::min(workers / 0.12, 1 / 0.01));
     EXPECT_LE(with, bound * (1 + 1e-9));
     // Never below what all others waiting before each station would leave.
@@ -165,7 +167,7 @@ TEST(Coarse, PeriodsCountEqually) {
       draw_computing(2, 1, 2, [](std::size_t period, std::size_t /*d*/, std::uint32_t /*w*/) {
         return period == 0 ? 0.1 : 0.4;
       });
-  EXPECT_NEAR(served({Waits::kCutoff, 2}, kNothingElse, computing), (20 + 5) / 2.0, 1e-9);
+  EXPECT_NEAR(served({BarrierKind::kCutoff, 2}, kNothingElse, computing), (20 + 5) / 2.0, 1e-9);
 }
 
 }  // namespace

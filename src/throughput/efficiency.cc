@@ -12,19 +12,19 @@ double efficiency(double noise_scale, const Batches& batches) {
   return (noise_scale + batches.first) / (noise_scale + batches.mixed);
 }
 
-double mixed_gradients(const Question& question, const Computing& computing) {
+double mixed_gradients(const CoarseCluster& cluster, const Computing& computing) {
   const auto workers = static_cast<double>(computing.front().mean.size());
-  if (question.topology != Topology::kServer) {
+  if (cluster.topology != Topology::kServer) {
     return workers;
   }
-  switch (question.coordination.waits) {
-    case Waits::kCutoff:
-    case Waits::kRestarting:
-      return question.coordination.cutoff;
-    case Waits::kBestCutoff:
-      return best_cutoff(question.served, computing, Heuristics::kWith);
-    case Waits::kNobody:
-    case Waits::kSlowest:
+  switch (cluster.barrier.kind) {
+    case BarrierKind::kCutoff:
+    case BarrierKind::kRestarting:
+      return cluster.barrier.cutoff;
+    case BarrierKind::kBestCutoff:
+      return best_cutoff(cluster.served, computing, Heuristics::kWith);
+    case BarrierKind::kNone:
+    case BarrierKind::kBoundedStaleness:
       break;
   }
   return workers;

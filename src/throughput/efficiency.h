@@ -24,7 +24,7 @@
 
 #pragma once
 
-#include "throughput/outlook.h"
+#include "throughput/coarse_cluster.h"
 
 namespace outpace::throughput {
 
@@ -38,6 +38,6 @@ struct Batches {
 
 // M in gradients by what coarse models know: the cutoff; all that are in flight where nobody waits
 // for the others, and in a ring or a gossip, one a worker.
-[[nodiscard]] double mixed_gradients(const Question& question, const Computing& computing);
+[[nodiscard]] double mixed_gradients(const CoarseCluster& cluster, const Computing& computing);
 
 }  // namespace outpace::throughput

@@ -21,9 +21,9 @@ TEST(Efficiency, OfMoreNoiseLargeUpdatesCostLess) {
   EXPECT_GT(efficiency(1e6, {.mixed = 320, .first = 32}), 0.999);
 }
 
-Question served(Coordination coordination) {
+CoarseCluster served(Barrier barrier) {
   return {.topology = Topology::kServer,
-          .coordination = coordination,
+          .barrier = barrier,
           .served = {.fixed_seconds = 0.0,
                      .link_seconds = 0.0,
                      .own_link_seconds = 0.0,
@@ -37,12 +37,12 @@ TEST(Efficiency, MixesWhatIsInFlight) {
       draw_computing(1, 1, 4, [](std::size_t /*p*/, std::size_t /*d*/, std::uint32_t worker) {
         return worker == 3 ? 1.0 : 0.1;
       });
-  EXPECT_EQ(mixed_gradients(served({Waits::kCutoff, 2}), computing), 2.0);
-  EXPECT_EQ(mixed_gradients(served({Waits::kRestarting, 2}), computing), 2.0);
-  EXPECT_EQ(mixed_gradients(served({Waits::kBestCutoff}), computing), 3.0);
-  EXPECT_EQ(mixed_gradients(served({Waits::kNobody}), computing), 4.0);
-  EXPECT_EQ(mixed_gradients(served({Waits::kSlowest}), computing), 4.0);
-  Question ring = served({Waits::kNobody});
+  EXPECT_EQ(mixed_gradients(served({BarrierKind::kCutoff, 2}), computing), 2.0);
+  EXPECT_EQ(mixed_gradients(served({BarrierKind::kRestarting, 2}), computing), 2.0);
+  EXPECT_EQ(mixed_gradients(served({BarrierKind::kBestCutoff}), computing), 3.0);
+  EXPECT_EQ(mixed_gradients(served({BarrierKind::kNone}), computing), 4.0);
+  EXPECT_EQ(mixed_gradients(served({BarrierKind::kBoundedStaleness}), computing), 4.0);
+  CoarseCluster ring = served({BarrierKind::kNone});
   ring.topology = Topology::kRing;
   EXPECT_EQ(mixed_gradients(ring, computing), 4.0);
 }

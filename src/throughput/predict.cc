@@ -149,8 +149,8 @@ void doubt_names(const CalibratedGroup& group, const Configuration& at, Doubt& d
 
 }  // namespace
 
-Prediction predict(const CalibratedProfile& profile, const Configuration& configuration) {
-  Prediction prediction;
+IterationPrediction predict(const CalibratedProfile& profile, const Configuration& configuration) {
+  IterationPrediction prediction;
   const CalibratedGroup* const group = group_for(profile, configuration, prediction.refusal);
   if (group == nullptr) {
     return prediction;
@@ -188,13 +188,13 @@ Prediction predict(const CalibratedProfile& profile, const Configuration& config
   return prediction;
 }
 
-Errors errors_of(std::span<const Row> rows, std::span<const Prediction> predictions) {
+Errors errors_of(std::span<const Row> rows, std::span<const IterationPrediction> predictions) {
   CHECK(rows.size() == predictions.size());
   std::vector<double> errors;
   errors.reserve(rows.size());
   std::size_t within = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Prediction& predicted = predictions[i];
+    const IterationPrediction& predicted = predictions[i];
     const std::optional<double>& measured = rows[i].iteration_seconds;
     if (predicted.seconds && measured) {
       errors.push_back(std::fabs(*predicted.seconds / *measured - 1.0));

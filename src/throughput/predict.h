@@ -11,7 +11,7 @@
 
 namespace outpace::throughput {
 
-struct Prediction {
+struct IterationPrediction {
   std::optional<double> seconds;  // Of an iteration; nothing if it was refused.
   double low = 0.0;               // Of the interval for one measurement; about 9 of 10 are within.
   std::optional<double> high;     // Nothing: no row tells how much longer it may be.
@@ -20,7 +20,7 @@ struct Prediction {
   std::vector<std::string> warnings;
   std::string refusal;  // Why there is none; empty otherwise.
 
-  friend bool operator==(const Prediction&, const Prediction&) = default;
+  friend bool operator==(const IterationPrediction&, const IterationPrediction&) = default;
 };
 
 // Predicts with the group of this policy and topology; where the configuration names none, with the
@@ -28,8 +28,8 @@ struct Prediction {
 // how far the other laws of growth that the calibration allows are from this one, and 10 % for each
 // doubling beyond the workers, the batches and the workers a node that were measured. Refuses a
 // policy or topology that the calibration has not seen, and a batch 10 times beyond those it has.
-[[nodiscard]] Prediction predict(const CalibratedProfile& profile,
-                                 const Configuration& configuration);
+[[nodiscard]] IterationPrediction predict(const CalibratedProfile& profile,
+                                          const Configuration& configuration);
 
 // Of the predictions that have a measurement beside them.
 struct Errors {
@@ -43,6 +43,7 @@ struct Errors {
 };
 
 // REQUIRES: as many predictions as rows.
-[[nodiscard]] Errors errors_of(std::span<const Row> rows, std::span<const Prediction> predictions);
+[[nodiscard]] Errors errors_of(std::span<const Row> rows,
+                               std::span<const IterationPrediction> predictions);
 
 }  // namespace outpace::throughput

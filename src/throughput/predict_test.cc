@@ -26,7 +26,7 @@ CalibratedProfile plain_profile() {
                                .batch_max = 32}}}};
 }
 
-bool warns(const Prediction& prediction, const std::string& of) {
+bool warns(const IterationPrediction& prediction, const std::string& of) {
   for (const std::string& warning : prediction.warnings) {
     if (warning.find(of) != std::string::npos) {
       return true;
@@ -36,7 +36,7 @@ bool warns(const Prediction& prediction, const std::string& of) {
 }
 
 TEST(Predict, IsTheCostAndItsSpreadWithinWhatWasMeasured) {
-  const Prediction found =
+  const IterationPrediction found =
       predict(plain_profile(), {.workers = 8, .nodes = 4, .batch_per_worker = 16});
   ASSERT_TRUE(found.seconds && found.high);
   EXPECT_DOUBLE_EQ(*found.seconds, 0.3);
@@ -51,7 +51,8 @@ TEST(Predict, ReachesOverTheOtherLaws) {
   CalibratedProfile profile = plain_profile();
   profile.groups[0].others = {{.compute_fixed = 0.1, .across = {.fixed = 0.1}},
                               {.compute_fixed = 0.1, .across = {.fixed = 0.5}}};
-  const Prediction found = predict(profile, {.workers = 8, .nodes = 4, .batch_per_worker = 16});
+  const IterationPrediction found =
+      predict(profile, {.workers = 8, .nodes = 4, .batch_per_worker = 16});
   EXPECT_DOUBLE_EQ(*found.seconds, 0.3);
   // 0.2 s and 0.6 s by the others: the interval reaches past both, by less than 10 % more.
   EXPECT_DOUBLE_EQ(found.low, 0.3 * std::exp(-std::hypot(0.1, std::log(1.5))));
@@ -70,7 +71,7 @@ TEST(Predict, WarnsOfEachExtrapolation) {
   EXPECT_TRUE(warns(at(2, 1, 16), "several workers on one node"));
   EXPECT_EQ(at(16, 2, 64).warnings.size(), 3U);
   // Twice the batch is a doubling, as is twice the workers, and twice the workers a node.
-  for (const Prediction& beyond : {at(8, 4, 64), at(8, 2, 16), at(16, 8, 16)}) {
+  for (const IterationPrediction& beyond : {at(8, 4, 64), at(8, 2, 16), at(16, 8, 16)}) {
     EXPECT_NEAR(std::log(*beyond.high / *beyond.seconds), std::hypot(0.1, 0.1), 1e-12);
     EXPECT_NEAR(std::log(*beyond.seconds / beyond.low), std::hypot(0.1, 0.1), 1e-12);
   }
@@ -82,7 +83,8 @@ TEST(Predict, LeavesOpenWhatANetworkCostsThatNobodyMeasured) {
   profile.groups[0].cost.across = {};
   profile.groups[0].seen.across_workers_max = 0;
   profile.groups[0].seen.workers_max = 1;
-  const Prediction found = predict(profile, {.workers = 4, .nodes = 4, .batch_per_worker = 8});
+  const IterationPrediction found =
+      predict(profile, {.workers = 4, .nodes = 4, .batch_per_worker = 8});
   EXPECT_DOUBLE_EQ(*found.seconds, 0.1);
   EXPECT_FALSE(found.high);
   EXPECT_TRUE(warns(found, "several nodes: no such row"));
@@ -93,7 +95,7 @@ TEST(Predict, OfAnotherBatchThanTheOnlyOneMayGrowWithItOrNot) {
   profile.groups[0].cost = {.compute_fixed = 0.05, .compute_example = 0.05 / 32};
   profile.groups[0].seen.batch_min = 32;
   profile.groups[0].spread = 0.0;
-  const Prediction found = predict(profile, {.batch_per_worker = 64});
+  const IterationPrediction found = predict(profile, {.batch_per_worker = 64});
   EXPECT_DOUBLE_EQ(*found.seconds, 0.15);
   EXPECT_LE(found.low, 0.11);
   EXPECT_GE(*found.high, 0.2);
@@ -105,7 +107,7 @@ TEST(Predict, RefusesWhatItKnowsNothingOf) {
   profile.groups[0].policy = "sync";
   profile.groups[0].topology = "ring";
   const auto refusal = [&](const Configuration& at) {
-    const Prediction found = predict(profile, at);
+    const IterationPrediction found = predict(profile, at);
     EXPECT_FALSE(found.seconds);
     EXPECT_FALSE(found.high);
     return found.refusal;
@@ -142,7 +144,7 @@ TEST(Predict, OfAKnownClusterHasNineOfTenWithinTheInterval) {
     }
   }
   far = disturbed(far);
-  std::vector<Prediction> predictions;
+  std::vector<IterationPrediction> predictions;
   for (const Row& row : far) {
     predictions.push_back(predict(profile, row.configuration));
   }
@@ -154,7 +156,7 @@ TEST(Predict, OfAKnownClusterHasNineOfTenWithinTheInterval) {
 
 TEST(Errors, AreOfThoseThatWereMeasuredAndPredicted) {
   std::vector<Row> rows(4);
-  std::vector<Prediction> predictions(4);
+  std::vector<IterationPrediction> predictions(4);
   for (std::size_t i = 0; i < 3; ++i) {
     rows[i].iteration_seconds = 1.0;
   }

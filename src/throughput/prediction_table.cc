@@ -20,7 +20,7 @@ std::string seconds_text(const std::optional<double>& seconds) {
   return seconds ? fmt::format("{:.4g}", *seconds) : "-";
 }
 
-std::optional<double> error_of(const Row& row, const Prediction& prediction) {
+std::optional<double> error_of(const Row& row, const IterationPrediction& prediction) {
   return row.iteration_seconds && prediction.seconds
              ? std::optional(*prediction.seconds / *row.iteration_seconds - 1.0)
              : std::nullopt;
@@ -92,7 +92,10 @@ Line head(const Named& named) {
   return line;
 }
 
-Line line_of(const Row& row, const Prediction& prediction, const Named& named, Notes& notes) {
+Line line_of(const Row& row,
+             const IterationPrediction& prediction,
+             const Named& named,
+             Notes& notes) {
   const Configuration& at = row.configuration;
   Line line{fmt::format("{}", at.workers),
             fmt::format("{}", at.nodes),
@@ -130,7 +133,7 @@ ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-ordered_json row_json(const Row& row, const Prediction& prediction) {
+ordered_json row_json(const Row& row, const IterationPrediction& prediction) {
   const Configuration& at = row.configuration;
   ordered_json json{{"workers", at.workers},
                     {"nodes", at.nodes},
@@ -159,7 +162,7 @@ ordered_json name_or_null(const std::string& name) {
   return name.empty() ? ordered_json(nullptr) : ordered_json(name);
 }
 
-ordered_json throughput_row(const Configuration& at, const Prediction& prediction) {
+ordered_json throughput_row(const Configuration& at, const IterationPrediction& prediction) {
   const auto rate = [&at](const std::optional<double>& seconds) {
     return seconds ? ordered_json(at.workers * at.batch_per_worker / *seconds)
                    : ordered_json(nullptr);
@@ -185,7 +188,8 @@ ordered_json throughput_row(const Configuration& at, const Prediction& predictio
 
 }  // namespace
 
-std::string table_text(std::span<const Row> rows, std::span<const Prediction> predictions) {
+std::string table_text(std::span<const Row> rows,
+                       std::span<const IterationPrediction> predictions) {
   CHECK(rows.size() == predictions.size());
   Named named;
   for (const Row& row : rows) {
@@ -213,7 +217,8 @@ std::string table_text(std::span<const Row> rows, std::span<const Prediction> pr
   return text;
 }
 
-std::string table_json(std::span<const Row> rows, std::span<const Prediction> predictions) {
+std::string table_json(std::span<const Row> rows,
+                       std::span<const IterationPrediction> predictions) {
   CHECK(rows.size() == predictions.size());
   ordered_json list = ordered_json::array();
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -232,7 +237,8 @@ std::string table_json(std::span<const Row> rows, std::span<const Prediction> pr
   return whole.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string throughput_json(std::span<const Row> rows, std::span<const Prediction> predictions) {
+std::string throughput_json(std::span<const Row> rows,
+                            std::span<const IterationPrediction> predictions) {
   CHECK(rows.size() == predictions.size());
   ordered_json list = ordered_json::array();
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -11,7 +11,7 @@ namespace {
 
 struct Predicted {
   std::vector<Row> rows;
-  std::vector<Prediction> predictions;
+  std::vector<IterationPrediction> predictions;
 };
 
 Predicted three() {

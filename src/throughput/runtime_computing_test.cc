@@ -29,7 +29,8 @@ TEST(RuntimeComputing, ARoundTakesTheExpectedOrderStatistic) {
   const Computing computing = computing_of_runtimes(runtimes, std::vector<double>(8, 1.0));
   const auto cdf = [&](double t) { return *runtimes.classes()[0].distribution->cdf(t); };
   for (const std::uint32_t cutoff : {1U, 4U, 8U}) {
-    const double rate = served_rate({Waits::kCutoff, cutoff}, {}, computing, Heuristics::kWithout);
+    const double rate =
+        served_rate({BarrierKind::kCutoff, cutoff}, {}, computing, Heuristics::kWithout);
     const double expected = sim::expected_order_statistic(cdf, {.k = cutoff, .n = 8});
     EXPECT_NEAR(cutoff / rate, expected, 0.04 * expected) << cutoff;
   }
@@ -42,7 +43,7 @@ TEST(RuntimeComputing, SlowTimesAreNotAveragedWithFastOnes) {
       runtimes_of("markov(fast=constant(100ms),slow=constant(1s),fast_for=60s,slow_for=60s)", 4);
   const Computing computing = computing_of_runtimes(runtimes, std::vector<double>(4, 1.0));
   EXPECT_GT(computing.size(), 1);
-  const double rate = served_rate({Waits::kNobody}, {}, computing, Heuristics::kWith);
+  const double rate = served_rate({BarrierKind::kNone}, {}, computing, Heuristics::kWith);
   EXPECT_NEAR(rate, 4 * 5.5, 0.12 * 4 * 5.5);
 }
 

@@ -3,10 +3,10 @@
 //   of the d-th gradient g of clock v:   delta = (g - U_v) / d,   U_v += delta,   g <- delta
 //
 // Jiang, Cui, Zhang, Yu, "Heterogeneity-aware Distributed Parameter Servers", SIGMOD 2017, the
-// version-based rule. The first gradient of a clock counts in full, and a late one 1 / d, whoever
-// is late. The deltas of an update are added up, and so a clock moves the weights by one mean
-// gradient whatever the policy; of gradients that come together it is the mean itself. With unequal
-// mini-batches d counts examples: delta = (g - U_v) * n / (examples of v up to and with this one).
+// version-based rule. The first gradient of a clock counts in full, the d-th counts 1 / d. The
+// deltas of an update are added up, so a clock moves the weights by one mean gradient under any
+// policy. For gradients that come together it is the mean itself. With unequal mini-batches d
+// counts examples: delta = (g - U_v) * n / (examples of v up to and with this one).
 
 #pragma once
 
@@ -21,9 +21,9 @@
 
 namespace outpace::update {
 
-// The clock of a release is the newest one there is; the first gradient of the newest begins the
-// next. So while all are in step, it counts a worker's own iterations, as in the paper; a worker
-// that falls behind or comes late joins the others' clock.
+// The clock of a release is the newest one, and the first gradient of the newest clock begins the
+// next. While all workers are in step, a clock counts a worker's own iterations, as in the paper. A
+// worker that falls behind or comes late joins the clock of the others.
 //
 // State: U of each clock that some release has yet to answer; at most one for each worker.
 class DynSgd final : public Correction {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kTiny = 1e-9;  // Weights that have not moved divide by this.
 
-// Of so many workers at most so many may be wrong.
+// Number of workers that may be wrong: at most f, and less than a third.
 std::size_t wrong_among(std::size_t f, std::size_t workers) {
   return std::min(f, (workers - 1) / 3);
 }

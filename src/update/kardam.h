@@ -1,36 +1,33 @@
-// Kardam: which gradients of an asynchronous run may count if up to f of n workers are wrong.
+// Kardam: decides which gradients of an asynchronous run may count if f of n workers may be wrong.
 //
-//   Lipschitz filter: of each worker, from its last two gradients and the weights they are of,
-//     K_p = ||g - g_before|| / (||w - w_before|| + 1e-9);
-//   a gradient passes if K_p, or with `of_server` the server's
-//     K = ||g - g_last|| / (||w_now - w_last|| + 1e-9),
-//   is at most the (n - f) / n quantile of all K_p. g_last was taken up last, and w_last is before
-//   the last update.
+//   Lipschitz filter, from each worker's last two gradients and the weights they were computed on:
+//     K_p = ||g - g_before|| / (||w - w_before|| + 1e-9)
+//   or, with `of_server`, from the last accepted gradient and the weights before the last update:
+//     K = ||g - g_last|| / (||w_now - w_last|| + 1e-9)
+//   A gradient passes if this is at most the (n - f) / n quantile of all K_p.
 //
-//   Frequency filter: no f workers supply more than f of any 2 f + 1 gradients in a row that are
-//   taken up. That is: none supplies two, for f - 1 others of those there make up for the rest.
+//   Frequency filter: no f workers supply more than f of any 2 f + 1 accepted gradients in a row.
+//   So no worker supplies two: f - 1 others could supply the rest.
 //
 // Damaskinos, El Mhamdi, Guerraoui, Patra, Taziki, "Asynchronous Byzantine Machine Learning (the
-// case of SGD)", ICML 2018, section 3. K_p is infinite before a worker's second gradient, so that
-// the quantile is as long as fewer than n - f workers have one that is not.
+// case of SGD)", ICML 2018, section 3. K_p is infinite before a worker's second gradient. The
+// quantile is infinite until n - f workers have a finite K_p.
 //
-// Of our own:
-//   - The way ||w - w_before|| counts as no less than the usual one divided by `within` and no more
-//     than that times it; the usual one is the median of the workers' last. The noise of
-//     mini-batches does not grow with the way, so without this who came a short way lets through
-//     whatever is long, and one wrong gradient, after which all have come a long way, the next.
-//   - The bound is that of the K_p that are known: all but the f greatest, once 2 f + 1 are. As the
-//     paper has it all pass at first, and then what wrong workers sent is the bound itself, as long
-//     as f others are not known: they may undo the run as it begins.
-//   - Before there is a bound a gradient passes if it is no longer than `within` times the median
-//   of
-//     the workers' last ones, its own among them, of whom there must be 2 f + 1, or a majority if
-//     that is less.
-//   - On weights that have not moved (a worker whose gradient was turned away may get the same ones
-//     again) K_p can only rise, or a worker that repeats itself would look smooth.
-//   - n counts the workers that are there, and if they are fewer than 3 f + 1, f is (n - 1) / 3;
-//   the
-//     frequency filter counts those alone that compute, or nobody could end an epoch.
+// These rules are ours:
+//   - The distance ||w - w_before|| is clamped to between 1 / `within` and `within` times the usual
+//     one, the median of the workers' last distances. The noise of mini-batches does not grow with
+//     the distance. Without the clamp, a worker that moved little raises the bound for long
+//     gradients; and after one wrong gradient all workers have moved far, so that the next passes.
+//   - The bound is the largest known K_p without the f largest, once 2 f + 1 are known. By the
+//     paper's rule all gradients pass at first, and then a wrong worker's K_p is the bound until f
+//     others are known: wrong workers may ruin the start of a run.
+//   - Before there is a bound, a gradient passes if it is at most `within` times as long as the
+//     median of the workers' last ones, its own included. At least 2 f + 1 of them must exist, or a
+//     majority of the workers if that is less.
+//   - If the weights have not moved (a worker whose gradient was turned away may get the same ones
+//     again), K_p can only rise. Otherwise a worker that repeats itself would look smooth.
+//   - n is the number of workers that are present. If n < 3 f + 1, f is (n - 1) / 3. The frequency
+//     filter counts only workers that compute; otherwise nobody could end an epoch.
 
 #pragma once
 

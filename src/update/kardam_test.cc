@@ -147,8 +147,8 @@ TEST(Kardam, HoldsTheFirstGradientsAgainstTheLengthsOfOthers) {
   EXPECT_EQ(sends(6, 0, 26), kSound);
 }
 
-// 8 workers, f = 2, of whom 6 and 7 have not come yet. As the paper has it the bound would be the
-// sixth least of the coefficients, which is the greatest of those that are known.
+// 8 workers, f = 2; workers 6 and 7 have sent nothing yet. The paper's bound would be the sixth
+// smallest coefficient, which is the largest of the known ones.
 TEST(Kardam, DoesNotLetTheWrongOnesSetTheBound) {
   Kardam filter({.f = 2, .within = 2.0}, 1);
   for (std::uint32_t worker = 0; worker < 8; ++worker) {
@@ -282,7 +282,7 @@ class PlainKardam {
     }
     std::vector<std::size_t> row = accepted_;
     row.push_back(worker);
-    // Before 2 f + 1 were taken up there were others, of whom nothing is known.
+    // Before 2 f + 1 were taken up there were others, and nothing is known of them.
     while (row.size() < 2 * f_ + 1) {
       row.insert(row.begin(), 1000 + row.size());
     }

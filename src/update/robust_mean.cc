@@ -84,7 +84,7 @@ std::vector<std::size_t> krum_choice(Gradients gradients, std::size_t f, std::si
   std::vector<double> scores;
   scores.reserve(count);
   for (std::vector<double>& of : distances) {
-    std::ranges::sort(of);  // Added up from the least on, whoever they are of.
+    std::ranges::sort(of);  // The sum starts at the smallest, in any order of gradients.
     scores.push_back(
         std::accumulate(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(nearest), 0.0));
   }

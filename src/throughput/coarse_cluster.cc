@@ -1,4 +1,4 @@
-#include "throughput/outlook.h"
+#include "throughput/coarse_cluster.h"
 
 #include <algorithm>
 #include <cmath>
@@ -83,40 +83,42 @@ RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
               profile.payload_bytes() > kBucketBytes ? backward_share(profile.layers) : 0.0};
 }
 
-double coarse_rate(const Question& question, const Computing& computing, Heuristics heuristics) {
-  switch (question.topology) {
+double coarse_rate(const CoarseCluster& cluster,
+                   const Computing& computing,
+                   Heuristics heuristics) {
+  switch (cluster.topology) {
     case Topology::kServer:
-      return served_rate(question.coordination, question.served, computing, heuristics);
+      return served_rate(cluster.barrier, cluster.served, computing, heuristics);
     case Topology::kRing:
-      return ring_rate(question.ring, computing, heuristics);
+      return ring_rate(cluster.ring, computing, heuristics);
     case Topology::kGossip:
-      return gossip_rate(question.ring, computing);
+      return gossip_rate(cluster.ring, computing);
   }
   return 0.0;
 }
 
-Bottleneck find_bottleneck(const Question& question, const Computing& computing) {
+Bottleneck find_bottleneck(const CoarseCluster& cluster, const Computing& computing) {
   constexpr double kHalf = 0.5;
   Bottleneck found = Bottleneck::kComputing;
-  double best = coarse_rate(question, scaled(computing, kHalf), Heuristics::kWith);
-  const auto try_other = [&](Bottleneck other, const Question& easier, const Computing& with) {
+  double best = coarse_rate(cluster, scaled(computing, kHalf), Heuristics::kWith);
+  const auto try_other = [&](Bottleneck other, const CoarseCluster& easier, const Computing& with) {
     const double rate = coarse_rate(easier, with, Heuristics::kWith);
     if (rate > best) {
       best = rate;
       found = other;
     }
   };
-  Question link = question;
-  link.served.fixed_seconds -= kHalf * question.served.latency_seconds;
+  CoarseCluster link = cluster;
+  link.served.fixed_seconds -= kHalf * cluster.served.latency_seconds;
   link.served.link_seconds *= kHalf;
   link.served.own_link_seconds *= kHalf;
   link.ring.latency_seconds *= kHalf;
   link.ring.payload_seconds *= kHalf;
   try_other(Bottleneck::kLink, link, computing);
-  Question apply = question;
+  CoarseCluster apply = cluster;
   apply.served.apply_seconds *= kHalf;
   try_other(Bottleneck::kApply, apply, computing);
-  try_other(Bottleneck::kStragglers, question, with_deviations(computing, 0.0));
+  try_other(Bottleneck::kStragglers, cluster, with_deviations(computing, 0.0));
   return found;
 }
 

@@ -1,4 +1,4 @@
-#include "throughput/waiting.h"
+#include "throughput/barrier.h"
 
 #include <algorithm>
 #include <string>
@@ -16,19 +16,20 @@ bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
 
 }  // namespace
 
-Coordination coordination_of(const Spec& policy, std::uint32_t workers) {
+Barrier barrier_of(const Spec& policy, std::uint32_t workers) {
   const Spec first = policy::phases_of(policy).front().policy;
   const std::uint32_t cutoff = policy::make_policy(first, workers)->nominal_cutoff(workers);
   if (first.name == "dynamic") {
-    return {Waits::kBestCutoff};
+    return {BarrierKind::kBestCutoff};
   }
   if (is_one_of(first.name, {"sync", "backup", "ksync"})) {
-    return {Waits::kCutoff, cutoff};
+    return {BarrierKind::kCutoff, cutoff};
   }
   if (first.name == "kbatchsync") {
-    return {Waits::kRestarting, cutoff};
+    return {BarrierKind::kRestarting, cutoff};
   }
-  return {is_one_of(first.name, {"ssp", "dssp", "psp"}) ? Waits::kSlowest : Waits::kNobody};
+  return {is_one_of(first.name, {"ssp", "dssp", "psp"}) ? BarrierKind::kBoundedStaleness
+                                                        : BarrierKind::kNone};
 }
 
 }  // namespace outpace::throughput

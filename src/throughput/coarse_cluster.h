@@ -1,4 +1,4 @@
-// A prediction for one cluster: its question, the costs that a profile gives it, and the answer.
+// A cluster as the coarse models see it: topology, barrier, and the costs of a measured profile.
 
 #pragma once
 
@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "throughput/barrier.h"
 #include "throughput/coarse.h"
 #include "throughput/computing.h"
 #include "throughput/measured_profile.h"
-#include "throughput/waiting.h"
 
 namespace outpace::throughput {
 
@@ -49,17 +49,17 @@ enum class Bottleneck : std::uint8_t { kComputing, kLink, kApply, kStragglers };
 // called "link".
 [[nodiscard]] std::string_view name(Bottleneck bottleneck, Topology topology);
 
-struct Question {
+struct CoarseCluster {
   Topology topology;
-  Coordination coordination;  // With a server.
+  Barrier barrier;  // With a server.
   ServedCluster served;
   RingCluster ring;
 };
 // Gradients a second by the coarse model.
-[[nodiscard]] double coarse_rate(const Question& question,
+[[nodiscard]] double coarse_rate(const CoarseCluster& cluster,
                                  const Computing& computing,
                                  Heuristics heuristics);
-[[nodiscard]] Bottleneck find_bottleneck(const Question& question, const Computing& computing);
+[[nodiscard]] Bottleneck find_bottleneck(const CoarseCluster& cluster, const Computing& computing);
 
 // The standard error of the mean of what was measured, twice, as a part of the mean: how far off a
 // prediction may be because the profile is short.

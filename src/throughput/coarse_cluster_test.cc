@@ -1,4 +1,4 @@
-#include "throughput/outlook.h"
+#include "throughput/coarse_cluster.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ Computing computing(std::vector<double> seconds) {
       [&](std::size_t /*p*/, std::size_t /*d*/, std::uint32_t w) { return seconds[w]; });
 }
 
-TEST(Outlook, CostsComeFromTheProfileAndTheWires) {
+TEST(CoarseCluster, CostsComeFromTheProfileAndTheWires) {
   const ServedCluster costs = served_costs(profile(), kGigabit, 2);
   EXPECT_NEAR(costs.fixed_seconds, 2 * 0.0003, 1e-12);
   EXPECT_NEAR(costs.own_link_seconds, 0.008 * 1514 / 1448, 1e-9);
@@ -46,7 +46,7 @@ TEST(Outlook, CostsComeFromTheProfileAndTheWires) {
   EXPECT_NEAR(ring_costs(large, kGigabit).backward_share, 0.2, 1e-12);  // 0.02 of 0.1.
 }
 
-TEST(Outlook, CopyingCountsAsFarAsItIsSlowerThanTheLink) {
+TEST(CoarseCluster, CopyingCountsAsFarAsItIsSlowerThanTheLink) {
   EXPECT_NEAR(copying_seconds(profile(), {}), 0.001, 1e-12);
   EXPECT_EQ(copying_seconds(profile(), kGigabit), 0.0);
   constexpr Wires kFast{.bytes_per_second = 1514 / 1448.0 * 2e9};
@@ -56,30 +56,30 @@ TEST(Outlook, CopyingCountsAsFarAsItIsSlowerThanTheLink) {
   EXPECT_NEAR(costs.apply_seconds, 0.001 + 0.0005, 1e-12);
 }
 
-TEST(Outlook, NamesWhatWouldHelpMost) {
-  Question question{.topology = Topology::kServer,
-                    .coordination = {Waits::kCutoff, 4},
-                    .served = served_costs(profile(), kGigabit, 1),
-                    .ring = ring_costs(profile(), kGigabit)};
-  EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 1})), Bottleneck::kComputing);
-  EXPECT_EQ(find_bottleneck(question, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kLink);
-  EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 10})), Bottleneck::kStragglers);
+TEST(CoarseCluster, NamesWhatWouldHelpMost) {
+  CoarseCluster cluster{.topology = Topology::kServer,
+                        .barrier = {BarrierKind::kCutoff, 4},
+                        .served = served_costs(profile(), kGigabit, 1),
+                        .ring = ring_costs(profile(), kGigabit)};
+  EXPECT_EQ(find_bottleneck(cluster, computing({1, 1, 1, 1})), Bottleneck::kComputing);
+  EXPECT_EQ(find_bottleneck(cluster, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kLink);
+  EXPECT_EQ(find_bottleneck(cluster, computing({1, 1, 1, 10})), Bottleneck::kStragglers);
   // A link is far away, too, not only narrow.
-  question.served = served_costs(profile(), {.latency_seconds = 10.0}, 1);
-  EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 1})), Bottleneck::kLink);
-  question.coordination = {Waits::kNobody};
-  EXPECT_EQ(find_bottleneck(question, computing({1, 1, 1, 1})), Bottleneck::kLink);
-  question.coordination = {Waits::kCutoff, 4};
-  question.served = served_costs(profile(), kGigabit, 1);
-  question.served.apply_seconds = 1.0;
-  EXPECT_EQ(find_bottleneck(question, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kApply);
-  question.topology = Topology::kRing;
-  EXPECT_EQ(find_bottleneck(question, computing({0.001, 0.001, 0.001, 0.001})), Bottleneck::kLink);
+  cluster.served = served_costs(profile(), {.latency_seconds = 10.0}, 1);
+  EXPECT_EQ(find_bottleneck(cluster, computing({1, 1, 1, 1})), Bottleneck::kLink);
+  cluster.barrier = {BarrierKind::kNone};
+  EXPECT_EQ(find_bottleneck(cluster, computing({1, 1, 1, 1})), Bottleneck::kLink);
+  cluster.barrier = {BarrierKind::kCutoff, 4};
+  cluster.served = served_costs(profile(), kGigabit, 1);
+  cluster.served.apply_seconds = 1.0;
+  EXPECT_EQ(find_bottleneck(cluster, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kApply);
+  cluster.topology = Topology::kRing;
+  EXPECT_EQ(find_bottleneck(cluster, computing({0.001, 0.001, 0.001, 0.001})), Bottleneck::kLink);
   EXPECT_EQ(name(Bottleneck::kLink, Topology::kRing), "link");
   EXPECT_EQ(name(Bottleneck::kLink, Topology::kServer), "server link");
 }
 
-TEST(Outlook, AShortProfileIsUncertain) {
+TEST(CoarseCluster, AShortProfileIsUncertain) {
   EXPECT_EQ(profile_uncertainty({0.5, 0.5, 0.5}), 0.0);
   // A variance of 4 x 0.03^2 / 3, a standard error of 0.03 / sqrt(3).
   EXPECT_NEAR(profile_uncertainty({0.07, 0.13, 0.07, 0.13}), 2 * 0.0173205 / 0.1, 1e-5);
