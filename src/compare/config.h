@@ -30,10 +30,10 @@ struct Row {
   std::size_t line;
 };
 
-// Colours that are told apart.
+// The number of colours that a reader can tell apart.
 inline constexpr std::size_t kGroupRowsMost = 7;
 
-// Rows that the plot shows in colour together, before all others in grey.
+// The plot shows these rows in colour together, in front of all others in grey.
 struct Group {
   std::string name;               // May be empty if it is the only one; no two are alike.
   std::vector<std::size_t> rows;  // Of Config::rows, at least one, in the order of the legend.
@@ -52,7 +52,7 @@ struct Config {
   std::vector<std::uint64_t> seeds;  // At least one, no two alike.
   std::vector<Trace> traces;         // At least one, no two names alike.
   std::vector<Option> options;
-  std::vector<Group> groups = {};  // Of the plot; empty: it groups the rows itself.
+  std::vector<Group> groups = {};  // For the plot; without any it groups the rows itself.
 };
 
 // The long names of the options of a run.

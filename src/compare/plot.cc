@@ -33,11 +33,11 @@ using plot::stroke_of;
 using plot::Svg;
 
 constexpr std::size_t kTicksMost = 6;
-constexpr double kHeadingHeight = 28.0;  // Of a group.
-constexpr double kBlockGap = 22.0;       // Between two groups.
+constexpr double kHeadingHeight = 28.0;  // The name of a group.
+constexpr double kBlockGap = 22.0;       // The gap between two groups.
 constexpr double kLogarithmicFrom = 2.0;
-constexpr double kCutShare = 0.05;  // Of the evaluations, the lowest: they may be below the axis.
-constexpr std::size_t kOthersNamed = 3;  // Rows in grey that are told apart, by dashes.
+constexpr double kCutShare = 0.05;       // The share of evaluations that may lie below the axis.
+constexpr std::size_t kOthersNamed = 3;  // Up to this many grey rows have dashes and a name each.
 constexpr std::string_view kOtherColour = "#a8a8a8";
 
 struct Curve {
@@ -45,7 +45,7 @@ struct Curve {
   std::vector<CurvePoint> points;
 };
 
-// Of one trace.
+// The curves of one trace.
 using Curves = std::vector<Curve>;
 
 Curves curves_of(const Config& config,
@@ -69,8 +69,8 @@ Curves curves_of(const Config& config,
 
 // ---- Groups -------------------------------------------------------------------------------------
 
-// The user's groups; or all rows in their order, in as few groups as their colours allow, of one
-// size or nearly.
+// The user's groups. Without them, all rows in their order are split evenly into as few groups as
+// the colours allow.
 std::vector<Group> groups_of(const Config& config) {
   if (!config.groups.empty()) {
     return config.groups;
@@ -97,7 +97,7 @@ bool is_drawn(const std::vector<Curves>& traces, std::size_t row) {
   });
 }
 
-// The rows in grey that are drawn anywhere.
+// The rows outside of the group that have a curve in any panel.
 std::vector<std::size_t> others_of(const Config& config,
                                    const std::vector<Curves>& traces,
                                    const Group& group) {
@@ -120,7 +120,7 @@ Stroke grey_of(const std::vector<std::size_t>& others, std::size_t row) {
   return stroke;
 }
 
-// Of the rows that are drawn anywhere; many in grey have one entry together.
+// The legend has the rows with a curve in any panel. Many grey rows share one entry.
 std::vector<LegendEntry> legend_of(const Config& config,
                                    const std::vector<Curves>& traces,
                                    const Group& group) {
@@ -144,8 +144,8 @@ std::vector<LegendEntry> legend_of(const Config& config,
 
 // ---- Axes ---------------------------------------------------------------------------------------
 
-// Of all panels: what they have in common can be compared. A few very low evaluations, such as
-// those of the beginning, would leave no height to all others: the lowest few may be below.
+// All panels share this axis, so that they can be compared. A few very low evaluations, such as the
+// first ones, would squeeze all others, so the lowest few may lie below the axis.
 Axis accuracies(const std::vector<Curves>& traces, std::optional<double> target) {
   std::vector<double> means;
   double high = target.value_or(0.0);
@@ -176,8 +176,8 @@ bool reaches_below(const std::vector<Curves>& traces, const Axis& percents) {
   });
 }
 
-// Of one trace. Runs of very different lengths are compared on a logarithmic axis, where twice as
-// fast is as far everywhere.
+// All panels of a trace share this axis. It is logarithmic for runs of very different lengths:
+// there a run that is twice as fast is the same distance ahead everywhere.
 Axis times_of(const Curves& curves) {
   if (curves.empty()) {
     return plot::axis_from_zero(0.0);
@@ -197,7 +197,7 @@ Axis times_of(const Curves& curves) {
 
 // ---- One panel ----------------------------------------------------------------------------------
 
-// Of one of CurvePoint's accuracies, against seconds.
+// One of a curve's accuracies in percent, against seconds.
 std::vector<Point> percents_of(const Curve& curve, double CurvePoint::*accuracy) {
   std::vector<Point> points;
   points.reserve(curve.points.size());
@@ -207,7 +207,7 @@ std::vector<Point> percents_of(const Curve& curve, double CurvePoint::*accuracy)
   return points;
 }
 
-// Below, at the right: where most runs end they are above it.
+// The words stand below the line at the right, because most runs end above it.
 void draw_target(Svg& svg, const Panel& panel, double left, double accuracy) {
   const double y = panel.at({left, 100.0 * accuracy}).y;
   svg.line(
@@ -252,7 +252,7 @@ void draw_curves(Panel& panel,
 // A block is a group: its heading, a panel for each trace, and its legend.
 struct Layout {
   std::size_t columns;
-  double width;   // Of where the curves of a panel are,
+  double width;   // Of the area of a panel's curves,
   double height;  // in pixels both.
   [[nodiscard]] double panel_width() const { return kPanelLeft + width + kPanelRight; }
   [[nodiscard]] double panel_height() const { return kPanelTop + height + kPanelFoot; }
@@ -377,7 +377,7 @@ class Page {
   const std::vector<Curves>& traces_;
   const std::optional<double> target_;
   const Axis percents_;
-  std::vector<Axis> times_;  // One a trace.
+  std::vector<Axis> times_;  // One for each trace.
 };
 
 }  // namespace

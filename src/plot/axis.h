@@ -25,12 +25,12 @@ struct Axis {
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
-// At most `ticks_most` steps between ticks. A range of no width is widened.
+// The axis has at most `ticks_most` steps between ticks. A range of no width is widened.
 // REQUIRES: finite, low <= high, ticks_most > 0.
 [[nodiscard]] Axis axis_of(Range data, std::size_t ticks_most);
 
-// A logarithmic axis from low to high, with ticks at 1, 2 and 5 times powers of ten. Of a range
-// with more than `ticks_most` of these, only powers of ten have a tick. REQUIRES: 0 < low < high.
+// A logarithmic axis from low to high, with ticks at 1, 2 and 5 times powers of ten. If these are
+// more than `ticks_most`, only powers of ten have a tick. REQUIRES: 0 < low < high.
 [[nodiscard]] Axis logarithmic_axis_of(Range range, std::size_t ticks_most);
 
 // With as many decimals as ticks a step apart need: "0.5", "1,000".

@@ -25,9 +25,9 @@ constexpr std::string_view kWindowColour = "#f0e442";
 constexpr std::string_view kNoteColour = "#777777";
 
 // In pixels.
-constexpr double kWide = 800.0;   // Of where the curves are.
-constexpr double kTitle = 30.0;   // Of the figure, above the first panel.
-constexpr double kBetween = 6.0;  // Two panels.
+constexpr double kWide = 800.0;   // The area of the curves.
+constexpr double kTitle = 30.0;   // The figure's title, above the first panel.
+constexpr double kBetween = 6.0;  // The gap between two panels.
 constexpr double kOverviewHeight = 130.0;
 constexpr double kTimesHeight = 290.0;
 constexpr double kCountsHeight = 110.0;
@@ -49,7 +49,7 @@ double height_of(double plot_height) {
   return kPanelTop + plot_height + kTicksFoot + kBetween;
 }
 
-// Iterations, with ticks at whole rows of the trace.
+// An axis of iterations, with ticks at whole rows of the trace.
 Axis row_axis(std::size_t first_row, std::size_t count) {
   const double first = static_cast<double>(first_row);
   const double last = first + static_cast<double>(count) - 1.0;
@@ -146,7 +146,7 @@ std::string seconds_text(double seconds) {
   return seconds < 1.0 ? fmt::format("{:.6g} ms", 1e3 * seconds) : fmt::format("{:.6g} s", seconds);
 }
 
-// Of what came and when it was stopped; a forecast's tail may be beyond it.
+// The axis holds every arrival and every stop; the tail of a forecast may reach beyond it.
 Axis times_in(Iterations iterations) {
   double low = iterations.front().came.front();
   double high = low;
@@ -163,7 +163,7 @@ Axis times_in(Iterations iterations) {
   return axis;
 }
 
-// Of so many arrivals the ranks that are drawn, the first and the last among them.
+// The ranks that are drawn, evenly spaced, with the first and the last among them.
 std::vector<std::size_t> ranks_of(std::size_t arrivals) {
   const std::size_t drawn = std::min(arrivals, kRanksMost);
   std::vector<std::size_t> ranks;
@@ -279,7 +279,7 @@ void draw_key(Svg& svg, const CutoffFigure& figure, double top) {
   svg.boxes({box}, kBandColour, 0.35);
   svg.boxes({{.corner = {box.corner.x, below - 7}, .width = 30, .height = 6}}, kBandColour, 0.75);
   svg.text({kPanelLeft + 328, below},
-           "foretold for the last gradient waited for: 50 % and 90 % of the forecast",
+           "forecast of the last gradient waited for: its 50 % and 90 % intervals",
            {});
 }
 

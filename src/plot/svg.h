@@ -37,7 +37,7 @@ struct Font {
   std::string_view anchor = "start";  // Where the point is: start, middle or end of the text.
   bool bold = false;
   bool upwards = false;  // Turned to the left.
-  bool halo = false;     // White around the letters: read over whatever is below.
+  bool halo = false;     // White around the letters, so that curves behind them do not disturb.
 };
 
 class Svg {
@@ -54,10 +54,10 @@ class Svg {
   void dots(const std::vector<Point>& centres, double diameter, std::string_view colour);
   void dashes(const std::vector<Dash>& dashes, const Stroke& stroke);
   void boxes(const std::vector<Box>& boxes, std::string_view colour, double opacity);
-  // Nothing for no words.
+  // Draws nothing if there are no words.
   void text(Point at, std::string_view words, const Font& font);
 
-  // What is drawn from here to end_clip() is seen inside of the box alone.
+  // Shapes drawn between these two calls are cut off at the box.
   void begin_clip(const Box& box);
   void end_clip();
 
