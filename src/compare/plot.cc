@@ -39,6 +39,7 @@ constexpr double kLogarithmicFrom = 2.0;
 constexpr double kCutShare = 0.05;       // The share of evaluations that may lie below the axis.
 constexpr std::size_t kOthersNamed = 3;  // Up to this many grey rows have dashes and a name each.
 constexpr std::string_view kOtherColour = "#a8a8a8";
+constexpr std::string_view kBackgroundColour = "#d0d0d0";
 
 struct Curve {
   std::size_t row;
@@ -110,14 +111,15 @@ std::vector<std::size_t> others_of(const Config& config,
   return others;
 }
 
+// Many grey rows are a pale background.
 Stroke grey_of(const std::vector<std::size_t>& others, std::size_t row) {
-  Stroke stroke{.colour = kOtherColour, .width = 1.0};
-  if (others.size() <= kOthersNamed) {
-    const auto place = std::ranges::find(others, row) - others.begin();
-    stroke.width = 1.3;
-    stroke.dashes = plot::dashes_of(static_cast<std::size_t>(place));
+  if (others.size() > kOthersNamed) {
+    return {.colour = kBackgroundColour, .width = 1.0};
   }
-  return stroke;
+  const auto place = std::ranges::find(others, row) - others.begin();
+  return {.colour = kOtherColour,
+          .width = 1.3,
+          .dashes = plot::dashes_of(static_cast<std::size_t>(place))};
 }
 
 // The legend has the rows with a curve in any panel. Many grey rows share one entry.
@@ -133,7 +135,7 @@ std::vector<LegendEntry> legend_of(const Config& config,
   const std::vector<std::size_t> others = others_of(config, traces, group);
   if (others.size() > kOthersNamed) {
     entries.push_back(
-        {fmt::format("the other {}", others.size()), {.colour = kOtherColour, .width = 2.0}});
+        {fmt::format("the other {}", others.size()), {.colour = kBackgroundColour, .width = 2.0}});
   } else {
     for (const std::size_t row : others) {
       entries.push_back({config.rows[row].name, grey_of(others, row)});
