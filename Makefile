@@ -14,7 +14,9 @@ help:    ## print this list
 setup:   ## install the Debian packages that are missing (root or sudo, once)
 	@tools/install-packages.sh build
 
-demo: release  ## compare policies on Fashion-MNIST with 8 workers of unequal speed
+# Another comparison: make demo DEMO=mine.toml. The README's picture again, on an idle machine:
+# make demo DEMO='--picture docs/first-minute.svg'.
+demo: release  ## compare four policies on 8 workers of unequal speed; two minutes and a picture
 	@python3 -B tools/demo.py $(DEMO)
 
 # Ninja configures again by itself when CMakeLists.txt changes.

@@ -1,4 +1,4 @@
-"""demo.py against programs that stand in for outpace: it compares, and it fails when a run fails."""
+"""demo.py with programs that stand in for outpace, and the comparison that it runs by default."""
 
 import contextlib
 import io
@@ -6,79 +6,87 @@ import os
 import pathlib
 import sys
 import tempfile
+import tomllib
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import demo  # noqa: E402 (its folder has just been added)
+import make_delays  # noqa: E402
 
+# Says how it was called, and which delays were there; draws a picture.
 WORKS = """#!/usr/bin/env python3
-import json, sys
-policy = sys.argv[sys.argv.index("--policy") + 1]
-fast = policy == "async"
-print("words before")
-print("words on stderr", file=sys.stderr)
-print(json.dumps({
-    "policy": policy, "workers": 8, "updates": 10, "seconds": 5.0, "gradients_applied": 80,
-    "gradients_dropped": 1200, "gradients_cancelled": 34, "gradients_per_second": 16.0,
-    "examples_per_second": 9000.0 if fast else 3000.0,
-    "seconds_to_target": 4.0 if fast else 10.0, "final_accuracy": 0.8412, "final_loss": 0.5,
-    "staleness": {"mean": 6.5 if fast else 0.0, "max": 9, "p99": 9, "histogram": [1]}}, indent=INDENT))
+import pathlib, sys
+pathlib.Path("called").write_text(" ".join(sys.argv[1:]))
+pathlib.Path("delays").write_text(" ".join(sorted(map(str, pathlib.Path("build/demo").glob("*.csv")))))
+out = pathlib.Path(sys.argv[sys.argv.index("--out") + 1])
+out.mkdir(exist_ok=True)
+(out / "compare.svg").write_text("<svg/>")
 """
+FAILS = "#!/bin/sh\nexit 3\n"
 
 
 class Demo(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+
     def run_demo(self, program, *arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "outpace")
-            with open(path, "w") as file:
-                file.write(program)
-            os.chmod(path, 0o755)
-            out, errors = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-                code = demo.main(["--outpace", path, "--out", folder, *arguments])
-            return code, out.getvalue(), errors.getvalue()
+        """(exit code, standard output, standard error)."""
+        path = pathlib.Path("outpace")
+        path.write_text(program)
+        path.chmod(0o755)
+        out, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            code = demo.main(["--outpace", "./outpace", *arguments])
+        return code, out.getvalue(), errors.getvalue()
 
-    def test_compares_every_policy_with_the_first(self):
-        for indent in ("None", "2"):
-            code, out, _ = self.run_demo(WORKS.replace("INDENT", indent),
-                                         "--policies", "sync", "async")
-            self.assertEqual(code, 0)
-            rows = [line.split() for line in out.splitlines()]
-            self.assertIn(["sync", "3,000", "1.00", "10.0", "84.1%", "0.00", "1,234"], rows)
-            self.assertIn(["async", "9,000", "3.00", "4.0", "84.1%", "6.50", "1,234"], rows)
-            self.assertIn("First at 84%: async, 4.0 s, 2.5 times as fast as sync.", out)
-
-    def test_rows_are_aligned(self):
-        _, out, _ = self.run_demo(WORKS.replace("INDENT", "None"))
-        lines = out.splitlines()
-        rule = next(i for i, line in enumerate(lines) if line.startswith("-----"))
-        rows = lines[rule - 1:rule + 1 + len(demo.POLICIES)]
-        self.assertEqual({len(row) for row in rows}, {len(lines[rule])})
-
-    def test_a_target_that_was_not_reached_is_a_dash(self):
-        program = WORKS.replace("INDENT", "None").replace("4.0 if fast else 10.0", "None")
-        code, out, _ = self.run_demo(program, "--policies", "sync")
+    def test_runs_the_comparison_anew_with_its_delays(self):
+        code, out, _ = self.run_demo(WORKS)
         self.assertEqual(code, 0)
-        self.assertIn(["sync", "3,000", "1.00", "-", "84.1%", "0.00", "1,234"],
-                      [line.split() for line in out.splitlines()])
-        self.assertNotIn("First at", out)
+        called = f"compare {os.path.relpath(demo.COMPARISON)} --fresh --out build/demo/first_minute"
+        self.assertEqual(pathlib.Path("called").read_text(), called)
+        self.assertIn(called, out)
+        self.assertEqual(pathlib.Path("delays").read_text(),
+                         "build/demo/drifting-8.csv build/demo/fixed-8.csv")
 
-    def test_fails_if_a_run_fails_and_shows_its_last_words(self):
-        code, _, errors = self.run_demo("#!/bin/sh\necho no such network >&2\nexit 2\n")
-        self.assertEqual(code, 1)
-        self.assertIn("exit code 2", errors)
-        self.assertIn("no such network", errors)
+    def test_runs_a_comparison_of_the_users(self):
+        self.run_demo(WORKS, "mine.toml")
+        self.assertEqual(pathlib.Path("called").read_text(),
+                         "compare mine.toml --fresh --out build/demo/mine")
 
-    def test_fails_if_a_run_gives_no_result(self):
-        code, _, errors = self.run_demo("#!/bin/sh\necho '{ not json'\n")
-        self.assertEqual(code, 1)
-        self.assertIn("no JSON", errors)
+    def test_copies_the_picture_where_it_is_told_to(self):
+        code, _, _ = self.run_demo(WORKS, "--picture", "there.svg")
+        self.assertEqual(code, 0)
+        self.assertEqual(pathlib.Path("there.svg").read_text(), "<svg/>")
 
-    def test_fails_if_the_program_is_not_there(self):
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(
-                io.StringIO()), tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(demo.main(["--outpace", folder + "/none", "--out", folder]), 1)
+    def test_ends_as_the_comparison_does(self):
+        code, _, _ = self.run_demo(FAILS, "--picture", "there.svg")
+        self.assertEqual(code, 3)
+        self.assertFalse(pathlib.Path("there.svg").exists())
+
+    def test_says_how_to_build_a_program_that_is_not_there(self):
+        errors = io.StringIO()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+            self.assertEqual(demo.main(["--outpace", "./none"]), 1)
+        self.assertIn("make release", errors.getvalue())
+
+    def test_writes_the_delays_that_its_comparison_reads(self):
+        demo.write_delays()
+        comparison = tomllib.loads(demo.COMPARISON.read_text())["compare"]
+        self.assertEqual(comparison["workers"], demo.WORKERS)
+        for path in comparison["delays"].values():
+            rows = pathlib.Path(path).read_text().splitlines()
+            self.assertEqual(len(rows), demo.ROWS)
+            self.assertEqual({row.count(",") for row in rows}, {demo.WORKERS - 1})
+
+    def test_one_machine_of_two_workers_is_slow(self):
+        demo.write_delays()
+        row = pathlib.Path("build/demo/fixed-8.csv").read_text().splitlines()[0].split(",")
+        self.assertLess(max(map(float, row[:6])), 0.04)
+        self.assertGreater(min(map(float, row[6:])), 0.02 * make_delays.FIXED_SLOWDOWN / 2)
 
 
 if __name__ == "__main__":

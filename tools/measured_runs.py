@@ -15,13 +15,22 @@ import sys
 import tempfile
 import time
 
-import demo
-
 QUIET_LOAD = 0.5  # A load average above this says that the machine has something else to do.
 
 
 class RunFailed(Exception):
     pass
+
+
+def last_json_object(text):
+    """The JSON object that ends `text`, on one line or on many; None if there is none."""
+    lines = text.splitlines()
+    for first in (i for i, line in enumerate(lines) if line.startswith("{")):
+        try:
+            return json.loads("\n".join(lines[first:]))
+        except ValueError:
+            continue
+    return None
 
 
 def machine():
@@ -107,7 +116,7 @@ def outpace(program, arguments, seconds, command="train"):
     with tempfile.TemporaryDirectory(prefix="outpace-run-") as folder:
         line = [str(program), command, *arguments, "--json", "--out", os.path.join(folder, "run")]
         code, out, errors = run(line, seconds)
-    result = demo.last_json_object(out)
+    result = last_json_object(out)
     diverged = result is not None and "diverged" in (result.get("why_ended") or "")
     if result is None or (code != 0 and not diverged):
         raise failure(line, code, errors)

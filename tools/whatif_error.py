@@ -11,7 +11,6 @@ import pathlib
 import statistics
 import sys
 
-import demo
 import measured_runs
 
 GRACE = 120  # Seconds for a run to start and end, beyond those that it trains.
@@ -56,7 +55,7 @@ def train(options, trace, workers, policy, out):
 
 def result(line, seconds):
     code, out, errors = measured_runs.run(line, seconds)
-    found = demo.last_json_object(out)
+    found = measured_runs.last_json_object(out)
     if code != 0 or found is None:
         raise measured_runs.failure(line, code, errors)
     return found

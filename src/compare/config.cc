@@ -1,6 +1,7 @@
 #include "compare/config.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/error.h"
@@ -28,6 +29,7 @@ const std::set<std::string> kNotForCells{"policy",
                                          "jobs"};
 const std::set<std::string> kOfComparison{"mode", "policies", "seeds", "delays"};
 const std::set<std::string> kOfRow{"policy", "name"};
+const std::set<std::string> kOfGroup{"name", "rows"};
 
 std::size_t line_of(const toml::node& node) {
   return node.source().begin.line;
@@ -57,6 +59,9 @@ class Reader {
       throw wrong(line_of(comparison),
                   "policies is missing; such as policies = [\"sync\", \"async\"]");
     }
+    if (const toml::node* groups = file.get("group")) {
+      config.groups = groups_of(*groups, config.rows);
+    }
     return config;
   }
 
@@ -79,10 +84,10 @@ class Reader {
 
   [[nodiscard]] const toml::table& sections(const toml::table& file) const {
     for (const auto& [key, node] : file) {
-      if (key.str() != "compare" && key.str() != "policy") {
-        throw wrong(
-            key.source().begin.line,
-            "unknown key '" + std::string(key.str()) + "'; the file has [compare] and [[policy]]");
+      if (key.str() != "compare" && key.str() != "policy" && key.str() != "group") {
+        throw wrong(key.source().begin.line,
+                    "unknown key '" + std::string(key.str()) +
+                        "'; the file has [compare], [[policy]] and [[group]]");
       }
     }
     const toml::node* comparison = file.get("compare");
@@ -210,14 +215,20 @@ class Reader {
     return rows;
   }
 
-  // [[policy]]: what is its own of a policy in the list, or one more row.
-  void add_own_rows(const toml::node& node, std::vector<Row>& rows) const {
+  // [[name]].
+  [[nodiscard]] const toml::array& tables_of(const toml::node& node,
+                                             const std::string& name) const {
     const toml::array* tables = node.as_array();
     if (tables == nullptr || !tables->is_homogeneous(toml::node_type::table)) {
-      throw wrong(line_of(node), "policy must be tables: [[policy]]");
+      throw wrong(line_of(node), name + " must be tables: [[" + name + "]]");
     }
+    return *tables;
+  }
+
+  // [[policy]]: what is its own of a policy in the list, or one more row.
+  void add_own_rows(const toml::node& node, std::vector<Row>& rows) const {
     std::set<std::string> seen;
-    for (const toml::node& element : *tables) {
+    for (const toml::node& element : tables_of(node, "policy")) {
       const toml::table& table = *element.as_table();
       const std::size_t line = line_of(table);
       const toml::node* policy = table.get("policy");
@@ -240,6 +251,63 @@ class Reader {
         throw wrong(line, "the name '" + row.name + "' is that of another policy in policies");
       }
     }
+  }
+
+  // [[group]]: rows that the plot shows in colour together.
+  [[nodiscard]] std::vector<Group> groups_of(const toml::node& node,
+                                             const std::vector<Row>& rows) const {
+    std::vector<Group> groups;
+    const toml::array& tables = tables_of(node, "group");
+    for (const toml::node& element : tables) {
+      const toml::table& table = *element.as_table();
+      for (const auto& [key, value] : table) {
+        if (!kOfGroup.contains(std::string(key.str()))) {
+          throw unknown_key(key, kOfGroup);
+        }
+      }
+      const std::size_t line = line_of(table);
+      const toml::node* name = table.get("name");
+      Group group{.name = name == nullptr ? "" : toml_text(*name, place(line_of(*name))),
+                  .rows = rows_of_group(table, rows)};
+      if (group.name.empty() && tables.size() > 1) {
+        throw wrong(line, "[[group]] without a name; such as name = \"asynchronous\"");
+      }
+      if (std::ranges::find(groups, group.name, &Group::name) != groups.end()) {
+        throw wrong(line, "two [[group]] are called '" + group.name + "'");
+      }
+      groups.push_back(std::move(group));
+    }
+    return groups;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> rows_of_group(const toml::table& table,
+                                                       const std::vector<Row>& rows) const {
+    const toml::node* node = table.get("rows");
+    const std::vector<std::string> names =
+        node == nullptr ? std::vector<std::string>{} : toml_texts(*node, place(line_of(*node)));
+    if (names.empty()) {
+      throw wrong(line_of(table), "[[group]] without rows; such as rows = [\"sync\", \"dynamic\"]");
+    }
+    std::vector<std::size_t> found;
+    for (const std::string& name : names) {
+      const auto row = std::ranges::find(rows, name, &Row::name);
+      if (row == rows.end()) {
+        std::vector<std::string> known;
+        std::ranges::transform(rows, std::back_inserter(known), &Row::name);
+        throw wrong(line_of(*node), "no row is called '" + name + "'" + suggestion(name, known));
+      }
+      const auto index = static_cast<std::size_t>(row - rows.begin());
+      if (std::ranges::find(found, index) != found.end()) {
+        throw wrong(line_of(*node), "rows has '" + name + "' twice");
+      }
+      found.push_back(index);
+    }
+    if (found.size() > kGroupRowsMost) {
+      throw wrong(line_of(*node),
+                  "rows has " + std::to_string(found.size()) + " names; a group has at most " +
+                      std::to_string(kGroupRowsMost) + ", or nobody tells their colours apart");
+    }
+    return found;
   }
 
   const std::string path_;

@@ -29,6 +29,15 @@ struct Row {
   std::size_t line;
 };
 
+// The number of colours that a reader can tell apart.
+inline constexpr std::size_t kGroupRowsMost = 7;
+
+// The plot shows these rows in colour together, in front of all others in grey.
+struct Group {
+  std::string name;               // May be empty if it is the only one; no two are alike.
+  std::vector<std::size_t> rows;  // Of Config::rows, at least one, in the order of the legend.
+};
+
 struct Trace {
   std::string name;  // Empty: the only one, without delays.
   std::string path;
@@ -42,6 +51,7 @@ struct Config {
   std::vector<std::uint64_t> seeds;  // At least one, no two alike.
   std::vector<Trace> traces;         // At least one, no two names alike.
   std::vector<Option> options;
+  std::vector<Group> groups = {};  // For the plot; without any it groups the rows itself.
 };
 
 // The long names of the options of a run.

@@ -103,7 +103,7 @@ TEST(Config, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_EQ(refusal("[compare]\nmode = 'live'\npolicies = ['sync', 'sync']\nseeds = [1]\n"),
             "c.toml:3: policies has 'sync' twice");
   EXPECT_EQ(refusal("[comparison]\n"),
-            "c.toml:1: unknown key 'comparison'; the file has [compare] and [[policy]]");
+            "c.toml:1: unknown key 'comparison'; the file has [compare], [[policy]] and [[group]]");
   EXPECT_EQ(refusal(""), "c.toml:1: the table [compare] is missing");
   EXPECT_EQ(refusal("compare = 3\n"), "c.toml:1: compare must be a table: [compare]");
   EXPECT_TRUE(refusal(head + "seeds = = 2\n").starts_with("c.toml:4: "));
@@ -119,6 +119,39 @@ TEST(Config, ATableOfAPolicySaysWhichAndOnce) {
             "c.toml:5: the name 'sync' is that of another policy in policies");
   EXPECT_EQ(refusal(head + "[policy]\npolicy = 'sync'\n"),
             "c.toml:5: policy must be tables: [[policy]]");
+}
+
+TEST(Config, GroupsAreInTheirOrderAndMayShareRows) {
+  const Config config = parse(
+      "[compare]\nmode = 'live'\npolicies = ['sync', 'async', 'ssp']\nseeds = [1]\n"
+      "[[group]]\nname = 'others'\nrows = ['ssp', 'sync']\n"
+      "[[group]]\nname = 'all alone'\nrows = 'ssp'\n");
+  ASSERT_EQ(config.groups.size(), 2);
+  EXPECT_EQ(config.groups[0].name, "others");
+  EXPECT_EQ(config.groups[0].rows, (std::vector<std::size_t>{2, 0}));
+  EXPECT_EQ(config.groups[1].rows, (std::vector<std::size_t>{2}));
+}
+
+TEST(Config, AGroupHasRowsThatThereAreAndNotTooMany) {
+  const std::string head =
+      "[compare]\nmode = 'live'\npolicies = ['1','2','3','4','5','6','7','sync']\nseeds = [1]\n";
+  const std::string group = head + "[[group]]\n";
+  EXPECT_EQ(parse(group + "rows = ['sync']\n").groups.at(0).name, "");
+  EXPECT_EQ(refusal(group),
+            "c.toml:5: [[group]] without rows; such as rows = [\"sync\", \"dynamic\"]");
+  EXPECT_EQ(refusal(group + "rows = ['snyc']\n"),
+            "c.toml:6: no row is called 'snyc'; did you mean 'sync'?");
+  EXPECT_EQ(refusal(group + "rows = ['1', '1']\n"), "c.toml:6: rows has '1' twice");
+  EXPECT_EQ(refusal(group + "rows = ['1','2','3','4','5','6','7','sync']\n"),
+            "c.toml:6: rows has 8 names; a group has at most 7, or nobody tells their colours "
+            "apart");
+  EXPECT_EQ(refusal(group + "row = ['sync']\n"),
+            "c.toml:6: unknown key 'row'; did you mean 'rows'?");
+  EXPECT_EQ(refusal(group + "rows = ['1']\n[[group]]\nrows = ['2']\n"),
+            "c.toml:5: [[group]] without a name; such as name = \"asynchronous\"");
+  EXPECT_EQ(refusal(group + "name = 'a'\nrows = '1'\n[[group]]\nname = 'a'\nrows = '2'\n"),
+            "c.toml:8: two [[group]] are called 'a'");
+  EXPECT_EQ(refusal(head + "[group]\nrows = '1'\n"), "c.toml:5: group must be tables: [[group]]");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// Accuracy against time as a picture: a panel a trace, a line a row, its runs' spread behind it.
+// A picture of accuracy against time: a panel for each trace, a line for each row, and the spread
+// of its runs behind it. A panel has at most kGroupRowsMost rows in colour, a group; all others are
+// grey. Each group has its own panels.
 
 #pragma once
 

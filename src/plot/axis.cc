@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,6 +23,21 @@ double round_step(double length) {
     }
   }
   return 10.0 * power;
+}
+
+std::vector<double> logarithmic_ticks(Range range, std::initializer_list<double> factors) {
+  std::vector<double> ticks;
+  const auto last = static_cast<int>(std::floor(std::log10(range.high)));
+  for (auto exponent = static_cast<int>(std::floor(std::log10(range.low))); exponent <= last;
+       ++exponent) {
+    for (const double factor : factors) {
+      const double tick = factor * std::pow(10.0, exponent);
+      if (tick >= range.low && tick <= range.high) {
+        ticks.push_back(tick);
+      }
+    }
+  }
+  return ticks;
 }
 
 }  // namespace
@@ -47,12 +64,35 @@ Axis axis_of(Range data, std::size_t ticks_most) {
   return axis;
 }
 
+Axis logarithmic_axis_of(Range range, std::size_t ticks_most) {
+  CHECK(0.0 < range.low && range.low < range.high && std::isfinite(range.high));
+  std::vector<double> ticks = logarithmic_ticks(range, {1.0, 2.0, 5.0});
+  if (ticks.size() > ticks_most) {
+    ticks = logarithmic_ticks(range, {1.0});
+  }
+  return {.range = range, .ticks = std::move(ticks), .logarithmic = true};
+}
+
 std::string tick_text(double tick, double step) {
   const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
   if (decimals == 0 && tick >= 0.0) {
     return record::grouped(tick);
   }
   return fmt::format("{:.{}f}", tick, decimals);
+}
+
+std::string tick_words(const Axis& axis, std::size_t i) {
+  if (!axis.words.empty()) {
+    return axis.words.at(i);
+  }
+  const double tick = axis.ticks.at(i);
+  return tick_text(tick, axis.logarithmic ? tick : axis.ticks.at(1) - axis.ticks.at(0));
+}
+
+double share_of(double value, const Axis& axis) {
+  const auto scaled = [&axis](double v) { return axis.logarithmic ? std::log(v) : v; };
+  const double low = scaled(axis.range.low);
+  return (scaled(value) - low) / (scaled(axis.range.high) - low);
 }
 
 }  // namespace outpace::plot

@@ -30,6 +30,27 @@ TEST(Axis, ARangeOfNoWidthIsWidened) {
   EXPECT_LT(axis_of({0.0, 0.0}, 5).range.low, axis_of({0.0, 0.0}, 5).range.high);
 }
 
+TEST(Axis, ALogarithmicOneHasTicksAtOneTwoAndFive) {
+  const Axis axis = logarithmic_axis_of({0.4, 25.0}, 7);
+  EXPECT_EQ(axis.ticks, (std::vector<double>{0.5, 1.0, 2.0, 5.0, 10.0, 20.0}));
+  EXPECT_EQ(tick_words(axis, 0), "0.5");
+  EXPECT_EQ(tick_words(axis, 5), "20");
+  EXPECT_EQ(logarithmic_axis_of({0.4, 25.0}, 5).ticks, (std::vector<double>{1.0, 10.0}));
+}
+
+TEST(Axis, SharesOfALogarithmicOneAreThoseOfRatios) {
+  const Axis axis = logarithmic_axis_of({1.0, 100.0}, 7);
+  EXPECT_DOUBLE_EQ(share_of(1.0, axis), 0.0);
+  EXPECT_DOUBLE_EQ(share_of(10.0, axis), 0.5);
+  EXPECT_DOUBLE_EQ(share_of(100.0, axis), 1.0);
+  EXPECT_DOUBLE_EQ(share_of(25.0, axis_of({0.0, 100.0}, 5)), 0.25);
+}
+
+TEST(TickWords, AreTheAxisOwnIfItHasAny) {
+  EXPECT_EQ(tick_words(axis_of({0.0, 10.0}, 5), 1), "2");
+  EXPECT_EQ(tick_words({.range = {0.0, 1.0}, .ticks = {0.5}, .words = {"half"}}, 0), "half");
+}
+
 TEST(TickText, HasTheDecimalsOfTheStep) {
   EXPECT_EQ(tick_text(1000.0, 500.0), "1,000");
   EXPECT_EQ(tick_text(0.5, 0.5), "0.5");

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "plot/axis.h"
+#include "plot/panel.h"
 #include "plot/svg.h"
 
 namespace outpace::plot {
@@ -20,21 +21,18 @@ constexpr std::string_view kOracleColour = "#009e73";
 constexpr std::string_view kSyncColour = "#555555";
 constexpr std::string_view kBandColour = "#56b4e9";
 constexpr std::string_view kDotColour = "#9a9a9a";
-constexpr std::string_view kGridColour = "#e4e4e4";
-constexpr std::string_view kFrameColour = "#888888";
 constexpr std::string_view kWindowColour = "#f0e442";
 constexpr std::string_view kNoteColour = "#777777";
 
 // In pixels.
-constexpr double kWide = 800.0;  // Of where the curves are.
-constexpr double kLeftSide = 76.0;
-constexpr double kRightSide = 24.0;
-constexpr double kHead = 60.0;     // Above the first panel: the figure's title.
-constexpr double kBetween = 62.0;  // Two panels: the axis of the one, the title of the other.
+constexpr double kWide = 800.0;   // The area of the curves.
+constexpr double kTitle = 30.0;   // The figure's title, above the first panel.
+constexpr double kBetween = 6.0;  // The gap between two panels.
 constexpr double kOverviewHeight = 130.0;
 constexpr double kTimesHeight = 290.0;
 constexpr double kCountsHeight = 110.0;
-constexpr double kFoot = 128.0;  // Legend and notes.
+constexpr double kKeyHeight = 46.0;
+constexpr double kNotesHeight = 30.0;
 
 constexpr std::size_t kBlocksMost = 100;
 constexpr std::size_t kRanksMost = 32;  // Arrivals of an iteration that are drawn.
@@ -47,77 +45,22 @@ const Stroke kSyncStroke{.colour = kSyncColour, .width = 1.2, .dashes = "5 3"};
 
 using Iterations = std::span<const CutoffIteration>;
 
-// A level axis of places and an upright one of values, which may be logarithmic.
-class Frame {
- public:
-  Frame(Svg& svg, double top, double height, Range places, Axis values, bool logarithmic = false)
-      : svg_(svg),
-        top_(top),
-        height_(height),
-        places_(places),
-        values_(std::move(values)),
-        logarithmic_(logarithmic) {}
-
-  [[nodiscard]] Point at(double place, double value) const {
-    const auto scaled = [this](double v) { return logarithmic_ ? std::log(v) : v; };
-    const double low = scaled(values_.range.low);
-    const double high = scaled(values_.range.high);
-    const double share =
-        (scaled(std::clamp(value, values_.range.low, values_.range.high)) - low) / (high - low);
-    return {kLeftSide + kWide * (place - places_.low) / (places_.high - places_.low),
-            top_ + height_ * (1.0 - share)};
-  }
-
-  void draw(std::string_view title,
-            std::string_view unit,
-            const std::vector<std::pair<double, std::string>>& place_ticks,
-            const std::vector<std::string>& value_ticks) const {
-    const double bottom = top_ + height_;
-    svg_.text({kLeftSide, top_ - 10}, title, {.size = 13, .bold = true});
-    for (const auto& [place, words] : place_ticks) {
-      const double x = at(place, values_.range.low).x;
-      svg_.line({x, bottom}, {x, bottom + 4}, {.colour = kFrameColour});
-      svg_.text({x, bottom + 18}, words, {.size = 11, .anchor = "middle"});
-    }
-    for (std::size_t i = 0; i < values_.ticks.size(); ++i) {
-      const double y = at(places_.low, values_.ticks[i]).y;
-      svg_.line({kLeftSide, y}, {kLeftSide + kWide, y}, {.colour = kGridColour});
-      svg_.text({kLeftSide - 8, y + 4}, value_ticks[i], {.size = 11, .anchor = "end"});
-    }
-    svg_.polyline({{kLeftSide, top_}, {kLeftSide, bottom}, {kLeftSide + kWide, bottom}},
-                  {.colour = kFrameColour});
-    svg_.text({20, top_ + height_ / 2}, unit, {.anchor = "middle", .upwards = true});
-  }
-
- private:
-  Svg& svg_;
-  const double top_;
-  const double height_;
-  const Range places_;
-  const Axis values_;
-  const bool logarithmic_;
-};
-
-std::vector<std::string> texts_of(const Axis& axis) {
-  std::vector<std::string> texts;
-  for (const double tick : axis.ticks) {
-    texts.push_back(tick_text(tick, axis.ticks[1] - axis.ticks[0]));
-  }
-  return texts;
+double height_of(double plot_height) {
+  return kPanelTop + plot_height + kTicksFoot + kBetween;
 }
 
-// Whole rows of the trace, as ticks at the iterations' places.
-std::vector<std::pair<double, std::string>> row_ticks(std::size_t first_row, std::size_t count) {
+// An axis of iterations, with ticks at whole rows of the trace.
+Axis row_axis(std::size_t first_row, std::size_t count) {
   const double first = static_cast<double>(first_row);
   const double last = first + static_cast<double>(count) - 1.0;
-  const Axis axis = axis_of({first, std::max(last, first + 1.0)}, 10);
-  std::vector<std::pair<double, std::string>> ticks;
-  for (const double tick : axis.ticks) {
-    if (tick >= first && tick <= last && tick == std::floor(tick)) {
-      ticks.emplace_back(tick - first + 0.5, tick_text(tick, 1.0));
+  Axis rows{.range = {0.0, static_cast<double>(count)}, .ticks = {}};
+  for (const double row : axis_of({first, std::max(last, first + 1.0)}, 10).ticks) {
+    if (row >= first && row <= last && row == std::floor(row)) {
+      rows.ticks.push_back(row - first + 0.5);
+      rows.words.push_back(tick_text(row, 1.0));
     }
   }
-  return ticks;
+  return rows;
 }
 
 // ---- From end to end ----------------------------------------------------------------------------
@@ -170,27 +113,27 @@ void draw_overview(Svg& svg, const CutoffFigure& figure, double top) {
     most = std::max(most, *std::max_element(of->begin(), of->end()));
   }
   const Axis axis = axis_of({0.0, most}, 4);
-  const Frame frame(svg, top, kOverviewHeight, {0.0, static_cast<double>(count)}, axis);
-  const Point begin = frame.at(static_cast<double>(figure.window), axis.range.high);
+  Panel panel(svg, {{0, top}, kWide, kOverviewHeight}, row_axis(figure.first_row, count), axis);
+  const Point begin = panel.at({static_cast<double>(figure.window), axis.range.high});
   const Point end =
-      frame.at(static_cast<double>(std::min(figure.window + kCutoffWindow, count)), 0.0);
+      panel.at({static_cast<double>(std::min(figure.window + kCutoffWindow, count)), 0.0});
   svg.boxes(
       {{.corner = begin, .width = end.x - begin.x, .height = end.y - begin.y}}, kWindowColour, 0.3);
-  frame.draw(block == 1 ? std::string("Gradients a second, of each iteration")
-                        : fmt::format("Gradients a second, in blocks of {} iterations; yellow: the "
-                                      "window below",
-                                      block),
-             "gradients/s",
-             row_ticks(figure.first_row, count),
-             texts_of(axis));
+  panel.axes({.title = block == 1
+                           ? std::string("Gradients a second, of each iteration")
+                           : fmt::format("Gradients a second, in blocks of {} iterations; yellow: "
+                                         "the window below",
+                                         block),
+              .level = "",
+              .upright = "gradients/s"});
   const auto line = [&](const std::vector<double>& values, const Stroke& stroke) {
     std::vector<Point> points;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double first = static_cast<double>(i * block);
       const double last = std::min(static_cast<double>(count), first + static_cast<double>(block));
-      points.push_back(frame.at(0.5 * (first + last), values[i]));
+      points.push_back({0.5 * (first + last), values[i]});
     }
-    svg.polyline(points, stroke);
+    panel.line(points, stroke);
   };
   line(rates.oracle, {.colour = kOracleColour, .width = 3.5});
   line(rates.sync, kSyncStroke);
@@ -199,47 +142,28 @@ void draw_overview(Svg& svg, const CutoffFigure& figure, double top) {
 
 // ---- The window ---------------------------------------------------------------------------------
 
-// 1, 2 and 5 times powers of ten.
-std::vector<double> logarithmic_ticks(Range range) {
-  std::vector<double> ticks;
-  const auto last = static_cast<int>(std::floor(std::log10(range.high)));
-  for (auto exponent = static_cast<int>(std::floor(std::log10(range.low))); exponent <= last;
-       ++exponent) {
-    const double power = std::pow(10.0, exponent);
-    for (const double factor : {1.0, 2.0, 5.0}) {
-      if (factor * power >= range.low && factor * power <= range.high) {
-        ticks.push_back(factor * power);
-      }
-    }
-  }
-  return ticks;
+std::string seconds_text(double seconds) {
+  return seconds < 1.0 ? fmt::format("{:.6g} ms", 1e3 * seconds) : fmt::format("{:.6g} s", seconds);
 }
 
-struct TimeAxis {
-  Axis axis;
-  bool logarithmic;
-};
-
-// Of what came and when it was stopped; a forecast's tail may be beyond it.
-TimeAxis times_in(Iterations iterations) {
+// The axis holds every arrival and every stop; the tail of a forecast may reach beyond it.
+Axis times_in(Iterations iterations) {
   double low = iterations.front().came.front();
   double high = low;
   for (const CutoffIteration& one : iterations) {
     low = std::min({low, one.came.front(), one.chosen.seconds});
     high = std::max({high, one.came.back(), one.chosen.seconds});
   }
-  if (high < kLogarithmicFrom * low) {
-    return {axis_of({low, high}, kTimeTicksMost), false};
+  Axis axis = high < kLogarithmicFrom * low
+                  ? axis_of({low, high}, kTimeTicksMost)
+                  : logarithmic_axis_of({0.9 * low, 1.1 * high}, kTimeTicksMost);
+  for (const double tick : axis.ticks) {
+    axis.words.push_back(seconds_text(tick));
   }
-  const Range range{0.9 * low, 1.1 * high};
-  return {{.range = range, .ticks = logarithmic_ticks(range)}, true};
+  return axis;
 }
 
-std::string seconds_text(double seconds) {
-  return seconds < 1.0 ? fmt::format("{:.6g} ms", 1e3 * seconds) : fmt::format("{:.6g} s", seconds);
-}
-
-// Of so many arrivals the ranks that are drawn, the first and the last among them.
+// The ranks that are drawn, evenly spaced, with the first and the last among them.
 std::vector<std::size_t> ranks_of(std::size_t arrivals) {
   const std::size_t drawn = std::min(arrivals, kRanksMost);
   std::vector<std::size_t> ranks;
@@ -249,15 +173,15 @@ std::vector<std::size_t> ranks_of(std::size_t arrivals) {
   return ranks;
 }
 
-void draw_bands(Svg& svg, const Frame& frame, Iterations iterations) {
+void draw_bands(Svg& svg, const Panel& panel, Iterations iterations) {
   std::vector<Box> wide;
   std::vector<Box> narrow;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (const auto& band = iterations[i].foretold) {
       const double place = static_cast<double>(i);
       const auto box = [&](double low, double high) {
-        const Point upper = frame.at(place + 0.06, high);
-        const Point lower = frame.at(place + 0.94, low);
+        const Point upper = panel.nearest({place + 0.06, high});
+        const Point lower = panel.nearest({place + 0.94, low});
         return Box{.corner = upper,
                    .width = lower.x - upper.x,
                    .height = std::max(lower.y - upper.y, 1.0)};
@@ -272,63 +196,56 @@ void draw_bands(Svg& svg, const Frame& frame, Iterations iterations) {
 
 template <typename ValueOf>
 void draw_stops(
-    Svg& svg, const Frame& frame, Iterations iterations, const Stroke& stroke, ValueOf value_of) {
+    Svg& svg, const Panel& panel, Iterations iterations, const Stroke& stroke, ValueOf value_of) {
   std::vector<Dash> dashes;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     const double place = static_cast<double>(i);
-    const Point from = frame.at(place, value_of(iterations[i]));
-    dashes.push_back({.from = from, .length = frame.at(place + 1.0, 1.0).x - from.x});
+    const Point from = panel.nearest({place, value_of(iterations[i])});
+    dashes.push_back({.from = from, .length = kWide / static_cast<double>(iterations.size())});
   }
   svg.dashes(dashes, stroke);
 }
 
 void draw_times(Svg& svg, Iterations iterations, std::size_t first_row, double top) {
-  const TimeAxis times = times_in(iterations);
-  const Frame frame(svg,
-                    top,
-                    kTimesHeight,
-                    {0.0, static_cast<double>(iterations.size())},
-                    times.axis,
-                    times.logarithmic);
-  std::vector<std::string> texts;
-  for (const double tick : times.axis.ticks) {
-    texts.push_back(seconds_text(tick));
-  }
-  frame.draw("When gradients came, and when the update was made",
-             "since the iteration began",
-             row_ticks(first_row, iterations.size()),
-             texts);
-  draw_bands(svg, frame, iterations);
-  draw_stops(svg, frame, iterations, kOracleStroke, [](const CutoffIteration& one) {
+  Panel panel(svg,
+              {{0, top}, kWide, kTimesHeight},
+              row_axis(first_row, iterations.size()),
+              times_in(iterations));
+  panel.axes({.title = "When gradients came, and when the update was made",
+              .level = "",
+              .upright = "since the iteration began"});
+  draw_bands(svg, panel, iterations);
+  draw_stops(svg, panel, iterations, kOracleStroke, [](const CutoffIteration& one) {
     return one.oracle.seconds;
   });
   std::vector<Point> dots;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     const std::vector<double>& came = iterations[i].came;
     for (const std::size_t rank : ranks_of(came.size())) {
-      dots.push_back(frame.at(static_cast<double>(i) + 0.5, came[rank]));
+      dots.push_back(panel.nearest({static_cast<double>(i) + 0.5, came[rank]}));
     }
   }
   svg.dots(dots, 2.6, kDotColour);
-  draw_stops(svg, frame, iterations, kChosenStroke, [](const CutoffIteration& one) {
+  draw_stops(svg, panel, iterations, kChosenStroke, [](const CutoffIteration& one) {
     return one.chosen.seconds;
   });
 }
 
 void draw_counts(Svg& svg, Iterations iterations, std::size_t first_row, double top) {
   const auto workers = static_cast<double>(iterations.front().came.size());
-  const Axis axis = axis_of({0.0, workers}, 4);
-  const Frame frame(svg, top, kCountsHeight, {0.0, static_cast<double>(iterations.size())}, axis);
-  frame.draw("Gradients of the update",
-             "gradients",
-             row_ticks(first_row, iterations.size()),
-             texts_of(axis));
-  const double y = frame.at(0.0, workers).y;
-  svg.line({kLeftSide, y}, {kLeftSide + kWide, y}, kSyncStroke);
-  draw_stops(svg, frame, iterations, kOracleStroke, [](const CutoffIteration& one) {
+  const auto count = static_cast<double>(iterations.size());
+  Panel panel(svg,
+              {{0, top}, kWide, kCountsHeight},
+              row_axis(first_row, iterations.size()),
+              axis_of({0.0, workers}, 4));
+  panel.axes({.title = "Gradients of the update",
+              .level = "iteration (row of the trace)",
+              .upright = "gradients"});
+  panel.line({{0.0, workers}, {count, workers}}, kSyncStroke);
+  draw_stops(svg, panel, iterations, kOracleStroke, [](const CutoffIteration& one) {
     return static_cast<double>(one.oracle.count);
   });
-  draw_stops(svg, frame, iterations, kChosenStroke, [](const CutoffIteration& one) {
+  draw_stops(svg, panel, iterations, kChosenStroke, [](const CutoffIteration& one) {
     return static_cast<double>(one.chosen.count);
   });
 }
@@ -348,21 +265,21 @@ void draw_key(Svg& svg, const CutoffFigure& figure, double top) {
     svg.line({x, top - 4}, {x + 30, top - 4}, stroke);
     svg.text({x + 38, top}, words, {});
   };
-  sample(kLeftSide,
+  sample(kPanelLeft,
          kChosenStroke,
          fmt::format("{}: {:.3f} x sync", figure.rule, chosen.rate() / sync.rate()));
-  sample(kLeftSide + 290,
+  sample(kPanelLeft + 290,
          kOracleStroke,
          fmt::format("oracle: {:.3f} x sync", oracle.rate() / sync.rate()));
-  sample(kLeftSide + 520, kSyncStroke, "sync: waits for all");
+  sample(kPanelLeft + 520, kSyncStroke, "sync: waits for all");
   const double below = top + 22;
-  svg.dots({{kLeftSide + 15, below - 4}}, 2.6, kDotColour);
-  svg.text({kLeftSide + 38, below}, "a gradient came", {});
-  const Box box{.corner = {kLeftSide + 290, below - 11}, .width = 30, .height = 14};
+  svg.dots({{kPanelLeft + 15, below - 4}}, 2.6, kDotColour);
+  svg.text({kPanelLeft + 38, below}, "a gradient came", {});
+  const Box box{.corner = {kPanelLeft + 290, below - 11}, .width = 30, .height = 14};
   svg.boxes({box}, kBandColour, 0.35);
   svg.boxes({{.corner = {box.corner.x, below - 7}, .width = 30, .height = 6}}, kBandColour, 0.75);
-  svg.text({kLeftSide + 328, below},
-           "foretold for the last gradient waited for: 50 % and 90 % of the forecast",
+  svg.text({kPanelLeft + 328, below},
+           "forecast of the last gradient waited for: its 50 % and 90 % intervals",
            {});
 }
 
@@ -380,8 +297,8 @@ void draw_notes(Svg& svg, const CutoffFigure& figure, std::size_t shown, double 
         fmt::format(" Of {} arrivals {} are drawn, evenly spaced in rank.", arrivals, kRanksMost);
   }
   const Font font{.size = 11, .colour = kNoteColour};
-  svg.text({kLeftSide, top}, note, font);
-  svg.text({kLeftSide, top + 16},
+  svg.text({kPanelLeft, top}, note, font);
+  svg.text({kPanelLeft, top + 16},
            "The oracle knows each iteration's runtimes beforehand. A forecast is that of the "
            "iteration's beginning; what is beyond the axis is cut off.",
            font);
@@ -393,21 +310,18 @@ std::string cutoff_plot_of(const CutoffFigure& figure) {
   CHECK(figure.window < figure.iterations.size());
   const std::size_t shown = std::min(kCutoffWindow, figure.iterations.size() - figure.window);
   const Iterations window = Iterations(figure.iterations).subspan(figure.window, shown);
-  const double times = kHead + kOverviewHeight + kBetween;
-  const double counts = times + kTimesHeight + kBetween;
-  const double key = counts + kCountsHeight + 54;
-  Svg svg(kLeftSide + kWide + kRightSide, counts + kCountsHeight + kFoot);
-  svg.text({kLeftSide, 24},
+  const double times = kTitle + height_of(kOverviewHeight);
+  const double counts = times + height_of(kTimesHeight);
+  const double key = counts + kPanelTop + kCountsHeight + kPanelFoot + kBetween;
+  Svg svg(kPanelLeft + kWide + kPanelRight, key + kKeyHeight + kNotesHeight);
+  svg.text({kPanelLeft, 24},
            fmt::format("{}: {} workers, {}", figure.trace, window.front().came.size(), figure.rule),
            {.size = 15, .bold = true});
-  draw_overview(svg, figure, kHead);
+  draw_overview(svg, figure, kTitle);
   draw_times(svg, window, figure.first_row + figure.window, times);
   draw_counts(svg, window, figure.first_row + figure.window, counts);
-  svg.text({kLeftSide + kWide / 2, counts + kCountsHeight + 32},
-           "iteration (row of the trace)",
-           {.size = 11, .anchor = "middle"});
-  draw_key(svg, figure, key);
-  draw_notes(svg, figure, shown, key + 42);
+  draw_key(svg, figure, key + 8);
+  draw_notes(svg, figure, shown, key + kKeyHeight + 4);
   return svg.document();
 }
 

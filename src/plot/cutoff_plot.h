@@ -1,5 +1,5 @@
-// What a dynamic cutoff did on a trace, as a picture: how fast it was from end to end, and for a
-// window of iterations when gradients came, when it stopped, and what it had foretold.
+// A picture of a dynamic cutoff on a trace: how fast it was from end to end, and for a window of
+// iterations when gradients came, when it stopped, and what it had forecast.
 
 #pragma once
 

@@ -19,41 +19,42 @@ constexpr double kLegendLine = 30.0;  // The sample of a line.
 constexpr double kLetterWidth = 6.7;  // Of 12 px letters, on average, or a little more.
 constexpr std::size_t kLevelTicksMost = 6;
 
-std::string tick_words(double tick, const Axis& axis) {
-  return tick_text(tick, axis.ticks[1] - axis.ticks[0]);
-}
-
 }  // namespace
 
 Stroke stroke_of(std::size_t kind) {
   return {.colour = kColours.at(kind % kColours.size()),
           .width = 2.0,
-          .dashes = kDashes.at(kind / kColours.size() % kDashes.size())};
+          .dashes = dashes_of(kind / kColours.size())};
+}
+
+std::string_view dashes_of(std::size_t kind) {
+  return kDashes.at(kind % kDashes.size());
 }
 
 Panel::Panel(Svg& svg, const PanelPlace& place, Axis level, Axis upright)
     : svg_(svg),
       origin_{place.corner.x + kPanelLeft, place.corner.y + kPanelTop},
       width_(place.width),
+      height_(place.height),
       level_(std::move(level)),
       upright_(std::move(upright)) {}
 
 void Panel::axes(const PanelWords& words) {
-  const Point end{origin_.x + width_, origin_.y + kPlotHeight};
+  const Point end{origin_.x + width_, origin_.y + height_};
   svg_.text({origin_.x, origin_.y - 12}, words.title, {.size = 14, .bold = true});
-  for (const double tick : level_.ticks) {
-    const double x = at({tick, 0}).x;
+  for (std::size_t i = 0; i < level_.ticks.size(); ++i) {
+    const double x = at({level_.ticks[i], upright_.range.low}).x;
     svg_.line({x, origin_.y}, {x, end.y}, {.colour = kGrid});
-    svg_.text({x, end.y + 18}, tick_words(tick, level_), {.anchor = "middle"});
+    svg_.text({x, end.y + 18}, tick_words(level_, i), {.anchor = "middle"});
   }
-  for (const double tick : upright_.ticks) {
-    const double y = at({0, tick}).y;
+  for (std::size_t i = 0; i < upright_.ticks.size(); ++i) {
+    const double y = at({level_.range.low, upright_.ticks[i]}).y;
     svg_.line({origin_.x, y}, {end.x, y}, {.colour = kGrid});
-    svg_.text({origin_.x - 8, y + 4}, tick_words(tick, upright_), {.anchor = "end"});
+    svg_.text({origin_.x - 8, y + 4}, tick_words(upright_, i), {.anchor = "end"});
   }
   svg_.polyline({origin_, {origin_.x, end.y}, end}, {.colour = kFrame});
   svg_.text({origin_.x + width_ / 2, end.y + 40}, words.level, {.anchor = "middle"});
-  svg_.text({origin_.x - 60, origin_.y + kPlotHeight / 2},
+  svg_.text({origin_.x - 60, origin_.y + height_ / 2},
             words.upright,
             {.anchor = "middle", .upwards = true});
 }
@@ -86,17 +87,27 @@ void Panel::dot(Point where, double radius, std::string_view colour) {
 }
 
 void Panel::say(std::string_view words) {
-  svg_.text({origin_.x + width_ / 2, origin_.y + kPlotHeight / 2},
+  svg_.text({origin_.x + width_ / 2, origin_.y + height_ / 2},
             words,
             {.colour = "#777777", .anchor = "middle"});
 }
 
+void Panel::begin_clip() {
+  svg_.begin_clip({.corner = origin_, .width = width_, .height = height_});
+}
+
+void Panel::end_clip() {
+  svg_.end_clip();
+}
+
 Point Panel::at(Point where) const {
-  const auto share = [](double value, const Range& range) {
-    return (value - range.low) / (range.high - range.low);
-  };
-  return {origin_.x + width_ * share(where.x, level_.range),
-          origin_.y + kPlotHeight * (1.0 - share(where.y, upright_.range))};
+  return {origin_.x + width_ * share_of(where.x, level_),
+          origin_.y + height_ * (1.0 - share_of(where.y, upright_))};
+}
+
+Point Panel::nearest(Point where) const {
+  return at({std::clamp(where.x, level_.range.low, level_.range.high),
+             std::clamp(where.y, upright_.range.low, upright_.range.high)});
 }
 
 Axis axis_from_zero(double last) {

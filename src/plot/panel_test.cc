@@ -15,6 +15,26 @@ TEST(Panel, PutsValuesWhereTheAxesHaveThem) {
   EXPECT_DOUBLE_EQ(panel.at({0, 50}).y, 20 + kPanelTop + kPlotHeight / 2);
 }
 
+TEST(Panel, TheNearestOfWhatIsOutsideIsOnTheEdge) {
+  Svg svg(800, 400);
+  const Panel panel(svg, {{10, 20}, 200, 100}, axis_of({0, 10}, 5), axis_of({0, 100}, 5));
+  EXPECT_DOUBLE_EQ(panel.nearest({11, -5}).x, panel.at({10, 0}).x);
+  EXPECT_DOUBLE_EQ(panel.nearest({11, -5}).y, panel.at({10, 0}).y);
+  EXPECT_DOUBLE_EQ(panel.nearest({5, 150}).x, panel.at({5, 100}).x);
+  EXPECT_DOUBLE_EQ(panel.nearest({5, 150}).y, 20 + kPanelTop);
+  EXPECT_DOUBLE_EQ(panel.at({0, 0}).y, 20 + kPanelTop + 100);
+}
+
+TEST(Panel, ALogarithmicAxisHasNoNumberThatIsNone) {
+  Svg svg(800, 400);
+  Panel panel(
+      svg, {{0, 0}, 200}, logarithmic_axis_of({1, 100}, 7), logarithmic_axis_of({0.1, 10}, 7));
+  panel.axes({.title = "", .level = "seconds", .upright = ""});
+  EXPECT_EQ(svg.document().find("nan"), std::string::npos);
+  EXPECT_EQ(svg.document().find("inf"), std::string::npos);
+  EXPECT_DOUBLE_EQ(panel.at({10, 1}).x, panel.left() + 100);
+}
+
 TEST(Panel, AnAxisFromZeroHasNoEmptyEnd) {
   const Axis axis = axis_from_zero(32.0);
   EXPECT_DOUBLE_EQ(axis.range.low, 0.0);

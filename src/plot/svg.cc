@@ -125,6 +125,9 @@ void Svg::boxes(const std::vector<Box>& boxes, std::string_view colour, double o
 }
 
 void Svg::text(Point at, std::string_view words, const Font& font) {
+  if (words.empty()) {
+    return;
+  }
   body_ +=
       fmt::format("<text x=\"{0}\" y=\"{1}\" font-size=\"{2}\" fill=\"{3}\" text-anchor=\"{4}\"",
                   number(at.x),
@@ -135,10 +138,26 @@ void Svg::text(Point at, std::string_view words, const Font& font) {
   if (font.bold) {
     body_ += " font-weight=\"bold\"";
   }
+  if (font.halo) {
+    body_ += " stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"";
+  }
   if (font.upwards) {
     body_ += fmt::format(" transform=\"rotate(-90 {} {})\"", number(at.x), number(at.y));
   }
   body_ += fmt::format(">{}</text>\n", escaped(words));
+}
+
+void Svg::begin_clip(const Box& box) {
+  body_ += fmt::format(
+      "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\">\n",
+      number(box.corner.x),
+      number(box.corner.y),
+      number(box.width),
+      number(box.height));
+}
+
+void Svg::end_clip() {
+  body_ += "</svg>\n";
 }
 
 std::string Svg::document() const {

@@ -37,6 +37,7 @@ struct Font {
   std::string_view anchor = "start";  // Where the point is: start, middle or end of the text.
   bool bold = false;
   bool upwards = false;  // Turned to the left.
+  bool halo = false;     // White around the letters, so that curves behind them do not disturb.
 };
 
 class Svg {
@@ -53,7 +54,12 @@ class Svg {
   void dots(const std::vector<Point>& centres, double diameter, std::string_view colour);
   void dashes(const std::vector<Dash>& dashes, const Stroke& stroke);
   void boxes(const std::vector<Box>& boxes, std::string_view colour, double opacity);
+  // Draws nothing if there are no words.
   void text(Point at, std::string_view words, const Font& font);
+
+  // Shapes drawn between these two calls are cut off at the box.
+  void begin_clip(const Box& box);
+  void end_clip();
 
   // The whole document.
   [[nodiscard]] std::string document() const;

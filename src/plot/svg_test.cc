@@ -50,6 +50,31 @@ TEST(Svg, ShapesAreFilled) {
             "<polygon points=\"1,2 3,4 5,6\" fill=\"#009e73\" fill-opacity=\"0.12\"/>\n");
 }
 
+TEST(Svg, WhatIsClippedStandsInABoxOfItsOwn) {
+  Svg svg(10, 10);
+  svg.begin_clip({.corner = {1, 2}, .width = 3, .height = 4});
+  svg.dot({2, 3}, 1.5, "#000000");
+  svg.end_clip();
+  EXPECT_EQ(body_of(svg),
+            "<svg x=\"1\" y=\"2\" width=\"3\" height=\"4\" viewBox=\"1 2 3 4\">\n"
+            "<circle cx=\"2\" cy=\"3\" r=\"1.5\" fill=\"#000000\"/>\n"
+            "</svg>\n");
+}
+
+TEST(Svg, AHaloIsPaintedBelowTheLetters) {
+  Svg svg(10, 10);
+  svg.text({1, 2}, "a", {.halo = true});
+  EXPECT_EQ(body_of(svg),
+            "<text x=\"1\" y=\"2\" font-size=\"12\" fill=\"#222222\" text-anchor=\"start\" "
+            "stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\">a</text>\n");
+}
+
+TEST(Svg, NoWordsAreNoElement) {
+  Svg svg(10, 10);
+  svg.text({1, 2}, "", {});
+  EXPECT_EQ(body_of(svg), "");
+}
+
 TEST(Svg, ManyOfAKindAreOneElement) {
   Svg svg(10, 10);
   svg.dots({{1, 2}, {3, 4.5}}, 2.5, "#000000");
