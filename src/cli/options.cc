@@ -431,7 +431,7 @@ live::ServerOptions to_server_options(const JobOptions& options) {
   Training training = to_training(options, protocol::kWorkersMax);
   live::ServerOptions server;
   server.policy = std::move(training.policy);
-  server.given = std::move(training.given);
+  server.policy_inputs = std::move(training.given);
   server.coordinator = training.coordinator;
   server.coordinator.job = draw_job();
   server.shard = std::move(training.shard);

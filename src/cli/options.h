@@ -122,7 +122,7 @@ void keep_runtime_model(const JobOptions& options, const record::RunDirectory& d
 // What the options say to the layers that compute. Throws a usage error that names the option.
 struct Training {
   Spec policy;
-  policy::Given given;
+  policy::PolicyInputs given;
   server::CoordinatorOptions coordinator;  // But for job and examples.
   server::ShardOptions shard;
   server::Evaluations::Options target;

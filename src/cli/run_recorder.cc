@@ -62,7 +62,7 @@ RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
   log_->info("run directory {}", directory_.path().string());
 }
 
-live::Watch RunRecorder::watch() {
+live::ServerCallbacks RunRecorder::watch() {
   return {.decided =
               [this](Time now, const policy::Event& event, const policy::Decision& decision) {
                 decisions_->append(now, event, decision);
@@ -84,7 +84,7 @@ live::Watch RunRecorder::watch() {
           .warned = [this](const std::string& line) { say(line); }};
 }
 
-collective::HostWatch RunRecorder::host_watch() {
+collective::HostCallbacks RunRecorder::host_watch() {
   return {.evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
           .status =
               [this](Time now,

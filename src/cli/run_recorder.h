@@ -30,9 +30,9 @@ class RunRecorder {
   RunRecorder(const JobOptions& options, const std::string& resolved);
 
   [[nodiscard]] const record::RunDirectory& directory() const { return directory_; }
-  [[nodiscard]] live::Watch watch();
+  [[nodiscard]] live::ServerCallbacks watch();
   // Of a run without a server, which decides nothing.
-  [[nodiscard]] collective::HostWatch host_watch();
+  [[nodiscard]] collective::HostCallbacks host_watch();
   // Where `outpace ctl` finds the job, until finish().
   void reachable(const std::string& server, const std::string& token_file);
   // A warning or a piece of news, for the log and the terminal. From any thread.

@@ -100,7 +100,7 @@ int simulate(const SimulateOptions& options, const std::string& resolved) {
     links->use = &link_use.emplace(links->topology.links.size());
   }
   sim::ClusterOptions cluster{.policy = training.policy,
-                              .given = training.given,
+                              .policy_inputs = training.given,
                               .oracle = options.cluster.oracle,
                               .coordinator = training.coordinator,
                               .shard = training.shard,

@@ -448,7 +448,7 @@ Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effe
   if (member->last_verdict && member->last_verdict->sequence == id.sequence) {
     emplace<Send>(out, id.worker, *member->last_verdict);
     if (SEEDED_BUG("duplicate_applied")) {
-      out.emplace_back(TakeUp{id.worker, id.sequence, 1.0, 1});
+      out.emplace_back(Accept{id.worker, id.sequence, 1.0, 1});
     }
   }
   return nullptr;

@@ -148,8 +148,8 @@ class Coordinator {
       return std::tie(in_vain, worker) < std::tie(other.in_vain, other.worker);
     }
   };
-  // Taken up since the last commit.
-  struct Taken {
+  // A gradient accepted since the last commit.
+  struct Accepted {
     WorkerId worker;
     std::uint64_t staleness;
     std::uint32_t examples;
@@ -212,11 +212,11 @@ class Coordinator {
   Time silence_check_ = Time::max();   // No live member is silent too long before.
   std::vector<policy::Event> events_;  // Not decided yet; empty between calls.
   policy::Decision decision_;
-  std::vector<Taken> taken_;
-  protocol::Ranges taken_ranges_;
+  std::vector<Accepted> accepted_;  // Since the last commit.
+  protocol::Ranges accepted_ranges_;
   Version version_{};
   std::uint64_t sequences_ = 0;
-  std::uint64_t iterations_ = 0;  // Gradients that were taken up, dropped or turned away.
+  std::uint64_t iterations_ = 0;  // Gradients that were accepted, dropped or turned away.
   std::uint64_t turned_away_in_a_row_ = 0;
   std::uint64_t filtered_in_a_row_ = 0;  // Of those.
   std::set<WorkerId> turned_away_;       // Whose they are.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "base/seeded_bug.h"
 #include "server/coordinator.h"
 
@@ -22,21 +23,18 @@ bool is_commit(const policy::Action& action) {
 
 void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects& out) {
   for (const policy::Action& action : decision.actions) {
-    if (const auto* taken = std::get_if<policy::Accept>(&action)) {
-      accept(*taken, out);
-    } else if (const auto* dropped = std::get_if<policy::Drop>(&action)) {
-      drop(*dropped, out);
-    } else if (is_commit(action)) {
-      commit(now, out);
-    } else if (const auto* released = std::get_if<policy::Release>(&action)) {
-      release(now, *released, out);
-    } else if (const auto* cancelled = std::get_if<policy::Cancel>(&action)) {
-      cancel(*cancelled, out);
-    } else if (const auto* seam = std::get_if<policy::Switched>(&action)) {
-      out.emplace_back(Switched{version_, seam->to});
-    } else {
-      policy_timer_ = *started_ + std::get<policy::WakeAt>(action).time.time_since_epoch();
-    }
+    std::visit(Overloaded{[&](const policy::Accept& accepted) { accept(accepted, out); },
+                          [&](const policy::Drop& dropped) { drop(dropped, out); },
+                          [&](const policy::Commit&) { commit(now, out); },
+                          [&](const policy::Release& released) { release(now, released, out); },
+                          [&](const policy::Cancel& cancelled) { cancel(cancelled, out); },
+                          [&](const policy::WakeAt& wake) {
+                            policy_timer_ = *started_ + wake.time.time_since_epoch();
+                          },
+                          [&](const policy::Switched& switched) {
+                            out.emplace_back(Switched{version_, switched.to});
+                          }},
+               action);
     // The last gradient that --iterations allows still becomes an update, if one is due.
     if (!std::holds_alternative<policy::Accept>(action) ||
         std::none_of(decision.actions.begin(), decision.actions.end(), is_commit)) {
@@ -52,16 +50,16 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(!member.answered && member.sequence == action.release && std::isfinite(action.weight));
   const std::uint64_t staleness = count(version_) - count(member.version);
-  out.emplace_back(TakeUp{.worker = action.worker,
+  out.emplace_back(Accept{.worker = action.worker,
                           .sequence = action.release,
                           .weight = action.weight * options_.staleness.weight(staleness),
                           .examples = member.examples});
-  taken_.push_back({.worker = action.worker,
-                    .staleness = staleness,
-                    .examples = member.examples,
-                    .partial = member.partial,
-                    .loss = member.loss});
-  move_head(member.ranges, member.examples, taken_ranges_);
+  accepted_.push_back({.worker = action.worker,
+                       .staleness = staleness,
+                       .examples = member.examples,
+                       .partial = member.partial,
+                       .loss = member.loss});
+  move_head(member.ranges, member.examples, accepted_ranges_);
   ++iterations_;
   turned_away_in_a_row_ = 0;
   filtered_in_a_row_ = 0;
@@ -78,7 +76,7 @@ void Coordinator::drop(const policy::Drop& action, Effects& out) {
   ++statistics_.gradients_dropped;
   ++iterations_;
   if (SEEDED_BUG("dropped_taken_up")) {
-    out.emplace_back(TakeUp{action.worker, action.release, 1.0, member.examples});
+    out.emplace_back(Accept{action.worker, action.release, 1.0, member.examples});
   }
   out.emplace_back(Forget{action.worker});
   send_verdict(
@@ -87,20 +85,20 @@ void Coordinator::drop(const policy::Drop& action, Effects& out) {
 }
 
 void Coordinator::commit(Time now, Effects& out) {
-  CHECK(!taken_.empty());
+  CHECK(!accepted_.empty());
   std::uint64_t examples = 0;
-  for (const Taken& taken : taken_) {
-    examples += taken.examples;
-    WorkerStatistics& worker = counts(taken.worker);
+  for (const Accepted& gradient : accepted_) {
+    examples += gradient.examples;
+    WorkerStatistics& worker = counts(gradient.worker);
     ++worker.accepted;
-    worker.partial += taken.partial ? 1 : 0;
-    worker.examples_applied += taken.examples;
-    if (taken.staleness >= statistics_.staleness.size()) {
-      statistics_.staleness.resize(taken.staleness + 1);
+    worker.partial += gradient.partial ? 1 : 0;
+    worker.examples_applied += gradient.examples;
+    if (gradient.staleness >= statistics_.staleness.size()) {
+      statistics_.staleness.resize(gradient.staleness + 1);
     }
-    ++statistics_.staleness[taken.staleness];
+    ++statistics_.staleness[gradient.staleness];
     const double fresh = statistics_.gradients_applied == 0 ? 1.0 : 0.02;
-    statistics_.training_loss += fresh * (taken.loss - statistics_.training_loss);
+    statistics_.training_loss += fresh * (gradient.loss - statistics_.training_loss);
     ++statistics_.gradients_applied;
   }
   StepWeights step{.rate = options_.rate *
@@ -110,9 +108,9 @@ void Coordinator::commit(Time now, Effects& out) {
     step.norms_for = next(version_);
   }
   out.emplace_back(step);
-  leases_.use(taken_ranges_);
-  taken_.clear();
-  taken_ranges_.clear();
+  leases_.use(accepted_ranges_);
+  accepted_.clear();
+  accepted_ranges_.clear();
   version_ = next(version_);
   ++statistics_.updates;
   statistics_.examples_applied += examples;

@@ -103,7 +103,7 @@ TEST(CoordinatorActions, TakeUpStepAndReleaseInThisOrder) {
   Job job("async", {.workers = 2, .batch = 4, .examples = 64, .rate = 0.5});
   const Effects effects = job.push(0);
   ASSERT_EQ(effects.size(), 4U);
-  EXPECT_EQ(std::get<TakeUp>(effects[0]).examples, 4U);
+  EXPECT_EQ(std::get<Accept>(effects[0]).examples, 4U);
   EXPECT_EQ(std::get<protocol::Verdict>(std::get<Send>(effects[1]).message).outcome,
             protocol::Outcome::kAccepted);
   EXPECT_EQ(std::get<StepWeights>(effects[2]).rate, 0.5);
@@ -118,9 +118,9 @@ TEST(CoordinatorActions, WeighByTheStalenessRule) {
            .batch = 4,
            .examples = 64,
            .staleness = update::StalenessRule::parse(Spec::parse("inverse"))});
-  EXPECT_EQ(all<TakeUp>(job.push(0))[0].weight, 1.0);
-  EXPECT_EQ(all<TakeUp>(job.push(0))[0].weight, 1.0);
-  EXPECT_EQ(all<TakeUp>(job.push(1))[0].weight, 0.5);  // Two updates since its weights.
+  EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 1.0);
+  EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 1.0);
+  EXPECT_EQ(all<Accept>(job.push(1))[0].weight, 0.5);  // Two updates since its weights.
 }
 
 TEST(CoordinatorActions, AnswerARepeatedPushWithItsFirstVerdict) {
@@ -235,7 +235,7 @@ TEST(CoordinatorActions, TellTheTrainingLossToWhoWaitsForIt) {
 TEST(CoordinatorActions, TurnAwayWhatIsFilteredAndSayWhy) {
   Job job("async", {.workers = 2, .batch = 4, .examples = 64});
   const Effects effects = job.push(job.answer(0), update::Judgement::kTooSteep);
-  EXPECT_TRUE(all<TakeUp>(effects).empty());
+  EXPECT_TRUE(all<Accept>(effects).empty());
   const auto verdict = std::get<protocol::Verdict>(all<Send>(effects).at(0).message);
   EXPECT_EQ(verdict.outcome, protocol::Outcome::kDropped);
   EXPECT_EQ(verdict.why, "filtered: too steep");
