@@ -11,7 +11,6 @@
 #include "cli/open_trace.h"
 #include "record/control_file.h"
 #include "record/output_file.h"
-#include "record/runtime_table.h"
 #include "record/safetensors.h"
 #include "record/stragglers.h"
 #include "record/worker_table.h"
@@ -50,6 +49,7 @@ RunRecorder::RunRecorder(const JobOptions& options, const std::string& resolved)
       trace_(open_trace(options)),
       log_(make_log(directory_.log())),
       metrics_(directory_.metrics()),
+      runtimes_(directory_.runtimes()),
       processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {
   if (options.topology == kServerTopology) {
     decisions_.emplace(directory_.decisions(),
@@ -120,6 +120,7 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
                      .training_loss = statistics.training_loss,
                      .live = moment.live});
     metrics_.flush();
+    runtimes_.append(statistics.workers);
     if (decisions_) {
       decisions_->flush();
     }
@@ -218,7 +219,7 @@ record::Summary RunRecorder::finish(const live::RunResult& result,
                                {"network", network},
                                {"version", std::to_string(result.statistics.updates)}});
   }
-  record::write_runtimes(directory_.runtimes(), result.statistics.workers);
+  runtimes_.close(result.statistics.workers);
   record::write_summary(directory_.summary(), summary);
   log_->info("ended: {}", result.why);
   return summary;

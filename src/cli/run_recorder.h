@@ -20,6 +20,7 @@
 #include "record/metrics.h"
 #include "record/processor_use.h"
 #include "record/run_directory.h"
+#include "record/runtime_table.h"
 #include "record/summary.h"
 
 namespace outpace::cli {
@@ -62,6 +63,7 @@ class RunRecorder {
   std::shared_ptr<spdlog::logger> log_;
   std::optional<record::DecisionLogWriter> decisions_;  // Nothing: nobody decides.
   record::MetricsWriter metrics_;
+  record::RuntimeTable runtimes_;
   Terminal terminal_;
   record::ProcessorMeter processors_;
   Time next_metrics_{};

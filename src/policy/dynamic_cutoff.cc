@@ -58,7 +58,7 @@ void DynamicCutoff::arrive(const GradientArrived& event, Decision& out) {
   CHECK(state.computing);
   state.computing = false;
   --computing_;
-  const double runtime = to_seconds(now_ - state.released);
+  const double runtime = to_seconds(event.runtime);
   if (state.version < version_) {
     cutoff_.correct(event.worker, runtime);
     out.reason = {.why = Why::kAfterCutoff, .a = static_cast<double>(version_ - state.version)};

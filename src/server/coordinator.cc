@@ -155,7 +155,8 @@ void Coordinator::push(Time now,
     enqueue(policy::ReleaseEnded{
         worker,
         push.id.sequence,
-        update::is_filtered(judgement) ? policy::Ending::kFiltered : policy::Ending::kRefused});
+        update::is_filtered(judgement) ? policy::Ending::kFiltered : policy::Ending::kRefused,
+        runtime});
   } else {
     member->examples = push.examples;
     member->partial = push.partial;
