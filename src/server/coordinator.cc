@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/prefetch.h"
-#include "base/seeded_bug.h"
 
 namespace outpace::server {
 namespace {
@@ -30,10 +29,6 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
       next_snapshot_(options_.evaluate_every),
       too_few_since_(created) {
   CHECK(options_.batch >= 1 && options_.workers > options_.later);
-  if (SEEDED_BUG("hidden_state")) {
-    static std::uint64_t runs = 0;
-    sequences_ = ++runs;
-  }
 }
 
 void Coordinator::prepare(WorkerId soon, WorkerId next) const {
@@ -103,22 +98,17 @@ void Coordinator::leave(
     return;
   }
   const State state = std::exchange(member->state, State::kAbsent);
-  live_ -= SEEDED_BUG("live_miscounted") ? 0U : 1U;
+  --live_;
   counts(worker).live = false;
   if (state == State::kParked) {
     parked_.erase({member->in_vain, worker});
   }
   if (state == State::kComputing) {
     ++counts(worker).lost;
-    if (!SEEDED_BUG("lease_lost")) {
-      leases_.give_back(worker, member->ranges);
-    }
+    leases_.give_back(worker, member->ranges);
     member->ranges.clear();
   }
   out.emplace_back(ForgetWorker{worker});
-  if (SEEDED_BUG("version_back") && version_ > Version{}) {
-    version_ = Version{count(version_) - 1};
-  }
   if (live() < options_.min_workers) {
     too_few_since_ = now;
   }
@@ -268,7 +258,7 @@ void Coordinator::dismiss_silent(Time now, Effects& out) {
   silence_check_ = Time::max();
   for (std::size_t at = 0; at < members_.size(); ++at) {
     const Member& member = members_[at];
-    if (!is_live(member.state) || SEEDED_BUG("silence_overlooked")) {
+    if (!is_live(member.state)) {
       continue;
     }
     if (now - member.last_heard < options_.heartbeat_timeout) {
@@ -416,8 +406,7 @@ Coordinator::Member* Coordinator::present(WorkerId worker, std::uint32_t incarna
     return nullptr;
   }
   Member& member = members_[index(worker)];
-  const bool same = member.incarnation == incarnation || SEEDED_BUG("fence_ignored");
-  return is_live(member.state) && same ? &member : nullptr;
+  return is_live(member.state) && member.incarnation == incarnation ? &member : nullptr;
 }
 
 bool Coordinator::awaits(const protocol::GradientId& id) const {
@@ -448,9 +437,6 @@ Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effe
   }
   if (member->last_verdict && member->last_verdict->sequence == id.sequence) {
     emplace<Send>(out, id.worker, *member->last_verdict);
-    if (SEEDED_BUG("duplicate_applied")) {
-      out.emplace_back(Accept{id.worker, id.sequence, 1.0, 1});
-    }
   }
   return nullptr;
 }

@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/overloaded.h"
-#include "base/seeded_bug.h"
 #include "server/coordinator.h"
 
 namespace outpace::server {
@@ -75,9 +74,6 @@ void Coordinator::drop(const policy::Drop& action, Effects& out) {
   ++counts(action.worker).dropped;
   ++statistics_.gradients_dropped;
   ++iterations_;
-  if (SEEDED_BUG("dropped_taken_up")) {
-    out.emplace_back(Accept{action.worker, action.release, 1.0, member.examples});
-  }
   out.emplace_back(Forget{action.worker});
   send_verdict(
       member, action.worker, protocol::Outcome::kDropped, policy::to_words(action.why), out);

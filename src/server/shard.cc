@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/seeded_bug.h"
 #include "update/gradient.h"
 
 namespace outpace::server {
@@ -53,11 +52,6 @@ bool Shard::hold(WorkerId worker, std::vector<float> gradient) {
   CHECK(gradient.size() == weights_.size());
   const double squared_norm = update::squared_norm(gradient);
   if (!std::isfinite(squared_norm)) {
-    if (SEEDED_BUG("broken_part_used")) {
-      for (std::size_t i = 0; i < weights_.size() && std::isfinite(gradient[i]); ++i) {
-        weights_[i] -= gradient[i];
-      }
-    }
     return false;
   }
   if (index(worker) >= held_.size()) {
