@@ -71,8 +71,7 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
 void Coordinator::drop(const policy::Drop& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(!member.answered && member.sequence == action.release);
-  ++counts(action.worker).dropped;
-  ++statistics_.gradients_dropped;
+  statistics_.dropped(action.worker);
   ++iterations_;
   out.emplace_back(Forget{action.worker});
   send_verdict(
@@ -83,44 +82,30 @@ void Coordinator::drop(const policy::Drop& action, Effects& out) {
 void Coordinator::commit(Time now, Effects& out) {
   CHECK(!accepted_.empty());
   std::uint64_t examples = 0;
-  for (const Accepted& gradient : accepted_) {
+  for (const AppliedGradient& gradient : accepted_) {
     examples += gradient.examples;
-    WorkerStatistics& worker = counts(gradient.worker);
-    ++worker.accepted;
-    worker.partial += gradient.partial ? 1 : 0;
-    worker.examples_applied += gradient.examples;
-    if (gradient.staleness >= statistics_.staleness.size()) {
-      statistics_.staleness.resize(gradient.staleness + 1);
-    }
-    ++statistics_.staleness[gradient.staleness];
-    const double fresh = statistics_.gradients_applied == 0 ? 1.0 : 0.02;
-    statistics_.training_loss += fresh * (gradient.loss - statistics_.training_loss);
-    ++statistics_.gradients_applied;
   }
-  StepWeights step{.rate = options_.rate *
-                           options_.schedule.factor(statistics_.examples_applied + examples) *
-                           update::rate_scale(options_.rate_scale, examples, nominal_examples_)};
+  StepWeights step{.rate = rate_.of_update(examples, statistics().examples_applied)};
   if (policy_->asks_for_norms()) {
     step.norms_for = next(version_);
   }
   out.emplace_back(step);
   leases_.use(accepted_ranges_);
+  version_ = next(version_);
+  statistics_.updated(run_time(now), accepted_);
+  statistics_.epochs({.complete = leases_.epochs_complete(),
+                      .used_min = leases_.used_min(),
+                      .used_max = leases_.used_max()});
   accepted_.clear();
   accepted_ranges_.clear();
-  version_ = next(version_);
-  ++statistics_.updates;
-  statistics_.examples_applied += examples;
-  statistics_.last_commit = run_time(now);
-  statistics_.epochs_complete = leases_.epochs_complete();
-  statistics_.examples_used_per_epoch_min = leases_.used_min();
-  statistics_.examples_used_per_epoch_max = leases_.used_max();
   if (policy_->asks_for_training_loss()) {
-    enqueue(policy::Measured{policy::Measure::kTrainingLoss, statistics_.training_loss, version_});
+    enqueue(policy::Measured{policy::Measure::kTrainingLoss, statistics().training_loss, version_});
   }
-  if (statistics_.examples_applied >= next_snapshot_) {
+  const std::uint64_t applied = statistics().examples_applied;
+  if (applied >= next_snapshot_) {
     const std::uint64_t every = options_.evaluate_every;
-    next_snapshot_ = (statistics_.examples_applied / every + 1) * every;
-    out.emplace_back(TakeSnapshot{version_, statistics_.examples_applied});
+    next_snapshot_ = (applied / every + 1) * every;
+    out.emplace_back(TakeSnapshot{version_, applied});
   }
 }
 
@@ -172,7 +157,7 @@ void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Eff
     member.ranges.clear();
   }
   member.in_vain = in_vain ? member.in_vain + 1 : 0;
-  counts(worker).starved = std::max(counts(worker).starved, member.in_vain);
+  statistics_.ended(worker, member.in_vain);
   if (member.in_vain == kStarvedWarning && !std::exchange(member.warned_of, true) &&
       ++warned_of_ <= kStarvedNamed) {
     out.emplace_back(Warn{name(worker) + " is starved: nothing of its last " +
