@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "collective/batch_plan.h"
 #include "live/transports.h"
+#include "protocol/senders.h"
 
 namespace outpace::collective {
 namespace {
@@ -16,9 +18,9 @@ constexpr Duration kStatusPeriod = std::chrono::milliseconds(100);
 
 }  // namespace
 
-Host::Host(HostOptions options, HostWatch watch)
+Host::Host(HostOptions options, HostCallbacks callbacks)
     : options_(std::move(options)),
-      watch_(std::move(watch)),
+      callbacks_(std::move(callbacks)),
       evaluations_(options_.target),
       next_snapshot_(next_snapshot(0, options_.evaluate_every)),
       transport_(live::serve({.address = options_.listen, .token = options_.token},
@@ -57,24 +59,27 @@ HostResult Host::run() {
     }
     check_silence(moment);
     go_on(moment);
-    if (tally_ && moment >= next_status && watch_.status) {
+    if (tally_ && moment >= next_status && callbacks_.status) {
       next_status = moment + kStatusPeriod;
-      watch_.status(run_time(moment), *tally_, dataset_, evaluations_);
+      callbacks_.status(run_time(moment), *tally_, dataset_, evaluations_);
     }
   }
   return result();
 }
 
 void Host::handle(Time now, Post post) {
-  if (auto* from = std::get_if<FromConnection>(&post)) {
-    if (auto* received = std::get_if<live::Received>(&from->event)) {
-      receive(now, from->connection, std::move(*received));
-    } else {
-      closed(now, from->connection, std::get<live::Closed>(from->event));
-    }
-    return;
-  }
-  stop_asked(now, std::get<StopAsked>(post));
+  std::visit(Overloaded{[&](FromConnection& from) {
+                          std::visit(Overloaded{[&](live::Received& received) {
+                                                  receive(
+                                                      now, from.connection, std::move(received));
+                                                },
+                                                [&](const live::Closed& why) {
+                                                  closed(now, from.connection, why);
+                                                }},
+                                     from.event);
+                        },
+                        [&](const StopAsked& asked) { stop_asked(now, asked); }},
+             post);
 }
 
 void Host::stop_asked(Time now, const StopAsked& asked) {
@@ -86,37 +91,60 @@ void Host::stop_asked(Time now, const StopAsked& asked) {
 }
 
 void Host::receive(Time now, live::ConnectionId from, live::Received received) {
-  const protocol::Message& message = received.message;
   if (from == evaluator_) {
-    if (const auto* measurement = std::get_if<protocol::Measurement>(&message)) {
-      take_measurement(now, *measurement);
-    }
-    return;
+    return receive_from_evaluator(now, received.message);
   }
   const auto found = peers_.find(from);
   if (found == peers_.end()) {
-    if (const auto* hello = std::get_if<protocol::Hello>(&message)) {
-      greet(now, from, *hello);
-    } else if (const auto* observe = std::get_if<protocol::Observe>(&message);
-               observe != nullptr && !evaluator_) {
-      evaluator_ = from;
-      begin_when_all_are_there(now);
-    } else {
-      refuse(from, "this run has no server; train starts all its workers");
-    }
-    return;
+    return receive_first(now, from, received.message);
   }
-  Peer& peer = found->second;
-  peer.last_heard = now;
-  if (const auto* report = std::get_if<protocol::Push>(&message)) {
-    if (report->id.worker == peer.worker && received.payload.size() == 1) {
-      take_report(now, *report, received.payload.front());
-    }
-  } else if (const auto* brought = std::get_if<protocol::Snapshot>(&message)) {
-    take_weights(now, peer.worker, brought->version, std::move(received.payload));
-  } else if (std::holds_alternative<protocol::Goodbye>(message)) {
-    peer.quiet = true;
-  }
+  found->second.last_heard = now;
+  receive_from_worker(now, found->second, std::move(received));
+}
+
+void Host::receive_from_evaluator(Time now, const protocol::Message& message) {
+  std::visit(Overloaded{[&](const protocol::Measurement& found) { take_measurement(now, found); },
+                        protocol::IgnoringEvaluators{},
+                        protocol::IgnoringWorkers{},
+                        protocol::IgnoringServer{},
+                        protocol::IgnoringCommands{}},
+             message);
+}
+
+void Host::receive_first(Time now, live::ConnectionId from, const protocol::Message& message) {
+  const auto refused = [&] {
+    refuse(from, "this run has no server; train starts all its workers");
+  };
+  std::visit(Overloaded{[&](const protocol::Hello& hello) { greet(now, from, hello); },
+                        [&](const protocol::Observe&) {
+                          if (evaluator_) {
+                            return refused();
+                          }
+                          evaluator_ = from;
+                          begin_when_all_are_there(now);
+                        },
+                        // Also a message that is new: it is no greeting.
+                        [&](const auto&) { refused(); }},
+             message);
+}
+
+void Host::receive_from_worker(Time now, Peer& peer, live::Received received) {
+  std::visit(Overloaded{[&](const protocol::Push& report) {
+                          if (report.id.worker == peer.worker && received.payload.size() == 1) {
+                            take_report(now, report, received.payload.front());
+                          }
+                        },
+                        // A worker of a ring or a gossip brings its weights.
+                        [&](const protocol::Snapshot& brought) {
+                          take_weights(
+                              now, peer.worker, brought.version, std::move(received.payload));
+                        },
+                        [&](const protocol::Goodbye&) { peer.quiet = true; },
+                        protocol::IgnoringWorkers{},
+                        protocol::IgnoringEvaluators{},
+                        protocol::IgnoringServer{},
+                        protocol::IgnoringCommands{}},
+             received.message);
 }
 
 void Host::greet(Time now, live::ConnectionId from, const protocol::Hello& hello) {

@@ -42,7 +42,7 @@ struct HostOptions {
 };
 
 // Called on run()'s thread.
-struct HostWatch {
+struct HostCallbacks {
   std::function<void(const server::Evaluation&)> evaluated;
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const Tally&, std::uint64_t dataset, const server::Evaluations&)> status;
@@ -62,7 +62,7 @@ struct HostResult {
 class Host {
  public:
   // Listens at once. Throws Error if it cannot.
-  Host(HostOptions options, HostWatch watch);
+  Host(HostOptions options, HostCallbacks callbacks);
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -114,6 +114,9 @@ class Host {
   // ---- What came: host.cc ----
   void handle(Time now, Post post);
   void receive(Time now, live::ConnectionId from, live::Received received);
+  void receive_first(Time now, live::ConnectionId from, const protocol::Message& message);
+  void receive_from_evaluator(Time now, const protocol::Message& message);
+  void receive_from_worker(Time now, Peer& peer, live::Received received);
   void greet(Time now, live::ConnectionId from, const protocol::Hello& hello);
   [[nodiscard]] bool fits(const protocol::Hello& hello) const;
   void refuse(live::ConnectionId from, const std::string& why);
@@ -147,7 +150,7 @@ class Host {
 
   // Constant after construction.
   const HostOptions options_;
-  const HostWatch watch_;
+  const HostCallbacks callbacks_;
   const std::chrono::steady_clock::time_point created_ = std::chrono::steady_clock::now();
   // State of run()'s thread.
   Phase phase_ = Phase::kGathering;

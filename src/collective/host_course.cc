@@ -65,8 +65,8 @@ void Host::take_measurement(Time now, const protocol::Measurement& measurement) 
     }
     return;
   }
-  if (watch_.evaluated) {
-    watch_.evaluated(*evaluation);
+  if (callbacks_.evaluated) {
+    callbacks_.evaluated(*evaluation);
   }
   if (evaluations_.ends_run()) {
     end(now, ExitCode::kDone, "target accuracy reached");

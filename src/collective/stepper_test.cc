@@ -24,7 +24,7 @@ TEST(Stepper, DoesWhatTheServersShardDoes) {
       const std::vector<float> gradient{0.5F, -1.0F / static_cast<float>(i), 2.0F};
       stepper.step({.examples = 4, .nominal = 4, .applied = 4 * i}, gradient, weights);
       ASSERT_TRUE(shard.hold(WorkerId{0}, gradient));
-      shard.take_up({.worker = WorkerId{0}, .sequence = Sequence{i}, .weight = 1.0, .examples = 4});
+      shard.accept({.worker = WorkerId{0}, .sequence = Sequence{i}, .weight = 1.0, .examples = 4});
       shard.step({.rate = 0.1});
       EXPECT_EQ(weights, std::vector<float>(shard.weights().begin(), shard.weights().end()));
     }

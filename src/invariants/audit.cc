@@ -27,7 +27,7 @@ void Audit::check(std::span<const float> weights, std::uint64_t updates) const {
         kRoundings * kHalfUlp * static_cast<double>(updates + 1) * (1.0 + expected_[example]);
     hold(std::abs(applied - expected_[example]) <= rounding, "I1", [&] {
       return "example " + std::to_string(example) + " is in the weights " +
-             std::to_string(applied) + " times, and was taken up " +
+             std::to_string(applied) + " times, and was accepted " +
              std::to_string(expected_[example]) + " times";
     });
   }

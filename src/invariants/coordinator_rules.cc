@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/overloaded.h"
 #include "invariants/violation.h"
 #include "policy/policy.h"
 #include "server/leases.h"
@@ -19,21 +20,21 @@ std::string text(std::optional<Sequence> sequence) {
 }  // namespace
 
 void Coordination::check(Time now,
-                         const server::Told& told,
+                         const server::Input& input,
                          std::uint64_t decisions,
                          const server::Effects& effects) {
-  Hand hand = take_in(told);
-  if (hand.worker && (!hand.current || (hand.sequence && !hand.answers))) {
-    return out_of_date(hand, decisions, effects);
+  Claim claim = take_in(input);
+  if (claim.worker && (!claim.current || (claim.sequence && !claim.answers))) {
+    return out_of_date(claim, decisions, effects);
   }
-  if (hand.worker) {
-    members_[index(*hand.worker)].heard = now;
+  if (claim.worker) {
+    members_[index(*claim.worker)].heard = now;
   }
   for (const server::Effect& effect : effects) {
-    check_effect(effect, hand);
+    check_effect(effect, claim);
   }
-  hold(!hand.answers || hand.examples == 0 || hand.judged || finished_, "I1", [&] {
-    return "gradient " + text(hand.sequence) + " of " + name(*hand.worker) + " has no verdict";
+  hold(!claim.answers || claim.examples == 0 || claim.judged || finished_, "I1", [&] {
+    return "gradient " + text(claim.sequence) + " of " + name(*claim.worker) + " has no verdict";
   });
 }
 
@@ -53,79 +54,86 @@ void Coordination::at_rest(Time now, std::uint32_t live, bool started) const {
   });
 }
 
-// ---- What was told ------------------------------------------------------------------------------
+// ---- What came in ------------------------------------------------------------------------------
 
-Coordination::Hand Coordination::take_in(const server::Told& told) {
-  Hand hand;
-  if (const auto* joins = std::get_if<server::ToldJoin>(&told)) {
-    Member& member = members_.at(index(joins->worker));
-    hand.worker = joins->worker;
-    if (member.live) {
-      dead(member);
-    }
-    member.live = true;
-    member.incarnation = joins->incarnation;
-    member.verdicts.clear();
-    ++live_;
-  } else if (const auto* leaves = std::get_if<server::ToldLeave>(&told)) {
-    Member& member = members_.at(index(leaves->worker));
-    hand.worker = leaves->worker;
-    hand.current = member.live && member.incarnation == leaves->incarnation;
-    if (hand.current) {
-      dead(member);
-    }
-  } else if (const auto* heard = std::get_if<server::ToldHeard>(&told)) {
-    const Member& member = members_.at(index(heard->worker));
-    hand.worker = heard->worker;
-    hand.current = member.live && member.incarnation == heard->incarnation;
-  } else if (const auto* push = std::get_if<server::ToldPush>(&told)) {
-    hand = hand_of(push->id);
-    hand.examples = push->examples;
-    hand.finite = push->finite;
-    hand.filtered = push->filtered;
-  } else if (const auto* abandoned = std::get_if<server::ToldAbandoned>(&told)) {
-    hand = hand_of(abandoned->id);
-    if (hand.answers) {
-      close(members_[index(*hand.worker)], 0);
-    }
-  }
-  return hand;
+Coordination::Claim Coordination::take_in(const server::Input& input) {
+  return std::visit(
+      Overloaded{[&](const server::JoinInput& joins) {
+                   Member& member = members_.at(index(joins.worker));
+                   if (member.live) {
+                     dead(member);
+                   }
+                   member.live = true;
+                   member.incarnation = joins.incarnation;
+                   member.verdicts.clear();
+                   ++live_;
+                   return Claim{.worker = joins.worker};
+                 },
+                 [&](const server::LeaveInput& leaves) {
+                   Member& member = members_.at(index(leaves.worker));
+                   const bool current = member.live && member.incarnation == leaves.incarnation;
+                   if (current) {
+                     dead(member);
+                   }
+                   return Claim{.worker = leaves.worker, .current = current};
+                 },
+                 [&](const server::PushInput& push) {
+                   Claim claim = claim_of(push.id);
+                   claim.examples = push.examples;
+                   claim.finite = push.finite;
+                   claim.filtered = push.filtered;
+                   return claim;
+                 },
+                 [&](const server::AbandonInput& abandoned) {
+                   Claim claim = claim_of(abandoned.id);
+                   if (claim.answers) {
+                     close(members_[index(*claim.worker)], 0);
+                   }
+                   return claim;
+                 },
+                 [&](const server::HeartbeatInput& heard) {
+                   const Member& member = members_.at(index(heard.worker));
+                   return Claim{.worker = heard.worker,
+                                .current = member.live && member.incarnation == heard.incarnation};
+                 },
+                 [](const server::OtherInput&) { return Claim{}; }},
+      input);
 }
 
-Coordination::Hand Coordination::hand_of(const protocol::GradientId& id) const {
+Coordination::Claim Coordination::claim_of(const protocol::GradientId& id) const {
   const Member& member = members_.at(index(id.worker));
-  Hand hand{.worker = id.worker, .sequence = id.sequence};
-  hand.current = member.live && member.incarnation == id.incarnation && !finished_;
-  hand.answers = hand.current && member.open && member.open->sequence == id.sequence;
-  return hand;
+  Claim claim{.worker = id.worker, .sequence = id.sequence};
+  claim.current = member.live && member.incarnation == id.incarnation && !finished_;
+  claim.answers = claim.current && member.open && member.open->sequence == id.sequence;
+  return claim;
 }
 
 // Nothing but to forget it and, on the connection that it came by, its first verdict again.
-void Coordination::out_of_date(const Hand& hand,
+void Coordination::out_of_date(const Claim& claim,
                                std::uint64_t decisions,
                                const server::Effects& effects) const {
-  hold(decisions == 0, hand.current ? "I1" : "I7", [&] {
-    return std::string(hand.current ? "a repeated gradient" : "an old incarnation") + " of " +
-           name(*hand.worker) + " is decided on";
+  hold(decisions == 0, claim.current ? "I1" : "I7", [&] {
+    return std::string(claim.current ? "a repeated gradient" : "an old incarnation") + " of " +
+           name(*claim.worker) + " is decided on";
   });
   for (const server::Effect& effect : effects) {
     if (std::holds_alternative<server::Forget>(effect)) {
       continue;
     }
-    hold(hand.current, "I7", [&] {
-      return "what an old incarnation of " + name(*hand.worker) + " said has effects";
+    hold(claim.current, "I7", [&] {
+      return "what an old incarnation of " + name(*claim.worker) + " said has effects";
     });
     const auto* send = std::get_if<server::Send>(&effect);
     const auto* verdict =
         send == nullptr ? nullptr : std::get_if<protocol::Verdict>(&send->message);
-    const Member& member = members_[index(*hand.worker)];
-    const auto first = member.verdicts.find(*hand.sequence);
-    hold(verdict != nullptr && send->worker == *hand.worker &&
-             verdict->sequence == *hand.sequence && first != member.verdicts.end() &&
+    const Member& member = members_[index(*claim.worker)];
+    const auto first = member.verdicts.find(*claim.sequence);
+    hold(verdict != nullptr && send->worker == *claim.worker &&
+             verdict->sequence == *claim.sequence && first != member.verdicts.end() &&
              first->second == verdict->outcome,
          "I1",
          [&] {
-           return "gradient " + text(hand.sequence) + " of " + name(*hand.worker) +
+           return "gradient " + text(claim.sequence) + " of " + name(*claim.worker) +
                   " came again, and its first verdict is not all that follows";
          });
   }
@@ -133,65 +141,72 @@ void Coordination::out_of_date(const Hand& hand,
 
 // ---- What is asked for --------------------------------------------------------------------------
 
-void Coordination::check_effect(const server::Effect& effect, Hand& hand) {
-  if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
-    taken_up(*taken, hand);
-  } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
-    stepped(*step);
-  } else if (const auto* send = std::get_if<server::Send>(&effect)) {
-    sent(*send, hand);
-  } else if (const auto* gone = std::get_if<server::Disconnect>(&effect)) {
-    if (gone->stop.how == protocol::Farewell::kPresumedDead) {
-      Member& member = members_.at(index(gone->worker));
-      hold(member.live, "I6", [&] { return name(gone->worker) + " is disconnected twice"; });
-      dead(member);
-    }
-  } else if (std::holds_alternative<server::Finish>(effect)) {
-    finished_ = true;
-  }
+void Coordination::check_effect(const server::Effect& effect, Claim& claim) {
+  std::visit(Overloaded{[&](const server::Accept& gradient) { accepted(gradient, claim); },
+                        [&](const server::StepWeights& step) { stepped(step); },
+                        [&](const server::Send& send) { sent(send, claim); },
+                        [&](const server::Disconnect& gone) {
+                          if (gone.stop.how == protocol::Farewell::kPresumedDead) {
+                            Member& member = members_.at(index(gone.worker));
+                            hold(member.live, "I6", [&] {
+                              return name(gone.worker) + " is disconnected twice";
+                            });
+                            dead(member);
+                          }
+                        },
+                        [&](const server::Finish&) { finished_ = true; },
+                        Ignoring<server::Forget,
+                                 server::ForgetWorker,
+                                 server::TakeSnapshot,
+                                 server::Switched,
+                                 server::Warn>{}},
+             effect);
 }
 
-void Coordination::taken_up(const server::TakeUp& taken, Hand& hand) {
-  hold(hand.answers && hand.worker == taken.worker && hand.sequence == taken.sequence &&
-           hand.examples == taken.examples,
+void Coordination::accepted(const server::Accept& gradient, Claim& claim) {
+  hold(claim.answers && claim.worker == gradient.worker && claim.sequence == gradient.sequence &&
+           claim.examples == gradient.examples,
        "I1",
        [&] {
-         return "gradient " + text(taken.sequence) + " of " + name(taken.worker) +
-                " is taken up, and did not just arrive";
+         return "gradient " + text(gradient.sequence) + " of " + name(gradient.worker) +
+                " is accepted, and did not just arrive";
        });
-  hold(hand.finite && !hand.filtered, "I12", [&] {
-    return "gradient " + text(taken.sequence) + " is taken up, and is " +
-           (hand.finite ? "filtered" : "not finite");
+  hold(claim.finite && !claim.filtered, "I12", [&] {
+    return "gradient " + text(gradient.sequence) + " is accepted, and is " +
+           (claim.finite ? "filtered" : "not finite");
   });
-  hold(!std::exchange(hand.taken, true), "I1", [&] {
-    return "gradient " + text(taken.sequence) + " of " + name(taken.worker) + " is taken up twice";
+  hold(!std::exchange(claim.accepted, true), "I1", [&] {
+    return "gradient " + text(gradient.sequence) + " of " + name(gradient.worker) +
+           " is accepted twice";
   });
-  hold(std::isfinite(taken.weight) && taken.weight >= 0.0 && taken.weight <= policy::kShareMost,
+  hold(std::isfinite(gradient.weight) && gradient.weight >= 0.0 &&
+           gradient.weight <= policy::kShareMost,
        "I17",
-       [&] { return "a weight of " + std::to_string(taken.weight); });
-  const Member& member = members_[index(taken.worker)];
-  taken_.push_back({server::split_ranges(member.open->ranges, taken.examples).head, taken.weight});
+       [&] { return "a weight of " + std::to_string(gradient.weight); });
+  const Member& member = members_[index(gradient.worker)];
+  accepted_.push_back(
+      {server::split_ranges(member.open->ranges, gradient.examples).head, gradient.weight});
 }
 
 void Coordination::stepped(const server::StepWeights& step) {
   hold(std::isfinite(step.rate) && step.rate >= 0.0, "I17", [&] {
     return "a learning rate of " + std::to_string(step.rate);
   });
-  hold(!taken_.empty(), "I1", [] { return "a step with nothing taken up"; });
-  used_.insert(used_.end(), taken_.begin(), taken_.end());
-  taken_.clear();
+  hold(!accepted_.empty(), "I1", [] { return "a step with nothing accepted"; });
+  used_.insert(used_.end(), accepted_.begin(), accepted_.end());
+  accepted_.clear();
   ++version_;
 }
 
-void Coordination::sent(const server::Send& send, Hand& hand) {
+void Coordination::sent(const server::Send& send, Claim& claim) {
   hold(members_.at(index(send.worker)).live, "I6", [&] {
     return name(send.worker) + " is sent something, and is not live";
   });
-  if (const auto* release = std::get_if<protocol::Release>(&send.message)) {
-    released(send.worker, *release);
-  } else if (const auto* verdict = std::get_if<protocol::Verdict>(&send.message)) {
-    judged(send.worker, *verdict, hand);
-  }
+  std::visit(
+      Overloaded{[&](const protocol::Release& release) { released(send.worker, release); },
+                 [&](const protocol::Verdict& verdict) { judged(send.worker, verdict, claim); },
+                 Ignoring<protocol::Cancel>{}},
+      send.message);
 }
 
 void Coordination::released(WorkerId worker, const protocol::Release& release) {
@@ -217,29 +232,30 @@ void Coordination::released(WorkerId worker, const protocol::Release& release) {
   ++open_;
 }
 
-void Coordination::judged(WorkerId worker, const protocol::Verdict& verdict, Hand& hand) {
+void Coordination::judged(WorkerId worker, const protocol::Verdict& verdict, Claim& claim) {
   using enum protocol::Outcome;
   Member& member = members_[index(worker)];
-  hold(hand.answers && hand.worker == worker && hand.sequence == verdict.sequence && !hand.judged,
+  hold(claim.answers && claim.worker == worker && claim.sequence == verdict.sequence &&
+           !claim.judged,
        "I1",
        [&] {
          return "a verdict on gradient " + text(verdict.sequence) + " of " + name(worker) +
                 ", which did not just arrive";
        });
-  hand.judged = true;
-  hold(hand.taken == (verdict.outcome == kAccepted), "I1", [&] {
-    return "gradient " + text(verdict.sequence) + (hand.taken ? " is" : " is not") +
-           " taken up, against its verdict";
+  claim.judged = true;
+  hold(claim.accepted == (verdict.outcome == kAccepted), "I1", [&] {
+    return "gradient " + text(verdict.sequence) + (claim.accepted ? " is" : " is not") +
+           " accepted, against its verdict";
   });
-  hold(hand.finite == (verdict.outcome != kRefused), "I12", [&] {
-    return "gradient " + text(verdict.sequence) + (hand.finite ? " is" : " is not") +
+  hold(claim.finite == (verdict.outcome != kRefused), "I12", [&] {
+    return "gradient " + text(verdict.sequence) + (claim.finite ? " is" : " is not") +
            " finite, against its verdict";
   });
   member.verdicts[verdict.sequence] = verdict.outcome;
   if (member.verdicts.size() > kVerdictsKept) {
     member.verdicts.erase(member.verdicts.begin());
   }
-  close(member, hand.taken ? hand.examples : 0);
+  close(member, claim.accepted ? claim.examples : 0);
 }
 
 // ---- State --------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
-// What must hold of the coordinator's answers: the effects that it asks for when it was told
-// something.
+// What must hold of the coordinator's effects, input by input.
 //
-//   I1   a gradient is taken up once, under its first verdict, or not at all; an example of an
+//   I1   a gradient is accepted once, under its first verdict, or not at all; an example of an
 //        epoch is with one worker, or used, never both and never twice
 //   I5   while the run goes on, somebody computes
-//   I6   only live workers are sent anything; who is silent for the heartbeat timeout is not live
+//   I6   only live workers are sent anything; a worker that is silent for the heartbeat timeout is
+//        not live
 //   I7   what an old incarnation says changes nothing
 //   I10  versions count the steps of the weights, for every worker that is sent them
-//   I12  of a gradient that is not finite, or is filtered, nothing is used
+//   I12  nothing is used of a gradient that is not finite, or is filtered
 //   I17  rates and weights are finite and not below 0
 
 #pragma once
@@ -22,24 +22,24 @@
 #include "invariants/positions.h"
 #include "protocol/messages.h"
 #include "server/effects.h"
-#include "server/told.h"
+#include "server/input.h"
 
 namespace outpace::invariants {
 
 class Coordination {
  public:
-  // `silence`: after so long without a word a worker is dead; nothing: nobody is held to it.
+  // `silence`: a worker that says nothing for this long is dead. Without it, silence is not
+  // checked.
   Coordination(std::uint32_t workers, std::optional<Duration> silence)
       : silence_(silence), members_(workers) {}
 
-  // Told this, the coordinator had so many decisions made, and asks for these effects. Throws
-  // Violation.
+  // The coordinator answered `input` with `effects`, after this many decisions of its policy.
+  // Throws Violation.
   void check(Time now,
-             const server::Told& told,
+             const server::Input& input,
              std::uint64_t decisions,
              const server::Effects& effects);
-  // Between two events. Throws Violation. `live`: as the coordinator counts; `started`: the run
-  // has.
+  // Between two events. `live` and `started` are the coordinator's. Throws Violation.
   void at_rest(Time now, std::uint32_t live, bool started) const;
 
   struct Member {
@@ -54,7 +54,7 @@ class Coordination {
   [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] std::uint32_t live() const { return live_; }
 
-  // Positions in the weights since the last call, each with the weight that it was taken up with.
+  // Positions in the weights since the last call, each with the weight of its gradient.
   struct Used {
     protocol::Ranges ranges;
     double weight;
@@ -62,8 +62,8 @@ class Coordination {
   [[nodiscard]] std::vector<Used> used() { return std::exchange(used_, {}); }
 
  private:
-  // Of what was told: who says it, and whether it is the open release's answer.
-  struct Hand {
+  // What an input claims: which worker it comes from, and whether it answers the open release.
+  struct Claim {
     std::optional<WorkerId> worker;
     bool answers = false;
     bool current = true;  // Of the incarnation that takes part.
@@ -71,19 +71,21 @@ class Coordination {
     std::uint32_t examples = 0;
     bool finite = true;
     bool filtered = false;
-    bool taken = false;
+    bool accepted = false;
     bool judged = false;
   };
 
-  [[nodiscard]] Hand take_in(const server::Told& told);
-  [[nodiscard]] Hand hand_of(const protocol::GradientId& id) const;
-  void check_effect(const server::Effect& effect, Hand& hand);
-  void taken_up(const server::TakeUp& taken, Hand& hand);
+  [[nodiscard]] Claim take_in(const server::Input& input);
+  [[nodiscard]] Claim claim_of(const protocol::GradientId& id) const;
+  void check_effect(const server::Effect& effect, Claim& claim);
+  void accepted(const server::Accept& gradient, Claim& claim);
   void stepped(const server::StepWeights& step);
-  void sent(const server::Send& send, Hand& hand);
+  void sent(const server::Send& send, Claim& claim);
   void released(WorkerId worker, const protocol::Release& release);
-  void judged(WorkerId worker, const protocol::Verdict& verdict, Hand& hand);
-  void out_of_date(const Hand& hand, std::uint64_t decisions, const server::Effects& effects) const;
+  void judged(WorkerId worker, const protocol::Verdict& verdict, Claim& claim);
+  void out_of_date(const Claim& claim,
+                   std::uint64_t decisions,
+                   const server::Effects& effects) const;
   void close(Member& member, std::uint64_t keeps);
   void dead(Member& member);
 
@@ -92,7 +94,7 @@ class Coordination {
   // State.
   std::vector<Member> members_;
   Positions positions_;
-  std::vector<Used> taken_;  // Since the last step.
+  std::vector<Used> accepted_;  // Since the last step.
   std::vector<Used> used_;
   std::uint64_t version_ = 0;
   std::uint64_t newest_ = 0;  // Sequence given out.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/overloaded.h"
 #include "invariants/violation.h"
 #include "policy/catalogue.h"
 
@@ -55,23 +56,17 @@ void Decisions::check(Time /*now*/,
   verdicts_ = 0;
   take_in(event);
   for (std::size_t i = 0; i < actions.size(); ++i) {
-    const policy::Action& action = actions[i];
-    if (const auto* accept = std::get_if<policy::Accept>(&action)) {
-      accepted(event, *accept);
-    } else if (const auto* drop = std::get_if<policy::Drop>(&action)) {
-      verdict(event, drop->worker, drop->release);
-    } else if (std::holds_alternative<policy::Commit>(action)) {
-      const bool last = i + 1 == actions.size();
-      committed(!last && std::holds_alternative<policy::Switched>(actions[i + 1]));
-    } else if (const auto* release = std::get_if<policy::Release>(&action)) {
-      released(*release);
-    } else if (const auto* cancel = std::get_if<policy::Cancel>(&action)) {
-      cancelled(*cancel);
-    } else if (const auto* seam = std::get_if<policy::Switched>(&action)) {
-      switched(*seam);
-    } else {
-      timer_ = true;
-    }
+    const bool last = i + 1 == actions.size();
+    const bool at_seam = !last && std::holds_alternative<policy::Switched>(actions[i + 1]);
+    std::visit(
+        Overloaded{[&](const policy::Accept& accept) { accepted(event, accept); },
+                   [&](const policy::Drop& drop) { verdict(event, drop.worker, drop.release); },
+                   [&](const policy::Commit&) { committed(at_seam); },
+                   [&](const policy::Release& release) { released(release); },
+                   [&](const policy::Cancel& cancel) { cancelled(cancel); },
+                   [&](const policy::WakeAt&) { timer_ = true; },
+                   [&](const policy::Switched& seam) { switched(seam); }},
+        actions[i]);
   }
   at_rest(event);
 }
@@ -79,29 +74,35 @@ void Decisions::check(Time /*now*/,
 // ---- Events -------------------------------------------------------------------------------------
 
 void Decisions::take_in(const policy::Event& event) {
-  if (const auto* joined = std::get_if<policy::WorkerJoined>(&event)) {
-    if (index(joined->worker) >= workers_.size()) {
-      workers_.resize(index(joined->worker) + 1);
-    }
-    Worker& worker = workers_[index(joined->worker)];
-    hold(!worker.live, "I6", [&] { return name(joined->worker) + " joined and was live"; });
-    const std::uint64_t clock = least_clock();
-    worker = {.live = true, .clock = clock};
-    ++live_;
-  } else if (const auto* left = std::get_if<policy::WorkerLeft>(&event)) {
-    Worker& worker = live(left->worker, "left");
-    open_ -= worker.open ? 1U : 0U;
-    --live_;
-    worker = {};
-  } else if (const auto* gradient = std::get_if<policy::GradientArrived>(&event)) {
-    arrived(*gradient);
-  } else if (const auto* ended = std::get_if<policy::ReleaseEnded>(&event)) {
-    end(ended->worker, "ended a release");
-  } else if (std::holds_alternative<policy::TimerFired>(event)) {
-    timer_ = false;
-  } else if (const auto* set = std::get_if<policy::PolicySet>(&event)) {
-    phases_ = policy::phases_of(Spec::parse(set->policy));
+  std::visit(
+      Overloaded{[&](const policy::WorkerJoined& joined) { join(joined.worker); },
+                 [&](const policy::WorkerLeft& left) { leave(left.worker); },
+                 [&](const policy::GradientArrived& gradient) { arrived(gradient); },
+                 [&](const policy::ReleaseEnded& ended) { end(ended.worker, "ended a release"); },
+                 [&](const policy::TimerFired&) { timer_ = false; },
+                 [&](const policy::PolicySet& set) {
+                   phases_ = policy::phases_of(Spec::parse(set.policy));
+                 },
+                 Ignoring<policy::Measured>{}},
+      event);
+}
+
+void Decisions::join(WorkerId id) {
+  if (index(id) >= workers_.size()) {
+    workers_.resize(index(id) + 1);
   }
+  Worker& worker = workers_[index(id)];
+  hold(!worker.live, "I6", [&] { return name(id) + " joined and was live"; });
+  const std::uint64_t clock = least_clock();
+  worker = {.live = true, .clock = clock};
+  ++live_;
+}
+
+void Decisions::leave(WorkerId id) {
+  Worker& worker = live(id, "left");
+  open_ -= worker.open ? 1U : 0U;
+  --live_;
+  worker = {};
 }
 
 void Decisions::end(WorkerId id, const char* how) {
@@ -145,18 +146,19 @@ void Decisions::accepted(const policy::Event& event, const policy::Accept& accep
     return "a gradient of " + name(accept.worker) + " counts that is " + std::to_string(staleness) +
            " versions old";
   });
-  ++taken_;
+  ++accepted_;
 }
 
 void Decisions::committed(bool at_seam) {
-  hold(taken_ > 0, "I1", [] { return "a commit of nothing"; });
-  hold(at_seam || taken_ >= awaited(), "I17", [&] {
-    return "a commit of " + std::to_string(taken_) + " gradients, not " + std::to_string(awaited());
+  hold(accepted_ > 0, "I1", [] { return "a commit of nothing"; });
+  hold(at_seam || accepted_ >= awaited(), "I17", [&] {
+    return "a commit of " + std::to_string(accepted_) + " gradients, not " +
+           std::to_string(awaited());
   });
-  hold(rules_.awaits != Awaits::kWorkers || taken_ <= rules_.cutoff, "I17", [&] {
-    return "a commit of " + std::to_string(taken_) + " gradients, beyond the cutoff";
+  hold(rules_.awaits != Awaits::kWorkers || accepted_ <= rules_.cutoff, "I17", [&] {
+    return "a commit of " + std::to_string(accepted_) + " gradients, beyond the cutoff";
   });
-  taken_ = 0;
+  accepted_ = 0;
   ++commits_;
 }
 
@@ -182,9 +184,9 @@ void Decisions::cancelled(const policy::Cancel& cancel) {
 }
 
 void Decisions::switched(const policy::Switched& seam) {
-  hold(open_ == 0 && taken_ == 0, "I18", [&] {
+  hold(open_ == 0 && accepted_ == 0, "I18", [&] {
     return "another policy decides while " + std::to_string(open_) + " compute and " +
-           std::to_string(taken_) + " gradients wait for an update";
+           std::to_string(accepted_) + " gradients wait for an update";
   });
   hold(seam.to < phases_.size(), "I18", [&] {
     return "there is no policy " + std::to_string(seam.to) + " to switch to";
@@ -200,10 +202,10 @@ void Decisions::at_rest(const policy::Event& event) {
     return "a gradient without a verdict";
   });
   // Where workers are awaited it is what can still come; more would be somebody who is gone.
-  hold(taken_ == 0 || rules_.awaits == Awaits::kAny || taken_ < awaited(),
+  hold(accepted_ == 0 || rules_.awaits == Awaits::kAny || accepted_ < awaited(),
        rules_.awaits == Awaits::kWorkers ? "I6" : "I17",
        [&] {
-         return "an update waits with " + std::to_string(taken_) + " gradients, and " +
+         return "an update waits with " + std::to_string(accepted_) + " gradients, and " +
                 std::to_string(live_) + " live workers make it " + std::to_string(awaited());
        });
   hold(live_ == 0 || open_ > 0 || timer_, "I5", [&] {
@@ -231,9 +233,9 @@ std::uint64_t Decisions::least_clock() const {
 std::uint64_t Decisions::awaited() const {
   switch (rules_.awaits) {
     case Awaits::kWorkers:
-      return std::min(rules_.cutoff, taken_ + open_);
+      return std::min(rules_.cutoff, accepted_ + open_);
     case Awaits::kRound:
-      return open_ > 0 ? rules_.cutoff : taken_;
+      return open_ > 0 ? rules_.cutoff : accepted_;
     case Awaits::kBatches:
       return live_ > 0 ? rules_.cutoff : 1;
     case Awaits::kSplits:

@@ -74,6 +74,8 @@ class Decisions {
 
   [[nodiscard]] static Rules rules_of(const Spec& policy);
   void take_in(const policy::Event& event);
+  void join(WorkerId worker);
+  void leave(WorkerId worker);
   void end(WorkerId worker, const char* how);
   void arrived(const policy::GradientArrived& gradient);
   void verdict(const policy::Event& event, WorkerId worker, Sequence release);
@@ -94,7 +96,7 @@ class Decisions {
   std::vector<Worker> workers_;
   std::uint64_t live_ = 0;
   std::uint64_t open_ = 0;
-  std::uint64_t taken_ = 0;  // Since the last commit.
+  std::uint64_t accepted_ = 0;  // Since the last commit.
   std::uint64_t commits_ = 0;
   std::optional<std::uint64_t> first_version_;  // A run may go on from a checkpoint.
   bool timer_ = false;

@@ -220,7 +220,7 @@ Resolved resolve(const Training& training,
   const policy::Entry& entry = policy::find(training.policy.name);
   Resolved resolved;
   resolved.policy = training.policy;
-  resolved.given = {.balance = balance_in_force(training), .fitted = options.fitted};
+  resolved.policy_inputs = {.balance = balance_in_force(training), .fitted = options.fitted};
   const auto policy =
       policy::make_policy(training.policy, training.workers, {.fitted = options.fitted});
   check_scales_once(training, *policy);

@@ -95,7 +95,7 @@ void check_runtime_model(const Training& training);
 // What the layers that compute are told.
 struct Resolved {
   Spec policy;
-  policy::Given given;
+  policy::PolicyInputs policy_inputs;
   server::CoordinatorOptions coordinator;  // But for job and examples.
   server::ShardOptions shard;
   server::Evaluations::Options target;

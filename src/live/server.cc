@@ -4,9 +4,11 @@
 #include <chrono>
 #include <utility>
 
+#include "base/overloaded.h"
 #include "live/transports.h"
 #include "policy/catalogue.h"
-#include "server/reception.h"
+#include "protocol/senders.h"
+#include "server/driver.h"
 
 namespace outpace::live {
 namespace {
@@ -26,13 +28,13 @@ steady_clock::time_point to_steady(Time time) {
 
 }  // namespace
 
-Server::Server(ServerOptions options, Watch watch)
+Server::Server(ServerOptions options, ServerCallbacks callbacks)
     : options_(std::move(options)),
-      watch_(std::move(watch)),
+      callbacks_(std::move(callbacks)),
       evaluations_(options_.target),
       strand_([this](Post post) { take(std::move(post)); }) {
   // What can be wrong in the options shows before anybody connects.
-  (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.given);
+  (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.policy_inputs);
   phases_ = policy::phases_of(options_.policy);
   policy_ = phases_.front().policy.text;
   server::check(options_.shard);
@@ -94,71 +96,116 @@ void Server::take(Post post) {
 }
 
 void Server::handle(Time now, Post post) {
-  if (auto* from = std::get_if<FromConnection>(&post)) {
-    if (auto* received = std::get_if<Received>(&from->event)) {
-      receive(now, from->connection, std::move(*received));
-    } else {
-      closed(now, from->connection, std::get<Closed>(from->event));
-    }
-    return;
-  }
+  std::visit(
+      Overloaded{[&](FromConnection& from) {
+                   std::visit(
+                       Overloaded{[&](Received& received) {
+                                    receive(now, from.connection, std::move(received));
+                                  },
+                                  [&](const Closed& why) { closed(now, from.connection, why); }},
+                       from.event);
+                 },
+                 [&](const StopAsked& asked) { stop_asked(now, asked); },
+                 [&](const NobodyWillJoin&) { nobody_joins(now); }},
+      post);
+}
+
+void Server::stop_asked(Time now, const StopAsked& asked) {
   if (finish_) {
     return;
   }
-  server::Effects effects;
-  if (const auto* asked = std::get_if<StopAsked>(&post)) {
-    if (coordinator_) {
-      coordinator_->finish(now, asked->code, asked->why, effects);
-    } else {
-      finish_ = {asked->code, asked->why};
-    }
-  } else if (coordinator_) {
-    coordinator_->nobody_will_join(now, effects);
-  } else {
-    finish_ = {ExitCode::kTooFewWorkers, "too few workers: all ended before they joined"};
+  if (!coordinator_) {
+    finish_ = {asked.code, asked.why};
+    return;
   }
+  server::Effects effects;
+  coordinator_->finish(now, asked.code, asked.why, effects);
+  carry_out(now, effects);
+}
+
+void Server::nobody_joins(Time now) {
+  if (finish_) {
+    return;
+  }
+  if (!coordinator_) {
+    finish_ = {ExitCode::kTooFewWorkers, "too few workers: all ended before they joined"};
+    return;
+  }
+  server::Effects effects;
+  coordinator_->nobody_will_join(now, effects);
   carry_out(now, effects);
 }
 
 void Server::receive(Time now, ConnectionId from, Received received) {
-  Peer& peer = peers_[from];
-  protocol::Message& message = received.message;
-  if (peer.role == Role::kUnknown) {
-    if (const auto* hello = std::get_if<protocol::Hello>(&message)) {
-      greet_worker(from, *hello);
-      join_waiting(now);
-    } else if (const auto* observe = std::get_if<protocol::Observe>(&message)) {
-      greet_evaluator(from, *observe);
-      join_waiting(now);
-    } else if (const auto* set = std::get_if<protocol::SetPolicy>(&message)) {
-      set_policy(now, from, *set);
-    } else if (const auto* ask = std::get_if<protocol::AskStatus>(&message)) {
-      tell_status(now, from, ask->protocol);
-    } else {
-      dismiss(from, protocol::Farewell::kIncompatible, "the first message must be a hello");
-    }
-    return;
+  switch (Peer& peer = peers_[from]; peer.role) {
+    case Role::kUnknown:
+      return receive_first(now, from, received.message);
+    case Role::kEvaluator:
+      return receive_from_evaluator(now, received.message);
+    case Role::kWorker:
+      return receive_from_worker(now, from, peer, std::move(received));
   }
-  if (peer.role == Role::kEvaluator) {
-    if (const auto* measurement = std::get_if<protocol::Measurement>(&message)) {
-      take_measurement(now, *measurement);
-    }
-    return;
-  }
+}
+
+void Server::receive_first(Time now, ConnectionId from, const protocol::Message& message) {
+  std::visit(
+      Overloaded{
+          [&](const protocol::Hello& hello) {
+            greet_worker(from, hello);
+            join_waiting(now);
+          },
+          [&](const protocol::Observe& observe) {
+            greet_evaluator(from, observe);
+            join_waiting(now);
+          },
+          [&](const protocol::SetPolicy& set) { set_policy(now, from, set); },
+          [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
+          [&](const auto&) {  // Also one that is new: it is no greeting.
+            dismiss(from, protocol::Farewell::kIncompatible, "the first message must be a hello");
+          }},
+      message);
+}
+
+void Server::receive_from_evaluator(Time now, const protocol::Message& message) {
+  std::visit(Overloaded{[&](const protocol::Measurement& found) { take_measurement(now, found); },
+                        protocol::IgnoringWorkers{},
+                        protocol::IgnoringEvaluators{},
+                        protocol::IgnoringServer{},
+                        protocol::IgnoringCommands{}},
+             message);
+}
+
+void Server::receive_from_worker(Time now, ConnectionId from, const Peer& peer, Received received) {
   server::Effects effects;
-  if (const auto* push = std::get_if<protocol::Push>(&message)) {
-    take_push(now, peer, *push, std::move(received.payload));
-  } else if (std::holds_alternative<protocol::InitialWeights>(message)) {
-    take_initial_weights(now, from, std::move(received.payload));
-  } else if (!coordinator_ || !peer.joined) {
-    return;  // Heartbeats while the job gathers.
-  } else if (const auto* abandoned = std::get_if<protocol::Abandoned>(&message)) {
-    coordinator_->abandon(now, abandoned->id, effects);
-  } else if (std::holds_alternative<protocol::Heartbeat>(message)) {
-    coordinator_->heard(now, peer.worker, peer.incarnation);
-  } else if (std::holds_alternative<protocol::Goodbye>(message)) {
-    coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
-  }
+  const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
+  std::visit(
+      Overloaded{[&](const protocol::Push& push) {
+                   take_push(now, peer, push, std::move(received.payload));
+                 },
+                 [&](const protocol::InitialWeights&) {
+                   take_initial_weights(now, from, std::move(received.payload));
+                 },
+                 [&](const protocol::Abandoned& abandoned) {
+                   if (joined) {
+                     coordinator_->abandon(now, abandoned.id, effects);
+                   }
+                 },
+                 [&](const protocol::Heartbeat&) {
+                   if (joined) {
+                     coordinator_->heard(now, peer.worker, peer.incarnation);
+                   }
+                 },
+                 [&](const protocol::Goodbye&) {
+                   if (joined) {
+                     coordinator_->leave(
+                         now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
+                   }
+                 },
+                 Ignoring<protocol::Hello>{},  // It has said so before.
+                 protocol::IgnoringEvaluators{},
+                 protocol::IgnoringServer{},
+                 protocol::IgnoringCommands{}},
+      received.message);
   carry_out(now, effects);
 }
 
@@ -182,17 +229,11 @@ void Server::take_measurement(Time now, const protocol::Measurement& measurement
   if (!evaluation || !coordinator_) {
     return;
   }
-  if (watch_.evaluated) {
-    watch_.evaluated(*evaluation);
+  if (callbacks_.evaluated) {
+    callbacks_.evaluated(*evaluation);
   }
   server::Effects effects;
-  coordinator_->measured(
-      now, {policy::Measure::kTestAccuracy, evaluation->accuracy, evaluation->version}, effects);
-  coordinator_->measured(
-      now, {policy::Measure::kTestLoss, evaluation->loss, evaluation->version}, effects);
-  if (evaluations_.ends_run() && !coordinator_->finished()) {
-    coordinator_->finish(now, ExitCode::kDone, "target accuracy reached", effects);
-  }
+  server::evaluated(now, *evaluation, evaluations_, *coordinator_, effects);
   carry_out(now, effects);
 }
 
@@ -213,8 +254,8 @@ void Server::closed(Time now, ConnectionId from, const Closed& closed) {
   server::Effects effects;
   if (connection_of_[index(peer.worker)] == from) {
     connection_of_[index(peer.worker)].reset();
-    if (!coordinator_->finished() && watch_.warned) {
-      watch_.warned(name(peer.worker) + " is gone: " + closed.why);
+    if (!coordinator_->finished() && callbacks_.warned) {
+      callbacks_.warned(name(peer.worker) + " is gone: " + closed.why);
     }
     coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
   }
@@ -224,8 +265,8 @@ void Server::closed(Time now, ConnectionId from, const Closed& closed) {
 void Server::dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why) {
   transport_->send(connection, protocol::Stop{how, why}, nullptr);
   transport_->close(connection);
-  if (watch_.warned && how == protocol::Farewell::kIncompatible) {
-    watch_.warned("refused a connection: " + why);
+  if (callbacks_.warned && how == protocol::Farewell::kIncompatible) {
+    callbacks_.warned("refused a connection: " + why);
   }
 }
 
@@ -233,50 +274,42 @@ void Server::dismiss(ConnectionId connection, protocol::Farewell how, const std:
 
 void Server::carry_out(Time now, server::Effects& effects) {
   find_last_sends(effects);
-  std::vector<std::pair<Version, server::GradientNorms>> measured;  // Told after the effects.
-  for (std::size_t i = 0; i < effects.size(); ++i) {
-    server::Effect& effect = effects[i];
-    if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
-      shard_->take_up(*taken);
-    } else if (const auto* forgotten = std::get_if<server::Forget>(&effect)) {
-      shard_->forget(forgotten->worker);
-    } else if (const auto* gone = std::get_if<server::ForgetWorker>(&effect)) {
-      shard_->forget_worker(gone->worker);
-    } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
-      shard_->step(*step);
-      if (step->norms_for) {
-        measured.emplace_back(*step->norms_for, shard_->norms());
-      }
-    } else if (const auto* sent = std::get_if<server::Send>(&effect)) {
-      send(*sent, last_send_[index(sent->worker)] == i ? More::kNone : More::kAtOnce);
-    } else if (const auto* dismissed = std::get_if<server::Disconnect>(&effect)) {
-      disconnect(*dismissed);
-    } else if (const auto* snapshot = std::get_if<server::TakeSnapshot>(&effect)) {
-      send_snapshot(snapshot->version, coordinator_->run_time(now), snapshot->examples);
-    } else if (const auto* warning = std::get_if<server::Warn>(&effect)) {
-      if (watch_.warned) {
-        watch_.warned(warning->text);
-      }
-    } else if (const auto* seam = std::get_if<server::Switched>(&effect)) {
-      policy_switched(*seam);
-    } else {
-      finish_ = std::get<server::Finish>(effect);
-      give_up_asked(finish_->why);
-    }
-  }
-  for (const auto& [version, norms] : measured) {
+  std::vector<server::MeasuredNorms> measured;
+  server::carry_out(
+      effects,
+      shard_ ? &*shard_ : nullptr,
+      Overloaded{[&](const server::Send& sent) {
+                   const bool last = last_send_[index(sent.worker)] == &sent;
+                   send(sent, last ? More::kNone : More::kAtOnce);
+                 },
+                 [&](const server::Disconnect& disconnected) { disconnect(disconnected); },
+                 [&](const server::TakeSnapshot& snapshot) {
+                   send_snapshot(snapshot.version, coordinator_->run_time(now), snapshot.examples);
+                 },
+                 [&](const server::MeasuredNorms& norms) { measured.push_back(norms); },
+                 [&](const server::Switched& switched) { policy_switched(switched); },
+                 [&](const server::Warn& warning) {
+                   if (callbacks_.warned) {
+                     callbacks_.warned(warning.text);
+                   }
+                 },
+                 [&](const server::Finish& finish) {
+                   finish_ = finish;
+                   give_up_asked(finish.why);
+                 }});
+  for (const server::MeasuredNorms& norms : measured) {
     server::Effects next;
-    coordinator_->measured_norms(now, version, norms, next);
+    coordinator_->measured_norms(now, norms.version, norms.norms, next);
     carry_out(now, next);
   }
 }
 
 void Server::find_last_sends(const server::Effects& effects) {
-  for (std::size_t i = 0; i < effects.size(); ++i) {
-    if (const auto* sent = std::get_if<server::Send>(&effects[i])) {
+  for (const server::Effect& effect : effects) {
+    if (const auto* sent = std::get_if<server::Send>(&effect)) {
       const std::size_t worker = index(sent->worker);
       last_send_.resize(std::max(last_send_.size(), worker + 1));
-      last_send_[worker] = i;
+      last_send_[worker] = sent;
     }
   }
 }
@@ -298,8 +331,9 @@ void Server::send_snapshot(Version version, Time committed, std::uint64_t exampl
   }
   if (evaluations_.sent(version, committed, examples)) {
     transport_->send(*evaluator_, protocol::Snapshot{version}, shard_->snapshot());
-  } else if (!std::exchange(warned_of_skipping_, true) && watch_.warned) {
-    watch_.warned("the evaluator is behind; some snapshots are skipped: raise --evaluate-every");
+  } else if (!std::exchange(warned_of_skipping_, true) && callbacks_.warned) {
+    callbacks_.warned(
+        "the evaluator is behind; some snapshots are skipped: raise --evaluate-every");
   }
 }
 
@@ -327,9 +361,9 @@ void Server::tick(Time now) {
     coordinator_->tick(now, effects);
     carry_out(now, effects);
   }
-  if (coordinator_->started() && now - last_status_ >= kStatusPeriod && watch_.status) {
+  if (coordinator_->started() && now - last_status_ >= kStatusPeriod && callbacks_.status) {
     last_status_ = now;
-    watch_.status(coordinator_->run_time(now), *coordinator_, evaluations_);
+    callbacks_.status(coordinator_->run_time(now), *coordinator_, evaluations_);
   }
 }
 

@@ -31,7 +31,7 @@ struct ServerOptions {
   std::string token;
   server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
   Spec policy;
-  policy::Given given;
+  policy::PolicyInputs policy_inputs;
   server::ShardOptions shard;
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there.
@@ -41,7 +41,7 @@ struct ServerOptions {
 };
 
 // What the run lets others see while it runs; called on one thread at a time.
-struct Watch {
+struct ServerCallbacks {
   server::Coordinator::Observer decided;
   std::function<void(const server::Evaluation&)> evaluated;
   // Some ten times a second, from the start of the run on.
@@ -62,7 +62,7 @@ struct RunResult {
 class Server {
  public:
   // Listens at once. Throws Error if it cannot, or if an option is wrong.
-  Server(ServerOptions options, Watch watch);
+  Server(ServerOptions options, ServerCallbacks callbacks);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -101,7 +101,12 @@ class Server {
 
   void take(Post post);
   void handle(Time now, Post post);
+  void stop_asked(Time now, const StopAsked& asked);
+  void nobody_joins(Time now);
   void receive(Time now, ConnectionId from, Received received);
+  void receive_first(Time now, ConnectionId from, const protocol::Message& message);
+  void receive_from_evaluator(Time now, const protocol::Message& message);
+  void receive_from_worker(Time now, ConnectionId from, const Peer& peer, Received received);
   void greet_worker(ConnectionId from, const protocol::Hello& hello);
   void greet_evaluator(ConnectionId from, const protocol::Observe& observe);
   void take_initial_weights(Time now, ConnectionId from, std::vector<float> weights);
@@ -130,7 +135,7 @@ class Server {
   void dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why);
 
   void carry_out(Time now, server::Effects& effects);
-  // Where in `effects` the last message to each worker stands.
+  // Finds the last message to each worker in `effects`.
   void find_last_sends(const server::Effects& effects);
   void send(const server::Send& send, More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
@@ -145,7 +150,7 @@ class Server {
 
   // Constant after construction.
   ServerOptions options_;
-  const Watch watch_;
+  const ServerCallbacks callbacks_;
   // State of the strand.
   std::optional<protocol::Manifest> manifest_;
   std::uint64_t examples_ = 0;
@@ -154,7 +159,7 @@ class Server {
   server::Evaluations evaluations_;
   std::map<ConnectionId, Peer> peers_;
   std::vector<std::optional<ConnectionId>> connection_of_;  // By worker; of those that joined.
-  std::vector<std::size_t> last_send_;                      // By worker; of the effects in hand.
+  std::vector<const server::Send*> last_send_;              // By worker; of the effects in hand.
   std::optional<ConnectionId> evaluator_;
   Time last_status_{};
   std::optional<server::Finish> finish_;

@@ -84,11 +84,11 @@ void Server::join_waiting(Time now) {
   }
   if (!coordinator_) {
     options_.coordinator.examples = examples_;
-    coordinator_.emplace(
-        options_.coordinator,
-        policy::make_settable_policy(options_.policy, options_.coordinator.workers, options_.given),
-        watch_.decided,
-        now);
+    coordinator_.emplace(options_.coordinator,
+                         policy::make_settable_policy(
+                             options_.policy, options_.coordinator.workers, options_.policy_inputs),
+                         callbacks_.decided,
+                         now);
   }
   server::Effects effects;
   for (auto& [connection, peer] : peers_) {

@@ -32,7 +32,7 @@ void Server::set_policy(Time now, ConnectionId from, const protocol::SetPolicy& 
 
 std::string Server::why_not(const Spec& policy) const {
   (void)policy::make_policy(
-      policy, options_.coordinator.workers, {.fitted = options_.given.fitted});
+      policy, options_.coordinator.workers, {.fitted = options_.policy_inputs.fitted});
   if (finish_) {
     return "the run is over: " + finish_->why;
   }
@@ -87,8 +87,8 @@ void Server::policy_switched(const server::Switched& seam) {
   policy_ = phases_[seam.to].policy.text;
   const std::string news =
       "policy is now " + policy_ + " from version " + std::to_string(count(seam.version)) + " on";
-  if (watch_.warned) {
-    watch_.warned(news);
+  if (callbacks_.warned) {
+    callbacks_.warned(news);
   }
   if (asker_) {
     answer(*std::exchange(asker_, std::nullopt), ExitCode::kDone, news);

@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 
+#include "base/overloaded.h"
 #include "live/transports.h"
+#include "protocol/senders.h"
 
 namespace outpace::live {
 namespace {
@@ -136,12 +138,13 @@ void WorkerSession::leave() {
 
 void WorkerSession::receive(ConnectionEvent event) {
   const std::lock_guard lock(mutex_);
-  if (auto* received = std::get_if<Received>(&event)) {
-    deliver(std::move(*received));
-  } else {
-    closed_ = std::get<Closed>(std::move(event));
-    cancelled_ = worker::CancelMode::kAbandon;  // Nobody waits for what is computed now.
-  }
+  std::visit(Overloaded{[&](Received& received) { deliver(std::move(received)); },
+                        [&](Closed& closed) {
+                          closed_ = std::move(closed);
+                          // Nobody waits for what is computed now.
+                          cancelled_ = worker::CancelMode::kAbandon;
+                        }},
+             event);
   changed_.notify_all();
 }
 

@@ -76,7 +76,7 @@ class WorkerTest : public testing::Test {
     options.coordinator.limits.epochs = kEpochs;
     options.policy = Spec::parse("async");
     options.shard.optimizer = Spec::parse("sgd");
-    auto server = std::make_unique<live::Server>(options, live::Watch{});
+    auto server = std::make_unique<live::Server>(options, live::ServerCallbacks{});
     return std::async(std::launch::async, [server = std::move(server)] { return server->run(); });
   }
 

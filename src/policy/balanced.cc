@@ -3,21 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/overloaded.h"
+
 namespace outpace::policy {
 
 void Balanced::decide(Time now, const Event& event, Decision& out) {
   if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
     return arrive(now, *gradient, out);
   }
-  if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
-    workers_.join(joined->worker);
-    balance_.join(joined->worker);
-  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
-    workers_.leave(left->worker);
-    balance_.leave(left->worker);
-  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
-    end(now, *ended);
-  }
+  std::visit(Overloaded{[&](const WorkerJoined& joined) {
+                          workers_.join(joined.worker);
+                          balance_.join(joined.worker);
+                        },
+                        [&](const WorkerLeft& left) {
+                          workers_.leave(left.worker);
+                          balance_.leave(left.worker);
+                        },
+                        [&](const ReleaseEnded& ended) { end(now, ended); },
+                        Ignoring<GradientArrived, TimerFired, Measured, PolicySet>{}},
+             event);
   inside_->decide(now, event, out);
   adjust(now, out);
 }
@@ -46,20 +50,25 @@ void Balanced::end(Time now, const ReleaseEnded& event) {
 void Balanced::adjust(Time now, Decision& out) {
   Accept* lone = nullptr;
   for (Action& action : out.actions) {
-    if (auto* accept = std::get_if<Accept>(&action)) {
-      lone = taken_ == 0 ? accept : nullptr;
-      ++taken_;
-    } else if (std::holds_alternative<Commit>(action)) {
-      if (lone != nullptr) {
-        lone->weight *= share(lone->worker);
-      }
-      taken_ = 0;
-      balance_.updated();
-    } else if (auto* release = std::get_if<Release>(&action)) {
-      workers_[release->worker] = {
-          .released = now, .size = balance_.size(release->worker), .share = release->share};
-      release->share *= share(release->worker);
-    }
+    std::visit(Overloaded{[&](Accept& accept) {
+                            lone = accepted_ == 0 ? &accept : nullptr;
+                            ++accepted_;
+                          },
+                          [&](Commit&) {
+                            if (lone != nullptr) {
+                              lone->weight *= share(lone->worker);
+                            }
+                            accepted_ = 0;
+                            balance_.updated();
+                          },
+                          [&](Release& release) {
+                            workers_[release.worker] = {.released = now,
+                                                        .size = balance_.size(release.worker),
+                                                        .share = release.share};
+                            release.share *= share(release.worker);
+                          },
+                          Ignoring<Drop, Cancel, WakeAt, Switched>{}},
+               action);
   }
 }
 

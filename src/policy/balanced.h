@@ -55,8 +55,8 @@ class Balanced final : public Policy {
   const std::unique_ptr<Policy> inside_;
   Balance balance_;
   Members<Worker> workers_;
-  std::uint32_t nominal_ = 0;  // Examples of a full mini-batch; 0: not known yet.
-  std::uint32_t taken_ = 0;    // Gradients since the last commit.
+  std::uint32_t nominal_ = 0;   // Examples of a full mini-batch; 0: not known yet.
+  std::uint32_t accepted_ = 0;  // Gradients since the last commit.
 };
 
 }  // namespace outpace::policy

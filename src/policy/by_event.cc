@@ -1,21 +1,21 @@
 #include "policy/by_event.h"
 
+#include "base/overloaded.h"
+
 namespace outpace::policy {
 
 void ByEvent::decide(Time now, const Event& event, Decision& out) {
   out.clear();
-  if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
-    arrive(now, *gradient, out);
-  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
-    out.reason = {.why = why_ended(ended->how)};
-    end(now, *ended, out);
-  } else if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
-    join(*joined, out);
-  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
-    leave(*left, out);
-  } else if (const auto* measured = std::get_if<Measured>(&event)) {
-    hear(*measured, out);
-  }
+  std::visit(Overloaded{[&](const WorkerJoined& joined) { join(joined, out); },
+                        [&](const WorkerLeft& left) { leave(left, out); },
+                        [&](const GradientArrived& gradient) { arrive(now, gradient, out); },
+                        [&](const ReleaseEnded& ended) {
+                          out.reason = {.why = why_ended(ended.how)};
+                          end(now, ended, out);
+                        },
+                        [&](const Measured& measured) { hear(measured, out); },
+                        Ignoring<TimerFired, PolicySet>{}},
+             event);
 }
 
 }  // namespace outpace::policy

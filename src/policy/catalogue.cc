@@ -35,13 +35,13 @@ constexpr std::uint64_t kRangeMost = 10'000;     // Dssp tries each bound from l
 
 std::unique_ptr<Policy> make_sync(SpecReader& /*options*/,
                                   std::uint32_t /*workers*/,
-                                  const Given& /*given*/) {
+                                  const PolicyInputs& /*inputs*/) {
   return std::make_unique<Sync>();
 }
 
 std::unique_ptr<Policy> make_backup(SpecReader& options,
                                     std::uint32_t workers,
-                                    const Given& /*given*/) {
+                                    const PolicyInputs& /*inputs*/) {
   const std::uint64_t cutoff = options.count("cutoff", std::nullopt, 1, workers);
   return std::make_unique<Backup>(Backup::Options{static_cast<std::uint32_t>(cutoff)});
 }
@@ -52,31 +52,31 @@ std::uint32_t read_k(SpecReader& options, std::uint32_t workers) {
 
 std::unique_ptr<Policy> make_ksync(SpecReader& options,
                                    std::uint32_t workers,
-                                   const Given& /*given*/) {
+                                   const PolicyInputs& /*inputs*/) {
   return std::make_unique<Backup>(Backup::Options{read_k(options, workers)});
 }
 
 std::unique_ptr<Policy> make_kbatchsync(SpecReader& options,
                                         std::uint32_t workers,
-                                        const Given& /*given*/) {
+                                        const PolicyInputs& /*inputs*/) {
   return std::make_unique<KBatchSync>(KBatchSync::Options{read_k(options, workers)});
 }
 
 std::unique_ptr<Policy> make_kasync(SpecReader& options,
                                     std::uint32_t workers,
-                                    const Given& /*given*/) {
+                                    const PolicyInputs& /*inputs*/) {
   return std::make_unique<KAsync>(KAsync::Options{read_k(options, workers)});
 }
 
 std::unique_ptr<Policy> make_kbatchasync(SpecReader& options,
                                          std::uint32_t workers,
-                                         const Given& /*given*/) {
+                                         const PolicyInputs& /*inputs*/) {
   return std::make_unique<KBatchAsync>(KBatchAsync::Options{read_k(options, workers)});
 }
 
 std::unique_ptr<Policy> make_adasync(SpecReader& options,
                                      std::uint32_t workers,
-                                     const Given& /*given*/) {
+                                     const PolicyInputs& /*inputs*/) {
   static const std::array<std::string, 4> kRules{"kasync", "kbatchasync", "ksync", "kbatchsync"};
   const std::uint32_t k = read_k(options, workers);
   const std::string word = options.word("rule", kRules, "kasync");
@@ -93,7 +93,7 @@ std::unique_ptr<Policy> make_adasync(SpecReader& options,
 
 std::unique_ptr<Policy> make_dynamic(SpecReader& options,
                                      std::uint32_t workers,
-                                     const Given& given) {
+                                     const PolicyInputs& inputs) {
   using runtime_model::Decide;
   static constexpr std::array kDecide{Decide::kBefore, Decide::kDeadline, Decide::kDuring};
   static const std::array<std::string, kDecide.size()> kWords{"before", "deadline", "during"};
@@ -117,7 +117,7 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options,
   const std::uint64_t asked = options.count("min", 1, 1, most);
   const std::uint64_t least = noise ? std::max(asked, std::min<std::uint64_t>(2, most)) : asked;
   return std::make_unique<DynamicCutoff>(
-      runtime_model::make_model(model, given.fitted.get()),
+      runtime_model::make_model(model, inputs.fitted.get()),
       runtime_model::Cutoff::Options{.decide = kDecide.at(static_cast<std::size_t>(place)),
                                      .least = static_cast<std::uint32_t>(least),
                                      .most = static_cast<std::uint32_t>(most)},
@@ -127,26 +127,26 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options,
 
 std::unique_ptr<Policy> make_async(SpecReader& /*options*/,
                                    std::uint32_t /*workers*/,
-                                   const Given& /*given*/) {
+                                   const PolicyInputs& /*inputs*/) {
   return std::make_unique<Async>();
 }
 
 std::unique_ptr<Policy> make_softsync(SpecReader& options,
                                       std::uint32_t workers,
-                                      const Given& /*given*/) {
+                                      const PolicyInputs& /*inputs*/) {
   const std::uint64_t splits = options.count("n", std::nullopt, 1, workers);
   return std::make_unique<Softsync>(Softsync::Options{static_cast<std::uint32_t>(splits)});
 }
 
 std::unique_ptr<Policy> make_ssp(SpecReader& options,
                                  std::uint32_t /*workers*/,
-                                 const Given& /*given*/) {
+                                 const PolicyInputs& /*inputs*/) {
   return std::make_unique<Ssp>(Ssp::Options{options.count("s", std::nullopt)});
 }
 
 std::unique_ptr<Policy> make_dssp(SpecReader& options,
                                   std::uint32_t /*workers*/,
-                                  const Given& /*given*/) {
+                                  const PolicyInputs& /*inputs*/) {
   const std::uint64_t low = options.count("low", std::nullopt, 0, kBoundMost);
   return std::make_unique<Dssp>(Dssp::Options{
       .low = low, .high = options.count("high", std::nullopt, low, low + kRangeMost)});
@@ -154,7 +154,7 @@ std::unique_ptr<Policy> make_dssp(SpecReader& options,
 
 std::unique_ptr<Policy> make_psp(SpecReader& options,
                                  std::uint32_t workers,
-                                 const Given& /*given*/) {
+                                 const PolicyInputs& /*inputs*/) {
   const std::uint64_t beta = options.count("beta", std::nullopt, 0, workers);
   const std::uint64_t slack = options.count("s", 0);
   return std::make_unique<Psp>(
@@ -163,7 +163,7 @@ std::unique_ptr<Policy> make_psp(SpecReader& options,
 
 std::unique_ptr<Policy> make_saps(SpecReader& options,
                                   std::uint32_t /*workers*/,
-                                  const Given& /*given*/) {
+                                  const PolicyInputs& /*inputs*/) {
   using enum Saps::Remedy;
   static constexpr std::array kRemedies{kRefresh, kPreempt, kShrink, kDampen};
   static const std::array<std::string, kRemedies.size()> kWords{
@@ -179,9 +179,9 @@ std::unique_ptr<Policy> make_saps(SpecReader& options,
 
 std::unique_ptr<Policy> make_switch(SpecReader& options,
                                     std::uint32_t workers,
-                                    const Given& given) {
+                                    const PolicyInputs& inputs) {
   const std::string phases = options.text("until", kSwitchForm);
-  return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers, given.fitted);
+  return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers, inputs.fitted);
 }
 
 constexpr bool kAsynchronous = true;
@@ -313,17 +313,19 @@ const Entry& find(const std::string& name) {
   throw usage_error("unknown policy '" + name + "'" + suggestion(name, names));
 }
 
-std::unique_ptr<Policy> make_policy(const Spec& spec, std::uint32_t workers, const Given& given) {
+std::unique_ptr<Policy> make_policy(const Spec& spec,
+                                    std::uint32_t workers,
+                                    const PolicyInputs& inputs) {
   SpecReader options("policy", spec);
-  std::unique_ptr<Policy> policy = find(spec.name).make(options, workers, given);
+  std::unique_ptr<Policy> policy = find(spec.name).make(options, workers, inputs);
   options.finish();
-  return balanced(std::move(policy), given.balance);
+  return balanced(std::move(policy), inputs.balance);
 }
 
 std::unique_ptr<Policy> make_settable_policy(const Spec& spec,
                                              std::uint32_t workers,
-                                             const Given& given) {
-  return balanced(std::make_unique<Switch>(spec, workers, given.fitted), given.balance);
+                                             const PolicyInputs& inputs) {
+  return balanced(std::make_unique<Switch>(spec, workers, inputs.fitted), inputs.balance);
 }
 
 bool uses_fitted_model(const Spec& spec) {

@@ -19,7 +19,7 @@
 namespace outpace::policy {
 
 // What a policy may be made with beside its spec.
-struct Given {
+struct PolicyInputs {
   // Mini-batches are in proportion to the workers' speeds.
   std::optional<BalanceOptions> balance = std::nullopt;
   // Of a deep runtime model that was fitted beforehand, for `dynamic`; null if there is none.
@@ -43,7 +43,9 @@ struct Entry {
   bool keeps_slots;
   std::vector<OptionDoc> options;
   // `workers` is the planned number, against which options are checked.
-  std::unique_ptr<Policy> (*make)(SpecReader& options, std::uint32_t workers, const Given& given);
+  std::unique_ptr<Policy> (*make)(SpecReader& options,
+                                  std::uint32_t workers,
+                                  const PolicyInputs& inputs);
 };
 
 [[nodiscard]] std::span<const Entry> catalogue();
@@ -54,14 +56,14 @@ struct Entry {
 // Reads every option, refuses the unknown ones. Throws a usage error on anything wrong.
 [[nodiscard]] std::unique_ptr<Policy> make_policy(const Spec& spec,
                                                   std::uint32_t workers,
-                                                  const Given& given = {});
+                                                  const PolicyInputs& inputs = {});
 
 // As make_policy; and PolicySet replaces it by another.
 [[nodiscard]] std::unique_ptr<Policy> make_settable_policy(const Spec& spec,
                                                            std::uint32_t workers,
-                                                           const Given& given = {});
+                                                           const PolicyInputs& inputs = {});
 
-// True if the policy, or one of a switch's, can make use of Given::fitted.
+// True if the policy, or one of a switch's, can make use of PolicyInputs::fitted.
 [[nodiscard]] bool uses_fitted_model(const Spec& spec);
 
 // True if the policy, or one of a switch's, weights stale gradients itself (saps:action=dampen), so

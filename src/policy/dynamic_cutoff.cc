@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 
 namespace outpace::policy {
 
@@ -17,28 +18,32 @@ DynamicCutoff::DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
 void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
   out.clear();
   now_ = now;
-  if (const auto* measured = std::get_if<Measured>(&event)) {
-    return hear(*measured);  // Of the last iteration: nothing is decided by it at once.
+  if (!std::holds_alternative<Measured>(event)) {  // Which nothing is decided by at once.
+    cutoff_.think();
   }
-  cutoff_.think();
-  if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
-    arrive(*gradient, out);
-  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
-    end(*ended, out);
-  } else if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
-    Worker& state = workers_.join(joined->worker);
-    if (workers_.live() == 1) {
-      begun_ = now;
-    }
-    out.reason = {.why = Why::kJoined, .a = static_cast<double>(workers_.live())};
-    release(joined->worker, state, out);
-  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
-    computing_ -= workers_.leave(left->worker).computing ? 1U : 0U;
-    out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
-    settle(out);
-  } else if (std::holds_alternative<TimerFired>(event)) {
-    settle(out);
+  std::visit(Overloaded{[&](const WorkerJoined& joined) { join(joined, out); },
+                        [&](const WorkerLeft& left) { leave(left, out); },
+                        [&](const GradientArrived& gradient) { arrive(gradient, out); },
+                        [&](const ReleaseEnded& ended) { end(ended, out); },
+                        [&](const TimerFired&) { settle(out); },
+                        [&](const Measured& measured) { hear(measured); },
+                        Ignoring<PolicySet>{}},
+             event);
+}
+
+void DynamicCutoff::join(const WorkerJoined& event, Decision& out) {
+  Worker& state = workers_.join(event.worker);
+  if (workers_.live() == 1) {
+    begun_ = now_;
   }
+  out.reason = {.why = Why::kJoined, .a = static_cast<double>(workers_.live())};
+  release(event.worker, state, out);
+}
+
+void DynamicCutoff::leave(const WorkerLeft& event, Decision& out) {
+  computing_ -= workers_.leave(event.worker).computing ? 1U : 0U;
+  out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
+  settle(out);
 }
 
 void DynamicCutoff::hear(const Measured& event) {
@@ -53,7 +58,7 @@ void DynamicCutoff::arrive(const GradientArrived& event, Decision& out) {
   CHECK(state.computing);
   state.computing = false;
   --computing_;
-  const double runtime = to_seconds(now_ - state.released);
+  const double runtime = to_seconds(event.runtime);
   if (state.version < version_) {
     cutoff_.correct(event.worker, runtime);
     out.reason = {.why = Why::kAfterCutoff, .a = static_cast<double>(version_ - state.version)};

@@ -55,6 +55,8 @@ class DynamicCutoff final : public Policy {
     Time released{};
   };
 
+  void join(const WorkerJoined& event, Decision& out);
+  void leave(const WorkerLeft& event, Decision& out);
   void hear(const Measured& event);
   void arrive(const GradientArrived& event, Decision& out);
   void end(const ReleaseEnded& event, Decision& out);

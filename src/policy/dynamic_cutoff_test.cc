@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "policy/catalogue.h"
 #include "policy/checked_driver_test.h"
 
 namespace outpace::policy {
@@ -155,6 +158,45 @@ TEST(DynamicCutoff, ForProgressWithoutNoiseTwoGradientsAreEnough) {
   EXPECT_EQ(gradients_of_update("dynamic:model=last,objective=progress", 9.0), 4U);
   EXPECT_EQ(gradients_of_update("dynamic:model=last", 1.0),
             gradients_of_update("dynamic:model=last", 9.0));
+}
+
+// Writes down the runtimes that it is shown of gradients that arrived, and forecasts nothing.
+class Listener final : public runtime_model::RuntimeModel {
+ public:
+  explicit Listener(std::vector<double>& heard) : heard_(heard) {}
+
+  void observe(std::span<const runtime_model::Observation> iteration) override {
+    for (const runtime_model::Observation& one : iteration) {
+      if (one.fate == runtime_model::Fate::kArrived) {
+        heard_.push_back(one.seconds);
+      }
+    }
+  }
+  void correct(std::uint32_t /*worker*/, double seconds) override { heard_.push_back(seconds); }
+  [[nodiscard]] bool forecast(runtime_model::Forecast& /*out*/) override { return false; }
+
+ private:
+  std::vector<double>& heard_;
+};
+
+// The server measures a runtime once. What the policy could measure itself, from decision to
+// decision, is here 1 s.
+TEST(DynamicCutoff, LearnsTheRuntimeOfTheEvent) {
+  std::vector<double> heard;
+  DynamicCutoff policy(std::make_unique<Listener>(heard), {}, 1);
+  Decision decision;
+  policy.decide(at(0.0), WorkerJoined{WorkerId{0}}, decision);
+  policy.decide(at(1.0),
+                GradientArrived{.worker = WorkerId{0},
+                                .release = Sequence{1},
+                                .computed_on = Version{0},
+                                .examples = 4,
+                                .nominal = 4,
+                                .partial = false,
+                                .runtime = from_seconds(0.75)},
+                decision);
+  policy.decide(at(1.0), TimerFired{}, decision);
+  EXPECT_EQ(heard, (std::vector<double>{0.75}));
 }
 
 TEST(DynamicCutoff, AsksForNormsOnlyForProgress) {

@@ -1,6 +1,5 @@
 #include "policy/first_come.h"
 
-#include "base/seeded_bug.h"
 #include "policy/lone_weight.h"
 
 namespace outpace::policy {
@@ -46,8 +45,7 @@ void FirstCome::release(WorkerId id, Worker& worker, Decision& out) {
 
 bool FirstCome::commit_if_full(std::uint32_t cutoff, Decision& out) {
   const bool nobody_comes = workers_.live() == 0;
-  const std::uint32_t more = SEEDED_BUG("cutoff_one_more") ? 1 : 0;
-  if (accepted_ == 0 || (!nobody_comes && accepted_ < cutoff + more)) {
+  if (accepted_ == 0 || (!nobody_comes && accepted_ < cutoff)) {
     return false;
   }
   out.reason = {.why = Why::kCutoffReached,

@@ -77,6 +77,7 @@ struct ReleaseEnded {
   WorkerId worker;
   Sequence release;
   Ending how;
+  Duration runtime{};  // As of a gradient that arrived; 0 if it was abandoned, or not recorded.
 };
 
 struct TimerFired {};

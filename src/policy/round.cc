@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/seeded_bug.h"
 
 namespace outpace::policy {
 
@@ -23,7 +22,7 @@ void Round::join(const WorkerJoined& event, Decision& out) {
 }
 
 void Round::leave(const WorkerLeft& event, Decision& out) {
-  if (workers_.leave(event.worker).computing && !SEEDED_BUG("dead_awaited")) {
+  if (workers_.leave(event.worker).computing) {
     --computing_;
   }
   out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
@@ -35,7 +34,7 @@ void Round::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
   CHECK(state.computing);
   state.computing = false;
   --computing_;
-  if (state.version < version_ && !SEEDED_BUG("stale_round_counts")) {
+  if (state.version < version_) {
     const auto staleness = static_cast<double>(version_ - state.version);
     out.reason = {.why = Why::kAfterCutoff, .a = staleness};
     out.actions.push_back(Drop{event.worker, event.release, Why::kAfterCutoff});
@@ -96,7 +95,7 @@ void Round::commit(Decision& out) {
   ++version_;
   accepted_ = 0;
   workers_.for_each([&](WorkerId worker, Worker& state) {
-    if (!state.computing && !(SEEDED_BUG("idle_forgotten") && worker == WorkerId{1})) {
+    if (!state.computing) {
       release(worker, state, out);
     }
   });

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/seeded_bug.h"
 #include "policy/lone_weight.h"
 
 namespace outpace::policy {
@@ -42,8 +41,7 @@ void Saps::leave(const WorkerLeft& event, Decision& out) {
 
 void Saps::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
   const std::uint64_t lag = version_ - workers_[event.worker].version;
-  const std::uint64_t bound = options_.bound + (SEEDED_BUG("saps_one_more") ? 1 : 0);
-  const bool late = lag > bound && options_.remedy != Remedy::kDampen;
+  const bool late = lag > options_.bound && options_.remedy != Remedy::kDampen;
   if (preemption_ && preemption_->ended(event.worker)) {
     preemption_->answered(event.worker, version_, /*whole=*/!event.partial);
   }

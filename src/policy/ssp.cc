@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/seeded_bug.h"
 #include "policy/lone_weight.h"
 
 namespace outpace::policy {
@@ -49,7 +48,7 @@ void Ssp::finish(Time now, WorkerId worker, Duration runtime, Decision& out) {
     leave_least(out);
   }
   const std::uint64_t ahead = state.clock - least_;
-  if (ahead <= options_.slack + (SEEDED_BUG("ssp_one_more") ? 1 : 0)) {
+  if (ahead <= options_.slack) {
     release(worker, state, out);
     return;
   }

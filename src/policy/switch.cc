@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/overloaded.h"
 #include "policy/catalogue.h"
 
 namespace outpace::policy {
@@ -76,26 +77,26 @@ void Switch::take_in(const Event& event) {
   const auto ends = [&](WorkerId worker) {
     computing_ -= std::exchange(workers_[worker].computing, false) ? 1U : 0U;
   };
-  if (const auto* gradient = std::get_if<GradientArrived>(&event)) {
-    ends(gradient->worker);
-  } else if (const auto* ended = std::get_if<ReleaseEnded>(&event)) {
-    ends(ended->worker);
-  } else if (const auto* joined = std::get_if<WorkerJoined>(&event)) {
-    workers_.join(joined->worker);
-  } else if (const auto* left = std::get_if<WorkerLeft>(&event)) {
-    ends(left->worker);
-    workers_.leave(left->worker);
-  }
+  std::visit(Overloaded{[&](const WorkerJoined& joined) { workers_.join(joined.worker); },
+                        [&](const WorkerLeft& left) {
+                          ends(left.worker);
+                          workers_.leave(left.worker);
+                        },
+                        [&](const GradientArrived& gradient) { ends(gradient.worker); },
+                        [&](const ReleaseEnded& ended) { ends(ended.worker); },
+                        Ignoring<TimerFired, Measured, PolicySet>{}},
+             event);
 }
 
 void Switch::follow(const Decision& decision) {
   for (const Action& action : decision.actions) {
-    if (std::holds_alternative<Accept>(action)) {
-      uncommitted_ = true;
-    } else if (std::holds_alternative<Commit>(action)) {
-      uncommitted_ = false;
-      ++updates_;
-    }
+    std::visit(Overloaded{[&](const Accept&) { uncommitted_ = true; },
+                          [&](const Commit&) {
+                            uncommitted_ = false;
+                            ++updates_;
+                          },
+                          Ignoring<Drop, Release, Cancel, WakeAt, Switched>{}},
+               action);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/overloaded.h"
 #include "record/decision_words.h"
 
 namespace outpace::record {
@@ -49,33 +50,44 @@ ChromeTrace::ChromeTrace(const std::filesystem::path& path, const std::string& p
 
 void ChromeTrace::append(Time now, const policy::Event& event, const policy::Decision& decision) {
   last_ = now;
-  if (const auto* joined = std::get_if<policy::WorkerJoined>(&event)) {
-    const std::size_t process = process_of(joined->worker);
-    add(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":"worker {}"}})",
-        process,
-        index(joined->worker));
-    add(R"("ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}})", process);
-    counter(now, "live workers", ++live_);
-  } else if (const auto* left = std::get_if<policy::WorkerLeft>(&event)) {
-    end_task(now, left->worker, {.how = text_of(kDepartures, left->how), .now = version_});
-    counter(now, "live workers", --live_);
-  } else if (const auto* ended = std::get_if<policy::ReleaseEnded>(&event)) {
-    end_task(now, ended->worker, {.how = text_of(kEndings, ended->how), .now = version_});
-  } else if (const auto* arrived = std::get_if<policy::GradientArrived>(&event)) {
-    tell(now, *arrived, decision);
-  }
+  std::visit(
+      Overloaded{
+          [&](const policy::WorkerJoined& joined) { begin_process(now, joined.worker); },
+          [&](const policy::WorkerLeft& left) {
+            end_task(now, left.worker, {.how = text_of(kDepartures, left.how), .now = version_});
+            counter(now, "live workers", --live_);
+          },
+          [&](const policy::GradientArrived& arrived) { tell(now, arrived, decision); },
+          [&](const policy::ReleaseEnded& ended) {
+            end_task(now, ended.worker, {.how = text_of(kEndings, ended.how), .now = version_});
+          },
+          Ignoring<policy::TimerFired, policy::Measured, policy::PolicySet>{}},
+      event);
   for (const policy::Action& action : decision.actions) {
-    if (std::holds_alternative<policy::Commit>(action)) {
-      commit(now, decision);
-    } else if (const auto* released = std::get_if<policy::Release>(&action)) {
-      task_of(released->worker) = {.open = true, .begun = now, .version = version_};
-    } else if (std::holds_alternative<policy::Switched>(action)) {
-      add(R"("ph":"i","s":"g","name":"{}","pid":{},"tid":0,"ts":{:.3f})",
-          to_words(decision.reason),
-          kServer,
-          micros(now));
-    }
+    std::visit(Overloaded{[&](const policy::Commit&) { commit(now, decision); },
+                          [&](const policy::Release& released) {
+                            task_of(released.worker) = {
+                                .open = true, .begun = now, .version = version_};
+                          },
+                          [&](const policy::Switched&) {
+                            add(R"("ph":"i","s":"g","name":"{}","pid":{},"tid":0,"ts":{:.3f})",
+                                to_words(decision.reason),
+                                kServer,
+                                micros(now));
+                          },
+                          Ignoring<policy::Accept, policy::Drop>{},  // tell() has them.
+                          Ignoring<policy::Cancel, policy::WakeAt>{}},
+               action);
   }
+}
+
+void ChromeTrace::begin_process(Time now, WorkerId worker) {
+  const std::size_t process = process_of(worker);
+  add(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":"worker {}"}})",
+      process,
+      index(worker));
+  add(R"("ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}})", process);
+  counter(now, "live workers", ++live_);
 }
 
 void ChromeTrace::tell(Time now,
@@ -89,7 +101,7 @@ void ChromeTrace::tell(Time now,
     } else if (const auto* accepted = std::get_if<policy::Accept>(&action);
                accepted != nullptr && accepted->worker == event.worker) {
       how = event.partial ? "accepted in part" : "accepted";
-      contributed_.push_back(event.release);
+      accepted_.push_back(event.release);
       add(R"("ph":"s","cat":"update","name":"push","id":{},"pid":{},"tid":0,"ts":{:.3f})",
           number(event.release),
           process_of(event.worker),
@@ -126,15 +138,15 @@ void ChromeTrace::commit(Time now, const policy::Decision& decision) {
       kServer,
       micros(now),
       micros(kInstant),
-      contributed_.size(),
+      accepted_.size(),
       to_words(decision.reason));
-  for (const Sequence release : contributed_) {
+  for (const Sequence release : accepted_) {
     add(R"("ph":"f","bp":"e","cat":"update","name":"push","id":{},"pid":{},"tid":0,"ts":{:.3f})",
         number(release),
         kServer,
         micros(now));
   }
-  contributed_.clear();
+  accepted_.clear();
 }
 
 void ChromeTrace::counter(Time now, std::string_view name, double value) {

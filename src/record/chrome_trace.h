@@ -53,6 +53,7 @@ class ChromeTrace {
   };
 
   Task& task_of(WorkerId worker);
+  void begin_process(Time now, WorkerId worker);
   void tell(Time now, const policy::GradientArrived& event, const policy::Decision& decision);
   void end_task(Time now, WorkerId worker, const Outcome& outcome);
   void commit(Time now, const policy::Decision& decision);
@@ -67,8 +68,8 @@ class ChromeTrace {
   Time last_{};
   Version version_{};
   std::uint32_t live_ = 0;
-  std::vector<Task> tasks_;            // By worker.
-  std::vector<Sequence> contributed_;  // To the next update: the releases.
+  std::vector<Task> tasks_;         // By worker.
+  std::vector<Sequence> accepted_;  // To the next update: the releases.
 };
 
 }  // namespace outpace::record

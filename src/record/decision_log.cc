@@ -72,10 +72,14 @@ class LineAppender {
         event.runtime.count());
   }
   void operator()(const policy::ReleaseEnded& event) {
-    add(R"({{"type":"release_ended","worker":{},"release":{},"how":"{}"}})",
+    add(R"({{"type":"release_ended","worker":{},"release":{},"how":"{}")",
         index(event.worker),
         number(event.release),
         text_of(kEndings, event.how));
+    if (event.runtime > Duration{}) {
+      add(R"(,"runtime":{})", event.runtime.count());
+    }
+    add("}}");
   }
   void operator()(const policy::TimerFired& /*event*/) { add(R"({{"type":"timer_fired"}})"); }
   void operator()(const policy::Measured& event) {

@@ -159,7 +159,10 @@ policy::Event read_event(const json& object, std::string& policy) {
   }
   if (type == "release_ended") {
     return policy::ReleaseEnded{
-        .worker = event.worker(), .release = event.release(), .how = event.word("how", kEndings)};
+        .worker = event.worker(),
+        .release = event.release(),
+        .how = event.word("how", kEndings),
+        .runtime = event.has("runtime") ? event.nanoseconds("runtime") : Duration{}};
   }
   if (type == "timer_fired") {
     return policy::TimerFired{};

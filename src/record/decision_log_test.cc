@@ -75,7 +75,10 @@ Event any_event(Rng& rng) {
           .runtime = Duration{static_cast<std::int64_t>(1 + (rng.next() >> 4U))}};
     case 3:
       return policy::ReleaseEnded{
-          any_worker(rng), any_release(rng), static_cast<policy::Ending>(rng.below(2))};
+          .worker = any_worker(rng),
+          .release = any_release(rng),
+          .how = static_cast<policy::Ending>(rng.below(2)),
+          .runtime = Duration{rng.below(2) == 0 ? 0 : static_cast<std::int64_t>(rng.next() >> 4U)}};
     case 4:
       return policy::TimerFired{};
     case 5:
@@ -134,7 +137,8 @@ struct Show {
                e.runtime.count());
   }
   std::string operator()(const policy::ReleaseEnded& e) const {
-    return all("ended", index(e.worker), number(e.release), static_cast<int>(e.how));
+    return all(
+        "ended", index(e.worker), number(e.release), static_cast<int>(e.how), e.runtime.count());
   }
   std::string operator()(const policy::TimerFired& /*e*/) const { return "timer"; }
   std::string operator()(const policy::Measured& e) const {

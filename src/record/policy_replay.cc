@@ -22,13 +22,13 @@ Replay replay(const std::filesystem::path& decisions) {
                       ":1: a run of the oracle, who knew what was to come: "
                       "it cannot be replayed");
   }
-  policy::Given given{.balance = header.balance};
+  policy::PolicyInputs inputs{.balance = header.balance};
   const auto fitted = decisions.parent_path() / kRuntimeModelName;
   if (std::filesystem::exists(fitted)) {
-    given.fitted = std::make_shared<const runtime_model::DeepWeights>(read_runtime_model(fitted));
+    inputs.fitted = std::make_shared<const runtime_model::DeepWeights>(read_runtime_model(fitted));
   }
   // Another one may have been set.
-  const auto policy = policy::make_settable_policy(spec, header.workers, given);
+  const auto policy = policy::make_settable_policy(spec, header.workers, inputs);
   invariants::Decisions invariants(spec, header.workers, header.balance);
   LoggedDecision logged;
   policy::Decision again;

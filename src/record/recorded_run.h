@@ -37,7 +37,7 @@ struct RecordedWorker {
 
 struct RecordedRun {
   std::string policy;
-  policy::Given given;
+  policy::PolicyInputs given;
   std::uint32_t batch = 1;     // Examples of a full mini-batch.
   Time last_commit{};          // From the first weights handed out.
   std::uint64_t examples = 0;  // Applied up to then.

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "record/output_file.h"
-
 namespace outpace::record {
 namespace {
 
@@ -30,47 +28,95 @@ std::string names(const std::vector<std::size_t>& workers) {
   return text;
 }
 
+bool has_measured(const server::WorkerStatistics& worker) {
+  return !worker.runtimes.empty();
+}
+
 }  // namespace
 
-void write_runtimes(const std::filesystem::path& path,
-                    std::span<const server::WorkerStatistics> workers) {
-  std::vector<std::size_t> columns;
+RuntimeTable::RuntimeTable(const std::filesystem::path& path) : file_(path) {
+  fmt::format_to(std::back_inserter(file_.buffer()),
+                 "# one row an iteration, one column a worker, seconds from weights to gradient");
+  file_.end_line();
+}
+
+void RuntimeTable::append(std::span<const server::WorkerStatistics> workers) {
+  if (columns_.empty() && std::ranges::all_of(workers, [](const server::WorkerStatistics& worker) {
+        return has_measured(worker) || !worker.live;
+      })) {
+    choose_columns(workers);
+  }
+  append_rows(workers);
+  file_.flush();
+}
+
+void RuntimeTable::close(std::span<const server::WorkerStatistics> workers) {
+  if (columns_.empty()) {
+    choose_columns(workers);
+  }
+  append_rows(workers);
+  const auto out = std::back_inserter(file_.buffer());
+  if (!columns_.empty()) {
+    fmt::format_to(out,
+                   "# {} {}, as many as worker {} measured, which has the fewest",
+                   rows_,
+                   rows_ == 1 ? "row" : "rows",
+                   slowest(workers));
+    file_.end_line();
+  }
+  std::vector<std::size_t> late;
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+    if (has_measured(workers[worker]) && !std::ranges::binary_search(columns_, worker)) {
+      late.push_back(worker);
+    }
+  }
+  if (!late.empty()) {
+    fmt::format_to(out,
+                   "# {} measured nothing before the first row and {} no column",
+                   names(late),
+                   late.size() == 1 ? "has" : "have");
+    file_.end_line();
+  }
+  file_.close();
+}
+
+void RuntimeTable::choose_columns(std::span<const server::WorkerStatistics> workers) {
   std::vector<std::size_t> absent;
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
-    (workers[worker].runtimes.empty() ? absent : columns).push_back(worker);
+    (has_measured(workers[worker]) ? columns_ : absent).push_back(worker);
   }
-  OutputFile file(path);
-  const auto out = std::back_inserter(file.buffer());
-  fmt::format_to(out,
-                 "# one row an iteration, one column a worker, seconds from weights to gradient");
-  file.end_line();
   if (!absent.empty()) {
-    fmt::format_to(out,
+    fmt::format_to(std::back_inserter(file_.buffer()),
                    "# {} measured nothing and {} no column; the columns are {}",
                    names(absent),
                    absent.size() == 1 ? "has" : "have",
-                   columns.empty() ? "none" : names(columns));
-    file.end_line();
+                   columns_.empty() ? "none" : names(columns_));
+    file_.end_line();
   }
-  if (!columns.empty()) {
-    const std::size_t fewest = *std::ranges::min_element(
-        columns, {}, [&](std::size_t worker) { return workers[worker].runtimes.size(); });
-    const std::size_t rows = workers[fewest].runtimes.size();
-    fmt::format_to(out,
-                   "# {} {}, as many as worker {} measured, which has the fewest",
-                   rows,
-                   rows == 1 ? "row" : "rows",
-                   fewest);
-    file.end_line();
-    for (std::size_t row = 0; row < rows; ++row) {
-      for (const std::size_t worker : columns) {
-        fmt::format_to(
-            out, "{}{:.6f}", worker == columns.front() ? "" : ",", workers[worker].runtimes[row]);
-      }
-      file.end_line();
+}
+
+void RuntimeTable::append_rows(std::span<const server::WorkerStatistics> workers) {
+  if (columns_.empty()) {
+    return;
+  }
+  const auto out = std::back_inserter(file_.buffer());
+  for (const std::size_t rows = workers[slowest(workers)].runtimes.size(); rows_ < rows; ++rows_) {
+    for (const std::size_t worker : columns_) {
+      fmt::format_to(
+          out, "{}{:.6f}", worker == columns_.front() ? "" : ",", workers[worker].runtimes[rows_]);
     }
+    file_.end_line();
   }
-  file.close();
+}
+
+std::size_t RuntimeTable::slowest(std::span<const server::WorkerStatistics> workers) const {
+  return *std::ranges::min_element(
+      columns_, {}, [&](std::size_t worker) { return workers[worker].runtimes.size(); });
+}
+
+void write_runtimes(const std::filesystem::path& path,
+                    std::span<const server::WorkerStatistics> workers) {
+  RuntimeTable(path).close(workers);
 }
 
 }  // namespace outpace::record

@@ -124,7 +124,7 @@ double apply_seconds(const job::ProfileJob& job, const protocol::Manifest& manif
     (void)shard.release(WorkerId{0});
     const double begin = seconds_now();
     (void)shard.hold(WorkerId{0}, std::move(arrived));
-    shard.take_up({.worker = WorkerId{0},
+    shard.accept({.worker = WorkerId{0},
                    .sequence = Sequence{i + 1},
                    .weight = 1.0,
                    .examples = job.training.batch});

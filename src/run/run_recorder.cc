@@ -10,7 +10,6 @@
 
 #include "record/control_file.h"
 #include "record/output_file.h"
-#include "record/runtime_table.h"
 #include "record/safetensors.h"
 #include "record/stragglers.h"
 #include "run/keep_runtime_model.h"
@@ -45,6 +44,7 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
       trace_(open_trace(job_.output.trace, job_.training.policy.text)),
       log_(make_log(directory_.log())),
       metrics_(directory_.metrics()),
+      runtimes_(directory_.runtimes()),
       processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {
   if (job_.topology == job::Topology::kServer) {
     decisions_.emplace(directory_.decisions(),
@@ -63,7 +63,7 @@ std::string RunRecorder::make_log_directory() const {
   return logs.string();
 }
 
-live::Watch RunRecorder::watch() {
+live::ServerCallbacks RunRecorder::watch() {
   return {.decided =
               [this](Time now, const policy::Event& event, const policy::Decision& decision) {
                 decisions_->append(now, event, decision);
@@ -85,7 +85,7 @@ live::Watch RunRecorder::watch() {
           .warned = [this](const std::string& line) { say(line); }};
 }
 
-collective::HostWatch RunRecorder::host_watch() {
+collective::HostCallbacks RunRecorder::host_watch() {
   return {.evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
           .status =
               [this](Time now,
@@ -121,6 +121,7 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
                      .training_loss = statistics.training_loss,
                      .live = moment.live});
     metrics_.flush();
+    runtimes_.append(statistics.workers);
     if (decisions_) {
       decisions_->flush();
     }
@@ -218,7 +219,7 @@ RunEnd RunRecorder::finish(const live::RunResult& result,
                                {"network", subject.network},
                                {"version", std::to_string(result.statistics.updates)}});
   }
-  record::write_runtimes(directory_.runtimes(), result.statistics.workers);
+  runtimes_.close(result.statistics.workers);
   record::write_summary(directory_.summary(), summary);
   log_->info("ended: {}", result.why);
   return {.code = result.code,

@@ -19,6 +19,7 @@
 #include "record/metrics.h"
 #include "record/processor_use.h"
 #include "record/run_directory.h"
+#include "record/runtime_table.h"
 #include "record/summary.h"
 #include "run/terminal.h"
 
@@ -47,9 +48,9 @@ class RunRecorder {
 
   // The directory for the children's logs.
   [[nodiscard]] std::string make_log_directory() const;
-  [[nodiscard]] live::Watch watch();
+  [[nodiscard]] live::ServerCallbacks watch();
   // Of a run without a server, which decides nothing.
-  [[nodiscard]] collective::HostWatch host_watch();
+  [[nodiscard]] collective::HostCallbacks host_watch();
   // Where `outpace ctl` finds the job, until finish().
   void reachable(const std::string& server, const std::string& token_file);
   // A warning or a piece of news, for the log and the terminal. From any thread.
@@ -83,6 +84,7 @@ class RunRecorder {
   std::shared_ptr<spdlog::logger> log_;
   std::optional<record::DecisionLogWriter> decisions_;  // Nothing: nobody decides.
   record::MetricsWriter metrics_;
+  record::RuntimeTable runtimes_;
   Terminal terminal_;
   record::ProcessorMeter processors_;
   Time next_metrics_{};

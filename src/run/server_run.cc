@@ -74,7 +74,7 @@ live::ServerOptions to_server_options(const job::Training& training,
   job::check(serving);
   live::ServerOptions server;
   server.policy = std::move(resolved.policy);
-  server.given = std::move(resolved.given);
+  server.policy_inputs = std::move(resolved.policy_inputs);
   server.coordinator = resolved.coordinator;
   server.coordinator.job = draw_job();
   server.shard = std::move(resolved.shard);

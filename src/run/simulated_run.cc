@@ -38,7 +38,7 @@ job::Resolved resolve(const job::SimulateJob& job) {
 sim::ClusterOptions cluster_options(const job::SimulateJob& job, job::Resolved resolved) {
   sim::ClusterOptions cluster{
       .policy = std::move(resolved.policy),
-      .given = std::move(resolved.given),
+      .policy_inputs = std::move(resolved.policy_inputs),
       .oracle = job.cluster.oracle,
       .coordinator = resolved.coordinator,
       .shard = std::move(resolved.shard),

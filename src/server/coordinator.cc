@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/prefetch.h"
-#include "base/seeded_bug.h"
 
 namespace outpace::server {
 namespace {
@@ -24,34 +23,27 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
     : options_(options),
       policy_(std::move(policy)),
       observer_(std::move(observer)),
-      nominal_examples_(std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch),
+      rate_{.base = options.rate,
+            .schedule = options.schedule,
+            .scale = options.rate_scale,
+            .nominal_examples =
+                std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch},
       turned_away_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
       leases_(options_.examples, options_.limits.epochs),
       next_snapshot_(options_.evaluate_every),
-      too_few_since_(created) {
+      too_few_since_(created),
+      noise_(options_.batch) {
   CHECK(options_.batch >= 1 && options_.workers > options_.later);
-  if (SEEDED_BUG("hidden_state")) {
-    static std::uint64_t runs = 0;
-    sequences_ = ++runs;
-  }
 }
 
 void Coordinator::prepare(WorkerId soon, WorkerId next) const {
   if (std::max(index(soon), index(next)) < members_.size()) {
     prefetch(members_[index(soon)]);
-    prefetch(statistics_.workers[index(soon)]);
+    statistics_.prefetch_counts(soon);
     policy_->prepare(soon);
     const Member& member = members_[index(next)];
     leases_.prepare(member.ranges);
-    // It grows by up to one with each event until then.
-    constexpr std::uint64_t kOneLine = kCacheLine / sizeof(statistics_.staleness.front());
-    const std::uint64_t staleness = count(version_) - count(member.version);
-    if (staleness + kOneLine < statistics_.staleness.size()) {
-      prefetch_line(&statistics_.staleness[staleness]);
-      prefetch_line(&statistics_.staleness[staleness + kOneLine]);
-    }
-    const std::vector<float>& runtimes = statistics_.workers[index(next)].runtimes;
-    prefetch_line(runtimes.data() + runtimes.size());  // Where the next one goes.
+    statistics_.prefetch_gradient(next, count(version_) - count(member.version));
   }
 }
 
@@ -61,7 +53,6 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
   const std::size_t at = index(hello.worker);
   if (at >= members_.size()) {
     members_.resize(at + 1);
-    statistics_.workers.resize(at + 1);
   }
   Member& member = members_[at];
   if (member.incarnation > hello.incarnation ||
@@ -77,11 +68,7 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
   member.last_heard = now;
   silence_check_ = std::min(silence_check_, now + options_.heartbeat_timeout);
   member.last_verdict.reset();
-  WorkerStatistics& worker = counts(hello.worker);
-  worker.host = hello.host;
-  worker.live = true;
-  ++worker.incarnations;
-  worker.runtimes.reserve(kCacheLine / sizeof(float));
+  statistics_.joined(hello.worker, hello.host);
   if (started()) {
     enqueue(policy::WorkerJoined{hello.worker});
     decide_all(now, out);
@@ -93,7 +80,7 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
 
 Statistics Coordinator::take_statistics() {
   CHECK(finished_);
-  return std::exchange(statistics_, {});
+  return statistics_.take();
 }
 
 void Coordinator::leave(
@@ -103,22 +90,17 @@ void Coordinator::leave(
     return;
   }
   const State state = std::exchange(member->state, State::kAbsent);
-  live_ -= SEEDED_BUG("live_miscounted") ? 0U : 1U;
-  counts(worker).live = false;
+  --live_;
+  statistics_.left(worker);
   if (state == State::kParked) {
     parked_.erase({member->in_vain, worker});
   }
   if (state == State::kComputing) {
-    ++counts(worker).lost;
-    if (!SEEDED_BUG("lease_lost")) {
-      leases_.give_back(worker, member->ranges);
-    }
+    statistics_.lost(worker);
+    leases_.give_back(worker, member->ranges);
     member->ranges.clear();
   }
   out.emplace_back(ForgetWorker{worker});
-  if (SEEDED_BUG("version_back") && version_ > Version{}) {
-    version_ = Version{count(version_) - 1};
-  }
   if (live() < options_.min_workers) {
     too_few_since_ = now;
   }
@@ -148,14 +130,14 @@ void Coordinator::push(Time now,
     return;
   }
   const Duration runtime = now - member->released;
-  counts(worker).compute_seconds += push.compute_seconds;
-  counts(worker).runtimes.push_back(static_cast<float>(to_seconds(runtime)));
+  statistics_.arrived(worker, runtime, push.compute_seconds);
   if (judgement != update::Judgement::kSound) {
     turn_away(*member, worker, judgement, out);
     enqueue(policy::ReleaseEnded{
         worker,
         push.id.sequence,
-        update::is_filtered(judgement) ? policy::Ending::kFiltered : policy::Ending::kRefused});
+        update::is_filtered(judgement) ? policy::Ending::kFiltered : policy::Ending::kRefused,
+        runtime});
   } else {
     member->examples = push.examples;
     member->partial = push.partial;
@@ -177,10 +159,8 @@ void Coordinator::turn_away(Member& member,
                             update::Judgement judgement,
                             Effects& out) {
   const bool filtered = update::is_filtered(judgement);
-  ++(filtered ? counts(worker).filtered : counts(worker).refused);
-  ++(filtered ? statistics_.gradients_filtered : statistics_.gradients_refused);
+  statistics_.turned_away(worker, judgement);
   ++iterations_;
-  counts(worker).too_often += judgement == update::Judgement::kTooOften ? 1 : 0;
   if (judgement != update::Judgement::kTooEarly) {  // That passes.
     ++turned_away_in_a_row_;
     filtered_in_a_row_ += filtered ? 1 : 0;
@@ -202,8 +182,7 @@ void Coordinator::abandon(Time now, const protocol::GradientId& id, Effects& out
     return;
   }
   member->last_heard = now;
-  ++counts(id.worker).cancelled;
-  ++statistics_.gradients_cancelled;
+  statistics_.abandoned(id.worker);
   end_release(*member, id.worker, /*in_vain=*/true, out);
   enqueue(policy::ReleaseEnded{id.worker, id.sequence, policy::Ending::kAbandoned});
   decide_all(now, out);
@@ -234,8 +213,8 @@ void Coordinator::measured_norms(Time now,
                                  Version version,
                                  const GradientNorms& norms,
                                  Effects& out) {
-  noise_.hear(norms.mean, norms.single, norms.gradients);
-  statistics_.gradient_noise_scale = noise_.scale(options_.batch);
+  noise_.add(norms);
+  statistics_.noise_scale(noise_.examples());
   measured(now, {policy::Measure::kSingleGradientNorm, norms.single, version}, out);
   measured(now, {policy::Measure::kGradientNorm, norms.mean, version}, out);
 }
@@ -267,7 +246,7 @@ void Coordinator::dismiss_silent(Time now, Effects& out) {
   silence_check_ = Time::max();
   for (std::size_t at = 0; at < members_.size(); ++at) {
     const Member& member = members_[at];
-    if (!is_live(member.state) || SEEDED_BUG("silence_overlooked")) {
+    if (!is_live(member.state)) {
       continue;
     }
     if (now - member.last_heard < options_.heartbeat_timeout) {
@@ -324,7 +303,6 @@ void Coordinator::finish(Time /*now*/, ExitCode code, const std::string& why, Ef
 
 void Coordinator::start(Time now, Effects& out) {
   started_ = now;
-  statistics_.last_commit = Time{};
   for (std::size_t at = 0; at < members_.size(); ++at) {
     if (is_live(members_[at].state)) {
       enqueue(policy::WorkerJoined{WorkerId{static_cast<std::uint32_t>(at)}});
@@ -415,8 +393,7 @@ Coordinator::Member* Coordinator::present(WorkerId worker, std::uint32_t incarna
     return nullptr;
   }
   Member& member = members_[index(worker)];
-  const bool same = member.incarnation == incarnation || SEEDED_BUG("fence_ignored");
-  return is_live(member.state) && same ? &member : nullptr;
+  return is_live(member.state) && member.incarnation == incarnation ? &member : nullptr;
 }
 
 bool Coordinator::awaits(const protocol::GradientId& id) const {
@@ -447,9 +424,6 @@ Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effe
   }
   if (member->last_verdict && member->last_verdict->sequence == id.sequence) {
     emplace<Send>(out, id.worker, *member->last_verdict);
-    if (SEEDED_BUG("duplicate_applied")) {
-      out.emplace_back(TakeUp{id.worker, id.sequence, 1.0, 1});
-    }
   }
   return nullptr;
 }

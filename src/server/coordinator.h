@@ -1,10 +1,12 @@
-// The one owner of policy, version, membership and leases: turns what workers say into effects.
+// Owns the policy, the version, the members and the leases, and turns what workers say into
+// effects.
 //
-// A pure state machine. The driver passes every message with the time it came, carries the effects
-// out in order, and calls tick() at next_deadline(). Gradients and weights themselves are the
-// shard's (shard.h); here a gradient is an identity and a count of examples. A gradient is applied
-// exactly once or not at all: it must answer the release that its worker has open, under the job,
-// generation and incarnation it joined with; a repeated push gets its first verdict again.
+// It is a pure state machine. A driver (driver.h) passes each message with the time it came,
+// carries the effects out in order, and calls tick() at next_deadline(). Gradients and weights are
+// in the shard (shard.h): here a gradient is an identity and a number of examples. A gradient is
+// applied exactly once or not at all. It must answer the release that its worker has open, under
+// the job, generation and incarnation that the worker joined with. A repeated push gets its first
+// verdict again.
 
 #pragma once
 
@@ -20,12 +22,13 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "policy/gradient_noise.h"
 #include "policy/policy.h"
 #include "protocol/messages.h"
 #include "server/effects.h"
+#include "server/learning_rate.h"
 #include "server/leases.h"
-#include "server/statistics.h"
+#include "server/noise_scale.h"
+#include "server/statistics_collector.h"
 #include "update/judgement.h"
 #include "update/schedule.h"
 #include "update/staleness.h"
@@ -113,8 +116,8 @@ class Coordinator {
   [[nodiscard]] Time run_time(Time now) const;
   [[nodiscard]] Version version() const { return version_; }
   [[nodiscard]] std::uint32_t live() const { return live_; }
-  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
-  // At the end: of many workers they are large. REQUIRES: finished(). Leaves none.
+  [[nodiscard]] const Statistics& statistics() const { return statistics_.statistics(); }
+  // Moves the statistics out: those of many workers are large. REQUIRES: finished().
   [[nodiscard]] Statistics take_statistics();
   [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
 
@@ -147,14 +150,6 @@ class Coordinator {
     bool operator<(const Parked& other) const {
       return std::tie(in_vain, worker) < std::tie(other.in_vain, other.worker);
     }
-  };
-  // Taken up since the last commit.
-  struct Taken {
-    WorkerId worker;
-    std::uint64_t staleness;
-    std::uint32_t examples;
-    bool partial;
-    double loss;
   };
 
   void start(Time now, Effects& out);
@@ -196,14 +191,13 @@ class Coordinator {
   void check_live(Time now, Effects& out);
   // Those of whom nothing was heard for the heartbeat timeout are taken for dead.
   void dismiss_silent(Time now, Effects& out);
-  WorkerStatistics& counts(WorkerId worker) { return statistics_.workers[index(worker)]; }
 
   // Constant after construction.
   const CoordinatorOptions options_;
   const std::unique_ptr<policy::Policy> policy_;
   const Observer observer_;
-  const std::uint64_t nominal_examples_;  // Of an update, when all live.
-  const std::uint64_t turned_away_max_;   // In a row.
+  const LearningRate rate_;
+  const std::uint64_t turned_away_max_;  // In a row.
   // State.
   Leases leases_;
   std::vector<Member> members_;
@@ -212,11 +206,11 @@ class Coordinator {
   Time silence_check_ = Time::max();   // No live member is silent too long before.
   std::vector<policy::Event> events_;  // Not decided yet; empty between calls.
   policy::Decision decision_;
-  std::vector<Taken> taken_;
-  protocol::Ranges taken_ranges_;
+  std::vector<AppliedGradient> accepted_;  // Since the last commit.
+  protocol::Ranges accepted_ranges_;
   Version version_{};
   std::uint64_t sequences_ = 0;
-  std::uint64_t iterations_ = 0;  // Gradients that were taken up, dropped or turned away.
+  std::uint64_t iterations_ = 0;  // Gradients that were accepted, dropped or turned away.
   std::uint64_t turned_away_in_a_row_ = 0;
   std::uint64_t filtered_in_a_row_ = 0;  // Of those.
   std::set<WorkerId> turned_away_;       // Whose they are.
@@ -227,8 +221,8 @@ class Coordinator {
   Time too_few_since_;
   bool nobody_will_join_ = false;
   bool finished_ = false;
-  Statistics statistics_;
-  policy::GradientNoise noise_{0.5, 0.99};  // For the record; of some hundred updates.
+  StatisticsCollector statistics_;
+  NoiseScale noise_;
 };
 
 inline Time Coordinator::run_time(Time now) const {
@@ -238,7 +232,7 @@ inline Time Coordinator::run_time(Time now) const {
 
 inline const char* Coordinator::limit_reached(Time now) const {
   const Limits& limits = options_.limits;
-  if (limits.updates != 0 && statistics_.updates >= limits.updates) {
+  if (limits.updates != 0 && count(version_) >= limits.updates) {
     return "updates done";
   }
   if (limits.iterations != 0 && iterations_ >= limits.iterations) {

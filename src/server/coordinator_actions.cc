@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/seeded_bug.h"
+#include "base/overloaded.h"
 #include "server/coordinator.h"
 
 namespace outpace::server {
@@ -22,21 +22,18 @@ bool is_commit(const policy::Action& action) {
 
 void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects& out) {
   for (const policy::Action& action : decision.actions) {
-    if (const auto* taken = std::get_if<policy::Accept>(&action)) {
-      accept(*taken, out);
-    } else if (const auto* dropped = std::get_if<policy::Drop>(&action)) {
-      drop(*dropped, out);
-    } else if (is_commit(action)) {
-      commit(now, out);
-    } else if (const auto* released = std::get_if<policy::Release>(&action)) {
-      release(now, *released, out);
-    } else if (const auto* cancelled = std::get_if<policy::Cancel>(&action)) {
-      cancel(*cancelled, out);
-    } else if (const auto* seam = std::get_if<policy::Switched>(&action)) {
-      out.emplace_back(Switched{version_, seam->to});
-    } else {
-      policy_timer_ = *started_ + std::get<policy::WakeAt>(action).time.time_since_epoch();
-    }
+    std::visit(Overloaded{[&](const policy::Accept& accepted) { accept(accepted, out); },
+                          [&](const policy::Drop& dropped) { drop(dropped, out); },
+                          [&](const policy::Commit&) { commit(now, out); },
+                          [&](const policy::Release& released) { release(now, released, out); },
+                          [&](const policy::Cancel& cancelled) { cancel(cancelled, out); },
+                          [&](const policy::WakeAt& wake) {
+                            policy_timer_ = *started_ + wake.time.time_since_epoch();
+                          },
+                          [&](const policy::Switched& switched) {
+                            out.emplace_back(Switched{version_, switched.to});
+                          }},
+               action);
     // The last gradient that --iterations allows still becomes an update, if one is due.
     if (!std::holds_alternative<policy::Accept>(action) ||
         std::none_of(decision.actions.begin(), decision.actions.end(), is_commit)) {
@@ -52,16 +49,16 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(!member.answered && member.sequence == action.release && std::isfinite(action.weight));
   const std::uint64_t staleness = count(version_) - count(member.version);
-  out.emplace_back(TakeUp{.worker = action.worker,
+  out.emplace_back(Accept{.worker = action.worker,
                           .sequence = action.release,
                           .weight = action.weight * options_.staleness.weight(staleness),
                           .examples = member.examples});
-  taken_.push_back({.worker = action.worker,
-                    .staleness = staleness,
-                    .examples = member.examples,
-                    .partial = member.partial,
-                    .loss = member.loss});
-  move_head(member.ranges, member.examples, taken_ranges_);
+  accepted_.push_back({.worker = action.worker,
+                       .staleness = staleness,
+                       .examples = member.examples,
+                       .partial = member.partial,
+                       .loss = member.loss});
+  move_head(member.ranges, member.examples, accepted_ranges_);
   ++iterations_;
   turned_away_in_a_row_ = 0;
   filtered_in_a_row_ = 0;
@@ -74,12 +71,8 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
 void Coordinator::drop(const policy::Drop& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(!member.answered && member.sequence == action.release);
-  ++counts(action.worker).dropped;
-  ++statistics_.gradients_dropped;
+  statistics_.dropped(action.worker);
   ++iterations_;
-  if (SEEDED_BUG("dropped_taken_up")) {
-    out.emplace_back(TakeUp{action.worker, action.release, 1.0, member.examples});
-  }
   out.emplace_back(Forget{action.worker});
   send_verdict(
       member, action.worker, protocol::Outcome::kDropped, policy::to_words(action.why), out);
@@ -87,46 +80,32 @@ void Coordinator::drop(const policy::Drop& action, Effects& out) {
 }
 
 void Coordinator::commit(Time now, Effects& out) {
-  CHECK(!taken_.empty());
+  CHECK(!accepted_.empty());
   std::uint64_t examples = 0;
-  for (const Taken& taken : taken_) {
-    examples += taken.examples;
-    WorkerStatistics& worker = counts(taken.worker);
-    ++worker.accepted;
-    worker.partial += taken.partial ? 1 : 0;
-    worker.examples_applied += taken.examples;
-    if (taken.staleness >= statistics_.staleness.size()) {
-      statistics_.staleness.resize(taken.staleness + 1);
-    }
-    ++statistics_.staleness[taken.staleness];
-    const double fresh = statistics_.gradients_applied == 0 ? 1.0 : 0.02;
-    statistics_.training_loss += fresh * (taken.loss - statistics_.training_loss);
-    ++statistics_.gradients_applied;
+  for (const AppliedGradient& gradient : accepted_) {
+    examples += gradient.examples;
   }
-  StepWeights step{.rate = options_.rate *
-                           options_.schedule.factor(statistics_.examples_applied + examples) *
-                           update::rate_scale(options_.rate_scale, examples, nominal_examples_)};
+  StepWeights step{.rate = rate_.of_update(examples, statistics().examples_applied)};
   if (policy_->asks_for_norms()) {
     step.norms_for = next(version_);
   }
   out.emplace_back(step);
-  leases_.use(taken_ranges_);
-  taken_.clear();
-  taken_ranges_.clear();
+  leases_.use(accepted_ranges_);
   version_ = next(version_);
-  ++statistics_.updates;
-  statistics_.examples_applied += examples;
-  statistics_.last_commit = run_time(now);
-  statistics_.epochs_complete = leases_.epochs_complete();
-  statistics_.examples_used_per_epoch_min = leases_.used_min();
-  statistics_.examples_used_per_epoch_max = leases_.used_max();
+  statistics_.updated(run_time(now), accepted_);
+  statistics_.epochs({.complete = leases_.epochs_complete(),
+                      .used_min = leases_.used_min(),
+                      .used_max = leases_.used_max()});
+  accepted_.clear();
+  accepted_ranges_.clear();
   if (policy_->asks_for_training_loss()) {
-    enqueue(policy::Measured{policy::Measure::kTrainingLoss, statistics_.training_loss, version_});
+    enqueue(policy::Measured{policy::Measure::kTrainingLoss, statistics().training_loss, version_});
   }
-  if (statistics_.examples_applied >= next_snapshot_) {
+  const std::uint64_t applied = statistics().examples_applied;
+  if (applied >= next_snapshot_) {
     const std::uint64_t every = options_.evaluate_every;
-    next_snapshot_ = (statistics_.examples_applied / every + 1) * every;
-    out.emplace_back(TakeSnapshot{version_, statistics_.examples_applied});
+    next_snapshot_ = (applied / every + 1) * every;
+    out.emplace_back(TakeSnapshot{version_, applied});
   }
 }
 
@@ -178,7 +157,7 @@ void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Eff
     member.ranges.clear();
   }
   member.in_vain = in_vain ? member.in_vain + 1 : 0;
-  counts(worker).starved = std::max(counts(worker).starved, member.in_vain);
+  statistics_.ended(worker, member.in_vain);
   if (member.in_vain == kStarvedWarning && !std::exchange(member.warned_of, true) &&
       ++warned_of_ <= kStarvedNamed) {
     out.emplace_back(Warn{name(worker) + " is starved: nothing of its last " +

@@ -20,6 +20,9 @@ class Job {
               if (const auto* measured = std::get_if<policy::Measured>(&event)) {
                 measured_.push_back(*measured);
               }
+              if (const auto* ended = std::get_if<policy::ReleaseEnded>(&event)) {
+                ended_.push_back(*ended);
+              }
             },
             Time{}),
         open_(options.workers) {
@@ -44,9 +47,10 @@ class Job {
             .compute_seconds = 0.0};
   }
   Effects push(const protocol::Push& push,
-               update::Judgement judgement = update::Judgement::kSound) {
+               update::Judgement judgement = update::Judgement::kSound,
+               Time now = {}) {
     Effects effects;
-    coordinator_.push(Time{}, push, judgement, effects);
+    coordinator_.push(now, push, judgement, effects);
     note(effects);
     return effects;
   }
@@ -70,6 +74,7 @@ class Job {
   }
   // What the policy was told.
   [[nodiscard]] const std::vector<policy::Measured>& measured() const { return measured_; }
+  [[nodiscard]] const std::vector<policy::ReleaseEnded>& ended() const { return ended_; }
 
  private:
   void note(const Effects& effects) {
@@ -84,6 +89,7 @@ class Job {
 
   CoordinatorOptions options_;
   std::vector<policy::Measured> measured_;
+  std::vector<policy::ReleaseEnded> ended_;
   Coordinator coordinator_;
   std::vector<std::optional<protocol::Release>> open_;
 };
@@ -99,11 +105,21 @@ std::vector<Kind> all(const Effects& effects) {
   return found;
 }
 
-TEST(CoordinatorActions, TakeUpStepAndReleaseInThisOrder) {
+// The policy, the record and the statistics have the runtime of a refused gradient from one
+// measurement.
+TEST(CoordinatorActions, TellTheRuntimeOfAGradientThatIsRefused) {
+  Job job("async", {.workers = 1, .batch = 4, .examples = 64});
+  job.push(job.answer(0), update::Judgement::kNotFinite, Time{std::chrono::milliseconds(30)});
+  ASSERT_EQ(job.ended().size(), 1U);
+  EXPECT_EQ(job.ended()[0].runtime, std::chrono::milliseconds(30));
+  EXPECT_EQ(job.coordinator().statistics().workers[0].runtimes, (std::vector<float>{0.03F}));
+}
+
+TEST(CoordinatorActions, AcceptStepAndReleaseInThisOrder) {
   Job job("async", {.workers = 2, .batch = 4, .examples = 64, .rate = 0.5});
   const Effects effects = job.push(0);
   ASSERT_EQ(effects.size(), 4U);
-  EXPECT_EQ(std::get<TakeUp>(effects[0]).examples, 4U);
+  EXPECT_EQ(std::get<Accept>(effects[0]).examples, 4U);
   EXPECT_EQ(std::get<protocol::Verdict>(std::get<Send>(effects[1]).message).outcome,
             protocol::Outcome::kAccepted);
   EXPECT_EQ(std::get<StepWeights>(effects[2]).rate, 0.5);
@@ -118,9 +134,9 @@ TEST(CoordinatorActions, WeighByTheStalenessRule) {
            .batch = 4,
            .examples = 64,
            .staleness = update::StalenessRule::parse(Spec::parse("inverse"))});
-  EXPECT_EQ(all<TakeUp>(job.push(0))[0].weight, 1.0);
-  EXPECT_EQ(all<TakeUp>(job.push(0))[0].weight, 1.0);
-  EXPECT_EQ(all<TakeUp>(job.push(1))[0].weight, 0.5);  // Two updates since its weights.
+  EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 1.0);
+  EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 1.0);
+  EXPECT_EQ(all<Accept>(job.push(1))[0].weight, 0.5);  // Two updates since its weights.
 }
 
 TEST(CoordinatorActions, AnswerARepeatedPushWithItsFirstVerdict) {
@@ -235,7 +251,7 @@ TEST(CoordinatorActions, TellTheTrainingLossToWhoWaitsForIt) {
 TEST(CoordinatorActions, TurnAwayWhatIsFilteredAndSayWhy) {
   Job job("async", {.workers = 2, .batch = 4, .examples = 64});
   const Effects effects = job.push(job.answer(0), update::Judgement::kTooSteep);
-  EXPECT_TRUE(all<TakeUp>(effects).empty());
+  EXPECT_TRUE(all<Accept>(effects).empty());
   const auto verdict = std::get<protocol::Verdict>(all<Send>(effects).at(0).message);
   EXPECT_EQ(verdict.outcome, protocol::Outcome::kDropped);
   EXPECT_EQ(verdict.why, "filtered: too steep");

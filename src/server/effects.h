@@ -1,4 +1,5 @@
-// What the coordinator asks its driver to do, in order. The driver owns sockets and the shard.
+// What the coordinator asks its driver to do, in order. The driver owns the sockets and the shard;
+// driver.h hands each effect to the one that it is for.
 
 #pragma once
 
@@ -17,31 +18,32 @@ namespace outpace::server {
 
 // ---- For the shard: weights and optimizer -----------------------------------------------------
 
-// The gradient that `worker` last pushed counts. `weight` has the staleness rule in it.
-struct TakeUp {
+// The gradient that `worker` pushed last is accepted. `weight` has the staleness rule in it.
+struct Accept {
   WorkerId worker;
   Sequence sequence;
   double weight;
   std::uint32_t examples;
 };
+// The gradient that `worker` pushed last is not accepted.
 struct Forget {
   WorkerId worker;
 };
-// The worker is gone, and with it what the shard keeps of it.
+// The worker is gone. The shard frees all that it keeps for it.
 struct ForgetWorker {
   WorkerId worker;
 };
-// One optimizer step with everything taken up.
+// One optimizer step with all gradients accepted since the last one.
 struct StepWeights {
-  double rate;  // Schedule and lr-scale are in it.
-  // The coordinator is to be told the gradients' norms, as measured at this version.
+  double rate;  // The schedule and --lr-scale are in it.
+  // If set, the coordinator wants the norms of these gradients, for this version.
   std::optional<Version> norms_for = std::nullopt;
 };
 
-// Of an update's gradients, clipped but not weighted or corrected, and of what they came to.
+// The norms of an update's gradients, clipped but neither weighted nor corrected.
 struct GradientNorms {
-  double mean = 0.0;    // The norm of the aggregate.
-  double single = 0.0;  // The root mean square of the single norms.
+  double mean = 0.0;    // The norm of their aggregate.
+  double single = 0.0;  // The root mean square of their norms.
   std::uint32_t gradients = 0;
 };
 
@@ -55,12 +57,12 @@ struct Send {
   WorkerId worker;
   protocol::ToWorker message;
 };
-// The worker's connection is of no use any more.
+// Sends `stop` to the worker and closes its connection.
 struct Disconnect {
   WorkerId worker;
   protocol::Stop stop;
 };
-// Give the evaluator the weights as they are at this point of the list.
+// The evaluator gets the weights as they are at this point of the list.
 struct TakeSnapshot {
   Version version;
   std::uint64_t examples;
@@ -81,7 +83,7 @@ struct Finish {
   std::string why;
 };
 
-using Effect = std::variant<TakeUp,
+using Effect = std::variant<Accept,
                             Forget,
                             ForgetWorker,
                             StepWeights,
@@ -93,7 +95,7 @@ using Effect = std::variant<TakeUp,
                             Finish>;
 using Effects = std::vector<Effect>;
 
-// The same as emplace_back, but made where it stays: moving one of these takes its time.
+// As emplace_back, but constructs the effect in place: moving one costs time.
 template <typename One, typename... Arguments>
 void emplace(Effects& out, Arguments&&... arguments) {
   out.emplace_back(std::in_place_type<One>, std::forward<Arguments>(arguments)...);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/seeded_bug.h"
 #include "update/gradient.h"
 
 namespace outpace::server {
@@ -53,11 +52,6 @@ bool Shard::hold(WorkerId worker, std::vector<float> gradient) {
   CHECK(gradient.size() == weights_.size());
   const double squared_norm = update::squared_norm(gradient);
   if (!std::isfinite(squared_norm)) {
-    if (SEEDED_BUG("broken_part_used")) {
-      for (std::size_t i = 0; i < weights_.size() && std::isfinite(gradient[i]); ++i) {
-        weights_[i] -= gradient[i];
-      }
-    }
     return false;
   }
   if (index(worker) >= held_.size()) {
@@ -72,11 +66,11 @@ update::Judgement Shard::judge(WorkerId worker, std::uint32_t computing) {
   return kardam_->judge(worker, held_.at(index(worker)).gradient, computing);
 }
 
-void Shard::take_up(const TakeUp& taken) {
-  Held held = std::move(held_.at(index(taken.worker)));
+void Shard::accept(const Accept& accepted) {
+  Held held = std::move(held_.at(index(accepted.worker)));
   CHECK(held.gradient.size() == weights_.size());
   if (kardam_) {
-    kardam_->taken_up(taken.worker);
+    kardam_->accepted(accepted.worker);
   }
   if (options_.clip_norm > 0.0 &&
       update::clip(held.gradient, held.squared_norm, options_.clip_norm)) {
@@ -86,14 +80,14 @@ void Shard::take_up(const TakeUp& taken) {
   squares_ += held.squared_norm;
   if (correction_) {
     correction_->correct(
-        {.worker = taken.worker, .examples = taken.examples}, held.gradient, weights_);
+        {.worker = accepted.worker, .examples = accepted.examples}, held.gradient, weights_);
   }
   const bool adds_up = correction_ && correction_->added_up();
-  (void)aggregate_.add({.worker = taken.worker,
-                        .release = taken.sequence,
-                        .weight = taken.weight,
+  (void)aggregate_.add({.worker = accepted.worker,
+                        .release = accepted.sequence,
+                        .weight = accepted.weight,
                         // A sum counts every gradient as one: of its examples it knows already.
-                        .examples = adds_up ? 1 : taken.examples},
+                        .examples = adds_up ? 1 : accepted.examples},
                        std::move(held.gradient));
 }
 
@@ -125,7 +119,7 @@ void Shard::step(const StepWeights& step) {
   optimizer_->step({.rate = step.rate,
                     .mean_weight = added_up.value_or(aggregate_.mean_weight()),
                     .weight_decay = options_.weight_decay},
-                   added_up ? sum_of_taken() : aggregate_.mean(),
+                   added_up ? sum_of_accepted() : aggregate_.mean(),
                    weights_);
   snapshot_ = nullptr;
   aggregate_.clear();
@@ -137,7 +131,7 @@ void Shard::step(const StepWeights& step) {
   }
 }
 
-std::span<const float> Shard::sum_of_taken() {
+std::span<const float> Shard::sum_of_accepted() {
   const std::span<const float> mean = aggregate_.mean();
   const auto gradients = static_cast<float>(aggregate_.gradients());
   if (gradients == 1.0F) {

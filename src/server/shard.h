@@ -1,6 +1,6 @@
-// The weights, the optimizer, and the gradients on their way in. On one machine there is one shard
-// and it holds everything; it knows no policy, only what it is told to hand out, take up, forget
-// and step.
+// The weights, the optimizer, and the gradients that wait for a decision. On one machine there is
+// one shard, and it holds everything. It knows no policy: it hands out, accepts, forgets and steps
+// as it is told.
 
 #pragma once
 
@@ -44,27 +44,27 @@ class Shard {
         std::vector<float> weights,
         std::vector<std::size_t> tensors = {});
 
-  // The present weights, to keep: one copy for all who ask for those of one version.
+  // A copy of the present weights; all who ask for one version share it.
   [[nodiscard]] update::SharedWeights snapshot();
-  // The same, for the release of a worker: its next gradient is of these.
+  // The same, for the release of a worker, which computes its next gradient on them.
   [[nodiscard]] update::SharedWeights release(WorkerId worker);
 
-  // Holds a worker's gradient until it is taken up or forgotten; the older one of the same worker
+  // Holds a worker's gradient until it is accepted or forgotten; the older one of the same worker
   // is forgotten. False, and nothing is held, if a number in it is not finite.
   // REQUIRES: gradient.size() == weights().size().
   [[nodiscard]] bool hold(WorkerId worker, std::vector<float> gradient);
-  // Gradients are judged one by one, before they are taken up.
+  // Gradients are judged one by one, before they are accepted.
   [[nodiscard]] bool judges() const { return kardam_.has_value(); }
-  // What the filter finds of the gradient that is held; it learns from it. `computing`: as
+  // What the filter finds of the gradient that is held. The filter learns from it. `computing`: as
   // Kardam's. REQUIRES: judges(); it is of the worker's last release, and was not judged before.
   [[nodiscard]] update::Judgement judge(WorkerId worker, std::uint32_t computing);
   // REQUIRES: holds this worker's gradient; if the staleness rule corrects, of its last release.
-  void take_up(const TakeUp& taken);
+  void accept(const Accept& accepted);
   void forget(WorkerId worker);
-  // The worker is gone: what is kept of it is freed.
+  // The worker is gone: frees all that is kept for it.
   void forget_worker(WorkerId worker);
   void step(const StepWeights& step);
-  // Of the last step that asked for them.
+  // The norms of the last step that asked for them.
   [[nodiscard]] const GradientNorms& norms() const { return norms_; }
 
   [[nodiscard]] std::span<const float> weights() const { return weights_; }
@@ -76,7 +76,7 @@ class Shard {
     double squared_norm = 0.0;
   };
 
-  [[nodiscard]] std::span<const float> sum_of_taken();
+  [[nodiscard]] std::span<const float> sum_of_accepted();
 
   const ShardOptions options_;
   std::unique_ptr<update::Optimizer> optimizer_;
@@ -87,7 +87,7 @@ class Shard {
   update::SharedWeights snapshot_;  // Of weights_, if somebody has asked for it.
   std::vector<Held> held_;          // By worker.
   std::vector<float> sum_;          // Of an update's gradients; a field only to keep its memory.
-  double squares_ = 0.0;            // Of the single norms that were taken up.
+  double squares_ = 0.0;            // Of the norms of the accepted gradients.
   GradientNorms norms_;
   std::uint64_t clipped_ = 0;
 };

@@ -22,15 +22,15 @@ ShardOptions with(const std::string& staleness) {
 
 void take(Shard& shard, WorkerId worker, std::vector<float> gradient, std::uint32_t examples = 1) {
   ASSERT_TRUE(shard.hold(worker, std::move(gradient)));
-  shard.take_up({.worker = worker, .sequence = Sequence{1}, .weight = 1.0, .examples = examples});
+  shard.accept({.worker = worker, .sequence = Sequence{1}, .weight = 1.0, .examples = examples});
 }
 
 TEST(Shard, StepsAlongTheMeanWeightedByExamples) {
   Shard shard({.optimizer = Spec::parse("sgd")}, {1.0F, 2.0F});
   ASSERT_TRUE(shard.hold(kHolder, {1.0F, 0.0F}));
   ASSERT_TRUE(shard.hold(kRival, {0.0F, 4.0F}));
-  shard.take_up({.worker = kHolder, .sequence = Sequence{1}, .weight = 1.0, .examples = 24});
-  shard.take_up({.worker = kRival, .sequence = Sequence{2}, .weight = 1.0, .examples = 8});
+  shard.accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 1.0, .examples = 24});
+  shard.accept({.worker = kRival, .sequence = Sequence{2}, .weight = 1.0, .examples = 8});
   shard.step({.rate = 1.0});
   EXPECT_FLOAT_EQ(shard.weights()[0], 1.0F - 0.75F);
   EXPECT_FLOAT_EQ(shard.weights()[1], 2.0F - 1.0F);
@@ -48,7 +48,7 @@ TEST(Shard, ForgetsWhatItIsToldToForget) {
   ASSERT_TRUE(shard.hold(kHolder, {5.0F}));
   shard.forget(kHolder);
   ASSERT_TRUE(shard.hold(kRival, {1.0F}));
-  shard.take_up({.worker = kRival, .sequence = Sequence{2}, .weight = 1.0, .examples = 1});
+  shard.accept({.worker = kRival, .sequence = Sequence{2}, .weight = 1.0, .examples = 1});
   shard.step({.rate = 1.0});
   EXPECT_FLOAT_EQ(shard.weights()[0], 0.0F);
 }
@@ -56,7 +56,7 @@ TEST(Shard, ForgetsWhatItIsToldToForget) {
 TEST(Shard, ClipsEachGradientBeforeItIsWeighted) {
   Shard shard({.optimizer = Spec::parse("sgd"), .clip_norm = 1.0}, {0.0F, 0.0F});
   ASSERT_TRUE(shard.hold(kHolder, {3.0F, 4.0F}));
-  shard.take_up({.worker = kHolder, .sequence = Sequence{1}, .weight = 0.5, .examples = 2});
+  shard.accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 0.5, .examples = 2});
   shard.step({.rate = 1.0});
   EXPECT_FLOAT_EQ(shard.weights()[0], -0.3F);
   EXPECT_FLOAT_EQ(shard.weights()[1], -0.4F);
@@ -168,7 +168,7 @@ TEST(Shard, JudgesByTheWeightsThatWereReleased) {
     EXPECT_TRUE(shard.hold(WorkerId{worker}, {gradient}));
     const update::Judgement found = shard.judge(WorkerId{worker}, kComputing);
     if (found == update::Judgement::kSound) {
-      shard.take_up(
+      shard.accept(
           {.worker = WorkerId{worker}, .sequence = Sequence{1}, .weight = 1.0, .examples = 1});
       shard.step({.rate = 0.1});
     } else {

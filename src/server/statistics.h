@@ -16,7 +16,7 @@ namespace outpace::server {
 struct WorkerStatistics {
   bool live = false;
   std::uint32_t incarnations = 0;  // Times it joined.
-  std::uint64_t accepted = 0;      // Gradients taken up.
+  std::uint64_t accepted = 0;      // Gradients accepted.
   std::uint64_t dropped = 0;       // Arrived and forgotten.
   std::uint64_t refused = 0;       // Arrived and not finite.
   std::uint64_t filtered = 0;      // Arrived and turned away by the filter.

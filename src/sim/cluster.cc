@@ -5,9 +5,11 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/overloaded.h"
 #include "base/prefetch.h"
 #include "policy/catalogue.h"
-#include "server/reception.h"
+#include "protocol/senders.h"
+#include "server/driver.h"
 #include "sim/oracle.h"
 
 namespace outpace::sim {
@@ -18,23 +20,25 @@ constexpr Duration kNever = std::chrono::hours(24 * 365 * 100);
 
 void add_to(Digest& digest, const policy::Action& action) {
   digest.add(action.index());
-  if (const auto* released = std::get_if<policy::Release>(&action)) {
-    digest.add(index(released->worker));
-    digest.add(released->share);
-  } else if (const auto* accepted = std::get_if<policy::Accept>(&action)) {
-    digest.add(number(accepted->release));
-    digest.add(accepted->weight);
-  } else if (std::holds_alternative<policy::Commit>(action)) {
-    return;
-  } else if (const auto* dropped = std::get_if<policy::Drop>(&action)) {
-    digest.add(number(dropped->release));
-  } else if (const auto* cancelled = std::get_if<policy::Cancel>(&action)) {
-    digest.add(2 * index(cancelled->worker) + (cancelled->keep_part ? 1U : 0U));
-  } else if (const auto* wake = std::get_if<policy::WakeAt>(&action)) {
-    digest.add(static_cast<std::uint64_t>(wake->time.time_since_epoch().count()));
-  } else if (const auto* seam = std::get_if<policy::Switched>(&action)) {
-    digest.add(std::uint64_t{seam->to});
-  }
+  std::visit(
+      Overloaded{[&](const policy::Accept& accepted) {
+                   digest.add(number(accepted.release));
+                   digest.add(accepted.weight);
+                 },
+                 [&](const policy::Drop& dropped) { digest.add(number(dropped.release)); },
+                 Ignoring<policy::Commit>{},
+                 [&](const policy::Release& released) {
+                   digest.add(index(released.worker));
+                   digest.add(released.share);
+                 },
+                 [&](const policy::Cancel& cancelled) {
+                   digest.add(2 * index(cancelled.worker) + (cancelled.keep_part ? 1U : 0U));
+                 },
+                 [&](const policy::WakeAt& wake) {
+                   digest.add(static_cast<std::uint64_t>(wake.time.time_since_epoch().count()));
+                 },
+                 [&](const policy::Switched& switched) { digest.add(std::uint64_t{switched.to}); }},
+      action);
 }
 
 Error too_long() {
@@ -86,9 +90,9 @@ Cluster::Cluster(const ClusterOptions& options,
   }
   coordinator_ = std::make_unique<server::Coordinator>(
       coordinator_options(options_, hearts_beat_),
-      options_.oracle
-          ? std::make_unique<Oracle>([this](WorkerId worker) { return due(worker); })
-          : policy::make_policy(options_.policy, options_.coordinator.workers, options_.given),
+      options_.oracle ? std::make_unique<Oracle>([this](WorkerId worker) { return due(worker); })
+                      : policy::make_policy(
+                            options_.policy, options_.coordinator.workers, options_.policy_inputs),
       [this, decided = std::move(decided)](
           Time now, const policy::Event& event, const policy::Decision& decision) {
         Digest digest = digest_;  // A copy: one that nobody else can see stays in a register.
@@ -127,8 +131,8 @@ ClusterResult Cluster::run() {
     digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);
     prepare();
     handle(event);
-    if (options_.watcher != nullptr && !finish_ &&
-        options_.watcher->after(now_, *coordinator_, shard_ ? &*shard_ : nullptr)) {
+    if (options_.observer != nullptr && !finish_ &&
+        options_.observer->after(now_, *coordinator_, shard_ ? &*shard_ : nullptr)) {
       coordinator_->finish(now_, ExitCode::kDone, "seen enough", effects_);
       carry_out();
     }
@@ -247,15 +251,22 @@ void Cluster::at_server(std::uint32_t worker, std::size_t slot) {
 
 void Cluster::serve(std::uint32_t worker, std::size_t slot) {
   Mail mail = take_out(slot);
-  if (const auto* push = std::get_if<protocol::Push>(&mail.message)) {
-    return serve_push(*push, std::move(mail.gradient));
-  }
-  if (const auto* abandoned = std::get_if<protocol::Abandoned>(&mail.message)) {
-    coordinator_->abandon(now_, abandoned->id, effects_);
-    return carry_out(server::ToldAbandoned{abandoned->id});
-  }
-  coordinator_->heard(now_, WorkerId{worker}, mail.incarnation);
-  carry_out(server::ToldHeard{WorkerId{worker}, mail.incarnation});
+  std::visit(
+      Overloaded{[&](const protocol::Push& push) { serve_push(push, std::move(mail.gradient)); },
+                 [&](const protocol::Abandoned& abandoned) {
+                   coordinator_->abandon(now_, abandoned.id, effects_);
+                   carry_out(server::AbandonInput{abandoned.id});
+                 },
+                 [&](const protocol::Heartbeat&) {
+                   coordinator_->heard(now_, WorkerId{worker}, mail.incarnation);
+                   carry_out(server::HeartbeatInput{WorkerId{worker}, mail.incarnation});
+                 },
+                 // A simulated worker does not send the others.
+                 protocol::IgnoringWorkers{},
+                 protocol::IgnoringEvaluators{},
+                 protocol::IgnoringServer{},
+                 protocol::IgnoringCommands{}},
+      mail.message);
 }
 
 void Cluster::serve_push(const protocol::Push& push, std::vector<float> gradient) {
@@ -263,44 +274,40 @@ void Cluster::serve_push(const protocol::Push& push, std::vector<float> gradient
       shard_ ? server::receive(*shard_, *coordinator_, push, std::move(gradient))
              : update::Judgement::kSound;
   coordinator_->push(now_, push, judgement, effects_);
-  carry_out(server::ToldPush{.id = push.id,
-                             .examples = push.examples,
-                             .finite = judgement != update::Judgement::kNotFinite,
-                             .filtered = update::is_filtered(judgement)});
+  carry_out(server::PushInput{.id = push.id,
+                              .examples = push.examples,
+                              .finite = judgement != update::Judgement::kNotFinite,
+                              .filtered = update::is_filtered(judgement)});
 }
 
 void Cluster::carry_out_effects() {
-  for (server::Effect& effect : effects_) {
-    if (auto* sent = std::get_if<server::Send>(&effect)) {
-      send(*sent);
-    } else if (const auto* snapshot = std::get_if<server::TakeSnapshot>(&effect)) {
-      evaluate(snapshot->version, snapshot->examples);
-    } else if (const auto* warning = std::get_if<server::Warn>(&effect)) {
-      if (warned_) {
-        warned_(warning->text);
-      }
-    } else if (const auto* finish = std::get_if<server::Finish>(&effect)) {
-      finish_ = *finish;
-    } else if (const auto* disconnected = std::get_if<server::Disconnect>(&effect)) {
-      if (disconnected->stop.how == protocol::Farewell::kPresumedDead) {
-        to_worker(static_cast<std::uint32_t>(index(disconnected->worker)), disconnected->stop, {});
-      }
-    } else if (shard_) {
-      if (const auto* taken = std::get_if<server::TakeUp>(&effect)) {
-        shard_->take_up(*taken);
-      } else if (const auto* forgotten = std::get_if<server::Forget>(&effect)) {
-        shard_->forget(forgotten->worker);
-      } else if (const auto* gone = std::get_if<server::ForgetWorker>(&effect)) {
-        shard_->forget_worker(gone->worker);
-      } else if (const auto* step = std::get_if<server::StepWeights>(&effect)) {
-        shard_->step(*step);
-        if (step->norms_for) {
-          norms_.emplace_back(*step->norms_for, shard_->norms());
-          queue_.push(now_, {Kind::kNorms, 0, 0});  // After the effects in hand.
-        }
-      }
-    }
-  }
+  server::carry_out(
+      effects_,
+      shard_ ? &*shard_ : nullptr,
+      Overloaded{[this](server::Send& sent) { send(sent); },
+                 [this](const server::Disconnect& disconnected) {
+                   // The simulated connection of a worker ends with the run, or with the worker.
+                   if (disconnected.stop.how == protocol::Farewell::kPresumedDead) {
+                     to_worker(static_cast<std::uint32_t>(index(disconnected.worker)),
+                               disconnected.stop,
+                               {});
+                   }
+                 },
+                 [this](const server::TakeSnapshot& snapshot) {
+                   evaluate(snapshot.version, snapshot.examples);
+                 },
+                 [this](const server::MeasuredNorms& measured) {
+                   norms_.push_back(measured);
+                   queue_.push(now_, {Kind::kNorms, 0, 0});  // After the effects in hand.
+                 },
+                 [this](const server::Warn& warning) {
+                   if (warned_) {
+                     warned_(warning.text);
+                   }
+                 },
+                 [this](const server::Finish& finish) { finish_ = finish; },
+                 // Whoever is interested sees the policy's action in its decision.
+                 Ignoring<server::Switched>{}});
   effects_.clear();
   if (!finish_) {
     schedule_deadline();
@@ -323,15 +330,10 @@ void Cluster::send(server::Send& send) {
   if (!to.alive) {
     return;
   }
-  if (const auto* verdict = std::get_if<protocol::Verdict>(&send.message)) {
-    return to.inbox.receive(*verdict);  // That asks the worker for nothing.
+  std::visit([&](const auto& message) { to.inbox.receive(message); }, send.message);
+  if (!std::holds_alternative<protocol::Verdict>(send.message)) {  // That asks nothing of it.
+    read_inbox(worker, with);
   }
-  if (release != nullptr) {
-    to.inbox.receive(*release);
-  } else {
-    to.inbox.receive(std::get<protocol::Cancel>(send.message));
-  }
-  read_inbox(worker, with);
 }
 
 void Cluster::to_worker(std::uint32_t worker, protocol::Message message, Weights weights) {
@@ -359,22 +361,17 @@ void Cluster::evaluate(Version version, std::uint64_t examples) {
 }
 
 void Cluster::measured() {
-  const protocol::Measurement found = measurements_.front();
+  const std::optional<server::Evaluation> found = evaluations_.measured(measurements_.front());
   measurements_.pop_front();
-  (void)evaluations_.measured(found);
-  coordinator_->measured(
-      now_, {policy::Measure::kTestAccuracy, found.accuracy, found.version}, effects_);
-  coordinator_->measured(now_, {policy::Measure::kTestLoss, found.loss, found.version}, effects_);
-  if (evaluations_.ends_run() && !coordinator_->finished()) {
-    coordinator_->finish(now_, ExitCode::kDone, "target accuracy reached", effects_);
-  }
+  CHECK(found.has_value());
+  server::evaluated(now_, *found, evaluations_, *coordinator_, effects_);
   carry_out();
 }
 
 void Cluster::measured_norms() {
-  const auto [version, norms] = norms_.front();
+  const server::MeasuredNorms measured = norms_.front();
   norms_.pop_front();
-  coordinator_->measured_norms(now_, version, norms, effects_);
+  coordinator_->measured_norms(now_, measured.version, measured.norms, effects_);
   carry_out();
 }
 

@@ -30,14 +30,15 @@
 #include "policy/catalogue.h"
 #include "protocol/messages.h"
 #include "server/coordinator.h"
+#include "server/driver.h"
 #include "server/evaluations.h"
 #include "server/shard.h"
+#include "sim/cluster_observer.h"
 #include "sim/event_queue.h"
 #include "sim/faults.h"
 #include "sim/message_faults.h"
 #include "sim/timing.h"
 #include "sim/transfers.h"
-#include "sim/watcher.h"
 #include "worker/attack.h"
 #include "worker/gradient_source.h"
 #include "worker/inbox.h"
@@ -53,7 +54,7 @@ struct Learning {
 
 struct ClusterOptions {
   Spec policy;
-  policy::Given given;
+  policy::PolicyInputs policy_inputs;
   bool oracle = false;  // Decides in the place of the policy (oracle.h).
   server::CoordinatorOptions coordinator;
   server::ShardOptions shard;
@@ -63,7 +64,7 @@ struct ClusterOptions {
   std::vector<Fault> faults;
   std::vector<worker::Attack> attacks;        // Of no use without learning.
   const Transfers::Options* links = nullptr;  // Belong to the caller.
-  Watcher* watcher = nullptr;                 // Belongs to the caller.
+  ClusterObserver* observer = nullptr;        // Belongs to the caller.
 };
 
 // How often each kind of fault came to pass.
@@ -197,12 +198,12 @@ class Cluster {
   void push(std::uint32_t worker);
   void to_server(std::uint32_t worker, Mail mail);
 
-  // The effects in hand, the answer to `told`, which are then gone. Nothing that it calls asks the
-  // coordinator anything.
-  template <typename Told = server::ToldOther>
-  void carry_out(const Told& told = {}) {
-    if (options_.watcher != nullptr) {
-      options_.watcher->answered(now_, told, effects_);
+  // Carries out the effects in hand, the answer to `input`, and clears them. Nothing that it calls
+  // calls the coordinator.
+  template <typename Input = server::OtherInput>
+  void carry_out(const Input& input = {}) {
+    if (options_.observer != nullptr) {
+      options_.observer->answered(now_, input, effects_);
     }
     carry_out_effects();
   }
@@ -247,8 +248,8 @@ class Cluster {
   std::optional<server::Shard> shard_;
   std::unique_ptr<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
-  std::deque<protocol::Measurement> measurements_;               // Not told to the coordinator yet.
-  std::deque<std::pair<Version, server::GradientNorms>> norms_;  // Neither.
+  std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
+  std::deque<server::MeasuredNorms> norms_;         // Neither.
   std::optional<worker::Order> order_;
   std::vector<Worker> workers_;
   std::vector<std::optional<worker::Attacker>> attackers_;  // By worker; empty without attacks.

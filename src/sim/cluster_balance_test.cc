@@ -114,7 +114,7 @@ ClusterResult pulled(std::uint32_t workers, std::uint32_t batch, bool balance) {
                          .shard = {.optimizer = Spec::parse("sgd")},
                          .target = {}};
   if (balance) {
-    options.given.balance.emplace();
+    options.policy_inputs.balance.emplace();
   }
   const std::string runtime =
       workers == 1 ? "constant(mean=1s)" : "3*constant(mean=1s),1*constant(mean=4s)";

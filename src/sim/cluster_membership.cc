@@ -39,7 +39,7 @@ void Cluster::join(std::uint32_t worker, bool again) {
                                           .manifest = {}},
                                          effects_);
   CHECK(joined);
-  carry_out(server::ToldJoin{WorkerId{worker}, newcomer.incarnation});
+  carry_out(server::JoinInput{WorkerId{worker}, newcomer.incarnation});
   if (hearts_beat_) {
     beat(worker, newcomer.incarnation);
   }
@@ -142,7 +142,7 @@ void Cluster::gone(std::uint32_t worker, std::uint64_t how) {
                       static_cast<std::uint32_t>(how / 2),
                       how % 2 == 1 ? policy::Departure::kLeft : policy::Departure::kDead,
                       effects_);
-  carry_out(server::ToldLeave{WorkerId{worker}, static_cast<std::uint32_t>(how / 2)});
+  carry_out(server::LeaveInput{WorkerId{worker}, static_cast<std::uint32_t>(how / 2)});
 }
 
 }  // namespace outpace::sim

@@ -31,7 +31,7 @@ struct Job {
 
 inline ClusterResult run(const Job& job) {
   ClusterOptions options{.policy = Spec::parse(job.policy),
-                         .given = {.balance = job.balance},
+                         .policy_inputs = {.balance = job.balance},
                          .oracle = job.oracle,
                          .coordinator = {.workers = job.workers,
                                          .batch = job.batch,

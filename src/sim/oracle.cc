@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/overloaded.h"
+
 namespace outpace::sim {
 namespace {
 
@@ -23,14 +25,17 @@ void Oracle::decide(Time now, const policy::Event& event, policy::Decision& out)
 }
 
 void Oracle::take_in(const policy::Event& event) {
-  if (const auto* gradient = std::get_if<policy::GradientArrived>(&event)) {
-    accepted_ += open_.at(gradient->worker) == version_ ? 1U : 0U;
-    open_.erase(gradient->worker);
-  } else if (const auto* ended = std::get_if<policy::ReleaseEnded>(&event)) {
-    open_.erase(ended->worker);
-  } else if (const auto* left = std::get_if<policy::WorkerLeft>(&event)) {
-    open_.erase(left->worker);
-  }
+  std::visit(Overloaded{[&](const policy::GradientArrived& gradient) {
+                          accepted_ += open_.at(gradient.worker) == version_ ? 1U : 0U;
+                          open_.erase(gradient.worker);
+                        },
+                        [&](const policy::ReleaseEnded& ended) { open_.erase(ended.worker); },
+                        [&](const policy::WorkerLeft& left) { open_.erase(left.worker); },
+                        Ignoring<policy::WorkerJoined,
+                                 policy::TimerFired,
+                                 policy::Measured,
+                                 policy::PolicySet>{}},
+             event);
 }
 
 bool Oracle::is_enough(Time now) {
@@ -55,15 +60,20 @@ bool Oracle::is_enough(Time now) {
 
 void Oracle::follow(Time now, const policy::Decision& decision) {
   for (const policy::Action& action : decision.actions) {
-    if (std::holds_alternative<policy::Commit>(action)) {
-      gradients_ = kKept * gradients_ + static_cast<double>(accepted_);
-      seconds_ = kKept * seconds_ + to_seconds(now - begun_);
-      begun_ = now;
-      accepted_ = 0;
-      ++version_;
-    } else if (const auto* release = std::get_if<policy::Release>(&action)) {
-      open_[release->worker] = version_;
-    }
+    std::visit(Overloaded{[&](const policy::Commit&) {
+                            gradients_ = kKept * gradients_ + static_cast<double>(accepted_);
+                            seconds_ = kKept * seconds_ + to_seconds(now - begun_);
+                            begun_ = now;
+                            accepted_ = 0;
+                            ++version_;
+                          },
+                          [&](const policy::Release& release) { open_[release.worker] = version_; },
+                          Ignoring<policy::Accept,
+                                   policy::Drop,
+                                   policy::Cancel,
+                                   policy::WakeAt,
+                                   policy::Switched>{}},
+               action);
   }
 }
 

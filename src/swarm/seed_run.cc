@@ -4,7 +4,7 @@
 #include "invariants/violation.h"
 #include "policy/catalogue.h"
 #include "sim/timing.h"
-#include "swarm/watch.h"
+#include "swarm/invariant_checker.h"
 #include "worker/ledger.h"
 
 namespace outpace::swarm {
@@ -31,7 +31,7 @@ sim::ClusterOptions options_of(const Plan& plan) {
       .latency = plan.latency,
       .apply = plan.apply};
   if (plan.balance) {
-    options.given.balance.emplace();
+    options.policy_inputs.balance.emplace();
   }
   // Undoes the mean over an update's examples: each moves its number by its weight.
   const auto policy = policy::make_policy(options.policy, plan.workers);
@@ -42,10 +42,10 @@ sim::ClusterOptions options_of(const Plan& plan) {
   return options;
 }
 
-// One run under watch. Throws Violation.
-sim::ClusterResult run_once(const Plan& plan, Watch& watch) {
+// One run under checker. Throws Violation.
+sim::ClusterResult run_once(const Plan& plan, InvariantChecker& checker) {
   sim::ClusterOptions options = options_of(plan);
-  options.watcher = &watch;
+  options.observer = &checker;
   sim::DrawnTiming timing(
       sim::Runtimes::parse(plan.runtime,
                            {.workers = plan.workers, .seed = plan.seed, .read_file = {}}),
@@ -56,20 +56,20 @@ sim::ClusterResult run_once(const Plan& plan, Watch& watch) {
       options,
       timing,
       plan.ledger ? &learning : nullptr,
-      [&watch](Time now, const policy::Event& event, const policy::Decision& decision) {
-        watch.decided(now, event, decision);
+      [&checker](Time now, const policy::Event& event, const policy::Decision& decision) {
+        checker.decided(now, event, decision);
       },
       nullptr);
   sim::ClusterResult result = cluster.run();
-  watch.ended(result);
+  checker.ended(result);
   return result;
 }
 
 sim::ClusterResult run_twice(const Plan& plan) {
-  Watch watch(plan, /*keeps_events=*/false);
-  sim::ClusterResult result = run_once(plan, watch);
+  InvariantChecker checker(plan, /*keeps_events=*/false);
+  sim::ClusterResult result = run_once(plan, checker);
   if (plan.seed % kRunTwice == 0) {
-    Watch second(plan, /*keeps_events=*/false);
+    InvariantChecker second(plan, /*keeps_events=*/false);
     const sim::ClusterResult again = run_once(plan, second);
     invariants::hold(again.hash == result.hash, "I14", [&] {
       return "two runs of one plan differ, after " + std::to_string(result.events) + " and " +
@@ -81,12 +81,12 @@ sim::ClusterResult run_twice(const Plan& plan) {
 
 // Once more, this time with its events in words.
 std::vector<std::string> last_events(const Plan& plan) {
-  Watch watch(plan, /*keeps_events=*/true);
+  InvariantChecker checker(plan, /*keeps_events=*/true);
   try {
-    (void)run_once(plan, watch);
+    (void)run_once(plan, checker);
   } catch (const invariants::Violation&) {  // As expected.
   }
-  return {watch.last_events().begin(), watch.last_events().end()};
+  return {checker.last_events().begin(), checker.last_events().end()};
 }
 
 }  // namespace

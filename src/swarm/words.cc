@@ -1,5 +1,7 @@
 #include "swarm/words.h"
 
+#include "base/overloaded.h"
+
 namespace outpace::swarm {
 namespace {
 
@@ -9,47 +11,43 @@ std::string name(const protocol::GradientId& id) {
 }
 
 std::string to_words(const policy::Action& action) {
-  if (const auto* accept = std::get_if<policy::Accept>(&action)) {
-    return "accept of " + name(accept->worker);
-  }
-  if (const auto* drop = std::get_if<policy::Drop>(&action)) {
-    return "drop of " + name(drop->worker);
-  }
-  if (const auto* release = std::get_if<policy::Release>(&action)) {
-    return "release " + name(release->worker);
-  }
-  if (const auto* cancel = std::get_if<policy::Cancel>(&action)) {
-    return "cancel " + name(cancel->worker);
-  }
-  if (std::holds_alternative<policy::Switched>(action)) {
-    return "switch";
-  }
-  return std::holds_alternative<policy::Commit>(action) ? "commit" : "set the timer";
+  using Text = std::string;
+  return std::visit(
+      Overloaded{[](const policy::Accept& accept) { return "accept of " + name(accept.worker); },
+                 [](const policy::Drop& drop) { return "drop of " + name(drop.worker); },
+                 [](const policy::Commit&) { return Text("commit"); },
+                 [](const policy::Release& release) { return "release " + name(release.worker); },
+                 [](const policy::Cancel& cancel) { return "cancel " + name(cancel.worker); },
+                 [](const policy::WakeAt&) { return Text("set the timer"); },
+                 [](const policy::Switched&) { return Text("switch"); }},
+      action);
 }
 
 }  // namespace
 
 std::string to_words(const policy::Event& event) {
-  if (const auto* joined = std::get_if<policy::WorkerJoined>(&event)) {
-    return name(joined->worker) + " joined";
-  }
-  if (const auto* left = std::get_if<policy::WorkerLeft>(&event)) {
-    return name(left->worker) +
-           (left->how == policy::Departure::kDrained ? " found no data" : " is gone");
-  }
-  if (const auto* gradient = std::get_if<policy::GradientArrived>(&event)) {
-    return "gradient " + std::to_string(number(gradient->release)) + " of " +
-           name(gradient->worker) + " on version " + std::to_string(count(gradient->computed_on));
-  }
-  if (const auto* ended = std::get_if<policy::ReleaseEnded>(&event)) {
-    return name(ended->worker) + (ended->how == policy::Ending::kAbandoned ? " gave up"
-                                  : ended->how == policy::Ending::kRefused ? " was refused"
-                                                                           : " was filtered");
-  }
-  if (const auto* set = std::get_if<policy::PolicySet>(&event)) {
-    return "policy set to " + std::string(set->policy);
-  }
-  return std::holds_alternative<policy::TimerFired>(event) ? "the timer" : "a measurement";
+  using Text = std::string;
+  return std::visit(
+      Overloaded{[](const policy::WorkerJoined& joined) { return name(joined.worker) + " joined"; },
+                 [](const policy::WorkerLeft& left) {
+                   const bool drained = left.how == policy::Departure::kDrained;
+                   return name(left.worker) + (drained ? " found no data" : " is gone");
+                 },
+                 [](const policy::GradientArrived& gradient) {
+                   return "gradient " + std::to_string(number(gradient.release)) + " of " +
+                          name(gradient.worker) + " on version " +
+                          std::to_string(count(gradient.computed_on));
+                 },
+                 [](const policy::ReleaseEnded& ended) {
+                   return name(ended.worker) + (ended.how == policy::Ending::kAbandoned ? " gave up"
+                                                : ended.how == policy::Ending::kRefused
+                                                    ? " was refused"
+                                                    : " was filtered");
+                 },
+                 [](const policy::TimerFired&) { return Text("the timer"); },
+                 [](const policy::Measured&) { return Text("a measurement"); },
+                 [](const policy::PolicySet& set) { return "policy set to " + Text(set.policy); }},
+      event);
 }
 
 std::string to_words(const policy::Decision& decision) {
@@ -60,26 +58,28 @@ std::string to_words(const policy::Decision& decision) {
   return text;
 }
 
-std::string to_words(const server::Told& told) {
-  if (const auto* joins = std::get_if<server::ToldJoin>(&told)) {
-    return name(joins->worker) + " joins as incarnation " + std::to_string(joins->incarnation);
-  }
-  if (const auto* leaves = std::get_if<server::ToldLeave>(&told)) {
-    return "the connection of " + name(leaves->worker) + ", incarnation " +
-           std::to_string(leaves->incarnation) + ", is gone";
-  }
-  if (const auto* push = std::get_if<server::ToldPush>(&told)) {
-    return "push of " + name(push->id) + (push->finite ? "" : ", not finite") +
-           (push->filtered ? ", filtered" : "");
-  }
-  if (const auto* abandoned = std::get_if<server::ToldAbandoned>(&told)) {
-    return "given up: " + name(abandoned->id);
-  }
-  if (const auto* heard = std::get_if<server::ToldHeard>(&told)) {
-    return "the heart of " + name(heard->worker) + ", incarnation " +
-           std::to_string(heard->incarnation) + ", beats";
-  }
-  return "time passes";
+std::string to_words(const server::Input& input) {
+  return std::visit(
+      Overloaded{
+          [](const server::JoinInput& joins) {
+            return name(joins.worker) + " joins as incarnation " +
+                   std::to_string(joins.incarnation);
+          },
+          [](const server::LeaveInput& leaves) {
+            return "the connection of " + name(leaves.worker) + ", incarnation " +
+                   std::to_string(leaves.incarnation) + ", is gone";
+          },
+          [](const server::PushInput& push) {
+            return "push of " + name(push.id) + (push.finite ? "" : ", not finite") +
+                   (push.filtered ? ", filtered" : "");
+          },
+          [](const server::AbandonInput& abandoned) { return "given up: " + name(abandoned.id); },
+          [](const server::HeartbeatInput& heard) {
+            return "the heart of " + name(heard.worker) + ", incarnation " +
+                   std::to_string(heard.incarnation) + ", beats";
+          },
+          [](const server::OtherInput&) { return std::string("time passes"); }},
+      input);
 }
 
 }  // namespace outpace::swarm

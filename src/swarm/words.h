@@ -5,12 +5,12 @@
 #include <string>
 
 #include "policy/policy.h"
-#include "server/told.h"
+#include "server/input.h"
 
 namespace outpace::swarm {
 
 [[nodiscard]] std::string to_words(const policy::Event& event);
 [[nodiscard]] std::string to_words(const policy::Decision& decision);
-[[nodiscard]] std::string to_words(const server::Told& told);
+[[nodiscard]] std::string to_words(const server::Input& input);
 
 }  // namespace outpace::swarm

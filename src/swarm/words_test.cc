@@ -6,9 +6,10 @@ namespace outpace::swarm {
 namespace {
 
 TEST(Words, SayWhatWasToldAndDecided) {
-  EXPECT_EQ(to_words(server::Told{server::ToldPush{{1, 1, WorkerId{3}, 2, Sequence{45}}, 4, true}}),
-            "push of worker 3 (incarnation 2), gradient 45");
-  EXPECT_EQ(to_words(server::Told{server::ToldLeave{WorkerId{1}, 2}}),
+  EXPECT_EQ(
+      to_words(server::Input{server::PushInput{{1, 1, WorkerId{3}, 2, Sequence{45}}, 4, true}}),
+      "push of worker 3 (incarnation 2), gradient 45");
+  EXPECT_EQ(to_words(server::Input{server::LeaveInput{WorkerId{1}, 2}}),
             "the connection of worker 1, incarnation 2, is gone");
   EXPECT_EQ(to_words(policy::Event{policy::WorkerLeft{WorkerId{1}, policy::Departure::kDead}}),
             "worker 1 is gone");

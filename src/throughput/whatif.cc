@@ -37,7 +37,9 @@ std::uint64_t gradients_of(const record::RecordedRun& run) {
   return gradients;
 }
 
-void check_policy(const std::string& text, std::uint32_t workers, const policy::Given& given) {
+void check_policy(const std::string& text,
+                  std::uint32_t workers,
+                  const policy::PolicyInputs& given) {
   const Spec spec = Spec::parse(text);
   if (policy::waits_for_learning(spec)) {
     throw usage_error("policy '" + text +
@@ -143,7 +145,7 @@ double WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
   std::vector<Seat> seats = scenario.seats;
   sim::ClusterOptions options{
       .policy = Spec::parse(scenario.policy),
-      .given = run_.given,
+      .policy_inputs = run_.given,
       .coordinator = {.workers = static_cast<std::uint32_t>(seats.size()),
                       .batch = run_.batch,
                       .examples = kExamples,

@@ -39,26 +39,26 @@ Aggregate::Aggregate(std::size_t size, Reduce reduce, bool weighted, const Filte
       weighted_(weighted),
       filter_(filter) {}
 
-std::vector<float> Aggregate::add(const Contribution& contribution, std::vector<float> gradient) {
+std::vector<float> Aggregate::add(const Accepted& accepted, std::vector<float> gradient) {
   CHECK(gradient.size() == size_);
-  CHECK(std::isfinite(contribution.weight) && contribution.weight >= 0.0);
-  CHECK(contribution.examples >= 1);
+  CHECK(std::isfinite(accepted.weight) && accepted.weight >= 0.0);
+  CHECK(accepted.examples >= 1);
   ++gradients_;
-  examples_ += contribution.examples;
-  return reduce_ == Reduce::kWorkerOrder ? keep(contribution, std::move(gradient))
-                                         : add_in(contribution, std::move(gradient));
+  examples_ += accepted.examples;
+  return reduce_ == Reduce::kWorkerOrder ? keep(accepted, std::move(gradient))
+                                         : add_in(accepted, std::move(gradient));
 }
 
-std::vector<float> Aggregate::keep(const Contribution& contribution, std::vector<float> gradient) {
+std::vector<float> Aggregate::keep(const Accepted& accepted, std::vector<float> gradient) {
   if (filter_.combines() && weighted_) {
-    scale(gradient, static_cast<float>(contribution.weight));
+    scale(gradient, static_cast<float>(accepted.weight));
   }
   const auto place = std::upper_bound(
-      slots_.begin(), slots_.end(), contribution, [](const Contribution& a, const Slot& slot) {
-        const Contribution& b = slot.contribution;
+      slots_.begin(), slots_.end(), accepted, [](const Accepted& a, const Slot& slot) {
+        const Accepted& b = slot.accepted;
         return std::pair(a.worker, a.release) < std::pair(b.worker, b.release);
       });
-  slots_.insert(place, Slot{.contribution = contribution, .gradient = std::move(gradient)});
+  slots_.insert(place, Slot{.accepted = accepted, .gradient = std::move(gradient)});
   if (free_.empty()) {
     return std::vector<float>(size_);
   }
@@ -67,11 +67,10 @@ std::vector<float> Aggregate::keep(const Contribution& contribution, std::vector
   return spare;
 }
 
-std::vector<float> Aggregate::add_in(const Contribution& contribution,
-                                     std::vector<float> gradient) {
-  const double examples = contribution.examples;
-  const double weight = weighted_ ? contribution.weight : 1.0;
-  weighted_examples_ += contribution.weight * examples;
+std::vector<float> Aggregate::add_in(const Accepted& accepted, std::vector<float> gradient) {
+  const double examples = accepted.examples;
+  const double weight = weighted_ ? accepted.weight : 1.0;
+  weighted_examples_ += accepted.weight * examples;
   if (gradients_ > 1) {
     add_scaled(buffer_, gradient, static_cast<float>(weight * examples / divisor_));
     return gradient;
@@ -87,7 +86,7 @@ double Aggregate::mean_weight() const {
   CHECK(gradients_ >= 1);
   double sum = weighted_examples_;
   for (const Slot& slot : slots_) {  // In the slots' order, or the sum would show that of arrival.
-    sum += slot.contribution.weight * slot.contribution.examples;
+    sum += slot.accepted.weight * slot.accepted.examples;
   }
   return sum / static_cast<double>(examples_);
 }
@@ -106,9 +105,9 @@ std::span<const float> Aggregate::mean() {
 std::span<const float> Aggregate::mean_of_slots() {
   factors_.clear();
   for (const Slot& slot : slots_) {
-    const double weight = weighted_ ? slot.contribution.weight : 1.0;
+    const double weight = weighted_ ? slot.accepted.weight : 1.0;
     factors_.push_back(
-        static_cast<float>(weight * slot.contribution.examples / static_cast<double>(examples_)));
+        static_cast<float>(weight * slot.accepted.examples / static_cast<double>(examples_)));
   }
   if (slots_.size() == 1 && factors_[0] == 1.0F) {
     return slots_[0].gradient;

@@ -36,7 +36,7 @@ class Aggregate {
             bool weighted,
             const FilterRule& filter = FilterRule::none());
 
-  struct Contribution {
+  struct Accepted {
     WorkerId worker;
     Sequence release;
     double weight;           // Policy's weight times the staleness rule's; finite, >= 0.
@@ -44,8 +44,7 @@ class Aggregate {
   };
   // Takes the gradient up. Gives back a buffer of the same size that is free to reuse (the one
   // passed in, or an older slot). REQUIRES: gradient.size() == size, every number finite.
-  [[nodiscard]] std::vector<float> add(const Contribution& contribution,
-                                       std::vector<float> gradient);
+  [[nodiscard]] std::vector<float> add(const Accepted& accepted, std::vector<float> gradient);
 
   [[nodiscard]] std::size_t gradients() const { return gradients_; }
   [[nodiscard]] std::uint64_t examples() const { return examples_; }
@@ -60,14 +59,12 @@ class Aggregate {
 
  private:
   struct Slot {
-    Contribution contribution;
+    Accepted accepted;
     std::vector<float> gradient;
   };
 
-  [[nodiscard]] std::vector<float> keep(const Contribution& contribution,
-                                        std::vector<float> gradient);
-  [[nodiscard]] std::vector<float> add_in(const Contribution& contribution,
-                                          std::vector<float> gradient);
+  [[nodiscard]] std::vector<float> keep(const Accepted& accepted, std::vector<float> gradient);
+  [[nodiscard]] std::vector<float> add_in(const Accepted& accepted, std::vector<float> gradient);
   [[nodiscard]] std::span<const float> mean_of_slots();
   [[nodiscard]] std::span<const float> robust_mean_of_slots();
 
@@ -79,11 +76,12 @@ class Aggregate {
   std::size_t gradients_ = 0;
   std::uint64_t examples_ = 0;
   // kArrival: buffer_ = sum(weight * examples * gradient) / divisor_. The divisor is that of the
-  // last mean, at first the first contribution's examples, so that a lone gradient is not scaled
+  // last mean, at first the first gradient's examples, so that a lone gradient is not scaled
   // twice and equal mini-batches are added as they are.
   double divisor_ = 1.0;
   double weighted_examples_ = 0.0;
-  // kWorkerOrder: the contributions, sorted by worker, then release; the mean is put in buffer_.
+  // kWorkerOrder: the accepted gradients, sorted by worker, then release; the mean is put in
+  // buffer_.
   std::vector<Slot> slots_;
   std::vector<float> factors_;  // Of the slots; a field only to keep its memory.
   std::vector<float> buffer_;   // Empty until it is first needed.

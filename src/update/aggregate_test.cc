@@ -19,12 +19,12 @@
 namespace outpace::update {
 namespace {
 
-using Contribution = Aggregate::Contribution;
+using Accepted = Aggregate::Accepted;
 using Gradient = std::vector<float>;
 
 constexpr Reduce kBoth[] = {Reduce::kWorkerOrder, Reduce::kArrival};
 
-Contribution from(std::uint32_t worker, double weight, std::uint32_t examples) {
+Accepted from(std::uint32_t worker, double weight, std::uint32_t examples) {
   return {.worker = WorkerId{worker},
           .release = Sequence{worker + 100},
           .weight = weight,
@@ -38,19 +38,18 @@ Gradient mean_of(Aggregate& aggregate) {
 
 // What a set of random gradients is made of, in the order of workers.
 struct Pushed {
-  Contribution contribution;
+  Accepted accepted;
   Gradient gradient;
 };
 
 std::vector<Pushed> random_set(Rng& rng, std::size_t gradients, std::size_t size) {
   std::vector<Pushed> set;
   for (std::size_t k = 0; k < gradients; ++k) {
-    Pushed pushed{
-        .contribution = from(static_cast<std::uint32_t>(k / 2),  // A worker may push twice.
-                             rng.uniform(),
-                             1 + static_cast<std::uint32_t>(rng.below(64))),
-        .gradient = Gradient(size)};
-    pushed.contribution.release = Sequence{k};
+    Pushed pushed{.accepted = from(static_cast<std::uint32_t>(k / 2),  // A worker may push twice.
+                                   rng.uniform(),
+                                   1 + static_cast<std::uint32_t>(rng.below(64))),
+                  .gradient = Gradient(size)};
+    pushed.accepted.release = Sequence{k};
     for (float& value : pushed.gradient) {
       value = static_cast<float>(rng.normal());
     }
@@ -130,16 +129,16 @@ TEST(Aggregate, AgreesWithThePlainEquation) {
     std::vector<double> sum(size);
     double examples = 0.0;
     for (const Pushed& pushed : set) {
-      const double weight = weighted ? pushed.contribution.weight : 1.0;
-      examples += pushed.contribution.examples;
+      const double weight = weighted ? pushed.accepted.weight : 1.0;
+      examples += pushed.accepted.examples;
       for (std::size_t i = 0; i < size; ++i) {
-        sum[i] += weight * pushed.contribution.examples * static_cast<double>(pushed.gradient[i]);
+        sum[i] += weight * pushed.accepted.examples * static_cast<double>(pushed.gradient[i]);
       }
     }
     for (const Reduce reduce : kBoth) {
       Aggregate aggregate(size, reduce, weighted);
       for (const Pushed& pushed : set) {
-        std::ignore = aggregate.add(pushed.contribution, pushed.gradient);
+        std::ignore = aggregate.add(pushed.accepted, pushed.gradient);
       }
       const Gradient mean = mean_of(aggregate);
       for (std::size_t i = 0; i < size; ++i) {
@@ -159,7 +158,7 @@ TEST(Aggregate, InWorkerOrderDoesNotShowTheOrderOfArrival) {
     const Permutation arrival(set.size(), shuffle, 0);
     for (std::uint64_t k = 0; k < set.size(); ++k) {
       const Pushed& pushed = set[arrival(k)];
-      std::ignore = aggregate.add(pushed.contribution, pushed.gradient);
+      std::ignore = aggregate.add(pushed.accepted, pushed.gradient);
     }
     means.push_back(mean_of(aggregate));
     weights.push_back(aggregate.mean_weight());

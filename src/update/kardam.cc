@@ -131,7 +131,7 @@ bool Kardam::is_recent(WorkerId worker, std::uint32_t computing) const {
                    worker) != recent_.rbegin() + static_cast<std::ptrdiff_t>(looked_at);
 }
 
-void Kardam::taken_up(WorkerId worker) {
+void Kardam::accepted(WorkerId worker) {
   recent_.push_back(worker);
   if (recent_.size() > std::size_t{2} * options_.f) {
     recent_.pop_front();

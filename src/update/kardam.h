@@ -64,7 +64,7 @@ class Kardam {
                                 std::span<const float> gradient,
                                 std::uint32_t computing);
   // What was judged last of this worker counts.
-  void taken_up(WorkerId worker);
+  void accepted(WorkerId worker);
   // An update.
   void stepped(std::span<const float> before, std::span<const float> after);
   // The worker is gone: frees what is kept of it.

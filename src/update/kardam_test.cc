@@ -37,7 +37,7 @@ struct Line {
   Judgement sends(std::uint32_t worker, float gradient) {
     const Judgement found = filter.judge(WorkerId{worker}, {{gradient}}, computing);
     if (found == kSound) {
-      filter.taken_up(WorkerId{worker});
+      filter.accepted(WorkerId{worker});
     }
     return found;
   }
@@ -372,7 +372,7 @@ TEST(Kardam, DecidesAsItsTwinOverAThousandRandomSteps) {
       ASSERT_EQ(judgement, expected) << "seed " << seed << ", step " << step;
       ++found[judgement];
       if (judgement == kSound) {
-        filter.taken_up(WorkerId{worker});
+        filter.accepted(WorkerId{worker});
         twin.accept(worker);
         for (std::size_t i = 0; i < kSize; ++i) {
           weights[i] -= 0.05F * gradient[i];

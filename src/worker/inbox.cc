@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/senders.h"
+
 namespace outpace::worker {
 
 void Inbox::receive(const protocol::Message& message) {
-  if (const auto* release = std::get_if<protocol::Release>(&message)) {
-    receive(*release);
-  } else if (const auto* cancel = std::get_if<protocol::Cancel>(&message)) {
-    receive(*cancel);
-  } else if (const auto* verdict = std::get_if<protocol::Verdict>(&message)) {
-    receive(*verdict);
-  } else if (const auto* stop = std::get_if<protocol::Stop>(&message)) {
-    stopped_ = *stop;
-  }
+  std::visit(Overloaded{[this](const protocol::Release& release) { receive(release); },
+                        [this](const protocol::Cancel& cancel) { receive(cancel); },
+                        [this](const protocol::Verdict& verdict) { receive(verdict); },
+                        [this](const protocol::Stop& stop) { stopped_ = stop; },
+                        protocol::IgnoringServer{},
+                        protocol::IgnoringWorkers{},
+                        protocol::IgnoringEvaluators{},
+                        protocol::IgnoringCommands{}},
+             message);
 }
 
 void Inbox::receive(const protocol::Release& release) {

@@ -43,6 +43,21 @@ class Server(ProgramTest):
     def test_hangup(self):
         self.end(signal.SIGHUP)
 
+    def test_a_server_that_is_killed_keeps_the_runtimes(self):
+        job = LedgerJob(self, "async", workers=2, epochs=100_000)
+
+        def rows():
+            text = (job.run / "runtimes.csv").read_text()
+            return [line.split(",") for line in text.splitlines() if not line.startswith("#")]
+        wait_until(lambda: len(rows()) >= 20, "20 rows of runtimes while the run goes on")
+        job.server.send(signal.SIGKILL)
+        self.assertEqual(job.server.wait(AT_ONCE), -signal.SIGKILL)
+        kept = rows()
+        self.assertGreaterEqual(len(kept), 20)
+        for row in kept:
+            self.assertEqual(len(row), 2)
+            self.assertTrue(all(0.004 <= float(cell) < 60 for cell in row), row)
+
     def test_before_any_worker_has_come(self):
         server = self.start("server", "--token-file", "token", "--out", "run")
         server.until_said("listening on")

@@ -1,16 +1,16 @@
-// Proves that the invariants find bugs: puts one in at a time, and runs the swarm until one of its
-// invariants is broken. A bug that survives so many seeds fails the test, as does one that is found
-// under another invariant than its own, and a failure without any bug.
+// Proves that the invariants find bugs: turns one bug on at a time, and runs the swarm until the
+// bug's invariant is broken. A bug that survives all seeds fails the test. So does a failure
+// without any bug.
 //
-// src/base/seeded_bug.h says how the bugs come into this program, and into no other.
+// The bugs are in seed_bugs.py, which puts them into copies of the sources for this program alone.
 
-#include <array>
+#include "seeded_bugs.h"
+
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
 
-#include "base/seeded_bug.h"
 #include "swarm/random_job.h"
 #include "swarm/seed_run.h"
 
@@ -20,32 +20,11 @@ std::string_view seeded_bug;
 
 namespace {
 
-struct Bug {
-  std::string_view name;
-  std::string_view invariant;
-};
-constexpr std::array<Bug, 15> kBugs{{
-    {"duplicate_applied", "I1"},   // A repeated push is taken up again.
-    {"dropped_taken_up", "I1"},    // So is a gradient that the policy dropped.
-    {"stale_round_counts", "I3"},  // A round takes a gradient of an older one.
-    {"ssp_one_more", "I3"},        // The fastest is s + 1 iterations ahead.
-    {"saps_one_more", "I3"},       // A gradient that is s + 1 versions old counts.
-    {"lease_lost", "I5"},          // A dead worker's examples are never handed out again.
-    {"dead_awaited", "I6"},        // An update waits for a worker that is dead.
-    {"live_miscounted", "I6"},     // A worker that died counts as live.
-    {"silence_overlooked", "I6"},  // A worker that is silent for too long stays live.
-    {"fence_ignored", "I7"},       // The end of an old connection ends the new one.
-    {"idle_forgotten", "I9"},      // A worker that had its gradient taken up is not released again.
-    {"version_back", "I10"},       // A death takes an update back.
-    {"broken_part_used", "I12"},   // The finite numbers of a gradient that is not finite count.
-    {"hidden_state", "I14"},       // A run depends on those before it.
-    {"cutoff_one_more", "I17"},    // An update waits for more than the live can give.
-}};
 constexpr std::uint64_t kSeedsMost = 1000;
 constexpr std::uint64_t kSeedsWithout = 100;
 
-// The first seed that fails by this invariant, or by any if it is empty, from 0 on; `seeds` if none
-// does. A bug may show to another first, in a plan where nothing of its own is at stake.
+// The first seed that breaks this invariant, or any if it is empty; `seeds` if none does. A bug may
+// break another invariant first, in a plan that cannot break its own.
 std::uint64_t first_failure(std::uint64_t seeds,
                             std::string_view invariant,
                             swarm::Outcome& outcome) {
@@ -58,7 +37,7 @@ std::uint64_t first_failure(std::uint64_t seeds,
   return seeds;
 }
 
-bool is_found(const Bug& bug) {
+bool is_found(const SeededBug& bug) {
   seeded_bug = bug.name;
   swarm::Outcome outcome;
   const std::uint64_t seed = first_failure(kSeedsMost, bug.invariant, outcome);
@@ -84,7 +63,7 @@ int run(std::string_view only) {
     return 1;
   }
   bool all = true;
-  for (const Bug& bug : kBugs) {
+  for (const SeededBug& bug : kSeededBugs) {
     all = (!only.empty() && only != bug.name) || is_found(bug) ? all : false;
   }
   return all ? 0 : 1;

@@ -19,7 +19,7 @@
 #include "base/rng.h"
 #include "policy/catalogue.h"
 #include "server/coordinator.h"
-#include "server/reception.h"
+#include "server/driver.h"
 #include "server/shard.h"
 #include "worker/inbox.h"
 #include "worker/order.h"
@@ -162,22 +162,13 @@ class VirtualCluster {
     carry_out(effects);
   }
 
-  void carry_out(const Effects& effects) {
-    for (const Effect& effect : effects) {
-      if (const auto* taken = std::get_if<TakeUp>(&effect)) {
-        shard_.take_up(*taken);
-      } else if (const auto* forgotten = std::get_if<Forget>(&effect)) {
-        shard_.forget(forgotten->worker);
-      } else if (const auto* step = std::get_if<StepWeights>(&effect)) {
-        shard_.step(*step);
-      } else if (const auto* sent = std::get_if<Send>(&effect)) {
-        deliver(*sent);
-      } else if (const auto* warning = std::get_if<Warn>(&effect)) {
-        warnings_.push_back(warning->text);
-      } else if (const auto* finish = std::get_if<Finish>(&effect)) {
-        finish_ = *finish;
-      }
-    }
+  void carry_out(Effects& effects) {
+    server::carry_out(effects,
+                      &shard_,
+                      Overloaded{[this](const Send& sent) { deliver(sent); },
+                                 [this](const Warn& warning) { warnings_.push_back(warning.text); },
+                                 [this](const Finish& finish) { finish_ = finish; },
+                                 Ignoring<Disconnect, TakeSnapshot, MeasuredNorms, Switched>{}});
   }
 
   // To a worker, in order: the delay of a later message is never shorter than that of an earlier.
@@ -193,7 +184,7 @@ class VirtualCluster {
       if (!worker.alive || worker.incarnation != incarnation) {
         return;
       }
-      std::visit([&](const auto& told) { worker.inbox.receive(told); }, message);
+      std::visit([&](const auto& one) { worker.inbox.receive(one); }, message);
       if (worker.inbox.take()) {
         begin(id, worker.inbox.newest());
       }

@@ -1,4 +1,4 @@
-#include "swarm/watch.h"
+#include "swarm/invariant_checker.h"
 
 #include <algorithm>
 #include <utility>
@@ -30,7 +30,7 @@ std::optional<policy::BalanceOptions> balance_of(const Plan& plan) {
 
 }  // namespace
 
-Watch::Watch(const Plan& plan, bool keeps_events)
+InvariantChecker::InvariantChecker(const Plan& plan, bool keeps_events)
     : plan_(plan),
       keeps_events_(keeps_events),
       decisions_(Spec::parse(plan.policy), plan.workers, balance_of(plan)),
@@ -40,7 +40,9 @@ Watch::Watch(const Plan& plan, bool keeps_events)
   }
 }
 
-void Watch::decided(Time now, const policy::Event& event, const policy::Decision& decision) {
+void InvariantChecker::decided(Time now,
+                               const policy::Event& event,
+                               const policy::Decision& decision) {
   if (keeps_events_) {
     keep(now, "decision on " + to_words(event) + ": " + to_words(decision));
   }
@@ -48,11 +50,13 @@ void Watch::decided(Time now, const policy::Event& event, const policy::Decision
   decisions_.check(now, event, decision.actions);
 }
 
-void Watch::answered(Time now, const server::Told& told, const server::Effects& effects) {
+void InvariantChecker::answered(Time now,
+                                const server::Input& input,
+                                const server::Effects& effects) {
   if (keeps_events_) {
-    keep(now, to_words(told) + ": " + std::to_string(effects.size()) + " effects");
+    keep(now, to_words(input) + ": " + std::to_string(effects.size()) + " effects");
   }
-  coordination_.check(now, told, std::exchange(decided_, 0), effects);
+  coordination_.check(now, input, std::exchange(decided_, 0), effects);
   for (const auto& used : coordination_.used()) {
     if (audit_) {
       audit_->used(used.ranges, used.weight);
@@ -60,7 +64,9 @@ void Watch::answered(Time now, const server::Told& told, const server::Effects& 
   }
 }
 
-bool Watch::after(Time now, const server::Coordinator& coordinator, const server::Shard* shard) {
+bool InvariantChecker::after(Time now,
+                             const server::Coordinator& coordinator,
+                             const server::Shard* shard) {
   ++events_;
   coordination_.at_rest(now, coordinator.live(), coordinator.started());
   state_.check(coordinator, shard == nullptr ? std::span<const float>{} : shard->weights());
@@ -79,7 +85,7 @@ bool Watch::after(Time now, const server::Coordinator& coordinator, const server
   return well && events_ >= kEventsLeast;
 }
 
-void Watch::ended(const sim::ClusterResult& result) {
+void InvariantChecker::ended(const sim::ClusterResult& result) {
   const bool as_planned =
       result.code == ExitCode::kDone && (plan_.epochs == 0 || result.why == "epochs done");
   hold(as_planned, "I5", [&] { return "the run ended: " + result.why; });
@@ -98,21 +104,21 @@ void Watch::ended(const sim::ClusterResult& result) {
   }
 }
 
-void Watch::keep(Time now, const std::string& text) {
+void InvariantChecker::keep(Time now, const std::string& text) {
   last_events_.push_back(std::to_string(to_seconds(now)) + " s  " + text);
   if (last_events_.size() > kEventsKept) {
     last_events_.pop_front();
   }
 }
 
-bool Watch::is_well(std::uint32_t worker) const {
+bool InvariantChecker::is_well(std::uint32_t worker) const {
   const invariants::Coordination::Member& member = coordination_.members()[worker];
   const bool left =
       std::find(plan_.leavers.begin(), plan_.leavers.end(), worker) != plan_.leavers.end();
   return left ? !member.live : member.live && member.version > *healed_version_;
 }
 
-bool Watch::recovered() const {
+bool InvariantChecker::recovered() const {
   // Everybody's turn has come round: more than one that was on its way is used.
   if (coordination_.version() < *healed_version_ + plan_.workers) {
     return false;
@@ -125,7 +131,7 @@ bool Watch::recovered() const {
   return true;
 }
 
-std::string Watch::who_did_not() const {
+std::string InvariantChecker::who_did_not() const {
   std::string found = "not well:";
   for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) {
     if (!is_well(worker)) {

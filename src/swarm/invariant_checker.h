@@ -13,19 +13,19 @@
 #include "invariants/decisions.h"
 #include "invariants/state.h"
 #include "sim/cluster.h"
-#include "sim/watcher.h"
+#include "sim/cluster_observer.h"
 #include "swarm/random_job.h"
 
 namespace outpace::swarm {
 
-class Watch final : public sim::Watcher {
+class InvariantChecker final : public sim::ClusterObserver {
  public:
   // `keeps_events`: in words, the last of them; slow.
-  Watch(const Plan& plan, bool keeps_events);
+  InvariantChecker(const Plan& plan, bool keeps_events);
 
   // The coordinator's observer. Throws Violation, as all below.
   void decided(Time now, const policy::Event& event, const policy::Decision& decision);
-  void answered(Time now, const server::Told& told, const server::Effects& effects) override;
+  void answered(Time now, const server::Input& input, const server::Effects& effects) override;
   [[nodiscard]] bool after(Time now,
                            const server::Coordinator& coordinator,
                            const server::Shard* shard) override;

@@ -1,0 +1,17 @@
+// The messages by sender, for std::visit where those of one sender mean nothing. A new message does
+// not compile in any such place until it is in one of these lists or has a function.
+
+#pragma once
+
+#include "base/overloaded.h"
+#include "protocol/messages.h"
+
+namespace outpace::protocol {
+
+using IgnoringWorkers = Ignoring<Hello, InitialWeights, Push, Abandoned, Heartbeat, Goodbye>;
+using IgnoringEvaluators = Ignoring<Observe, Measurement>;
+using IgnoringServer = Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status>;
+// Commands of `outpace ctl`.
+using IgnoringCommands = Ignoring<SetPolicy, AskStatus>;
+
+}  // namespace outpace::protocol

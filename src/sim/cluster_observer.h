@@ -1,0 +1,29 @@
+// Observes a simulated cluster and changes nothing: for checks of a run while it goes on. An
+// exception that it throws ends the run at that point.
+
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "server/coordinator.h"
+#include "server/effects.h"
+#include "server/input.h"
+#include "server/shard.h"
+
+namespace outpace::sim {
+
+class ClusterObserver {
+ public:
+  virtual ~ClusterObserver() = default;
+
+  // The coordinator answered `input` with `effects`. None of them is carried out yet.
+  virtual void answered(Time now, const server::Input& input, const server::Effects& effects) = 0;
+  // An event is over, with everything that followed from it at once. True ends the run, as done.
+  // `shard` is null without learning.
+  [[nodiscard]] virtual bool after(Time now,
+                                   const server::Coordinator& coordinator,
+                                   const server::Shard* shard) = 0;
+};
+
+}  // namespace outpace::sim

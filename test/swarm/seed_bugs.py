@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Puts bugs into copies of the sources, to prove that the swarm's invariants find them.
+
+    seed_bugs.py SOURCE_FOLDER OUT_FOLDER
+
+Writes to OUT_FOLDER a copy of each source that a bug of BUGS is in, and seeded_bugs.h, the list of
+bugs. The test program seeded_bugs.cc is built from the copies and turns one bug on at a time. The
+sources themselves know nothing of it. A bug whose place is gone from its source, or stands there
+twice, fails the build: give it its place again.
+"""
+
+import pathlib
+import sys
+
+# Name, the invariant that it breaks, what it does; its file; the text of the source, and what stands
+# there instead. BUG is true while the bug is on.
+BUGS = [
+    ("duplicate_accepted", "I1", "A repeated push is accepted again.",
+     "server/coordinator.cc",
+     "    emplace<Send>(out, id.worker, *member->last_verdict);\n",
+     "    emplace<Send>(out, id.worker, *member->last_verdict);\n"
+     "    if (BUG) {\n"
+     "      out.emplace_back(Accept{id.worker, id.sequence, 1.0, 1});\n"
+     "    }\n"),
+    ("dropped_accepted", "I1", "A gradient that the policy dropped is accepted.",
+     "server/coordinator_actions.cc",
+     "  out.emplace_back(Forget{action.worker});\n",
+     "  if (BUG) {\n"
+     "    out.emplace_back(Accept{action.worker, action.release, 1.0, member.examples});\n"
+     "  }\n"
+     "  out.emplace_back(Forget{action.worker});\n"),
+    ("stale_round_counts", "I3", "A round accepts a gradient of an older one.",
+     "policy/round.cc",
+     "if (state.version < version_) {", "if (state.version < version_ && !BUG) {"),
+    ("ssp_one_more", "I3", "The fastest is s + 1 iterations ahead.",
+     "policy/ssp.cc",
+     "if (ahead <= options_.slack) {", "if (ahead <= options_.slack + (BUG ? 1 : 0)) {"),
+    ("saps_one_more", "I3", "A gradient that is s + 1 versions old is accepted.",
+     "policy/saps.cc",
+     "lag > options_.bound &&", "lag > options_.bound + (BUG ? 1 : 0) &&"),
+    ("lease_lost", "I5", "The examples of a dead worker are never handed out again.",
+     "server/coordinator.cc",
+     "    leases_.give_back(worker, member->ranges);\n",
+     "    if (!BUG) {\n"
+     "      leases_.give_back(worker, member->ranges);\n"
+     "    }\n"),
+    ("dead_awaited", "I6", "An update waits for a worker that is dead.",
+     "policy/round.cc",
+     "if (workers_.leave(event.worker).computing) {",
+     "if (workers_.leave(event.worker).computing && !BUG) {"),
+    ("live_miscounted", "I6", "A worker that died counts as live.",
+     "server/coordinator.cc",
+     "  --live_;\n", "  live_ -= BUG ? 0U : 1U;\n"),
+    ("silence_overlooked", "I6", "A worker that is silent for too long stays live.",
+     "server/coordinator.cc",
+     "if (!is_live(member.state)) {", "if (!is_live(member.state) || BUG) {"),
+    ("fence_ignored", "I7", "The end of an old connection ends the new one.",
+     "server/coordinator.cc",
+     "member.incarnation == incarnation ?", "(member.incarnation == incarnation || BUG) ?"),
+    ("idle_forgotten", "I9", "Worker 1 is not released again once its gradient was accepted.",
+     "policy/round.cc",
+     "    if (!state.computing) {\n", "    if (!state.computing && !(BUG && worker == WorkerId{1})) {\n"),
+    ("version_back", "I10", "A death takes an update back.",
+     "server/coordinator.cc",
+     "  out.emplace_back(ForgetWorker{worker});\n",
+     "  out.emplace_back(ForgetWorker{worker});\n"
+     "  if (BUG && version_ > Version{}) {\n"
+     "    version_ = Version{count(version_) - 1};\n"
+     "  }\n"),
+    ("broken_part_used", "I12", "The finite numbers of a gradient that is not finite are used.",
+     "server/shard.cc",
+     "  if (!std::isfinite(squared_norm)) {\n",
+     "  if (!std::isfinite(squared_norm)) {\n"
+     "    for (std::size_t i = 0; BUG && i < weights_.size() && std::isfinite(gradient[i]); ++i) {\n"
+     "      weights_[i] -= gradient[i];\n"
+     "    }\n"),
+    ("hidden_state", "I14", "A run depends on those before it.",
+     "server/coordinator.cc",
+     "  CHECK(options_.batch >= 1 && options_.workers > options_.later);\n",
+     "  CHECK(options_.batch >= 1 && options_.workers > options_.later);\n"
+     "  if (BUG) {\n"
+     "    static std::uint64_t runs = 0;\n"
+     "    sequences_ = ++runs;\n"
+     "  }\n"),
+    ("cutoff_one_more", "I17", "An update waits for more gradients than the live can give.",
+     "policy/first_come.cc",
+     "accepted_ < cutoff)) {", "accepted_ < cutoff + (BUG ? 1 : 0))) {"),
+]
+
+
+def seeded(text, bugs, path):
+    for name, _, _, _, place, instead in bugs:
+        found = text.count(place)
+        if found != 1:
+            raise SystemExit(f"seed_bugs.py: the place of the bug {name} stands {found} times in "
+                             f"{path}, not once: {place.strip()}")
+        text = text.replace(place, instead.replace("BUG", f'(::outpace::seeded_bug == "{name}")'))
+    return f'#include "seeded_bugs.h"\n#line 1 "{path}"\n{text}'
+
+
+def table():
+    lines = "".join(f'    {{"{name}", "{invariant}"}},  // {what}\n'
+                    for name, invariant, what, _, _, _ in BUGS)
+    return ("// The seeded bugs, and the invariant that each of them breaks.\n\n#pragma once\n\n"
+            "#include <array>\n#include <string_view>\n\nnamespace outpace {\n\n"
+            "struct SeededBug {\n  std::string_view name;\n  std::string_view invariant;\n};\n"
+            "// The one that is on; empty if none is.\nextern std::string_view seeded_bug;\n\n"
+            f"inline constexpr std::array<SeededBug, {len(BUGS)}> kSeededBugs{{{{\n{lines}}}}};\n\n"
+            "}  // namespace outpace\n")
+
+
+def main(source, out):
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "seeded_bugs.h").write_text(table())
+    for file in sorted({bug[3] for bug in BUGS}):
+        path = source / "src" / file
+        bugs = [bug for bug in BUGS if bug[3] == file]
+        (out / file.replace("/", "_")).write_text(seeded(path.read_text(), bugs, path))
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
