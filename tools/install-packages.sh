@@ -31,6 +31,7 @@ build nlohmann-json3-dev      --json and the record
 build zlib1g-dev              data sets come as .gz
 build libpugixml-dev          platform files of simulated clusters
 build libeigen3-dev           the linear algebra of a runtime model
+build libboost-dev            special functions and Student's t, by Boost.Math; headers
 build dataset-fashion-mnist   what the demo trains on
 build libgtest-dev            tests
 build libgmock-dev            matchers in tests

@@ -10,10 +10,6 @@ namespace outpace::compare {
 
 inline constexpr double kConfidence = 0.95;
 
-// The t with P(|T| <= t) = confidence, for Student's T with so many degrees of freedom, to about 12
-// digits: Abramowitz & Stegun 26.7.1. REQUIRES: degrees > 0, 0 < confidence < 1.
-[[nodiscard]] double student_t(std::size_t degrees, double confidence);
-
 // The mean of n values, in their unit, and the interval mean +- half_width that holds the expected
 // value with probability kConfidence, if the values are normal and independent.
 struct Mean {

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
+
+#include <boost/math/special_functions/beta.hpp>
+#include <boost/math/special_functions/gamma.hpp>
 
 #include "base/check.h"
 
 namespace outpace::sim {
 namespace {
-
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// Steps grow as the root of the largest argument: this is far above what 1e12 would take.
-constexpr int kStepsMax = 100'000'000;
 
 // A ratio of two polynomials of degree 7 in x, lowest coefficients first.
 struct Rational {
@@ -81,34 +79,6 @@ constexpr Rational kFarTail{{6.65790464350110377720e0,
                              1.42151175831644588870e-7,
                              2.04426310338993978564e-15}};
 
-// The continued fraction b0 + a1 / (b1 + a2 / (b2 + ...)), by Lentz's method (1976) as modified by
-// Thompson & Barnett (1986). `term(i)` gives {a_i, b_i} for i = 1, 2, ...
-template <typename Term>
-double continued_fraction(double b0, const Term& term) {
-  const auto away_from_zero = [](double x) {
-    constexpr double kTiny = 1e-300;  // Stands for a zero that would be divided by.
-    return std::fabs(x) < kTiny ? kTiny : x;
-  };
-  double value = away_from_zero(b0);
-  double c = value;
-  double d = 0.0;
-  for (int i = 1; i < kStepsMax; ++i) {
-    const auto [a, b] = term(i);
-    d = 1.0 / away_from_zero(b + a * d);
-    c = away_from_zero(b + a / c);
-    value *= c * d;
-    if (std::fabs(c * d - 1.0) < kEpsilon) {
-      break;
-    }
-  }
-  return value;
-}
-
-struct Partial {
-  double a;
-  double b;
-};
-
 }  // namespace
 
 double normal_cdf(double x) {
@@ -130,46 +100,12 @@ double gamma_cdf(double shape, double x) {
   if (x <= 0) {
     return 0.0;
   }
-  if (std::isinf(x)) {
-    return 1.0;
-  }
-  const double front = std::exp(shape * std::log(x) - x - std::lgamma(shape));
-  if (x < shape + 1.0) {
-    double term = 1.0 / shape;
-    double sum = term;
-    for (int i = 1; i < kStepsMax && term > sum * kEpsilon; ++i) {
-      term *= x / (shape + i);
-      sum += term;
-    }
-    return std::min(1.0, front * sum);
-  }
-  const double fraction = continued_fraction(x + 1.0 - shape, [&](int i) {
-    return Partial{-i * (i - shape), x + 2.0 * i + 1.0 - shape};
-  });
-  return 1.0 - front / fraction;
+  return std::isinf(x) ? 1.0 : boost::math::gamma_p(shape, x);
 }
 
 double beta_cdf(BetaShape shape, double x) {
-  const auto [a, b] = shape;
-  CHECK(a > 0 && b > 0 && x >= 0 && x <= 1);
-  if (x == 0 || x == 1) {
-    return x;
-  }
-  // The fraction converges fast below the mean; above it, take the other tail.
-  if (x > (a + 1.0) / (a + b + 2.0)) {
-    return 1.0 - beta_cdf({.a = b, .b = a}, 1.0 - x);
-  }
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
-                                a * std::log(x) + b * std::log1p(-x)) /
-                       a;
-  const double fraction = continued_fraction(1.0, [a = a, b = b, x](int i) {
-    const double m = std::floor(i / 2.0);
-    const double numerator =
-        i % 2 == 0 ? m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-                   : -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-    return Partial{numerator, 1.0};
-  });
-  return std::min(1.0, front / fraction);
+  CHECK(shape.a > 0 && shape.b > 0 && x >= 0 && x <= 1);
+  return boost::math::ibeta(shape.a, shape.b, x);
 }
 
 }  // namespace outpace::sim

@@ -11,24 +11,20 @@
 #include "base/check.h"
 #include "base/permutation.h"
 #include "base/rng.h"
+#include "base/student_t.h"
 
 namespace outpace::throughput {
 namespace {
 
 constexpr std::size_t kSpans = 8;
-constexpr double kStudent = 2.365;  // 97.5 % of Student's t with kSpans - 1 degrees of freedom.
+constexpr double kConfidence = 0.95;
 
-// Runs of a spread, the more the fewer workers there are to make up for each other, and 97.5 % of
-// Student's t with one less.
-struct Runs {
-  std::uint64_t count;
-  double student;
-};
-constexpr std::array<Runs, 4> kRuns{{{4, 3.182}, {8, 2.365}, {16, 2.131}, {32, 2.040}}};
-Runs runs_of(std::size_t workers) {
+// How many runs a spread is of: the more, the fewer workers there are to make up for each other.
+constexpr std::array<std::uint64_t, 4> kRuns{4, 8, 16, 32};
+std::uint64_t runs_of(std::size_t workers) {
   constexpr std::size_t kTogether = 64;  // Workers of all runs, about.
-  const auto enough = std::ranges::find_if(
-      kRuns, [&](const Runs& runs) { return runs.count * workers >= kTogether; });
+  const auto* const enough =
+      std::ranges::find_if(kRuns, [&](std::uint64_t runs) { return runs * workers >= kTogether; });
   return enough == kRuns.end() ? kRuns.back() : *enough;
 }
 
@@ -98,7 +94,8 @@ Rate of_spans(const std::vector<double>& rates) {
   for (const double rate : rates) {
     squares += (rate - mean) * (rate - mean);
   }
-  const double half = kStudent * std::sqrt(squares / (kSpans - 1) / kSpans);
+  const double half =
+      student_t(kSpans - 1, kConfidence) * std::sqrt(squares / (kSpans - 1) / kSpans);
   return {mean, std::max(0.0, mean - half), mean + half};
 }
 
@@ -146,12 +143,12 @@ Served serve_by_events(const sim::ClusterOptions& options,
   if (spread.seconds == 0.0) {
     return one_run(options, timing);
   }
-  const Runs runs = runs_of(timing.factors.size());
-  const auto count = static_cast<double>(runs.count);
+  const std::uint64_t runs = runs_of(timing.factors.size());
+  const auto count = static_cast<double>(runs);
   std::vector<double> rates;
   Served mean{.rate = {0.0, 0.0, 0.0}, .examples_an_update = 0.0, .staleness = 0.0};
   SampledTimingOptions its = timing;
-  for (const std::vector<double>& begins : beginnings(spread, timing.factors.size(), runs.count)) {
+  for (const std::vector<double>& begins : beginnings(spread, timing.factors.size(), runs)) {
     its.begins = begins;
     const Served served = one_run(options, its);
     rates.push_back(served.rate.examples_per_second);
@@ -163,7 +160,8 @@ Served serve_by_events(const sim::ClusterOptions& options,
   for (const double rate : rates) {
     squares += (rate - mean.rate.examples_per_second) * (rate - mean.rate.examples_per_second);
   }
-  const double half = runs.student * std::sqrt(squares / (count - 1.0) * (1.0 + 1.0 / count));
+  const double half =
+      student_t(runs - 1, kConfidence) * std::sqrt(squares / (count - 1.0) * (1.0 + 1.0 / count));
   mean.rate.low = std::max(0.0, mean.rate.examples_per_second - half);
   mean.rate.high = mean.rate.examples_per_second + half;
   return mean;
