@@ -55,12 +55,12 @@ std::vector<job::Given> from_words(const CLI::App& command, const job::OptionLis
     if (found == nullptr || found->count() == 0) {
       continue;
     }
-    if (found->count() > 1 && !option.is_repeatable()) {
+    if (found->count() > 1 && !option.is_repeatable() && !option.is_flag()) {
       throw usage_error(option.title() + " is given twice on the command line");
     }
     std::vector<std::string> values = found->results();
-    if (option.is_flag() && values.front().empty()) {
-      values = {"true"};
+    if (option.is_flag()) {  // The last one counts: --json --json=false.
+      values = {values.back().empty() ? "true" : values.back()};
     }
     layer.push_back({option.name(), std::move(values), job::kCommandLine});
   }

@@ -267,7 +267,7 @@ class Reader {
       }
       const std::size_t line = line_of(table);
       const toml::node* name = table.get("name");
-      Group group{.name = name == nullptr ? "" : toml_text(*name, place(line_of(*name))),
+      Group group{.name = name == nullptr ? "" : job::toml_text(*name, place(line_of(*name))),
                   .rows = rows_of_group(table, rows)};
       if (group.name.empty() && tables.size() > 1) {
         throw wrong(line, "[[group]] without a name; such as name = \"asynchronous\"");
@@ -283,8 +283,9 @@ class Reader {
   [[nodiscard]] std::vector<std::size_t> rows_of_group(const toml::table& table,
                                                        const std::vector<Row>& rows) const {
     const toml::node* node = table.get("rows");
-    const std::vector<std::string> names =
-        node == nullptr ? std::vector<std::string>{} : toml_texts(*node, place(line_of(*node)));
+    const std::vector<std::string> names = node == nullptr
+                                               ? std::vector<std::string>{}
+                                               : job::toml_texts(*node, place(line_of(*node)));
     if (names.empty()) {
       throw wrong(line_of(table), "[[group]] without rows; such as rows = [\"sync\", \"dynamic\"]");
     }

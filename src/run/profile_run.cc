@@ -125,9 +125,9 @@ double apply_seconds(const job::ProfileJob& job, const protocol::Manifest& manif
     const double begin = seconds_now();
     (void)shard.hold(WorkerId{0}, std::move(arrived));
     shard.accept({.worker = WorkerId{0},
-                   .sequence = Sequence{i + 1},
-                   .weight = 1.0,
-                   .examples = job.training.batch});
+                  .sequence = Sequence{i + 1},
+                  .weight = 1.0,
+                  .examples = job.training.batch});
     shard.step({.rate = job::rate_in_force(job.training)});
     (void)shard.release(WorkerId{0});
     if (i >= kWarmUp) {
