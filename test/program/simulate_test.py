@@ -247,7 +247,7 @@ class Simulated(ProgramTest):
                 (("--platform", "/nowhere.xml", *sent), "/nowhere.xml"),
                 (("--shards", 0), "--shards is '0'; it takes a whole number from 1"),
                 (("--shards", 1.5), "--shards"),
-                (("--shards", 5000), "--shards is '0'; it takes a whole number from 1 to 4096"),
+                (("--shards", 5000), "--shards is '5000'; it takes a whole number from 1 to 4096"),
                 (("--shards", 2), "nothing to divide"),
                 (("--policy", "dssp:low=3,high=999999"), "high"),
                 (("--server-host", "host1"), "--server-host without"),
