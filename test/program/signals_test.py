@@ -148,7 +148,8 @@ class Train(ProgramTest):
         self.assertEqual([one["incarnations"] for one in summary["workers_detail"]], [1, 1])
 
     def kill_worker(self, worker):
-        one = next(one for one, words in self.children.items() if f"--worker={worker}" in words)
+        one = next(one for one, words in self.children.items()
+                   if any(word.endswith(f"/worker-{worker}.toml") for word in words))
         os.kill(one, signal.SIGKILL)
 
 

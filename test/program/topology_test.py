@@ -38,7 +38,8 @@ class Topology(ProgramTest):
         return process
 
     def child(self, worker):
-        return next(one for one, words in self.children.items() if f"--worker={worker}" in words)
+        return next(one for one, words in self.children.items()
+                   if any(word.endswith(f"/worker-{worker}.toml") for word in words))
 
     def assert_failed(self, process, code, *texts):
         self.assertEqual(process.wait(AT_ONCE), code, process.err)
