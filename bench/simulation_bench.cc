@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "run/large_pages.h"
 #include "policy/catalogue.h"
+#include "run/large_pages.h"
 #include "sim/cluster.h"
 #include "sim/timing.h"
 

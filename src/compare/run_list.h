@@ -19,7 +19,7 @@ struct Cell {
   // Below the output folder: "drifting/ssp-s-3/seed-1". A name that no shell reads otherwise; no
   // two cells have the same.
   std::string place;
-  std::string command;             // "train" or "simulate".
+  std::string command;              // "train" or "simulate".
   std::vector<job::Given> options;  // Of that command, without --out.
 };
 
