@@ -198,7 +198,7 @@ class BadInput(Topology):
         self.refused("--bucket-kib", 64, says=("--bucket-kib", "ring"))
         self.refused("--topology", "gossip", "--bucket-kib", 64, says=("--bucket-kib", "ring"))
         self.refused("--topology", "gossip", "--lr-scale", "sqrt", says=("--lr-scale",))
-        self.refused("--topology", "ring", "--bucket-kib", 0, says=("--bucket-kib is 0",))
+        self.refused("--topology", "ring", "--bucket-kib", 0, says=("--bucket-kib is '0'",))
         self.refused("--peer-interface", "lo", says=("--peer-interface", "ring or gossip"))
         self.refused("--topology", "ring", "--peer-interface", "lo", says=("--insecure-no-tls",))
         self.refused("--topology", "ring", "--insecure-no-tls", says=("--peer-interface",))
