@@ -26,10 +26,10 @@ std::optional<double> error_of(const Row& row, const IterationPrediction& predic
              : std::nullopt;
 }
 
-// What was said of several rows, said once.
+// Numbered notes; a note on several rows is printed once.
 class Notes {
  public:
-  // Its number.
+  // Returns the note's number.
   std::size_t add(const std::string& note) {
     const auto found = std::ranges::find(notes_, note);
     if (found != notes_.end()) {
@@ -175,7 +175,7 @@ ordered_json throughput_row(const Configuration& at, const IterationPrediction& 
       {"batch_per_worker", at.batch_per_worker},
       {"policy", name_or_null(at.policy)},
       {"topology", name_or_null(at.topology)},
-      {"shards", nullptr},  // A calibration does not know how many there were.
+      {"shards", nullptr},  // A calibration does not know how many shards there were.
       {"iteration_seconds", or_null(prediction.seconds)},
       {"examples_per_second", rate(prediction.seconds)},
       {"low", rate(prediction.high)},

@@ -89,7 +89,7 @@ TEST(PytorchTrace, RefusesAnyPartOfItself) {
   const std::string whole = small_trace(1, {}).text();
   for (std::size_t size = 1; size < whole.size(); size += 7) {
     EXPECT_EQ(refusal_of_text(whole.substr(0, size)),
-              fmt::format("t.json: is cut short: its JSON is not over after {} bytes", size));
+              fmt::format("t.json: is truncated: its JSON does not end within {} bytes", size));
   }
 }
 
@@ -106,7 +106,7 @@ TEST(PytorchTrace, RefusesTimesThatNoTraceHas) {
   EXPECT_EQ(refusal_of_text(event_with(R"("ts": 3, "dur": null)")),
             refused("has no 'dur' that is a number"));
   EXPECT_EQ(refusal_of_text(event_with(R"("ts": 1e999, "dur": 1)")),
-            "t.json: byte 44: a number that is larger than any time");
+            "t.json: byte 44: a number too large to be a time");
   EXPECT_NE(refusal_of_text(event_with(R"("ts": NaN, "dur": 1)")), "accepted");
 }
 
@@ -114,7 +114,7 @@ TEST(PytorchTrace, HasBounds) {
   EXPECT_EQ(refusal_of_text(std::string(100'000, '[')),
             "t.json: is nested more than 64 deep, which no trace is");
   EXPECT_EQ(refusal_of_text("[\"" + std::string(std::size_t{17} << 20U, 'a')),
-            "t.json: has a value of more than 16777216 bytes, which no trace has");
+            "t.json: has a value of more than 16777216 bytes; a trace has none");
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ class BadInput(Throughput):
         self.path("other.json", json.dumps({"traceEvents": []}))
         self.path("few.json", json.dumps({**profile(), "iterations": profile()["iterations"][:2]}))
         self.refuse("cut.json is not JSON, or was cut off", "predict", "cut.json")
-        self.refuse("other.json is no profile", "predict", "other.json")
+        self.refuse("other.json is not a profile", "predict", "other.json")
         self.refuse("few.json: 'iterations' has 2", "predict", "few.json")
         self.refuse("--workers is '0'", "predict", "p.json", "--workers", "0")
         self.refuse("--bandwidth is '0Gbps'", "predict", "p.json", "--bandwidth", "0Gbps")

@@ -167,8 +167,8 @@ class BadInput(Throughput):
         self.calibrate()
         right = (self.folder / "profile.json").read_text()
         for text, says in ((right[:300], "is not JSON, or was cut off"),
-                           ("{}", "is no profile"),
-                           (right.replace("outpace-profile", "other"), "is no profile"),
+                           ("{}", "is not a profile"),
+                           (right.replace("outpace-profile", "other"), "is not a profile"),
                            (right.replace('"version": 1', '"version": 9'), "another version"),
                            (right.replace('"calibrated"', '"guessed"'), "unknown kind"),
                            (right.replace('"spread": ', '"spread": -'), "'spread'"),
