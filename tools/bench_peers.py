@@ -1,12 +1,12 @@
-"""Measures Outpace beside a program that trains with DistributedDataParallel, on one machine.
+"""Compares Outpace with a program that trains with DistributedDataParallel, on one machine.
 
 Both train the same network (a perceptron, 784-128-10) on Fashion-MNIST with the same workers, batch
 and delays, to the same target accuracy, each at its own best learning rate.
 
-  phase 1   without delays, on seeds of its own: every learning rate for every system; the best is
-            the one with the fewest seconds to the target
-  phase 2   with delays: for each trace, kind of delay and seed, the peer and then each policy of
-            Outpace; ratios are to the peer's run of the same seed
+  phase 1   without delays, on separate seeds: runs every system at every learning rate, and takes
+            the rate with the fewest seconds to the target
+  phase 2   with delays: runs the peer and then each policy of Outpace, for each trace, kind of
+            delay and seed; ratios are to the peer's run of the same seed
 
 The peer takes the options --workers --batch --lr --target --max-steps --eval-every --by --period
 --consecutive --seed --port --delays, and prints one line with steps=, acc=, reached=, seconds= and
@@ -51,7 +51,7 @@ def free_port():
 
 
 def peer_result(line):
-    """The numbers of the line that the peer prints."""
+    """The numbers in the line that the peer prints."""
     words = dict(re.findall(r"(\w+)=(\S+)", line))
     try:
         reached = words["reached"] == "True"
@@ -120,7 +120,7 @@ class Bench:
 
 
 def choose_rates(bench):
-    """System -> its best learning rate without delays. Prints the table it was chosen from."""
+    """Returns {system: best learning rate without delays}, and prints the table behind it."""
     options = bench.options
     if len(options.rates) == 1:
         return {system: options.rates[0] for system in bench.systems()}
@@ -151,7 +151,7 @@ def choose_rates(bench):
 
 
 def sooner(peer, ours):
-    """How many times as fast to the target; 0 if we never came there, infinite if only we did."""
+    """The speed-up to the target; 0 if Outpace never reached it, infinite if only Outpace did."""
     if ours["seconds_to_target"] is None:
         return 0.0
     if peer["seconds_to_target"] is None:
@@ -160,7 +160,7 @@ def sooner(peer, ours):
 
 
 def compare(peers, ours):
-    """One system's row: peers[i] and ours[i] are of the same seed."""
+    """One system's row; peers[i] and ours[i] have the same seed."""
     rates = [result["examples_per_second"] for result in ours]
     reached = [result["seconds_to_target"] for result in ours
                if result["seconds_to_target"] is not None]
@@ -173,7 +173,7 @@ def compare(peers, ours):
 
 
 def bar_line(trace, rows):
-    """Whether the bar of this trace is passed, in a sentence; None if it has none."""
+    """A sentence on whether this trace's bar is passed; None if it has no bar."""
     if trace not in BARS:
         return None
     policy, rate, time_ratio = BARS[trace]
@@ -196,7 +196,7 @@ def bar_line(trace, rows):
 
 
 def summary(bench, trace, by, rates):
-    """Lines of text on one trace, every system at rates[system]. All runs are there already."""
+    """Lines of text on one trace, with every system at rates[system]. All runs exist already."""
     seeds = range(1, bench.options.seeds + 1)
     results = {system: [bench.get(system, trace, by, rates[system], seed) for seed in seeds]
                for system in bench.systems()}
@@ -214,9 +214,9 @@ def summary(bench, trace, by, rates):
 
 
 def turns(bench, rates):
-    """(system, trace, by, lr, seed) of phase 2, in the order in which they run.
+    """The runs of phase 2 in order, as (system, trace, by, lr, seed).
 
-    For each seed the peer comes first, then the policies, who take turns at being first of them.
+    For each seed the peer runs first. Then come the policies, in an order that rotates by seed.
     """
     options = bench.options
     kinds = [rates]
@@ -233,7 +233,7 @@ def turns(bench, rates):
 
 
 def traces_of(options, folder):
-    """Name -> file. Without --delays-dir they are made here."""
+    """Returns {name: file}. Makes the files unless --delays-dir is given."""
     found = {}
     for name in options.traces:
         if options.delays_dir:

@@ -1,4 +1,4 @@
-"""bench_peers.py against programs that stand in for both systems, and what it computes."""
+"""Tests bench_peers.py with stand-ins for both systems, and its arithmetic."""
 
 import math
 import pathlib

@@ -1,14 +1,16 @@
-"""Writes delays for `outpace train --delays FILE`: a row an iteration, a column a worker, seconds.
+"""Writes delays for `outpace train --delays FILE`, in seconds: one row per iteration, one column per
+worker.
 
-Workers share machines, and what slows a machine slows all of its workers. Every regime has the
-same small noise on top of a base delay; they differ in what the machines do:
+Workers share machines, and a slow machine slows all of its workers. Every regime has the same base
+delay with a little noise. The regimes differ in what the machines do:
 
   calm      nothing more
-  fixed     the last quarter of the machines is four times as slow all the time
-  drifting  each machine's slowdown wanders: an Ornstein-Uhlenbeck process in its logarithm, cut
-            off below at none (Uhlenbeck & Ornstein, "On the Theory of the Brownian Motion", 1930)
-  bursty    each machine stands still now and then, for a heavy-tailed time (Pareto), as under
-            a neighbour's job
+  fixed     the last quarter of the machines is always four times as slow
+  drifting  each machine's slowdown wanders: its logarithm is an Ornstein-Uhlenbeck process, with
+            negative values set to 0 (Uhlenbeck & Ornstein, "On the Theory of the Brownian Motion",
+            1930)
+  bursty    each machine stands still now and then, for a heavy-tailed time (Pareto), as if another
+            job used it
 
     tools/make_delays.py --regime drifting --workers 8 --iterations 2000 delays.csv
 """
@@ -50,7 +52,7 @@ def slowdowns(regime, machine, machines, rng):
 
 
 def delays(regime, workers, iterations, machines, base, seed):
-    """Rows of `workers` delays in seconds. Equal arguments give equal rows on every machine."""
+    """Rows of `workers` delays, in seconds. Equal arguments give equal rows on every machine."""
     # A stream of its own for each machine and worker: adding one does not change the others.
     machine_streams = [slowdowns(regime, machine, machines, random.Random(f"{seed} machine {machine}"))
                        for machine in range(machines)]

@@ -1,4 +1,4 @@
-"""What the regimes of make_delays.py promise."""
+"""Tests the properties of each regime of make_delays.py."""
 
 import pathlib
 import statistics

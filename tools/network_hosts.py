@@ -1,14 +1,14 @@
-"""Hosts on one machine, each in a network namespace of its own, on links of a limited rate.
+"""Simulates hosts on one machine: network namespaces, connected by links of a limited rate.
 
     sudo python3 tools/network_hosts.py --hosts 5 --rate 1gbit -- COMMAND...
 
-runs COMMAND in the first host while all of them stand, and takes them down at its end. Other
-programs use `Hosts` themselves. Every host has one link to a switch (a bridge in a namespace of its
-own), and a token bucket limits it in each direction. What several hosts send over one link waits in
-one queue (tbf), and TCP's windows decide who gets how much of it; with --fair every two hosts have a
-queue of their own and the link serves all of them in turn (htb), as fq_codel does, which is Linux's
-usual queue at a host's own link. Nothing outside these namespaces is touched. It takes root,
-iproute2 and a kernel with network namespaces and tbf, or htb and u32.
+creates the hosts, runs COMMAND in the first one, and removes them when it ends. Other programs use
+the class `Hosts`. Every host has one link to a switch (a bridge in its own namespace), and a token
+bucket limits each direction. By default, all traffic over a link waits in one queue (tbf), and
+TCP's windows decide the shares. With --fair, every pair of hosts has a queue of its own and the
+link serves the queues in turn (htb), like fq_codel, the usual queue of a host's link in Linux.
+Nothing outside these namespaces is touched. Needs root, iproute2, and a kernel with network
+namespaces and tbf, or htb and u32.
 """
 
 import argparse
@@ -21,7 +21,7 @@ WAKING_SECONDS = 400e-6
 
 
 class Hosts:
-    """`count` hosts, "host 0" on; use as a context manager."""
+    """`count` hosts, numbered from 0; use it as a context manager."""
 
     def __init__(self, count, rate, fair=False):
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?[kmg]?bit", rate):
@@ -46,11 +46,11 @@ class Hosts:
         return f"10.77.{host // 200}.{host % 200 + 1}"
 
     def command(self, host, words):
-        """The words that run `words` on a host."""
+        """The command line that runs `words` on a host."""
         return ["ip", "netns", "exec", self.name(host), *words]
 
     def name(self, host):
-        """Of its namespace."""
+        """The name of its namespace."""
         return f"{self.prefix}-{host}"
 
     def _bits_per_second(self):
@@ -90,7 +90,7 @@ class Hosts:
              "burst", "8kb", "limit", "4mb")
 
     def _limit_fairly(self, namespace, device, end):
-        """A queue for each host at the other `end` of what `device` sends, "src" or "dst"."""
+        """Gives `device` one queue per host at the other `end` ("src" or "dst") of its traffic."""
         # htb does not cut up large packets, and a packet is what it serves at a time.
         if namespace != self._switch():
             _ip("-n", namespace, "link", "set", device, "gso_max_size", "9000")

@@ -1,13 +1,13 @@
-"""How well the gradient's noise scale in one batch size tells how many iterations another takes.
+"""Measures how well the gradient's noise scale predicts the iterations needed at another batch size.
 
     python3 tools/noise_scale_error.py FOLDER
 
-FOLDER has one folder for each model, with validation-BATCH.csv in it, each of a run with that batch:
-columns iteration, metric, grad_sqr and grad_var, the last two for the smallest batch of the folder,
-so that the noise scale is phi = smallest batch * grad_var / grad_sqr, in examples.
+FOLDER has one folder per model with files validation-BATCH.csv, one per run with that batch. Their
+columns are iteration, metric, grad_sqr and grad_var. The last two are for the smallest batch of the
+folder, so that the noise scale is phi = smallest batch * grad_var / grad_sqr, in examples.
 
-The run with batch A says how many iterations a run with batch B needs to the same metric: those of A
-from row to row, times
+The run with batch A predicts how many iterations a run with batch B needs to reach the same metric:
+those of A, from row to row, times
 
     A EFF(A) / (B EFF(B)) = (A (phi + B)) / (B (phi + A)),   EFF(M) = (phi + M0) / (phi + M)
 
@@ -41,13 +41,13 @@ def read_run(path):
 
 
 def read_runs(folder):
-    """{batch: rows}"""
+    """Returns {batch: rows}."""
     return {int(path.stem.split("-")[1]): read_run(path)
             for path in folder.glob("validation-*.csv")}
 
 
 def improving(run, falls):
-    """(iteration, best metric so far) of a run; a metric that falls is turned round."""
+    """(iteration, best metric so far) of a run; a falling metric is negated."""
     best, points = None, []
     for iteration, metric, *_ in run:
         metric = -metric if falls else metric
@@ -57,7 +57,7 @@ def improving(run, falls):
 
 
 def iterations_to(points, level):
-    """When the level is reached first, linear between rows."""
+    """The iteration at which the level is first reached, interpolated linearly between rows."""
     before = None
     for iteration, metric in points:
         if metric >= level:
@@ -70,7 +70,7 @@ def iterations_to(points, level):
 
 
 def converted(run, batch, other, smallest, rule):
-    """The iterations of each row of a run with `batch` as they would be with `other`."""
+    """The iterations of each row of a run with `batch`, converted to the batch `other`."""
     done, last, found = 0.0, 0.0, []
     for iteration, _, grad_sqr, grad_var in run:
         noise, gradient = smallest * grad_var, grad_sqr  # phi is their ratio.
@@ -85,7 +85,7 @@ def converted(run, batch, other, smallest, rule):
 
 
 def errors_of(runs, batch, other, rule):
-    """predicted / measured - 1 of the iterations that `other` needs, at some metrics."""
+    """predicted / measured - 1, for the iterations that `other` needs to reach some metrics."""
     falls = runs[batch][-1][1] < runs[batch][0][1]
     measured = improving(runs[other], falls)
     own = improving(runs[batch], falls)
@@ -107,7 +107,7 @@ def shares(errors):
 
 
 def table(folder):
-    """Lines: for each model and step from batch to batch, all rules."""
+    """Lines of text: all rules, for each model and each step from batch to batch."""
     lines = []
     for model in sorted(path for path in folder.iterdir() if path.is_dir()):
         runs = read_runs(model)

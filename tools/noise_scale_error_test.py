@@ -1,4 +1,4 @@
-"""noise_scale_error.py on runs that are made up: their noise scale is known, and theirs alone."""
+"""Tests noise_scale_error.py on made-up runs, whose noise scale is known."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ NOISE = 300.0  # phi, of all runs and at all times.
 
 
 def run(batch, smallest=10, falls=False):
-    """A metric that is a function of examples times what they are worth."""
+    """A run whose metric is a function of the examples times their efficiency."""
     lines = ["progress,iteration,metric,grad_sqr,grad_var"]
     for row in range(1, 200):
         iteration = row * 2000 / batch

@@ -1,16 +1,20 @@
-"""How much sooner more learners are done, and where more of them stop paying: the other study of
+"""Measures the speed-up of more learners, and how many pay off. It reproduces the second study of
 Zhang, Gupta, Lian, Liu, "Staleness-aware Async-SGD for Distributed Deep Learning" (IJCAI 2016) and of
 Gupta, Zhang, Wang, "Model Accuracy and Runtime Tradeoff in Distributed Deep Learning" (2016), in
 virtual time, with real gradients.
 
-Every run does equally many examples. A mini-batch takes a learner a constant, and something for each
-example; gradients and weights share the server's link, and the server needs its time for each
-gradient. First the mini-batch shrinks as learners are added, so that their product stays what it is
-(as in the papers), under sync and under n-softsync with n = 1 and n = learners, alpha / tau. Then
-mini-batches stay as they are, more learners are added, beyond the papers' 30, and the table has the
-time until the test accuracy is reached; last, with several shards of the server's. The learning rate
-is alpha * sqrt(learners * mini-batch / product), the second paper's rule, wherever the product is
-not what it was. `make reproduce-speed-up` runs this; docs/reproduce-speed-up.md says how to read it.
+Every run uses equally many examples. A learner's mini-batch takes a constant time plus a time per
+example. Gradients and weights share the server's link, and the server takes a time per gradient.
+
+  1. The mini-batch shrinks as learners are added, so that the product of the two is constant (as in
+     the papers), under sync and under n-softsync with n = 1 and n = learners, alpha / tau.
+  2. The mini-batch stays the same and learners are added, beyond the papers' 30. The table has the
+     time until the test accuracy is reached.
+  3. As 2, with several shards of the server.
+
+Wherever the product changes, the learning rate is alpha * sqrt(learners * mini-batch / product), the
+second paper's rule. `make reproduce-speed-up` runs this; docs/reproduce-speed-up.md says how to read
+it.
 """
 
 import argparse
@@ -50,9 +54,9 @@ def seconds_to(evaluations, accuracy):
 
 
 def last_that_pays(times):
-    """The last count of learners up to which more were sooner done, of {learners: seconds or None}.
+    """The number of learners up to which each larger number was at least a tenth faster.
 
-    By a tenth at least; None if not even the fewest reach the accuracy.
+    Takes {learners: seconds or None}. None if not even the fewest learners reach the accuracy.
     """
     paying, *more = sorted(times)
     if times[paying] is None:
@@ -101,18 +105,18 @@ class Study:
         return range(1, self.options.seeds + 1)
 
     def mean_time(self, learners, batch, protocol, shards=1):
-        """Until the accuracy is reached; None if a seed never does."""
+        """Mean seconds until the accuracy is reached; None if a seed never reaches it."""
         times = [seconds_to(found["evaluations"], self.options.accuracy)
                  for found in self.results(learners, batch, protocol, shards)]
         return None if None in times else statistics.fmean(times)
 
     def constant_product(self):
-        """(learners, mini-batch) with the product that is nearest to what it should be."""
+        """(learners, mini-batch) whose product is nearest to the intended one."""
         return [(learners, max(1, round(self.options.product / learners)))
                 for learners in self.options.learners]
 
     def asked_for(self):
-        """The arguments of result() but for the seed, in the order of the tables."""
+        """The arguments of result() except the seed, in the order of the tables."""
         for learners, batch in self.constant_product():
             for protocol in PROTOCOLS:
                 yield learners, batch, protocol, 1
@@ -157,7 +161,7 @@ def seconds(value):
 
 
 def times_table(study, protocol):
-    """Time until the accuracy is reached, and a sentence for each mini-batch."""
+    """A table of the times until the accuracy is reached, and a sentence per mini-batch."""
     counts = [*study.options.learners, *study.options.beyond]
     rows = [[f"mini-batch, {protocol}", *(str(count) for count in counts), "pays up to"]]
     for batch in study.options.batches:

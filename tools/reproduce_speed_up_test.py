@@ -1,4 +1,4 @@
-"""reproduce_speed_up.py against a program that stands in for outpace, and what it computes."""
+"""Tests reproduce_speed_up.py with a stand-in for outpace, and its arithmetic."""
 
 import math
 import pathlib

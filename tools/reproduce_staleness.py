@@ -1,19 +1,19 @@
 """Reproduces the effect of Zhang, Gupta, Lian, Liu, "Staleness-aware Async-SGD for Distributed Deep
 Learning" (IJCAI 2016), live: many workers, small mini-batches, n-softsync.
 
-The paper divides the learning rate of each gradient by its staleness tau. For n = 1, workers / 2
-and workers, on three kinds of cluster, this measures the test accuracy after equally many gradients
+The paper divides the learning rate of each gradient by its staleness tau. This measures the test
+accuracy after equally many gradients, for n = 1, workers / 2 and workers, on three kinds of cluster,
 with
 
   fixed      the learning rate alpha, whatever tau is
   alpha/tau  the paper's rule, per gradient
   constant   alpha / max(1, mean tau), the same for every gradient: is a smaller rate all there is?
-  matched    (--matched) alpha * mean of 1 / max(1, tau): constant, and on average just as large
-             as what alpha/tau gave out
+  matched    (--matched) alpha * mean of 1 / max(1, tau): the same for every gradient, and equal to
+             the average rate of alpha/tau
 
-and a single worker with as many examples. Delays pace the workers, so that they are as slow beside
-each other as they would be on machines of their own. With --simulate the runs are those of
-`outpace simulate --learn`: the same runtimes in virtual time, real gradients, many times as fast.
+and for a single worker with as many examples. Delays pace the workers, so that on one machine they
+are as slow as on machines of their own. --simulate uses `outpace simulate --learn`: the same
+runtimes in virtual time, real gradients, many times as fast.
 `make reproduce-staleness` runs this; docs/reproduce-staleness.md says how to read it.
 """
 
@@ -43,7 +43,7 @@ RULES = ("fixed", "alpha/tau", "constant")
 
 
 def delays(kind, workers, iterations, base, seed):
-    """Rows of `workers` runtimes in seconds; a row is each worker's own iteration."""
+    """Rows of `workers` runtimes in seconds; row i is every worker's own i-th iteration."""
     streams = [random.Random(f"{seed} {kind} {worker}") for worker in range(workers)]
     slow = workers - max(1, round(workers * SLOW_SHARE))
     for _ in range(iterations):
@@ -56,7 +56,7 @@ def delays(kind, workers, iterations, base, seed):
 
 
 def gradients_per_second(kind, workers, base):
-    """What the delays alone allow."""
+    """The highest rate of gradients that the delays allow."""
     if kind == "exponential":
         return workers / base
     slow = max(1, round(workers * SLOW_SHARE)) if kind == "slow" else 0
@@ -64,15 +64,15 @@ def gradients_per_second(kind, workers, base):
 
 
 def exact_mean_tau(workers, n):
-    """For any runtimes: (workers - 1) / c, where an update is c gradients."""
+    """The mean of tau for any runtimes: (workers - 1) / c, with c gradients per update."""
     return (workers - 1) / (workers // n)
 
 
 def mean_tau_error(result, workers, n):
-    """Relative to the exact mean; and how much the start and the end of the run may explain.
+    """The error relative to the exact mean, and the part that start and end of the run may explain.
 
-    Before the first and after the last gradient of a worker something is missing: about one
-    gradient's staleness each, at most two for memoryless runtimes.
+    At the start and at the end of the run each worker lacks about one gradient's staleness, or at
+    most two for memoryless runtimes.
     """
     exact = exact_mean_tau(workers, n)
     error = result["staleness"]["mean"] / exact - 1.0 if exact else result["staleness"]["mean"]
@@ -136,7 +136,7 @@ class Experiment:
             ["--workers", "1", "--policy", "sync", *self.common(seed, o.lr)]))
 
     def rate(self, kind, n, rule, seed):
-        """The learning rate of a run; that of a control comes from the run with alpha/tau."""
+        """The learning rate of a run; for a control it comes from the run with alpha/tau."""
         if rule in ("fixed", "alpha/tau"):
             return self.options.lr
         modulated = self.result(kind, n, "alpha/tau", seed)
@@ -167,13 +167,13 @@ class Experiment:
 
 
 def cell(values):
-    """A mean of accuracies, and their range if there is one."""
+    """The mean of accuracies, and their range if there are several."""
     mean = f"{statistics.fmean(values):.3f}"
     return mean if len(values) == 1 else f"{mean} ({min(values):.3f} - {max(values):.3f})"
 
 
 def kind_table(experiment, kind, seeds):
-    """Lines of text on one kind of cluster; runs what is not there yet."""
+    """Lines of text on one kind of cluster; makes the runs that do not exist yet."""
     options = experiment.options
     rows = [(KINDS[kind] if options.workers == 30 else kind, "mean tau", "max", "tau > 2n",
              *experiment.rules())]
@@ -231,7 +231,7 @@ def points(values):
 
 
 def judgement(differences):
-    """What a list of differences, one a pair of runs, lets one say."""
+    """The conclusion from a list of differences, one per pair of runs."""
     if len(differences) < 3:
         return "too few pairs to tell from nothing"
     mean = statistics.fmean(differences)
@@ -244,7 +244,7 @@ def judgement(differences):
 
 
 def conclusion(experiment, control, seeds):
-    """A sentence on what modulation per gradient adds to a control, from the numbers; or None."""
+    """A sentence on what a rate per gradient adds to a control, from the numbers; or None."""
     options = experiment.options
     modulated_n = [n for n in options.n if exact_mean_tau(options.workers, n) > 1.0]
     parts = []

@@ -1,4 +1,4 @@
-"""reproduce_staleness.py against a program that stands in for outpace, and what it computes."""
+"""Tests reproduce_staleness.py with a stand-in for outpace, and its arithmetic."""
 
 import json
 import math

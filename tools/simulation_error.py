@@ -1,13 +1,15 @@
-"""How far `outpace simulate` is from `outpace train` on this machine.
+"""Compares `outpace simulate` with `outpace train` on this machine.
 
-A lone worker that sleeps 25 ms before each mini-batch, so that caches and processors are as cold as
-they are beside other workers, tells what a mini-batch costs to compute and what the way to the
-server and back takes. With these two numbers, and the delays of a trace, each policy is simulated with
-real gradients and then run live for as many seconds, twice; the table has the updates of all three,
-how far the simulation is from the mean of the live ones (percent), its difference in test accuracy
-from the first one at the same moments (points), and that of the two live ones from each other, which
-no prediction can be below. Nothing of the live runs goes into the simulation. docs/simulation-measured.md
-says how to read it.
+A single worker measures the time to compute a mini-batch and the time of the way to the server and
+back. It sleeps 25 ms before each mini-batch, so that caches and processors are as cold as among
+other workers. With these two numbers and the delays of a trace, each policy is simulated with real
+gradients and then run live for as many seconds, twice. Nothing from the live runs enters the
+simulation.
+
+The table has the updates of all three runs; the error of the simulation against the mean of the live
+runs (percent); the difference in test accuracy between the simulation and the first live run at the
+same moments (points); and the same difference between the two live runs, which no prediction can
+beat. docs/simulation-measured.md says how to read it.
 """
 
 import argparse
@@ -49,7 +51,7 @@ def workers_of(trace):
 
 
 def calibrate(options, folder):
-    """(seconds to compute a mini-batch, seconds of the rest of an iteration) of a lone worker."""
+    """(seconds to compute a mini-batch, seconds of the rest of an iteration) of a single worker."""
     delays = folder / "delays.csv"
     delays.write_text(f"{CALM}\n")
     found = measured_runs.outpace(
@@ -62,7 +64,7 @@ def calibrate(options, folder):
 
 
 def accuracy_at(evaluations, seconds):
-    """Between two evaluations on the line that joins them; None outside all of them."""
+    """The accuracy, interpolated linearly between two evaluations; None outside their range."""
     for before, after in zip(evaluations, evaluations[1:]):
         if before["seconds"] <= seconds <= after["seconds"]:
             part = (seconds - before["seconds"]) / max(1e-12, after["seconds"] - before["seconds"])
@@ -71,7 +73,7 @@ def accuracy_at(evaluations, seconds):
 
 
 def accuracy_differences(first, second):
-    """In points, at the moments of the second run's evaluations."""
+    """Differences in points, at the moments of the second run's evaluations."""
     pairs = [(accuracy_at(first["evaluations"], found["seconds"]), found["accuracy"])
              for found in second["evaluations"]]
     return [100.0 * (mine - theirs) for mine, theirs in pairs if mine is not None]

@@ -1,4 +1,4 @@
-"""simulation_error.py against a program that stands in for outpace, and what it computes."""
+"""Tests simulation_error.py with a stand-in for outpace, and its arithmetic."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""What the tests of the tools share: a program that stands in for outpace."""
+"""Shared by the tests of the tools: a program that stands in for outpace."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ pathlib.Path(told["--out"]).mkdir()
 
 
 class ToolTest(unittest.TestCase):
-    """A folder that goes away, with a program `outpace` made of HEAD and the class's RESULT."""
+    """A temporary folder with a program `outpace`, made from HEAD and the class's RESULT."""
 
     RESULT = ""
 

@@ -1,11 +1,11 @@
-"""How far `outpace predict` is off on tables whose larger configurations were measured too.
+"""Measures the error of `outpace predict` on tables whose larger configurations were measured too.
 
     python3 tools/throughput_error.py FOLDER [--program build/release/outpace]
 
-For every NAME-small.csv in FOLDER: calibrates with it alone, predicts NAME-large.csv, and prints the
-median, the 90th percentile and the largest of |predicted / measured - 1|, and how many measurements
-were within their interval. Beside it the same with other laws of how synchronising grows, fitted to
-the same rows, and without synchronising.
+For every NAME-small.csv in FOLDER this calibrates with that file alone, predicts NAME-large.csv, and
+prints the median, the 90th percentile and the largest |predicted / measured - 1|, and how many
+measurements were inside their interval. For comparison it does the same with other laws of growth,
+fitted to the same rows, and without synchronising.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def predicted(program, profile, table, folder):
 
 
 def with_law(profile, law):
-    """The profile if it had taken this law; nothing if the calibration ruled it out."""
+    """The profile with this law of growth; None if the calibration ruled it out."""
     changed = copy.deepcopy(profile)
     for group in changed["groups"]:
         costs = [cost for cost in (group["cost"], *group["others"]) if cost["growth"] == law]

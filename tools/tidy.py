@@ -1,7 +1,7 @@
-"""Checks what no compiler does: the arrows between folders, banned words, and the length of pages.
+"""Checks what no compiler does: includes between folders, banned words, and the length of pages.
 
-Run by ctest as the test "tidy" and by `make tidy`. Which folder may include which, and which are
-pure, is read from the outpace_module() calls of CMakeLists.txt, so that there is one list of them.
+Run by ctest as the test "tidy" and by `make tidy`. The outpace_module() calls of CMakeLists.txt say
+which folder may include which, and which are pure, so that there is only one list.
 tidy_test.py proves that every rule fires.
 """
 
@@ -49,7 +49,7 @@ NETWORK = re.compile(
 
 
 def modules_of(cmake):
-    """Folder -> (folders it names, whether it is pure), from the outpace_module() calls."""
+    """Returns {folder: (folders it may include, whether it is pure)}, from outpace_module() calls."""
     cmake = re.sub(r"#.*", "", cmake)
     modules = {}
     for call in re.findall(r"\boutpace_module\(\s*([^)]*)\)", cmake):
@@ -75,7 +75,7 @@ def reachable(name, modules):
 
 
 def whole_file_problems(path, pure):
-    """What is wrong with the file as such."""
+    """The problems of the file as a whole."""
     text = path.read_text()
     lines = text.count("\n")
     if lines > FILE_LINES_MAX:
@@ -121,7 +121,7 @@ def line_problems(path, place, modules):
 
 
 def page_problems(root):
-    """What is wrong with the pages of docs/ as such."""
+    """The problems of the pages of docs/ as a whole."""
     for path in sorted((root / "docs").rglob("*.md")):
         lines = path.read_text().count("\n")
         if lines > PAGE_LINES_MAX and path.name not in GENERATED_PAGES:

@@ -1,14 +1,16 @@
-"""How far `outpace predict` is from runs of the real program.
+"""Compares `outpace predict` with runs of the real program.
 
-For each network, `outpace profile` measures one worker and one server. Then 1 to 16 workers that
-wait instead of computing (--paced, by the half of the profile that predictions do not see) push
-gradients of the real size over TCP to a real server, each on a host of its own: a network namespace
-whose link has a limited rate; in a ring or a gossip they push them to each other. Beside each
-measurement stand the fine prediction and the coarse one, with and without heuristics, how busy the
-machine's processors were, and how much of their time its host took: above 70 % and 3 % it is the
-machine that is measured. While its host takes more than that a row is measured again, at most twice,
-and that run counts in which it took least. Networks of --computing are trained by 1 and 2 workers that compute. All
-rows are printed, and written to a file; at the end medians and worst. Takes root, for the hosts.
+For each network, `outpace profile` measures one worker and one server. Then 1 to 16 workers push
+gradients of the real size over TCP to a real server, or to each other in a ring or a gossip. They
+wait instead of computing (--paced, by the held-out half of the profile). Each process has a host of
+its own: a network namespace whose link has a limited rate.
+
+Each row has the measurement, the fine prediction, and the coarse prediction with and without
+heuristics. It also has how busy the processors were and how much of their time the machine's host
+took (steal time). Above 70 % and 3 % the measurement says more about the machine. A row with more
+steal time than that is measured again, at most twice, and the run with the least counts. Networks of
+--computing are trained by 1 and 2 workers that do compute. All rows are printed and written to a
+file; medians and worst errors come last. Needs root, for the hosts.
 """
 
 import argparse
@@ -112,7 +114,7 @@ def predict(options, path, row, plain=False):
 
 
 def processor_ticks():
-    """(busy, of these stolen by the machine's host, all) of all processors since the start."""
+    """(busy, stolen by the machine's host, all) ticks of all processors since the start."""
     for line in pathlib.Path("/proc/stat").read_text().splitlines():
         if line.startswith("cpu "):
             numbers = [int(word) for word in line.split()[1:9]]
@@ -121,19 +123,19 @@ def processor_ticks():
 
 
 class Load:
-    """What the processors did since it was made."""
+    """The load of the processors since this object was made."""
 
     def __init__(self):
         self.before = processor_ticks()
 
     def now(self):
-        """(how busy they were, how much of their time the machine's host took), 0 to 1."""
+        """(share of time they were busy, share stolen by the machine's host), each from 0 to 1."""
         busy, stolen, ticks = (b - a for a, b in zip(self.before, processor_ticks()))
         return busy / max(1, ticks), stolen / max(1, ticks)
 
 
 class Stand:
-    """The hosts of a row; they stay while the next rows want the same."""
+    """The hosts of a row; the next rows reuse them if they need the same."""
 
     def __init__(self):
         self.key = None
@@ -156,8 +158,11 @@ class Stand:
 
 
 def rounds_until_bound(row, batch, computing):
-    """Of each worker, five times as many as it takes those who are ahead of a slowed one to be as
-    far ahead as `ssp` lets them: the first fifth of a run does not count. 0 for all other rows."""
+    """Iterations per worker that a row with `ssp` and a slowed worker needs; 0 for all other rows.
+
+    It is five times the iterations until the others are as far ahead of the slowed worker as `ssp`
+    allows, because the first fifth of a run does not count.
+    """
     name, _, bound = row["policy"].partition(":s=")
     if name != "ssp" or not row["slow"]:
         return 0
@@ -168,16 +173,18 @@ def rounds_until_bound(row, batch, computing):
 
 
 def iterations_of(options, row, batch):
-    """Of all workers together, so that a run takes about as long as it was told, and no fewer than
-    some rounds."""
+    """Iterations of all workers: enough for the wanted duration, and at least ROUNDS per worker."""
     expected = row["fine"] or row["coarse"]
     rounds = max(ROUNDS, rounds_until_bound(row, batch, row["computing"]))
     return max(rounds * row["workers"], int(options.seconds / row["runs"] * expected / batch))
 
 
 def steady_rate(decisions):
-    """Examples a second that came to updates, as the fine model counts them: after the first fifth
-    of the updates, and from one worker's to another of the same."""
+    """Accepted examples per second, counted as the fine model does.
+
+    The first fifth of the updates does not count, and the measured span begins and ends with an
+    update by the same worker.
+    """
     held, examples, commits = {}, 0, []
     for line in decisions:
         entry = json.loads(line)
@@ -197,9 +204,12 @@ def steady_rate(decisions):
 
 
 def beginnings(row, draw):
-    """Of each run, when each worker begins, within an iteration: the first one at 0, every other once
-    in each part of the iteration that there are runs. It is how they are in phase that counts.
-    Nothing for workers that a round holds together."""
+    """The starting times of the workers within an iteration, for each run.
+
+    The first worker starts at 0. Each other worker starts once in each of as many equal parts of the
+    iteration as there are runs, because relative phase is what matters. None for workers that a round
+    synchronises.
+    """
     if row["policy"].partition(":")[0] not in FREE or row["slow"]:
         return [None] * row["runs"]
     runs, part = row["runs"], row["workers"] * row["batch"] / row["fine"] / row["runs"]
@@ -209,8 +219,10 @@ def beginnings(row, draw):
 
 
 def write_starts(path, begins):
-    """A trace that makes workers begin then, and delays nothing after that: where next to nothing but
-    the link takes time, workers that begin together stay together for minutes."""
+    """Writes a trace that delays only the start of each worker.
+
+    Where little but the link takes time, workers that start together would stay together for minutes.
+    """
     lines = [",".join(f"{seconds:.6f}" for seconds in begins)]
     lines += [",".join("0" for _ in begins)] * 50000
     path.write_text("\n".join(lines) + "\n")
@@ -218,7 +230,7 @@ def write_starts(path, begins):
 
 
 def serve_once(options, hosts, folder, path, row, begins):
-    """One run of a server and workers that wait, each on a host of its own."""
+    """One run of a server and waiting workers, each on a host of its own."""
     token, out = folder / "token", folder / f"run-{time.monotonic_ns()}"
     token.unlink(missing_ok=True)
     starts = write_starts(folder / "starts.csv", begins) if begins else None
@@ -273,7 +285,7 @@ def join_once(options, hosts, folder, path, row, _):
 
 
 def measure_paced(options, stand, folder, path, row):
-    """(examples a second, load), on average over the row's runs."""
+    """(examples per second, load), averaged over the row's runs."""
     hosts, once = stand.of(row), serve_once if row["topology"] == "ps" else join_once
     load = Load()
     rates = [once(options, hosts, folder, path, row, begins)
@@ -282,7 +294,7 @@ def measure_paced(options, stand, folder, path, row):
 
 
 def least_stolen(measure):
-    """Of what measure() returns, (rate, load, stolen)."""
+    """The result of measure(), (rate, load, stolen), with the least steal time."""
     found = []
     while not found or (found[-1][2] > STOLEN and len(found) < TRIES):
         found.append(measure())
@@ -304,9 +316,11 @@ def possible(policy, workers):
 
 
 def runs_of(policy, workers, slow):
-    """Runs of workers that no round holds together differ by how these are in phase, the less the
-    more workers there are; runs that cancel gradients by whose are on the way then. Until a bound
-    binds it takes one long run."""
+    """The number of runs to average over.
+
+    Runs without rounds differ by the phases of their workers, less so with more workers. Runs that
+    cancel gradients differ by which are on the way at that time. A bound needs one long run to bind.
+    """
     name = policy.partition(":")[0]
     several = name in (*FREE, "backup") and workers > 1 and not (slow and name == "ssp")
     return max(2, 12 // workers) if several else 1
@@ -333,12 +347,12 @@ def rows_of(options):
 
 
 def off(row, what):
-    """Percent; nothing where there is no such prediction."""
+    """The error in percent; empty without such a prediction."""
     return 100 * (row[what] / row["measured"] - 1) if row[what] else None
 
 
 def is_quiet(row):
-    """Whether it is not the machine that was measured."""
+    """Whether the machine was idle enough for the measurement to count."""
     return row["load"] <= BUSY and row["stolen"] <= STOLEN
 
 

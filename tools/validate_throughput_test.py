@@ -1,4 +1,4 @@
-"""What validate_throughput.py makes of its options and its rows; the runs take root and minutes."""
+"""Tests the options and rows of validate_throughput.py. Its runs need root and take minutes."""
 
 import json
 import pathlib

@@ -28,24 +28,24 @@ namespace outpace::torch {
 struct Minibatch {
   ::torch::Tensor data;
   ::torch::Tensor target;
-  std::uint64_t version = 0;  // Of the weights that the parameters hold now.
+  std::uint64_t version = 0;  // The version of the weights that the parameters hold now.
 };
 
-// A torch::data data set of known size, whose get(index) gives an Example<>; or one that gives
-// batches already stacked, as .map(torch::data::transforms::Stack<>()) does.
+// A torch::data data set of known size. Its get(index) returns an Example<>, or it returns stacked
+// batches, as .map(torch::data::transforms::Stack<>()) does.
 template <typename Dataset>
 concept Indexed = requires(Dataset& dataset, std::vector<std::size_t> indices) {
   { *dataset.size() } -> std::convertible_to<std::size_t>;
   dataset.get_batch(indices);
 };
 
-// Trains a module's parameters: all of named_parameters(), in its order. Those that need no
-// gradient travel too, and their gradient is 0. Buffers (the running statistics of batch
-// normalisation) do not travel: each worker keeps its own. The module may be on any device; move it
-// there, and freeze what is to be frozen, before the trainer is made. After the last mini-batch it
-// holds the weights that were pulled last, which are nearly those at the end of the run.
+// Trains all of a module's named_parameters(), in that order. Parameters that need no gradient are
+// sent too, with gradient 0. Buffers, such as the running statistics of batch normalisation, are
+// not sent: each worker keeps its own. The module may be on any device. Move it there, and freeze
+// parameters, before making the trainer. After the last mini-batch the module holds the weights
+// that were pulled last, which are nearly those at the end of the run.
 //
-// Neither the worker nor the module may go before the trainer does. Use it from one thread.
+// The worker and the module must outlive the trainer. Use it from one thread.
 class Trainer {
  public:
   Trainer(Worker& worker, ::torch::nn::Module& module) : worker_(worker) {
@@ -68,10 +68,10 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // Waits for weights and a lease of examples; nothing when the run is over. The parameters then
-  // hold those weights, and have no gradients. The first call joins the job; if this worker is the
-  // job's first, the weights that the module has then are those that the run starts from.
-  // Throws WorkerError.
+  // Waits for weights and a lease of examples; returns nothing when the run is over. Afterwards the
+  // parameters hold those weights and have no gradients. The first call joins the job; the first
+  // worker of a job supplies the initial weights, those that its module has then. Throws
+  // WorkerError.
   template <Indexed Dataset>
   [[nodiscard]] std::optional<Minibatch> next(Dataset& dataset) {
     if (!worker_.joined()) {
@@ -92,11 +92,11 @@ class Trainer {
     }
   }
 
-  // The backward pass from `loss`, a scalar, the mean over the mini-batch of next(); then pushes
-  // the gradient and waits for the verdict. Asks between the parameters whether the server still
-  // wants it, and if not gives the pass up: kCancelled. A long forward pass may ask
-  // worker.cancelled() itself, and go on to the next mini-batch. Throws WorkerError, and what the
-  // backward pass throws.
+  // Runs the backward pass from `loss`, a scalar: the mean over the mini-batch of next(). Then
+  // pushes the gradient and waits for the verdict. Between parameters it asks whether the server
+  // still wants the gradient, and cancels the pass if not: kCancelled. A long forward pass may ask
+  // worker.cancelled() itself, and go on to the next mini-batch. Throws WorkerError, and whatever
+  // the backward pass throws.
   PushResult push(const ::torch::Tensor& loss) {
     if (worker_.cancelled() || !backward(loss)) {
       worker_.abandon();
@@ -106,7 +106,7 @@ class Trainer {
   }
 
  private:
-  // How a backward pass that was given up ends.
+  // Ends a backward pass that is cancelled.
   class GivenUp final : public std::exception {};
 
   void poll() const {
@@ -115,7 +115,7 @@ class Trainer {
     }
   }
 
-  // False if the pass was given up.
+  // Returns false if the pass was cancelled.
   bool backward(const ::torch::Tensor& loss) {
     clear_gradients();
     pushing_ = true;

@@ -1,5 +1,5 @@
 // A worker of an Outpace job, for a trainer that computes its gradients itself. Needs no libtorch;
-// outpace/torch.h is the same for a torch::nn::Module.
+// outpace/torch.h does the same for a torch::nn::Module.
 //
 //   auto worker = outpace::Worker::from_environment();
 //   worker.join(parameters, initial_weights, examples);
@@ -21,8 +21,8 @@
 
 namespace outpace {
 
-// What went wrong, in one line, and the exit code that Outpace's own programs end with then:
-// 2 usage or configuration, 3 the token was refused, 4 incompatible with the job, 1 anything else.
+// An error of one line, and the exit code with which Outpace's own programs end: 2 usage or
+// configuration, 3 the token was refused, 4 incompatible with the job, 1 anything else.
 class WorkerError : public std::runtime_error {
  public:
   WorkerError(int exit_code, const std::string& message)
@@ -36,31 +36,34 @@ class WorkerError : public std::runtime_error {
 
 struct WorkerOptions {
   std::string server;             // "HOST:PORT" or "unix:PATH".
-  std::string token;              // The job's secret: what the server's --token-file holds.
+  std::string token;              // The job's secret: the content of the server's --token-file.
   std::uint32_t worker = 0;       // This worker's rank: 0, 1, 2, ...
-  std::uint32_t incarnation = 1;  // Greater than that of any earlier process of this rank.
-  std::chrono::nanoseconds deadline = std::chrono::seconds(60);    // To reach the server at first.
-  std::chrono::nanoseconds rejoin_for = std::chrono::seconds(20);  // After a lost connection.
+  std::uint32_t incarnation = 1;  // Higher than that of any earlier process of this rank.
+  // Time limit for first reaching the server.
+  std::chrono::nanoseconds deadline = std::chrono::seconds(60);
+  // Time limit for rejoining after a lost connection.
+  std::chrono::nanoseconds rejoin_for = std::chrono::seconds(20);
 };
 
-// One tensor of the network. All of them, in one order, are what the flat buffers of weights and
-// gradients mean; every worker of a job names the same ones.
+// One tensor of the network. The list of all tensors defines the layout of the flat buffers of
+// weights and gradients; it must be the same on every worker of a job.
 struct Parameter {
   std::string name;
   std::vector<std::uint64_t> shape;  // Every extent at least 1; empty for a scalar.
 };
 
 struct Minibatch {
-  std::vector<float> weights;           // To compute the gradient at; in the parameters' order.
+  // The weights at which to compute the gradient, in the parameters' order.
+  std::vector<float> weights;
   std::vector<std::uint64_t> examples;  // Indices into the data set; at least one.
   std::uint64_t version = 0;            // Of the weights: the updates applied so far.
 };
 
 enum class PushOutcome : std::uint8_t {
-  kAccepted,    // It counts: an update takes it up.
+  kAccepted,    // It counts: an update includes it.
   kDropped,     // The policy did not wait for it. Its examples go to another mini-batch.
   kRefused,     // It is not finite.
-  kCancelled,   // Given up before it was pushed, because the server no longer wanted it.
+  kCancelled,   // Cancelled before it was pushed, because the server no longer wanted it.
   kUnanswered,  // The run ended, or the connection was lost, before the server answered.
 };
 struct PushResult {
@@ -70,32 +73,32 @@ struct PushResult {
   [[nodiscard]] bool accepted() const { return outcome == PushOutcome::kAccepted; }
 };
 
-// Belongs to one thread at a time; a thread of its own tells the server that it is alive, so a
-// mini-batch may take as long as it takes. Destroyed before the end without leave(), it counts as
-// dead, and its examples go to others.
+// Belongs to one thread at a time. Another thread tells the server that this worker is alive, so a
+// mini-batch may take any time. A worker that is destroyed before the end of the run without
+// leave() counts as dead, and its examples go to others.
 class Worker {
  public:
-  // OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if it is set, OUTPACE_INCARNATION say
-  // what WorkerOptions does. Throws WorkerError, which names the variable.
+  // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
+  // OUTPACE_INCARNATION. Throws WorkerError, which names the variable.
   [[nodiscard]] static Worker from_environment();
-  // Connects to nothing yet.
+  // Does not connect yet.
   explicit Worker(WorkerOptions options);
   ~Worker();
   Worker(Worker&& other) noexcept;
   Worker& operator=(Worker&& other) noexcept;
 
-  // Connects and joins the job. The first worker of a job supplies the weights that it starts from:
+  // Connects and joins the job. The first worker of a job supplies the initial weights:
   // `initial_weights` is called only then, before join() returns. `examples` is the size of the
-  // data set, the same on every worker. Throws WorkerError; 4 if the job's parameters or data are
-  // others.
+  // data set, the same on every worker. Throws WorkerError, with code 4 if the job has other
+  // parameters or data.
   void join(const std::vector<Parameter>& parameters,
             const std::function<std::vector<float>()>& initial_weights,
             std::uint64_t examples);
   [[nodiscard]] bool joined() const;
 
-  // Waits for weights and a lease of examples; nothing when the run is over. Over an epoch every
-  // example counts exactly once, whichever workers compute it. A mini-batch that was not pushed is
-  // given up. Joins again if the connection is lost, and throws WorkerError when that fails.
+  // Waits for weights and a lease of examples; returns nothing when the run is over. Over an epoch
+  // every example counts exactly once, whichever workers compute it. A mini-batch that was not
+  // pushed is abandoned. Rejoins if the connection is lost, and throws WorkerError if that fails.
   [[nodiscard]] std::optional<Minibatch> next();
 
   // Whether no update needs the current mini-batch any more. Then abandon() it, or push() the part
@@ -109,9 +112,9 @@ class Worker {
   PushResult push(std::vector<float> gradient,
                   double loss,
                   std::optional<std::size_t> part = std::nullopt);
-  // Gives up the current mini-batch, if there is one; its examples go to other workers.
+  // Abandons the current mini-batch, if there is one; its examples go to other workers.
   void abandon();
-  // Leaves the job before its end: next() then gives nothing.
+  // Leaves the job before its end; next() then returns nothing.
   void leave();
 
  private:

@@ -29,7 +29,7 @@ BucketFill::BucketFill(std::span<const std::size_t> tensors, std::size_t bytes)
   std::size_t begin = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     while (bucket == buckets_.size() || begin >= buckets_[bucket].end) {
-      --bucket;  // Tensors come front to back, buckets back to front.
+      --bucket;  // Tensors are in order from front to back, buckets from back to front.
     }
     bucket_of_[i] = bucket;
     ++tensors_in_[bucket];

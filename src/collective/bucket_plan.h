@@ -1,11 +1,11 @@
-// Which parts of a gradient are summed over the workers together, and when a part may go out.
+// Splits a gradient into buckets that are summed over the workers, and tells when each can be sent.
 //
-// A backward pass gives the gradients of the last layers first. A bucket is a run of neighbouring
-// tensors that holds at least so many bytes; the first bucket is the end of the network. It goes
-// out as soon as all its tensors are there and the bucket before it went out, while the pass goes
-// on: all workers then begin their sums in the same order, whatever the order of their tensors.
-// Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", VLDB 2020,
-// section 3.2.3.
+// A backward pass yields the gradients of the last layers first. A bucket is a run of adjacent
+// tensors with at least a given number of bytes; the first bucket is the end of the network. It is
+// sent, while the pass goes on, as soon as all its tensors are complete and the bucket before it
+// was sent. All workers thus start their sums in the same order, whatever the order of their
+// tensors. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training",
+// VLDB 2020, section 3.2.3.
 
 #pragma once
 
@@ -23,24 +23,24 @@ struct Bucket {
   bool operator==(const Bucket&) const = default;
 };
 
-// The buckets of tensors of these sizes (numbers, in their order), the last tensors first. Each has
-// at least `bytes` of float32 numbers, but perhaps the last bucket, which is the network's front.
-// REQUIRES: every size is at least 1.
+// Plans the buckets of tensors of these sizes (numbers per tensor, in order), the last tensors
+// first. Each has at least `bytes` of float32 numbers, except possibly the last bucket, the front
+// of the network. REQUIRES: every size is at least 1.
 [[nodiscard]] std::vector<Bucket> plan_buckets(std::span<const std::size_t> tensors,
                                                std::size_t bytes);
 
-// One backward pass after the other.
+// Tracks which buckets of a backward pass are complete.
 class BucketFill {
  public:
   // REQUIRES: as plan_buckets().
   BucketFill(std::span<const std::size_t> tensors, std::size_t bytes);
 
-  // A new pass: nothing is there.
+  // Starts a new pass without any tensor.
   void restart();
-  // Tensor `tensor` is there: the buckets that may go out now, in order.
-  // REQUIRES: it was not there before.
+  // Tensor `tensor` is complete. Returns the buckets that can be sent now, in order. REQUIRES: it
+  // was not complete before.
   [[nodiscard]] std::span<const Bucket> add(std::size_t tensor);
-  // Every bucket has gone out.
+  // Whether every bucket was sent.
   [[nodiscard]] bool complete() const { return next_ == buckets_.size(); }
 
  private:
@@ -49,8 +49,8 @@ class BucketFill {
   std::vector<std::size_t> bucket_of_;   // By tensor.
   std::vector<std::size_t> tensors_in_;  // By bucket.
   // State.
-  std::vector<std::size_t> missing_;  // Tensors, by bucket.
-  std::size_t next_ = 0;              // The first bucket that has not gone out.
+  std::vector<std::size_t> missing_;  // Number of incomplete tensors, by bucket.
+  std::size_t next_ = 0;              // The first bucket that was not sent.
 };
 
 }  // namespace outpace::collective

@@ -17,24 +17,24 @@ namespace {
 
 using Work = c10::intrusive_ptr<c10d::Work>;
 
-// Who is silent is found by whoever hears the heartbeats, and a worker may be as slow as its delays
-// say: no sum is given up for the time it takes.
+// Heartbeats reveal a silent process, and a worker may be as slow as its delays make it. A sum
+// therefore has no timeout.
 constexpr auto kNever = std::chrono::hours(24 * 365);
 
-// The first line: libtorch adds where in its sources it was.
+// Keeps the first line of the message; libtorch appends where in its sources the error arose.
 [[noreturn]] void throw_broken(const std::exception& cause) {
   const std::string what = cause.what();
   throw Error(ExitCode::kTooFewWorkers,
               "the workers' connections are broken: " + what.substr(0, what.find('\n')));
 }
 
-// A view, which Gloo reads and writes in its own threads.
+// A view, which Gloo reads and writes on its own threads.
 at::Tensor view(std::span<float> numbers) {
   return at::from_blob(numbers.data(), {static_cast<std::int64_t>(numbers.size())});
 }
 
 at::Tensor view(std::span<const float> numbers) {
-  // A tensor knows no const; what is sent is not written to.
+  // Tensors cannot be const; Gloo does not write to what it sends.
   return view(std::span(const_cast<float*>(numbers.data()), numbers.size()));
 }
 
@@ -43,13 +43,14 @@ at::Tensor view(std::span<const float> numbers) {
 struct GlooGroup::State {
   std::unique_ptr<c10d::ProcessGroupGloo> group;
   std::vector<Work> sums;
-  std::mutex mutex;  // Of what follows: stop_receiving() comes from another thread.
+  std::mutex mutex;  // Guards what follows: stop_receiving() is called from another thread.
   Work receiving;
   bool stopped = false;
 };
 
 GlooGroup::GlooGroup(const GroupOptions& options) : state_(std::make_unique<State>()) {
-  // Gloo writes to its sockets without MSG_NOSIGNAL. What it then learns it says as an exception.
+  // Gloo writes to its sockets without MSG_NOSIGNAL. With SIGPIPE ignored, it throws an exception
+  // instead.
   (void)std::signal(SIGPIPE, SIG_IGN);
   try {
     const auto store =

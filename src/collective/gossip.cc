@@ -31,7 +31,7 @@ Gossip::Gossip(const PeerOptions& options,
       group_(group),
       source_(source),
       pace_(pace),
-      // All examples in an order of this worker's own.
+      // All examples, in this worker's own order.
       order_(options.batches.examples,
              mix(options.seed) + index(options.worker),
              options.with_replacement),
@@ -111,7 +111,7 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
     const std::lock_guard lock(mutex_);
     stepper_.step({.examples = examples.size(),
                    .nominal = options_.batches.batch,
-                   // The others' count is not known here; this worker's stands for theirs.
+                   // The others' counts are unknown here; this worker's stands in for them.
                    .applied = applied_ * options_.batches.workers},
                   gradient_,
                   weights_);
@@ -141,7 +141,7 @@ protocol::Ranges Gossip::next_examples() {
 
 void Gossip::want_meeting() {
   const std::lock_guard lock(mutex_);
-  wants_meeting_ = true;  // If the last one goes on still, there is one less.
+  wants_meeting_ = true;  // If the last meeting is still going on, one meeting is skipped.
   changed_.notify_all();
 }
 

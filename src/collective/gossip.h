@@ -1,13 +1,14 @@
-// The life of a worker in a gossip: asynchronous decentralised SGD, AD-PSGD.
+// A worker of a gossip: asynchronous decentralised SGD (AD-PSGD).
 //
-// Every worker has weights of its own. It computes a gradient on them, and meanwhile, off this
-// path, another thread averages them with those of a random neighbour; then it applies the gradient
-// to what the weights are by then. Nobody waits for a slow worker. Lian, Zhang, Zhang, Liu,
-// "Asynchronous Decentralized Parallel Stochastic Gradient Descent", ICML 2018, algorithm 1.
+// Every worker has its own weights. It computes a gradient on them; meanwhile another thread
+// averages them with the weights of a random neighbour. Then it applies the gradient to the weights
+// as they are by then. No worker waits for a slow one. Lian, Zhang, Zhang, Liu, "Asynchronous
+// Decentralized Parallel Stochastic Gradient Descent", ICML 2018, algorithm 1.
 //
-// One side asks, once for each gradient, and the other answers (neighbour.h). Who asks sends its
-// weights, gets the other's, and both move halfway to what the other had (replicas.h). A gradient
-// that comes before the meeting is over does not wait for it.
+// One side of the workers asks for a meeting once per gradient, and the other side answers
+// (neighbour.h). The asking worker sends its weights and receives the other's. Both then move
+// halfway to what the other had (replicas.h). A gradient that is ready before the meeting is over
+// does not wait for it.
 
 #pragma once
 
@@ -30,7 +31,7 @@ namespace outpace::collective {
 
 class Gossip {
  public:
-  // `weights`: the same on all workers, to begin with. REQUIRES: at least 2 workers.
+  // `weights`: the initial weights, equal on all workers. REQUIRES: at least 2 workers.
   Gossip(const PeerOptions& options,
          std::vector<float> weights,
          GlooGroup& group,
@@ -40,20 +41,20 @@ class Gossip {
   Gossip(const Gossip&) = delete;
   Gossip& operator=(const Gossip&) = delete;
 
-  // Until it is told to stop; then this worker awaits nothing of another, but answers on. Throws
-  // Error if a neighbour is gone, or training diverges.
+  // Runs until told to stop. Afterwards this worker asks for nothing, but still answers. Throws
+  // Error if a neighbour is gone or training diverges.
   void run(Member& member);
 
-  // Those of now. From any thread.
+  // The present weights. From any thread.
   [[nodiscard]] std::vector<float> weights() const;
-  // That this worker asked for, and are over.
+  // Completed meetings that this worker asked for.
   [[nodiscard]] std::uint64_t meetings() const;
 
  private:
-  // The averaging thread's, by side.
+  // Loops of the averaging thread, one per side.
   void ask();
   void answer();
-  // Of the computing thread.
+  // Called on the computing thread.
   void one_gradient(Member& member, std::uint64_t iteration);
   [[nodiscard]] protocol::Ranges next_examples();
   void want_meeting();
@@ -65,13 +66,13 @@ class Gossip {
   GlooGroup& group_;
   worker::GradientSource& source_;
   const worker::Pace& pace_;
-  // Of the computing thread.
+  // Used by the computing thread only.
   worker::Order order_;
   Stepper stepper_;
-  std::uint64_t epoch_ = 0;     // Of this worker's own order,
-  std::uint64_t position_ = 0;  // and the next example's place in it.
-  std::uint64_t applied_ = 0;   // Examples, of this worker alone.
-  std::vector<float> before_;   // What the gradient is of.
+  std::uint64_t epoch_ = 0;     // The epoch of this worker's own order.
+  std::uint64_t position_ = 0;  // The place of the next example in it.
+  std::uint64_t applied_ = 0;   // Examples of this worker alone.
+  std::vector<float> before_;   // The weights that the gradient is computed on.
   std::vector<float> gradient_;
   // State below is guarded by mutex_.
   mutable std::mutex mutex_;
@@ -82,7 +83,7 @@ class Gossip {
   bool ending_ = false;
   std::uint64_t meetings_ = 0;
   std::exception_ptr failure_;  // Of the averaging thread.
-  std::jthread averaging_;      // Last: it uses all of the above.
+  std::jthread averaging_;      // Last, because it uses all of the above.
 };
 
 }  // namespace outpace::collective

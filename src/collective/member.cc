@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr double kLossMax = 1e30;  // The numbers of a message are finite.
+constexpr double kLossMax = 1e30;  // The numbers of a message must be finite.
 
 std::string host_name() {
   std::array<char, 256> name{};

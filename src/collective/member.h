@@ -1,18 +1,21 @@
-// A worker's connection to the process that keeps the record of a run without a server (host.h): it
-// reports, is told when to begin and when to end, and brings its weights when it is asked for them.
-// No gradient goes this way.
+// A worker's connection to the process that records a run without a server (host.h). The worker
+// reports over it, learns when to begin and to end, and sends its weights on request. Gradients do
+// not use it.
 //
 // The messages are those of the parameter server, with other payloads:
-//   worker  Hello            all its connections to the other workers are there
-//   host    Welcome          all have come: begin; the run's clock shows 0
-//   worker  Push             a gradient was computed; the payload is one number, its runtime
-//   host    Snapshot         bring your weights; without a payload
-//   worker  Snapshot         the weights; asked for, or by itself
-//   host    Stop             compute no more
-//   worker  Goodbye          computes no more, and awaits nothing of another worker
-// then the host asks for the last weights, and closes the connection.
 //
-// Threads: the transport's delivers, one sends heartbeats, and the caller's computes; one mutex.
+//   worker  Hello            it is connected to all other workers
+//   host    Welcome          all have come: begin; the run's clock is at 0
+//   worker  Push             it computed a gradient; the payload is one number, its runtime
+//   host    Snapshot         send your weights; no payload
+//   worker  Snapshot         the weights, on request or unprompted
+//   host    Stop             compute no more
+//   worker  Goodbye          it computes no more and waits for no other worker
+//
+// Then the host asks for the final weights and closes the connection.
+//
+// Threads: the transport's thread delivers, another sends heartbeats, and the caller's thread
+// computes. One mutex guards the state.
 
 #pragma once
 
@@ -34,34 +37,34 @@ namespace outpace::collective {
 
 class Member {
  public:
-  // What is sent when the host asks for weights; called on a thread of the transport.
+  // Returns the weights to send when the host asks; called on a thread of the transport.
   using Weights = std::function<std::vector<float>()>;
 
-  // Connects, and returns when the run begins. Throws Error. `offer`'s initial weights are not
-  // asked for.
+  // Connects, and returns when the run begins. Throws Error. The initial weights of `offer` are not
+  // requested.
   Member(const live::SessionOptions& options, const live::Offer& offer, Weights weights);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
-  // On the run's clock.
+  // The time on the run's clock.
   [[nodiscard]] Time now() const;
-  // The host said stop, or is gone.
+  // Whether the host said stop, or is gone.
   [[nodiscard]] bool stopping() const;
-  // Until the run's clock shows `time`, or the host says stop.
+  // Sleeps until the run's clock shows `time` or the host says stop.
   void sleep_until(Time time);
 
   struct Report {
-    Sequence sequence;       // Of this worker's gradients: 1, 2, ...
+    Sequence sequence;       // Counts this worker's gradients: 1, 2, ...
     std::uint32_t examples;  // At least 1.
-    double loss;             // Mean; may be infinite or NaN, which no message can say.
+    double loss;             // Mean; may be infinite or NaN, although no message can carry that.
     double compute_seconds;
-    double runtime;  // Seconds from the weights to the gradient, delays included.
+    double runtime;  // Seconds from receiving the weights to the gradient, including delays.
   };
   void report(const Report& report);
   void bring(Version version, std::vector<float> weights);
-  // Says that this worker computes no more, and returns when the host has closed the connection.
-  // Throws Error if it ended otherwise.
+  // Reports that this worker computes no more, and returns when the host has closed the connection.
+  // Throws Error if the connection ended otherwise.
   void leave();
 
  private:

@@ -5,7 +5,8 @@
 namespace outpace::collective {
 namespace {
 
-constexpr std::uint64_t kNeighbourStream = 0x6e65;  // Apart from the orders of the examples.
+// Separate from the stream of the examples' order.
+constexpr std::uint64_t kNeighbourStream = 0x6e65;
 
 }  // namespace
 

@@ -1,10 +1,10 @@
-// With whom a worker of a gossip averages next.
+// Chooses the neighbour that a worker of a gossip averages with next.
 //
-// The workers are two sides: those of even rank ask, those of odd rank answer, and only across. Who
-// answers never waits for anybody, so no ring of waiting workers can close: no deadlock, whatever
-// is drawn. Lian, Zhang, Zhang, Liu, "Asynchronous Decentralized Parallel Stochastic Gradient
-// Descent" (AD-PSGD), ICML 2018, section 3, "deadlock": a bipartite graph. Here it is the complete
-// one, and each of the other side is as likely.
+// The workers form two sides. Workers of even rank ask, those of odd rank answer, and only pairs
+// across the sides meet. A worker that answers never waits for another, so waiting workers cannot
+// form a cycle: no draw leads to a deadlock. Lian, Zhang, Zhang, Liu, "Asynchronous Decentralized
+// Parallel Stochastic Gradient Descent" (AD-PSGD), ICML 2018, section 3, "deadlock": a bipartite
+// graph. Here the graph is complete and all neighbours are equally likely.
 
 #pragma once
 
@@ -20,17 +20,17 @@ enum class Side : std::uint8_t { kAsks, kAnswers };
   return rank % 2 == 0 ? Side::kAsks : Side::kAnswers;
 }
 
-// The random neighbours of one worker that asks.
+// The random neighbours of one asking worker.
 class Neighbours {
  public:
   // REQUIRES: size >= 2, and rank asks.
   Neighbours(std::uint32_t rank, std::uint32_t size, std::uint64_t seed);
 
-  // The rank of one who answers.
+  // The rank of an answering worker.
   [[nodiscard]] std::uint32_t next();
 
  private:
-  std::uint32_t answering_;  // How many answer: ranks 1, 3, 5, ...
+  std::uint32_t answering_;  // Number of answering workers: ranks 1, 3, 5, ...
   Rng rng_;
 };
 

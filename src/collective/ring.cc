@@ -12,20 +12,21 @@
 namespace outpace::collective {
 namespace {
 
-// With the number of the votes behind them.
+// The sizes of the network's tensors, and one number more for the votes.
 std::vector<std::size_t> sizes_with_votes(const worker::GradientSource& source) {
   std::vector<std::size_t> sizes = source.manifest().sizes();
   sizes.push_back(1);
   return sizes;
 }
 
-// The computing of a worker that is slowed: every part of it comes as much later as the whole.
+// The computing of a slowed worker: each part of it is delayed in proportion.
 class Slowed {
  public:
   Slowed(Member& member, const worker::Pace& pace)
       : member_(member), pace_(pace), begun_(member.now()), resumed_(begun_) {}
 
-  // Waits for what was computed since the last call; what `aside` does is not computing.
+  // Waits in proportion to the computing since the last call. The time that `aside` takes does not
+  // count as computing.
   template <typename Aside>
   void part(Aside aside) {
     computed_ += to_seconds(member_.now() - resumed_);
@@ -46,7 +47,7 @@ class Slowed {
   const Time begun_;
   Time resumed_;
   double computed_ = 0.0;
-  double besides_ = 0.0;  // What was neither computing nor waiting.
+  double besides_ = 0.0;  // Time that was neither computing nor waiting.
 };
 
 }  // namespace
@@ -67,7 +68,7 @@ Ring::Ring(const PeerOptions& options,
       fill_(sizes_with_votes(source), options.bucket_bytes),
       weights_(std::move(weights)),
       sum_(numbers_ + 1),
-      // What must happen to the whole gradient first leaves nothing to overlap.
+      // Clipping needs the whole gradient first, so nothing overlaps.
       at_once_(options.clip_norm == 0.0) {}
 
 void Ring::run(Member& member) {
@@ -129,7 +130,7 @@ void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence seq
     slowed.part([] {});
     if (options_.clip_norm > 0.0) {
       const double squared = update::squared_norm(gradient);
-      if (std::isfinite(squared)) {  // Else the sum is not either.
+      if (std::isfinite(squared)) {  // Otherwise the sum is not finite either.
         (void)update::clip(gradient, squared, options_.clip_norm);
       }
     }

@@ -1,9 +1,9 @@
-// The life of a worker in a ring: synchronous SGD without a server.
+// A worker of a ring: synchronous SGD without a server.
 //
-// All workers have the same weights. For each update a worker computes the gradient of its share of
-// the next examples (batch_plan.h), the workers sum their gradients bucket by bucket while the
-// backward passes go on (bucket_plan.h), and each does the same step with the same mean. By a ring
-// all-reduce of W workers, each sends and receives 2 (W - 1) / W of the gradient, in 2 (W - 1)
+// All workers have the same weights. In each update, every worker computes the gradient of its
+// share of the next examples (batch_plan.h). The workers sum their gradients bucket by bucket
+// during the backward passes (bucket_plan.h), and each takes the same step with the same mean. In a
+// ring all-reduce of W workers, each sends and receives 2 (W - 1) / W of the gradient, in 2 (W - 1)
 // steps: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
 // workstations", J. Parallel Distrib. Comput. 69 (2009), section 3.
 
@@ -28,22 +28,22 @@ namespace outpace::collective {
 
 class Ring {
  public:
-  // `weights`: the same on all workers.
+  // `weights`: equal on all workers.
   Ring(const PeerOptions& options,
        std::vector<float> weights,
        GlooGroup& group,
        worker::GradientSource& source,
        const worker::Pace& pace);
 
-  // Until a limit is reached, or any worker was told to stop. Throws Error if the ring breaks or
-  // diverges.
+  // Runs until a limit is reached or any worker was told to stop. Throws Error if the ring breaks
+  // or training diverges.
   void run(Member& member);
 
   // REQUIRES: run() is not running.
   [[nodiscard]] const std::vector<float>& weights() const { return weights_; }
 
  private:
-  // This worker's part of the sum, on its way to the others when this returns.
+  // Computes this worker's term of the sum; it is on its way to the others on return.
   void compute(Member& member, const BatchPlan::Update& update, Sequence sequence);
   void tensor_ready(std::size_t tensor);
   void send(const Bucket& bucket);
@@ -60,10 +60,11 @@ class Ring {
   Stepper stepper_;
   BucketFill fill_;
   std::vector<float> weights_;
-  std::vector<float> sum_;     // The gradient, and in its last number the votes for an end.
-  float share_ = 0.0F;         // Of this worker's examples in the update's.
-  bool at_once_ = true;        // Buckets go out as they fill.
-  std::vector<Bucket> held_;   // Or all together, when the whole gradient is ready.
+  std::vector<float> sum_;  // The gradient; the last number counts the votes to end.
+  float share_ = 0.0F;      // This worker's share of the update's examples.
+  bool at_once_ = true;     // Whether buckets are sent as they fill.
+  // Otherwise they are held back and sent together when the whole gradient is ready.
+  std::vector<Bucket> held_;
   std::uint64_t applied_ = 0;  // Examples.
 };
 

@@ -1,4 +1,5 @@
-// What a worker without a server does with a gradient: the step that the server's shard would do.
+// The step that a worker without a server takes with a gradient; it is the step of a server's
+// shard.
 
 #pragma once
 
@@ -24,16 +25,17 @@ struct StepRule {
 
 class Stepper {
  public:
-  // `tensors`: the sizes of the network's tensors, in their order. Throws a usage error if the
+  // `tensors`: the sizes of the network's tensors, in order. Throws a usage error if the
   // optimizer's spec is wrong.
   Stepper(const StepRule& rule, std::vector<std::size_t> tensors);
 
   struct Update {
-    std::uint64_t examples;  // Of which `mean` is the mean gradient.
-    std::uint64_t nominal;   // As many as are usual.
-    std::uint64_t applied;   // Of the whole run, these included.
+    std::uint64_t examples;  // The examples that `mean` averages over.
+    std::uint64_t nominal;   // The usual number.
+    std::uint64_t applied;   // Of the whole run, including these.
   };
-  // In place. As Coordinator::commit() and Shard::step() of gradients that are not stale.
+  // Changes the weights in place, as Coordinator::commit() and Shard::step() do for gradients that
+  // are not stale.
   void step(const Update& update, std::span<const float> mean, std::span<float> weights);
 
  private:

@@ -18,7 +18,8 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kWarmUps = 5;
 
-// Of the sums of this member: both have the same, for a sum ends when all of them have come.
+// The median over this member's sums. The other member's is the same, because a sum ends when both
+// have arrived.
 double median_sum_seconds(GlooGroup& group, std::vector<float>& numbers, std::size_t repeats) {
   std::vector<double> seconds;
   seconds.reserve(repeats);

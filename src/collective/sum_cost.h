@@ -1,5 +1,5 @@
-// What a sum of all workers' gradients costs the processors, without a link in the way: two members
-// in this process add up numbers over loopback, as a ring does.
+// Measures the processor cost of summing gradients, without a network: two members in this process
+// sum numbers over loopback, as a ring does.
 
 #pragma once
 
@@ -9,12 +9,12 @@
 namespace outpace::collective {
 
 struct SumCost {
-  double message_seconds;  // Of a step of the ring: a message of no size to the neighbour.
-  double byte_seconds;     // Of a byte that goes once around, besides.
+  double message_seconds;  // Of one step of the ring: an empty message to the neighbour.
+  double byte_seconds;     // In addition, of each byte that goes once around.
 };
 
-// `rendezvous`: a file that is not there yet. Medians of `repeats` sums of one number, and of
-// `numbers` float32. Throws Error if loopback fails. REQUIRES: both at least 1.
+// Medians over `repeats` sums of one number and of `numbers` float32. `rendezvous`: a file that
+// does not exist yet. Throws Error if loopback fails. REQUIRES: both counts at least 1.
 [[nodiscard]] SumCost measure_sum_cost(const std::string& rendezvous,
                                        std::size_t numbers,
                                        std::size_t repeats);

@@ -35,7 +35,8 @@ void Tally::gradient(Time now, const protocol::Push& report, float runtime) {
   counts.examples_applied += report.examples;
   counts.compute_seconds += report.compute_seconds;
   counts.runtimes.push_back(runtime);
-  const double fresh = statistics_.gradients_applied == 0 ? 1.0 : 0.02;  // As the coordinator's.
+  // The same smoothing as the coordinator's.
+  const double fresh = statistics_.gradients_applied == 0 ? 1.0 : 0.02;
   statistics_.training_loss += fresh * (report.loss - statistics_.training_loss);
   ++statistics_.gradients_applied;
   statistics_.examples_applied += report.examples;
@@ -44,7 +45,7 @@ void Tally::gradient(Time now, const protocol::Push& report, float runtime) {
     statistics_.last_commit = now;
     return;
   }
-  // Staleness has a meaning here: a ring's gradients are all of the newest weights.
+  // A ring has staleness: always 0, since its gradients are of the newest weights.
   statistics_.staleness.resize(1);
   ++statistics_.staleness.front();
   reported_[index(worker)] = number(report.id.sequence);

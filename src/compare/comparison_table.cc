@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/text_table.h"
 #include "record/number_text.h"
 
 namespace outpace::compare {
@@ -17,12 +20,6 @@ constexpr std::size_t kColumns = 10;
 
 using Cells = std::array<std::string, kColumns>;
 
-// A line of a table: its cells, or after the first one text across all others.
-struct Line {
-  Cells cells;
-  std::string across;
-};
-
 bool has_target(const Config& config) {
   const auto names_it = [](const Option& option) { return option.name == kTarget; };
   return std::ranges::any_of(config.options, names_it) ||
@@ -31,21 +28,20 @@ bool has_target(const Config& config) {
          });
 }
 
-Line head(const Config& config) {
+Cells head(const Config& config) {
   const std::optional<double> target = target_of(config);
   const std::string to =
       target ? fmt::format("s to {:.4g}%", 100.0 * *target) : std::string("s to target");
-  return {{"policy",
-           "examples/s",
-           to,
-           "+-95%",
-           "reached",
-           "accuracy",
-           "staleness",
-           "max",
-           "dropped",
-           "fairness"},
-          ""};
+  return {"policy",
+          "examples/s",
+          to,
+          "+-95%",
+          "reached",
+          "accuracy",
+          "staleness",
+          "max",
+          "dropped",
+          "fairness"};
 }
 
 template <typename Words>
@@ -57,43 +53,40 @@ std::string two_decimals(double value) {
   return fmt::format("{:.2f}", value);
 }
 
-Line line_of(const Config& config, const Summary& summary) {
-  const std::string& name = config.rows[summary.row].name;
-  if (summary.finished == 0) {
-    return {{name}, "failed: " + summary.failure};
-  }
+// REQUIRES: a run of the row finished.
+Cells cells_of(const std::string& name, const Summary& summary) {
   const std::optional<Mean>& seconds = summary.seconds_to_target;
-  return {{name,
-           shown(summary.examples_per_second, [](double x) { return record::grouped(x); }),
-           shown(seconds, record::brief),
-           seconds && seconds->half_width ? record::brief(*seconds->half_width) : "-",
-           fmt::format("{}/{}", summary.reached, summary.finished),
-           shown(summary.final_accuracy, record::percent),
-           shown(summary.staleness_mean, two_decimals),
-           summary.staleness_max ? record::grouped(*summary.staleness_max) : "-",
-           shown(summary.dropped, record::percent),
-           shown(summary.fairness, [](double x) { return fmt::format("{:.3f}", x); })},
-          ""};
+  return {name,
+          shown(summary.examples_per_second, [](double x) { return record::grouped(x); }),
+          shown(seconds, record::brief),
+          seconds && seconds->half_width ? record::brief(*seconds->half_width) : "-",
+          fmt::format("{}/{}", summary.reached, summary.finished),
+          shown(summary.final_accuracy, record::percent),
+          shown(summary.staleness_mean, two_decimals),
+          summary.staleness_max ? record::grouped(*summary.staleness_max) : "-",
+          shown(summary.dropped, record::percent),
+          shown(summary.fairness, [](double x) { return fmt::format("{:.3f}", x); })};
 }
 
-std::string text_of(const std::vector<Line>& lines, const std::set<std::size_t>& left_out) {
-  std::array<std::size_t, kColumns> widths{};
-  for (const Line& line : lines) {
-    for (std::size_t i = 0; i < kColumns; ++i) {
-      widths[i] = std::max(widths[i], line.cells[i].size());
+// The cells of the columns that are shown.
+std::vector<std::string> without(const std::set<std::size_t>& left_out, const Cells& cells) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    if (!left_out.contains(i)) {
+      kept.push_back(cells[i]);
     }
   }
-  std::string text;
-  for (const Line& line : lines) {
-    std::string row = fmt::format("{:<{}}", line.cells[0], widths[0]);
-    for (std::size_t i = 1; i < kColumns && line.across.empty(); ++i) {
-      if (!left_out.contains(i)) {
-        row += fmt::format("  {:>{}}", line.cells[i], widths[i]);
-      }
-    }
-    text += row + (line.across.empty() ? "" : "  " + line.across) + "\n";
+  return kept;
+}
+
+TextTable table_with(const std::vector<std::string>& headers) {
+  std::vector<TextTable::Column> columns;
+  columns.reserve(headers.size());
+  for (const std::string& header : headers) {
+    columns.push_back({header});
   }
-  return text;
+  columns.front().align = TextTable::Align::kLeft;
+  return TextTable(std::move(columns));
 }
 
 std::string title_of(const Config& config, const Trace& trace) {
@@ -130,15 +123,21 @@ std::string tables_of(const Config& config, const std::vector<Summary>& summarie
   std::string text;
   bool not_all_reached = false;
   for (std::size_t trace = 0; trace < config.traces.size(); ++trace) {
-    std::vector<Line> lines{head(config)};
+    TextTable table = table_with(without(left_out, head(config)));
     for (const Summary& summary : summaries) {
-      if (summary.trace == trace) {
-        lines.push_back(line_of(config, summary));
-        not_all_reached |= summary.reached > 0 && summary.reached < summary.finished;
+      if (summary.trace != trace) {
+        continue;
       }
+      const std::string& name = config.rows[summary.row].name;
+      if (summary.finished == 0) {
+        table.add_row_across(name, "failed: " + summary.failure);
+      } else {
+        table.add_row(without(left_out, cells_of(name, summary)));
+      }
+      not_all_reached |= summary.reached > 0 && summary.reached < summary.finished;
     }
     text += (text.empty() ? "" : "\n") + title_of(config, config.traces[trace]);
-    text += text_of(lines, left_out);
+    text += table.text();
   }
   text += "\nMeans over seeds";
   if (left_out.empty()) {

@@ -20,7 +20,7 @@ std::string quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-// As few digits as give the same number again.
+// The shortest digits that give the same number again.
 std::string number_or_blank(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : "";
 }

@@ -1,4 +1,5 @@
-// A comparison for programs: RFC 4180, a head and lines that end with \n; what is unknown is empty.
+// A comparison for programs, as CSV (RFC 4180): a header, and lines that end with \n. Unknown
+// values are empty.
 
 #pragma once
 
@@ -10,12 +11,12 @@
 
 namespace outpace::compare {
 
-// A row a cell.
+// One row per cell.
 [[nodiscard]] std::string runs_csv(const Config& config,
                                    const std::vector<Cell>& cells,
                                    const std::vector<Outcome>& outcomes);
 
-// A row a trace and policy; of each mean its n and half_width too.
+// One row per trace and policy. Each mean comes with its n and half_width.
 [[nodiscard]] std::string summary_csv(const Config& config, const std::vector<Summary>& summaries);
 
 }  // namespace outpace::compare

@@ -28,7 +28,7 @@ void add_means(const Results& results, Summary& summary) {
   summary.fairness = mean_over(results, &RunResult::fairness);
   for (const RunResult* result : results) {
     summary.reached += result->seconds_to_target ? 1U : 0U;
-    // Nothing is less than any number.
+    // An empty optional is less than any number.
     summary.staleness_max = std::max(summary.staleness_max, result->staleness_max);
   }
 }

@@ -1,4 +1,4 @@
-// What the seeds of one row under one trace say together.
+// Summarises the seeds of one row under one trace.
 
 #pragma once
 
@@ -14,22 +14,22 @@
 
 namespace outpace::compare {
 
-// How a cell ended: a result, or why there is none.
+// How a cell ended: with a result, or the reason why there is none.
 struct Outcome {
   std::optional<RunResult> result;
   std::string failure;  // One line; empty if there is a result.
 };
 
-// Means over the finished runs, in the units of RunResult; nothing if none measured it.
+// Means over the finished runs, in the units of RunResult; nothing if no run measured the value.
 struct Summary {
   std::size_t row;
   std::size_t trace;
   std::size_t seeds = 0;     // Planned.
-  std::size_t finished = 0;  // Of the seeds; the others failed.
-  std::size_t reached = 0;   // The target, of the finished.
+  std::size_t finished = 0;  // Of the planned seeds; the others failed.
+  std::size_t reached = 0;   // Finished runs that reached the target.
   std::string failure;       // The first; empty if none failed.
   std::optional<Mean> examples_per_second;
-  std::optional<Mean> seconds_to_target;  // Of those that reached it alone.
+  std::optional<Mean> seconds_to_target;  // Over the runs that reached it.
   std::optional<Mean> final_accuracy;
   std::optional<Mean> staleness_mean;
   std::optional<double> staleness_max;  // Over all runs.
@@ -37,8 +37,8 @@ struct Summary {
   std::optional<Mean> fairness;
 };
 
-// A summary for each trace and row, in the order of the configuration, trace by trace.
-// REQUIRES: an outcome for each cell of cells_of(config), in their order.
+// One summary per trace and row, trace by trace, in the order of the configuration. REQUIRES: one
+// outcome per cell of cells_of(config), in their order.
 [[nodiscard]] std::vector<Summary> summaries_of(const Config& config,
                                                 const std::vector<Cell>& cells,
                                                 const std::vector<Outcome>& outcomes);

@@ -12,7 +12,8 @@ std::optional<double> number_at(const json& object, const char* key) {
   return value.is_null() ? std::nullopt : std::optional(value.get<double>());
 }
 
-// Dropped, cancelled, refused and filtered, among all that were computed to the end or cut off.
+// Dropped, cancelled, refused and filtered gradients, as a share of all that were computed or cut
+// off.
 std::optional<double> dropped_share(const json& summary) {
   double unused = 0.0;
   for (const char* key :

@@ -1,4 +1,4 @@
-// What several runs of the same kind say together, and how evenly work was shared among workers.
+// Statistics over several runs of the same kind, and the fairness of work among workers.
 
 #pragma once
 
@@ -10,7 +10,7 @@ namespace outpace::compare {
 
 inline constexpr double kConfidence = 0.95;
 
-// The mean of n values, in their unit, and the interval mean +- half_width that holds the expected
+// The mean of n values, and the confidence interval mean +- half_width: it contains the expected
 // value with probability kConfidence, if the values are normal and independent.
 struct Mean {
   std::size_t n = 0;

@@ -1,4 +1,4 @@
-// A comparison for programs that read JSON: what `outpace compare --json` prints.
+// A comparison as JSON, as `outpace compare --json` prints it.
 
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace outpace::compare {
 
-// {"cells", "failed": [{"cell", "reason"}], "rows": [...]}: a row a trace and policy, each mean as
-// {"n", "mean", "half_width"}; what is unknown is null, and no key is ever missing.
+// {"cells", "failed": [{"cell", "reason"}], "rows": [...]}: one row per trace and policy, each mean
+// as {"n", "mean", "half_width"}. Unknown values are null, and no key is ever missing.
 [[nodiscard]] nlohmann::ordered_json summary_json(const Config& config,
                                                   const std::vector<Cell>& cells,
                                                   const std::vector<Outcome>& outcomes);

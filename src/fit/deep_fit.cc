@@ -30,21 +30,21 @@ using runtime_model::kDeepFeatures;
 using runtime_model::Observation;
 using runtime_model::Trace;
 
-constexpr std::size_t kPiece = 48;           // Iterations in a piece of a trace.
-constexpr std::size_t kSequences = 128;      // Workers' pieces in an update, about.
-constexpr std::size_t kOfAPiece = 16;        // Workers of one piece; more would be much alike.
-constexpr std::uint32_t kMeasureEach = 100;  // Updates.
-// Shares of the pieces, by how their iterations end; the others end at a deadline.
-constexpr double kUncut = 0.25;   // All workers arrive.
-constexpr double kByLast = 0.4;   // At the count that would have been best one iteration before.
-constexpr double kByCount = 0.1;  // At one count.
-constexpr double kFewest = 0.2;   // The least such count, as a share of the workers.
-constexpr double kLongestDeadline = 0.8;  // In log seconds after the quickest quarter.
-constexpr double kAhead = 0.2;            // Sigma of how far the reference is off at the start.
+constexpr std::size_t kPiece = 48;       // Iterations in a piece of a trace.
+constexpr std::size_t kSequences = 128;  // Worker sequences per update, approximately.
+constexpr std::size_t kOfAPiece = 16;    // Workers taken from one piece; more would be too similar.
+constexpr std::uint32_t kMeasureEach = 100;  // Updates between measurements.
+// Shares of the pieces, by how their iterations end. The others end at a deadline.
+constexpr double kUncut = 0.25;           // All workers arrive.
+constexpr double kByLast = 0.4;           // At the count that was best in the previous iteration.
+constexpr double kByCount = 0.1;          // At one count.
+constexpr double kFewest = 0.2;           // The smallest such count, as a share of the workers.
+constexpr double kLongestDeadline = 0.8;  // In log seconds after the fastest quarter.
+constexpr double kAhead = 0.2;            // Sigma of the reference's initial error.
 constexpr double kGradientMost = 1.0;
-constexpr double kBoundWeight = 0.2;       // Weight of the bound; the prediction has 1.
+constexpr double kBoundWeight = 0.2;       // Weight of the bound, relative to the prediction.
 constexpr double kMeasuredDeadline = 0.4;  // In the censored measurement.
-constexpr std::size_t kWarmUp = 20;        // Iterations before it is judged.
+constexpr std::size_t kWarmUp = 20;        // Iterations before the model is judged.
 
 // The observations of a server that waits for `count` gradients.
 std::vector<Observation> cut_off(std::span<const double> row, std::size_t count) {
@@ -66,7 +66,7 @@ std::size_t count_of(double part, std::size_t workers) {
                     workers);
 }
 
-// Number of workers that arrive within `after` log seconds of the quickest quarter.
+// Number of workers that arrive within `after` log seconds of the fastest quarter.
 std::size_t count_by(std::span<const double> row, double after) {
   std::vector<double> in_order(row.begin(), row.end());
   const auto quick = in_order.begin() + static_cast<std::ptrdiff_t>(row.size() / 4);
@@ -76,7 +76,7 @@ std::size_t count_by(std::span<const double> row, double after) {
       std::count_if(row.begin(), row.end(), [&](double seconds) { return seconds <= deadline; }));
 }
 
-// The count c with the most gradients a second, c / x_(c).
+// The count c with the most gradients per second, c / x_(c).
 std::size_t best_count(std::span<const double> row) {
   std::vector<double> in_order(row.begin(), row.end());
   std::sort(in_order.begin(), in_order.end());
@@ -120,7 +120,7 @@ class Batch {
   [[nodiscard]] at::Tensor features() {
     return at::from_blob(features_.data(), {size(kPiece), sequences(), size(kDeepFeatures)});
   }
-  // What each of them was, relative to the reference of the iteration before.
+  // The runtimes, relative to the reference of the iteration before.
   [[nodiscard]] at::Tensor seen() {
     return at::from_blob(seen_.data(), {size(kPiece), sequences()});
   }
@@ -204,7 +204,7 @@ double foretold_by(const DeepWeights& weights, const Trace& trace, std::size_t f
   return judged == 0 ? 0.0 : sum / static_cast<double>(judged);
 }
 
-// Gradients that are longer than they may be, together, are made as long.
+// Scales the gradients down if their joint norm is too large.
 void shorten(const std::vector<at::Tensor>& parameters) {
   double squares = 0.0;
   for (const at::Tensor& parameter : parameters) {
@@ -218,9 +218,8 @@ void shorten(const std::vector<at::Tensor>& parameters) {
   }
 }
 
-// The mean over some two hundred updates: what a few rare events did to the weights last is
-// averaged out (Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging",
-// 1992).
+// The mean over about two hundred updates. It averages out what a few rare events last did to the
+// weights (Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992).
 void follow(const DeepWeights& weights, std::uint32_t update, DeepWeights& mean) {
   constexpr double kKept = 0.995;
   const double kept = std::min(kKept, (update - 1.0) / (update + 9.0));
@@ -260,7 +259,7 @@ DeepWeights initial_deep_weights(const DeepShape& shape, std::uint64_t seed) {
     const auto fill = [&](std::size_t from, std::size_t count, float value) {
       std::fill(made + from, made + from + count, value);
     };
-    // At first z follows the runtimes, stays as it is, and its first number is the level.
+    // Initially z follows the runtimes and persists, and its first number is the level.
     if (tensor.name == "posterior_mean.weight") {
       for (std::size_t i = 0; i < latent; ++i) {
         made[i * inputs + hidden + i] += 0.7F;
@@ -322,7 +321,7 @@ DeepWeights fit_deep(
     }
     return sum / static_cast<double>(traces.size());
   };
-  // The tensors are small: two threads take longer, and four times as much of the processors.
+  // The tensors are small: two threads would take longer, and four times the processor time.
   learn::use_threads(1);
   const at::Device device = at::hasCUDA() ? at::Device(at::kCUDA) : at::Device(at::kCPU);
   DeepWeights best =

@@ -25,39 +25,39 @@ namespace outpace::fit {
 
 struct DeepFitOptions {
   std::uint64_t seed = 1;
-  std::uint32_t updates = 2000;      // At most.
-  double held_out = 0.15;            // The last part of each trace's rows.
-  std::uint32_t patience = 15;       // Measurements without a better one, after which it ends.
-  runtime_model::DeepShape shape{};  // Unless it goes on from `begin`.
+  std::uint32_t updates = 2000;  // Upper limit.
+  double held_out = 0.15;        // The share at the end of each trace's rows.
+  std::uint32_t patience = 15;  // The fit ends after this many measurements without an improvement.
+  runtime_model::DeepShape shape{};  // Ignored if the fit continues from `begin`.
   std::optional<runtime_model::DeepWeights> begin;
 };
 
 struct DeepFitProgress {
   std::uint32_t updates = 0;
-  double bound = 0.0;     // Nats a runtime, mean since the last measurement.
-  double held_out = 0.0;  // Mean log density of held-out log seconds by the forecasts.
-  bool best = false;      // So far: `weights` are worth keeping.
+  double bound = 0.0;     // Nats per runtime, averaged since the last measurement.
+  double held_out = 0.0;  // Mean log density of the held-out log seconds under the forecasts.
+  bool best = false;      // The best so far: `weights` are worth keeping.
 };
 
 // The initial weights of a seed.
 [[nodiscard]] runtime_model::DeepWeights initial_deep_weights(const runtime_model::DeepShape& shape,
                                                               std::uint64_t seed);
 
-// The held-out part's mean log density by the forecasts of a model with these weights, when it sees
-// every runtime, and when it sees what came by a deadline soon after the quick ones: the mean of
-// both.
+// Mean log density of the held-out part under the forecasts of a model with these weights. It is
+// the average of two cases: the model sees every runtime, and the model sees only what came by a
+// deadline soon after the fast workers.
 [[nodiscard]] double foretold_by(const runtime_model::DeepWeights& weights,
                                  const runtime_model::Trace& trace,
                                  std::size_t from);
 
-// On a GPU if there is one. `progress` gets each measurement, with the weights; the fit ends early
-// if it returns false. REQUIRES: at least deep_fit_rows(options) rows in each trace.
+// Fits on a GPU if there is one. `progress` receives each measurement with its weights; returning
+// false ends the fit. REQUIRES: at least deep_fit_rows(options) rows in each trace.
 [[nodiscard]] runtime_model::DeepWeights fit_deep(
     std::span<const runtime_model::Trace> traces,
     const DeepFitOptions& options,
     const std::function<bool(const DeepFitProgress&, const runtime_model::DeepWeights&)>& progress);
 
-// How many rows a trace must have at least.
+// The fewest rows that a trace must have.
 [[nodiscard]] std::size_t deep_fit_rows(const DeepFitOptions& options);
 
 }  // namespace outpace::fit

@@ -116,7 +116,7 @@ at::Tensor DeepModules::log_density(const at::Tensor& latent, const at::Tensor& 
          0.5 * std::log(2.0 * std::numbers::pi);
 }
 
-// Along the means: as the forecast follows them.
+// Follows the means, as the forecast does.
 DeepModules::Normals DeepModules::infer(const at::Tensor& features) const {
   const at::Tensor hidden = recur(features);
   at::Tensor latent =

@@ -1,5 +1,5 @@
-// The deep runtime model in libtorch, to be fitted: what runtime_model/deep_network.h computes, and
-// the lower bound whose gradient the fit follows.
+// The deep runtime model in libtorch, for fitting: the computation of runtime_model/deep_network.h,
+// and the lower bound that the fit maximises.
 
 #pragma once
 
@@ -30,23 +30,23 @@ class DeepModules {
     at::Tensor mean;
     at::Tensor log_sigma;
   };
-  // Of features as iterations x sequences x features: h of every iteration.
+  // h of every iteration, for features of iterations x sequences x features.
   [[nodiscard]] at::Tensor recur(const at::Tensor& features) const;
-  // q(z_t | E_q[z_t-1], h_t) and p(z_t+1 | z); the last dimension is z's, h's or the features'.
+  // q(z_t | E_q[z_t-1], h_t) and p(z_t+1 | z). The last dimension is that of z, h or the features.
   [[nodiscard]] Normals posterior(const at::Tensor& latent,
                                   const at::Tensor& hidden,
                                   const at::Tensor& features) const;
   [[nodiscard]] Normals transition(const at::Tensor& latent) const;
   [[nodiscard]] Mixture emission(const at::Tensor& latent) const;
-  // log p(x | z), of x as z without its last dimension.
+  // log p(x | z); the shape of x is that of z without its last dimension.
   [[nodiscard]] at::Tensor log_density(const at::Tensor& latent, const at::Tensor& seen) const;
 
-  // Means over iterations (but for the first few, whose past is not known) and sequences.
+  // Means over sequences and iterations, except the first few iterations, whose past is unknown.
   struct Bound {
     at::Tensor reconstruction;  // E_q[log p(x_t | z_t)]
     at::Tensor divergence;      // E_q[KL(q(z_t | h_t) || p(z_t | z_t-1))]
-    // log of the mean over draws of p(x_t | z_t), z_t ~ p(z_t | z_t-1), z_t-1 ~ q: as
-    // runtime_model/deep.h forecasts, by the same draws.
+    // Log of the mean over draws of p(x_t | z_t), with z_t ~ p(z_t | z_t-1) and z_t-1 ~ q: the
+    // forecast of runtime_model/deep.h, with the same draws.
     at::Tensor foretold;
   };
   // `features`: iterations x sequences x features; `seen`: iterations x sequences.
@@ -60,7 +60,7 @@ class DeepModules {
   [[nodiscard]] at::Tensor noise(const at::Tensor& like, at::Generator& generator) const;
   // q(z_t) of every iteration.
   [[nodiscard]] Normals infer(const at::Tensor& features) const;
-  // log p(x_t | what came before), of q(z_t-1) and x_t; iterations x sequences.
+  // log p(x_t | the past), from q(z_t-1) and x_t; iterations x sequences.
   [[nodiscard]] at::Tensor foretell(const Normals& before, const at::Tensor& seen) const;
 
   runtime_model::DeepShape shape_;

@@ -16,25 +16,26 @@ namespace {
 constexpr std::uint32_t kWorldMax = 65'536;
 constexpr std::uint32_t kRestartsMax = 1'000'000;
 
-// Names of one variable, the one that counts first; the rest are empty.
+// Possible names of one variable, in order of precedence; unused ones are empty.
 using Names = std::array<const char*, 3>;
 
 struct Launcher {
   const char* name;
   const char* title;
-  std::array<Names, 4> marks;  // It started this process if one of each is set.
+  std::array<Names, 4> marks;  // The launcher started this process if one of each is set.
   Names rank;
   Names world;
   Names local_rank;
   Names local_world;
   Names machines;
   Names restarts;
-  bool uses_srun;  // It may start its daemons with srun, and its processes inherit Slurm's
-                   // variables.
+  // It may start its daemons with srun, whose Slurm variables its processes inherit.
+  bool uses_srun;
 };
 
-// As torchrun 1.13, Slurm 22.05, Open MPI 4.1, MPICH's and Intel's Hydra, and PMIx 4.2 set them.
-// A batch script of Slurm has a SLURM_PROCID too; only srun, which starts it many times, a step.
+// As set by torchrun 1.13, Slurm 22.05, Open MPI 4.1, the Hydra of MPICH and Intel, and PMIx 4.2. A
+// Slurm batch script has a SLURM_PROCID too; only srun, which starts a process many times, sets a
+// step.
 constexpr std::array kLaunchers{
     Launcher{.name = "torchrun",
              .title = "torchrun",
@@ -98,7 +99,7 @@ constexpr std::array kLaunchers{
              .uses_srun = false},
 };
 
-// The value as an error message may show it: one line, not long.
+// The value for an error message: on one line, and shortened.
 std::string shown(std::string_view value) {
   constexpr std::size_t kShown = 60;
   std::string text(value.substr(0, kShown));
@@ -112,7 +113,7 @@ struct Found {
   std::string_view value;
 };
 
-// The first of the names that is set, and not to nothing.
+// The first of the names that is set and not empty.
 std::optional<Found> find(const Variables& variables, const Names& names) {
   for (const char* name : names) {
     if (name == nullptr) {
@@ -151,7 +152,7 @@ Found need(const Variables& variables, const Launcher& launcher, const Names& na
                     names[0]);
 }
 
-// Throws unless `less` < `more`, or <= if they are both sizes.
+// Throws unless `less` < `more`, or <= if both are sizes.
 void check_order(const Found& less, const Found& more, bool both_sizes, const char* why) {
   const std::uint64_t a = number(less, 0, kWorldMax);
   const std::uint64_t b = number(more, 1, kWorldMax);

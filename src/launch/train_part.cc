@@ -26,7 +26,8 @@ std::uint32_t workers_of(const Place& place, const TrainPartOptions& options) {
   return workers;
 }
 
-// The others are told the address as it stands: it must lead to the first from wherever they are.
+// The other processes use the address as it is written, so it must lead to the first process from
+// every machine.
 void check_known_to_all(const std::string& listen) {
   const bool anywhere = listen.starts_with("0.0.0.0:") || listen.starts_with("[::]:");
   if (!listen.starts_with("unix:") && (anywhere || listen.ends_with(":0"))) {

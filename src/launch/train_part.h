@@ -1,5 +1,5 @@
-// `outpace train` behind a launcher: every process has the same command line, and the first of them
-// is the server, the evaluator and worker 0, each of the others one worker.
+// `outpace train` under a launcher. All processes have the same command line. The first process is
+// the server, the evaluator and worker 0; each other process is one worker.
 
 #pragma once
 
@@ -11,10 +11,11 @@
 
 namespace outpace::launch {
 
-// Why find_place() found nothing with this choice of a launcher.
+// Why find_place() found nothing for this choice of launcher.
 [[nodiscard]] std::string why_no_place(const std::string& choice);
 
-// A process that was started again is newer than any that its predecessor rejoined as.
+// The incarnation of a process that was restarted: higher than any with which its predecessor
+// rejoined.
 [[nodiscard]] std::uint32_t incarnation_of_start(std::uint32_t start);
 
 // "worker 3 of 8, local rank 1 (RANK of torchrun)".
@@ -23,21 +24,21 @@ namespace outpace::launch {
 struct TrainPart {
   Place place;
   std::uint32_t workers = 0;
-  std::string address;  // Where the first process listens, and the others connect to.
+  std::string address;  // Where the first process listens and the others connect.
 
   friend bool operator==(const TrainPart&, const TrainPart&) = default;
 };
 
 struct TrainPartOptions {
   std::string launcher = kAnyLauncher;
-  std::string token_file;                // Empty: not given.
-  std::string listen;                    // As well.
-  std::optional<std::uint32_t> workers;  // Nothing: not given.
+  std::string token_file;                // Empty if not given.
+  std::string listen;                    // Empty if not given.
+  std::optional<std::uint32_t> workers;  // Nothing if not given.
 };
 
-// This process's part in the run; nothing if `train` is to run alone on this machine. Throws a
-// usage error for what cannot be meant: several processes without a token file, a token file
-// without a launcher, another number of workers than of processes, or no address that all can know.
+// This process's part in the run; nothing if `train` runs alone on this machine. Throws a usage
+// error for contradictions: several processes without a token file, a token file without a
+// launcher, different numbers of workers and processes, or no address that all processes can know.
 [[nodiscard]] std::optional<TrainPart> find_train_part(const Variables& variables,
                                                        const TrainPartOptions& options);
 

@@ -15,25 +15,26 @@
 namespace outpace::learn {
 namespace {
 
-// A class has a row at least; this is against an endless list of identities in the last column.
+// Every class needs a row. The limit guards against an endless list of identities in the last
+// column.
 constexpr std::uint32_t kClassesMax = 10'000;
 
 struct Table {
-  std::size_t features = 0;    // Of each row.
-  std::vector<float> numbers;  // Row after row.
+  std::size_t features = 0;    // Per row.
+  std::vector<float> numbers;  // Row by row.
   std::vector<std::uint32_t> labels;
-  std::vector<std::size_t> lines;  // Where each row stands, from 1.
+  std::vector<std::size_t> lines;  // The line of each row, from 1.
 };
 
 class Lines {
  public:
   explicit Lines(const std::string& text) : rest_(text) {
-    if (rest_.starts_with("\xef\xbb\xbf")) {  // UTF-8's mark, with which spreadsheets begin.
+    if (rest_.starts_with("\xef\xbb\xbf")) {  // UTF-8's byte order mark, which spreadsheets write.
       rest_.remove_prefix(3);
     }
   }
 
-  // The next line that is not blank, in fields; false at the end.
+  // Splits the next line that is not blank into fields; returns false at the end.
   bool next(std::vector<std::string_view>& fields) {
     while (!rest_.empty()) {
       const std::size_t end = rest_.find('\n');
@@ -54,14 +55,14 @@ class Lines {
 
  private:
   std::string_view rest_;
-  std::size_t number_ = 0;  // Of the line that next() gave, from 1.
+  std::size_t number_ = 0;  // Of the line that next() returned, from 1.
 };
 
 Error at_line(const std::string& file, std::size_t line, const std::string& what) {
   return usage_error(file + ":" + std::to_string(line) + ": " + what);
 }
 
-// In quotes, without what a terminal would take for a command, and not too long.
+// In quotes, without control characters for the terminal, and shortened.
 std::string quoted(std::string_view field) {
   constexpr std::size_t kLettersMax = 40;
   std::string shown;
@@ -87,7 +88,7 @@ float feature(const std::string& file,
 }
 
 std::uint32_t label(const std::string& file, std::size_t line, std::string_view field) {
-  const auto number = parse_number(field);  // "2.0" too: what numpy.savetxt writes.
+  const auto number = parse_number(field);  // Accepts "2.0" too, which numpy.savetxt writes.
   if (!number || *number < 0.0 || *number >= double{kClassesMax} ||
       *number != std::floor(*number)) {
     throw at_line(file,
@@ -138,8 +139,8 @@ Table parse_table(const std::string& file, const std::string& text) {
   return table;
 }
 
-// Labels 0, 1, 2, ... with none left out: one that is would be a class of a network's output that
-// nothing can ever be right for, and most often means labels that count from 1.
+// Labels are 0, 1, 2, ... without a gap. A gap would be an output of the network that is never
+// right, and usually means that the labels start at 1.
 std::size_t count_classes(const std::string& file, const Table& table) {
   const auto largest = std::max_element(table.labels.begin(), table.labels.end());
   std::vector<bool> seen(std::size_t{*largest} + 1);
@@ -167,10 +168,10 @@ bool in_test_part(std::size_t row, std::size_t test_every) {
 
 struct Standard {
   double mean = 0.0;
-  double scale = 0.0;  // 1 / deviation; 0 for a column that is the same everywhere.
+  double scale = 0.0;  // 1 / deviation; 0 for a constant column.
 };
 
-// Of one column over the training rows, in two passes, so that nothing cancels out.
+// The mean and deviation of one column over the training rows, in two passes to avoid cancellation.
 Standard standard_of(const Table& table, std::size_t column, std::size_t test_every) {
   double sum = 0.0;
   double count = 0.0;
@@ -247,7 +248,7 @@ class Rows final : public Dataset {
   }
 
   DataShape shape_;
-  std::vector<float> numbers_;  // Standardised; shape_.inputs() for each example.
+  std::vector<float> numbers_;  // Standardised; shape_.inputs() per example.
   std::vector<std::uint32_t> labels_;
 };
 

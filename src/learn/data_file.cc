@@ -16,7 +16,7 @@ std::string read_data_file(const std::string& path) {
   if (status.type() == std::filesystem::file_type::not_found) {
     throw usage_error(path + ": no such file; name the one that holds the data");
   }
-  // A device or a pipe has no end that could be known, and cannot be read again by every worker.
+  // A device or a pipe has no known end, and not every worker could read it again.
   if (status.type() != std::filesystem::file_type::regular) {
     throw usage_error(path + (failure ? ": cannot be read: " + failure.message()
                                       : ": is no regular file; name the one that holds the data"));

@@ -1,4 +1,4 @@
-// A whole file of data as text, read only if it is one.
+// Reads a whole data file as text, if it is a regular file.
 
 #pragma once
 
@@ -7,11 +7,11 @@
 
 namespace outpace::learn {
 
-// Larger files would not fit where the examples made of them have to.
+// The examples made from a larger file would not fit into memory.
 inline constexpr std::uint64_t kDataFileBytesMax = std::uint64_t{2} << 30U;
 
-// Throws a usage error that names the file, if it is missing, no regular file, empty, larger than
-// kDataFileBytesMax, or cannot be read. Memory is taken for as many bytes as the file has.
+// Throws a usage error that names the file if it is missing, not a regular file, empty, larger than
+// kDataFileBytesMax, or unreadable. Allocates no more than the file's size.
 [[nodiscard]] std::string read_data_file(const std::string& path);
 
 }  // namespace outpace::learn

@@ -109,7 +109,8 @@ DataShape dataset_shape(const Spec& spec) {
     reader.finish();
     return spec.name == "idx" ? check_idx(folder) : check_fashion_mnist(folder);
   }
-  return load_dataset(spec, Part::kTest)->shape();  // One file, which is read whole for any part.
+  // It is one file, which is read whole for either part.
+  return load_dataset(spec, Part::kTest)->shape();
 }
 
 }  // namespace outpace::learn

@@ -1,8 +1,8 @@
-// Labelled examples in memory: what workers compute gradients on and the evaluator counts.
+// Labelled examples in memory, for gradients and evaluations.
 //
-// Read once from files, and checked while being read; a Dataset is well formed. What a network has
-// to fit, its DataShape, is found from the data alone, so that every process of a job finds the
-// same. No libtorch here. Immutable, so threads may share one.
+// Data is read once from files and checked meanwhile; a Dataset is well formed. Its DataShape,
+// which a network has to fit, is determined by the data alone, so that every process of a job finds
+// the same shape. Does not use libtorch. Immutable, so threads may share it.
 
 #pragma once
 
@@ -21,11 +21,11 @@ enum class DataKind : std::uint8_t { kImages, kFeatures, kText };
 
 struct DataShape {
   DataKind kind;
-  std::size_t height;   // Of an image; else 1.
+  std::size_t height;   // Of an image; otherwise 1.
   std::size_t width;    // Of an image; the features of a row; the characters of a context.
-  std::size_t classes;  // Labels are below it. Of text: the different characters.
+  std::size_t classes;  // Labels are below it. For text, the number of distinct characters.
 
-  // Numbers and labels of one example. A text has a label, the next character, at each place.
+  // Numbers and labels per example. A text has a label at each place, the next character.
   [[nodiscard]] std::size_t inputs() const { return height * width; }
   [[nodiscard]] std::size_t labels() const { return kind == DataKind::kText ? width : 1; }
 
@@ -41,17 +41,17 @@ class Dataset {
   [[nodiscard]] virtual const DataShape& shape() const = 0;
   [[nodiscard]] virtual std::size_t examples() const = 0;
 
-  // Writes the examples' numbers, one example after the other, and their labels. Images and
+  // Writes the numbers of the examples, one example after another, and their labels. Images and
   // features are standardised: mean 0, deviation 1 over the training part. Characters are their
-  // index in the vocabulary, which a float holds exactly.
-  // REQUIRES: every index is below examples(); room for shape().inputs() numbers and
-  // shape().labels() labels for each.
+  // index in the vocabulary, which a float holds exactly. REQUIRES: every index is below
+  // examples(); `inputs` has room for shape().inputs() numbers and `labels` for shape().labels()
+  // labels per example.
   void gather(std::span<const std::uint64_t> indices,
               std::span<float> inputs,
               std::span<std::int64_t> labels) const;
 
  private:
-  // gather(), once what it requires has been checked.
+  // Implements gather(); its requirements have been checked.
   virtual void copy(std::span<const std::uint64_t> indices,
                     std::span<float> inputs,
                     std::span<std::int64_t> labels) const = 0;
@@ -67,8 +67,8 @@ struct DatasetDoc {
 
 // Throws a usage error that names the file, what is wrong, and what would be right.
 [[nodiscard]] std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part);
-// What load_dataset() would find in both parts. Throws as it does, but for fashion-mnist, whose
-// shape is known, reads no further than the files' headers.
+// The shape that load_dataset() would find in both parts. Throws as it does. For fashion-mnist,
+// whose shape is known, it reads only the files' headers.
 [[nodiscard]] DataShape dataset_shape(const Spec& spec);
 
 }  // namespace outpace::learn

@@ -111,8 +111,8 @@ class TorchEvaluator final : public worker::Evaluator {
   [[nodiscard]] const protocol::Manifest& manifest() const override { return network_.manifest(); }
 
   [[nodiscard]] worker::Evaluation evaluate(std::span<const float> weights) override {
-    // Small enough that the activations are not given back to the system after every layer: ten
-    // times as many images take more than twice as long each.
+    // Small enough that the activations are not returned to the system after every layer. With ten
+    // times as many images, each takes more than twice as long.
     constexpr std::size_t kBatch = 100;
     const at::NoGradGuard no_gradient;
     network_.use(weights);

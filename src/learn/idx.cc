@@ -25,7 +25,7 @@ using File = std::unique_ptr<std::remove_pointer_t<gzFile>, Close>;
 // An open file, and what its messages need.
 class Source {
  public:
-  // zlib reads a file that is not compressed as it is.
+  // zlib passes through files that are not compressed.
   Source(const std::string& directory, const std::string& name, const std::string& remedy)
       : remedy_(remedy) {
     const std::string plain = directory + "/" + name;
@@ -49,7 +49,7 @@ class Source {
     return usage_error(path_ + ": " + what + remedy_);
   }
 
-  // Fills `bytes`, unless the file ends first; returns how many came.
+  // Fills `bytes` unless the file ends first; returns how many were read.
   std::size_t read(std::span<std::uint8_t> bytes) const {
     std::size_t filled = 0;
     while (filled < bytes.size()) {
@@ -59,7 +59,7 @@ class Source {
       int code = Z_OK;
       const char* why = gzerror(file_.get(), &code);
       if (came < 0 || (code != Z_OK && code != Z_BUF_ERROR)) {
-        // zlib's own words begin with the path.
+        // zlib's own messages begin with the path.
         std::string_view reason = code == Z_ERRNO ? std::strerror(errno) : why;
         if (reason.starts_with(path_ + ": ")) {
           reason.remove_prefix(path_.size() + 2);
@@ -104,7 +104,7 @@ void check_extent(const Source& source, std::uint32_t extent, std::uint32_t expe
   }
 }
 
-// The extents, the number of examples first.
+// The extents; the first is the number of examples.
 std::vector<std::uint32_t> read_header(const Source& source,
                                        const std::vector<std::uint32_t>& example_shape) {
   constexpr std::uint32_t kBytes = 0x800;  // The magic number of bytes of rank 0.

@@ -48,7 +48,8 @@ std::array<float, 256> normalised(float mean, float deviation) {
   return table;
 }
 
-// By the mean and deviation of these pixels. They are counted, not added up: exact, in any order.
+// By the mean and deviation of these pixels. Counting values instead of adding them up is exact in
+// any order.
 std::array<float, 256> normalised_by(const std::vector<std::uint8_t>& pixels) {
   std::array<std::uint64_t, 256> counts{};
   for (const std::uint8_t pixel : pixels) {
@@ -64,7 +65,7 @@ std::array<float, 256> normalised_by(const std::vector<std::uint8_t>& pixels) {
     const double away = static_cast<double>(value) / 255.0 - mean;
     variance += away * away * (static_cast<double>(counts[value]) / all);
   }
-  // Pixels that are all the same tell nothing; any scale will do.
+  // If all pixels are equal, any scale will do.
   const bool varied = *std::max_element(counts.begin(), counts.end()) < pixels.size();
   return normalised(static_cast<float>(mean),
                     varied ? static_cast<float>(std::sqrt(variance)) : 1.0F);
@@ -98,7 +99,7 @@ class Images final : public Dataset {
   }
 
   DataShape shape_;
-  std::vector<std::uint8_t> pixels_;  // shape_.inputs() for each example.
+  std::vector<std::uint8_t> pixels_;  // shape_.inputs() per example.
   std::vector<std::uint8_t> labels_;  // Below shape_.classes.
   std::array<float, 256> normalised_;
 };
@@ -110,7 +111,7 @@ IdxForm fashion_mnist_labels() {
   return {.example_shape = {}, .remedy = kFashionMnistRemedy};
 }
 
-// Any four files that belong together.
+// Any four matching files.
 struct Folder {
   explicit Folder(const std::string& path) : path_(path) {
     const Idx train = labels(Part::kTrain);
@@ -183,7 +184,7 @@ DataShape check_fashion_mnist(const std::string& folder) {
 
 std::unique_ptr<Dataset> load_idx(const std::string& folder, Part part) {
   const Folder files(folder);
-  Idx images = files.images(Part::kTrain);  // Of either part: they say how to normalise.
+  Idx images = files.images(Part::kTrain);  // Both parts are normalised by the training part.
   const std::array<float, 256> table = normalised_by(images.bytes);
   if (part == Part::kTest) {
     Idx test = files.images(part);
@@ -197,7 +198,7 @@ std::unique_ptr<Dataset> load_idx(const std::string& folder, Part part) {
 }
 
 DataShape check_idx(const std::string& folder) {
-  // Nothing less than all of them: a header is only somebody's word for how large the images are.
+  // Reads all four files to their ends, because a header only claims how large the images are.
   const Folder files(folder);
   const Idx train = files.images(Part::kTrain);
   const Idx test = files.images(Part::kTest);

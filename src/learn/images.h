@@ -1,7 +1,7 @@
 // Labelled grey images in IDX files (LeCun's format of MNIST), gzipped or plain.
 //
-// A folder holds train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k. Pixels stay
-// bytes in memory, and are standardised on the way out.
+// A folder has train-images-idx3-ubyte, train-labels-idx1-ubyte, and the same two for t10k. Pixels
+// are kept as bytes and standardised when they are read out.
 
 #pragma once
 
@@ -12,15 +12,16 @@
 
 namespace outpace::learn {
 
-// Debian's fashion-mnist: 28x28, labels 0 to 9, standardised by the mean and deviation that
-// everybody uses for it. Throws a usage error, as all of these do.
+// Debian's fashion-mnist: 28x28, labels 0 to 9, standardised by its customary mean and deviation.
+// Throws a usage error, as do all functions here.
 [[nodiscard]] std::unique_ptr<Dataset> load_fashion_mnist(const std::string& folder, Part part);
-// Its shape, after a look at the headers of all four files.
+// Its shape, after checking the headers of all four files.
 [[nodiscard]] DataShape check_fashion_mnist(const std::string& folder);
 
-// Images of any one size; as many classes as the largest label of both parts says, at least two.
+// Images of any one size. The number of classes is one more than the largest label of both parts,
+// and at least two.
 [[nodiscard]] std::unique_ptr<Dataset> load_idx(const std::string& folder, Part part);
-// The shape, after reading all four files to their ends.
+// The shape, after reading all four files completely.
 [[nodiscard]] DataShape check_idx(const std::string& folder);
 
 }  // namespace outpace::learn

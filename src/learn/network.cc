@@ -45,8 +45,8 @@ void require(const Spec& spec, const DataShape& data, bool fits, const char* nee
   }
 }
 
-// Layers are made one after the other, never as arguments of one call, whose order the compiler
-// chooses: each draws its weights from the one stream of random numbers.
+// Layers are made one after another and never as arguments of one call, because the compiler
+// chooses the order of arguments, and each layer draws its weights from the same random stream.
 torch::nn::Sequential make_mlp(const DataShape& data) {
   constexpr std::int64_t kHidden = 128;
   torch::nn::Sequential layers;
@@ -111,7 +111,7 @@ torch::nn::Sequential make_layers(const Spec& spec, const DataShape& data) {
 }  // namespace
 
 struct Network::Layers {
-  std::vector<std::int64_t> example;  // Shape of one, as the first layer takes it.
+  std::vector<std::int64_t> example;  // The shape of one example, as the first layer takes it.
   torch::nn::Sequential sequence;
   std::vector<torch::Tensor> parameters;  // In the manifest's order.
 
@@ -126,7 +126,7 @@ struct Network::Layers {
     CHECK(sequence->buffers().empty());
   }
 
-  // A backward pass that tells of each tensor; nothing between such passes.
+  // A backward pass that reports each tensor; empty between such passes.
   struct Told {
     float* gradient = nullptr;
     const std::function<void(std::size_t tensor)>* ready = nullptr;
@@ -135,7 +135,7 @@ struct Network::Layers {
   bool hooked = false;
 
   // A leaf's hook is called with its whole gradient, however often the network uses it. Hooks are
-  // never taken off: libtorch keeps the place of each one for ever.
+  // never removed, because libtorch keeps the slot of each hook for ever.
   void hook() {
     std::size_t begin = 0;
     for (std::size_t tensor = 0; tensor < parameters.size(); ++tensor) {
@@ -168,7 +168,7 @@ void Network::use(std::span<const float> weights) {
   CHECK(weights.size() == manifest_.numbers());
   const float* next = weights.data();
   for (torch::Tensor& parameter : layers_->parameters) {
-    // A tensor knows no const; no pass writes to a parameter.
+    // Tensors cannot be const; no pass writes to a parameter.
     parameter.set_data(torch::from_blob(const_cast<float*>(next), parameter.sizes()));
     next += parameter.numel();
   }
@@ -187,18 +187,18 @@ at::Tensor Network::forward(const at::Tensor& inputs, const Cancelled& cancelled
     poll();
     values = layer.forward(values);
     if (cancelled && values.requires_grad()) {
-      // Called when the backward pass is about to enter this layer; autograd passes on what it
-      // throws, and forgets the pass.
+      // Called when the backward pass is about to enter this layer. autograd passes on exceptions
+      // and discards the pass.
       values.register_hook([poll](const torch::Tensor&) { poll(); });
     }
   }
-  return values.flatten(0, -2);  // Of a text, [n, context, classes] until here.
+  return values.flatten(0, -2);  // For a text, [n, context, classes] so far.
 }
 
 void Network::gradient(const at::Tensor& loss, std::span<float> gradient) {
   CHECK(gradient.size() == manifest_.numbers());
-  // Not backward(): that would add to tensors that must be cleared first, and leave a part of a
-  // gradient there if it was given up.
+  // Not backward(): that would add to tensors that must be cleared first, and would leave part of a
+  // gradient there if it was cancelled.
   const auto gradients = torch::autograd::grad({loss}, layers_->parameters);
   float* next = gradient.data();
   for (const torch::Tensor& one : gradients) {
@@ -218,7 +218,7 @@ void Network::gradient_in_parts(const at::Tensor& loss,
   loss.backward();
   layers_->told = {};
   for (torch::Tensor& parameter : layers_->parameters) {
-    parameter.mutable_grad().reset();  // Else the next pass would add to it.
+    parameter.mutable_grad().reset();  // Otherwise the next pass would add to it.
   }
 }
 

@@ -1,8 +1,8 @@
-// The networks that Outpace trains by name, over weights that somebody else owns.
+// The networks that can be trained by name, over weights that the caller owns.
 //
-// A network has no weights of its own: use() makes its parameters views of a flat buffer in the
-// manifest's order, so that nothing is copied on the way in. It computes in the caller's thread and
-// belongs to one thread at a time. The only tensors that leave this folder are named, not defined.
+// A network has no weights of its own. use() makes its parameters views of a flat buffer in the
+// manifest's order, so that nothing is copied. It computes on the caller's thread and belongs to
+// one thread at a time. Headers outside this folder see tensors only as a forward declaration.
 
 #pragma once
 
@@ -33,9 +33,9 @@ struct NetworkDoc {
 };
 [[nodiscard]] std::span<const NetworkDoc> network_docs();
 
-// Asked between layers; true means give up. Empty: never.
+// Asked between layers; true cancels the pass. Empty: never cancelled.
 using Cancelled = std::function<bool()>;
-// How a pass that was given up ends. The network is as good as new afterwards.
+// Thrown by a cancelled pass. The network can be used again afterwards.
 class GivenUp final : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "given up"; }
@@ -43,8 +43,8 @@ class GivenUp final : public std::exception {
 
 class Network {
  public:
-  // Made to fit the data. Throws a usage error that names the nearest network, or what the network
-  // needs and the data are not.
+  // Fits the network to the data. Throws a usage error that names the nearest network, or says what
+  // the network needs and the data lacks.
   Network(const Spec& spec, const DataShape& data);
   ~Network();
   Network(const Network&) = delete;
@@ -52,23 +52,23 @@ class Network {
 
   [[nodiscard]] const protocol::Manifest& manifest() const { return manifest_; }
 
-  // REQUIRES: manifest().numbers() weights, which outlive every pass up to the next use().
+  // REQUIRES: manifest().numbers() weights, which outlive every pass until the next use().
   void use(std::span<const float> weights);
 
-  // From the numbers of n examples, [n, inputs], the logits of each label, [n labels, classes], as
-  // Dataset::gather() writes them. Asks `cancelled` between layers, and again between the layers of
-  // a backward pass from here, and throws GivenUp. REQUIRES: use() came before; `cancelled`
-  // outlives the backward pass.
+  // Returns the logits of each label, [n labels, classes], for the numbers of n examples, [n,
+  // inputs], as Dataset::gather() writes them. Asks `cancelled` between layers, here and in the
+  // backward pass, and throws GivenUp. REQUIRES: use() was called; `cancelled` outlives the
+  // backward pass.
   [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const Cancelled& cancelled);
-  // The loss's gradient in the weights, in the manifest's order. Throws GivenUp.
+  // The gradient of the loss with respect to the weights, in the manifest's order. Throws GivenUp.
   void gradient(const at::Tensor& loss, std::span<float> gradient);
-  // The same, tensor by tensor: calls `ready` with a tensor's place in the manifest when its part
-  // is there, within the backward pass.
+  // As gradient(), tensor by tensor: calls `ready`, during the backward pass, with a tensor's index
+  // in the manifest when its gradient is complete.
   void gradient_in_parts(const at::Tensor& loss,
                          std::span<float> gradient,
                          const std::function<void(std::size_t tensor)>& ready);
 
-  // PyTorch's default initialisation (of charlm, GPT-2's), a function of the arguments alone.
+  // PyTorch's default initialisation (GPT-2's for charlm); a function of the arguments alone.
   [[nodiscard]] static std::vector<float> initial_weights(const Spec& spec,
                                                           const DataShape& data,
                                                           std::uint64_t seed);
@@ -80,7 +80,7 @@ class Network {
   protocol::Manifest manifest_;
 };
 
-// Names, shapes and order of a network's weights. Throws as Network does.
+// Names, shapes and order of a network's weights. Throws as the constructor of Network does.
 [[nodiscard]] protocol::Manifest network_manifest(const Spec& spec, const DataShape& data);
 
 }  // namespace outpace::learn

@@ -1,16 +1,16 @@
 // resnet8: a residual network of eight layers for small images.
 //
-// 3x3 convolution to 16 planes; three stages of one block each, of 16, 32, 64 planes, the latter
-// two at half the side; the mean over all places; linear to the classes. A block adds what two 3x3
-// convolutions make of its input to that input, taken through a 1x1 convolution where the planes
-// change. He et al., "Deep Residual Learning for Image Recognition" (CVPR 2016), section 4.2, with
-// one block a stage.
+// A 3x3 convolution to 16 planes; three stages of one block each, with 16, 32 and 64 planes, the
+// last two at half the side; the mean over all places; a linear layer to the classes. A block adds
+// the result of two 3x3 convolutions to its input. The input passes a 1x1 convolution where the
+// number of planes changes. He et al., "Deep Residual Learning for Image Recognition" (CVPR 2016),
+// section 4.2, with one block per stage.
 //
-// Group normalisation (Wu & He, "Group Normalization", ECCV 2018, table 3: 16 planes a group) where
-// the paper has batch normalisation: that would keep running statistics in buffers, and only
-// parameters travel between server and workers, so that nobody but the worker itself would have
-// those that belong to the weights. It would also make a gradient depend on how large a mini-batch
-// a policy hands out.
+// The paper's batch normalisation is replaced by group normalisation (Wu & He, "Group
+// Normalization", ECCV 2018, table 3: 16 planes per group). Batch normalisation keeps running
+// statistics in buffers, but only parameters travel between server and workers, so no other process
+// would have the statistics that belong to the weights. It would also make a gradient depend on the
+// size of the mini-batch that a policy hands out.
 
 #pragma once
 

@@ -13,8 +13,8 @@ void use_threads(int threads) {
   if (at::get_num_interop_threads() != 1) {
     at::set_num_interop_threads(1);
   }
-  // OpenBLAS has threads of its own, of which libtorch does not know; with one process for each
-  // worker they would fight for the cores. Another BLAS does not have this function.
+  // OpenBLAS has threads of its own that libtorch does not know about. With one process per worker
+  // they would compete for the cores. Other BLAS libraries do not have this function.
   using SetThreads = void (*)(int);
   if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
     reinterpret_cast<SetThreads>(symbol)(threads);

@@ -13,7 +13,7 @@
 namespace outpace::learn {
 namespace {
 
-// From [n, C] numbers of characters to [n, C, d].
+// Maps character indices [n, C] to [n, C, d].
 class Embedding final : public torch::nn::Module {
  public:
   Embedding(std::int64_t vocabulary, std::int64_t context, std::int64_t width)
@@ -29,7 +29,7 @@ class Embedding final : public torch::nn::Module {
   torch::Tensor positions_;
 };
 
-// [n, C, d] to the same, which it adds to.
+// Maps [n, C, d] to the same shape, added to its input.
 class Attention final : public torch::nn::Module {
  public:
   Attention(std::int64_t context, std::int64_t width, std::int64_t heads)
@@ -37,7 +37,7 @@ class Attention final : public torch::nn::Module {
         norm_(register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})))),
         qkv_(register_module("qkv", torch::nn::Linear(width, 3 * width))),
         projection_(register_module("projection", torch::nn::Linear(width, width))),
-        // A constant, not a buffer: what lies ahead of each place.
+        // A constant, not a buffer: masks the places ahead of each place.
         ahead_(torch::full({context, context}, -std::numeric_limits<float>::infinity()).triu(1)) {}
 
   torch::Tensor forward(const torch::Tensor& values) {
@@ -54,7 +54,7 @@ class Attention final : public torch::nn::Module {
     return values + projection_(mixed.transpose(1, 2).reshape({count, context, width}));
   }
 
-  // What is added up over the layers should not grow with their number.
+  // Its initial scale shrinks with the number of layers, so that the sum over layers does not grow.
   [[nodiscard]] torch::Tensor& added() { return projection_->weight; }
 
  private:
@@ -65,7 +65,7 @@ class Attention final : public torch::nn::Module {
   torch::Tensor ahead_;
 };
 
-// [n, C, d] to the same, which it adds to; each place by itself.
+// Maps [n, C, d] to the same shape, added to its input; each place on its own.
 class FeedForward final : public torch::nn::Module {
  public:
   explicit FeedForward(std::int64_t width)
@@ -87,7 +87,7 @@ class FeedForward final : public torch::nn::Module {
 
 constexpr double kDeviation = 0.02;
 
-// GPT-2's: matrices normal with deviation 0.02, biases 0, norms 1 and 0.
+// GPT-2's: matrices normal with deviation 0.02, biases 0, scales of norms 1 and their shifts 0.
 void initialise(torch::nn::Sequential& layers) {
   const torch::NoGradGuard no_gradient;
   for (auto& named : layers->named_parameters()) {

@@ -33,10 +33,10 @@ struct CharlmOptions {
   std::uint64_t width = 64;  // d; a multiple of the heads.
   std::uint64_t heads = 4;
 };
-// Throws a usage error for what is out of range.
+// Throws a usage error for values out of range.
 [[nodiscard]] CharlmOptions read_charlm_options(SpecReader& reader);
 
-// From [n, C] numbers of characters to [n, C, V]. REQUIRES: text.
+// Maps character indices [n, C] to logits [n, C, V]. REQUIRES: text.
 [[nodiscard]] torch::nn::Sequential make_charlm(const CharlmOptions& options,
                                                 const DataShape& data);
 

@@ -14,7 +14,7 @@ namespace outpace::learn {
 namespace {
 
 struct Vocabulary {
-  std::array<std::uint8_t, 256> index{};  // Of each byte that the text has.
+  std::array<std::uint8_t, 256> index{};  // The vocabulary index of each byte that the text has.
   std::size_t size = 0;
 
   explicit Vocabulary(const std::string& text) {
@@ -32,7 +32,7 @@ struct Vocabulary {
 
 class Windows final : public Dataset {
  public:
-  // REQUIRES: more characters than the context is long.
+  // REQUIRES: more characters than the context has.
   Windows(const DataShape& shape, std::vector<std::uint8_t> characters)
       : shape_(shape),
         characters_(std::move(characters)),
@@ -56,7 +56,7 @@ class Windows final : public Dataset {
   }
 
   DataShape shape_;
-  std::vector<std::uint8_t> characters_;  // As indices in the vocabulary.
+  std::vector<std::uint8_t> characters_;  // As indices into the vocabulary.
   std::size_t windows_;
 };
 

@@ -1,9 +1,10 @@
-// Text as windows of consecutive characters, to learn which comes next.
+// Text as windows of consecutive characters, for predicting the next one.
 //
-// A character is a byte, and the vocabulary the bytes that the file has, in their order. The first
-// nine tenths are the training part, the rest the test part. Window i of a part is its characters
-// i C to i C + C, of which the first C are the input and the last C, one further on, the labels: an
-// epoch predicts every character once (but for the first, and fewer than C at a part's end).
+// A character is a byte; the vocabulary is the set of bytes in the file, in their order. The first
+// nine tenths are the training part, the rest the test part. Window i of a part consists of its
+// characters i C to i C + C. The first C are the input, and the last C, shifted by one, the labels.
+// An epoch thus predicts every character once, except the first and fewer than C at the end of a
+// part.
 
 #pragma once
 
@@ -21,8 +22,8 @@ struct TextOptions {
   std::size_t context = 64;  // C; 1 to kContextMax.
 };
 
-// Throws a usage error that names the file, if it is too short for a window in both parts or has
-// fewer than two different characters.
+// Throws a usage error that names the file if it is too short for a window in both parts, or has
+// fewer than two distinct characters.
 [[nodiscard]] std::unique_ptr<Dataset> load_text(const TextOptions& options, Part part);
 
 }  // namespace outpace::learn

@@ -1,6 +1,6 @@
-// A time for each of a fixed number of things, and always the earliest of them: a tournament tree.
+// Keeps a time for each of a fixed number of things and finds the earliest: a tournament tree.
 //
-// set() costs log2(size) comparisons at most, and mostly fewer. No time is infinity.
+// set() takes at most log2(size) comparisons, and usually fewer. Infinity means no time.
 
 #pragma once
 
@@ -18,9 +18,9 @@ class Earliest {
   explicit Earliest(std::size_t size);
 
   void set(std::size_t index, double time);
-  // Never if there is nothing.
+  // kNever if there is none.
   [[nodiscard]] double first() const { return times_[1]; }
-  // Appends all whose time is `until` or earlier, in ascending order of index.
+  // Appends everything whose time is `until` or earlier, in ascending order of index.
   void collect(double until, std::vector<std::uint32_t>& out) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace outpace::links {
 namespace {
 
-// Without std::pair's own order, which looks for numbers that are none each time.
+// Avoids std::pair's own order, which checks for NaN each time.
 constexpr auto kLater = [](const auto& a, const auto& b) {
   return a.first > b.first || (!(a.first < b.first) && a.second > b.second);
 };
@@ -61,7 +61,8 @@ void FairShare::settle(Changes& out) {
     std::pop_heap(queue_.begin(), queue_.end(), kLater);
     const Queued turn = queue_.back();
     queue_.pop_back();
-    if (states_[turn.second].key == turn.first) {  // Else it was queued again with another key.
+    // Otherwise it was queued again with another key.
+    if (states_[turn.second].key == turn.first) {
       take_turn(turn, out);
     }
   }
@@ -82,7 +83,7 @@ void FairShare::note(std::uint32_t link, Changes& out) {
   }
 }
 
-// Queues the touched links whose level is wrong, as far as can be told without their flows.
+// Queues the touched links whose level is wrong, as far as this shows without visiting their flows.
 void FairShare::check_touched() {
   for (const std::uint32_t link : touched_) {
     LinkState& state = states_[link];
@@ -95,8 +96,9 @@ void FairShare::check_touched() {
   touched_.clear();
 }
 
-// Where the link's turn is, if its level is wrong. What it has to spare it would give to the flows
-// that it limits; that is never too much, for they may be limited elsewhere before they have it.
+// The key at which the link's turn comes, if its level is wrong. It assumes that the link gives its
+// spare bandwidth to the flows that it limits. This is never too much, because those flows may be
+// limited elsewhere before they take it.
 double FairShare::key_of(std::uint32_t link) const {
   const LinkState& state = states_[link];
   const double level = levels_[link];
@@ -115,7 +117,7 @@ void FairShare::enqueue(std::uint32_t link, double key) {
   states_[link].key = key;
 }
 
-// The link gets the level that it should have, unless that was estimated and its turn is later.
+// Gives the link the level it should have, unless that was an estimate and its turn is later.
 void FairShare::take_turn(Queued turn, Changes& out) {
   const auto [key, link] = turn;
   LinkState& state = states_[link];
@@ -144,9 +146,9 @@ void FairShare::look_at(std::uint32_t link) {
   state.unclear = false;
 }
 
-// The link has more to spare or less if the flow is limited elsewhere below the level due, or was.
-// A flow with the same level elsewhere may be the last that it limited. What was elsewhere before
-// is the caller's to say: the share is seldom in the processor's cache, and is but written to.
+// The link's spare bandwidth changes if the flow is limited elsewhere below the level due, or was.
+// A flow with the same level elsewhere may be the last that the link limited. The caller passes the
+// level before, because the share is rarely in the processor's cache and is only written here.
 inline void FairShare::set_elsewhere(Sharers::Hop hop, double before, double level) {
   LinkState& state = states_[hop.link];
   Sharers::Share& share = sharers_.on(hop.link)[hop.place];
@@ -164,12 +166,12 @@ inline void FairShare::set_elsewhere(Sharers::Hop hop, double before, double lev
   }
 }
 
-// Gives the link the level that it should have, and tells the links beside it. While all of those
-// are calm the flows need not be looked at: so it is with a thousand workers whose gradients all
-// meet at the server's link.
+// Gives the link the level it should have, and tells its neighbours. While all of these are calm,
+// the flows need not be visited. This is the case with a thousand workers whose gradients all meet
+// at the server's link.
 //
-// Among 32 full links this runs 19 times a change, over 40 flows each time: hence no branch where
-// the next one is as good as random, and no walk where a flow has but two live links.
+// Among 32 full links this runs 19 times per change, over 40 flows each time. Hence it avoids
+// branches on what is as good as random, and searches where a flow has only two live links.
 void FairShare::set_level(std::uint32_t link) {
   LinkState& state = states_[link];
   const double before = levels_[link];
@@ -183,7 +185,7 @@ void FairShare::set_level(std::uint32_t link) {
   }
   bool crowded = false;
   for (const Sharers::Share& share : sharers_.on(link)) {
-    // Equal levels are an order of their own: what falls from one may be the bottleneck now.
+    // Equal levels need care: a link whose level falls from equality may now be the bottleneck.
     if ((before < share.elsewhere) != (level < share.elsewhere) ||
         (before > share.elsewhere) != (level > share.elsewhere)) {
       moved_.push_back(share.flow);
@@ -207,8 +209,8 @@ void FairShare::set_level(std::uint32_t link) {
   state.crowded = crowded;
 }
 
-// A link that is not full is calm if its bandwidth is more than enough at all its flows' levels. It
-// is not yet if it is still to rise: the levels beside it do not count on that.
+// A link that is not full is calm if its bandwidth suffices at all its flows' levels. A link whose
+// level is still to rise is not calm yet, because its neighbours' levels do not account for that.
 bool FairShare::find_calm(std::uint32_t link) {
   if (sharers_.on(link).empty()) {
     return true;
@@ -229,7 +231,7 @@ bool FairShare::find_calm(std::uint32_t link) {
   return highest <= calm;
 }
 
-// A link that becomes less calm tells those beside it.
+// A link that becomes less calm tells its neighbours.
 void FairShare::set_calm(std::uint32_t link, double calm) {
   const double before = std::exchange(calm_[link], calm);
   sharers_.set_live(link, calm == 0);
@@ -251,7 +253,7 @@ void FairShare::tell_beside(std::uint32_t link, Flow flow) {
   }
 }
 
-// Touches the calm links whose flows have a higher level by now than lets them be calm.
+// Touches the calm links for which the level of one of their flows has become too high.
 void FairShare::wake_beside(std::uint32_t link) {
   double quiet = kUnlimited;
   for (const Sharers::Share& share : sharers_.on(link)) {
@@ -266,7 +268,7 @@ void FairShare::wake_beside(std::uint32_t link) {
   states_[link].quiet = quiet;
 }
 
-// The lowest level on the flow's links but these two.
+// The lowest level on the flow's links, except these two.
 double FairShare::lowest_beside(Flow flow, std::uint32_t link, std::uint32_t other) const {
   double lowest = kUnlimited;
   for (const Sharers::Hop hop : sharers_.live_hops(flow)) {

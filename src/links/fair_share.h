@@ -1,16 +1,17 @@
-// Weighted max-min fair shares of links, kept up to date as flows come and go.
+// Weighted max-min fair shares of links, updated as flows come and go.
 //
-// A link's *level* is the rate per unit of weight that it leaves to the flows that it limits; a
-// link that limits none has an infinite one. A flow's rate is its weight times the lowest level on
-// its route, and that link is its bottleneck. The levels are right when every link with a finite
-// one is full: then each flow has a full link on which nobody has more per weight, which is what
-// max-min fairness means (Bertsekas & Gallager, Data Networks, 2nd edition, section 6.5.2).
+// A link's *level* is the rate per unit of weight that it leaves to the flows it limits; it is
+// infinite for a link that limits none. A flow's rate is its weight times the lowest level on its
+// route, and that link is its bottleneck. The levels are right when every link with a finite level
+// is full: then each flow has a full link on which no flow has a higher rate per weight. This is
+// the definition of max-min fairness (Bertsekas & Gallager, Data Networks, 2nd edition, section
+// 6.5.2).
 //
-// A change is followed from link to link in ascending order of level, because a link's level
-// depends only on lower ones: what lies below the change, or apart from it, is never looked at.
-// Where a link stands in that order is estimated from what the links beside it did so far; all its
-// flows are looked at when its turn comes. Most links are calm: they could not be full at any level
-// near, and hear of no change beside them.
+// A change spreads from link to link in ascending order of level, because a link's level depends
+// only on lower ones. Links below the change, or unconnected to it, are never visited. A link's
+// position in that order is estimated from what its neighbours have done so far; when its turn
+// comes, all its flows are visited. Most links are calm: they could not be full at any level
+// nearby, and are not told about changes of their neighbours.
 
 #pragma once
 
@@ -31,7 +32,7 @@ class FairShare {
 
   static constexpr LinkId kNoLink{UINT32_MAX};
 
-  // What settle() changed. Both lists are in an order that depends on nothing but the calls so far.
+  // The changes made by settle(). The order of both lists depends on nothing but the calls so far.
   struct Changes {
     struct OfLink {
       LinkId link;
@@ -39,19 +40,19 @@ class FairShare {
     };
     struct OfFlow {
       Flow flow;
-      LinkId bottleneck_before;  // kNoLink if it is new.
+      LinkId bottleneck_before;  // kNoLink if the flow is new.
     };
-    std::vector<OfLink> links;  // Another level, or other flows on it. Each once.
-    std::vector<OfFlow> flows;  // Another bottleneck. Each once.
+    std::vector<OfLink> links;  // Links with another level or with other flows. Each once.
+    std::vector<OfFlow> flows;  // Flows with another bottleneck. Each once.
   };
 
   explicit FairShare(std::span<const Link> links);
 
-  // REQUIRES: the flow is not there; weight > 0; the route is not empty.
+  // REQUIRES: the flow does not exist; weight > 0; the route is not empty.
   void add(Flow flow, double weight, std::span<const LinkId> route);
-  // REQUIRES: the flow is there.
+  // REQUIRES: the flow exists.
   void remove(Flow flow);
-  // Makes the levels right again after any number of the above.
+  // Makes the levels right again after any number of calls of the above.
   void settle(Changes& out);
 
   // As of the last settle():
@@ -66,16 +67,16 @@ class FairShare {
 
  private:
   struct LinkState {
-    Capacity capacity{};        // Constant after construction.
-    bool touched = false;       // In touched_.
-    bool changed = false;       // In Changes::links.
-    bool unclear = false;       // The following three say nothing: all its flows must be looked at.
-    double due = kUnlimited;    // The level that the link should have, when they were last.
-    double weight = 0.0;        // Of the flows that it would limit then.
-    double spare = 0.0;         // What it would have to spare by now if it had that level.
-    double key = kUnlimited;    // Its place in the queue; infinite if it is not there.
+    Capacity capacity{};   // Constant after construction.
+    bool touched = false;  // It is in touched_.
+    bool changed = false;  // It is in Changes::links.
+    bool unclear = false;  // The next three fields are invalid, so all its flows must be visited.
+    double due = kUnlimited;    // The level that the link should have, as of its last visit.
+    double weight = 0.0;        // Of the flows that it would limit at that level.
+    double spare = 0.0;         // The spare bandwidth that it would have by now at that level.
+    double key = kUnlimited;    // Its place in the queue; infinite if it is not queued.
     bool crowded = false;       // Some of its flows may have other live links.
-    double quiet = kUnlimited;  // Up to this level at least, all calm links of its flows stay so.
+    double quiet = kUnlimited;  // At least up to this level, all calm links of its flows stay calm.
   };
   using Queued = std::pair<double, std::uint32_t>;  // Key, link.
 
@@ -96,15 +97,15 @@ class FairShare {
   [[nodiscard]] double lowest_beside(Flow flow, std::uint32_t link, std::uint32_t other) const;
   [[nodiscard]] LinkId lowest(Flow flow, LinkId before) const;
 
-  Sharers sharers_;  // A link is live if it is not calm; `elsewhere` is not kept up on a calm one.
-  std::vector<LinkState> states_;  // Of the links; so are the next two.
+  Sharers sharers_;  // A link is live if it is not calm; `elsewhere` is not updated on calm links.
+  std::vector<LinkState> states_;  // By link, as are the next two.
   std::vector<double> levels_;
-  // While no flow on it has a higher level than this, a link is calm. It limits nobody, and need
-  // not hear of changes beside it. 0 of a link that is not calm.
+  // A link is calm as long as no flow on it has a level above this. It limits no flow, and need not
+  // be told about changes of its neighbours. 0 for a link that is not calm.
   std::vector<double> calm_;
-  std::vector<LinkId> bottlenecks_;     // Of the flows.
-  std::vector<Flow> added_;             // Since the last settle(); some may be removed again.
-  std::vector<Flow> moved_;             // Those that may have another bottleneck.
+  std::vector<LinkId> bottlenecks_;  // By flow.
+  std::vector<Flow> added_;          // Since the last settle(); some may have been removed again.
+  std::vector<Flow> moved_;          // Flows that may have another bottleneck.
   std::vector<std::uint32_t> touched_;  // Links whose level may be wrong.
   std::vector<Queued> queue_;           // A heap, lowest key first, of links whose level is wrong.
 };

@@ -20,11 +20,11 @@ Time rounded(double nanoseconds) {
   return nanoseconds >= kLast ? Time::max() : Time{Duration{std::llround(nanoseconds)}};
 }
 
-// A flow's id is its number, and in the low bits its place in the list, which is used again.
+// A flow's id is its number and, in the low bits, its place in the list, which is reused.
 constexpr unsigned kPlaceBits = 24;
 constexpr std::uint64_t kPlaces = std::uint64_t{1} << kPlaceBits;
 
-// Events that are no further apart than rounding makes them are one event. In nanoseconds.
+// In nanoseconds: events that are no further apart than rounding errors are one event.
 double same_instant(double time) {
   return time + 1e-3 + time * 1e-15;
 }
@@ -129,8 +129,8 @@ Flows::Nanoseconds Flows::end_of(double finish, LinkId bottleneck) const {
   return service.at + (finish - service.bytes) / share_.level(bottleneck) * kPerSecond;
 }
 
-// Ends what ends at this instant, all at once: the bandwidth of a hundred flows that are complete
-// together is shared out anew one time, not a hundred.
+// Ends everything that ends at this instant together. The bandwidth of a hundred flows that
+// complete together is then shared out anew once, not a hundred times.
 void Flows::step(Nanoseconds time, std::vector<FlowId>& completed) {
   clock_ = std::max(clock_, time);
   batch_.clear();
@@ -174,9 +174,9 @@ void Flows::end_latencies(Nanoseconds until) {
   }
 }
 
-// Shares the links out anew, if a flow has come or gone since they were: brings the service of each
-// link that changes up to now, takes flows over from one bottleneck to the other, and finds the
-// links' next ends.
+// Shares the links out anew if flows came or went since the last time. Brings the service of each
+// changed link up to now, moves flows from one bottleneck to another, and finds the links' next
+// ends.
 void Flows::settle() {
   if (settled_) {
     return;

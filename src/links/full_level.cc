@@ -3,13 +3,14 @@
 namespace outpace::links {
 namespace {
 
-// The flows on a link, parted by whether they are limited elsewhere below a level. Those that are
-// limited elsewhere at the same level count as free, else a fatpipe would hang on the last bit.
+// Partitions the flows on a link by whether they are limited elsewhere below a level. Flows limited
+// elsewhere at the same level count as free; otherwise a fatpipe's result would depend on the last
+// bit.
 struct Parted {
-  double demand = 0.0;             // Of all.
-  double taken = 0.0;              // By those that are limited below.
-  double weight = 0.0;             // Of the others; of the heaviest on a fatpipe.
-  double last_below = 0.0;         // Levels elsewhere: the highest of the first,
+  double demand = 0.0;             // Of all flows.
+  double taken = 0.0;              // By flows that are limited below.
+  double weight = 0.0;             // Of the other flows; on a fatpipe, of the heaviest of them.
+  double last_below = 0.0;         // The highest level elsewhere of the first,
   double first_free = kUnlimited;  // and the lowest of the others.
 };
 
@@ -33,11 +34,11 @@ Parted part(Sharing sharing, std::span<const Sharers::Share> shares, double leve
 
 }  // namespace
 
-// However the flows are parted, the level that fills the link if those below keep what they have
-// and the others share the rest is not above the answer: what they take is a concave function of
-// the level, and this follows a tangent of it. So from the second step on it climbs, each time with
-// more flows below, until those are below that are so at the level found. (On a fatpipe that holds
-// only when it starts with all flows free.)
+// Take any partition, and the level that fills the link if the flows below keep what they have and
+// the others share the rest. It is not above the solution: what the flows take is a concave
+// function of the level, and this follows a tangent of it. From the second step on the level thus
+// rises, each time with more flows below, until the partition fits the level. (On a fatpipe this
+// holds only when starting with all flows free.)
 Full full_level(Capacity capacity, std::span<const Sharers::Share> shares, double near) {
   const bool shared = capacity.sharing == Sharing::kShared;
   Parted parted = part(capacity.sharing, shares, shared && near != kUnlimited ? near : 0.0);

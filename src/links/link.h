@@ -1,4 +1,4 @@
-// A link of a simulated cluster: what it carries at most, how long it takes, and how it is shared.
+// A link of a simulated cluster: its bandwidth, its latency, and how flows share it.
 
 #pragma once
 
@@ -18,7 +18,7 @@ enum class LinkId : std::uint32_t {};
 
 enum class Sharing : std::uint8_t {
   kShared,   // The flows share the bandwidth.
-  kFatpipe,  // Each flow may have the bandwidth, however many there are.
+  kFatpipe,  // Each flow has the whole bandwidth, however many flows there are.
 };
 
 struct Link {

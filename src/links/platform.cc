@@ -26,7 +26,7 @@ void check_speed(const XmlElement& element) {
   (void)element.quantity("speed", parse_speed, "above 0 with a unit, such as 1Gf");
 }
 
-// "0-3,7" is 0, 1, 2, 3, 7.
+// Expands "0-3,7" to 0, 1, 2, 3, 7.
 std::vector<std::uint64_t> read_radical(const XmlElement& cluster) {
   std::vector<std::uint64_t> numbers;
   const std::string text = cluster.text("radical");
@@ -78,7 +78,7 @@ Topology read_cluster(const XmlFile& file, pugi::xml_node node) {
   return result;
 }
 
-// A <zone routing="Full">: every route is in the file.
+// A <zone routing="Full">, in which the file has every route.
 class Zone {
  public:
   Zone(const XmlFile& file, pugi::xml_node node) : file_(file) {
@@ -86,7 +86,8 @@ class Zone {
     (void)zone.text("id");
     (void)zone.word("routing", {"Full"});
     const auto parts = file_.children(node, {"host", "link", "route"});
-    for (const pugi::xml_node part : parts) {  // Routes last: they name what may come after them.
+    // Routes come last, because they may name elements after them.
+    for (const pugi::xml_node part : parts) {
       if (std::string_view(part.name()) == "host") {
         add_host(part);
       } else if (std::string_view(part.name()) == "link") {
@@ -105,7 +106,7 @@ class Zone {
   [[nodiscard]] Topology take() { return std::move(result_); }
 
  private:
-  // A link of the file: one of ours, or, if it is split, one up and the next one down.
+  // A link of the file: one of our links or, if it is split, an up link and the down link after it.
   struct Cable {
     LinkId first;
     bool split;

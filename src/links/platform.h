@@ -1,4 +1,4 @@
-// Reads a platform file of SimGrid: one <cluster>, or one <zone routing="Full">, of version 4.1.
+// Reads a SimGrid platform file with one <cluster>, or one <zone routing="Full">, of version 4.1.
 //
 //   <cluster id prefix suffix radical speed bw lat [bb_bw bb_lat]/>   radical: "0-99,105"
 //   <zone id routing="Full">
@@ -7,9 +7,10 @@
 //     <route src dst [symmetrical]> <link_ctn id [direction]/> ... </route>
 //   </zone>
 //
-// The meaning is SimGrid 3.32's. A SHARED link is one link for both directions; a SPLITDUPLEX link
-// is two, "id_UP" and "id_DOWN", and a cluster's hosts have such. A host's speed is checked and not
-// used: how long a worker takes is a runtime model's. Everything else is refused, by name and line.
+// The meaning is that of SimGrid 3.32. A SHARED link is one link for both directions. A SPLITDUPLEX
+// link is two, "id_UP" and "id_DOWN"; a cluster's hosts have such links. A host's speed is checked
+// but not used, because a runtime model says how long a worker takes. Anything else is refused with
+// its name and line.
 
 #pragma once
 

@@ -53,7 +53,7 @@ Topology make_tree(SpecReader& spec, const ShapeOptions& options) {
   const Cable cable{options.bandwidth, read_latency(spec)};
   const double latency = spec.seconds("uplink_latency", cable.latency, 0.0, kLatencyMost);
   spec.finish();
-  const std::uint64_t hosts = (options.hosts + racks - 1) / racks;  // Of each rack.
+  const std::uint64_t hosts = (options.hosts + racks - 1) / racks;  // Per rack.
   const double all_together = static_cast<double>(hosts) * cable.bandwidth;
   Topology result;
   add_hosts(racks * hosts, cable, result);

@@ -46,7 +46,7 @@ void Sharers::add(Flow flow, double weight, std::span<const LinkId> route) {
 void Sharers::remove(Flow flow) {
   CHECK(contains(flow));
   if (std::exchange(flows_[flow].live, 0) == 2) {
-    tell_others(flow);  // Or what is left of it would be told of places that are others' by then.
+    tell_others(flow);  // First, because afterwards places may belong to others.
   }
   for (const Hop hop : flows_[flow].hops) {
     std::vector<Share>& shares = links_[hop.link].shares;
@@ -73,7 +73,7 @@ void Sharers::set_live(std::uint32_t link, bool live) {
   }
 }
 
-// Its first two hops, which are the live ones if two are: each which is the other.
+// Tells the flow's first two hops, which are the live ones if two are live, about each other.
 void Sharers::tell_others(Flow flow) {
   const FlowState& state = flows_[flow];
   for (std::uint32_t i = 0; i < std::min<std::size_t>(state.hops.size(), 2); ++i) {

@@ -1,8 +1,8 @@
-// Which flows share which link: the flows of each link and the hops of each flow, and each knows
-// its place in the other.
+// Which flows use which links. It has the flows of each link and the hops of each flow, and each
+// entry knows its place in the other list.
 //
-// A link is *live* or not, as set_live() said last. A flow's live hops come first among its hops,
-// so that a search from link to link need not step over the others.
+// set_live() makes a link *live* or not. A flow's live hops come first among its hops, so that a
+// search from link to link need not skip the others.
 
 #pragma once
 
@@ -17,33 +17,33 @@ namespace outpace::links {
 
 class Sharers {
  public:
-  using Flow = std::uint32_t;  // The caller's numbers: small, and free again after remove().
+  using Flow = std::uint32_t;  // The caller's numbers: small, and reusable after remove().
 
   struct Hop {
     std::uint32_t link;
     std::uint32_t place;  // In the link's shares.
   };
   static constexpr std::uint32_t kNoLink = UINT32_MAX;
-  // A flow on a link, and what it takes there of each unit of level: its weight, times how often
-  // the link stands on its route (once is often enough for a fatpipe).
+  // A flow on a link, and the bandwidth it takes there per unit of level: its weight, times the
+  // number of times the link is on its route (always once for a fatpipe).
   struct Share {
     double weight;
-    double elsewhere;  // The caller's: the lowest level on the flow's other links.
+    double elsewhere;  // Set by the caller: the lowest level on the flow's other links.
     Flow flow;
     std::uint32_t hop;  // In the flow's hops.
-    // The flow's other live hop, if this one is live and there is exactly one; else its link is
-    // kNoLink. Those who follow changes are spared the way over the flow.
+    // The flow's other live hop, if this one is live and there is exactly one; otherwise its link
+    // is kNoLink. It saves searches a detour over the flow.
     Hop other;
   };
 
   explicit Sharers(std::span<const Link> links);
 
-  // No link is twice among the hops, nor are they in the route's order. REQUIRES: the flow is not
-  // there; the route is not empty.
+  // Each link occurs once among the hops, not in the route's order. REQUIRES: the flow does not
+  // exist; the route is not empty.
   void add(Flow flow, double weight, std::span<const LinkId> route);
-  // REQUIRES: the flow is there.
+  // REQUIRES: the flow exists.
   void remove(Flow flow);
-  // No link is live at first.
+  // At first no link is live.
   void set_live(std::uint32_t link, bool live);
 
   [[nodiscard]] bool contains(Flow flow) const { return !flows_.at(flow).hops.empty(); }
@@ -67,7 +67,7 @@ class Sharers {
   };
   struct FlowState {
     double weight = 0.0;
-    std::uint32_t live = 0;  // Of the hops.
+    std::uint32_t live = 0;  // Number of live hops.
     std::vector<Hop> hops;
   };
 

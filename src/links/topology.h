@@ -1,4 +1,4 @@
-// The hosts of a simulated cluster, its links, and which of them lie between two hosts.
+// The hosts of a simulated cluster, its links, and the links between any two hosts.
 //
 // Routes are computed or looked up, so that a regular cluster of n hosts takes memory for n of them
 // and not for n * n. shapes.h makes topologies from specs, platform.h from SimGrid's files.
@@ -25,8 +25,8 @@ enum class HostId : std::uint32_t {};
   return static_cast<std::size_t>(host);
 }
 
-// The link from host i to its switch is link 2 * i, the one from the switch link 2 * i + 1. So it
-// is with every pair of links in the regular clusters, and the hosts' pairs are the first.
+// The link from host i to its switch is link 2 * i; the link back is 2 * i + 1. All pairs of links
+// in the regular clusters are numbered in this way, the hosts' pairs first.
 [[nodiscard]] constexpr LinkId up_link(std::size_t pair) {
   return LinkId(2 * pair);
 }
@@ -41,7 +41,7 @@ struct StarRoutes {
   void append(HostId from, HostId to, std::vector<LinkId>& out) const;
 };
 
-// Racks of as many hosts each, around a core. The racks' pairs of links follow those of the hosts.
+// Racks of equally many hosts around a core. The racks' pairs of links follow those of the hosts.
 struct TreeRoutes {
   std::size_t racks;
   std::size_t hosts_per_rack;
@@ -49,17 +49,17 @@ struct TreeRoutes {
   void append(HostId from, HostId to, std::vector<LinkId>& out) const;
 };
 
-// k pods with k / 2 edge and as many aggregation switches, and a core of k * k / 4 switches, of k
-// ports each. After the hosts' pairs come those of (pod, edge, aggregation), then those of (pod,
-// aggregation, core). The way up is chosen by the destination's number, so that the hosts of an
-// edge switch, and then the edge switches of a pod, are reached by different ways.
+// k pods with k / 2 edge and k / 2 aggregation switches each, and a core of k * k / 4 switches; all
+// have k ports. The hosts' pairs are followed by those of (pod, edge, aggregation), then of (pod,
+// aggregation, core). The destination's number selects the way up, so that the hosts of an edge
+// switch, and the edge switches of a pod, are reached over different ways.
 struct FatTreeRoutes {
   std::size_t half;  // k / 2.
 
   void append(HostId from, HostId to, std::vector<LinkId>& out) const;
 };
 
-// Each route on its own. Every two hosts have one.
+// An explicit route for every pair of hosts.
 struct RouteTable {
   std::map<std::pair<HostId, HostId>, std::vector<LinkId>> routes;
 
@@ -71,8 +71,8 @@ struct Topology {
   std::vector<Link> links;
   std::variant<StarRoutes, TreeRoutes, FatTreeRoutes, RouteTable> routes;
 
-  // Replaces `out` with the links in the order in which bytes pass them. A host reaches itself
-  // without any, unless a platform file says otherwise. REQUIRES: both are below hosts.size().
+  // Replaces `out` with the links in the order in which bytes pass them. The route from a host to
+  // itself is empty, unless a platform file says otherwise. REQUIRES: both are below hosts.size().
   void route(HostId from, HostId to, std::vector<LinkId>& out) const;
 };
 

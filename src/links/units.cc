@@ -42,7 +42,7 @@ constexpr std::array kBandwidths{Unit{"Bps", 1.0}, Unit{"bps", 0.125}};
 constexpr std::array kSizes{Unit{"B", 1.0}};
 constexpr std::array kSpeeds{Unit{"f", 1.0}};
 
-// The number before the unit, if what is before it is a number.
+// The number before the unit, if that is a number.
 std::optional<double> before(std::string_view text, std::string_view unit) {
   return text.ends_with(unit) ? parse_number(text.substr(0, text.size() - unit.size()))
                               : std::nullopt;

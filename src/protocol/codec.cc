@@ -23,7 +23,7 @@ using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 using google::protobuf::io::ZeroCopyInputStream;
 
-// A field's number and type as they stand on the wire.
+// A field's number and type on the wire.
 constexpr std::uint8_t tag(int field, int type) {
   return static_cast<std::uint8_t>(field << 3 | type);
 }
@@ -34,7 +34,7 @@ constexpr std::uint8_t kChunkTag = tag(wire::Frame::kChunkFieldNumber, kLength);
 constexpr std::uint8_t kOffsetTag = tag(wire::Chunk::kOffsetFieldNumber, kFixed64);
 constexpr std::uint8_t kNumbersTag = tag(wire::Chunk::kNumbersFieldNumber, kLength);
 constexpr std::uint8_t kTensorTag = tag(wire::Manifest::kTensorsFieldNumber, kLength);
-// A name, a shape and room for fields to come.
+// A name, a shape, and room for future fields.
 constexpr int kTensorBytesMax = 2 * static_cast<int>(kTextMax);
 
 // ---- Writing ----------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ void write(const Cancel& cancel, wire::Frame& frame) {
   frame.mutable_cancel()->set_sequence(number(cancel.sequence));
   frame.mutable_cancel()->set_keep_part(cancel.keep_part);
 }
-// On the wire 0 means that the field was not given, so ours count from 1.
+// 0 on the wire means that the field is absent, so our values start at 1.
 void write(const Verdict& verdict, wire::Frame& frame) {
   wire::Verdict& out = *frame.mutable_verdict();
   out.set_sequence(number(verdict.sequence));
@@ -325,7 +325,7 @@ Message read(const wire::Frame& frame) {
   throw Error(ExitCode::kFailure, "frame holds no message that we know");
 }
 
-// The first byte, left in the stream; 0, which begins no frame, if there is none.
+// The first byte, without consuming it; 0, which begins no frame, if there is none.
 std::uint8_t peek(ZeroCopyInputStream& in) {
   const void* data = nullptr;
   int size = 0;
@@ -339,7 +339,7 @@ std::uint8_t peek(ZeroCopyInputStream& in) {
 }
 
 ChunkHeader read_chunk(ZeroCopyInputStream& frame, std::uint64_t bytes) {
-  CodedInputStream in(&frame);  // Gives back what it has not read when it goes.
+  CodedInputStream in(&frame);  // Returns unread bytes to the stream when it is destroyed.
   const auto ends_the_frame = [&in, bytes](std::uint32_t size) {
     return static_cast<std::uint64_t>(in.CurrentPosition()) + size == bytes;
   };

@@ -6,7 +6,8 @@ namespace outpace::protocol {
 
 void write(const SetPolicy& set, wire::Frame& frame) {
   frame.mutable_set_policy()->set_protocol(set.protocol);
-  frame.mutable_set_policy()->set_policy(set.policy);  // Not cut: a part would be another one.
+  // Never cut: a shortened spec would be another policy.
+  frame.mutable_set_policy()->set_policy(set.policy);
 }
 void write(const AskStatus& ask, wire::Frame& frame) {
   frame.mutable_ask_status()->set_protocol(ask.protocol);

@@ -1,4 +1,4 @@
-// The messages between a job and a person, as they stand on the wire. A part of codec.h.
+// The wire format of the messages between a job and a person. A part of codec.h.
 
 #pragma once
 

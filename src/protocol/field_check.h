@@ -1,4 +1,4 @@
-// What every field that a peer sends is held to.
+// Checks of the fields that a peer sends.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace outpace::protocol {
 
-// Cut at the limit, but never inside a UTF-8 sequence, whose later bytes are 10xxxxxx.
+// Cuts at the limit, but never inside a UTF-8 sequence, whose later bytes are 10xxxxxx.
 inline std::string clip(const std::string& text) {
   if (text.size() <= kTextMax) {
     return text;
@@ -23,7 +23,7 @@ inline std::string clip(const std::string& text) {
   return text.substr(0, end);
 }
 
-// Throws an Error, in one line, unless it does.
+// Throws an Error of one line unless `holds`.
 inline void require(bool holds, std::string_view field, std::string_view rule) {
   if (!holds) {
     throw Error(ExitCode::kFailure, std::string(field).append(" ").append(rule));

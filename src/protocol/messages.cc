@@ -5,8 +5,8 @@
 namespace outpace::protocol {
 namespace {
 
-// A manifest from a stranger may claim more than 2^64 numbers. It is then as large as can be said,
-// which no limit lets pass.
+// An untrusted manifest may claim more than 2^64 numbers. The count then saturates, and exceeds
+// every limit.
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace

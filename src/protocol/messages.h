@@ -1,8 +1,8 @@
-// What server, workers and evaluator say to each other, as plain values.
+// The messages between server, workers and evaluator, as plain values.
 //
-// codec.h turns them into bytes and checks every field on the way in; past it they are well formed.
-// Bulk numbers (weights, gradients) travel beside a message as its payload: one flat float32
-// buffer, little-endian, in the manifest's order.
+// codec.h converts them to bytes and checks every field of an incoming message, so that messages
+// inside the program are well formed. Bulk numbers (weights, gradients) travel beside a message as
+// its payload: one flat float32 buffer, little-endian, in the manifest's order.
 
 #pragma once
 
@@ -23,7 +23,7 @@ namespace outpace::protocol {
 // Peers with another number are refused with exit code 4.
 inline constexpr std::uint32_t kProtocolVersion = 1;
 
-// Limits, checked when a message is read and before anything is allocated for it.
+// Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
 inline constexpr std::uint32_t kTensorsMax = 65'536;
 inline constexpr std::uint32_t kTensorRankMax = 16;
@@ -32,10 +32,10 @@ inline constexpr std::size_t kTextMax = 1024;
 inline constexpr std::size_t kRangesMax = 4096;
 inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20U;  // Of a payload, per frame.
 inline constexpr std::size_t kFrameBytesMax = 8 * kChunkBytes;
-// A packet that does not fit is refused by the transport while it is being read.
-inline constexpr std::size_t kPacketBytesMax = kFrameBytesMax + 8;  // With the head of a frame.
+// The transport refuses a larger packet while reading it.
+inline constexpr std::size_t kPacketBytesMax = kFrameBytesMax + 8;  // Plus the head of a frame.
 
-// Names, shapes and order of a network's parameters: what the flat buffer means.
+// Names, shapes and order of a network's parameters: the layout of the flat buffer.
 struct TensorInfo {
   std::string name;
   std::vector<std::uint64_t> shape;  // Every extent >= 1; empty for a scalar.
@@ -47,7 +47,7 @@ struct Manifest {
   std::vector<TensorInfo> tensors;
 
   [[nodiscard]] std::uint64_t numbers() const;
-  // Of each tensor, in order: where in the flat buffer one ends and the next begins.
+  // The size of each tensor, in order.
   [[nodiscard]] std::vector<std::size_t> sizes() const;
   bool operator==(const Manifest&) const = default;
 };
@@ -61,10 +61,10 @@ struct Range {
   [[nodiscard]] std::uint64_t size() const { return end - begin; }
   bool operator==(const Range&) const = default;
 };
-// Nearly always one: more only at an epoch's seam, or where examples were given back.
+// Nearly always one. More only at the boundary of epochs, or where examples were given back.
 using Ranges = absl::InlinedVector<Range, 1>;
 
-// The identity of a gradient, with the job: applied exactly once or not at all.
+// Identifies a gradient, together with the job: it is applied exactly once or not at all.
 struct GradientId {
   std::uint64_t job;         // Drawn by the server at its start.
   std::uint32_t generation;  // Of the server: counts its restarts.
@@ -88,7 +88,7 @@ struct Hello {
 
   bool operator==(const Hello&) const = default;
 };
-// An evaluator's first message: it gets snapshots and answers with measurements.
+// An evaluator's first message: it receives snapshots and answers with measurements.
 struct Observe {
   std::uint32_t protocol = kProtocolVersion;
   Manifest manifest;
@@ -99,17 +99,17 @@ struct Observe {
 struct InitialWeights {
   bool operator==(const InitialWeights&) const = default;
 };
-// Payload: the mean gradient over `examples` examples, the prefix of the release's ranges.
+// Payload: the mean gradient over the first `examples` examples of the release's ranges.
 struct Push {
   GradientId id;
   std::uint32_t examples;
   bool partial;
   double loss;             // Mean training loss of the examples.
-  double compute_seconds;  // Of the forward and backward pass alone, delays excluded.
+  double compute_seconds;  // Of the forward and backward pass, without delays.
 
   bool operator==(const Push&) const = default;
 };
-// The worker gave the release up: cancelled with nothing worth pushing.
+// The worker gave up the release: it was cancelled and has nothing worth pushing.
 struct Abandoned {
   GradientId id;
 
@@ -129,8 +129,8 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
-// What a person asks of a job that runs, on a connection of its own: each is its first message, and
-// has one answer.
+// A person's request to a running job. It is the first message of a connection of its own and has
+// one answer.
 struct SetPolicy {
   std::uint32_t protocol = kProtocolVersion;
   std::string policy;  // Its spec.
@@ -148,7 +148,7 @@ struct AskStatus {
 struct Welcome {
   std::uint64_t job;
   std::uint32_t generation;
-  bool needs_weights;  // Send InitialWeights: there are none yet.
+  bool needs_weights;  // Send InitialWeights: the server has none yet.
   Duration heartbeat;  // Send one at least this often.
   std::uint64_t seed;  // Of the epochs' orders.
   bool with_replacement;
@@ -160,8 +160,9 @@ struct Release {
   Sequence sequence;
   Version version;
   std::uint32_t nominal;  // Examples in a full mini-batch.
-  bool may_keep_part;     // A Cancel may ask for the part: compute so that there is one.
-  Time now;               // The run's clock at the sending.
+  // A Cancel may ask for the partial gradient, so compute in a way that yields one.
+  bool may_keep_part;
+  Time now;  // The run's clock when the message was sent.
   Ranges ranges;
 
   bool operator==(const Release&) const = default;
@@ -190,8 +191,8 @@ enum class Farewell : std::uint8_t {
   kFinished,      // The run is over: exit 0.
   kIncompatible,  // Another protocol or manifest: exit 4.
   kFenced,        // A newer incarnation of the same worker has joined: exit 1.
-  kFailed,        // The server gave up: exit 1.
-  kPresumedDead,  // It was silent for too long; it may join again as a newer incarnation.
+  kFailed,        // The server ended with an error: exit 1.
+  kPresumedDead,  // It was silent for too long; it may rejoin as a newer incarnation.
 };
 // The last message on a connection.
 struct Stop {
@@ -201,16 +202,18 @@ struct Stop {
   bool operator==(const Stop&) const = default;
 };
 
-// To a person: what was asked for is done, or why not.
+// To a person: the request was carried out, or the reason why not.
 struct Answer {
-  ExitCode code;  // Of the program that asked.
+  ExitCode code;  // For the program that asked.
   std::string text;
 
   bool operator==(const Answer&) const = default;
 };
 struct Status {
-  std::string policy;  // That decides at present.
-  std::string coming;  // That was set, while the present one's last mini-batches end; else empty.
+  std::string policy;  // The policy that decides at present.
+  // The policy that was set and takes over when the present one's last mini-batches end; otherwise
+  // empty.
+  std::string coming;
   Version version;
   std::uint32_t live;
   std::uint32_t workers;  // Planned.
@@ -240,8 +243,8 @@ using Message = std::variant<Hello,
                              Answer,
                              Status>;
 
-// What the server tells a worker that takes part. Runs are made of it: a variant of these three is
-// moved and destroyed in a fraction of the time that one of all messages takes.
+// What the server sends to a worker that takes part. It makes up most of a run: a variant of these
+// three is moved and destroyed in a fraction of the time of a variant of all messages.
 using ToWorker = std::variant<Release, Cancel, Verdict>;
 
 }  // namespace outpace::protocol

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 
-// Any bytes may be in a path, and JSON has no form for all of them.
+// A path may have any bytes, but JSON cannot express all of them.
 std::string written(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -1,4 +1,4 @@
-// The words of decisions.jsonl, written and read by the same tables.
+// The words of decisions.jsonl; the writer and the reader share these tables.
 
 #pragma once
 

@@ -1,6 +1,6 @@
-// metrics.jsonl: how the training went, one JSON line each for a moment and for an evaluation.
+// metrics.jsonl: the course of the training, one JSON line per moment and per evaluation.
 //
-// A number that is not finite (a loss that diverged) is null, since JSON has no word for it.
+// A number that is not finite (a loss that diverged) is null, because JSON cannot express it.
 
 #pragma once
 

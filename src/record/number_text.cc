@@ -16,7 +16,7 @@ std::string grouped(std::uint64_t value) {
 }
 
 std::string grouped(double value) {
-  // Above 2^63 no count is meant any more.
+  // Numbers above 2^63 are not counts.
   return value >= 0.0 && value < 0x1p63 ? grouped(static_cast<std::uint64_t>(std::llround(value)))
                                         : "-";
 }

@@ -32,7 +32,7 @@ int open_empty(const std::filesystem::path& path) {
   return file;
 }
 
-// The error number, or 0 once all is written.
+// Returns the error number, or 0 once all is written.
 int write_all(int file, const char* data, std::size_t size) {
   while (size > 0) {
     const ssize_t written = ::write(file, data, size);
@@ -47,7 +47,7 @@ int write_all(int file, const char* data, std::size_t size) {
   return 0;
 }
 
-// So that a rename survives a power cut. Not every file system can do it, and none has to.
+// Makes the rename survive a power cut. Not every file system can do this, so failures are ignored.
 void sync_folder(const std::filesystem::path& path) {
   const std::filesystem::path parent = path.parent_path();
   const int folder = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_CLOEXEC);
@@ -57,7 +57,7 @@ void sync_folder(const std::filesystem::path& path) {
   }
 }
 
-// The error number, or 0. The file is closed in any case.
+// Returns the error number, or 0. Closes the file in either case.
 int write_parts(int file, std::initializer_list<std::span<const char>> parts, bool sync) {
   int error = 0;
   for (const std::span<const char> part : parts) {
@@ -94,8 +94,8 @@ void OutputFile::end_line() {
 void OutputFile::flush() {
   CHECK(file_ != kClosed);
   const int error = write_all(file_, buffer_.data(), buffer_.size());
-  buffer_
-      .clear();  // Also if it failed: a half-written line must not be followed by its repetition.
+  // Even after a failure, because a half-written line must not be followed by its repetition.
+  buffer_.clear();
   if (error != 0) {
     throw cannot_write(path_, error);
   }
@@ -113,7 +113,7 @@ void write_atomically(const std::filesystem::path& path,
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    // A device or a pipe is written to; renaming a file over it would destroy it.
+    // Writes to a device or pipe directly; renaming a file over it would destroy it.
     if (const int error = write_parts(open_empty(path), parts, false); error != 0) {
       throw cannot_write(path, error);
     }

@@ -1,7 +1,7 @@
-// Files of a run, written so that every failure is one line that names the file and the cause.
+// Files of a run. Every failure to write is one line that names the file and the cause.
 //
-// OutputFile is for what grows during a run (one line at a time, buffered); write_atomically for
-// what is written once: readers see the whole new file or none of it.
+// OutputFile is for files that grow during a run, line by line, with a buffer. write_atomically is
+// for files that are written once: readers see the whole new file or the old one.
 
 #pragma once
 
@@ -16,18 +16,20 @@ namespace outpace::record {
 
 class OutputFile {
  public:
-  // Creates the file, or empties it. This and all below throw Error if the file system refuses.
+  // Creates the file or empties it. Like all functions below, throws Error if the file system
+  // refuses.
   explicit OutputFile(std::filesystem::path path);
-  // Writes what it can, and says nothing if it cannot: call close() to know.
+  // Writes what it can and ignores failures; call close() to learn of them.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Append a line here, then call end_line(), which writes once enough has come together.
+  // Append a line to the buffer, then call end_line(), which writes once the buffer is large
+  // enough.
   [[nodiscard]] fmt::memory_buffer& buffer() { return buffer_; }
   void end_line();
   void flush();
-  // Flushes; nothing may be appended after it.
+  // Flushes; nothing may be appended afterwards.
   void close();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -38,8 +40,8 @@ class OutputFile {
   fmt::memory_buffer buffer_;
 };
 
-// The parts, one after another, through a temporary file in the same folder that is synced to the
-// disk and renamed. Throws Error, and leaves nothing behind, if the file system refuses.
+// Writes the parts one after another to a temporary file in the same folder, syncs it to disk, and
+// renames it. If the file system refuses, throws Error and leaves nothing behind.
 void write_atomically(const std::filesystem::path& path,
                       std::initializer_list<std::span<const char>> parts);
 void write_atomically(const std::filesystem::path& path, std::string_view text);

@@ -1,8 +1,8 @@
-// What a run's processes take of this machine's processors, for each mini-batch and gradient: with
-// it, what a mini-batch costs can be told from how long it had to wait for a processor.
+// The processor time that a run takes on this machine, per mini-batch and per gradient. It
+// separates the cost of a mini-batch from the time spent waiting for a processor.
 //
-// Workers on other machines, and those that were started again, are left out: nothing is known of
-// them. What comes in a run's first half second is not counted, for caches are cold then.
+// Unknown for workers on other machines and for workers that were restarted. The first half second
+// of a run does not count, because caches are cold then.
 
 #pragma once
 
@@ -20,29 +20,30 @@
 namespace outpace::record {
 
 struct ProcessorUse {
-  std::uint32_t cores = 1;               // Of this machine, for this process and its children.
-  double server_seconds_a_gradient = 0;  // Processor time, of all threads.
-  // By worker: processor time of an iteration; nothing where it is not known.
+  std::uint32_t cores = 1;  // Of this machine, as available to this process and its children.
+  double server_seconds_a_gradient = 0;  // Processor seconds, over all threads.
+  // Processor seconds per iteration, by worker; nothing if unknown.
   std::vector<std::optional<double>> worker_seconds_an_iteration;
 
   bool operator==(const ProcessorUse&) const = default;
 };
 
 [[nodiscard]] nlohmann::ordered_json to_json(const ProcessorUse& use);
-// Of what to_json() made; nothing if it is not of that form.
+// Reads the output of to_json(); nothing if the JSON has another form.
 [[nodiscard]] std::optional<ProcessorUse> read_processor_use(const nlohmann::json& json);
 
 class ProcessorMeter {
  public:
-  // Processor time in seconds so far of a process, by the name that a worker gives itself,
-  // "host:process"; of this process by the empty name. Nothing if it is not to be had.
+  // Returns the processor seconds so far of the process with a worker's name, "host:process", or of
+  // this process for the empty name; nothing if unavailable.
   using Clock = std::function<std::optional<double>(const std::string&)>;
 
   ProcessorMeter(std::uint32_t cores, Clock clock) : cores_(cores), clock_(std::move(clock)) {}
 
-  // To be called now and then while the run goes on.
+  // Call this from time to time during the run.
   void look(Time now, const server::Statistics& statistics);
-  // Between the first look that counts and the last; nothing if nothing was done between them.
+  // The use between the first look that counts and the last; nothing if no work was done between
+  // them.
   [[nodiscard]] std::optional<ProcessorUse> use() const;
 
  private:

@@ -11,10 +11,10 @@ namespace {
 
 struct Field {
   std::string text;
-  int importance;  // The least goes first; equal ones from the right.
+  int importance;  // The least important is dropped first; among equals, the rightmost.
 };
 
-// As many names as are worth reading; the rest as a count.
+// The first few names, and the rest as a count.
 std::string slow_names(const std::vector<std::string>& names, std::size_t shown) {
   std::string text = "slow: ";
   for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) {
@@ -40,7 +40,7 @@ std::vector<Field> fields_of(const Status& status, std::size_t slow_shown) {
     fields.push_back({"accuracy " + percent(*status.accuracy), 7});
   }
   fields.push_back({grouped(status.examples_per_second) + " ex/s", 3});
-  // Unless some are missing, the number of workers is no news.
+  // The number of workers is shown only if some are missing.
   fields.push_back({fmt::format("live {}/{}", status.live, status.workers),
                     status.live < status.workers ? 6 : 3});
   fields.push_back({fmt::format("stale {:.1f}", status.staleness_mean), 0});

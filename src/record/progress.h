@@ -1,9 +1,9 @@
-// The one line that a terminal shows while a run goes on:
+// The progress line that a terminal shows during a run:
 //
 //   12.3s  update 1,234/5,000  epoch 2.1  loss 0.412  accuracy 84.1%  7,220 ex/s  live 8/8
 //   stale 6.9  dropped 12  slow: worker 6 (4.0x), worker 7 (2.1x)          (all of it on one line)
 //
-// Only the formatting: the caller knows the terminal, its width and how often to draw.
+// Only formats it: the caller knows the terminal, its width and how often to draw.
 
 #pragma once
 
@@ -28,11 +28,12 @@ struct Status {
   std::uint32_t workers = 0;
   double staleness_mean = 0.0;
   std::uint64_t dropped = 0;
-  std::vector<std::string> slow;  // As to_words(Straggler) names them, the slowest first.
+  std::vector<std::string> slow;  // In the words of to_words(Straggler), the slowest first.
 };
 
-// At most `width` characters. What does not fit goes a field at a time, the least telling first
-// (staleness, dropped, epoch, ...): who is slow should be seen on 80 columns too.
+// At most `width` characters. If the line is too long, fields are dropped one by one, the least
+// important first (staleness, dropped, epoch, ...), so that slow workers are visible on 80 columns
+// too.
 [[nodiscard]] std::string progress_line(const Status& status, std::size_t width);
 
 }  // namespace outpace::record

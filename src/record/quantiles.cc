@@ -11,7 +11,7 @@
 namespace outpace::record {
 namespace {
 
-// From 1. The product may come out a hair above a whole number: 0.07 x 100 is more than 7.
+// The rank, from 1. The product may be slightly above a whole number: 0.07 x 100 is more than 7.
 std::uint64_t rank(std::uint64_t values, double share) {
   CHECK(share > 0.0 && share <= 1.0);
   const double exact = share * static_cast<double>(values);

@@ -1,4 +1,5 @@
-// Order statistics of what was measured, for people: nearest rank, so always a value that occurred.
+// Quantiles by nearest rank, for reports to people: always a value that occurred. Estimates use
+// throughput/quantile.h instead, which interpolates.
 
 #pragma once
 
@@ -8,11 +9,11 @@
 
 namespace outpace::record {
 
-// The least value that at least `share` of all are not greater than; the lower median for 0.5.
-// Nothing if there are no values. REQUIRES: 0 < share <= 1.
+// The smallest value that at least `share` of all values do not exceed; for 0.5, the lower median.
+// Nothing without values. REQUIRES: 0 < share <= 1.
 [[nodiscard]] std::optional<double> quantile(std::span<const float> values, double share);
 
-// The same of a histogram, where counts[k] is how often k occurred.
+// The same for a histogram, where counts[k] is how often k occurred.
 [[nodiscard]] std::optional<std::uint64_t> quantile_of_counts(std::span<const std::uint64_t> counts,
                                                               double share);
 

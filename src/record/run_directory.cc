@@ -26,7 +26,7 @@ void make_with_parents(const fs::path& path) {
   }
 }
 
-// UTC, so that runs on machines of several time zones sort by when they began.
+// In UTC, so that runs on machines in several time zones sort by when they began.
 std::string stamp(std::chrono::system_clock::time_point time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
@@ -40,7 +40,7 @@ std::string stamp(std::chrono::system_clock::time_point time) {
                      clock.seconds().count());
 }
 
-// "backup:cutoff=6" as "backup-cutoff-6": a name that no shell and no copy command reads otherwise.
+// "backup:cutoff=6" becomes "backup-cutoff-6", which no shell or copy command interprets.
 std::string file_name(std::string_view policy) {
   constexpr std::size_t kLongest = 60;
   std::string name(policy.substr(0, kLongest));
@@ -62,10 +62,10 @@ RunDirectory RunDirectory::create(const fs::path& runs,
   for (unsigned attempt = 1;; ++attempt) {
     fs::path path = runs / (attempt == 1 ? name : name + "-" + std::to_string(attempt));
     std::error_code error;
-    if (fs::create_directory(path, error)) {  // False if it is there: another run took the name.
+    if (fs::create_directory(path, error)) {  // False if it exists: another run took the name.
       return RunDirectory(std::move(path));
     }
-    // A file in the way is reported as an error, but is as good a reason for the next name.
+    // A file of this name is reported as an error, but the next name will do as well.
     if (error && !fs::exists(path)) {
       throw cannot_make(path, error);
     }

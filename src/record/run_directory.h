@@ -1,5 +1,4 @@
-// A run's directory: makes it, and knows the names of the files in it. A value; nothing is kept
-// open.
+// Creates or opens a run's directory, and names the files in it. A value; it keeps nothing open.
 
 #pragma once
 
@@ -15,15 +14,15 @@ inline constexpr const char* kRuntimeModelName = "runtime_model.safetensors";
 
 class RunDirectory {
  public:
-  // Makes <runs>/<UTC yyyymmdd-hhmmss>-<policy>, and <runs> if need be; -2, -3, ... is added if
-  // there is one already, also when two runs start at once. Throws Error if it cannot.
+  // Creates <runs>/<UTC yyyymmdd-hhmmss>-<policy>, and <runs> if needed. Appends -2, -3, ... if the
+  // directory exists, even if two runs start at the same moment. Throws Error on failure.
   [[nodiscard]] static RunDirectory create(const std::filesystem::path& runs,
                                            std::chrono::system_clock::time_point started,
                                            std::string_view policy);
-  // Makes the directory that the user asked for with --out. Throws a usage error if it is there
-  // and not empty: a run never overwrites another.
+  // Creates the directory of --out. Throws a usage error if it exists and is not empty, because a
+  // run never overwrites another.
   [[nodiscard]] static RunDirectory create_at(const std::filesystem::path& out);
-  // One that is there, to read from. Throws a usage error if it is not a directory.
+  // Opens an existing directory for reading. Throws a usage error if it is not a directory.
   [[nodiscard]] static RunDirectory open(const std::filesystem::path& directory);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -32,10 +31,10 @@ class RunDirectory {
   [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   [[nodiscard]] std::filesystem::path runtimes() const { return path_ / "runtimes.csv"; }
   [[nodiscard]] std::filesystem::path weights() const { return path_ / "weights.safetensors"; }
-  // The fitted runtime model that its policy had, if it had one.
+  // The fitted runtime model of the policy, if it used one.
   [[nodiscard]] std::filesystem::path runtime_model() const { return path_ / kRuntimeModelName; }
   [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }
-  // While the run goes on: where its server is (control_file.h).
+  // Exists while the run is going on: where its server is (control_file.h).
   [[nodiscard]] std::filesystem::path control() const { return path_ / "control.json"; }
   [[nodiscard]] std::filesystem::path log() const { return path_ / "server.log"; }
 

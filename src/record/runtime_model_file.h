@@ -1,4 +1,4 @@
-// A fitted runtime model in a file: safetensors, with the model's shape in the metadata.
+// A file with a fitted runtime model: safetensors, with the model's shape in the metadata.
 
 #pragma once
 
@@ -9,14 +9,13 @@
 
 namespace outpace::record {
 
-// Atomically. `about`: whatever else the metadata is to say. Throws Error if the file system
-// refuses.
+// Writes atomically. `about` is further metadata. Throws Error if the file system refuses.
 void write_runtime_model(const std::filesystem::path& path,
                          const runtime_model::DeepWeights& weights,
                          const Metadata& about);
 
-// Throws Error(kUnreadable) with a line that names the file and what is wrong with it; weights that
-// are not finite are refused, too.
+// Throws Error(kUnreadable) with one line that names the file and what is wrong; weights that are
+// not finite are refused too.
 [[nodiscard]] runtime_model::DeepWeights read_runtime_model(const std::filesystem::path& path);
 
 }  // namespace outpace::record

@@ -18,7 +18,7 @@
 namespace outpace::record {
 namespace {
 
-// The numbers are copied to and from the file as they are.
+// The numbers are copied to and from the file byte by byte.
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint64_t kLengthBytes = 8;
@@ -44,7 +44,7 @@ void check_tensor(const HeaderTensor& tensor) {
   if (numbers == 0) {
     refuse_safetensors(fmt::format("tensor {} is empty", in_quotes(name)));
   }
-  // Compared in numbers, since four times as many bytes may be more than 64 bits can say.
+  // Compared in numbers, because four times as many bytes may overflow 64 bits.
   if (tensor.begin > tensor.end || (tensor.end - tensor.begin) % sizeof(float) != 0 ||
       (tensor.end - tensor.begin) / sizeof(float) != numbers) {
     refuse_safetensors(
@@ -55,7 +55,8 @@ void check_tensor(const HeaderTensor& tensor) {
   }
 }
 
-// Checks that the tensors cover the buffer, each byte once; gives them in the order of their data.
+// Checks that the tensors cover each byte of the buffer exactly once, and returns them in the order
+// of their data.
 protocol::Manifest manifest_of(std::vector<HeaderTensor> tensors, std::uint64_t buffer_bytes) {
   std::ranges::sort(tensors, {}, &HeaderTensor::begin);
   protocol::Manifest manifest;

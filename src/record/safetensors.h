@@ -1,8 +1,8 @@
-// Weights in a file that everyone reads: safetensors, float32 only.
+// Weights in the safetensors format, float32 only.
 //
-// The flat buffer's order is the manifest's order, in the file too. Reading trusts nothing: every
-// rule of the format is checked, and nothing is allocated on the word of a header alone. Files of
-// several shards and other types of numbers are refused.
+// The file has the tensors in the order of the manifest, as the flat buffer does. A file is not
+// trusted: every rule of the format is checked, and memory is not allocated on the header's word
+// alone. Files of several shards and other number types are refused.
 
 #pragma once
 
@@ -27,14 +27,14 @@ struct Weights {
   Metadata metadata;
 };
 
-// Atomically. REQUIRES: manifest.numbers() == numbers.size(). Throws Error if the file system
-// refuses, or if the names of the tensors are not distinct UTF-8.
+// Writes atomically. REQUIRES: manifest.numbers() == numbers.size(). Throws Error if the file
+// system refuses, or if the tensor names are not distinct UTF-8.
 void write_safetensors(const std::filesystem::path& path,
                        const protocol::Manifest& manifest,
                        std::span<const float> numbers,
                        const Metadata& metadata);
 
-// Throws Error(kUnreadable) with a line that names the file and what is wrong with it.
+// Throws Error(kUnreadable) with one line that names the file and what is wrong.
 [[nodiscard]] Weights read_safetensors(const std::filesystem::path& path);
 
 }  // namespace outpace::record

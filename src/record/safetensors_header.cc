@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::string_view kMetadata = "__metadata__";
 
-// Takes the parser's tokens. What may come where is decided by the depth: 1 is the whole, 2 a
+// Receives the parser's tokens. The depth decides what is allowed: 1 is the whole header, 2 a
 // tensor or the metadata, 3 a tensor's shape or offsets.
 class HeaderTokens final : public json::json_sax_t {
  public:
@@ -119,7 +119,7 @@ class HeaderTokens final : public json::json_sax_t {
     return true;
   }
 
-  // Nothing of these stands in a header.
+  // A header has none of these.
   bool number_integer(number_integer_t /*number*/) override { misplaced(); }
   bool number_float(number_float_t /*number*/, const std::string& /*text*/) override {
     misplaced();
@@ -153,7 +153,7 @@ class HeaderTokens final : public json::json_sax_t {
   std::string name_;  // At depth 1.
   std::string key_;   // At depth 2.
   std::set<std::string> names_;
-  std::set<std::string> fields_;  // Of the tensor.
+  std::set<std::string> fields_;  // Of the present tensor.
   int offsets_ = 0;
 };
 

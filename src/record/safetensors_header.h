@@ -1,7 +1,8 @@
-// The JSON header of a safetensors file: what tensors there are and where. Text only, no file.
+// The JSON header of a safetensors file: the tensors and where they are. Handles text only, no
+// files.
 //
-// Read as a stream of tokens and not as a tree, so that a hostile header of 100 MB can neither nest
-// deeply nor cost more memory than what it says, and so that a name that stands twice is seen.
+// The header is read as a stream of tokens and not as a tree. A hostile header of 100 MB can thus
+// neither nest deeply nor take more memory than its content, and duplicate names are noticed.
 
 #pragma once
 
@@ -27,19 +28,19 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// Throws Error(kUnreadable) with what is wrong. Only the text's form is checked, not that types,
-// shapes and offsets agree.
+// Throws Error(kUnreadable) that says what is wrong. Checks only the form of the text, not whether
+// types, shapes and offsets agree.
 [[nodiscard]] SafetensorsHeader parse_safetensors_header(std::string_view text);
 
-// The text for float32 tensors that follow one another, padded with blanks to a multiple of 8.
-// Throws Error(kFailure) if the names are not distinct UTF-8.
+// The header for consecutive float32 tensors, padded with blanks to a multiple of 8. Throws
+// Error(kFailure) if the names are not distinct UTF-8.
 [[nodiscard]] std::string safetensors_header(const protocol::Manifest& manifest,
                                              const std::map<std::string, std::string>& metadata);
 
 // Throws Error(kUnreadable).
 [[noreturn]] void refuse_safetensors(const std::string& why);
 
-// A name from a file as an error shows it: on one line, and not at any length.
+// A name from a file for an error message: on one line, and shortened.
 [[nodiscard]] std::string in_quotes(std::string_view name);
 
 }  // namespace outpace::record

@@ -11,7 +11,7 @@
 namespace outpace::record {
 namespace {
 
-// A worker's first runtimes hold its start-up; with fewer it is not judged while the run goes on.
+// A worker's first runtimes include its start-up, so with fewer it is not judged during the run.
 constexpr std::size_t kJudgedFrom = 3;
 
 struct WorkerMedian {

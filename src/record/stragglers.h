@@ -1,6 +1,7 @@
-// Who is slow: a worker whose median runtime is well above the median of all workers' medians.
+// Stragglers: workers whose median runtime is well above the median of all workers' medians.
 //
-// Medians, so that neither one long pause names a worker nor one very slow worker hides another.
+// With medians, a single long pause does not make a worker a straggler, and one very slow worker
+// does not hide another.
 
 #pragma once
 
@@ -21,9 +22,9 @@ struct Straggler {
   double factor;  // Times slower than the median worker.
 };
 
-// Of the live workers, by their last 20 runtimes; the slowest first.
+// Among the live workers, by their last 20 runtimes; the slowest first.
 [[nodiscard]] std::vector<Straggler> stragglers_now(const server::Statistics& statistics);
-// Of all workers, by all their runtimes; the slowest first.
+// Among all workers, by all their runtimes; the slowest first.
 [[nodiscard]] std::vector<Straggler> stragglers_overall(const server::Statistics& statistics);
 
 // "worker 7 (4.1x)".

@@ -21,7 +21,7 @@ ordered_json ratio(std::uint64_t a, double b) {
   return number(b > 0.0 ? std::optional(static_cast<double>(a) / b) : std::nullopt);
 }
 
-// The counts of staleness: {"0": 12, "1": 40}, those that occurred.
+// The histogram of staleness, with the values that occurred: {"0": 12, "1": 40}.
 ordered_json histogram(std::span<const std::uint64_t> counts) {
   ordered_json object = ordered_json::object();
   for (std::size_t tau = 0; tau < counts.size(); ++tau) {
@@ -126,7 +126,7 @@ ordered_json to_json(const Summary& summary) {
 }
 
 void write_summary(const std::filesystem::path& path, const Summary& summary) {
-  // A host may call itself by any bytes.
+  // A host's name may have any bytes.
   write_atomically(
       path, to_json(summary).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }

@@ -1,6 +1,5 @@
-// The result of a run, for programs: summary.json, which is also what --json prints.
-//
-// worker_table.h shows the same to people.
+// A run's result for programs: summary.json, which --json prints too. worker_table.h shows it to
+// people.
 
 #pragma once
 
@@ -30,7 +29,7 @@ struct Summary {
   std::string network;
   std::string data;
   std::uint32_t workers = 0;  // Planned.
-  // What came of it.
+  // The result.
   double seconds = 0.0;
   server::Statistics statistics;
   std::vector<server::Evaluation> evaluations;
@@ -38,15 +37,16 @@ struct Summary {
   std::optional<double> seconds_to_target;
   std::optional<double> final_accuracy;
   std::optional<double> final_loss;
-  std::optional<double> worst_replica_accuracy = std::nullopt;  // Where each worker has its own.
+  // If each worker has its own replica.
+  std::optional<double> worst_replica_accuracy = std::nullopt;
   std::string why_ended;
-  std::optional<ProcessorUse> processors = std::nullopt;  // Of a live run.
+  std::optional<ProcessorUse> processors = std::nullopt;  // In a live run.
 };
 
-// What is not known, or not finite, is null; no key is ever missing.
+// Unknown or non-finite values are null; no key is ever missing.
 [[nodiscard]] nlohmann::ordered_json to_json(const Summary& summary);
 
-// Atomically. Throws Error if the file system refuses.
+// Writes atomically. Throws Error if the file system refuses.
 void write_summary(const std::filesystem::path& path, const Summary& summary);
 
 }  // namespace outpace::record

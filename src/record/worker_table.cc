@@ -1,15 +1,16 @@
 #include "record/worker_table.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/text_table.h"
 #include "record/number_text.h"
 #include "record/quantiles.h"
 #include "record/stragglers.h"
@@ -18,13 +19,7 @@ namespace outpace::record {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-constexpr std::size_t kHostWidth = 11;  // With it, a table with hosts has room for a note.
-
-struct Column {
-  std::string header;
-  bool to_the_left = false;
-  std::vector<std::string> cells;
-};
+constexpr std::size_t kHostWidth = 11;  // Leaves room for a note in a table with hosts.
 
 std::string milliseconds(const std::optional<double>& seconds) {
   return seconds ? brief(1e3 * *seconds) + "ms" : "-";
@@ -38,7 +33,7 @@ std::string shortened(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
-// The workers to list, by number: all, or the slowest if they are too many.
+// The workers to list, by number: all of them, or only the slowest if there are too many.
 std::vector<std::size_t> listed(const server::Statistics& counts) {
   std::vector<std::size_t> workers(counts.workers.size());
   std::iota(workers.begin(), workers.end(), std::size_t{0});
@@ -85,25 +80,31 @@ bool hosts_differ(const server::Statistics& counts) {
   });
 }
 
-std::vector<Column> columns_of(const server::Statistics& counts) {
+TextTable table_of(const server::Statistics& counts, const std::vector<std::size_t>& workers) {
+  using Align = TextTable::Align;
   std::map<std::size_t, double> slow;
   for (const Straggler& straggler : stragglers_overall(counts)) {
     slow[index(straggler.worker)] = straggler.factor;
   }
-  std::vector<Column> columns{{"worker", false, {}},
-                              {"host", true, {}},
-                              {"iterations", false, {}},
-                              {"accepted", false, {}},
-                              {"dropped", false, {}},
-                              {"cancelled", false, {}},
-                              {"median", false, {}},
-                              {"p99", false, {}},
-                              {"examples", false, {}},
-                              {"", true, {}}};
-  for (const std::size_t id : listed(counts)) {
+  const bool with_hosts = hosts_differ(counts);
+  std::vector<TextTable::Column> columns{{"worker"},
+                                         {"host", Align::kLeft},
+                                         {"iterations"},
+                                         {"accepted"},
+                                         {"dropped"},
+                                         {"cancelled"},
+                                         {"median"},
+                                         {"p99"},
+                                         {"examples"},
+                                         {"", Align::kLeft}};
+  if (!with_hosts) {
+    columns.erase(columns.begin() + 1);
+  }
+  TextTable table(std::move(columns));
+  for (const std::size_t id : workers) {
     const server::WorkerStatistics& worker = counts.workers[id];
     const auto factor = slow.find(id);
-    const std::array<std::string, 10> cells{
+    std::vector<std::string> cells{
         std::to_string(id),
         shortened(worker.host, kHostWidth),
         grouped(worker.iterations()),
@@ -114,33 +115,20 @@ std::vector<Column> columns_of(const server::Statistics& counts) {
         milliseconds(quantile(worker.runtimes, 0.99)),
         share(worker.examples_applied, counts.examples_applied),
         note(worker, factor == slow.end() ? std::nullopt : std::optional(factor->second))};
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      columns[i].cells.push_back(cells[i]);
+    if (!with_hosts) {
+      cells.erase(cells.begin() + 1);
     }
+    table.add_row(std::move(cells));
   }
-  if (!hosts_differ(counts)) {
-    columns.erase(columns.begin() + 1);
-  }
-  return columns;
+  return table;
 }
 
-std::string row_text(const std::vector<Column>& columns, std::optional<std::size_t> row) {
-  std::string line;
-  for (const Column& column : columns) {
-    std::size_t width = column.header.size();
-    for (const std::string& cell : column.cells) {
-      width = std::max(width, cell.size());
-    }
-    const std::string& text = row ? column.cells[*row] : column.header;
-    line += line.empty() ? "" : "  ";
-    line += column.to_the_left ? fmt::format("{:<{}}", text, width)
-                               : fmt::format("{:>{}}", text, width);
-  }
-  if (line.size() > kWidth) {  // The last of the notes go.
+// Drops the last notes of a line that is too wide.
+std::string narrowed(std::string line) {
+  if (line.size() > kWidth) {
     line.resize(std::min(line.rfind(", ", kWidth), kWidth));
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
+  return line;
 }
 
 std::string target_text(const Summary& summary) {
@@ -215,15 +203,15 @@ std::string worker_table(const Summary& summary) {
   if (counts.workers.empty()) {
     return text;
   }
-  const std::vector<Column> columns = columns_of(counts);
-  const std::size_t rows = columns.front().cells.size();
-  text += "\n" + row_text(columns, std::nullopt);
-  for (std::size_t row = 0; row < rows; ++row) {
-    text += row_text(columns, row);
+  const std::vector<std::size_t> workers = listed(counts);
+  text += "\n";
+  for (const std::string& line : table_of(counts, workers).lines()) {
+    text += narrowed(line) + "\n";
   }
-  if (rows < counts.workers.size()) {
-    text += fmt::format(
-        "the slowest {} of {} workers; --json lists all\n", rows, grouped(counts.workers.size()));
+  if (workers.size() < counts.workers.size()) {
+    text += fmt::format("the slowest {} of {} workers; --json lists all\n",
+                        workers.size(),
+                        grouped(counts.workers.size()));
   }
   return text;
 }

@@ -1,5 +1,5 @@
-// What a person reads when a run is over: a few lines of result, and a table of the workers that
-// names the slow ones. At most 100 columns wide, no colours.
+// A run's result for people: a few lines, then a table of the workers that marks the slow ones. At
+// most 100 columns wide, without colours.
 
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace outpace::record {
 
-// Beyond so many workers only the slowest are listed; --json lists all.
+// With more workers, only the slowest are listed; --json lists all.
 inline constexpr std::size_t kRowsMax = 32;
 
-// The result alone, some five lines.
+// Only the result, in about five lines.
 [[nodiscard]] std::string headline(const Summary& summary);
-// headline() and the table below it. Ends with a newline.
+// headline() and the table, ending with a newline.
 [[nodiscard]] std::string worker_table(const Summary& summary);
 
 }  // namespace outpace::record

@@ -14,16 +14,18 @@
 namespace outpace::throughput {
 namespace {
 
-// The first is taken, unless the rows say that it is the last.
+// The first is the default; the rows may show that the last is right.
 constexpr std::array kLaws = {Growth::kLogarithmic, Growth::kSaturating, Growth::kLinear};
-constexpr double kMuchBetter = 0.6;       // Of the logarithmic law's held-out error.
-constexpr double kBetterLeast = 0.02;     // Less of it, too: below is noise.
-constexpr double kFitsBadly = 2.0;        // Times the best law's error, and
-constexpr double kFitsBadlyLeast = 0.01;  // so much more.
+// Share of the logarithmic law's held-out error that the linear one must stay below.
+constexpr double kMuchBetter = 0.6;
+constexpr double kBetterLeast = 0.02;  // And by how much it must be smaller; less is noise.
+// A law fits badly if its error exceeds kFitsBadly times the best law's plus kFitsBadlyLeast.
+constexpr double kFitsBadly = 2.0;
+constexpr double kFitsBadlyLeast = 0.01;
 constexpr double kPriorSpread = 0.2;
 constexpr double kPriorRows = 3.0;
-constexpr double kCutMost =
-    0.75;  // Of the most workers: what is left out is a third more at least.
+// A cut keeps at most this share of the most workers, so what is left out is at least a third more.
+constexpr double kCutMost = 0.75;
 constexpr std::size_t kCutsMost = 4;
 
 Seen seen_of(std::span<const Row> rows) {
@@ -56,14 +58,14 @@ std::size_t numbers_across(std::span<const Row> rows) {
   return workers.size();
 }
 
-// The rows with at most so many workers, and the others.
+// The rows with at most some number of workers, and the others.
 struct Cut {
   std::vector<Row> kept;
   std::vector<Row> left_out;
 };
 
-// The ways to leave the largest out that leave enough to learn from: two numbers of workers, and of
-// those across nodes two if the table has two.
+// The ways to leave out the largest numbers of workers. Each must leave at least two numbers, and
+// two among rows across nodes if the table has two.
 std::vector<Cut> cuts_of(std::span<const Row> rows) {
   std::set<std::uint32_t> numbers;
   for (const Row& row : rows) {
@@ -96,7 +98,7 @@ void add_errors(const IterationCost& cost, std::span<const Row> rows, std::vecto
 
 struct Law {
   CostFit fit;
-  std::vector<double> held_out;  // Errors.
+  std::vector<double> held_out;  // Errors of rows that were left out.
 };
 
 Law try_law(std::span<const Row> rows, std::span<const Cut> cuts, Growth growth) {
@@ -107,23 +109,23 @@ Law try_law(std::span<const Row> rows, std::span<const Cut> cuts, Growth growth)
   return law;
 }
 
-// The line if it is so much better than the logarithm at what was left out.
+// The linear law if it predicted what was left out much better than the logarithmic one.
 const Law& choose(const std::vector<Law>& laws, std::size_t cuts) {
   const Law& first = laws.front();
   const Law& line = laws.back();
   if (cuts < 2) {
-    return first;  // One number of workers to judge by is none.
+    return first;  // A single cut is too little to judge by.
   }
   const double error = quantile(first.held_out, 0.5);
   const double of_line = quantile(line.held_out, 0.5);
   return of_line < kMuchBetter * error && of_line < error - kBetterLeast ? line : first;
 }
 
-// The 90th percentile of the errors, and of a prior that counts as a few more.
+// The 90th percentile of the errors, combined with a prior.
 double spread_of(const std::vector<double>& errors, std::size_t coefficients) {
   const auto count = static_cast<double>(errors.size());
   const auto free = static_cast<double>(coefficients);
-  // Of a fit, so many of the errors are no news: it passes through as many points.
+  // A fit passes through as many points as it has coefficients, so that many errors tell nothing.
   const double told = std::max(count - free, 0.0);
   if (told <= 0.0) {
     return kPriorSpread;
@@ -133,7 +135,7 @@ double spread_of(const std::vector<double>& errors, std::size_t coefficients) {
                    (told + kPriorRows));
 }
 
-// Those that fit the rows about as well as the best.
+// The laws that fit the rows about as well as the best.
 std::vector<IterationCost> others_of(const std::vector<CostFit>& fits,
                                      const IterationCost& chosen) {
   const double best = std::ranges::min_element(fits, {}, &CostFit::error)->error;
@@ -165,7 +167,7 @@ CalibratedGroup calibrate_group(const std::vector<Row>& rows) {
   for (const Law& law : laws) {
     fits.push_back(law.fit);
   }
-  if (!chosen.fit.overlap_known) {  // Then it may be anything.
+  if (!chosen.fit.overlap_known) {  // Then it may have any value.
     fits.push_back(fit_cost(rows, chosen.fit.cost.growth, kOverlapMost));
   }
   group.others = others_of(fits, group.cost);

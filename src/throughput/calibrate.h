@@ -1,4 +1,4 @@
-// A profile from measured rows.
+// Fits a calibrated profile to measured rows.
 
 #pragma once
 
@@ -9,16 +9,18 @@
 
 namespace outpace::throughput {
 
-// A group for each policy and topology among the rows, in the order of their first rows. In each,
-// all three laws of growth are fitted (fit_cost.h), and the logarithmic one is taken, which lies
-// between the others: a few workers cannot tell them apart, as they differ where nobody measured.
-// The linear one is taken only if it predicts the largest numbers of workers, left out, much better
-// (by 40 %, and by 2 % of what was measured). The saturating one never is: a logarithm fitted to
-// what saturates hardly grows either. The others stay for the interval, unless they fit the rows
-// themselves badly; and so does the same law with g = 10 if the rows cannot tell g.
+// Fits one group per policy and topology of the rows, in the order of their first rows.
 //
-// The spread is the 90th percentile of what was wrong when the largest were left out, or of the fit
-// if that is more, with a prior of 20 % that counts as three rows.
+// Each group is fitted with all three laws of growth (fit_cost.h). The logarithmic one is the
+// default, because it lies between the others: measurements of a few workers cannot tell the three
+// apart where nobody measured. The linear law is used only if it predicts the held-out largest
+// numbers of workers much better, by 40 % of the error and by 2 % of the measured time. The
+// saturating law is never used, because a logarithm fitted to saturating data barely grows either.
+// The laws that are not used widen the interval, unless they fit the rows badly. So does the same
+// law with g = 10, if the rows cannot determine g.
+//
+// The spread is the 90th percentile of the held-out errors, or of the fit's own errors if that is
+// larger. It includes a prior of 20 % with the weight of three rows.
 //
 // REQUIRES: rows is not empty, and all have iteration_seconds.
 [[nodiscard]] CalibratedProfile calibrate(std::span<const Row> rows);

@@ -60,7 +60,7 @@ class PlanSearch {
     return candidates_[a].cost < candidates_[b].cost;
   }
 
-  // Those that no other beats, the cheapest first; of equals the first.
+  // The candidates that no other dominates, the cheapest first; of equal ones the first.
   [[nodiscard]] std::vector<std::size_t> unbeaten() const {
     std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

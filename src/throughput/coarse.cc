@@ -15,20 +15,20 @@ namespace {
 constexpr std::size_t kStations = 3;
 using PerStation = std::array<double, kStations>;
 
-// Link down, link up, applying.
+// The stations: link down, link up, applying.
 struct Stations {
   PerStation service;
   std::array<bool, kStations> in_order;
 };
 
-// Seconds at a station for one that finds `ahead` there. Where one is served after another, each as
-// long, of what is being served half is over (Reiser, 1979); at a link that is shared fairly it
-// does not matter how sizes are distributed.
+// Seconds at a station for a customer that finds `ahead` others there. At a first-come,
+// first-served station with constant service times, the one in service is half done on average
+// (Reiser, 1979). At a fairly shared link the distribution of sizes does not matter.
 double residence(const Stations& stations, std::size_t k, double ahead, double busy) {
   return stations.service[k] * (1.0 + ahead - (stations.in_order[k] ? 0.5 * busy : 0.0));
 }
 
-// All workers have the same delay: exact, one worker more at a time.
+// Exact mean-value analysis if all workers have the same delay: adds one worker at a time.
 double rate_of_equals(std::size_t workers, double delay, const Stations& stations) {
   PerStation queue{};
   double rate = 0.0;
@@ -88,7 +88,7 @@ double down_seconds(std::size_t workers, const ServedCluster& cluster) {
   return std::max(static_cast<double>(workers) * cluster.link_seconds, cluster.own_link_seconds);
 }
 
-// When each worker of a round is done computing, from the first on.
+// The times at which the workers of a round have computed, in order.
 std::vector<double> computed_at(const std::vector<double>& draw,
                                 const ServedCluster& cluster,
                                 Heuristics heuristics) {
@@ -120,9 +120,10 @@ double round_seconds(const std::vector<double>& computed,
   return cluster.fixed_seconds + done;
 }
 
-// The so-many-th gradient if each worker begins anew when it is done.
+// Seconds until the `cutoff`-th gradient if each worker begins anew when it is done.
 double restarting_seconds(const std::vector<double>& draw, std::uint32_t cutoff) {
-  using Next = std::pair<double, double>;  // When, and how long a mini-batch takes there.
+  // When a worker is done next, and how long its mini-batches take.
+  using Next = std::pair<double, double>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
   for (const double seconds : draw) {
     next.emplace(seconds, seconds);
@@ -188,7 +189,7 @@ double restarting_rate(const Period& period, std::uint32_t cutoff, const ServedC
          });
 }
 
-// Each worker's rate if nobody waits.
+// Each worker's rate without a barrier.
 std::vector<double> free_rates(const Period& period,
                                const ServedCluster& cluster,
                                Heuristics heuristics) {
@@ -212,7 +213,7 @@ std::vector<double> free_rates(const Period& period,
   return rates;
 }
 
-// Of the mean of a worker's draws, squared.
+// Squared standard error of the mean of a worker's draws.
 double squared_error(const Period& period, std::size_t worker) {
   double squares = 0.0;
   for (const std::vector<double>& draw : period.draws) {
@@ -222,8 +223,8 @@ double squared_error(const Period& period, std::size_t worker) {
   return squares / (count * std::max(1.0, count - 1.0));
 }
 
-// Whether an iteration of one worker is 5 % longer than most, and that is not the chance of the
-// draws: sooner or later all are as far ahead of it as they may be.
+// Whether one worker's iteration is 5 % longer than most, beyond what chance explains. Sooner or
+// later, all others are then as far ahead of it as the bound allows.
 bool is_held_up(const Period& period, const ServedCluster& cluster) {
   constexpr double kLonger = 0.05;
   constexpr double kErrors = 3.0;
@@ -241,8 +242,8 @@ bool is_held_up(const Period& period, const ServedCluster& cluster) {
   return longer > std::max(kLonger * (period.mean[middle] + besides), kErrors * error);
 }
 
-// All who are held up are let go at once, by the slowest one's gradient, and are on the link
-// together from then on: as a round of all.
+// The slowest worker's gradient releases all blocked workers together. From then on they are on the
+// link together, as in a round of all workers.
 double round_of_means(const Period& period, const ServedCluster& cluster, Heuristics heuristics) {
   return round_seconds(computed_at(period.mean, cluster, heuristics),
                        static_cast<std::uint32_t>(period.mean.size()),
@@ -289,7 +290,9 @@ double mean_over_periods(const Computing& computing,
 
 std::vector<double> closed_network_rates(const std::vector<double>& delays,
                                          const ServedCluster& cluster) {
-  constexpr double kAlike = 1e-3;  // Of a delay; the exact solution is then the better one.
+  // Relative difference of delays below which the exact solution for equal workers is the better
+  // one.
+  constexpr double kAlike = 1e-3;
   const Stations stations{
       .service = {cluster.link_seconds, cluster.link_seconds, cluster.apply_seconds},
       .in_order = {cluster.in_turn, false, true}};

@@ -1,32 +1,31 @@
-// Coarse models: an iteration is a few phases, and a closed form says how often they are gone
-// through.
+// Coarse models: an iteration is a few phases, and a closed form gives their rate.
 //
 // Li, Paolieri, Golubchik, Lin, Yan, "Predicting Throughput of Distributed Stochastic Gradient
-// Descent" (IEEE TPDS 33(11), 2022), tell coarse models from fine ones; the equations here are
-// textbook queueing (Lazowska et al., Quantitative System Performance, 1984).
+// Descent" (IEEE TPDS 33(11), 2022), distinguish coarse models from fine ones. The equations here
+// are textbook queueing (Lazowska et al., Quantitative System Performance, 1984).
 //
-// With a server, of W workers, in seconds:
+// With a server and W workers, in seconds:
 //
-//   C_w  computing          F  what an iteration takes besides, alone and overlapping with nothing
+//   C_w  computing          F  the rest of an iteration that neither overlaps nor queues
 //   D    a gradient, or the weights, alone on the server's link      P  applying a gradient
 //
 //   a round of c gradients   T = F + W D + C_(c) + c D + c P
 //     with heuristics        T = F + max over k <= c of (A_(k) + (c - k + 1)(D + P)), where worker
-//                            w is done computing at A_w = w D + C_w if weights go out in turn, and
-//                            at W D + C_w if they share the link: who is done early sends while
-//                            others compute
-//   nobody waits             X = min(W / (C + F + 2 D + P), 1 / max(D, P))
+//                            w has computed at A_w = w D + C_w if weights go out one after another,
+//                            and at W D + C_w if they share the link: early workers send while
+//                            others still compute
+//   no barrier               X = min(W / (C + F + 2 D + P), 1 / max(D, P))
 //     with heuristics        mean-value analysis of a closed network: link down, link up and
 //                            applying are stations, the rest is delay
-//   nobody gets far ahead    X = W x the slowest worker's rate of the above
+//   bounded staleness        X = W x the slowest worker's rate of the above
 //
-// A ring of W workers (Patarasuk & Yuan, 2009): T = C_(W) + 2 (W - 1) a + 2 (W - 1) / W S / B;
-// with heuristics the part of it that fits into the backward pass is hidden. Gossip exchanges
-// weights off the critical path, and no gradient waits for it: X = sum of 1 / (C_w + P). A slow
-// link makes meetings rarer, not gradients.
+// A ring of W workers (Patarasuk & Yuan, 2009): T = C_(W) + 2 (W - 1) a + 2 (W - 1) / W S / B. With
+// heuristics, the part that fits into the backward pass is hidden. Gossip exchanges weights off the
+// critical path and no gradient waits for it: X = sum of 1 / (C_w + P). A slow link makes meetings
+// rarer, but not gradients.
 //
-// What they ignore: that a straggler's cancelled gradient is partly sent, bounds that bind only now
-// and then (ssp's s), correlation in time beyond the periods given, and processors that are shared.
+// The models ignore: that a straggler's cancelled gradient is partly sent, bounds that bind only
+// now and then (the s of ssp), correlation in time beyond the given periods, and shared processors.
 
 #pragma once
 
@@ -38,31 +37,32 @@
 namespace outpace::throughput {
 
 struct ServedCluster {
-  double fixed_seconds;     // F.
-  double link_seconds;      // D, of all shards' links together; 0 without links.
-  double own_link_seconds;  // The same of a worker's own link: at least this, however many shards.
-  double apply_seconds;     // P, of all shards at once.
-  double latency_seconds = 0.0;  // What of F is the links', both ways.
-  bool in_turn = false;          // Weights for several workers go out one after another.
+  double fixed_seconds;  // F.
+  double link_seconds;   // D, over all shards' links together; 0 without links.
+  // D over a worker's own link, which is a lower bound however many shards there are.
+  double own_link_seconds;
+  double apply_seconds;          // P, of all shards in parallel.
+  double latency_seconds = 0.0;  // The links' part of F, both ways.
+  bool in_turn = false;          // The weights for several workers go out one after another.
 };
 
 struct RingCluster {
   double fixed_seconds;
-  double latency_seconds;  // a, of a message to the neighbour.
+  double latency_seconds;  // a, of a message to a neighbour.
   double payload_seconds;  // S / B.
-  double backward_share;   // Of the computing that comes after the first gradients are there.
+  double backward_share;   // Share of computing that comes after the first gradients are ready.
 };
 
 enum class Heuristics : std::uint8_t { kWithout, kWith };
 
-// Gradients a second that come to an update. REQUIRES: at least one period; all seconds are finite
-// and at least 0, and an iteration takes some.
+// Accepted gradients per second. REQUIRES: at least one period; all seconds are finite and at least
+// 0, and an iteration takes some time.
 [[nodiscard]] double served_rate(const Barrier& barrier,
                                  const ServedCluster& cluster,
                                  const Computing& computing,
                                  Heuristics heuristics);
-// The count of gradients that gives most of them a second, on average over periods: what dynamic
-// is taken to find.
+// The cutoff with the highest rate of gradients, averaged over periods: what `dynamic` is assumed
+// to find.
 [[nodiscard]] double best_cutoff(const ServedCluster& cluster,
                                  const Computing& computing,
                                  Heuristics heuristics);
@@ -71,10 +71,10 @@ enum class Heuristics : std::uint8_t { kWithout, kWith };
                                Heuristics heuristics);
 [[nodiscard]] double gossip_rate(const RingCluster& cluster, const Computing& computing);
 
-// Mean-value analysis (Reiser & Lavenberg, 1980), each worker a class of its own (Schweitzer's
-// approximation; exact for workers that are alike): the link down and up, each a station of
-// `link_seconds`, shared or, down, served in order; a station of `apply_seconds` served in order;
-// and a delay of each worker. The rate of each worker, a second.
+// The rate of each worker, per second, by mean-value analysis (Reiser & Lavenberg, 1980). Each
+// worker is a class of its own (Schweitzer's approximation; exact for equal workers). The stations
+// are the link down and the link up, of `link_seconds` each, shared fairly or, down, first come,
+// first served; applying, of `apply_seconds`, first come, first served; and a delay per worker.
 [[nodiscard]] std::vector<double> closed_network_rates(const std::vector<double>& delays,
                                                        const ServedCluster& cluster);
 

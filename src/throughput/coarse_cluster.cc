@@ -14,7 +14,7 @@ double backward_share(const std::vector<MeasuredLayer>& layers) {
     forward += layer.forward_seconds;
     backward += layer.backward_seconds;
   }
-  // The first gradients are there when the last layer's backward pass is over.
+  // The first gradients are ready when the last layer's backward pass is over.
   const double after_first = layers.empty() ? 0.0 : backward - layers.back().backward_seconds;
   return forward + backward > 0.0 ? after_first / (forward + backward) : 0.0;
 }
@@ -74,7 +74,7 @@ ServedCluster served_costs(const MeasuredProfile& profile,
 RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
   const MeasuredProfile::Sums sums =
       profile.sums.value_or(MeasuredProfile::Sums{profile.message_seconds, profile.byte_seconds});
-  // A worker without a server reports every gradient to whoever keeps the record.
+  // A worker without a server reports every gradient to the process that keeps the record.
   return {.fixed_seconds = profile.apply_seconds + profile.message_seconds,
           .latency_seconds = sums.message_seconds + wires.latency_seconds,
           .payload_seconds =

@@ -1,4 +1,4 @@
-// A record as columns of runtimes: as it was, and with some of what slowed it down taken away.
+// A run's record as columns of runtimes: as recorded, or with a cause of slowness removed.
 
 #pragma once
 
@@ -12,9 +12,10 @@ namespace outpace::throughput {
 // By worker; one that finished nothing has an empty column.
 [[nodiscard]] std::vector<Column> recorded_columns(const record::RecordedRun& run);
 
-// Each iteration takes the median over the workers, over all or all others, of what an iteration
-// that began nearest to it took of its own; of an even number the mean of the two in the middle. Of
-// more than 64 workers the median is of 64, evenly spread. REQUIRES: a column is not empty.
+// Each iteration takes the median, over all workers or all others, of the own time of their
+// iterations that began nearest to it. The median of an even number is the mean of the middle two.
+// With more than 64 workers, the median is over 64 of them, evenly spread. REQUIRES: at least one
+// column is not empty.
 enum class MedianOf : std::uint8_t { kAll, kOthers };
 [[nodiscard]] std::vector<Column> median_columns(const std::vector<Column>& columns, MedianOf of);
 

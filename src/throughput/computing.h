@@ -1,4 +1,4 @@
-// How long the workers of a cluster compute: what coarse models know of it.
+// The computing times of a cluster's workers, as the coarse models use them.
 
 #pragma once
 
@@ -9,24 +9,24 @@
 
 namespace outpace::throughput {
 
-// A while in which nobody's speed changes but by chance.
+// A span of time in which speeds vary only by chance.
 struct Period {
-  std::vector<double> mean;                // Of each worker, seconds a mini-batch.
-  std::vector<std::vector<double>> draws;  // Of all workers' at once.
+  std::vector<double> mean;                // Of each worker, in seconds per mini-batch.
+  std::vector<std::vector<double>> draws;  // Joint draws of all workers' times, draws x workers.
 };
 using Computing = std::vector<Period>;
 
-// Periods of equal weight. `draw(period, draw, worker)`: seconds, at least 0.
-// REQUIRES: periods, draws and workers at least 1.
+// Periods of equal weight. `draw(period, draw, worker)` returns seconds, at least 0. REQUIRES: at
+// least one period, draw and worker.
 [[nodiscard]] Computing draw_computing(
     std::size_t periods,
     std::size_t draws,
     std::uint32_t workers,
     const std::function<double(std::size_t period, std::size_t draw, std::uint32_t worker)>& draw);
 
-// The same with every deviation from the mean over all workers `part` as large; 1 changes nothing.
+// Multiplies every deviation from the mean over all workers by `part`; 1 changes nothing.
 [[nodiscard]] Computing with_deviations(Computing computing, double part);
-// The same, all of it `part` as long.
+// Multiplies all times by `part`.
 [[nodiscard]] Computing scaled(Computing computing, double part);
 
 }  // namespace outpace::throughput

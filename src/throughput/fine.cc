@@ -19,16 +19,16 @@ namespace {
 constexpr std::size_t kSpans = 8;
 constexpr double kConfidence = 0.95;
 
-// How many runs a spread is of: the more, the fewer workers there are to make up for each other.
+// The number of runs of a spread: more with fewer workers, which average less.
 constexpr std::array<std::uint64_t, 4> kRuns{4, 8, 16, 32};
 std::uint64_t runs_of(std::size_t workers) {
-  constexpr std::size_t kTogether = 64;  // Workers of all runs, about.
+  constexpr std::size_t kTogether = 64;  // Workers of all runs together, approximately.
   const auto* const enough =
       std::ranges::find_if(kRuns, [&](std::uint64_t runs) { return runs * workers >= kTogether; });
   return enough == kRuns.end() ? kRuns.back() : *enough;
 }
 
-// Examples by the time at which their gradients were accepted.
+// Accepted examples by the time of acceptance.
 class Harvest {
  public:
   void decided(Time now, const policy::Event& event, const policy::Decision& decision) {
@@ -58,9 +58,9 @@ class Harvest {
       rates.push_back((to.examples - from.examples) / std::max(1e-9, to.seconds - from.seconds));
     }
     Rate spans = of_spans(rates);
-    // The mean over time, not over spans: these have as many commits, not as many seconds.
-    // From one worker's commit to another of it: workers that come in groups, as after a start at
-    // the same time, are then counted as whole groups.
+    // The mean is over time, not over spans, because spans have equal commits but not equal
+    // seconds. It runs from one worker's commit to another commit of the same worker, so that
+    // workers that move in groups, as after a simultaneous start, count as whole groups.
     const Point& begin = at_commits_[first];
     const auto same = std::find_if(at_commits_.rbegin(), at_commits_.rend(), [&](const Point& one) {
       return one.worker == begin.worker;
@@ -77,7 +77,7 @@ class Harvest {
   struct Point {
     double seconds;
     double examples;
-    std::size_t worker;  // Whose gradient it was that made it.
+    std::size_t worker;  // Whose gradient caused it.
   };
   std::vector<std::uint32_t> held_;
   double examples_ = 0.0;
@@ -187,7 +187,7 @@ Rate gossip_rate_by_events(const SampledTimingOptions& options,
   for (std::uint32_t w = 0; w < workers; ++w) {
     next.push({Time{}, w, 0});
   }
-  // A worker that has begun so many iterations ends the run: from then on the others would slow
+  // The first worker to begin this many iterations ends the run: afterwards the others would slow
   // each other less.
   std::vector<double> begun;
   while (next.top().iteration < iterations) {
@@ -198,7 +198,7 @@ Rate gossip_rate_by_events(const SampledTimingOptions& options,
     next.push({done + from_seconds(apply_seconds), now.worker, now.iteration + 1});
   }
   const double end = to_seconds(next.top().time.time_since_epoch());
-  const double first = end / 5.0;  // As of what a server takes up.
+  const double first = end / 5.0;  // As with the gradients that a server accepts.
   const double span = (end - first) / kSpans;
   std::vector<double> rates(kSpans);
   for (const double time : begun) {

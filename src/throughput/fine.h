@@ -1,9 +1,9 @@
-// Fine models: every computation and transmission of a job, one by one.
+// Fine models: every computation and every transfer of a job, one by one.
 //
-// With a server it is the simulator (sim/cluster.h): the policy's own code, messages that share
-// links, gradients that queue for the server. Without one, an iteration of a ring is gone through
-// bucket by bucket: a bucket's exchange begins when every worker has its gradients and the bucket
-// before it is through, so that it overlaps with the backward pass.
+// With a server this is the simulator (sim/cluster.h): the policy's own code, messages that share
+// links, gradients that queue for the server. A ring is simulated bucket by bucket. The exchange of
+// a bucket begins when every worker has its gradients and the bucket before it is done, so it
+// overlaps with the backward pass.
 
 #pragma once
 
@@ -15,66 +15,67 @@
 
 namespace outpace::throughput {
 
-// Gradients that come to an update, a second; examples are rate x mini-batch if all are whole.
+// The rate of examples whose gradients are accepted.
 struct Rate {
   double examples_per_second;
-  double low;  // Of a 95 % interval for the mean, by batches of the run.
+  double low;  // 95 % confidence interval of the mean, by the method of batch means.
   double high;
 };
 
 struct Served {
   Rate rate;
-  // Of the whole run, for how much examples are worth (efficiency.h).
+  // Averages over the whole run, for the efficiency of examples (efficiency.h).
   double examples_an_update;
-  double staleness;  // Of a gradient that is taken up, on average.
+  double staleness;  // Mean staleness of accepted gradients.
 };
 
-// Over how long workers' beginnings are spread, where no round holds them together.
+// Random starting times of workers that no barrier synchronises.
 struct Spread {
-  double seconds = 0.0;  // At least 0.
+  double seconds = 0.0;  // Starting times are spread over this span; at least 0.
   std::uint64_t seed = 1;
 };
 
-// Runs to the options' limits; the first fifth of what is taken up does not count. With a spread it
-// is the mean of 4 to 32 runs, and the interval that of another run's rate: runs differ by how
-// their workers happen to be in phase. REQUIRES: the limits let some fifty gradients be taken up.
+// Runs to the limits of the options and discards the first fifth of the accepted gradients. With a
+// spread, the rate is the mean of 4 to 32 runs and the interval is that of another run's rate,
+// because runs differ by how their workers happen to be in phase. REQUIRES: the limits allow some
+// fifty gradients to be accepted.
 [[nodiscard]] Served serve_by_events(const sim::ClusterOptions& options,
                                      const SampledTimingOptions& timing,
                                      const Spread& spread = {});
 
-// When each worker begins in each of so many runs: the first one at 0, every other once in each
-// part of the spread that there are runs (a Latin hypercube: McKay, Beckman & Conover, 1979), for
-// it is how they are in phase to each other that counts. By run, then by worker; seconds.
+// The starting times of the workers in each run, in seconds, by run and then by worker. The first
+// worker starts at 0. Each other worker starts once in each of `runs` equal parts of the spread (a
+// Latin hypercube: McKay, Beckman & Conover, 1979), because relative phase is what matters.
 [[nodiscard]] std::vector<std::vector<double>> beginnings(const Spread& spread,
                                                           std::size_t workers,
                                                           std::uint64_t runs);
 
 struct RingOfEvents {
-  DrawSeconds computing;            // Before a worker's factor.
+  DrawSeconds computing;            // Before the factor of each worker.
   std::vector<double> factors;      // Of each worker.
-  std::vector<worker::Pace> paces;  // Of each: it sleeps first, then computes.
-  // Of each bucket in the order of the backward pass: the share of the computing after which its
-  // gradients are there, and what passing its bytes once over a link takes.
+  std::vector<worker::Pace> paces;  // By worker: it sleeps first, then computes.
+  // The buckets, in the order of the backward pass. `ready` is the share of computing after which
+  // the gradients of the bucket are complete; `seconds` is the time its bytes take over one link.
   struct Bucket {
     double ready;
     double seconds;
   };
   std::vector<Bucket> buckets;  // The last is there when all is.
   double latency_seconds;       // Of a message to the neighbour.
-  double fixed_seconds;         // Of an iteration, besides.
+  double fixed_seconds;         // Of an iteration, in addition.
   std::uint32_t batch;
 };
 [[nodiscard]] Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations);
 
-// Of a gossip: each worker computes and applies, and waits for nobody; `timing` says of how many
-// processors they make do. REQUIRES: iterations, of each worker, at least 20.
+// Of a gossip: each worker computes and applies, and waits for no other. `timing` says how many
+// processors the workers share. REQUIRES: at least 20 iterations per worker.
 [[nodiscard]] Rate gossip_rate_by_events(const SampledTimingOptions& timing,
                                          double apply_seconds,
                                          std::uint32_t batch,
                                          std::uint32_t iterations);
 
-// Mean and 95 % interval of the rates in several spans of a run (Student's t with seven degrees of
-// freedom). REQUIRES: eight rates.
+// Mean and 95 % confidence interval of the rates in eight spans of a run (Student's t with seven
+// degrees of freedom). REQUIRES: eight rates.
 [[nodiscard]] Rate of_spans(const std::vector<double>& rates);
 
 }  // namespace outpace::throughput

@@ -13,10 +13,12 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr double kHuber = 0.1;         // Relative errors past this count linearly.
-constexpr double kSyncWeight = 0.5;    // Of a known sync_seconds, beside the iteration itself.
-constexpr double kComputeLeast = 0.1;  // Of an iteration; below, a difference of two is noise.
-constexpr double kNothing = 1e-6;      // Of the shortest iteration: a coefficient that is none.
+constexpr double kHuber = 0.1;       // Larger relative errors count linearly.
+constexpr double kSyncWeight = 0.5;  // Weight of a known sync_seconds, relative to the iteration.
+// Share of an iteration; a smaller difference of the two is noise.
+constexpr double kComputeLeast = 0.1;
+// Share of the shortest iteration; a smaller coefficient counts as zero.
+constexpr double kNothing = 1e-6;
 
 // Which coefficients are free.
 struct Shape {
@@ -26,7 +28,7 @@ struct Shape {
   bool local_fixed = false;
   bool across = false;
   bool across_fixed = false;
-  bool shared = false;  // local and across are the same, and nothing is fixed.
+  bool shared = false;  // local and across are the same, without a fixed part.
   bool overlap = false;
 
   [[nodiscard]] int count() const {
@@ -73,7 +75,7 @@ Shape shape_of(std::span<const Row> rows) {
   return shape;
 }
 
-// Coefficients as one vector, of logarithms: so none is negative.
+// Packs coefficients as a vector of logarithms, so that none is negative.
 class Packing {
  public:
   Packing(std::span<const Row> rows, Growth growth, double overlap)
@@ -125,15 +127,15 @@ class Packing {
       cost.local = {.fixed = take(shape_.local_fixed), .growth = take(shape_.local)};
       cost.across = {.fixed = take(shape_.across_fixed), .growth = take(shape_.across)};
     }
-    if (shape_.overlap) {  // From 1 to 10, for any number above 0.
+    if (shape_.overlap) {  // Maps any number above 0 to 1 to 10.
       const double odds = take(true);
       cost.overlap = 1.0 + (kOverlapMost - 1.0) * odds / (1.0 + odds);
     }
     return cost;
   }
 
-  // What is as good as nothing becomes nothing, but for c0, so that an iteration takes some time.
-  // What no row tells of is taken from what does.
+  // Sets negligible coefficients to zero, except c0, so that an iteration takes some time.
+  // Coefficients that no row determines are copied from those that some row does.
   [[nodiscard]] IterationCost finished(IterationCost cost) const {
     const double nothing = kNothing * least_;
     const auto clear = [nothing](double& seconds, double scale) {
@@ -160,13 +162,13 @@ class Packing {
  private:
   Shape shape_;
   Growth growth_;
-  double overlap_;      // Where it is not free.
-  double batch_ = 1.0;  // The median, in which c1 and c2 are of the size of c0.
-  double least_ = 0.0;  // Seconds.
+  double overlap_;      // The value of g if it is not free.
+  double batch_ = 1.0;  // The median batch; relative to it, c1 and c2 are of the order of c0.
+  double least_ = 0.0;  // In seconds.
   double most_ = 0.0;
 };
 
-// A number whose square is rho of the error.
+// A number whose square is rho(error).
 double softened(double error) {
   const double size = std::fabs(error);
   return size <= kHuber ? error : std::copysign(std::sqrt(kHuber * (2.0 * size - kHuber)), error);
@@ -200,7 +202,7 @@ CostFit fit_cost(std::span<const Row> rows, Growth growth, double overlap) {
   };
   LeastSquares best;
   best.sum = std::numeric_limits<double>::infinity();
-  for (const double odds : {0.12, 1.0}) {  // g = 2 and 5.5; the sum has a valley on either side.
+  for (const double odds : {0.12, 1.0}) {  // g = 2 and 5.5: the sum has a minimum on either side.
     LeastSquares found = minimise(residuals, packing.start(odds), packing.bounds());
     if (found.sum < best.sum) {
       best = std::move(found);

@@ -1,4 +1,4 @@
-// The coefficients of an iteration's cost from measured rows, in relative error.
+// Fits the coefficients of an iteration's cost to measured rows, by relative error.
 
 #pragma once
 
@@ -13,26 +13,25 @@ inline constexpr double kOverlapMost = 10.0;
 
 struct CostFit {
   IterationCost cost;
-  // Root of the mean of rho(log T - log measured), rho being Huber's; about a relative error.
+  // The root of the mean of rho(log T - log measured), with Huber's rho; roughly a relative error.
   double error = 0.0;
-  std::size_t coefficients = 0;  // That were free.
-  bool overlap_known = false;    // g was.
+  std::size_t coefficients = 0;  // Number of free coefficients.
+  bool overlap_known = false;    // Whether g was free.
 };
 
-// Minimises the sum of rho(log T - log iteration_seconds) over coefficients that are not negative.
-// rho is the square up to 10 % and grows linearly past it (Huber, "Robust estimation of a location
-// parameter", 1964), so that a few rows that were disturbed pull no harder than others. Where
-// sync_seconds is known, iteration_seconds - sync_seconds is taken as a measurement of T_grad too,
-// of half the weight.
+// Minimises the sum of rho(log T - log iteration_seconds) over non-negative coefficients. rho is
+// quadratic up to 10 % and linear beyond (Huber, "Robust estimation of a location parameter",
+// 1964), so that a few disturbed rows pull no harder than others. Where sync_seconds is known,
+// iteration_seconds - sync_seconds also counts as a measurement of T_grad, with half the weight.
 //
-// Only what the rows can tell is free: c1 with two batches, c2 with four, l0 and n0 with two
-// numbers of workers on one node or across nodes, g with two batches. If there are not more rows
-// than coefficients, first c2 and g are left out, then one node and several cost alike and nothing
-// is fixed: T = c0 + c1 b + s h(W). With a single batch, half of c0 is taken to grow with the
-// batch.
+// Only coefficients that the rows can determine are free. c1 needs two batch sizes, c2 four, l0 and
+// n0 two numbers of workers (on one node, and across nodes), g two batch sizes. If there are no
+// more rows than coefficients, c2 and g are fixed first; then one node and several share a cost
+// without a fixed part: T = c0 + c1 b + s h(W). With a single batch size, half of c0 is assumed to
+// grow with the batch.
 //
-// REQUIRES: rows is not empty, and all have iteration_seconds.
-// 1 <= overlap <= 10, which is g where the rows cannot tell it.
+// REQUIRES: rows is not empty, and all have iteration_seconds; 1 <= overlap <= 10. `overlap` is the
+// value of g if the rows cannot determine it.
 [[nodiscard]] CostFit fit_cost(std::span<const Row> rows, Growth growth, double overlap = 1.0);
 
 }  // namespace outpace::throughput

@@ -1,4 +1,4 @@
-// Sets of time: what is busy when, together and without each other.
+// Sets of time, for asking what is busy when.
 
 #pragma once
 
@@ -13,10 +13,10 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// In order, without overlap, none empty: what all functions here give, and all but united() take.
+// In order, disjoint, none empty. All functions return such a set, and all but united() take one.
 using Intervals = std::vector<Interval>;
 
-// All that is in any of them, in whatever order they are.
+// The union of intervals in any order.
 [[nodiscard]] Intervals united(std::vector<Interval> intervals);
 [[nodiscard]] Intervals without(const Intervals& all, const Intervals& less);
 // How much of `all` lies in `window`.

@@ -40,7 +40,7 @@ double iteration_seconds(const IterationCost& cost, const Configuration& configu
   if (longer <= 0.0) {
     return 0.0;
   }
-  // Divided by the longer first: no power of small seconds underflows.
+  // Dividing by the longer first avoids underflow of powers of small seconds.
   const double shorter = std::min(compute, sync) / longer;
   return longer * std::pow(1.0 + std::pow(shorter, cost.overlap), 1.0 / cost.overlap);
 }

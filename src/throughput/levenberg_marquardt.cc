@@ -10,10 +10,11 @@ namespace outpace::throughput {
 namespace {
 
 constexpr int kStepsMax = 200;
-constexpr int kTriesMax = 12;  // Of one step, each more cautious than the last.
+constexpr int kTriesMax = 12;  // Tries per step, each more cautious than the last.
 constexpr double kDifference = 1e-5;
-constexpr double kGainLeast = 1e-10;  // Of the sum.
-constexpr double kStepMost = 2.0;     // Of a parameter: no further than its derivative can tell.
+constexpr double kGainLeast = 1e-10;  // Relative to the sum.
+// Change of a parameter; the derivative says nothing about larger ones.
+constexpr double kStepMost = 2.0;
 
 Eigen::MatrixXd jacobian_at(const Residuals& residuals,
                             const Eigen::VectorXd& parameters,
@@ -27,14 +28,14 @@ Eigen::MatrixXd jacobian_at(const Residuals& residuals,
   return jacobian;
 }
 
-// What stands between two steps.
+// The state between two steps.
 struct Search {
   LeastSquares best;
   Eigen::VectorXd residuals;
   double damping = 1e-2;
 };
 
-// One step that makes the sum smaller; nothing if none does.
+// Takes one step that reduces the sum; returns nothing if none does.
 std::optional<LeastSquares> step(const Residuals& residuals, const Bounds& bounds, Search& search) {
   const Eigen::MatrixXd jacobian = jacobian_at(residuals, search.best.parameters, search.residuals);
   const Eigen::MatrixXd normal = jacobian.transpose() * jacobian;

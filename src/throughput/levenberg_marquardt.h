@@ -1,4 +1,4 @@
-// The parameters at which a sum of squares is least, near where the search begins.
+// Finds parameters that minimise a sum of squares, near a starting point.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace outpace::throughput {
 
-// The residuals for these parameters, always as many.
+// Returns the residuals for these parameters; their number must not change.
 using Residuals = std::function<Eigen::VectorXd(const Eigen::VectorXd& parameters)>;
 
 struct Bounds {
@@ -21,10 +21,10 @@ struct LeastSquares {
   double sum = 0.0;  // Of the squared residuals.
 };
 
-// Levenberg's and Marquardt's method (Marquardt 1963; Nocedal & Wright, Numerical Optimization,
-// section 10.3) with derivatives by differences, each step cut at the bounds. Ends when a step
-// gains less than 1e-10 of the sum, or after 200. REQUIRES: start within bounds, where all
-// residuals are finite; parameters of about 1, as logarithms.
+// The method of Levenberg and Marquardt (Marquardt 1963; Nocedal & Wright, Numerical Optimization,
+// section 10.3) with finite-difference derivatives. Each step is clipped to the bounds. Stops when
+// a step gains less than 1e-10 of the sum, or after 200 steps. REQUIRES: start is within bounds,
+// where all residuals are finite; parameters are of the order of 1, such as logarithms.
 [[nodiscard]] LeastSquares minimise(const Residuals& residuals,
                                     Eigen::VectorXd start,
                                     const Bounds& bounds);

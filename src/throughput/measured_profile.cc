@@ -17,7 +17,7 @@ constexpr std::size_t kIterationsMin = 4;  // Two to predict from, two to judge 
 constexpr double kSecondsMost = 1e6;
 constexpr std::array<const char*, 3> kCosts{"apply_seconds", "message_seconds", "byte_seconds"};
 
-// Reads values out of one profile, and says which is wrong.
+// Reads values from one profile, and says which one is wrong.
 class ProfileReader {
  public:
   ProfileReader(const nlohmann::json& json, std::string name)
@@ -39,7 +39,7 @@ class ProfileReader {
   [[nodiscard]] std::string text(const char* key) const {
     const nlohmann::json& value = member(json_, key);
     if (!value.is_string()) {
-      throw wrong(fmt::format("'{}' is {}; it takes a text", key, value.dump()));
+      throw wrong(fmt::format("'{}' is {}; expected a string", key, value.dump()));
     }
     return value.get<std::string>();
   }
@@ -47,7 +47,8 @@ class ProfileReader {
   [[nodiscard]] std::uint64_t count(const nlohmann::json& object, const char* key) const {
     const nlohmann::json& value = member(object, key);
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() < 1) {
-      throw wrong(fmt::format("'{}' is {}; it takes a whole number from 1 on", key, value.dump()));
+      throw wrong(
+          fmt::format("'{}' is {}; expected a whole number of at least 1", key, value.dump()));
     }
     return value.get<std::uint64_t>();
   }
@@ -57,12 +58,12 @@ class ProfileReader {
     const double number = value.is_number() ? value.get<double>() : -1.0;
     if (!(number >= 0.0 && number <= kSecondsMost)) {
       throw wrong(fmt::format(
-          "'{}' is {}; it takes seconds, 0 to {:.0e}", key, value.dump(), kSecondsMost));
+          "'{}' is {}; expected seconds from 0 to {:.0e}", key, value.dump(), kSecondsMost));
     }
     return number;
   }
 
-  // Which costs were not measured; older profiles do not say.
+  // Costs that were not measured; older profiles do not list them.
   [[nodiscard]] std::map<std::string, std::string> not_measured() const {
     std::map<std::string, std::string> all;
     if (!json_.contains("not_measured")) {
@@ -93,7 +94,7 @@ class ProfileReader {
   [[nodiscard]] const nlohmann::json& list(const char* key) const {
     const nlohmann::json& value = member(json_, key);
     if (!value.is_array()) {
-      throw wrong(fmt::format("'{}' is no list", key));
+      throw wrong(fmt::format("'{}' is not a list", key));
     }
     return value;
   }
@@ -107,7 +108,7 @@ class ProfileReader {
       numbers += tensor.shape.front();
       if (tensor.shape.front() > protocol::kWeightsMax || numbers > protocol::kWeightsMax ||
           manifest.tensors.size() >= protocol::kTensorsMax) {
-        throw wrong("'tensors' has more numbers than any network that can be trained");
+        throw wrong("'tensors' has more numbers than the largest network that can be trained");
       }
       manifest.tensors.push_back(std::move(tensor));
     }
@@ -151,9 +152,9 @@ std::string MeasuredProfile::caveat() const {
   for (const auto& [cost, taken] : not_measured) {
     words += words.empty() ? "" : ", ";
     words += cost;
-    words += taken == kTakenAsZero ? " (taken as 0)" : " (taken from PyTorch's optimizer)";
+    words += taken == kTakenAsZero ? " (assumed 0)" : " (taken from PyTorch's optimizer)";
   }
-  return words.empty() ? "" : "not measured, as the profile is of a trace: " + words;
+  return words.empty() ? "" : "not measured, because the profile comes from a trace: " + words;
 }
 
 std::string MeasuredProfile::to_json(std::string_view trace_events) const {
@@ -200,14 +201,14 @@ MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string&
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   const ProfileReader reader(json, name);
   if (json.is_discarded()) {
-    throw reader.wrong("is no JSON, or is cut short; write it with outpace profile -o FILE");
+    throw reader.wrong("is not JSON, or is truncated; write it with outpace profile -o FILE");
   }
   if (reader.text("format") != kProfileFormat || reader.count(json, "version") != kProfileVersion) {
-    throw reader.wrong("is no profile of version 1; write one with outpace profile -o FILE");
+    throw reader.wrong("is not a profile of version 1; write one with outpace profile -o FILE");
   }
   if (reader.text("kind") != kMeasured) {
     throw reader.wrong("is a profile of kind '" + reader.text("kind") +
-                       "'; this takes one that outpace profile measured");
+                       "'; expected one of outpace profile");
   }
   MeasuredProfile profile;
   profile.network = reader.text("network");
@@ -236,7 +237,7 @@ MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string&
         {reader.seconds(one, "compute_seconds"), reader.seconds(one, "rest_seconds")});
   }
   if (profile.iterations.size() < kIterationsMin) {
-    throw reader.wrong(fmt::format("'iterations' has {}; predicting and judging take at least {}",
+    throw reader.wrong(fmt::format("'iterations' has {}; predicting and judging need at least {}",
                                    profile.iterations.size(),
                                    kIterationsMin));
   }

@@ -70,25 +70,25 @@ TEST(MeasuredProfile, KeepsApartWhatPredictsAndWhatJudges) {
 
 TEST(MeasuredProfile, SaysWhatIsWrong) {
   EXPECT_EQ(message_of(small_profile().to_json("").substr(0, 200)),
-            "p.json: is no JSON, or is cut short; write it with outpace profile -o FILE");
+            "p.json: is not JSON, or is truncated; write it with outpace profile -o FILE");
   EXPECT_EQ(message_of("[]"),
             "p.json: 'format' is missing; write a profile with outpace profile -o FILE");
   EXPECT_EQ(message_of(with("outpace-profile", "other")),
-            "p.json: is no profile of version 1; write one with outpace profile -o FILE");
+            "p.json: is not a profile of version 1; write one with outpace profile -o FILE");
   EXPECT_EQ(message_of(with("\"measured\"", "\"guessed\"")),
-            "p.json: is a profile of kind 'guessed'; this takes one that outpace profile measured");
+            "p.json: is a profile of kind 'guessed'; expected one of outpace profile");
   EXPECT_EQ(message_of(with("\"batch\": 32", "\"batch\": 0")),
-            "p.json: 'batch' is 0; it takes a whole number from 1 on");
+            "p.json: 'batch' is 0; expected a whole number of at least 1");
   EXPECT_EQ(message_of(with("\"compute_seconds\": 0.01,", "\"compute_seconds\": -1,")),
-            "p.json: 'compute_seconds' is -1; it takes seconds, 0 to 1e+06");
+            "p.json: 'compute_seconds' is -1; expected seconds from 0 to 1e+06");
   EXPECT_EQ(message_of(with("\"apply_seconds\": 0.0001", "\"apply_seconds\": \"soon\"")),
-            "p.json: 'apply_seconds' is \"soon\"; it takes seconds, 0 to 1e+06");
+            "p.json: 'apply_seconds' is \"soon\"; expected seconds from 0 to 1e+06");
   EXPECT_EQ(message_of(with("\"numbers\": 50", "\"numbers\": 18446744073709551615")),
-            "p.json: 'tensors' has more numbers than any network that can be trained");
+            "p.json: 'tensors' has more numbers than the largest network that can be trained");
   MeasuredProfile few = small_profile();
   few.iterations.resize(3);
   EXPECT_EQ(message_of(few.to_json("")),
-            "p.json: 'iterations' has 3; predicting and judging take at least 4");
+            "p.json: 'iterations' has 3; predicting and judging need at least 4");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ const std::vector<std::string>& known_columns() {
   return kKnown;
 }
 
-// A cell without blanks and quotes around it.
+// A cell without surrounding blanks and quotes.
 std::string_view bare(std::string_view cell) {
   cell = trim(cell);
   if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') {
@@ -43,7 +43,7 @@ std::string_view bare(std::string_view cell) {
   return cell;
 }
 
-// For an error message: no more of it than is of use, and nothing a terminal would obey.
+// For an error message: shortened, and without control characters for the terminal.
 std::string shown(std::string_view cell) {
   std::string text(cell.substr(0, 40));
   for (char& letter : text) {
@@ -52,7 +52,7 @@ std::string shown(std::string_view cell) {
   return "'" + text + "'" + (cell.size() > 40 ? "..." : "");
 }
 
-// Where each known column stands.
+// The position of each known column.
 using Columns = std::map<std::string, std::size_t, std::less<>>;
 
 Columns read_head(const std::vector<std::string_view>& cells, const std::string& where) {
@@ -105,7 +105,7 @@ class Cells {
     return static_cast<std::uint32_t>(*value);
   }
 
-  // In [least, most]; nothing if the cell is empty or there is no such column.
+  // A number in [least, most]; nothing if the cell is empty or the column does not exist.
   [[nodiscard]] std::optional<double> number(std::string_view column,
                                              double least,
                                              double most) const {
@@ -181,8 +181,8 @@ std::vector<Row> read_table(std::string_view text, const std::string& name) {
       continue;
     }
     if (cells.size() != wide) {
-      throw usage_error(
-          fmt::format("{}: {} cells, and {} columns were named", where, cells.size(), wide));
+      throw usage_error(fmt::format(
+          "{}: {} cells, but the first line names {} columns", where, cells.size(), wide));
     }
     if (rows.size() == kTableRowsMax) {
       throw usage_error(fmt::format("{}: more than {} rows", where, kTableRowsMax));
@@ -191,8 +191,8 @@ std::vector<Row> read_table(std::string_view text, const std::string& name) {
   }
   if (rows.empty()) {
     throw usage_error(name +
-                      ": no rows; a table has a line that names its columns, workers, nodes, "
-                      "batch_per_worker, iteration_seconds, and a line a configuration");
+                      ": no rows; the first line names the columns workers, nodes, "
+                      "batch_per_worker, iteration_seconds, and each further line is a row");
   }
   return rows;
 }

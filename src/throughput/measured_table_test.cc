@@ -69,7 +69,7 @@ TEST(Table, RefusesWhatIsWrongAndSaysWhere) {
       {head + "1,1,32,nan\n", "iteration_seconds is 'nan'"},
       {head + "1,1,32,inf\n", "iteration_seconds is 'inf'"},
       {head + "1,1,32,1e300\n", "iteration_seconds is '1e300'"},
-      {head + "1,1,32\n", "t.csv:2: 3 cells, and 4 columns were named"},
+      {head + "1,1,32\n", "t.csv:2: 3 cells, but the first line names 4 columns"},
       {"workers,nodes,batch_per_worker,iteration_seconds,sync_seconds\n1,1,32,1,2\n",
        "sync_seconds is 2, more than the iteration's 1"},
   };

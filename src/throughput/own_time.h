@@ -1,11 +1,11 @@
-// How long an iteration would have taken with nobody else on the machine's processors.
+// How long an iteration would have taken if the worker had the machine to itself.
 //
-// Live workers of one machine meet at two places. The server hands weights out one after another,
-// and whoever computes shares the processors: n computations on c processors go on at min(1, c / n)
-// of their speed (processor sharing; Kleinrock, Queueing Systems 2, 1976, section 4.4). Both can be
-// turned back: processor sharing is the same forwards and backwards in time, so the moments at
-// which computations ended, and what each needed, say when they began. What lies between a worker
-// having its weights and its computation's begin is its own: no other worker made it longer.
+// Live workers on one machine compete in two places. The server hands out weights one worker at a
+// time, and computing workers share the processors: n computations on c processors run at min(1, c
+// / n) of full speed (processor sharing; Kleinrock, Queueing Systems 2, 1976, section 4.4). Both
+// can be undone. Processor sharing is the same forwards and backwards in time, so the end and the
+// need of every computation determine when each began. The time between receiving weights and
+// beginning to compute is the worker's own, because no other worker lengthens it.
 
 #pragma once
 
@@ -20,15 +20,15 @@ namespace outpace::throughput {
 // A computation on shared processors.
 struct Computation {
   Time end;
-  double seconds;  // That it takes alone; at least 0.
+  double seconds;  // On its own; at least 0.
 };
 
-// When each began. REQUIRES: cores >= 1.
+// When each computation began. REQUIRES: cores >= 1.
 [[nodiscard]] std::vector<Time> begins_of(const std::vector<Computation>& computations,
                                           std::uint32_t cores);
 
-// Of the server's time for a gradient one half is for taking it in, at its end, and one for handing
-// the next weights out: there is no record of how much is which.
+// Share of the server's time for a gradient that goes to handing out the next weights; the rest is
+// for receiving it. The record does not have the split, so half is assumed.
 inline constexpr double kHandOutShare = 0.5;
 
 // By worker and iteration: its own time in seconds, of a full mini-batch, without what it computes;

@@ -1,4 +1,4 @@
-// From the times at which a pass through a network was between layers, how long each layer took.
+// Derives the time of each layer from time stamps taken between layers.
 
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace outpace::throughput {
 
-// One gradient: seconds since any one moment, none before the one that it follows.
+// One gradient. All times are seconds since any one moment and never decrease.
 struct PassMarks {
   double begin;
-  // As worker::GradientSource asks whether it was cancelled: before each layer forward, in order,
-  // and before each layer backward, from the last to the first; perhaps once more at the begin.
+  // The moments at which worker::GradientSource asked whether it was cancelled: before each layer's
+  // forward pass, in order, and before each layer's backward pass, from the last to the first.
   std::vector<double> between;
   double end;
 };
 
-// The median over all passes of each layer's forward and backward seconds. The loss counts as the
-// last layer's forward pass, reading the mini-batch as the first one's. Empty if the passes have
-// different numbers of marks, or an odd one: the layers are then not known.
+// The median over all passes of each layer's forward and backward seconds. The loss counts towards
+// the last layer's forward pass, and reading the mini-batch towards the first layer's. Empty if the
+// layers cannot be told: the passes have different numbers of marks, or an odd number.
 [[nodiscard]] std::vector<MeasuredLayer> layers_of(std::span<const PassMarks> passes);
 
 // Of all passes but the last: its computing, and the rest until the next one begins.

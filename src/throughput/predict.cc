@@ -13,7 +13,8 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr double kEachDoubling = 0.1;  // Of log T, beyond what was measured.
+// Uncertainty of log T, per doubling beyond the measured range.
+constexpr double kEachDoubling = 0.1;
 constexpr double kBatchBeyondMost = 10.0;
 
 bool agree(const std::string& asked, const std::string& known) {
@@ -24,7 +25,7 @@ std::string or_unnamed(const std::string& name) {
   return name.empty() ? "unnamed" : "'" + name + "'";
 }
 
-// "sync, async": of all groups.
+// The values of a field over all groups, such as "sync, async".
 std::string known(const CalibratedProfile& profile, std::string CalibratedGroup::*name) {
   std::set<std::string> names;
   for (const CalibratedGroup& group : profile.groups) {
@@ -33,7 +34,7 @@ std::string known(const CalibratedProfile& profile, std::string CalibratedGroup:
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// The group to predict with, or null and why not.
+// The group to predict with, or null and the reason.
 const CalibratedGroup* group_for(const CalibratedProfile& profile,
                                  const Configuration& at,
                                  std::string& refusal) {
@@ -65,15 +66,16 @@ const CalibratedGroup* group_for(const CalibratedProfile& profile,
   return nullptr;
 }
 
-// How far a value is outside of a range, as a factor; 1 within.
+// The factor by which a value is outside a range; 1 inside.
 double beyond(double value, double least, double most) {
   return std::max({1.0, value / most, least / value});
 }
 
-// What the interval is made of besides the laws.
+// The parts of the interval other than the laws of growth.
 struct Doubt {
-  double squares = 0.0;  // Of what log T may be off, either way: independent, so squares add.
-  bool open = false;     // No upper end.
+  // Squared uncertainty of log T in either direction; independent, so squares add.
+  double squares = 0.0;
+  bool open = false;  // The interval has no upper end.
   std::vector<std::string> warnings;
 
   void add(double off) { squares += off * off; }
@@ -87,40 +89,39 @@ void doubt_batch(const CalibratedGroup& group, double batch, Doubt& doubt) {
     return;
   }
   if (seen.batch_min == seen.batch_max) {
-    // Half of the computing was taken to grow with the batch; it may be none, or all.
+    // Half of the computing was assumed to grow with the batch; the truth may be none, or all.
     doubt.add(std::log(factor));
-    doubt.warnings.push_back(fmt::format(
-        "batch {:g}: all that was measured has {:g}, so how time depends on it is not known",
-        batch,
-        seen.batch_max));
+    doubt.warnings.push_back(
+        fmt::format("batch {:g}: only {:g} was measured, so how time depends on it is not known",
+                    batch,
+                    seen.batch_max));
     return;
   }
   doubt.add_doublings(factor);
-  doubt.warnings.push_back(
-      fmt::format("batch {:g}: {:g} to {:g} were measured", batch, seen.batch_min, seen.batch_max));
+  doubt.warnings.push_back(fmt::format(
+      "batch {:g}: only {:g} to {:g} were measured", batch, seen.batch_min, seen.batch_max));
 }
 
 void doubt_workers(const CalibratedGroup& group, const Configuration& at, Doubt& doubt) {
   const Seen& seen = group.seen;
   if (at.workers == 1 && seen.workers_min > 1) {
     doubt.add_doublings(seen.workers_min);
-    doubt.warnings.push_back(
-        fmt::format("1 worker: {} were the fewest that were measured", seen.workers_min));
+    doubt.warnings.push_back(fmt::format("1 worker: the fewest measured are {}", seen.workers_min));
   }
   if (at.nodes > 1 && seen.across_workers_max == 0) {
     doubt.open = true;
     doubt.warnings.push_back(seen.local_workers_max == 0
-                                 ? "several nodes: no such row was measured, so what the network "
-                                   "costs is left out"
-                                 : "several nodes: no such row was measured, so what the network "
-                                   "costs more than one node does is left out");
+                                 ? "several nodes: no such row was measured, so the cost of the "
+                                   "network is left out"
+                                 : "several nodes: no such row was measured, so the extra cost of "
+                                   "the network is left out");
   } else if (at.nodes == 1 && at.workers > 1 && seen.local_workers_max == 0) {
     doubt.open |= seen.across_workers_max == 0;
     doubt.warnings.push_back(seen.across_workers_max == 0
-                                 ? "several workers: no such row was measured, so what "
-                                   "synchronising costs is left out"
-                                 : "several workers on one node: no such row was measured, taken "
-                                   "to cost what it does across nodes");
+                                 ? "several workers: no such row was measured, so the cost of "
+                                   "synchronising is left out"
+                                 : "several workers on one node: no such row was measured, so "
+                                   "the cost across nodes is assumed");
   }
   if (at.workers > seen.workers_max) {
     const double factor = static_cast<double>(at.workers) / seen.workers_max;
@@ -140,7 +141,7 @@ void doubt_names(const CalibratedGroup& group, const Configuration& at, Doubt& d
   const auto unsaid = [&doubt](const char* what, const std::string& asked, const std::string& has) {
     if (!asked.empty() && has.empty()) {
       doubt.warnings.push_back(
-          fmt::format("{} '{}': the calibration does not say which its rows had", what, asked));
+          fmt::format("{} '{}': the rows of the calibration do not name one", what, asked));
     }
   };
   unsaid("policy", at.policy, group.policy);

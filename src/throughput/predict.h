@@ -1,4 +1,5 @@
-// What a calibrated profile says of a configuration, how sure it is, and where it only guesses.
+// Predicts a configuration from a calibrated profile, with an interval and with warnings where it
+// extrapolates.
 
 #pragma once
 
@@ -12,32 +13,33 @@
 namespace outpace::throughput {
 
 struct IterationPrediction {
-  std::optional<double> seconds;  // Of an iteration; nothing if it was refused.
-  double low = 0.0;               // Of the interval for one measurement; about 9 of 10 are within.
-  std::optional<double> high;     // Nothing: no row tells how much longer it may be.
+  std::optional<double> seconds;  // Of an iteration; nothing if refused.
+  double low = 0.0;               // Of the interval for one measurement; about 9 in 10 lie inside.
+  std::optional<double> high;     // Nothing if no row bounds it from above.
   bool sync_bound = false;        // Synchronising takes longer than computing.
-  // What it goes beyond, a clause each: the same for all rows that go beyond the same.
+  // Where it extrapolates, one clause each; identical for rows that extrapolate in the same way.
   std::vector<std::string> warnings;
-  std::string refusal;  // Why there is none; empty otherwise.
+  std::string refusal;  // Why there is no prediction; otherwise empty.
 
   friend bool operator==(const IterationPrediction&, const IterationPrediction&) = default;
 };
 
-// Predicts with the group of this policy and topology; where the configuration names none, with the
-// only group. The interval is made of independent doubts, whose squares add: the group's spread,
-// how far the other laws of growth that the calibration allows are from this one, and 10 % for each
-// doubling beyond the workers, the batches and the workers a node that were measured. Refuses a
-// policy or topology that the calibration has not seen, and a batch 10 times beyond those it has.
+// Predicts with the group of this policy and topology, or with the only group where the
+// configuration names none. The interval combines independent uncertainties, whose squares add: the
+// group's spread, the distance to the other laws of growth that the calibration allows, and 10 %
+// per doubling beyond the measured numbers of workers, batch sizes and workers per node. Refuses a
+// policy or topology that the calibration has not seen, and a batch more than 10 times outside the
+// measured range.
 [[nodiscard]] IterationPrediction predict(const CalibratedProfile& profile,
                                           const Configuration& configuration);
 
-// Of the predictions that have a measurement beside them.
+// Errors of the predictions for which there is a measurement.
 struct Errors {
-  std::size_t measured = 0;  // Rows; all else is 0 if this is.
+  std::size_t measured = 0;  // Rows; if 0, so is everything else.
   double median = 0.0;       // Of |predicted / measured - 1|.
   double ninety = 0.0;       // Its 90th percentile.
   double worst = 0.0;
-  double within = 0.0;  // Share of the measurements within their interval.
+  double within = 0.0;  // Share of the measurements inside their interval.
 
   friend bool operator==(const Errors&, const Errors&) = default;
 };

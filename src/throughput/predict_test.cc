@@ -65,8 +65,8 @@ TEST(Predict, WarnsOfEachExtrapolation) {
     return predict(profile, {.workers = workers, .nodes = nodes, .batch_per_worker = batch});
   };
   EXPECT_TRUE(warns(at(16, 8, 16), "more workers than were measured, 8 at most"));
-  EXPECT_TRUE(warns(at(8, 4, 64), "batch 64: 8 to 32 were measured"));
-  EXPECT_TRUE(warns(at(8, 4, 4), "batch 4: 8 to 32 were measured"));
+  EXPECT_TRUE(warns(at(8, 4, 64), "batch 64: only 8 to 32 were measured"));
+  EXPECT_TRUE(warns(at(8, 4, 4), "batch 4: only 8 to 32 were measured"));
   EXPECT_TRUE(warns(at(8, 2, 16), "more workers a node than were measured, 2 at most"));
   EXPECT_TRUE(warns(at(2, 1, 16), "several workers on one node"));
   EXPECT_EQ(at(16, 2, 64).warnings.size(), 3U);
@@ -130,7 +130,7 @@ TEST(Predict, RefusesWhatItKnowsNothingOf) {
 
 TEST(Predict, WarnsIfTheCalibrationNamedNoPolicy) {
   EXPECT_TRUE(warns(predict(plain_profile(), {.batch_per_worker = 8, .policy = "sync"}),
-                    "policy 'sync': the calibration does not say"));
+                    "policy 'sync': the rows of the calibration do not name one"));
 }
 
 TEST(Predict, OfAKnownClusterHasNineOfTenWithinTheInterval) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/text_table.h"
 
 namespace outpace::throughput {
 namespace {
@@ -26,10 +27,10 @@ std::optional<double> error_of(const Row& row, const IterationPrediction& predic
              : std::nullopt;
 }
 
-// What was said of several rows, said once.
+// Numbered notes; a note on several rows is printed once.
 class Notes {
  public:
-  // Its number.
+  // Returns the note's number.
   std::size_t add(const std::string& note) {
     const auto found = std::ranges::find(notes_, note);
     if (found != notes_.end()) {
@@ -50,72 +51,50 @@ class Notes {
   std::vector<std::string> notes_;
 };
 
-using Line = std::vector<std::string>;
-
-std::string aligned(const std::vector<Line>& lines) {
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const Line& line : lines) {
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], line[i].size());
-    }
-  }
-  std::string text;
-  for (const Line& line : lines) {
-    std::string row;
-    for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
-      fmt::format_to(std::back_inserter(row), "{:>{}}  ", line[i], widths[i]);
-    }
-    row.append(line.back());  // The notes, to the left.
-    row.resize(row.find_last_not_of(' ') + 1);
-    text.append(row).append("\n");
-  }
-  return text;
-}
-
 struct Named {
   bool policy = false;
   bool topology = false;
 };
 
-Line head(const Named& named) {
-  Line line{"workers", "nodes", "batch"};
+TextTable table_with(const Named& named) {
+  std::vector<TextTable::Column> columns{{"workers"}, {"nodes"}, {"batch"}};
   if (named.policy) {
-    line.emplace_back("policy");
+    columns.push_back({"policy"});
   }
   if (named.topology) {
-    line.emplace_back("topology");
+    columns.push_back({"topology"});
   }
-  for (const char* const column :
-       {"predicted", "low", "high", "measured", "error", "examples/s", "notes"}) {
-    line.emplace_back(column);
+  for (const char* const column : {"predicted", "low", "high", "measured", "error", "examples/s"}) {
+    columns.push_back({column});
   }
-  return line;
+  columns.push_back({"notes", TextTable::Align::kLeft});
+  return TextTable(std::move(columns));
 }
 
-Line line_of(const Row& row,
-             const IterationPrediction& prediction,
-             const Named& named,
-             Notes& notes) {
+std::vector<std::string> cells_of(const Row& row,
+                                  const IterationPrediction& prediction,
+                                  const Named& named,
+                                  Notes& notes) {
   const Configuration& at = row.configuration;
-  Line line{fmt::format("{}", at.workers),
-            fmt::format("{}", at.nodes),
-            fmt::format("{:g}", at.batch_per_worker)};
+  std::vector<std::string> cells{fmt::format("{}", at.workers),
+                                 fmt::format("{}", at.nodes),
+                                 fmt::format("{:g}", at.batch_per_worker)};
   if (named.policy) {
-    line.push_back(at.policy);
+    cells.push_back(at.policy);
   }
   if (named.topology) {
-    line.push_back(at.topology);
+    cells.push_back(at.topology);
   }
   const auto error = error_of(row, prediction);
   const bool is_given = prediction.seconds.has_value();
-  line.push_back(seconds_text(prediction.seconds));
-  line.push_back(is_given ? seconds_text(prediction.low) : "-");
-  line.push_back(is_given && !prediction.high ? "?" : seconds_text(prediction.high));
-  line.push_back(seconds_text(row.iteration_seconds));
-  line.push_back(error ? fmt::format("{:+.1f}%", 100.0 * *error) : "-");
-  line.push_back(is_given
-                     ? fmt::format("{:.4g}", at.workers * at.batch_per_worker / *prediction.seconds)
-                     : "-");
+  cells.push_back(seconds_text(prediction.seconds));
+  cells.push_back(is_given ? seconds_text(prediction.low) : "-");
+  cells.push_back(is_given && !prediction.high ? "?" : seconds_text(prediction.high));
+  cells.push_back(seconds_text(row.iteration_seconds));
+  cells.push_back(error ? fmt::format("{:+.1f}%", 100.0 * *error) : "-");
+  cells.push_back(
+      is_given ? fmt::format("{:.4g}", at.workers * at.batch_per_worker / *prediction.seconds)
+               : "-");
   std::string numbers;
   if (!is_given) {
     fmt::format_to(
@@ -124,8 +103,8 @@ Line line_of(const Row& row,
   for (const std::string& warning : prediction.warnings) {
     fmt::format_to(std::back_inserter(numbers), "[{}]", notes.add(warning));
   }
-  line.push_back(std::move(numbers));
-  return line;
+  cells.push_back(std::move(numbers));
+  return cells;
 }
 
 template <typename Value>
@@ -175,7 +154,7 @@ ordered_json throughput_row(const Configuration& at, const IterationPrediction& 
       {"batch_per_worker", at.batch_per_worker},
       {"policy", name_or_null(at.policy)},
       {"topology", name_or_null(at.topology)},
-      {"shards", nullptr},  // A calibration does not know how many there were.
+      {"shards", nullptr},  // A calibration does not know how many shards there were.
       {"iteration_seconds", or_null(prediction.seconds)},
       {"examples_per_second", rate(prediction.seconds)},
       {"low", rate(prediction.high)},
@@ -197,12 +176,12 @@ std::string table_text(std::span<const Row> rows,
     named.topology |= !row.configuration.topology.empty();
   }
   Notes notes;
-  std::vector<Line> lines{head(named)};
+  TextTable table = table_with(named);
   lines.reserve(rows.size() + 1);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    lines.push_back(line_of(rows[i], predictions[i], named, notes));
+    table.add_row(cells_of(rows[i], predictions[i], named, notes));
   }
-  std::string text = aligned(lines) + notes.text();
+  std::string text = table.text() + notes.text();
   const Errors errors = errors_of(rows, predictions);
   if (errors.measured > 0) {
     text += fmt::format(

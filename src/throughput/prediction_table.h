@@ -1,4 +1,4 @@
-// Predictions of a table's rows: for people, and for programs.
+// Formats predictions of a table's rows, for people and for programs.
 
 #pragma once
 
@@ -9,22 +9,22 @@
 
 namespace outpace::throughput {
 
-// Both REQUIRE as many predictions as rows.
+// All three functions REQUIRE as many predictions as rows.
 
-// A line a row, then what the notes mean, and the errors if anything was measured. A policy and a
-// topology have a column if any row names one.
+// One line per row, then the notes, and the errors if anything was measured. Policy and topology
+// have columns if any row names one.
 [[nodiscard]] std::string table_text(std::span<const Row> rows,
                                      std::span<const IterationPrediction> predictions);
 
-// {"rows": [...], "measured": n, "median_absolute_error": x, ...}: a row has its columns,
-// iteration_seconds_predicted (null where refused), low, high (null where open), error (predicted /
-// measured - 1; null unless both are there), warnings and refused. Errors are null without
+// {"rows": [...], "measured": n, "median_absolute_error": x, ...}. Each row has its columns,
+// iteration_seconds_predicted (null if refused), low, high (null if unbounded), error (predicted /
+// measured - 1; null unless both exist), warnings and refused. The errors are null without
 // measurements.
 [[nodiscard]] std::string table_json(std::span<const Row> rows,
                                      std::span<const IterationPrediction> predictions);
 
-// {"predictions": [{"model": "calibrated", "workers": 8, ...}]}: throughput, with the interval of
-// it; bottleneck is "compute" or "sync". What is not known or was refused is null.
+// {"predictions": [{"model": "calibrated", "workers": 8, ...}]}: throughput and its interval.
+// bottleneck is "compute" or "sync". Unknown or refused values are null.
 [[nodiscard]] std::string throughput_json(std::span<const Row> rows,
                                           std::span<const IterationPrediction> predictions);
 

@@ -1,5 +1,5 @@
-// What a calibration knows: for each policy and topology it saw, what an iteration costs, how far
-// that can be trusted, and what was seen, so that a prediction can say where it goes beyond.
+// A calibrated profile. Per policy and topology it has the cost of an iteration, its uncertainty,
+// and the measured range, so that a prediction can say where it extrapolates.
 
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace outpace::throughput {
 
-// The ends of what was measured. 0 workers: no such row.
+// The range that was measured. 0 workers: no such row.
 struct Seen {
   std::uint32_t workers_min = 0;
   std::uint32_t workers_max = 0;
-  std::uint32_t local_workers_max = 0;   // Of rows with several workers on one node.
-  std::uint32_t across_workers_max = 0;  // Of rows with several nodes.
+  std::uint32_t local_workers_max = 0;   // Among rows with several workers on one node.
+  std::uint32_t across_workers_max = 0;  // Among rows with several nodes.
   std::uint32_t workers_per_node_max = 0;
   double batch_min = 0.0;
   double batch_max = 0.0;
@@ -26,7 +26,7 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-// What leaving the largest numbers of workers out and predicting them gave.
+// Errors of predicting the largest numbers of workers after leaving them out.
 struct HeldOut {
   std::size_t rows = 0;
   double median = 0.0;  // Of exp|log(predicted / measured)| - 1, a relative error either way.
@@ -36,14 +36,14 @@ struct HeldOut {
 };
 
 struct CalibratedGroup {
-  std::string policy;  // Empty: the table did not say.
+  std::string policy;  // Empty if the table did not say.
   std::string topology;
   std::size_t rows = 0;
   IterationCost cost;
-  // The other laws of growth that the rows do not rule out; an interval reaches over them.
+  // The other laws of growth that the rows do not rule out; the interval covers them.
   std::vector<IterationCost> others;
-  double spread = 0.0;      // Of log T: 9 of 10 measurements are within, where the law is right.
-  double fit_median = 0.0;  // As HeldOut's, over the rows themselves.
+  double spread = 0.0;      // Of log T: 9 in 10 measurements lie within it if the law is right.
+  double fit_median = 0.0;  // As HeldOut::median, over the fitted rows.
   std::optional<HeldOut> held_out;
   Seen seen;
 

@@ -20,7 +20,8 @@ constexpr std::array<std::pair<Growth, const char*>, 3> kGrowthNames = {
     {{Growth::kLogarithmic, "logarithmic"},
      {Growth::kSaturating, "saturating"},
      {Growth::kLinear, "linear"}}};
-constexpr double kMost = 1e15;  // Of any number: so none that is computed from them is infinite.
+// Of any number in the file, so that nothing computed from them is infinite.
+constexpr double kMost = 1e15;
 constexpr std::uint64_t kWorkersMost = 1'000'000;
 
 const char* name_of(Growth growth) {
@@ -76,7 +77,7 @@ ordered_json json_of(const CalibratedGroup& group) {
           {"seen", json_of(group.seen)}};
 }
 
-// An object of the file, and where it is, for errors.
+// An object of the file, and its place for error messages.
 class Reader {
  public:
   Reader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
@@ -126,7 +127,7 @@ class Reader {
     return value;
   }
   [[nodiscard]] Error wrong(const std::string& what) const {
-    return usage_error(fmt::format("{} {}; outpace calibrate writes a right one", where_, what));
+    return usage_error(fmt::format("{} {}; write it again with outpace calibrate", where_, what));
   }
   [[nodiscard]] const std::string& where() const { return where_; }
 
@@ -215,19 +216,18 @@ json parse_profile(const std::string& text, const std::string& name) {
   if (parsed.is_discarded()) {
     throw usage_error(
         name +
-        " is not JSON, or was cut off; outpace profile and outpace calibrate write profiles");
+        " is not JSON, or is truncated; write a profile with outpace profile or outpace calibrate");
   }
   const auto says = [&parsed](const char* key, const json& value) {
     const auto found = parsed.find(key);
     return found != parsed.end() && *found == value;
   };
   if (!parsed.is_object() || !says("format", kProfileFormat)) {
-    throw usage_error(
-        fmt::format("{} is no profile: it does not say \"format\": \"{}\"", name, kProfileFormat));
+    throw usage_error(fmt::format(
+        "{} is not a profile: it does not have \"format\": \"{}\"", name, kProfileFormat));
   }
   if (!says("version", kProfileVersion)) {
-    throw usage_error(
-        fmt::format("{} is a profile of another version than {}", name, kProfileVersion));
+    throw usage_error(fmt::format("{} is not a profile of version {}", name, kProfileVersion));
   }
   return parsed;
 }
@@ -239,7 +239,7 @@ std::string kind_of(const json& profile, const std::string& name) {
 CalibratedProfile calibrated_profile(const json& profile, const std::string& name) {
   const json& groups = Reader(profile, name).list("groups");
   if (groups.empty()) {
-    throw usage_error(name + " has no groups; outpace calibrate writes one at least");
+    throw usage_error(name + " has no groups; write it again with outpace calibrate");
   }
   CalibratedProfile found;
   found.groups.reserve(groups.size());

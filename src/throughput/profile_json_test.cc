@@ -43,9 +43,9 @@ TEST(ProfileJson, RefusesWhatIsNone) {
     EXPECT_NE(profile_refusal(cut).find("p.json is not JSON"), std::string::npos);
   }
   const std::pair<const char*, const char*> kWrong[] = {
-      {R"([1, 2])", "is no profile"},
-      {R"({"format": "outpace-trace", "version": 1})", "is no profile"},
-      {R"({"format": "outpace-profile", "version": 2})", "another version than 1"},
+      {R"([1, 2])", "is not a profile"},
+      {R"({"format": "outpace-trace", "version": 1})", "is not a profile"},
+      {R"({"format": "outpace-profile", "version": 2})", "is not a profile of version 1"},
       {R"({"format": "outpace-profile", "version": 1})", "has no 'kind'"},
       {R"({"format": "outpace-profile", "version": 1, "kind": 7})", "that is no text"},
       {R"({"format": "outpace-profile", "version": 1, "kind": "calibrated"})", "no 'groups'"},

@@ -18,16 +18,16 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr std::size_t kDepthMax = 64;  // PyTorch's own files have 8 at most.
+constexpr std::size_t kDepthMax = 64;  // PyTorch's own files are at most 8 deep.
 constexpr std::uint64_t kValueBytesMax = std::uint64_t{16} << 20U;
 constexpr std::size_t kTracksMax = 100'000;
-constexpr std::size_t kWordMax = 64;       // Of a process' or a thread's name.
-constexpr double kMicrosecondsMax = 1e16;  // Since 1970: until the year 2286.
-constexpr double kDurationMax = 1e12;      // A million seconds, as a profile has it.
+constexpr std::size_t kWordMax = 64;       // Length of a name of a process or thread.
+constexpr double kMicrosecondsMax = 1e16;  // Since 1970; until the year 2286.
+constexpr double kDurationMax = 1e12;      // A million seconds, the limit of a profile.
 constexpr double kMicro = 1e-6;
 constexpr double kSequenceMax = 9e15;  // A gradient's own number, 2^64 - 1, joins nothing.
 
-// An event as it is being read.
+// An event while it is being read.
 struct RawEvent {
   std::string name;
   std::string category;
@@ -56,7 +56,7 @@ double bytes_of(const RawEvent& event) {
   return -1.0;
 }
 
-// What nlohmann's parser calls, for each thing that it finds.
+// The callbacks of nlohmann's parser.
 class TraceSax {
  public:
   using Json = nlohmann::json;
@@ -93,13 +93,13 @@ class TraceSax {
   bool value() {
     text_.mark();
     if (depth_ == 0) {
-      throw wrong("is no trace: it takes a list of events, or an object with 'traceEvents'");
+      throw wrong("is not a trace: expected a list of events, or an object with 'traceEvents'");
     }
     return true;
   }
   bool number(double value);
   void deeper();
-  // Where the reader is: among an event's own members, or among its args, how deep.
+  // The reader's place: among an event's own members, or among its args and how deep.
   [[nodiscard]] bool in_event() const { return event_depth_ > 0 && depth_ >= event_depth_; }
   [[nodiscard]] bool in_members() const { return in_event() && depth_ == event_depth_; }
   [[nodiscard]] bool in_args(std::size_t below) const {
@@ -123,21 +123,21 @@ class TraceSax {
   PytorchTrace trace_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> tracks_;
   std::size_t depth_ = 0;
-  std::size_t event_depth_ = 0;  // Of events' members; 0 outside the list of events.
+  std::size_t event_depth_ = 0;  // Depth of events' members; 0 outside the list of events.
   bool has_events_ = false;
   std::string root_key_;
   std::string member_;
   std::string arg_;
-  std::size_t inputs_ = 0;  // Shapes begun among "Input Dims".
+  std::size_t inputs_ = 0;  // Shapes begun in "Input Dims".
   RawEvent event_;
-  std::optional<double> base_;  // The first kept event's begin.
+  std::optional<double> base_;  // When the first kept event began.
 };
 
 void TraceSax::deeper() {
   text_.mark();
   ++depth_;
   if (depth_ > kDepthMax) {
-    throw wrong(fmt::format("is nested more than {} deep, which no trace is", kDepthMax));
+    throw wrong(fmt::format("is nested more than {} deep; a trace is not", kDepthMax));
   }
 }
 
@@ -172,7 +172,7 @@ bool TraceSax::start_array(std::size_t /*size*/) {
       event_.numbers = 1.0;
     }
   } else if (in_args(3)) {
-    event_.numbers.reset();  // A list of tensors, which no gradient is.
+    event_.numbers.reset();  // A list of tensors, which is never a gradient.
   }
   return true;
 }
@@ -181,7 +181,7 @@ bool TraceSax::end_array() {
   text_.mark();
   --depth_;
   if (depth_ + 2 == event_depth_) {
-    event_depth_ = 0;  // That was the list.
+    event_depth_ = 0;  // The list has ended.
   }
   return true;
 }
@@ -254,16 +254,16 @@ bool TraceSax::parse_error(std::size_t position,
                            const Json::exception& error) {
   constexpr int kNumberTooLarge = 406;
   if (error.id == kNumberTooLarge) {
-    throw wrong(fmt::format("byte {}: a number that is larger than any time", position));
+    throw wrong(fmt::format("byte {}: a number too large to be a time", position));
   }
   if (text_.position() == 0) {
-    throw wrong("is empty; it takes what PyTorch's profiler exported");
+    throw wrong("is empty; expected an export of PyTorch's profiler");
   }
   if (position > text_.position()) {  // The end counts as a character.
-    throw wrong(fmt::format("is cut short: its JSON is not over after {} bytes", position - 1));
+    throw wrong(fmt::format("is truncated: its JSON does not end within {} bytes", position - 1));
   }
   throw wrong(
-      fmt::format("byte {}: is no JSON; it takes what PyTorch's profiler exported", position));
+      fmt::format("byte {}: is no JSON; expected an export of PyTorch's profiler", position));
 }
 
 double TraceSax::microseconds(const std::optional<double>& value,
@@ -304,7 +304,8 @@ void TraceSax::keep() {
   if (trace_.events.size() >= kTraceEventsMax) {
     throw wrong(fmt::format("has more than {} operations; profile fewer steps", kTraceEventsMax));
   }
-  // Relative to the first: since 1970 a double has quarters of microseconds, and sums have less.
+  // Relative to the first event: as times since 1970, doubles resolve only quarters of
+  // microseconds, and sums less.
   base_ = base_.value_or(begin);
   const double since = kMicro * (begin - *base_);
   trace_.events.push_back(
@@ -318,7 +319,7 @@ void TraceSax::keep() {
 
 PytorchTrace TraceSax::take() {
   if (!has_events_) {
-    throw wrong("is no trace: it has no list 'traceEvents'");
+    throw wrong("is not a trace: it has no list 'traceEvents'");
   }
   std::sort(
       trace_.events.begin(), trace_.events.end(), [](const TraceEvent& a, const TraceEvent& b) {
@@ -337,7 +338,7 @@ std::string_view name(TraceDialect dialect) {
 PytorchTrace read_pytorch_trace(const NextBlock& next, const std::string& name) {
   TraceText text(next, name, {.bytes = kTraceBytesMax, .bytes_between_marks = kValueBytesMax});
   TraceSax sax(text, name);
-  // Returns true or has thrown: parse_error() throws.
+  // Returns true or has thrown, in parse_error().
   (void)nlohmann::json::sax_parse(TraceText::Iterator(text), TraceText::Iterator(), &sax);
   return sax.take();
 }

@@ -1,11 +1,13 @@
-// A file of PyTorch's profiler, read event by event: what of it has a role (trace_event.h).
+// Reads a file of PyTorch's profiler event by event and keeps the events that have a role
+// (trace_event.h).
 //
-// Two dialects. Kineto: an object whose "traceEvents" is a list of events with categories; and, if
-// shapes were recorded, "args" with "Input Dims". Legacy, of torch.autograd.profiler and of builds
-// without Kineto: the bare list, without categories or shapes. Times are microseconds.
+// There are two dialects. Kineto writes an object whose "traceEvents" is a list of events with
+// categories and, if shapes were recorded, "args" with "Input Dims". The legacy dialect, of
+// torch.autograd.profiler and of builds without Kineto, is the bare list, without categories or
+// shapes. Times are in microseconds.
 //
-// The text comes block by block and is never whole in memory; what is kept of an event takes 40
-// bytes. A file is a stranger's: all that could grow has a bound.
+// The text arrives in blocks and is never in memory as a whole. A kept event takes 40 bytes. The
+// file is not trusted: everything that could grow is bounded.
 
 #pragma once
 
@@ -20,7 +22,7 @@
 namespace outpace::throughput {
 
 inline constexpr std::uint64_t kTraceBytesMax = std::uint64_t{8} << 30U;  // Once unpacked.
-inline constexpr std::size_t kTraceEventsMax = 10'000'000;                // With a role: 400 MB.
+inline constexpr std::size_t kTraceEventsMax = 10'000'000;  // Events with a role: 400 MB.
 
 enum class TraceDialect : std::uint8_t { kKineto, kLegacy };
 // "Kineto", "legacy".
@@ -36,16 +38,16 @@ struct TraceTrack {
 
 struct PytorchTrace {
   TraceDialect dialect = TraceDialect::kLegacy;
-  std::uint64_t events_seen = 0;  // With a role or without.
+  std::uint64_t events_seen = 0;  // With or without a role.
   std::vector<TraceTrack> tracks;
-  std::vector<TraceEvent> events;  // By begin; of the same begin the longer first.
+  std::vector<TraceEvent> events;  // By begin; of those with the same begin, the longest first.
 };
 
-// The next piece of the text, valid until the next call; empty at its end.
+// Returns the next piece of the text, valid until the next call; empty at the end.
 using NextBlock = std::function<std::string_view()>;
 
-// Throws a usage error that begins with `name` and says what is wrong: no JSON, cut short, no
-// trace, an event whose times no trace can have, or more than the bounds.
+// Throws a usage error that begins with `name` and says what is wrong: not JSON, truncated, not a
+// trace, an event with impossible times, or a bound exceeded.
 [[nodiscard]] PytorchTrace read_pytorch_trace(const NextBlock& next, const std::string& name);
 
 }  // namespace outpace::throughput

@@ -70,18 +70,18 @@ TEST(PytorchTrace, KnowsTheBytesOfAGradient) {
 }
 
 TEST(PytorchTrace, RefusesWhatIsNoTrace) {
-  EXPECT_EQ(refusal_of_text(""), "t.json: is empty; it takes what PyTorch's profiler exported");
+  EXPECT_EQ(refusal_of_text(""), "t.json: is empty; expected an export of PyTorch's profiler");
   EXPECT_EQ(refusal_of_text("no"),
-            "t.json: byte 2: is no JSON; it takes what PyTorch's profiler exported");
+            "t.json: byte 2: is no JSON; expected an export of PyTorch's profiler");
   EXPECT_EQ(refusal_of_text("[}"),
-            "t.json: byte 2: is no JSON; it takes what PyTorch's profiler exported");
+            "t.json: byte 2: is no JSON; expected an export of PyTorch's profiler");
   const std::string neither =
-      "t.json: is no trace: it takes a list of events, or an object with 'traceEvents'";
+      "t.json: is not a trace: expected a list of events, or an object with 'traceEvents'";
   EXPECT_EQ(refusal_of_text("7"), neither);
   EXPECT_EQ(refusal_of_text("\"words\""), neither);
-  EXPECT_EQ(refusal_of_text("{\"a\": []}"), "t.json: is no trace: it has no list 'traceEvents'");
+  EXPECT_EQ(refusal_of_text("{\"a\": []}"), "t.json: is not a trace: it has no list 'traceEvents'");
   EXPECT_EQ(refusal_of_text("{\"traceEvents\": 3}"),
-            "t.json: is no trace: it has no list 'traceEvents'");
+            "t.json: is not a trace: it has no list 'traceEvents'");
   EXPECT_EQ(refusal_of_text("[]"), "accepted");  // Without steps, which others say.
 }
 
@@ -89,7 +89,7 @@ TEST(PytorchTrace, RefusesAnyPartOfItself) {
   const std::string whole = small_trace(1, {}).text();
   for (std::size_t size = 1; size < whole.size(); size += 7) {
     EXPECT_EQ(refusal_of_text(whole.substr(0, size)),
-              fmt::format("t.json: is cut short: its JSON is not over after {} bytes", size));
+              fmt::format("t.json: is truncated: its JSON does not end within {} bytes", size));
   }
 }
 
@@ -106,15 +106,15 @@ TEST(PytorchTrace, RefusesTimesThatNoTraceHas) {
   EXPECT_EQ(refusal_of_text(event_with(R"("ts": 3, "dur": null)")),
             refused("has no 'dur' that is a number"));
   EXPECT_EQ(refusal_of_text(event_with(R"("ts": 1e999, "dur": 1)")),
-            "t.json: byte 44: a number that is larger than any time");
+            "t.json: byte 44: a number too large to be a time");
   EXPECT_NE(refusal_of_text(event_with(R"("ts": NaN, "dur": 1)")), "accepted");
 }
 
 TEST(PytorchTrace, HasBounds) {
   EXPECT_EQ(refusal_of_text(std::string(100'000, '[')),
-            "t.json: is nested more than 64 deep, which no trace is");
+            "t.json: is nested more than 64 deep; a trace is not");
   EXPECT_EQ(refusal_of_text("[\"" + std::string(std::size_t{17} << 20U, 'a')),
-            "t.json: has a value of more than 16777216 bytes, which no trace has");
+            "t.json: has a value of more than 16777216 bytes; a trace has none");
 }
 
 }  // namespace

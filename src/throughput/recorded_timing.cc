@@ -9,9 +9,8 @@
 namespace outpace::throughput {
 namespace {
 
-// How many times as long an iteration takes at one level as at the other. A median of five is a
-// matter of chance itself: of levels that are nearly alike nothing is made, or chance would count
-// twice.
+// Ratio of the times at one level and at the other. A median of five is itself random, so levels
+// that are nearly equal count as equal; otherwise chance would count twice.
 double steps_up(double level, double other) {
   constexpr double kAlike = 1.5;
   const bool alike = level <= kAlike * other && other <= kAlike * level;
@@ -43,7 +42,7 @@ std::vector<double> levels_of(const std::vector<double>& own) {
   levels.reserve(own.size());
   std::vector<double> window;
   for (std::size_t i = 0; i < own.size(); ++i) {
-    // As many on either side, or the median would lean.
+    // Equal numbers on both sides, or the median would be biased.
     const std::size_t reach = std::min({kReach, i, own.size() - 1 - i});
     const auto middle = own.begin() + static_cast<std::ptrdiff_t>(i);
     const auto distance = static_cast<std::ptrdiff_t>(reach);
@@ -79,7 +78,7 @@ RecordedTiming::RecordedTiming(const std::vector<Column>& columns,
 std::size_t RecordedTiming::next_to_read(const Column& column,
                                          const Reader& reader,
                                          Time at) const {
-  constexpr int kReach = 4;  // Iterations of mean length.
+  constexpr int kReach = 4;  // In iterations of mean length.
   const auto count = static_cast<std::int64_t>(column.begins.size());
   const Duration reach = kReach * (blocks_.length / count);
   const auto ahead = [&](std::size_t place) { return column.begins[place] - at; };
@@ -93,7 +92,7 @@ std::size_t RecordedTiming::next_to_read(const Column& column,
   const std::size_t anew = column.first_from(at);
   const bool nearby = std::abs(ahead(next).count()) <= 2 * reach.count();
   if (!nearby && std::abs(ahead(anew).count()) <= reach.count()) {
-    return anew;  // Another block.
+    return anew;  // The simulation has reached another block.
   }
   return column.first_from(ahead(next) > Duration{} ? at - reach : at + reach);
 }
@@ -118,7 +117,7 @@ Time RecordedTiming::finish(WorkerId worker, Time start, double share, std::uint
   const Seat& seat = seats_[index(worker)];
   const Column& column = columns_[seat.column];
   Reader& reader = readers_[index(worker)];
-  if (start < reader.end) {  // The last one was cancelled.
+  if (start < reader.end) {  // The last mini-batch was cancelled.
     cores_.give_up(start, reader.end, reader.needs);
   }
   reader.own = own_seconds(column, seat, reader, start);
@@ -126,7 +125,7 @@ Time RecordedTiming::finish(WorkerId worker, Time start, double share, std::uint
       machine_.cores == 0 ? start : server_.finish(start, start, from_seconds(machine_.hand_out));
   reader.needs = from_seconds(share * column.processor_seconds + machine_.take_in);
   reader.end = cores_.finish(start, reader.ready + from_seconds(share * reader.own), reader.needs);
-  // A mini-batch takes some time, or a run without any other delay would not end.
+  // A mini-batch takes some time; otherwise a run without other delays would never end.
   return std::max(start + Duration{1}, reader.end);
 }
 

@@ -1,12 +1,13 @@
-// Workers at the pace that a record has of them.
+// Worker timing that replays a run's record.
 //
-// A worker's mini-batches take what its recorded iterations took, one after another, while these
-// began within four iterations of the simulated time: what was slow for a while is slow at that
-// time, whatever a policy does. A simulation that is faster than the record goes back from there
-// to those four iterations before, one that is slower ahead to those four after. So those of some
-// time are used about equally often: of those under way at a given moment most are long ones.
-// Where levels differ, what is read is at that of the time. Beyond the record's end it begins
-// again.
+// A worker's mini-batches take as long as its recorded iterations, one after another, as long as
+// these began within four iterations of the simulated time. A phase that was slow in the run is
+// thus slow at the same time in the simulation, whatever the policy. A simulation that gets ahead
+// of the record goes back to four iterations before the simulated time; one that falls behind skips
+// to four iterations after it. So the iterations of a phase are used about equally often. Picking
+// the iteration under way at a given moment would prefer long ones. If the level of the iteration
+// differs from the level at the simulated time, its time is scaled. The record starts over at its
+// end.
 
 #pragma once
 
@@ -19,46 +20,51 @@
 
 namespace outpace::throughput {
 
-// A worker's iterations: when they began, in order, and what each took of its own (own_time.h).
+// A worker's iterations: when each began, in order, and its own time (own_time.h).
 struct Column {
   std::vector<Time> begins;
-  std::vector<double> own;         // Seconds, of a full mini-batch.
-  std::vector<double> level;       // What lasts of it: levels_of(own), or nothing, if nothing does.
-  double processor_seconds = 0.0;  // On top of each, on the processors that are shared.
+  std::vector<double> own;  // Seconds for a full mini-batch.
+  // The persistent part of it, by levels_of(own); empty if nothing persists.
+  std::vector<double> level;
+  double processor_seconds = 0.0;  // In addition, on shared processors, per mini-batch.
 
-  // The iteration that began nearest to `time`. REQUIRES: there is one.
+  // The iteration that began nearest to `time`. REQUIRES: not empty.
   [[nodiscard]] std::size_t nearest(Time time) const;
-  // The first that began at `time` or later, or the last of all. REQUIRES: there is one.
+  // The first iteration that began at `time` or later, or the last one. REQUIRES: not empty.
   [[nodiscard]] std::size_t first_from(Time time) const;
 };
 
-// The median of each and the two on either side, which keeps steps: a slow period has an edge.
+// The median of each iteration and the two on either side. Unlike a mean, it keeps the edges of a
+// slow phase.
 [[nodiscard]] std::vector<double> levels_of(const std::vector<double>& own);
 
-// Which moment of the record stands for which of a simulated run: blocks of equal length, drawn or
-// in their order.
+// Maps simulated time to record time, in blocks of equal length that are resampled or in their own
+// order.
 struct Blocks {
-  Duration length{};                 // Of the record; above 0.
-  std::vector<std::uint32_t> order;  // The block of the record that each is; at least one.
+  Duration length{};  // Of the record; above 0.
+  // The block of the record that each block of simulated time uses; at least one.
+  std::vector<std::uint32_t> order;
 
   [[nodiscard]] Time source(Time time) const;
 };
 
-// Who sits where in a simulated cluster.
+// The record that a simulated worker uses.
 struct Seat {
   std::uint32_t column = 0;
-  Duration shift{};  // Its record is read from so far on: copies must not be slow as one.
+  // Offset into the record, so that copies of a worker are not slow at the same time.
+  Duration shift{};
 };
 
 struct Machine {
-  std::uint32_t cores = 0;  // 0: each worker has its own, and the server takes no time.
-  double hand_out = 0.0;    // Seconds of the server for a release, one after another.
-  double take_in = 0.0;     // Seconds of a processor for a gradient.
+  // 0: each worker has a processor to itself, and the server takes no time.
+  std::uint32_t cores = 0;
+  double hand_out = 0.0;  // Seconds of the server per release, one after another.
+  double take_in = 0.0;   // Seconds of a processor per gradient.
 };
 
 class RecordedTiming final : public sim::Timing {
  public:
-  // `columns` belong to the caller. REQUIRES: every seat's column has iterations; starts never
+  // `columns` belong to the caller. REQUIRES: the column of every seat has iterations; starts never
   // decrease.
   RecordedTiming(const std::vector<Column>& columns,
                  std::vector<Seat> seats,
@@ -77,11 +83,11 @@ class RecordedTiming final : public sim::Timing {
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
   struct Reader {
-    std::size_t next = kNone;  // The recorded iteration after the one that was read last.
+    std::size_t next = kNone;  // The recorded iteration after the last one used.
     Time ready{};              // When the last mini-batch had its weights.
-    double own = 0.0;          // What it takes, in seconds.
-    Time end{};                // When it is done,
-    Duration needs{};          // and for how long it has a processor before.
+    double own = 0.0;          // Its own time, in seconds.
+    Time end{};                // When it is done.
+    Duration needs{};          // The processor time it needs before that.
   };
   [[nodiscard]] std::size_t next_to_read(const Column& column, const Reader& reader, Time at) const;
   [[nodiscard]] double own_seconds(const Column& column, const Seat& seat, Reader& reader, Time at);

@@ -8,7 +8,7 @@
 namespace outpace::throughput {
 namespace {
 
-// So far apart that what was slow is over, as far as it ever is.
+// Far enough apart that slow phases have passed, as far as they ever do.
 constexpr std::uint64_t kIterationsApart = 61;
 constexpr std::size_t kMoments = 64;
 constexpr std::size_t kDrawsOfMoment = 16;
@@ -16,7 +16,8 @@ constexpr std::size_t kDrawsKept = 256;   // For order statistics.
 constexpr std::size_t kDrawsMost = 4096;  // For means.
 constexpr std::size_t kDrawsOfAll = 400'000;
 
-// Moments are as far apart as so many mini-batches take; three weeks at most, for the clock's sake.
+// Moments are kIterationsApart mini-batches of the slowest worker apart, but the last is at most
+// three weeks in, which the clock can represent.
 Time moment(const sim::Runtimes& runtimes, std::size_t number) {
   constexpr double kApartMost = 3e4;
   double slowest = 0.0;

@@ -1,5 +1,4 @@
-// How long workers compute whose runtimes are drawn from distributions: what coarse models know of
-// it, from samples.
+// Computing times for the coarse models, sampled from distributions of runtimes.
 
 #pragma once
 
@@ -10,10 +9,10 @@
 
 namespace outpace::throughput {
 
-// Of runtimes that come and go with a worker's iterations, one period of many draws, far apart.
-// Where they hang on the time as well, as when a worker is slow for a minute, a period is a moment,
-// and there are many: what is fast or slow at one time together stays together.
-// `factors`: of each worker. REQUIRES: one for each worker.
+// If runtimes depend on a worker's iterations only, the result is one period of many draws, far
+// apart. If they also depend on time, as when a worker is slow for a minute, each period is one
+// moment, and there are many, so that workers that are slow at the same time stay so together.
+// `factors` multiply each worker's times. REQUIRES: one factor per worker.
 [[nodiscard]] Computing computing_of_runtimes(const sim::Runtimes& runtimes,
                                               const std::vector<double>& factors);
 

@@ -36,7 +36,8 @@ Time SampledTiming::finish(WorkerId worker, Time start, double share, std::uint6
 
 double SampledTiming::done(WorkerId worker, Time start, Time now, std::uint64_t iteration) {
   start = std::min(now, begin(worker, start, iteration));
-  // By a trace a mini-batch is as much done as its delay is over; the computing comes after it.
+  // With a trace of delays, progress is the part of the delay that has passed; computing follows
+  // it.
   const double slept = options_.paces[index(worker)].done(start, now, iteration);
   return std::min(slept, to_seconds(now - start) / computing(worker, iteration, start));
 }

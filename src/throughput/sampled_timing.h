@@ -1,11 +1,11 @@
-// Workers that compute as long as is drawn for them: measured iterations, with replacement, or
-// runtimes of a distribution (sim/runtimes.h).
+// Worker timing that draws each mini-batch: from measured iterations with replacement, or from a
+// distribution of runtimes (sim/runtimes.h).
 //
-// What a worker draws is a pure function of seed, worker, iteration and start, so that two policies
-// meet the same runtimes. A trace of delays comes on top, as live: a worker sleeps, then computes.
+// A draw is a pure function of seed, worker, iteration and start, so that two policies meet the
+// same runtimes. A trace of delays is added as in a live run: a worker sleeps, then computes.
 //
-// Workers that are not held together by a policy are in no particular phase to each other: each may
-// begin at a time of its own.
+// Workers that no barrier synchronises have arbitrary phases, so each may have its own starting
+// time.
 
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace outpace::throughput {
 
-// Seconds of a full mini-batch begun at `start`, before the worker's factor. A pure function.
+// Seconds of a full mini-batch that begins at `start`, before the worker's factor. Must be pure.
 using DrawSeconds = std::function<double(WorkerId, std::uint64_t iteration, Time start)>;
 
 // REQUIRES: not empty.
@@ -30,11 +30,11 @@ using DrawSeconds = std::function<double(WorkerId, std::uint64_t iteration, Time
 
 struct SampledTimingOptions {
   DrawSeconds draw;
-  double besides = 0.0;  // What each takes on top, whatever its share: the worker's messages.
-  std::vector<worker::Pace> paces;  // Of each worker.
-  std::vector<double> factors;      // Of each worker; at least 1.
-  std::uint32_t cores = 0;          // That workers share for computing; 0: one each.
-  std::vector<double> begins;       // Of each worker, seconds; empty: all at once.
+  double besides = 0.0;  // Added to each mini-batch, whatever its share: the worker's messages.
+  std::vector<worker::Pace> paces;  // By worker.
+  std::vector<double> factors;      // By worker; at least 1.
+  std::uint32_t cores = 0;          // Shared by all workers for computing; 0: one each.
+  std::vector<double> begins;  // Starting times by worker, in seconds; empty: all start at once.
 };
 
 class SampledTiming final : public sim::Timing {
@@ -53,7 +53,7 @@ class SampledTiming final : public sim::Timing {
 
  private:
   [[nodiscard]] double computing(WorkerId worker, std::uint64_t iteration, Time start) const;
-  // When a mini-batch that was begun at `start` begins indeed.
+  // When a mini-batch released at `start` really begins.
   [[nodiscard]] Time begin(WorkerId worker, Time start, std::uint64_t iteration) const;
 
   const SampledTimingOptions options_;

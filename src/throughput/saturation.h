@@ -1,4 +1,4 @@
-// From how many workers on nothing is gained.
+// The number of workers from which on more gain nothing.
 
 #pragma once
 
@@ -14,9 +14,9 @@ struct RateOf {
   double rate;
 };
 
-// The first of these, in the order of their workers, that has 95 % of the highest rate, if what
-// comes after it adds less than half of what as many workers ought to. Nothing if all that more
-// workers add is worth them.
+// Index of the first rate that reaches 95 % of the highest rate, if all further workers together
+// add less than half of what proportional scaling would. `rates` are in the order of their workers.
+// Nothing if further workers pay off.
 [[nodiscard]] std::optional<std::size_t> saturated_at(const std::vector<RateOf>& rates);
 
 }  // namespace outpace::throughput

@@ -32,7 +32,7 @@ std::optional<TraceLabel> label_on_device(const TraceName& event) {
     if (event.name.starts_with("Optimizer.step#")) {
       return TraceLabel{TraceRole::kOptimizer, true};
     }
-    // The collective's kernel is there itself.
+    // The collective's kernel has an event of its own.
     return std::nullopt;
   }
   const bool collective = event.category == "collective_comm" || names_nccl(event.name);
@@ -59,7 +59,7 @@ std::optional<TraceLabel> label_on_processor(const TraceName& event) {
   if (name.ends_with("::AccumulateGrad")) {
     return TraceLabel{TraceRole::kGradient, false};
   }
-  // Operations have their library before the name; what a user annotates seldom has.
+  // Operations have their library before the name; a user's annotations rarely do.
   if (name.find("::") != std::string_view::npos) {
     return TraceLabel{TraceRole::kOperation, false};
   }

@@ -1,9 +1,9 @@
-// What an event of a trace of PyTorch's profiler is, by its name and its category.
+// Classifies an event of PyTorch's profiler by its name and category.
 //
-// Kineto writes categories ("cpu_op", "kernel"; before 1.12 "Operator", "Kernel"), the legacy
-// profiler none: there a name must do. Most of a trace has no role here: Python's functions, calls
-// of the driver, memory, the nodes inside autograd::engine::evaluate_function, which has their
-// time.
+// Kineto writes categories ("cpu_op", "kernel"; before 1.12 "Operator", "Kernel"). The legacy
+// profiler writes none, so there the name decides. Most events have no role here: Python functions,
+// driver calls, memory, and the nodes inside autograd::engine::evaluate_function, which covers
+// their time.
 
 #pragma once
 
@@ -17,10 +17,10 @@ enum class TraceRole : std::uint8_t {
   kStep,           // ProfilerStep#N: from one prof.step() to the next.
   kOptimizer,      // Optimizer.step#SGD.step
   kBackward,       // autograd::engine::evaluate_function: one node of the backward pass.
-  kGradient,       // AccumulateGrad within it: one parameter's gradient is there.
-  kOperation,      // Any other operation of the processor, such as aten::conv2d.
+  kGradient,       // AccumulateGrad within it: one parameter's gradient is ready.
+  kOperation,      // Any other operation on the processor, such as aten::conv2d.
   kCommunication,  // A collective: c10d::, gloo:, NCCL's kernels.
-  kKernel,         // What an accelerator computes or copies.
+  kKernel,         // A computation or copy on an accelerator.
 };
 
 struct TraceLabel {
@@ -30,23 +30,23 @@ struct TraceLabel {
   bool operator==(const TraceLabel&) const = default;
 };
 
-// What an event says of itself; empty where it says nothing.
+// What an event says about itself; empty if it does not say.
 struct TraceName {
   std::string_view name;
   std::string_view category;
   std::string_view process;
 };
 
-// Nothing: of no interest.
+// Nothing: no role.
 [[nodiscard]] std::optional<TraceLabel> label_of(const TraceName& event);
 
 struct TraceEvent {
   TraceLabel label;
   std::uint32_t track;    // Index into PytorchTrace::tracks.
-  double begin;           // Seconds since some moment that all events of a trace share.
-  double end;             // Not before the begin.
-  std::int64_t sequence;  // What joins an operation and its node; -1 if not recorded.
-  double gradient_bytes;  // Of a kGradient whose shape was recorded; else -1.
+  double begin;           // Seconds since a moment common to all events of the trace.
+  double end;             // Not before `begin`.
+  std::int64_t sequence;  // Joins an operation and its node; -1 if not recorded.
+  double gradient_bytes;  // Of a kGradient with a recorded shape; else -1.
 };
 
 }  // namespace outpace::throughput

@@ -9,8 +9,9 @@
 namespace outpace::throughput {
 namespace {
 
-// Begin and duration of an event are each rounded, in the legacy dialect to microseconds, so that
-// what is within another may end after it, and what follows it may begin before it ends.
+// The begin and the duration of an event are rounded separately, in the legacy dialect to
+// microseconds. An event inside another may thus appear to end after it, and an event that follows
+// another may appear to begin before it ends.
 constexpr double kRounding = 1.5e-6;
 constexpr double kNoTime = 1e-9;
 
@@ -20,7 +21,7 @@ bool is_node(const TraceEvent* event) {
   return event->label.role == TraceRole::kBackward;
 }
 
-// Operations and nodes of the threads that train, but for those within others or an optimizer.
+// Operations and nodes on the training threads, except those inside others or inside an optimizer.
 Events outermost_of(const PytorchTrace& trace) {
   const std::vector<bool> trains = training_tracks(trace);
   std::vector<double> busy_until(trace.tracks.size(), -1.0);
@@ -42,8 +43,8 @@ Events outermost_of(const PytorchTrace& trace) {
   return outermost;
 }
 
-// How often nodes follow operations: more than once if gradients are accumulated. Operations that
-// take no time may be parts of the node before them.
+// The number of times nodes follow operations; more than one if gradients are accumulated.
+// Operations that take no time may be parts of the node before them.
 std::size_t passes_in(std::span<const TraceEvent* const> events) {
   std::size_t passes = 0;
   bool in_pass = false;
@@ -65,11 +66,11 @@ struct FoundLayer {
   bool has_gradient;
 };
 
-// From the last layer to the first. Empty if numbers are missing, or nodes come in another order.
+// Layers from the last to the first. Empty if numbers are missing or nodes are in another order.
 std::vector<FoundLayer> layers_backward(std::span<const TraceEvent* const> operations,
                                         std::span<const TraceEvent* const> nodes) {
   std::vector<FoundLayer> layers;
-  std::size_t at = operations.size();  // The operation whose node came last.
+  std::size_t at = operations.size();  // The operation whose node was seen last.
   for (const TraceEvent* node : nodes) {
     if (node->sequence < 0) {  // Only a gradient has no number.
       if (layers.empty()) {
@@ -151,7 +152,7 @@ std::vector<double> gradients_of(std::span<const TraceEvent> events) {
       bytes.push_back(event.gradient_bytes);
     }
   }
-  std::sort(bytes.begin(), bytes.end());  // Those of one layer may come in any order.
+  std::sort(bytes.begin(), bytes.end());  // Those of one layer may be in any order.
   return bytes;
 }
 

@@ -1,11 +1,11 @@
-// What one backward pass a step tells of the network: its layers, and how large its gradient is.
+// The network's layers and the size of its gradient, from the backward pass of each step.
 //
-// A layer is an operation of the forward pass, outermost on its thread, that has nodes in the
-// backward pass: Kineto records with both the number that joins them. What follows the last
-// operation with parameters is the loss, and counts as that one's. The legacy dialect records no
-// numbers, and with an accelerator the processor's times are not the layers'.
+// A layer is an outermost operation of the forward pass that has nodes in the backward pass. Kineto
+// records a number with both that joins them. Operations after the last one with parameters are the
+// loss and count towards that layer. The legacy dialect records no numbers. With an accelerator,
+// the processor's times are not those of the layers. In both cases the layers are unknown.
 //
-// The gradient's size is that of all that AccumulateGrad was given, if shapes were recorded.
+// The gradient's size is the total of what AccumulateGrad received, if shapes were recorded.
 
 #pragma once
 
@@ -19,9 +19,9 @@
 namespace outpace::throughput {
 
 struct TracePass {
-  std::vector<PassMarks> marks;        // Of each step, or of none.
-  std::vector<double> gradient_bytes;  // Of each parameter, alike in all steps; empty if unknown.
-  std::string gradient_unknown;        // Why, in words.
+  std::vector<PassMarks> marks;        // One per step, or none.
+  std::vector<double> gradient_bytes;  // By parameter, the same in all steps; empty if unknown.
+  std::string gradient_unknown;        // Why it is unknown, in words.
 };
 
 [[nodiscard]] TracePass pass_of(const PytorchTrace& trace, const TraceSteps& steps);

@@ -27,14 +27,14 @@ std::vector<double> gradient_bytes_of(std::span<const TraceFindings> ranks,
   const TraceFindings& first = ranks.front();
   for (const TraceFindings& rank : ranks) {
     if (rank.pass.gradient_bytes.empty()) {
-      throw usage_error(fmt::format("{}: how large the gradient is cannot be told: {}; {}",
+      throw usage_error(fmt::format("{}: the size of the gradient is unknown: {}; {}",
                                     rank.file,
                                     rank.pass.gradient_unknown,
                                     kSayPayload));
     }
     if (rank.pass.gradient_bytes != first.pass.gradient_bytes) {
       throw usage_error(fmt::format(
-          "{}: its gradient is not that of {}: are they of one job?", rank.file, first.file));
+          "{}: its gradient differs from that of {}; are they of one job?", rank.file, first.file));
     }
   }
   return first.pass.gradient_bytes;

@@ -1,8 +1,8 @@
-// From what the traces of one or several ranks tell, the profile that predictions start from.
+// Makes a measured profile from the traces of one or several ranks.
 //
-// A trace has a worker's time and nothing of a server's. What a message and a byte cost the
-// processors is taken for nothing unless the user says more, and an update for what PyTorch's own
-// optimizer took; the profile says so (MeasuredProfile::not_measured).
+// A trace has a worker's times but none of a server's. Unless the user gives them, the processor
+// costs of a message and of a byte count as zero, and an update costs what PyTorch's own optimizer
+// took. The profile says so (MeasuredProfile::not_measured).
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace outpace::throughput {
 
-// What is kept of a trace when its events are gone.
+// What is kept of a trace after its events are freed.
 struct TraceFindings {
   std::string file;
   TraceDialect dialect;
@@ -25,10 +25,10 @@ struct TraceFindings {
   TracePass pass;
 };
 
-// Throws as steps_of() does, in words that begin with `file`.
+// Throws as steps_of() does; messages begin with `file`.
 [[nodiscard]] TraceFindings findings_of(const PytorchTrace& trace, const std::string& file);
 
-// What a user says beside the traces.
+// What the user gives in addition to the traces.
 struct TraceGivens {
   std::uint32_t batch;
   std::optional<double> payload_bytes;
@@ -39,8 +39,8 @@ struct TraceGivens {
 
 [[nodiscard]] TraceGivens givens_of(const job::ProfileJob& job);
 
-// REQUIRES: one rank at least. Throws a usage error if the payload is not known, is more than any
-// network has, or differs between ranks.
+// REQUIRES: at least one rank. Throws a usage error if the size of the payload is unknown, larger
+// than any network's, or different between ranks.
 [[nodiscard]] MeasuredProfile profile_of(std::span<const TraceFindings> ranks,
                                          const TraceGivens& givens);
 

@@ -24,9 +24,10 @@ TEST(TraceProfile, HasTheWorkersTimeAndSaysWhatItLacks) {
   EXPECT_NEAR(profile.iterations.front().rest_seconds, 100e-6, 1e-12);
   EXPECT_EQ(profile.layers.size(), 2U);
   EXPECT_NEAR(profile.apply_seconds, 100e-6, 1e-12);
-  EXPECT_EQ(profile.caveat(),
-            "not measured, as the profile is of a trace: apply_seconds (taken from PyTorch's "
-            "optimizer), byte_seconds (taken as 0), message_seconds (taken as 0)");
+  EXPECT_EQ(
+      profile.caveat(),
+      "not measured, because the profile comes from a trace: apply_seconds (taken from PyTorch's "
+      "optimizer), byte_seconds (assumed 0), message_seconds (assumed 0)");
   const MeasuredProfile read = MeasuredProfile::parse(profile.to_json(""), "p.json");
   EXPECT_EQ(read.not_measured, profile.not_measured);
   EXPECT_EQ(read.iterations, profile.iterations);
@@ -106,13 +107,13 @@ TEST(TraceProfile, NeverGuessesThePayload) {
   const TraceFindings with_shapes = findings_in(small_trace(6, {}), "0.json");
   const TraceFindings without = findings_in(small_trace(6, {.shapes = false}), "1.json");
   EXPECT_EQ(refused({with_shapes, without}, {.batch = 32}),
-            "1.json: how large the gradient is cannot be told: shapes of gradients were not "
+            "1.json: the size of the gradient is unknown: shapes of gradients were not "
             "recorded (record_shapes=True); give --parameters 11.7M or --payload 44.7MB");
   TraceFindings other = with_shapes;
   other.file = "1.json";
   other.pass.gradient_bytes = {20, 64};
   EXPECT_EQ(refused({with_shapes, other}, {.batch = 32}),
-            "1.json: its gradient is not that of 0.json: are they of one job?");
+            "1.json: its gradient differs from that of 0.json; are they of one job?");
   EXPECT_EQ(refused({with_shapes}, {.batch = 32, .payload_bytes = 1e300}),
             "0.json: a gradient of 1e+300 bytes in 1 tensors, and more than 1.72e+10 bytes or "
             "65536 tensors cannot be trained");

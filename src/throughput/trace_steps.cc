@@ -11,7 +11,7 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr std::size_t kStepsMin = 4;  // As a measured profile has it.
+constexpr std::size_t kStepsMin = 4;  // The minimum of a measured profile.
 
 bool is(const TraceEvent& event, TraceRole role, bool on_device = false) {
   return event.label == TraceLabel{role, on_device};
@@ -28,7 +28,8 @@ Intervals times_of(const PytorchTrace& trace,
   return united(std::move(intervals));
 }
 
-// Of the thread that has the most: an accelerator's streams, or other processes, may repeat them.
+// The steps on the thread that has most of them, because an accelerator's streams or other
+// processes may repeat them.
 std::vector<Interval> profiler_steps(const PytorchTrace& trace) {
   std::vector<std::size_t> counts(trace.tracks.size());
   for (const TraceEvent& event : trace.events) {
@@ -49,7 +50,7 @@ std::vector<Interval> profiler_steps(const PytorchTrace& trace) {
 std::vector<Interval> steps_by_optimizer(const PytorchTrace& trace) {
   std::vector<Interval> steps;
   double begin = trace.events.front().begin;
-  std::optional<double> end;  // Of the last optimizer since the last backward pass.
+  std::optional<double> end;  // End of the last optimizer since the last backward pass.
   for (const TraceEvent& event : trace.events) {
     if (is(event, TraceRole::kOptimizer)) {
       end = std::max(end.value_or(event.end), event.end);
@@ -65,13 +66,13 @@ std::vector<Interval> steps_by_optimizer(const PytorchTrace& trace) {
   return steps;
 }
 
-// All that is busy, over the whole trace.
+// Busy times over the whole trace.
 struct BusyTimes {
   bool has_device;
   Intervals forward;
   Intervals backward;
-  Intervals optimizer;      // What of it is not computing.
-  Intervals communication;  // That nothing hides.
+  Intervals optimizer;      // The part that is not computing.
+  Intervals communication;  // The part that is not overlapped.
   Intervals device;
 };
 
@@ -84,7 +85,7 @@ BusyTimes busy_times_of(const PytorchTrace& trace) {
   };
   BusyTimes busy{.device = working(TraceRole::kKernel, true)};
   busy.has_device = !busy.device.empty();
-  // A collective that a thread calls begins within a node of its backward pass.
+  // A collective that a thread calls begins inside a node of its backward pass.
   const Intervals calls = working(TraceRole::kCommunication, false);
   const Intervals nodes = working(TraceRole::kBackward, false);
   Intervals operations = working(TraceRole::kOperation, false);
@@ -144,7 +145,7 @@ TraceSteps steps_of(const PytorchTrace& trace, const std::string& name) {
   if (!any(TraceRole::kBackward)) {
     throw usage_error(
         fmt::format("{}: no backward pass (autograd::engine::evaluate_function) among its {} "
-                    "events; it takes a trace of training that PyTorch's profiler wrote",
+                    "events; expected a trace of training by PyTorch's profiler",
                     name,
                     trace.events_seen));
   }
@@ -172,8 +173,8 @@ TraceSteps steps_of(const PytorchTrace& trace, const std::string& name) {
   }
   if (found.steps.size() < kStepsMin + 1) {
     throw usage_error(
-        fmt::format("{}: {} steps with a backward pass; it takes {} and one before them to warm "
-                    "up: profile more",
+        fmt::format("{}: {} steps with a backward pass; {} are needed after one for warm-"
+                    "up; profile more steps",
                     name,
                     found.steps.size(),
                     kStepsMin));

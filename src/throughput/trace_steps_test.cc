@@ -100,16 +100,17 @@ TEST(TraceSteps, AreRefusedInOneLine) {
     return refusal_of([&] { (void)steps_in(trace); });
   };
   EXPECT_EQ(refused(TraceWriter(TraceDialect::kLegacy)),
-            "t.json: no backward pass (autograd::engine::evaluate_function) among its 0 events; it "
-            "takes a trace of training that PyTorch's profiler wrote");
+            "t.json: no backward pass (autograd::engine::evaluate_function) among its 0 events; "
+            "expected a trace of training by PyTorch's profiler");
   TraceWriter no_steps(TraceDialect::kLegacy);
   no_steps.add_node("AddmmBackward0", 0, 1, 0);
   EXPECT_EQ(refused(no_steps),
             "t.json: no steps: neither ProfilerStep#N nor Optimizer.step; give "
             "torch.profiler.profile a schedule, and call prof.step() after each step");
-  EXPECT_EQ(refused(small_trace(4, {})),
-            "t.json: 4 steps with a backward pass; it takes 4 and one before them to warm up: "
-            "profile more");
+  EXPECT_EQ(
+      refused(small_trace(4, {})),
+      "t.json: 4 steps with a backward pass; 4 are needed after one for warm-up; profile more "
+      "steps");
 }
 
 }  // namespace

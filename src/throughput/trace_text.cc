@@ -29,7 +29,7 @@ void TraceText::fetch() {
         fmt::format("{}: is larger than {} bytes; profile fewer steps", name_, bounds_.bytes));
   }
   if (before_ > marked_ && before_ - marked_ > bounds_.bytes_between_marks) {
-    throw usage_error(fmt::format("{}: has a value of more than {} bytes, which no trace has",
+    throw usage_error(fmt::format("{}: has a value of more than {} bytes; a trace has none",
                                   name_,
                                   bounds_.bytes_between_marks));
   }

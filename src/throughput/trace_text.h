@@ -1,7 +1,7 @@
-// A text that comes block by block, as JSON's parser reads it: character by character.
+// A text that arrives in blocks, read by the JSON parser character by character.
 //
-// The parser keeps a string or a number whole, so that one without end would take all memory:
-// between two of its marks only so much may be read.
+// The parser keeps a string or a number whole, so that an endless one would take all memory. The
+// number of bytes between two marks is therefore bounded.
 
 #pragma once
 
@@ -21,8 +21,8 @@ class TraceText {
     std::uint64_t bytes_between_marks;
   };
 
-  // `next` gives a block, valid until it is called again; an empty one at the end. Past a bound a
-  // usage error is thrown that begins with `name`.
+  // `next` returns a block, valid until it is called again, and an empty one at the end. Beyond a
+  // bound, a usage error is thrown that begins with `name`.
   TraceText(std::function<std::string_view()> next, std::string name, const Bounds& bounds);
 
   [[nodiscard]] bool at_end() const { return at_ == block_.size(); }
@@ -30,7 +30,7 @@ class TraceText {
   void advance();
   // Bytes read.
   [[nodiscard]] std::uint64_t position() const { return before_ + at_; }
-  // The parser has seen something whole.
+  // The parser has finished a value.
   void mark() { marked_ = position(); }
 
   class Iterator {

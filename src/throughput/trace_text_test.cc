@@ -37,7 +37,7 @@ TEST(TraceText, HasBounds) {
   EXPECT_EQ(read({.bytes = 11, .bytes_between_marks = 12}, false),
             "t: is larger than 11 bytes; profile fewer steps");
   EXPECT_EQ(read({.bytes = 12, .bytes_between_marks = 6}, false),
-            "t: has a value of more than 6 bytes, which no trace has");
+            "t: has a value of more than 6 bytes; a trace has none");
   EXPECT_EQ(read({.bytes = 12, .bytes_between_marks = 6}, true), "accepted");
 }
 

@@ -19,7 +19,7 @@ void Adam::step(const Step& step, std::span<const float> mean, std::span<float> 
   beta1_power_ *= options_.beta1;
   beta2_power_ *= options_.beta2;
 
-  // Everything that is the same for all weights, in double, rounded once.
+  // What is equal for all weights is computed in double and rounded once.
   const double scaled_rate = step.rate * step.mean_weight;
   const bool decoupled = decay_ == Decay::kDecoupled;
   const auto in_gradient = static_cast<float>(decoupled ? 0.0 : step.weight_decay);

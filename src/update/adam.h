@@ -1,8 +1,8 @@
 // Adam and AdamW: a step per weight, scaled by running moments of its gradient.
 //
-// g is the unweighted mean: a factor on every gradient would cancel between m and sqrt(v), so the
-// weight of stale gradients scales the step instead, and with it the decay. A |g'| above 1.8e19
-// overflows v, which stops that weight from moving; it never makes it infinite. Clip where that may
+// g is the unweighted mean. A factor on every gradient would cancel between m and sqrt(v), so the
+// weight of stale gradients scales the step instead, and the decay with it. A |g'| above 1.8e19
+// overflows v, which stops that weight but never makes it infinite. Clip gradients where that may
 // happen.
 
 #pragma once
@@ -19,7 +19,7 @@ namespace outpace::update {
 struct AdamOptions {
   double beta1 = 0.9;     // In [0, 1).
   double beta2 = 0.999;   // In [0, 1).
-  double epsilon = 1e-8;  // Above 0; unit of the gradient.
+  double epsilon = 1e-8;  // Above 0; in units of the gradient.
 };
 
 //   adam:   g' = g + decay * w
@@ -42,7 +42,8 @@ class Adam final : public Optimizer {
  private:
   const Decay decay_;
   const AdamOptions options_;
-  double beta1_power_ = 1.0;  // beta1^t; multiplied up, since pow differs from library to library.
+  // beta1^t, by repeated multiplication, because pow() differs between libraries.
+  double beta1_power_ = 1.0;
   double beta2_power_ = 1.0;
   std::vector<float> first_;
   std::vector<float> second_;

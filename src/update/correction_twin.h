@@ -1,5 +1,5 @@
-// For tests only: what a correction makes of a gradient, and a random life of releases and
-// gradients for it to be walked through beside a plain second implementation.
+// For tests only: applies a correction, and compares it with a plain second implementation over a
+// random sequence of releases and gradients.
 
 #pragma once
 
@@ -37,8 +37,7 @@ inline Numbers corrected(Correction& correction,
   return gradient;
 }
 
-// What a twin is told of one number; it answers with the corrected gradient. It keeps its own
-// state, of one number and all workers.
+// A second implementation for one weight and all workers. `correct` returns the corrected gradient.
 struct PlainCorrection {
   std::function<double(std::uint32_t worker, double gradient, double weight, double then)> correct;
   std::function<void(double before, double after)> stepped;

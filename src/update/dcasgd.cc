@@ -10,8 +10,8 @@ namespace {
 
 constexpr float kRootFloor = 1e-7F;
 
-// The factors are so ordered that a gradient of the present weights, moved = 0, is itself even
-// where g * g would overflow. A greater term than float32 has is none that Taylor's series means.
+// The factors are in this order so that a gradient of the present weights (moved = 0) is unchanged
+// even where g * g would overflow. A term beyond float32's range is not what Taylor's series means.
 float compensated(float gradient, float lambda, float moved) {
   const float sum = gradient + gradient * (lambda * gradient * moved);
   return std::fabs(sum) <= FLT_MAX ? sum : gradient;

@@ -1,14 +1,15 @@
-// Delay compensation (DC-ASGD): a stale gradient is carried from the weights it was computed on to
-// the present ones by the first term of Taylor's series, with g * g in place of the Hessian.
+// Delay compensation (DC-ASGD): moves a stale gradient from the weights it was computed on to the
+// present ones, by the first term of Taylor's series, with g * g in place of the Hessian.
 //
 //   g_i <- g_i + lambda_i * g_i * g_i * (w_i - then_i)
 //   constant  lambda_i = lambda                                                      DC-ASGD-c
-//   adaptive  s_i = m * s_i + (1 - m) * g_i^2, of this worker's gradients            DC-ASGD-a
+//   adaptive  s_i = m * s_i + (1 - m) * g_i^2, over this worker's gradients          DC-ASGD-a
 //             lambda_i = lambda / sqrt(s_i + 1e-7)
 //
 // Zheng, Meng, Wang, Chen, Yu, Ma, Liu, "Asynchronous Stochastic Gradient Descent with Delay
 // Compensation", ICML 2017: section 3 for the Hessian's diagonal, section 4 for the rule. `then`
-// is what the worker was released with. A gradient of the present weights stays as it is.
+// are the weights that the worker was released with. A gradient computed on the present weights
+// does not change.
 
 #pragma once
 
@@ -22,15 +23,16 @@
 
 namespace outpace::update {
 
-// State: the weights that each worker was released with; adaptive, also s of each worker. Both are
-// freed when it leaves, so that one that comes back begins with s = 0.
+// State: the weights that each worker was released with and, if adaptive, s of each worker. Both
+// are freed when the worker leaves, so that one that returns starts with s = 0.
 class DcAsgd final : public Correction {
  public:
   enum class Form : std::uint8_t { kConstant, kAdaptive };
   struct Options {
     Form form;
-    double lambda;  // At least 0; per unit of gradient and of weight, adaptive per weight alone.
-    double m;       // In [0, 1); adaptive only.
+    // At least 0; per unit of gradient and of weight, or, if adaptive, per unit of weight.
+    double lambda;
+    double m;  // In [0, 1); adaptive only.
   };
 
   DcAsgd(const Options& options, std::size_t size);

@@ -29,14 +29,14 @@ void DynSgd::correct(const Corrected& of,
   if (first) {
     ++begun_;
     newest_ = std::max(newest_, at + 1);
-    if (clock.open > 1) {  // Somebody is still to come.
+    if (clock.open > 1) {  // More gradients of this clock will come.
       clock.mean.assign(gradient.begin(), gradient.end());
     }
   } else {
     const auto share = static_cast<float>(of.examples / static_cast<double>(clock.examples));
     const std::span<float> mean(clock.mean);
     for (std::size_t i = 0; i < size_; ++i) {
-      // Of opposite numbers near the greatest, the difference may be beyond it.
+      // The difference of opposite numbers near the largest float32 may overflow.
       const float delta = std::clamp(share * gradient[i] - share * mean[i], -FLT_MAX, FLT_MAX);
       mean[i] += delta;
       gradient[i] = delta;

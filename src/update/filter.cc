@@ -15,7 +15,7 @@ namespace {
 using Filtering = FilterRule::Kind;
 
 constexpr double kWithinMost = 1e6;
-constexpr std::uint64_t kWrongMost = 1'000'000;  // Workers; beyond any job.
+constexpr std::uint64_t kWrongMost = 1'000'000;  // More workers than any job has.
 
 // In the order of FilterRule::Kind.
 const std::array<FilterDoc, 5>& filter_table() {

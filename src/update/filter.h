@@ -1,7 +1,7 @@
-// What is done about workers whose gradients are wrong, by fault or by intent: up to f of them may
-// send anything. Kardam judges each gradient as it comes (kardam.h), for asynchronous policies;
-// median, trimmed and krum take the place of an update's mean (robust_mean.h), for those whose
-// updates are of several gradients.
+// Defences against workers that send wrong gradients, by fault or by intent: up to f of them may
+// send anything. Kardam judges each gradient as it arrives (kardam.h), for asynchronous policies.
+// median, trimmed and krum replace the mean of an update (robust_mean.h), for policies whose
+// updates have several gradients.
 
 #pragma once
 
@@ -26,17 +26,18 @@ class FilterRule {
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] const std::string& name() const;
-  // Workers that may be wrong; meaningful but for none and median.
+  // Number of workers that may be wrong. Unused for none and median.
   [[nodiscard]] std::uint32_t f() const { return f_; }
-  // Gradients that krum takes the mean of.
+  // Number of gradients whose mean krum takes.
   [[nodiscard]] std::uint32_t m() const { return m_; }
-  // Whose coefficient kardam compares: the server's, or the worker's own.
+  // Whether kardam compares with the server's coefficient instead of the worker's own.
   [[nodiscard]] bool of_server() const { return of_server_; }
-  // Factor from the usual way within which kardam counts a way; infinity: as it is.
+  // Kardam clamps a distance between weights to within this factor of the usual one; infinity: no
+  // clamping.
   [[nodiscard]] double within() const { return within_; }
-  // It takes the place of the mean.
+  // Whether it replaces the mean.
   [[nodiscard]] bool combines() const;
-  // Gradients of an update without which it would protect from nobody. 1: any.
+  // Fewest gradients of an update with which the filter protects at all; 1: any number.
   [[nodiscard]] std::uint32_t gradients_least() const;
 
  private:
@@ -47,15 +48,15 @@ class FilterRule {
   double within_ = 2.0;
 };
 
-// What a filter is used with.
+// The run that a filter is to be used in.
 struct FilterUse {
-  std::string policy;          // As it was written.
-  bool asynchronous;           // The policy is.
+  std::string policy;          // As the user wrote it.
+  bool asynchronous;           // Whether the policy is asynchronous.
   std::uint32_t workers;       // Planned.
   std::uint32_t cutoff;        // Gradients of a typical update.
-  const StalenessRule& stale;  // In force.
+  const StalenessRule& stale;  // The staleness rule in force.
 };
-// Throws a usage error if the filter would be of no use there.
+// Throws a usage error if the filter would be useless there.
 void check_suits(const FilterRule& rule, const FilterUse& use);
 
 struct FilterDoc {

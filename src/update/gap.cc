@@ -18,7 +18,7 @@ void Gap::correct(const Corrected& of, std::span<float> gradient, std::span<cons
   const std::span<const float> travel(travel_);
   for (std::size_t i = 0; i < size; ++i) {
     const float moved = std::fabs(weights[i] - then[i]) * unbiased;
-    // g / (1 + moved / travel), in a form that has no 0 / 0 but where nothing moved.
+    // g / (1 + moved / travel), written so that 0 / 0 can occur only where nothing moved.
     gradient[i] = moved > 0.0F ? gradient[i] / (1.0F + moved / travel[i]) : gradient[i];
   }
 }

@@ -1,14 +1,14 @@
-// Gap-aware: each number of a gradient is divided by how far its weight has moved meanwhile,
-// counted in usual steps of that weight.
+// Gap-aware: divides each number of a gradient by the distance that its weight has moved meanwhile,
+// in units of that weight's usual step.
 //
 //   G_i  = 1 + |w_i - then_i| / C_i,   then = the weights that the gradient was computed on
 //   g_i <- g_i / G_i
 //   C_i  = running mean of |step_i| = sum_t (1 - m) m^(T - t) |step_i(t)| / (1 - m^T)
 //
 // Barkai, Hakimi, Schuster, "Gap-Aware Mitigation of Gradient Staleness", ICLR 2020: the penalty
-// that is linear in the gap, for each parameter by itself. Where all steps are alike, G is 1 + tau;
-// where the weights went to and fro, and back, G is 1, whatever tau is. The mean forgets, by m an
-// update: steps shrink with the learning rate, and old greater ones would then hide the gap.
+// that is linear in the gap, per parameter. If all steps are equal, G is 1 + tau. If the weights
+// moved back and forth and returned, G is 1, whatever tau is. The mean decays by m per update,
+// because steps shrink with the learning rate and older, larger steps would hide the gap.
 
 #pragma once
 
@@ -38,7 +38,8 @@ class Gap final : public Correction {
 
  private:
   const double m_;
-  double m_power_ = 1.0;       // m^T; multiplied up, since pow differs from library to library.
+  // m^T, by repeated multiplication, because pow() differs between libraries.
+  double m_power_ = 1.0;
   std::vector<float> travel_;  // C * (1 - m^T).
   ReleasedWeights released_;
 };

@@ -9,8 +9,8 @@
 namespace outpace::update {
 namespace {
 
-// Of at(0), at(1), ... Eight sums that do not wait for each other, always added up in the same
-// order: fast without leave to reorder, and the same to the bit on every machine.
+// The sum of at(0), at(1), ... as eight independent sums, always combined in the same order. It is
+// fast without permission to reorder, and the same to the bit on every machine.
 template <typename At>
 double sum_of_squares(std::size_t size, At at) {
   constexpr std::size_t kLanes = 8;
@@ -49,7 +49,7 @@ bool clip(std::span<float> gradient, double squared_norm, double limit) {
   if (norm <= limit) {
     return false;
   }
-  // The factor stays a double: as a float32 it could vanish for a huge gradient.
+  // The factor stays a double, because as a float32 it could vanish for a huge gradient.
   const double factor = limit / norm;
   for (float& value : gradient) {
     value = static_cast<float>(static_cast<double>(value) * factor);

@@ -1,4 +1,5 @@
-// One gradient on its way in: is every number finite, how long is it, and clip it to a norm.
+// Checks and operations on one incoming gradient: whether every number is finite, its norm, and
+// clipping.
 
 #pragma once
 
@@ -6,16 +7,16 @@
 
 namespace outpace::update {
 
-// Sum of squares in double. Finite exactly if every number is: the square of the greatest float32
-// is about 1e77, so no sum of finite ones overflows a double.
+// Sum of squares, in double. It is finite exactly if every number is: the largest float32 squared
+// is about 1e77, so a sum over finite numbers cannot overflow.
 [[nodiscard]] double squared_norm(std::span<const float> gradient);
-// The squared norm of a - b, in double, as finite. REQUIRES: of the same size.
+// The squared norm of a - b, in double; finite under the same condition. REQUIRES: equal sizes.
 [[nodiscard]] double squared_distance(std::span<const float> a, std::span<const float> b);
 
-// Scales in place so that the norm is at most `limit` (to float32 rounding), given the squared
-// norm. Says whether it did. Clipping by norm: Pascanu, Mikolov, Bengio, "On the difficulty of
-// training recurrent neural networks", ICML 2013, algorithm 1.
-// REQUIRES: squared_norm is finite, limit > 0.
+// Scales the gradient in place so that its norm is at most `limit` (up to float32 rounding), given
+// its squared norm. Returns whether it did. Clipping by norm: Pascanu, Mikolov, Bengio, "On the
+// difficulty of training recurrent neural networks", ICML 2013, algorithm 1. REQUIRES: squared_norm
+// is finite, limit > 0.
 bool clip(std::span<float> gradient, double squared_norm, double limit);
 
 }  // namespace outpace::update

@@ -1,4 +1,4 @@
-// What is found of a gradient when it comes in, before the policy hears of it.
+// The verdict on an incoming gradient, before the policy hears of it.
 
 #pragma once
 
@@ -8,20 +8,23 @@ namespace outpace::update {
 
 enum class Judgement : std::uint8_t {
   kSound,
-  kNotFinite,  // A number in it is not finite.
-  kTooSteep,   // Kardam's Lipschitz filter: it changed too much for how far the weights moved.
-  kTooOften,   // Kardam's frequency filter: too many of those taken up lately are this worker's.
+  kNotFinite,  // It has a number that is not finite.
+  // Kardam's Lipschitz filter: the gradient changed too much for the distance that the weights
+  // moved.
+  kTooSteep,
+  // Kardam's frequency filter: too many of the gradients accepted lately are this worker's.
+  kTooOften,
   // Before the Lipschitz filter has a bound:
-  kTooEarly,  // Too few workers have sent a gradient that this one could be held against.
-  kTooLong    // It is much longer than theirs.
+  kTooEarly,  // Too few workers have sent a gradient to compare with.
+  kTooLong    // It is much longer than the gradients of the others.
 };
 
-// A filter turned it away: it is whole, and nothing of it is used.
+// Whether a filter rejected it. It is finite, but nothing of it is used.
 [[nodiscard]] constexpr bool is_filtered(Judgement judgement) {
   return judgement != Judgement::kSound && judgement != Judgement::kNotFinite;
 }
 
-// For people: what the worker is told.
+// The words for the worker.
 [[nodiscard]] constexpr const char* to_words(Judgement judgement) {
   switch (judgement) {
     case Judgement::kSound:

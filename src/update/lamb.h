@@ -1,9 +1,9 @@
-// LAMB: adam's step, scaled anew in every tensor so that it is as long as the rate's share of the
-// tensor's weights. For large mini-batches.
+// LAMB: Adam's step, rescaled per tensor so that its length is the learning rate times the length
+// of the tensor's weights. For large mini-batches.
 //
-// g is the unweighted mean and the weight of stale gradients scales the step, as in adam.h. What
-// the paper calls a layer is a tensor of the network here: a weight matrix and its bias have a
-// ratio each. A tensor whose weights, or whose step, are all 0 has the ratio 1, or it could never
+// g is the unweighted mean and the weight of stale gradients scales the step, as in adam.h. The
+// paper's layers are tensors of the network here, so a weight matrix and its bias have a ratio
+// each. A tensor whose weights or whose step are all 0 has the ratio 1; otherwise it could never
 // move.
 
 #pragma once
@@ -19,7 +19,7 @@ namespace outpace::update {
 struct LambOptions {
   double beta1 = 0.9;     // In [0, 1).
   double beta2 = 0.999;   // In [0, 1).
-  double epsilon = 1e-6;  // Above 0; unit of the gradient.
+  double epsilon = 1e-6;  // Above 0; in units of the gradient.
 };
 
 //   m  = beta1 * m + (1 - beta1) * g
@@ -31,14 +31,14 @@ struct LambOptions {
 // algorithm 2, with phi(z) = z.
 class Lamb final : public Optimizer {
  public:
-  // `tensors`: how many numbers each has, in the order of the flat buffer.
+  // `tensors`: the size of each tensor, in the order of the flat buffer.
   Lamb(const LambOptions& options, std::vector<std::size_t> tensors);
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
   [[nodiscard]] bool scale_invariant() const override { return true; }
 
  private:
-  // What all tensors of one step have in common.
+  // What all tensors of one step share.
   struct Common {
     float unbias1;
     float unbias2;
@@ -52,11 +52,12 @@ class Lamb final : public Optimizer {
 
   const LambOptions options_;
   const std::vector<std::size_t> tensors_;
-  double beta1_power_ = 1.0;  // beta1^t; multiplied up, since pow differs from library to library.
+  // beta1^t, by repeated multiplication, because pow() differs between libraries.
+  double beta1_power_ = 1.0;
   double beta2_power_ = 1.0;
   std::vector<float> first_;
   std::vector<float> second_;
-  std::vector<float> direction_;  // u of one tensor; a field only to keep its memory.
+  std::vector<float> direction_;  // u of one tensor; a field only to reuse its memory.
 };
 
 }  // namespace outpace::update

@@ -1,5 +1,5 @@
 // Gradient descent with a velocity v, heavy-ball or with Nesterov's look-ahead, both in PyTorch's
-// form (torch.optim.SGD, dampening 0): the rate is outside the velocity, so that a change of rate
+// form (torch.optim.SGD, dampening 0). The rate is outside the velocity, so that a change of rate
 // acts at once. Stale gradients enter the velocity already weighted.
 
 #pragma once

@@ -57,7 +57,7 @@ std::unique_ptr<Optimizer> make_adam(SpecReader& reader, Adam::Decay decay, std:
   AdamOptions options;
   options.beta1 = reader.number("beta1", options.beta1, 0.0, kBelowOne);
   options.beta2 = reader.number("beta2", options.beta2, 0.0, kBelowOne);
-  // Where the square of a gradient vanishes in float32, epsilon must still be the greater one.
+  // Where the squared gradient vanishes in float32, epsilon must still be larger.
   options.epsilon = reader.number("epsilon", options.epsilon, 1e-20, 1.0);
   return std::make_unique<Adam>(decay, options, size);
 }

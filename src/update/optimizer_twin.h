@@ -1,5 +1,5 @@
-// For tests only: walks an optimizer side by side with a plain second implementation of its
-// equation, one weight at a time in double, over 1,000 random steps.
+// For tests only: compares an optimizer with a plain second implementation of its equation, one
+// weight at a time in double, over 1,000 random steps.
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace outpace::update {
 
 inline constexpr Step kUnit{.rate = 1, .mean_weight = 1, .weight_decay = 0};
 
-// The new weight from the gradient and the old one; holds the state of one weight.
+// Returns the new weight; holds the state of one weight.
 using Twin = std::function<double(const Step& step, double gradient, double weight)>;
 
 inline void expect_walks_like(const std::string& spec, const std::function<Twin()>& make_twin) {

@@ -1,5 +1,5 @@
-// The weights that each worker was last released with: at most one copy a worker, and one for all
-// that were released with the same version.
+// The weights that each worker was last released with. Workers released with the same version share
+// one copy.
 
 #pragma once
 

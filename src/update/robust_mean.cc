@@ -11,7 +11,7 @@ namespace {
 
 using Gradients = std::span<const std::span<const float>>;
 
-// The two rows sorted against each other, number by number.
+// Sorts two rows against each other, number by number.
 void sort_pair(std::span<float> low, std::span<float> high) {
   for (std::size_t i = 0; i < low.size(); ++i) {
     const float a = low[i];
@@ -21,8 +21,8 @@ void sort_pair(std::span<float> low, std::span<float> high) {
   }
 }
 
-// Rows of `width` numbers: each column is sorted, by odd-even transposition, in which every
-// comparison is one loop over two rows.
+// Sorts each column of rows of `width` numbers, by odd-even transposition: every comparison is one
+// loop over two rows.
 void sort_columns(std::span<float> rows, std::size_t width) {
   const std::size_t count = rows.size() / width;
   for (std::size_t pass = 0; pass < count; ++pass) {
@@ -84,7 +84,7 @@ std::vector<std::size_t> krum_choice(Gradients gradients, std::size_t f, std::si
   std::vector<double> scores;
   scores.reserve(count);
   for (std::vector<double>& of : distances) {
-    std::ranges::sort(of);  // The sum starts at the smallest, in any order of gradients.
+    std::ranges::sort(of);  // The sum starts at the smallest, whatever the order of the gradients.
     scores.push_back(
         std::accumulate(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(nearest), 0.0));
   }

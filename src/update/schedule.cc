@@ -12,7 +12,7 @@
 namespace outpace::update {
 namespace {
 
-// Place of `name` in `names`, which lie in the order of an enumeration.
+// The index of `name` in `names`, which are in the order of an enumeration.
 template <typename Enum>
 Enum choose(const std::string& what, const std::string& name, std::span<const std::string> names) {
   const auto found = std::find(names.begin(), names.end(), name);

@@ -1,5 +1,5 @@
-// The learning rate's course over the run, counted in applied examples, not in updates, so that it
-// is the same whatever the policy; and its scale by how much of a nominal update was accepted.
+// The learning rate over the run, as a function of applied examples and not of updates, so that it
+// is the same for every policy; and its scale by the share of a nominal update that was accepted.
 
 #pragma once
 
@@ -40,13 +40,13 @@ class Schedule {
 
 enum class RateScale : std::uint8_t { kNone, kSqrt, kLinear };
 
-// "none", "sqrt" or "linear"; throws a usage error.
+// Parses "none", "sqrt" or "linear"; throws a usage error.
 [[nodiscard]] RateScale parse_rate_scale(const std::string& text);
 
 // The factor for an update of `accepted` examples where `nominal` are usual: 1, sqrt(accepted /
 // nominal), or accepted / nominal. The square root keeps the variance of a step (Krizhevsky, "One
-// weird trick for parallelizing convolutional neural networks", 2014), the linear one
-// its mean (Goyal et al. 2017, section 2.1). REQUIRES: nominal >= 1.
+// weird trick for parallelizing convolutional neural networks", 2014), the linear factor its mean
+// (Goyal et al. 2017, section 2.1). REQUIRES: nominal >= 1.
 [[nodiscard]] double rate_scale(RateScale scale, std::uint64_t accepted, std::uint64_t nominal);
 
 }  // namespace outpace::update

@@ -12,7 +12,7 @@
 
 namespace outpace::update {
 
-// Holds no state but the size.
+// Its only state is the size.
 class Sgd final : public Optimizer {
  public:
   explicit Sgd(std::size_t size) : size_(size) {}

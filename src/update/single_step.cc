@@ -12,8 +12,9 @@ double cubic_root(double p) {
   if (!std::isfinite(p)) {
     return 0.0;
   }
-  // By Newton from 0, and not by Cardano's formula, whose terms cancel for a great p: the function
-  // falls and is convex up to its root, so that every iterate is nearer and none goes beyond.
+  // Newton's method from 0 and not Cardano's formula, whose terms cancel for a large p. The
+  // function is decreasing and convex up to its root, so every iterate is closer and none
+  // overshoots.
   double x = 0.0;
   for (int i = 0; i < 200; ++i) {
     const double rest = 1.0 - x;
@@ -30,12 +31,12 @@ Tuned single_step(const Landscape& landscape) {
   const auto& [h_min, h_max, variance, distance] = landscape;
   CHECK(h_min > 0.0 && h_max >= h_min && distance >= 0.0);
   const double reach = distance * h_min;
-  // Without any noise the nearest point is reached without momentum.
+  // Without noise, the nearest point is reached without momentum.
   const double unbounded = variance > 0.0 ? cubic_root(reach * reach / (2.0 * variance)) : 0.0;
   const double range = std::sqrt(h_max / h_min);
   const double root =
       std::max(unbounded, std::isfinite(range) ? (range - 1.0) / (range + 1.0) : 1.0);
-  // Below 1 whatever the range, or it would never move again.
+  // Below 1 for any range; otherwise the weights would never move again.
   const double root_mu = std::min(root, 1.0 - 1e-6);
   return {.mu = root_mu * root_mu, .alpha = (1.0 - root_mu) * (1.0 - root_mu) / h_min};
 }

@@ -114,7 +114,7 @@ double StalenessRule::weight(std::uint64_t tau) const {
       weight = std::pow(1.0 + staleness, -parameter_);
       break;
   }
-  // Never 0, however stale: that is a policy's to decide, by dropping the gradient.
+  // Never 0, however stale: dropping a gradient is up to the policy.
   return std::max(weight, std::numeric_limits<double>::min());
 }
 

@@ -1,6 +1,6 @@
-// What is done about a gradient's staleness tau: a weight for the whole of it, or a correction of
-// its numbers (correction.h), which depends on more than tau. Every rule is the identity at tau =
-// 0, but for dynsgd where others of the same clock have come before.
+// How a gradient's staleness tau is treated: by one weight for the whole gradient, or by a
+// correction of its numbers (correction.h), which depends on more than tau. Every rule is the
+// identity at tau = 0, except dynsgd after other gradients of the same clock.
 
 #pragma once
 
@@ -21,7 +21,7 @@ class StalenessRule {
   static StalenessRule parse(const Spec& spec);
   static StalenessRule none();
 
-  // In (0, 1]; 1 at tau = 0; never rises with tau. Always 1 for a rule that corrects.
+  // In (0, 1]; 1 at tau = 0; never rises with tau. Always 1 for a correction.
   [[nodiscard]] double weight(std::uint64_t tau) const;
 
   enum class Kind : std::uint8_t {
@@ -36,7 +36,7 @@ class StalenessRule {
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] const std::string& name() const;
 
-  // Of a correction. Meaningful for gap (m) and dcasgd.
+  // Parameters of a correction. Used by gap (m) and dcasgd.
   struct Corrects {
     double lambda = 0.0;
     double m = 0.0;
@@ -46,7 +46,7 @@ class StalenessRule {
 
  private:
   Kind kind_ = Kind::kNone;
-  double parameter_ = 0.0;  // Of a weight.
+  double parameter_ = 0.0;  // Parameter of a weight.
   Corrects corrects_;
 };
 

@@ -73,7 +73,7 @@ void YellowFin::observe(double squared_norm) {
   keep(mean_log_greatest_, *greatest);
   keep(mean_norm_, std::sqrt(squared_norm));
   keep(mean_square_, squared_norm);
-  keep(mean_distance_, mean_norm_ / mean_square_);  // The bias of the two cancels.
+  keep(mean_distance_, mean_norm_ / mean_square_);  // The biases of the two cancel.
   const auto kept = static_cast<float>(beta);
   const auto fresh = static_cast<float>(1.0 - beta);
   for (std::size_t i = 0; i < mean_.size(); ++i) {

@@ -1,9 +1,9 @@
-// YellowFin: momentum that tunes itself, from the size and the spread of the gradients it sees;
-// and, in a closed loop, with what asynchrony adds taken off.
+// YellowFin: momentum that tunes itself from the size and the spread of the gradients. In a closed
+// loop it also subtracts the momentum that asynchrony adds.
 //
-// Like adam's, its step does not grow with the gradient, so g is the unweighted mean and the weight
-// of stale gradients scales the step. --lr is a factor on its own rate: 1 is the paper's. Its
-// authors' code also clips gradients that explode; here that is --clip-norm's.
+// Like Adam's, its step does not grow with the gradient, so g is the unweighted mean and the weight
+// of stale gradients scales the step. --lr is a factor on its own rate; 1 is the paper's choice.
+// The authors' code also clips exploding gradients; here --clip-norm does that.
 
 #pragma once
 
@@ -20,10 +20,10 @@
 namespace outpace::update {
 
 struct YellowFinOptions {
-  double beta = 0.999;        // In [0, 1): of every running mean E.
-  std::uint32_t window = 20;  // Updates over which the curvature's extremes are taken; at least 1.
-  double gamma = 0.0;         // Of the closed loop; 0: open. The paper's is 0.01.
-  std::uint32_t tau = 0;      // Staleness that the closed loop reckons with.
+  double beta = 0.999;        // Decay of every running mean E; in [0, 1).
+  std::uint32_t window = 20;  // Updates over which the extremes of curvature are taken; at least 1.
+  double gamma = 0.0;         // Gain of the closed loop; 0: open. The paper uses 0.01.
+  std::uint32_t tau = 0;      // The staleness assumed by the closed loop.
 };
 
 //   g'   = g + decay * w
@@ -46,16 +46,17 @@ class YellowFin final : public Optimizer {
   [[nodiscard]] bool scale_invariant() const override { return true; }
 
  private:
-  // Takes in gradient_, which has this squared norm, above 0.
+  // Updates the measurements with gradient_, whose squared norm this is. REQUIRES: squared_norm >
+  // 0.
   void observe(double squared_norm);
   [[nodiscard]] Landscape landscape() const;
 
   const YellowFinOptions options_;
-  std::vector<float> gradient_;  // g'; a field only to keep its memory.
-  std::vector<float> mean_;      // E g', with its bias, as are those below.
+  std::vector<float> gradient_;  // g'; a field only to reuse its memory.
+  std::vector<float> mean_;      // E g' before bias correction, as are those below.
   std::vector<float> move_;
-  std::vector<double> log_window_;  // Round, of log h; as long as what is known of it.
-  std::uint64_t observed_ = 0;      // Gradients that were not 0: the t of the slow start, too.
+  std::vector<double> log_window_;  // Ring buffer of log h, as long as what is known.
+  std::uint64_t observed_ = 0;      // Gradients that were not 0; also the t of the slow start.
   double beta_power_ = 1.0;
   double mean_norm_ = 0.0;
   double mean_square_ = 0.0;
@@ -64,7 +65,7 @@ class YellowFin final : public Optimizer {
   double mean_log_greatest_ = 0.0;
   double target_ = 0.0;  // mu*
   double mu_ = 0.0;
-  double alpha_ = 0.0;  // Before rate, mean_weight and the slow start.
+  double alpha_ = 0.0;  // Before rate, mean_weight and slow start.
   std::optional<TotalMomentum> total_;
 };
 

@@ -1,8 +1,8 @@
-"""Bad input: one line on standard error that says what and where, the right exit code, soon.
+"""Bad input gives one line on standard error that says what and where, the right exit code, and soon.
 
 Job: what `outpace server` refuses, in builds with and without libtorch. Work: what `outpace train`
-and `outpace worker` refuse. Record: what `outpace whatif` refuses. Connection: what the server or its
-clients find out from each other.
+and `outpace worker` refuse. Record: what `outpace whatif` refuses. Connection: what the server and
+its clients refuse from each other.
 """
 
 import concurrent.futures
@@ -63,7 +63,7 @@ class BadInput(ProgramTest):
         return job
 
     def interrupt(self, job):
-        """It was none the worse for what happened."""
+        """The job goes on after the bad input, and ends in order at SIGINT."""
         job.until_gradients(0, job.gradients(0) + 5)
         job.until_gradients(1, job.gradients(1) + 5)
         job.server.send(signal.SIGINT)
@@ -235,7 +235,7 @@ class Job(BadInput):
 
 
 class Record(BadInput):
-    """What `outpace whatif` refuses of a run's record, and of what is asked about it."""
+    """What `outpace whatif` refuses in a run's record and on its command line."""
 
     def setUp(self):
         super().setUp()

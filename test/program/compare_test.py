@@ -1,5 +1,5 @@
-"""`outpace compare`: every cell is a run of the program, kept as soon as it is done, and no run is
-made twice."""
+"""`outpace compare`: every cell is a run of the program, is kept as soon as it is done, and is never
+run twice."""
 
 import csv
 import json

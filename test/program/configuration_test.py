@@ -1,4 +1,4 @@
-"""Defaults < TOML file < environment < command line, and config.toml says which it was."""
+"""Defaults < TOML file < environment < command line, and config.toml has the resulting values."""
 
 import itertools
 import json
@@ -29,7 +29,7 @@ class Configuration(ProgramTest):
 
 class Precedence(Configuration):
     def configuration(self, *words, variables=None, command="server"):
-        """Of a run that is ended as soon as it is there."""
+        """The configuration of a run that is ended as soon as it has begun."""
         run = self.folder / f"run-{next(self.runs)}"
         process = self.start(command, "--token-file", "token", "--out", run, *words,
                              variables=variables)
@@ -84,7 +84,7 @@ class Precedence(Configuration):
 
 
 class Replay(Configuration):
-    """The same for `train`, which has options that may stand several times."""
+    """The same for `train`, some of whose options may be repeated."""
 
     def configuration(self, *words):
         run = self.folder / f"run-{next(self.runs)}"

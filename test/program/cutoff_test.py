@@ -1,4 +1,4 @@
-"""`outpace cutoff`: what a dynamic cutoff would have gained on a table of runtimes."""
+"""`outpace cutoff`: the gain of a dynamic cutoff on a table of runtimes."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Data that people bring, through the real program: tables, images and text that the test writes."""
+"""Users' own data with the real program: tables, images and text, written by the test."""
 
 import gzip
 import json

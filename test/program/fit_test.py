@@ -1,4 +1,4 @@
-"""`outpace fit`: a runtime model into a file, and `outpace cutoff` and `dynamic` with the file."""
+"""`outpace fit` writes a runtime model to a file, which `outpace cutoff` and `dynamic` then use."""
 
 import json
 import sys

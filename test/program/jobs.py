@@ -1,7 +1,7 @@
 """Starts the real program for a test, waits for conditions, and leaves no process behind.
 
-The environment names the program in OUTPACE and the torch-free worker in LEDGER_WORKER. Nothing
-here waits for time: every wait is for a condition, with a deadline that fails the test.
+The environment variables OUTPACE and LEDGER_WORKER name the program and the torch-free worker.
+Nothing here sleeps: every wait is for a condition, and fails the test at a deadline.
 """
 
 import itertools
@@ -27,7 +27,7 @@ BATCH = 4  # Of ledger jobs; small, so that 1 / n times n is 1 in float32 for ev
 
 
 def wait_until(condition, what, seconds=DEADLINE):
-    """What `condition` returns as soon as that is true; fails after so many seconds."""
+    """Waits until `condition()` is true and returns its result; fails at the deadline."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -39,7 +39,7 @@ def wait_until(condition, what, seconds=DEADLINE):
 
 
 def marked_processes(mark):
-    """Processes, zombies apart, with the mark in their environment: whoever their parent is."""
+    """Processes, except zombies, that have the mark in their environment, whatever their parent."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -51,7 +51,7 @@ def marked_processes(mark):
 
 
 def children_of(parent):
-    """Process id -> command line."""
+    """Returns {process id: command line}."""
     found = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -74,7 +74,7 @@ def read_weights(path):
 
 
 def read_json_lines(path):
-    """The whole lines of a file that may be growing."""
+    """The complete lines of a file that may still grow."""
     text = path.read_text() if path.exists() else ""
     return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
 
@@ -126,7 +126,7 @@ class Process:
 
 
 class ProgramTest(unittest.TestCase):
-    """A folder, a mark that every process started inherits, and the check that none is left."""
+    """A folder, a mark that every started process inherits, and a check that none is left."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="outpace-test-"))
@@ -165,10 +165,10 @@ class ProgramTest(unittest.TestCase):
 
 
 class LedgerJob:
-    """`outpace server` and workers whose gradients count the uses of each example.
+    """`outpace server`, and workers whose gradients count the uses of each example.
 
-    With this learning rate and scale each example of an accepted gradient of weight 1 takes exactly
-    1 from its number, whoever else is in the update.
+    With this learning rate and scale, each example of an accepted gradient of weight 1 reduces its
+    number by exactly 1, whatever else is in the update.
     """
 
     def __init__(self, test, policy, workers=8, examples=1024, epochs=3, batch_seconds=0.004,
@@ -200,14 +200,14 @@ class LedgerJob:
         return self.workers[worker].out.count("\n")
 
     def until_gradients(self, worker, least):
-        """Waits for so many gradients of a worker, while the run goes on."""
+        """Waits, while the run goes on, until a worker has sent this many gradients."""
         def enough():
             self.test.assertTrue(self.server.running(), "the run ended too early")
             return self.gradients(worker) >= least
         wait_until(enough, f"{least} gradients of worker {worker}")
 
     def finish(self):
-        """Waits for the end in order of the server and all workers that were not killed."""
+        """Waits until the server and all workers that were not killed have ended in order."""
         self.test.assertEqual(self.server.wait(), 0, self.server.err)
         for worker in self.workers:
             if worker.popen.poll() != -signal.SIGKILL:
@@ -234,7 +234,7 @@ class LedgerJob:
         return [-weight for weight in ledger]
 
     def class_shares(self, applied, classes=8):
-        """Of what was applied, by label, if the data were sorted by label."""
+        """The share of each label among the applied examples, if the data is sorted by label."""
         size = self.examples // classes
         return [sum(applied[label * size:(label + 1) * size]) / sum(applied)
                 for label in range(classes)]

@@ -1,5 +1,5 @@
-"""Ranks and addresses from torchrun, mpirun, srun, mpiexec and Kubernetes: under the first two as
-Debian has them, under the others with the variables that they set."""
+"""Ranks and addresses from torchrun, mpirun, srun, mpiexec and Kubernetes. The first two are Debian's
+programs; for the others, the test sets their variables."""
 
 import json
 import os
@@ -21,7 +21,7 @@ MPIRUN = ("--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo",
 
 
 def free_port(below=1 << 16):
-    """Nobody listens there now."""
+    """A port on which nothing listens now."""
     while True:
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
@@ -54,7 +54,7 @@ class Launch(ProgramTest):
         return self.start(*words, variables={name: str(value) for name, value in variables.items()})
 
     def start_server(self, workers, listen="127.0.0.1:0"):
-        """And where it listens."""
+        """Starts a server; returns it and its address."""
         server = self.start("server", "--listen", listen, "--token-file", "token",
                             "--workers", workers, *self.job)
         server.until_said("listening on")
@@ -71,7 +71,7 @@ class Launch(ProgramTest):
                          [UPDATES] * workers)
 
     def both_ways(self, launcher, options, title, rank_variable):
-        """`train` as every process, and workers of a server that runs beside."""
+        """Runs `train` in every process, and then workers of a separate server."""
         words = (*options, 3, OUTPACE)
         process = self.start(*words, "train", "--token-file", "token", *self.data, *self.job,
                              program=launcher)

@@ -1,4 +1,4 @@
-"""Exactly once: whatever dies, stalls or is slow, every example counts once an epoch.
+"""Exactly once: every example counts once an epoch, whatever dies, stalls or is slow.
 
 Real processes: `outpace server` and torch-free workers whose final weights are a ledger.
 """

@@ -1,4 +1,4 @@
-"""`outpace plan`: which cluster to take, by a measured profile and by a calibrated one."""
+"""`outpace plan`: the best cluster, by a measured profile and by a calibrated one."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`outpace profile`, `outpace predict` with what it wrote, and workers that wait as it says."""
+"""`outpace profile`, `outpace predict` with its file, and workers paced by it."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ EXIT_USAGE = 2
 
 
 def profile(compute=0.02, batch=8):
-    """A profile of a network of a thousand numbers; the half to judge by is twice as slow."""
+    """A profile of a network of a thousand numbers; its odd iterations are twice as slow."""
     return {"format": "outpace-profile", "version": 1, "kind": "measured", "network": "mlp",
             "data": "fashion-mnist", "batch": batch, "dataset_examples": 1000,
             "apply_seconds": 1e-5, "message_seconds": 1e-4, "byte_seconds": 1e-9,
@@ -183,7 +183,7 @@ class BadInput(Throughput):
         self.path("other.json", json.dumps({"traceEvents": []}))
         self.path("few.json", json.dumps({**profile(), "iterations": profile()["iterations"][:2]}))
         self.refuse("cut.json is not JSON, or was cut off", "predict", "cut.json")
-        self.refuse("other.json is no profile", "predict", "other.json")
+        self.refuse("other.json is not a profile", "predict", "other.json")
         self.refuse("few.json: 'iterations' has 2", "predict", "few.json")
         self.refuse("--workers is '0'", "predict", "p.json", "--workers", "0")
         self.refuse("--bandwidth is '0Gbps'", "predict", "p.json", "--bandwidth", "0Gbps")

@@ -1,6 +1,6 @@
-"""`outpace profile --from-trace`: both dialects of PyTorch's profiler, and files that are none.
+"""`outpace profile --from-trace`: both dialects of PyTorch's profiler, and files that are not traces.
 
-The files are made here, in the shape that PyTorch writes; Real has PyTorch write them.
+The test writes the files in PyTorch's form; in class Real, PyTorch writes them.
 """
 
 import gzip
@@ -80,7 +80,7 @@ class Dialects(PytorchTrace):
                                                    "message_seconds": "zero"})
         predicted = self.outpace("predict", "p.json", "--workers", "1,4", "--policy", "sync",
                                  "--topology", "ps,ring", "--json")
-        self.assertIn("not measured, as the profile is of a trace: apply_seconds (taken from",
+        self.assertIn("not measured, because the profile comes from a trace: apply_seconds (taken from",
                       predicted.err)
         found = {(one["model"], one["workers"], one["topology"]): one["examples_per_second"]
                  for one in json.loads(predicted.out)["predictions"]}
@@ -187,15 +187,15 @@ class BadInput(PytorchTrace):
             "empty.json": "is empty",
             "list.json": "no backward pass",
             "text.json": "byte 1: is no JSON",
-            "cut.json": "is cut short: its JSON is not over after",
+            "cut.json": "is truncated: its JSON does not end within",
             "cut.json.gz": "is cut short: what gzip packed goes on",
             "damaged.json.gz": "cannot be read: damaged, by gzip's check",
-            "other.json": "among its 1 events; it takes a trace of training",
+            "other.json": "among its 1 events; expected a trace of training",
             "forward.json": "no backward pass",
             "steps.json": "call prof.step() after each step",
             "few.json": "4 steps with a backward pass; it takes 4 and one before them",
             "negative.json": "event 3: 'dur' is -3; it takes microseconds",
-            "infinite.json": "a number that is larger than any time",
+            "infinite.json": "a number too large to be a time",
             "nested.json": "is nested more than 64 deep",
             "bomb.json.gz": "has a value of more than 16777216 bytes",
             "missing.json": "cannot be opened: No such file",

@@ -1,4 +1,4 @@
-"""What a run leaves behind: one JSON object on standard output, and its directory."""
+"""The results of a run: one JSON object on standard output, and its directory."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Signals and crashes: no process of a job outlives it, and what was asked to end ends in order."""
+"""Signals and crashes: no process outlives its job, and a job that is asked to end ends in order."""
 
 import json
 import os
@@ -68,7 +68,7 @@ class Server(ProgramTest):
 
 class Train(ProgramTest):
     def start_training(self, *options, workers=2):
-        """A run of which every worker has contributed."""
+        """A run to which every worker has contributed."""
         self.run_directory = self.folder / "run"
         process = self.start("train", "--workers", workers, "--policy", "async", "--epochs", 1000,
                              "--out", self.run_directory, *options)

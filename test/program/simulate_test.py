@@ -1,5 +1,5 @@
-"""Runs in virtual time: the same run every time, quickly, with the result of a real one; and the
-replay of a live run's decisions."""
+"""Runs in virtual time are repeatable and fast and have the result of a live run; and the replay of
+a live run's decisions."""
 
 import json
 import re

@@ -1,7 +1,7 @@
-"""Policies that change in a run, by a condition and by `outpace ctl`: exactly once, and in bounds.
+"""A policy changes during a run, by a condition or by `outpace ctl`: exactly once, and in bounds.
 
-Real processes: `outpace server` and torch-free workers whose final weights are a ledger. What each
-policy promises is read from the run's record, from the seam on.
+Real processes: `outpace server` and torch-free workers whose final weights are a ledger. Each
+policy's promises are checked in the run's record, from the switch on.
 """
 
 import json
@@ -17,13 +17,13 @@ NEVER = float("inf")
 
 
 def promise(policy):
-    """(staleness of a gradient, iterations ahead at a release) at most."""
+    """The bounds that a policy promises: (staleness of a gradient, iterations ahead at a release)."""
     return {"sync": (0, NEVER), "ssp:s=3": (NEVER, 3), "backup:cutoff=3": (0, NEVER)}.get(
         policy, (NEVER, NEVER))
 
 
 class Record:
-    """What decisions.jsonl says of each policy: how much, and how near to its bounds."""
+    """What decisions.jsonl says about each policy: its counts, and how close it is to its bounds."""
 
     def __init__(self, run, chain):
         self.phases = []  # [policy, updates, gradients, most stale, furthest ahead]

@@ -1,4 +1,4 @@
-"""`outpace calibrate` and `outpace predict`: throughput elsewhere, from a table of what was measured."""
+"""`outpace calibrate` and `outpace predict`: throughput elsewhere, from a table of measurements."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ HEAD = "workers,nodes,batch_per_worker,iteration_seconds\n"
 
 
 def seconds(workers, nodes, batch):
-    """A cluster that nobody has: a little more for each doubling of the workers."""
+    """Iteration times of a made-up cluster: a little more for each doubling of the workers."""
     sync = 0 if workers == 1 else 0.01 if nodes == 1 else 0.05 + 0.01 * workers.bit_length()
     return 0.02 + 0.001 * batch + sync
 
@@ -169,8 +169,8 @@ class BadInput(Throughput):
         self.calibrate()
         right = (self.folder / "profile.json").read_text()
         for text, says in ((right[:300], "is not JSON, or was cut off"),
-                           ("{}", "is no profile"),
-                           (right.replace("outpace-profile", "other"), "is no profile"),
+                           ("{}", "is not a profile"),
+                           (right.replace("outpace-profile", "other"), "is not a profile"),
                            (right.replace('"version": 1', '"version": 9'), "another version"),
                            (right.replace('"calibrated"', '"guessed"'), "kind is 'guessed'; it takes measured or calibrated"),
                            (right.replace('"spread": ', '"spread": -'), "'spread'"),

@@ -1,4 +1,4 @@
-"""Training without a server: a ring is `--policy sync`, a gossip learns, and neither hangs."""
+"""Training without a server: a ring equals `--policy sync`, a gossip learns, and neither hangs."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class Topology(ProgramTest):
         return read_weights(run / "weights.safetensors")[0], json.loads(process.out)
 
     def start_training(self, topology, workers=4):
-        """A run that has begun and would go on for long."""
+        """A run that has begun and would go on for a long time."""
         self.run_directory = self.folder / "run"
         process = self.start("train", "--topology", topology, "--workers", workers,
                              "--epochs", 1000, "--out", self.run_directory)

@@ -1,4 +1,4 @@
-"""Training, in numbers: N synchronous workers are one process with an N times larger batch."""
+"""N synchronous workers equal one process with an N times larger batch, to the number."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
-"""`outpace whatif`: of recorded runs, live and simulated. Of a simulated one each answer is what the
-simulation of that cluster says."""
+"""`outpace whatif` on recorded runs, live and simulated. For a simulated run, each answer must equal
+the simulation of that cluster."""
 
 import json
 import sys
