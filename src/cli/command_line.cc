@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -106,9 +107,10 @@ void check_words(const std::vector<std::string>& words,
     if (word.starts_with("--") && word.size() > 2 &&
         std::ranges::find(known, option) == known.end()) {
       const std::string near = nearest(option, known);
-      throw usage_error(command + ": unknown option '" + option + "'" +
-                        (near.empty() ? "; see outpace " + command + " --help"
-                                      : "; did you mean '" + near + "'?"));
+      throw usage_error(
+          near.empty()
+              ? fmt::format("{0}: unknown option '{1}'; see outpace {0} --help", command, option)
+              : fmt::format("{}: unknown option '{}'; did you mean '{}'?", command, option, near));
     }
   }
 }

@@ -66,9 +66,14 @@ std::vector<Given> from_toml(std::string_view text,
   std::vector<Given> given;
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
-    const std::string where = path + ":" + std::to_string(node.source().begin.line);
+    const std::string where =
+        std::string(path).append(":").append(std::to_string(node.source().begin.line));
     if (options.find(name) == nullptr) {
-      throw usage_error(where + ": unknown key '" + name + "'" + suggestion(name, options.names()));
+      throw usage_error(std::string(where)
+                            .append(": unknown key '")
+                            .append(name)
+                            .append("'")
+                            .append(suggestion(name, options.names())));
     }
     given.push_back({name, toml_texts(node, where), path});
   }

@@ -137,6 +137,7 @@ class OptionList {
     describe<T>(option);
     option.get_ = [&field] {
       std::vector<std::string> texts;
+      texts.reserve(field.size());
       for (const T& value : field) {
         texts.push_back(Value<T>::text(value));
       }
