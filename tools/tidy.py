@@ -1,4 +1,4 @@
-"""Checks what no compiler does: includes between folders, banned words, and the length of pages.
+"""Checks what no compiler does: includes between folders, words, hard phrases, length of pages.
 
 Run by ctest as the test "tidy" and by `make tidy`. The outpace_module() calls of CMakeLists.txt say
 which folder may include which, and which are pure, so that there is only one list.
@@ -43,6 +43,25 @@ BANNED_FILE_WORDS = {  # one word per idea: ARCHITECTURE.md has the table
     "misc": "what it does",
     "common": "base, or what it does",
 }
+PHRASES = {  # CONTRIBUTING.md, "Words": never right in a sentence that a person reads
+    r"(?i)\bso many\b(?![^.;,:)]*\bthat\b)": "'number of nodes', 'this many updates'",
+    r"(?i)\bwhoever\b": "'a worker that ...', 'any worker'",
+    r"(?i)\bwhom\b": "'the workers that ...', with their noun",
+    r"(?i)\bgone (?:through|beyond)\b": "what happens: 'simulated', 'exceeded'",
+    r"(?i)\bforet(?:old|ells?|elling)\b": "'predicted', 'forecast'",
+    r"(?i)\basked for ahead\b": "'prefetched'",
+    r"(?i)\btaken for (?:a )?(?:wholes?|full)\b": "'counted as full mini-batches'",
+    r"(?i)\bin hand\b": "'current', or the name of the thing",
+    r"(?i)\bwhat of (?:it|them|this|that|these|those)\b": "'the part that ...', with its noun",
+    r"(?i)\bnot alike\b": "'heterogeneous', 'different'",
+    r"(?i)\bthrice\b": "'three times'",
+    r"(?:^|[.:;] )Who (?!else\b)[a-z](?![^.]*\?)": "'A worker that ...': name the noun",
+    r"(?:^|[.:;] )Of (?:what|which)\b": "the subject first",
+}
+PROSE_SUFFIXES = (".h", ".cc", ".proto", ".py", ".md", ".toml", ".yaml")
+PROSE_FOLDERS = ("docs", "src", "include", "tools", "examples")
+PROSE_EXCEPT = ("tidy.py", "tidy_test.py")  # They name the phrases.
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 TORCH = re.compile(r"#include <(torch|ATen|c10|caffe2)/|#include <torch\.h>|\btorch::")
 NETWORK = re.compile(
     r"#include <(grpc|grpcpp|sys/socket\.h|sys/un\.h|netinet|arpa|netdb\.h)|\bgrpc::|::socket\(")
@@ -120,6 +139,32 @@ def line_problems(path, place, modules):
                 yield number, f"{pattern} is banned: {instead}"
 
 
+def prose_of(path):
+    """Yields (line number, text): comments and strings of C++, whole lines of other files."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if path.suffix not in SUFFIXES:
+            yield number, line.strip()
+            continue
+        for text in STRING.findall(line):
+            yield number, text
+        comment = re.search(r"//\s*(.*)", STRING.sub('""', line))
+        if comment:
+            yield number, comment[1]
+
+
+def phrase_problems(root):
+    """Phrases that a reader has to read twice."""
+    paths = [path for top in PROSE_FOLDERS for path in (root / top).rglob("*")]
+    for path in sorted([*root.glob("*.md"), *paths]):
+        if path.suffix not in PROSE_SUFFIXES or path.name in PROSE_EXCEPT:
+            continue
+        for number, text in prose_of(path):
+            for pattern, instead in PHRASES.items():
+                found = re.search(pattern, text)
+                if found:
+                    yield path, number, f"'{found[0]}' is hard to read; write {instead}"
+
+
 def page_problems(root):
     """The problems of the pages of docs/ as a whole."""
     for path in sorted((root / "docs").rglob("*.md")):
@@ -149,6 +194,7 @@ def problems(root):
         for number, message in line_problems(path, place, modules):
             yield path, number, message
     yield from page_problems(root)
+    yield from phrase_problems(root)
 
 
 def main():

@@ -1,6 +1,7 @@
 """Proves that every rule of tidy.py fires on a small tree, and that a clean tree passes."""
 
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -24,6 +25,25 @@ if(OUTPACE_TORCH)
 endif()
 """
 CLEAN_HEADER = "// A thing that stands for one.\n\n#pragma once\n"
+HARD = (  # What is found, and a sentence with it: at least one for each of tidy.PHRASES.
+    ("so many", "End after so many updates."),
+    ("Whoever", "Whoever waits is released."),
+    ("whom", "the workers whom the bound holds up"),
+    ("gone through", "Every worker is gone through for 40 mini-batches."),
+    ("gone beyond", "where a calibrated profile is gone beyond"),
+    ("foretold", "what the cutoff foretold"),
+    ("foretells", "what foretells it best"),
+    ("asked for ahead", "An event is asked for ahead."),
+    ("taken for wholes", "parts taken for wholes"),
+    ("taken for a whole", "a part taken for a whole mini-batch"),
+    ("in hand", "the mini-batch in hand"),
+    ("what of it", "and what of it does not depend on examples"),
+    ("not alike", "machines that are not alike"),
+    ("thrice", "diverged, thrice"),
+    ("Who d", "Who dies, or hangs, ends the run."),
+    (". Who i", "It ends. Who is late is cancelled."),
+    ("Of what", "Of what a payload costs, one half is the worker's."),
+)
 
 
 class Tidy(unittest.TestCase):
@@ -144,6 +164,29 @@ class Tidy(unittest.TestCase):
     def test_a_file_that_is_too_long(self):
         self.write("src/live/loop.cc", "\n" * (tidy.FILE_LINES_MAX + 1))
         self.assert_found("src/live/loop.cc:1", "501 lines")
+
+    def test_phrases_that_are_hard_to_read(self):
+        for phrase, text in HARD:
+            for place, line in (("README.md", text), ("docs/page.md", text),
+                                ("src/live/loop.cc", f"int x;  // {text}"),
+                                ("src/live/loop.cc", f'say("{text}");'),
+                                ("include/outpace/worker.h", CLEAN_HEADER + f"// {text}"),
+                                ("tools/tool.py", text), ("examples/job.yaml", text)):
+                with self.subTest(place=place, text=text):
+                    self.write(place, line + "\n")
+                    self.assert_found(place, f"'{phrase}' is hard to read; write ")
+                    (self.root / place).unlink()
+
+    def test_every_phrase_has_its_example(self):
+        for pattern in tidy.PHRASES:
+            with self.subTest(pattern):
+                self.assertTrue(any(re.search(pattern, text) for _, text in HARD))
+
+    def test_right_sentences_and_names_in_code_may_stay(self):
+        self.write("docs/page.md", "It lost so many workers that it stopped. Who wins? Who else?\n")
+        self.write("src/live/loop.cc", "double foretold = whoever(in_hand);  // The prediction.\n")
+        self.write("tools/tidy.py", "# Refuses foretold.\n")
+        self.assert_clean()
 
     def test_a_page_that_is_too_long(self):
         self.write("docs/page.md", "\n" * tidy.PAGE_LINES_MAX)
