@@ -4,8 +4,8 @@
 //
 // Dutta, Wang, Joshi, "Slow and Stale Gradients Can Win the Race" (IEEE JSAIT 2021): noisy and fast
 // at first, exact and slow at the end. F is the loss on the test set, as it is measured: F(w_0) the
-// first one. Without measurements K stays K_0. Whom an update waits for is another policy's
-// rule: ksync, kbatchsync, kasync or kbatchasync.
+// first one. Without measurements K stays K_0. Another policy's rule says which gradients an
+// update waits for: that of ksync, kbatchsync, kasync or kbatchasync.
 
 #pragma once
 

@@ -53,9 +53,10 @@ class Balance {
   void join(WorkerId worker);
   // REQUIRES: the worker is live, here and below.
   void leave(WorkerId worker);
-  // It took so long for so many examples, where `nominal` are a full mini-batch.
+  // The worker took `took` for `examples`, where a full mini-batch has `nominal` examples.
   void answered(WorkerId worker, std::uint32_t examples, std::uint32_t nominal, Duration took);
-  // It was told to stop before it had them, after so long: to us, it takes twice that.
+  // The worker was told to stop after `after`, before it had computed its `examples`. The forecast
+  // counts this as twice that time for all of them.
   void stopped(WorkerId worker, std::uint32_t examples, Duration after);
   // Its answer says nothing of its speed.
   void ended(WorkerId worker);

@@ -20,7 +20,7 @@ WorkerId id(std::size_t worker) {
   return WorkerId{static_cast<std::uint32_t>(worker)};
 }
 
-// Workers that take so many seconds per example, to the nanosecond, and so many for the rest.
+// Workers with a number of seconds per example, to the nanosecond, and a fixed time for the rest.
 class Cluster {
  public:
   explicit Cluster(std::vector<double> seconds,

@@ -5,8 +5,9 @@
 //   share = the policy's share * size / nominal,
 // and an update that is one gradient alone weighs by its examples, as every lone gradient does,
 //   weight = the policy's weight * size / nominal,
-// so that each example counts alike whoever computed it. In a set that commits together the server
-// divides by the examples (update/aggregate.h), and the weights stay as they are.
+// so that each example counts the same, whichever worker computed it. In a set that commits
+// together the server divides by the examples (update/aggregate.h), and the weights stay as they
+// are.
 
 #pragma once
 
@@ -40,12 +41,12 @@ class Balanced final : public Policy {
   // The open release, or the last one.
   struct Worker {
     Time released{};
-    std::uint32_t size = 0;  // Of what the policy takes for a full mini-batch; 0: nominal.
-    double share = 1.0;      // Of that.
+    std::uint32_t size = 0;  // Examples that the policy counts as a full mini-batch; 0: nominal.
+    double share = 1.0;      // The part of `size` that the release computes.
   };
 
   void arrive(Time now, const GradientArrived& event, Decision& out);
-  // What a release that is over says of the worker's speed.
+  // Tells the balance how fast the worker was in a release that is over.
   void end(Time now, const ReleaseEnded& event);
   // Gives releases their sizes, and a lone gradient its weight.
   void adjust(Time now, Decision& out);

@@ -1,6 +1,6 @@
-// A runtime_model::Cutoff that thinks when there is time: what is made of an iteration that has
-// ended waits until the next event, when the workers have been let go. It forecasts the workers
-// that were planned; of others it takes no notice.
+// A runtime_model::Cutoff that computes when there is time. It learns from an iteration not at its
+// end but at the next event, when the workers have been released. It forecasts the workers that
+// were planned, and ignores others.
 
 #pragma once
 
@@ -28,11 +28,12 @@ class DeferredCutoff {
   void observe(WorkerId worker, runtime_model::Observation seen);
   // A worker that was cut off in an iteration before has come after all.
   void correct(WorkerId worker, double seconds);
-  // It begins so long after the iteration began.
+  // The worker begins `seconds` after the iteration began.
   void begin_late(WorkerId worker, double seconds);
-  // With so many gradients. Who takes part in the next is told after that, before think().
+  // The iteration ended with `count` gradients. Calls of take_part() for the next one follow, and
+  // then think().
   void end(std::uint32_t count, double seconds);
-  // Busy for so long already with what is left of an older iteration; 0: it is free.
+  // The worker has been busy with an older iteration for `busy` seconds; 0: it is free.
   void take_part(WorkerId worker, double busy);
 
   [[nodiscard]] bool forecasts(WorkerId worker) const { return index(worker) < seen_.size(); }

@@ -13,7 +13,7 @@ namespace {
 using runtime_model::Fate;
 using runtime_model::Observation;
 
-// Writes down what it is shown, and foretells nothing.
+// Writes down what it is shown, and predicts nothing.
 class Spy final : public runtime_model::RuntimeModel {
  public:
   struct Shown {

@@ -3,9 +3,9 @@
 //
 // An update is the mean of the gradients that have arrived, computed on one version, when a
 // runtime_model::Cutoff says that waiting longer is not worth it; by default it is asked again at
-// every arrival and at ticks (decide=during). Whoever still computes then is told to stop, and all
-// begin the next iteration. The model learns in the run; of a worker that was cut off it is told
-// that it takes longer than it was given, and how long in all if its late gradient comes after all.
+// every arrival and at ticks (decide=during). The workers that still compute then are told to stop,
+// and all begin the next iteration. The model learns in the run. It sees the runtime of a worker
+// that was cut off as censored, and as known if the late gradient comes after all.
 //
 // Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018), for the cutoff
 // that maximises gradients a second (decide=before); runtime_model/cutoff.h for the rest.
@@ -76,7 +76,7 @@ class DynamicCutoff final : public Policy {
   std::uint32_t accepted_ = 0;      // In this iteration.
   std::uint32_t computing_ = 0;     // On whatever version: each can still answer in this iteration.
   Time begun_{};                    // The iteration.
-  std::vector<std::uint32_t> out_;  // In hand: who is still out.
+  std::vector<std::uint32_t> out_;  // Workers that still compute; kept for its memory.
 };
 
 }  // namespace outpace::policy

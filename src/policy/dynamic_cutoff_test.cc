@@ -15,7 +15,7 @@
 namespace outpace::policy {
 namespace {
 
-// Every worker takes what `runtimes` says for its iteration; whom the policy cancels gives up.
+// Every worker takes what `runtimes` says for its iteration; one that the policy cancels gives up.
 // Timers fire when they are due.
 struct Lived {
   double seconds = 0.0;

@@ -1,4 +1,4 @@
-// The rule that async, kbatchasync and softsync share: an update is c gradients from whoever comes,
+// The rule that async, kbatchasync and softsync share: an update is the next c gradients to arrive,
 // and nobody waits.
 //
 //   w(i+1) = w(i) - 1/c * sum over k = 1..c of alpha(tau_k) * g_k

@@ -27,12 +27,12 @@ class GradientNoise {
   explicit GradientNoise(double half_curvature, double keep = kKeepNorms)
       : half_curvature_(half_curvature), keep_(keep) {}
 
-  // An update: the norm of the mean of so many gradients, and the root mean square of their own.
-  // What is not finite is passed over.
+  // An update of `gradients` gradients: the norm of their mean, and the root mean square of their
+  // norms. Norms that are not finite are ignored.
   void hear(double mean_norm, double single_norm, std::uint32_t gradients);
 
-  // The same as the server measures it: first the single norm of an update of so many gradients,
-  // then that of the mean. Of other measures it takes no notice.
+  // The same, as the server measures it: first the single norm of an update of `gradients`
+  // gradients, then the norm of their mean. Other measures are ignored.
   void hear(const Measured& measured, std::uint32_t gradients);
 
   // Nothing before an update of more than one gradient was heard of.

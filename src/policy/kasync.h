@@ -2,12 +2,13 @@
 //
 //   w(j+1) = w(j) - eta * 1/k * sum over the k first workers of g(w(j - tau))
 //
-// Dutta et al., "Slow and Stale Gradients Can Win the Race" (AISTATS 2018), section 2. Who has
-// pushed waits for the update and starts on its weights, so that the k are distinct; the others go
-// on with what they have. k = 1 is async, k = all is sync. An update takes no longer than K-sync's
-// on average if a runtime that has lasted is no longer than a new one (exponential: as long).
+// Dutta et al., "Slow and Stale Gradients Can Win the Race" (AISTATS 2018), section 2. A worker
+// that has pushed waits for the update and starts on its weights, so that the k are distinct; the
+// other workers go on with their mini-batches. k = 1 is async, k = all is sync. On average, an
+// update takes no longer than K-sync's if a runtime that has lasted is no longer than a new one
+// (exponential: as long).
 //
-// As everywhere, k is at most what can still come. Who was refused starts again at once.
+// As everywhere, k is at most what can still come. A worker that was refused starts again at once.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// K-batch-async SGD: an update is the next k gradients from whoever comes, and nobody waits.
+// K-batch-async SGD: an update is the next k gradients to arrive, and nobody waits.
 //
 //   w(j+1) = w(j) - eta * 1/k * sum over the k mini-batches of g(w(j - tau))
 //

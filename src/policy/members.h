@@ -1,4 +1,4 @@
-// Who is live, and what a policy knows of each worker: a vector indexed by worker.
+// Which workers are live, and what a policy knows of each: a vector indexed by worker.
 //
 // Grows when a worker joins, so that no other event allocates. Every policy holds one of these.
 

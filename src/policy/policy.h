@@ -1,5 +1,5 @@
 // A policy decides whether an arriving gradient counts, when the weights move, and who computes
-// next. This is the whole contract between policies and whoever drives them.
+// next. This is the whole contract between policies and their drivers.
 //
 // Policies are pure state machines: no clock, no I/O, no threads, no randomness but what is in
 // their options. A driver (the live server, a simulator, a replay) calls decide() with one event at

@@ -6,11 +6,11 @@
 //
 //   L = max(floor, s - ceil(x)),   floor = max(1, min(live - 1, ceil(s / 2))).
 //
-// The floor: live workers are live - 1 behind on average, whoever is interrupted (Zhang, Gupta,
-// Lian, Liu, "Staleness-aware Async-SGD", IJCAI 2016, section 3.1), so who is less behind is no
-// straggler. Without it, noise feeds itself: a long crossing has everyone interrupted earlier,
-// parts come more often than whole gradients, and the next crossing counts more versions yet, until
-// all send parts of a few examples.
+// The floor: live workers are live - 1 behind on average, whichever is interrupted (Zhang, Gupta,
+// Lian, Liu, "Staleness-aware Async-SGD", IJCAI 2016, section 3.1), so one that is less behind is
+// no straggler. Without the floor, noise feeds itself: after a long crossing all are interrupted
+// earlier, so partial gradients come more often than full ones, and the next crossing counts even
+// more versions, until all send partial gradients of a few examples.
 //
 // x is learnt for each worker: it rises at once to the most that was seen and falls by 1/8 a
 // release, because one part too late is a whole iteration lost and one interrupted early is not.

@@ -224,7 +224,7 @@ class RandomRun {
   }
 
   const Sets sets_;
-  std::vector<Phase> phases_;  // Of which those to come come.
+  std::vector<Phase> phases_;  // Of the policy; a Switched names one by its index.
   const Promise* promise_;     // Of the present one.
   CheckedDriver driver_;
   Rng rng_;

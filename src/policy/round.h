@@ -1,9 +1,9 @@
 // The rule that sync, backup and kbatchsync share: an update is the first c gradients computed on
 // one version.
 //
-// A round is a version. All compute on it; at the c-th gradient the weights move, whoever still
-// computes is told to stop, and all begin the next round. What comes from an older round is
-// dropped, and its worker joins the present one at once.
+// A round is a version. All workers compute on it. At the c-th gradient the weights move, workers
+// that still compute are told to stop, and all begin the next round. A gradient from an older round
+// is dropped, and its worker joins the present round at once.
 //
 //   c = min(cutoff, taken up + can still come)
 //

@@ -54,7 +54,8 @@ class Saps final : public ByEvent {
   void end(Time now, const ReleaseEnded& event, Decision& out) override;
   // Drops the gradient of a straggler.
   void drop(const GradientArrived& event, std::uint64_t lag, Decision& out);
-  // Takes the gradient up as an update, and asks whom that makes a straggler for its part.
+  // Takes the gradient up as an update, and asks the workers that this makes stragglers for their
+  // partial gradients.
   void apply(const GradientArrived& event, std::uint64_t staleness, Decision& out);
   void release(WorkerId worker, Decision& out);
 

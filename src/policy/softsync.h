@@ -1,4 +1,4 @@
-// n-softsync: an update is c gradients from whoever comes, and nobody waits.
+// n-softsync: an update is the next c gradients to arrive, and nobody waits.
 //
 //   g(i) = 1/c * sum over k = 1..c of alpha(tau_k) * g_k,   w(i+1) = w(i) - g(i),
 //   c = max(1, floor(lambda / n)),   lambda the live workers (learners)

@@ -8,8 +8,8 @@
 //   - every gradient is accepted or dropped by the rule under which it was released;
 //   - under the new policy nothing was computed before the seam: its bounds hold from its first
 //     update on;
-//   - nobody is waited for but who computes, each of whom answers or leaves; who joins meanwhile
-//     waits for the seam.
+//   - the seam waits only for workers that compute, and each of them answers or leaves; a worker
+//     that joins meanwhile waits for the seam.
 //
 // The seam costs what the slowest has left of its mini-batch: at most a barrier of sync. Where the
 // old policy has just ended a round that all took part in, nobody computes, and it costs nothing.
@@ -65,10 +65,11 @@ class Switch final : public Policy {
   void plan(const Spec& policy);
   // The first of those that come is the present one.
   void advance();
-  // Who is there, and who computes.
+  // Keeps count of the workers that are live and of those that compute.
   void take_in(const Event& event);
+  // Counts updates, and keeps in mind whether accepted gradients wait for a commit.
   void follow(const Decision& decision);
-  // Until the seam: nobody is released, and only who computes is cancelled.
+  // Until the seam: releases nobody, and cancels only workers that compute.
   void hold_back(Decision& out);
   void hand_over(Time now, Decision& out);
   // `event` shows that the condition holds.
@@ -87,7 +88,7 @@ class Switch final : public Policy {
   std::uint32_t computing_ = 0;
   std::uint64_t updates_ = 0;
   bool uncommitted_ = false;  // Something was accepted since the last commit.
-  Decision welcome_;          // In hand.
+  Decision welcome_;          // Used within a call; kept for its memory.
 };
 
 }  // namespace outpace::policy

@@ -6,8 +6,8 @@
 // (2016); "hardsync" in Zhang, Gupta, Lian, Liu, "Staleness-aware Async-SGD for Distributed Deep
 // Learning" (IJCAI 2016), section 2; bulk synchronous parallel elsewhere. As fast as the slowest.
 //
-// N is whoever is live. A joiner counts from the round it joins in; one that leaves after its
-// gradient was taken up has given its share, which stays in the update.
+// N is the number of live workers. A worker that joins counts from the round it joins in. If a
+// worker leaves after its gradient was taken up, the gradient stays in the update.
 
 #pragma once
 
