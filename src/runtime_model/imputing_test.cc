@@ -11,7 +11,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-// Foretells exp(N(0, 1)) for two workers, and keeps what it is shown.
+// Predicts exp(N(0, 1)) for two workers, and keeps what it is shown.
 class Told final : public RuntimeModel {
  public:
   explicit Told(std::vector<std::vector<Observation>>& shown) : shown_(shown) {}
@@ -29,7 +29,8 @@ class Told final : public RuntimeModel {
   std::vector<std::vector<Observation>>& shown_;
 };
 
-// What stands for a worker that was given 1 s, the median, of so many iterations; in order.
+// The values imputed in `iterations` iterations for a worker that was cut off at 1 s, the median,
+// in ascending order.
 std::vector<double> imputed(Imputation imputation, int iterations) {
   std::vector<std::vector<Observation>> shown;
   Imputing model(std::make_unique<Told>(shown), imputation);

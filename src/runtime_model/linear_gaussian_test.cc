@@ -33,7 +33,7 @@ std::vector<LinearGaussian::Worker> strangers(Rng& rng) {
 // seen.
 struct Joint {
   VectorXd keep;
-  std::vector<VectorXd> rows;  // Of what was seen: weights on the factors at all times.
+  std::vector<VectorXd> rows;  // For each value seen, its weights on the factors at all times.
   std::vector<double> errors;  // Values less their means.
   std::vector<double> noise;
 

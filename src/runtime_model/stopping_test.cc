@@ -141,8 +141,8 @@ TEST(Stopping, ThePlanOfOneWorkerIsTheBestOfAllDeadlines) {
   EXPECT_NEAR(stopping.best_plan(kNow, 0, first, 0.0).gain, best, 2e-3);
 }
 
-// Progress: 1 - 1 / c of c gradients. Who comes surely after 2 s of waiting is worth
-// 1 / c - 1 / (c + 1).
+// The progress of c gradients is 1 - 1 / c. A worker that surely comes after 2 s of waiting is
+// worth 1 / c - 1 / (c + 1).
 TEST(Stopping, GradientsThatAddEverLessAreWorthWaitingForEverLess) {
   const Forecast forecast = lognormal({2.0}, 0.02);
   const std::vector<std::uint32_t> last{0};

@@ -24,7 +24,7 @@ struct Worth {
   [[nodiscard]] double of(double gradients) const {
     return gradients > 0.0 ? per_update + per_gradient * gradients - noise / gradients : 0.0;
   }
-  // Of so many more, beside those that have arrived.
+  // Of `more` gradients, in addition to the `arrived` ones.
   [[nodiscard]] double gain(double arrived, double more) const {
     return arrived > 0.0 ? per_gradient * more + noise * (1.0 / arrived - 1.0 / (arrived + more))
                          : of(more);
