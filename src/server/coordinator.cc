@@ -363,11 +363,11 @@ void Coordinator::decide_queued(Time now, Effects& out) {
   events_.clear();
 }
 
-// Workers that found no data come back when some was given back: theirs is the end of the run.
+// Parked workers found no data. They come back when some was given back.
 void Coordinator::rejoin_parked(Time now, Effects& out) {
-  // Those first of whom something was used last, or two whose gradients are always turned away
-  // could hand each other the same examples for ever. One that finds nothing is parked again, and
-  // is behind.
+  // Workers with the fewest unused mini-batches in a row come first. Otherwise two workers whose
+  // gradients are always turned away could hand each other the same examples for ever. A worker
+  // that finds no examples is parked again, and is behind `next`.
   for (auto next = parked_.begin(); next != parked_.end() && !leases_.empty() && !finished_;) {
     const Parked parked = *next;
     Member& member = members_[index(parked.worker)];
@@ -383,7 +383,8 @@ void Coordinator::rejoin_parked(Time now, Effects& out) {
   }
 }
 
-// Whoever had a gradient turned away leaves its examples to others: again it might fare no better.
+// A worker whose gradient was turned away leaves its examples to others: its second try might fare
+// no better.
 bool Coordinator::may_take_its_own(const Member& member) const {
   return !member.turned_away || live() == 1;
 }

@@ -46,8 +46,8 @@ struct Limits {
 struct CoordinatorOptions {
   std::uint64_t job = 1;
   std::uint32_t generation = 1;
-  std::uint32_t workers = 1;      // The run starts when so many have joined,
-  std::uint32_t later = 0;        // less those who are known to come later.
+  std::uint32_t workers = 1;      // The run starts when this many have joined,
+  std::uint32_t later = 0;        // less those that are known to come later.
   std::uint32_t min_workers = 1;  // With fewer for `patience` the run fails.
   std::uint32_t batch = 32;       // Examples in a full mini-batch.
   std::uint64_t examples = 1;     // In the data set.
@@ -189,7 +189,7 @@ class Coordinator {
   // In words; null if none is.
   [[nodiscard]] const char* limit_reached(Time now) const;
   void check_live(Time now, Effects& out);
-  // Those of whom nothing was heard for the heartbeat timeout are taken for dead.
+  // Workers that were silent for the heartbeat timeout are counted as dead.
   void dismiss_silent(Time now, Effects& out);
 
   // Constant after construction.

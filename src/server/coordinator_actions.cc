@@ -11,8 +11,8 @@
 namespace outpace::server {
 namespace {
 
-constexpr std::uint64_t kStarvedWarning = 20;  // Releases in vain before people are told,
-constexpr std::uint32_t kStarvedNamed = 4;     // once a worker, of so many workers.
+constexpr std::uint64_t kStarvedWarning = 20;  // Unused mini-batches in a row before a warning.
+constexpr std::uint32_t kStarvedNamed = 4;     // Workers that get a warning, one each.
 
 bool is_commit(const policy::Action& action) {
   return std::holds_alternative<policy::Commit>(action);
@@ -160,11 +160,10 @@ void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Eff
   statistics_.ended(worker, member.in_vain);
   if (member.in_vain == kStarvedWarning && !std::exchange(member.warned_of, true) &&
       ++warned_of_ <= kStarvedNamed) {
-    out.emplace_back(Warn{name(worker) + " is starved: nothing of its last " +
-                          std::to_string(kStarvedWarning) + " mini-batches was used" +
-                          (warned_of_ < kStarvedNamed
-                               ? ""
-                               : "; there may be others, of whom nothing more is said here")});
+    out.emplace_back(
+        Warn{name(worker) + " is starved: nothing of its last " + std::to_string(kStarvedWarning) +
+             " mini-batches was used" +
+             (warned_of_ < kStarvedNamed ? "" : "; further starved workers are not reported")});
   }
 }
 

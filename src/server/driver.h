@@ -42,7 +42,7 @@ namespace outpace::server {
 }
 
 // The norms of an update's gradients, which the coordinator asked for with the step. The driver
-// passes them on with measured_norms(), after the effects in hand.
+// passes them on with measured_norms(), after the current effects.
 struct MeasuredNorms {
   Version version;
   GradientNorms norms;

@@ -1,5 +1,5 @@
-// Which examples are out with whom: every example is used exactly once an epoch, whatever is
-// dropped or dies.
+// Which worker has which examples. Every example is used exactly once an epoch, even if gradients
+// are dropped or workers die.
 //
 // An epoch's order is a permutation that workers compute for themselves; here it is only positions
 // 0..examples-1. A position is in one of four places: not handed out, out with a worker, given
