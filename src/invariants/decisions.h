@@ -1,5 +1,5 @@
-// What must hold of every policy's decisions, whoever drives it: a simulator, a live server, or the
-// record of a run.
+// The invariants of every policy's decisions. They hold under every driver: a simulator, a live
+// server, or the record of a run.
 //
 //   I3   staleness: none in rounds (sync, backup, dynamic, ksync, kbatchsync), at most s in saps;
 //        under ssp and dssp nobody is released more than s, or high, iterations ahead of the
@@ -50,11 +50,11 @@ class Decisions {
   // Gradients that an update waits for.
   enum class Awaits : std::uint8_t {
     kAny,      // As many as the policy likes.
-    kOne,      // Each is an update.
-    kSplits,   // The live, divided.
-    kBatches,  // So many, from anybody.
-    kRound,    // So many, or all that those who compute can give.
-    kWorkers   // Of so many workers, or of all that compute.
+    kOne,      // Each gradient is an update.
+    kSplits,   // The number of live workers, divided by `splits`.
+    kBatches,  // The cutoff, from any workers.
+    kRound,    // The cutoff; fewer only when no worker computes.
+    kWorkers   // The cutoff, or as many as can still come if that is fewer.
   };
   struct Worker {
     bool live = false;
@@ -90,7 +90,7 @@ class Decisions {
   // Gradients that an update takes when it has to wait for no more.
   [[nodiscard]] std::uint64_t awaited() const;
 
-  std::vector<policy::Phase> phases_;  // Of which those to come come.
+  std::vector<policy::Phase> phases_;  // Of the policy; a Switched names one by its index.
   Rules rules_;                        // Of the present one.
   const double share_most_;
   std::vector<Worker> workers_;
@@ -100,7 +100,7 @@ class Decisions {
   std::uint64_t commits_ = 0;
   std::optional<std::uint64_t> first_version_;  // A run may go on from a checkpoint.
   bool timer_ = false;
-  int verdicts_ = 0;  // On the gradient in hand.
+  int verdicts_ = 0;  // On the current gradient.
 };
 
 }  // namespace outpace::invariants

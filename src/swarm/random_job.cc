@@ -164,7 +164,7 @@ class Faults {
   void leave() {
     const std::uint32_t leaver =
         static_cast<std::uint32_t>(plan_.workers - 1 - plan_.leavers.size());
-    // Some stay; whoever leaves has crashed before or not at all, or it would come back.
+    // Some stay. Workers below crashing_ may crash and come back, so they do not leave.
     if (plan_.leavers.size() + 1 < plan_.workers && leaver >= crashing_) {
       plan_.faults.push_back((draw_.one_in(2) ? "leave:worker=" : "crash:worker=") +
                              std::to_string(leaver) + at());

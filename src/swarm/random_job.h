@@ -29,11 +29,11 @@ struct Plan {
   Duration apply{};
   Duration heartbeat_timeout{};
   bool ledger = false;             // Gradients have numbers, and the weights are audited.
-  std::uint64_t broken_every = 0;  // Of so many gradients one is not finite; 0: none.
+  std::uint64_t broken_every = 0;  // One gradient in this many is not finite; 0: none.
   std::vector<std::string> faults;
   Time healed{};                       // No fault has any effect from here on.
-  Duration recovery{};                 // And by so much later all must be well.
-  std::vector<std::uint32_t> leavers;  // Who leave or crash for good.
+  Duration recovery{};                 // By this long after `healed` all must be well.
+  std::vector<std::uint32_t> leavers;  // Workers that leave or crash for good.
 };
 
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);

@@ -10,7 +10,7 @@
 namespace outpace::swarm {
 namespace {
 
-constexpr std::uint64_t kRunTwice = 8;                        // Of so many seeds one.
+constexpr std::uint64_t kRunTwice = 8;                        // One seed in this many runs twice.
 constexpr Duration kPatience = std::chrono::hours(24 * 365);  // All may be gone for a while.
 
 sim::ClusterOptions options_of(const Plan& plan) {

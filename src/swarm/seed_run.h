@@ -17,7 +17,7 @@
 
 namespace outpace::swarm {
 
-// A run that recovered sooner goes on until it has had so many.
+// A run that recovered sooner goes on until it has had this many events.
 inline constexpr std::uint64_t kEventsLeast = 1000;
 
 struct Failure {
