@@ -19,7 +19,7 @@ double median(std::vector<double>& values) {
   return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
 }
 
-// Those that have something, at most so many, evenly spread.
+// Columns that are not empty; at most kMedianOfMost of them, evenly spread.
 std::vector<std::size_t> judges(const std::vector<Column>& columns) {
   std::vector<std::size_t> filled;
   filled.reserve(columns.size());

@@ -98,7 +98,7 @@ TEST(OwnTimes, AreWhatIsLeftWithoutTheServerAndTheProcessors) {
   EXPECT_NEAR(own[1][0], (0.2 - 0.004) / 0.5, 1e-9);
 }
 
-// Of what a worker sleeps and then computes, a thirty-second part is not a thirty-second's time.
+// A worker sleeps and then computes, so 1/32 of a mini-batch does not take 1/32 of its time.
 TEST(OwnTimes, OfOneThatWasCutOffAreThoseOfTheWholeOneBeforeIt) {
   record::RecordedRun run{.policy = "saps:s=3,action=preempt",
                           .workers = std::vector<record::RecordedWorker>(2)};

@@ -285,7 +285,8 @@ std::vector<LostTo> WhatIf::lost_to_workers() const {
   slowest.resize(std::min(count(), kNamedMost));
   std::sort(slowest.begin(), slowest.end());
   const Scenario was = all("", Pace::kRecorded);
-  // Who is as fast as the others stays as it was, for half slow workers would make it slower.
+  // A worker as fast as the others keeps its runtimes: where half of them are slow, their median
+  // would make it slower.
   Scenario medians = was;
   for (std::uint32_t worker = 0; worker < count(); ++worker) {
     const std::uint32_t median = column(Pace::kMedianOfOthers, worker);

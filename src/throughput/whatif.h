@@ -61,7 +61,7 @@ class WhatIf {
   // Workers of which nothing is known, for they finished nothing: they are away.
   [[nodiscard]] const std::vector<WorkerId>& unknown() const { return unknown_; }
 
-  // Each throws a usage error for what there is not: the worker, the policy, so many workers.
+  // Each throws a usage error if there is no such worker, policy or number of workers.
   [[nodiscard]] Answer as_it_was() const;
   [[nodiscard]] Answer without(std::uint32_t worker) const;
   // Each mini-batch takes the median over the workers of what one begun then took of its own.
