@@ -11,10 +11,11 @@
 
 namespace outpace::cli {
 
-// Speaks on standard error. On a terminal a last line says what is running, and goes again.
+// Writes to standard error. On a terminal, a last line names the running cells; it is erased before
+// the next output.
 class ComparisonProgress {
  public:
-  // Of so many runs, `jobs` at a time.
+  // The comparison has `runs` runs; `jobs` of them run at a time.
   ComparisonProgress(std::size_t runs, std::uint32_t jobs);
   ~ComparisonProgress();
   ComparisonProgress(const ComparisonProgress&) = delete;

@@ -210,7 +210,7 @@ void Host::closed(Time now, live::ConnectionId from, const live::Closed& closed)
     tally_->left(found->second.worker);
   }
   if (phase_ < Phase::kEvaluating && gone_.empty()) {
-    // Whoever watches the processes knows better why, and says so in a moment.
+    // The watcher of the processes knows the cause better, and reports it in a moment.
     constexpr Duration kToSayWhy = std::chrono::seconds(3);
     gone_ = name(found->second.worker) + " is gone: " + closed.why;
     deadline_ = std::min(deadline_, now + kToSayWhy);

@@ -2,8 +2,8 @@
 // report (member.h), has weights evaluated now and then, says when it is time to end, and gathers
 // the last weights. It sees no gradient, and a ring does not wait for it.
 //
-// Threads: the transport's post what comes to a mailbox, as does whoever calls stop(); run(), on
-// its caller's thread, does all the rest.
+// Threads: the transport's threads post messages to a mailbox, and so does a thread that calls
+// stop(). run() does all the rest, on its caller's thread.
 
 #pragma once
 

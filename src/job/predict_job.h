@@ -17,7 +17,7 @@
 
 namespace outpace::job {
 
-// Who wrote a profile: `outpace profile` or `outpace calibrate`.
+// The command that wrote a profile: `outpace profile` or `outpace calibrate`.
 enum class ProfileKind : std::uint8_t { kMeasured, kCalibrated };
 template <>
 struct Choices<ProfileKind> {

@@ -74,7 +74,7 @@ void declare(OptionList& options, SimulateJob& job);
 
 // After the options are set. Throws a usage error for options that do not go together.
 void check(const OptionList& options, const SimulateJob& job);
-// What of that needs no list.
+// Makes only the checks that need no list of options.
 void check(const SimulateJob& job);
 
 // How long workers take. Throws a usage error that names option, file or distribution.

@@ -72,7 +72,7 @@ struct Training {
 };
 void declare(OptionList& options, Training& training);
 
-// Who takes part, and how long one waits for them.
+// How many workers must take part, and how long the server waits for them.
 struct Membership {
   std::uint32_t min_workers = 1;
   Duration heartbeat_timeout = std::chrono::seconds(5);

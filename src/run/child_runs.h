@@ -1,5 +1,5 @@
-// Runs this program again and again as a child, so many at a time, and leaves none behind: not
-// after Ctrl-C, and not if this process is killed.
+// Runs this program many times as a child, several at a time. No child outlives this process, not
+// even after Ctrl-C or if this process is killed.
 
 #pragma once
 

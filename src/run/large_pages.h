@@ -1,5 +1,6 @@
-// Whoever goes through hundreds of megabytes at random waits for the processor to find the pages
-// as much as for the memory itself. With pages of 2 MiB it finds them at once.
+// Large pages for a program that reads hundreds of megabytes at random. Such a program waits as
+// long for the processor to find the pages as for the memory itself. Pages of 2 MiB are found at
+// once.
 
 #pragma once
 

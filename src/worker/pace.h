@@ -3,7 +3,7 @@
 // A trace has a column for each worker; a value is the seconds that a full mini-batch takes there,
 // on top of the real computing. By iteration, each worker walks down its column with its own
 // iterations. By time, the row is that of the run's clock, the same for all workers: a slow period
-// lasts as long as it lasts, whoever waits, and the rate changes in the middle of a mini-batch.
+// goes on while workers wait, and the rate changes in the middle of a mini-batch.
 // Rows wrap round. Pure: the worker's loop does the sleeping.
 
 #pragma once
