@@ -38,9 +38,9 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// gRPC's threads call into it until OnDone(), and the alarm once: whoever destroys it waits for
-// both, on a thread of their own. A gRPC thread must never be the one that drops the channel,
-// because the last channel joins those threads.
+// gRPC's threads call into it until OnDone(), and the alarm calls once. The destructor waits for
+// both; it must not run on a gRPC thread. A gRPC thread must never be the one that drops the
+// channel, because the last channel joins those threads.
 class GrpcClient final : public ClientTransport,
                          private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:

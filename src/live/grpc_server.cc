@@ -137,7 +137,7 @@ class GrpcConnection final : public grpc::ServerGenericBidiReactor,
     end_ = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, why);
     why_ = why;
     if (writing_) {
-      context_.TryCancel();  // Whoever sends rubbish may also never read: do not wait for them.
+      context_.TryCancel();  // A client that sends garbage may never read: do not wait for it.
     }
     pump();
   }

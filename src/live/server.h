@@ -1,8 +1,8 @@
 // The live parameter server: owns the coordinator and the shard.
 //
-// Threads: everything happens on one strand. The transport's threads post what they receive to it,
-// as does whoever calls stop() or nobody_will_join(), and mostly handle it at once; run(), on its
-// caller's thread, sees to what is due when nobody posts.
+// Threads: everything happens on one strand. The transport's threads post to it what they receive,
+// and so does a thread that calls stop() or nobody_will_join(). The posting thread mostly handles
+// its post at once. run(), on its caller's thread, handles timers that are due when nobody posts.
 
 #pragma once
 
@@ -121,7 +121,7 @@ class Server {
   [[nodiscard]] std::string why_not(const Spec& policy) const;
   void tell_status(Time now, ConnectionId from, std::uint32_t protocol);
   void answer(ConnectionId asker, ExitCode code, const std::string& text);
-  // Another policy decides: for the record, and for whoever asked for it.
+  // Another policy decides now: tells the record, and the connection that asked for it.
   void policy_switched(const server::Switched& seam);
   // Nothing will come of it any more.
   void give_up_asked(const std::string& why);
@@ -159,12 +159,12 @@ class Server {
   server::Evaluations evaluations_;
   std::map<ConnectionId, Peer> peers_;
   std::vector<std::optional<ConnectionId>> connection_of_;  // By worker; of those that joined.
-  std::vector<const server::Send*> last_send_;              // By worker; of the effects in hand.
+  std::vector<const server::Send*> last_send_;              // By worker; of the current effects.
   std::optional<ConnectionId> evaluator_;
   Time last_status_{};
   std::optional<server::Finish> finish_;
-  std::vector<policy::Phase> phases_;  // Of which the policies to come come.
-  std::string policy_;                 // That decides at present.
+  std::vector<policy::Phase> phases_;  // Of the policy; a Switched names one by its index.
+  std::string policy_;                 // The one that decides at present.
   std::optional<ConnectionId> asker_;  // Of a policy that does not decide yet.
   bool warned_of_skipping_ = false;
   Time opened_{};

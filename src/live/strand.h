@@ -120,7 +120,7 @@ class Strand {
   }
 
   const std::function<void(T)> handle_;
-  // Of whoever is at work.
+  // Only the thread that is at work uses it.
   std::vector<T> taken_;
   // State below is guarded by mutex_.
   std::mutex mutex_;

@@ -1,5 +1,5 @@
-// The job's secret: whoever has it may join. It lives in a file that only its owner can read; it is
-// never on a command line or in a log.
+// The job's secret: a process that has it may join. It is in a file that only its owner can read,
+// and never on a command line or in a log.
 
 #pragma once
 

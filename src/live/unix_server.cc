@@ -24,7 +24,8 @@
 namespace outpace::live {
 namespace {
 
-// All that somebody without the token can have: a thread for so long, and so many of them.
+// Limits for connections that have not sent the token: how long each may hold a thread, and how
+// many there may be.
 constexpr int kTokenMs = 10'000;
 constexpr int kStrangersMax = 64;
 constexpr int kBacklog = 1024;
@@ -69,7 +70,7 @@ class UnixConnection {
       }
     } catch (const std::exception& error) {  // Also of memory that ran out.
       end(error.what(), error.what());
-      // Whoever sends rubbish may also never read: wait no longer than for one who does.
+      // A client that sends garbage may never read: wait no longer than for one that reads.
       static_cast<void>(
           stream_.next(0, static_cast<int>(kShutdown / std::chrono::milliseconds(1))));
     }
@@ -169,7 +170,7 @@ class UnixServer final : public ServerTransport {
  private:
   using Connections = std::map<ConnectionId, std::shared_ptr<UnixConnection>>;
 
-  // Whoever has connected, and the thread that serves them.
+  // A connection, and the thread that serves it.
   struct Visitor {
     std::shared_ptr<UnixConnection> connection;
     std::thread thread;

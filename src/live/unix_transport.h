@@ -1,6 +1,6 @@
-// The data plane over a Unix socket, between processes of one machine: the packets of gRPC's
-// streams, but written by whoever sends and read by one thread per connection. A round trip takes
-// half of the time, because half as many threads have to wake up for it.
+// The data plane over a Unix socket, between processes of one machine. It carries the same packets
+// as gRPC's streams, but the sending thread writes them and one thread per connection reads them. A
+// round trip takes half of the time, because half as many threads have to wake up for it.
 
 #pragma once
 

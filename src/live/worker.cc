@@ -181,7 +181,7 @@ class Worker::Job {
   }
 
   PushResult push(std::vector<float> gradient, double loss, std::optional<std::size_t> part) {
-    require(in_hand_ > 0, "push: there is no mini-batch in hand; next() gives one");
+    require(in_hand_ > 0, "push: this worker has no mini-batch; call next() first");
     require(gradient.size() == numbers_,
             "push: the gradient has " + std::to_string(gradient.size()) +
                 " numbers, the parameters hold " + std::to_string(numbers_));

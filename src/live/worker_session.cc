@@ -130,7 +130,7 @@ void WorkerSession::abandon() {
 void WorkerSession::leave() {
   transport_->send(protocol::Goodbye{}, nullptr);
   transport_->finish();
-  // Whoever destroys the session at once would take the farewell back.
+  // If the session were destroyed at once, the farewell might not be sent.
   constexpr std::chrono::seconds kToLeave{5};
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kToLeave, [this] { return closed_.has_value(); });

@@ -64,8 +64,8 @@ class WorkerSession {
   // Waits for the next release; nothing when the run is over. Throws ConnectionLost.
   [[nodiscard]] std::optional<Task> next();
 
-  // Whether the task in hand should be given up: the server asked for that, or is gone. Cheap: poll
-  // it between layers.
+  // Whether the current task should be given up, because the server asked for that or is gone. It
+  // is cheap: poll it between layers.
   [[nodiscard]] worker::CancelMode cancelled() const { return cancelled_.load(); }
   // Sleeps until the run's clock shows `time`, or a cancel; says which mode of cancel it was.
   worker::CancelMode sleep_until(Time time);
@@ -78,7 +78,7 @@ class WorkerSession {
     double loss;
     double compute_seconds;
   };
-  // Answers the task in hand and waits for the verdict; nothing if the run ended first.
+  // Answers the current task and waits for the verdict; nothing if the run ended first.
   std::optional<protocol::Verdict> push(const Result& result, std::vector<float> gradient);
   void abandon();
   // Leaves the job: the server counts this worker no longer. Waits until it has heard so, at most

@@ -244,7 +244,7 @@ TEST_F(WorkerTest, AnErrorSaysWhatIsWrongAndHasAnExitCode) {
                   first.push({0, 0}, 0.0);
                 },
                 2),
-            "push: there is no mini-batch in hand; next() gives one");
+            "push: this worker has no mini-batch; call next() first");
   ASSERT_TRUE(first.next());
   EXPECT_EQ(error_of([&] { first.push({0}, 0.0); }, 2),
             "push: the gradient has 1 numbers, the parameters hold 2");
