@@ -298,7 +298,7 @@ void Cluster::carry_out_effects() {
                  },
                  [this](const server::MeasuredNorms& measured) {
                    norms_.push_back(measured);
-                   queue_.push(now_, {Kind::kNorms, 0, 0});  // After the effects in hand.
+                   queue_.push(now_, {Kind::kNorms, 0, 0});  // After the current effects.
                  },
                  [this](const server::Warn& warning) {
                    if (warned_) {
@@ -306,7 +306,7 @@ void Cluster::carry_out_effects() {
                    }
                  },
                  [this](const server::Finish& finish) { finish_ = finish; },
-                 // Whoever is interested sees the policy's action in its decision.
+                 // An observer sees the policy's action in its decision.
                  Ignoring<server::Switched>{}});
   effects_.clear();
   if (!finish_) {
@@ -357,7 +357,7 @@ void Cluster::evaluate(Version version, std::uint64_t examples) {
   }
   const worker::Evaluation found = learning_->evaluator->evaluate(shard_->weights());
   measurements_.push_back({.version = version, .accuracy = found.accuracy, .loss = found.loss});
-  queue_.push(now_, {Kind::kMeasured, 0, 0});  // After the effects in hand.
+  queue_.push(now_, {Kind::kMeasured, 0, 0});  // After the current effects.
 }
 
 void Cluster::measured() {

@@ -198,8 +198,8 @@ class Cluster {
   void push(std::uint32_t worker);
   void to_server(std::uint32_t worker, Mail mail);
 
-  // Carries out the effects in hand, the answer to `input`, and clears them. Nothing that it calls
-  // calls the coordinator.
+  // Carries out effects_, the answer to `input`, and clears them. Nothing that it calls calls the
+  // coordinator.
   template <typename Input = server::OtherInput>
   void carry_out(const Input& input = {}) {
     if (options_.observer != nullptr) {
@@ -256,7 +256,7 @@ class Cluster {
   std::vector<Mail> mail_;
   std::vector<std::size_t> free_mail_;
   Time server_free_{};
-  server::Effects effects_;  // In hand; kept for its memory.
+  server::Effects effects_;  // Of the current event; kept for its memory.
   std::uint64_t events_ = 0;
   std::optional<server::Finish> finish_;
 };

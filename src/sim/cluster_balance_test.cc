@@ -126,8 +126,8 @@ ClusterResult pulled(std::uint32_t workers, std::uint32_t batch, bool balance) {
 }
 
 TEST(ClusterBalance, OfSyncMakesTheUpdatesOfOneProcess) {
-  // Each update is the next 64 examples of the order, whoever computes how many of them; leases go
-  // out in worker order at the commit.
+  // Each update is the next 64 examples of the order, however they are divided among workers.
+  // Leases go out in worker order at the commit.
   const ClusterResult one = pulled(1, 64, false);
   const ClusterResult four = pulled(4, 16, true);
   EXPECT_EQ(four.statistics.examples_applied, one.statistics.examples_applied);

@@ -51,8 +51,8 @@ TEST(Cluster, IsAFunctionOfItsOptions) {
   }
 }
 
-// Whoever makes the simulator faster may not change what it does. If a run is to be another one, by
-// intent, these are to be written anew.
+// A faster simulator must still make the same run. After a change that alters a run on purpose,
+// write these hashes anew.
 TEST(Cluster, IsTheRunThatItWas) {
   const std::map<std::string, std::uint64_t> hashes{
       {"async", 0x1c010f8576f366bbU},

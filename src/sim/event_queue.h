@@ -63,9 +63,9 @@ class EventQueue {
   // The next event; from then on it is now. REQUIRES: not empty.
   [[nodiscard]] Event pop();
 
-  // What two events carry that are to come soon and, of these, next, as far as it can be guessed;
-  // mostly each is told of once as either. To prepare for them. REQUIRES: something has been
-  // pushed.
+  // The payloads of an event that comes soon and of one that comes next, so that a caller can
+  // prefetch what they need. Both are guesses; most events are returned once by each function.
+  // REQUIRES: something has been pushed.
   [[nodiscard]] const Payload& soon() const { return guess(kSoon, 2); }
   [[nodiscard]] const Payload& next() const { return guess(kNext, 1); }
 
@@ -95,10 +95,9 @@ class EventQueue {
   };
   static constexpr std::size_t kRoot = 3;
   // From here on, 64 KiB from the root, the heap may not be in the processor's nearest cache. All
-  // grandchildren are asked for with the children, or each level would wait for the one above it.
+  // grandchildren are prefetched with the children, or each level would wait for the one above it.
   static constexpr std::size_t kFar = 4096;
-  // So far ahead in the run are those whose slots are asked for, and that are told of as soon() and
-  // as next().
+  // Places ahead in the run: of the slot that is prefetched, of soon(), and of next().
   static constexpr std::size_t kSeen = std::min<std::size_t>(64, kNearMost);
   static constexpr std::size_t kSoon = 32;
   static constexpr std::size_t kNext = 6;
@@ -111,7 +110,8 @@ class EventQueue {
   [[nodiscard]] Entry& entry(std::size_t i) { return heap_[i / 4].entries[i % 4]; }
   [[nodiscard]] const Entry& top() const { return heap_[0].entries[kRoot]; }
   [[nodiscard]] std::size_t end() const { return kRoot + entries_; }
-  // In the run so many places ahead, or what rose to that level of the heap.
+  // The payload `ahead` places further in the run. Where the run is shorter, that of the event that
+  // rose to `level` of the heap.
   [[nodiscard]] const Payload& guess(std::size_t ahead, std::size_t level) const {
     const std::uint64_t id = ahead < run_.size() - at_ ? id_of(run_[at_ + ahead]) : risen_[level];
     return slots_[slot_of(id)].payload;

@@ -108,8 +108,8 @@ class DumbTwin {
   std::uint64_t pushed_ = 0;
 };
 
-// Pushes, cancels (also what is long gone) and pops at random, in both; few times, so many ties, or
-// of all magnitudes.
+// Pushes, cancels (also events that are long gone) and pops at random, in both queues. The times
+// are few, which makes many ties, or of all magnitudes.
 template <typename Queue>
 void compare_with_dumb_twin(std::uint64_t seed) {
   Rng rng(seed, 0);

@@ -35,7 +35,7 @@ __extension__ using EventEntry = __int128;
 
 class FarEvents {
  public:
-  // Of so many events at most half should be near at a time; far fewer mostly are.
+  // At most half of `near_most` events should be near at a time; mostly far fewer are.
   explicit FarEvents(std::size_t near_most)
       : per_bucket_(near_most / 16 + 1), few_(near_most / 2) {}
 
@@ -71,12 +71,12 @@ class FarEvents {
   void spread_later();
   void give(std::vector<EventEntry>& entries, std::vector<EventEntry>& out);
 
-  std::size_t per_bucket_;  // So many events, roughly.
-  std::size_t few_;         // So many are not worth spreading.
+  std::size_t per_bucket_;  // Events that a bucket should have, roughly.
+  std::size_t few_;         // This number of events is not worth spreading.
   Time begin_ = Time::max();
   std::size_t size_ = 0;
-  // Bucket b is for the 2^shift_ nanoseconds that begin b times as many after start_. The first
-  // current_ are used up, and so many, used_, are there in all.
+  // Bucket b is for the 2^shift_ nanoseconds that begin b times as many after start_. There are
+  // used_ buckets; the first current_ are used up.
   Time start_{};
   unsigned shift_ = 0;
   std::size_t current_ = 0;

@@ -28,7 +28,7 @@ class LinkUse {
 
   // REQUIRES, here and in cancelled(): advance() was told the present time.
   void started(links::FlowId flow, std::span<const links::LinkId> route, double bytes);
-  // Of what the flow has carried, all since the last measure() is left out.
+  // Bytes that the flow carried since the last measure() are not counted.
   void cancelled(links::FlowId flow) { under_way_.erase(flow); }
   // Is flows.advance(now, completed), but stops at the end of each window.
   void advance(links::Flows& flows, Time now, std::vector<links::FlowId>& completed);

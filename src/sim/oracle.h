@@ -7,8 +7,9 @@
 // x are the true times of arrival. By renewal-reward (Dinkelbach, "On Nonlinear Fractional
 // Programming", Management Science 1967) stopping by it with lambda = Omega maximises
 // Omega = sum(gradients) / sum(seconds) where iterations do not depend on each other; lambda is the
-// run's own rate, of which the past counts ever less, as in runtime_model/cutoff.h. Who is not
-// waited for is cancelled. No server can have this policy: only a simulation knows the future.
+// run's own rate, in which the past counts ever less, as in runtime_model/cutoff.h. Workers that it
+// does not wait for are cancelled. No server can have this policy: only a simulation knows the
+// future.
 
 #pragma once
 
@@ -45,13 +46,13 @@ class Oracle final : public policy::Policy {
   const Foresight foresight_;
 
   policy::Round round_;
-  std::map<WorkerId, std::uint64_t> open_;  // Who computes, and on which version.
+  std::map<WorkerId, std::uint64_t> open_;  // The version that each computing worker has.
   std::uint64_t version_ = 0;
   std::uint32_t accepted_ = 0;  // In this round.
   Time begun_{};
   double gradients_ = 0.0;  // Of past iterations, discounted, like the next.
   double seconds_ = 0.0;
-  std::vector<double> waits_;  // In hand.
+  std::vector<double> waits_;  // Used within a call; kept for its memory.
 };
 
 }  // namespace outpace::sim

@@ -1,4 +1,4 @@
-// How long the fastest so many of several workers take: what a cutoff waits for.
+// How long the fastest k of n workers take, which is how long a cutoff of k waits.
 
 #pragma once
 

@@ -16,7 +16,7 @@
 namespace outpace::sim {
 
 enum class Axis : std::uint8_t {
-  kTime,       // The run's clock: what lasts does so whoever waits.
+  kTime,       // The run's clock, which goes on while workers wait.
   kIteration,  // Each worker's own count.
 };
 

@@ -42,7 +42,7 @@ class Timing {
 // A runtime of its own for every mini-batch, drawn when it begins.
 class DrawnTiming final : public Timing {
  public:
-  // `factors`: a worker's runtimes are so many times as long; empty: as they are.
+  // `factors` multiplies each worker's runtimes; if it is empty, they stay as drawn.
   DrawnTiming(Runtimes runtimes, std::vector<double> factors)
       : runtimes_(std::move(runtimes)), factors_(std::move(factors)) {}
 
@@ -65,8 +65,8 @@ class DrawnTiming final : public Timing {
 // As live workers of one machine keep the pace of --delays: each first sleeps, then computes.
 class PacedTiming final : public Timing {
  public:
-  // `compute`: of a full mini-batch, without any delay. They share so many processors; 0: each has
-  // its own. REQUIRES: a pace for each worker, and starts that never decrease.
+  // `compute`: of a full mini-batch, without any delay. The workers share `cores` processors; 0:
+  // each has its own. REQUIRES: a pace for each worker, and starts that never decrease.
   PacedTiming(std::vector<worker::Pace> paces, Duration compute, std::uint32_t cores)
       : paces_(std::move(paces)), compute_(compute), cores_(cores) {}
 
