@@ -1,5 +1,5 @@
-// A person's side of a job that runs: one question, one answer, on a connection of its own, with
-// the token that the workers have.
+// Asks the server of a running job one question, or gives it one command, and returns its answer.
+// Each call makes a connection of its own, with the token that the workers have.
 
 #pragma once
 
@@ -15,7 +15,7 @@ struct ControlOptions {
   std::string server;  // HOST:PORT or unix:PATH.
   std::string token;
   Duration deadline = std::chrono::seconds(3);   // For reaching the server.
-  Duration patience = std::chrono::seconds(60);  // For its answer: a seam takes a mini-batch.
+  Duration patience = std::chrono::seconds(60);  // For its answer, which may wait for a seam.
 };
 
 // The server's answer to SetPolicy or AskStatus: an Answer, or a Status. Throws Error if there is

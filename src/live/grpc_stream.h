@@ -1,4 +1,4 @@
-// What both ends of a gRPC stream share: packets to gRPC messages and back, and the settings.
+// For both ends of a gRPC stream: turns packets into gRPC messages and back, and has the settings.
 
 #pragma once
 

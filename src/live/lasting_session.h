@@ -1,5 +1,5 @@
-// A worker's session that outlasts its connections: when one is lost, or the server took this
-// worker for dead, it joins again as a newer incarnation. Also turns leased positions into
+// A worker's session that outlasts its connections. It joins again, as a newer incarnation, when a
+// connection is lost or the server counted this worker as dead. It also turns leased positions into
 // examples.
 
 #pragma once

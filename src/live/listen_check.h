@@ -1,4 +1,4 @@
-// Why an address cannot be listened on. gRPC only says that it failed.
+// Finds out why the server cannot listen on an address. gRPC only says that it failed.
 
 #pragma once
 

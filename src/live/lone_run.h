@@ -1,4 +1,4 @@
-// A server and its one worker in this process, over a real connection: to see what they cost.
+// Runs a server and its one worker in this process, over a real connection, to measure their cost.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// A queue of values into one thread's event loop: the way that threads talk.
+// A queue of values that any thread posts to and one thread's event loop reads.
 
 #pragma once
 

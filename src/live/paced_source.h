@@ -1,8 +1,8 @@
 // A worker that waits instead of computing, as long as iterations of a profile took.
 //
-// What it pushes is a gradient of the real size, all of the same small number, over the real
-// network to the real server: so that more workers than there are processors run honestly on one
-// machine, and predictions of them can be judged.
+// It pushes a gradient of the real size, filled with one small number, over the real network to the
+// real server. So one machine can run more workers than it has processors, at realistic speeds, to
+// test predictions.
 
 #pragma once
 

@@ -1,6 +1,6 @@
-// Messages with payloads to packets and back, for every transport.
+// Turns messages with payloads into packets and back, for every transport.
 //
-// Neither class is safe to use from two threads at a time; their owners see to that.
+// Neither class may be used from two threads at a time; its owner must lock.
 
 #pragma once
 
@@ -21,7 +21,7 @@ class ZeroCopyInputStream;
 
 namespace outpace::live {
 
-// Bytes that go out as they lie: of its own, or of a payload, which it keeps alive.
+// Bytes that are sent without a copy: its own, or those of a payload, which it keeps alive.
 class Piece {
  public:
   explicit Piece(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -46,8 +46,7 @@ class Piece {
   std::uint64_t numbers_ = 0;
 };
 
-// A queue of messages, made into packets as they are asked for. Payloads are referred to, not
-// copied.
+// A queue of messages, which next() turns into packets. Payloads are referred to, not copied.
 class PacketWriter {
  public:
   // Throws a usage error if the message does not fit in a frame.

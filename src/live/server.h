@@ -115,7 +115,7 @@ class Server {
                  const protocol::Push& push,
                  std::vector<float> gradient);
   void take_measurement(Time now, const protocol::Measurement& measurement);
-  // Of people who ask something of the job: server_control.cc.
+  // Commands and questions about the running job: server_control.cc.
   void set_policy(Time now, ConnectionId from, const protocol::SetPolicy& set);
   // Why this policy cannot be set now; empty if it can. Throws a usage error if there is none.
   [[nodiscard]] std::string why_not(const Spec& policy) const;
@@ -123,7 +123,7 @@ class Server {
   void answer(ConnectionId asker, ExitCode code, const std::string& text);
   // Another policy decides now: tells the record, and the connection that asked for it.
   void policy_switched(const server::Switched& seam);
-  // Nothing will come of it any more.
+  // Answers that the requested policy will not take over any more.
   void give_up_asked(const std::string& why);
   void closed(Time now, ConnectionId from, const Closed& closed);
   // Lets those who wait join, once there are weights and, if one is expected, an evaluator.
@@ -140,7 +140,7 @@ class Server {
   void send(const server::Send& send, More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
   void disconnect(const server::Disconnect& disconnect);
-  // What is due.
+  // Does what is due.
   void tick(Time now);
   [[nodiscard]] Time next_tick() const;
   [[nodiscard]] Time now() const;

@@ -1,6 +1,6 @@
-// Values handled one at a time, in the order they were posted, on whichever thread is there: a post
-// that finds nobody at work does the work itself. To wake another thread for it would take longer
-// than most of it does.
+// Handles values one at a time, in the order they were posted. A thread that posts while no other
+// thread is at work handles the value itself, because waking another thread would take longer than
+// most of the work.
 
 #pragma once
 

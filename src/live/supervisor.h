@@ -1,8 +1,8 @@
 // Starts the processes of a job on this machine, and reaps every one of them.
 //
-// One thread starts, watches and ends the children, because the kernel ends a child when the thread
-// that started it ends (PR_SET_PDEATHSIG): no orphan stays, however this process dies. Children are
-// in process groups of their own, so that Ctrl-C reaches only us and the run ends in order.
+// One thread starts, watches and ends the children. The kernel ends a child when the thread that
+// started it ends (PR_SET_PDEATHSIG), so no orphan stays, however this process dies. Children are
+// in process groups of their own, so Ctrl-C reaches only this process, and the run ends in order.
 
 #pragma once
 

@@ -13,8 +13,8 @@ namespace outpace::live {
 [[nodiscard]] std::string read_token_file(const std::string& path);
 // As read_token_file(), of a file that the server is about to make: waits for it, up to `deadline`.
 [[nodiscard]] std::string await_token_file(const std::string& path, Duration deadline);
-// Makes the file, of mode 0600, with a new token of 256 bits; reads it if it is there. Of two
-// servers at once one makes it, the other reads what that one wrote.
+// Makes the file, of mode 0600, with a new token of 256 bits; reads it if it exists. If two servers
+// do this at once, one makes the file and the other reads it.
 [[nodiscard]] std::string token_of_server(const std::string& path);
 
 }  // namespace outpace::live

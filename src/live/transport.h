@@ -1,7 +1,7 @@
 // The data plane: ordered streams of messages, each with an optional payload of float32 numbers,
 // between one server and many clients (workers, evaluators).
 //
-// One interface, because other transports follow; transport_test.cc is its contract. What holds:
+// Every transport keeps this contract, which transport_test.cc tests:
 //  1. Messages of one connection arrive in the order they were sent, whole, with their payloads.
 //  2. A client without the job's token is refused before any byte of its messages is parsed.
 //  3. Nothing is allocated for a payload beyond the size that the receiver authorised.

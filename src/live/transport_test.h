@@ -1,4 +1,4 @@
-// What the tests of transports share: sinks that remember, and waiting for them with a deadline.
+// For the tests of transports: sinks that remember events, and waits for them with a deadline.
 
 #pragma once
 
@@ -103,7 +103,7 @@ inline protocol::Hello hello_from(const std::string& host) {
           .manifest = {.tensors = {{.name = "w", .shape = {2}}}}};
 }
 
-// Numbers that tell where they stand and in which payload.
+// Numbers that show their index and their payload.
 inline Payload numbers(std::size_t size, float first) {
   auto payload = std::make_shared<std::vector<float>>(size);
   for (std::size_t i = 0; i < size; ++i) {

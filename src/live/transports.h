@@ -1,6 +1,6 @@
-// Which transport an address means: "unix:PATH" is a Unix socket, HOST:PORT is gRPC.
+// Opens the transport of an address: a Unix socket for "unix:PATH", gRPC for HOST:PORT.
 //
-// Decisions that transport.h leaves open, the same for both:
+// Both transports behave alike where transport.h leaves a choice:
 //  - A client that calls finish() ends the connection: the server sends what is queued for it by
 //    then, and both sides see Closed.
 //  - Destroying either side delivers the Closed of every connection that is still open, before the

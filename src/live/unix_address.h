@@ -1,4 +1,4 @@
-// "unix:PATH" as the system wants it.
+// "unix:PATH" as the system's socket address.
 
 #pragma once
 

@@ -1,8 +1,8 @@
 // One connected Unix socket that carries records: the frame around packets, token and farewell.
 //
 // A record is its size and its kind, 32 bits each, little-endian, and then its bytes. The client
-// begins with the token and goes on with packets; the server begins with an acceptance. Either ends
-// with a farewell that says why, and after which nothing comes.
+// begins with the token and goes on with packets; the server begins with an acceptance. Either side
+// ends with a farewell that says why; nothing follows it.
 
 #pragma once
 
@@ -24,7 +24,7 @@ enum class RecordKind : std::uint32_t {
   kAuthentication = 1,  // The token.
   kAccepted = 2,
   kPacket = 3,
-  kFarewell = 4,  // Why; empty after what was asked for.
+  kFarewell = 4,  // Why the stream ends; empty at an ordinary end.
   kRefused = 5,   // The token.
 };
 

@@ -1,4 +1,5 @@
-// The life of one worker process: releases in, gradients out, at the pace that its delays say.
+// The main loop of a worker process: it takes releases and pushes gradients, at the pace of its
+// delays.
 
 #pragma once
 
@@ -12,14 +13,14 @@
 namespace outpace::live {
 
 // Works until the run is over. Joins again, as a newer incarnation, when the connection is lost or
-// the server took this worker for dead. Throws Error when that fails too. An attacker has the last
-// word on what is pushed.
+// the server took this worker for dead. Throws Error when that fails too. An attacker, if
+// there is one, changes each gradient before it is pushed.
 void run_worker(const WorkerOptions& options,
                 worker::GradientSource& source,
                 const worker::Pace& pace,
                 std::optional<worker::Attacker> attacker = std::nullopt);
 
-// The life of the evaluator: snapshots in, measurements out, until the run is over.
+// The main loop of the evaluator: it measures snapshots until the run is over.
 void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator);
 
 }  // namespace outpace::live

@@ -1,9 +1,9 @@
 // A worker's live connection to the server: joins, beats its heart, and hands releases to the one
 // thread that computes.
 //
-// Threads: the transport's feeds the inbox, a thread of the session sends heartbeats (so that a
-// long backward pass does not look dead), and the caller's computes. One mutex guards the inbox:
-// the callers meet nowhere else.
+// Threads: the transport's thread feeds the inbox, a thread of the session sends heartbeats (so
+// that a long backward pass does not look dead), and the caller's thread computes. They share only
+// the inbox, which one mutex guards.
 
 #pragma once
 
@@ -41,7 +41,7 @@ struct Offer {
   std::function<std::vector<float>()> initial_weights;  // Called only if the job has none yet.
 };
 
-// The server took this worker for dead, or the connection broke: it may join again.
+// The server counted this worker as dead, or the connection broke. The worker may join again.
 class ConnectionLost : public Error {
  public:
   explicit ConnectionLost(const std::string& why) : Error(ExitCode::kFailure, why) {}
