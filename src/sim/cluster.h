@@ -1,17 +1,16 @@
 // A cluster in virtual time: the coordinator, shard, inboxes and policies of a live run, driven by
 // a queue of events instead of sockets and processes.
 //
-// Nothing here decides anything: what the live server and the live worker's loop do with an effect
-// or a message, this does at a virtual time. A run is a function of its options alone: the same
+// The cluster decides nothing. It does with effects and messages what the live server and the live
+// worker's loop do, but at a virtual time. A run is a function of its options alone: the same
 // options give the same events, the same decisions and the same hash of both.
 //
-// What is modelled: when a worker finishes (Timing), how long a message is on its way, over links
-// that the messages share (Transfers) or without any, how long the server takes for a gradient, and
-// faults of workers, links and messages. What costs no time: decisions, evaluation, and handing out
-// weights.
+// The model has the times at which workers finish (Timing), the times of messages on links that
+// they share (Transfers) or without links, the server's time for a gradient, and faults of workers,
+// links and messages. Decisions, evaluations and handing out weights take no time.
 //
-// Hearts beat only if there is a fault that can silence a worker which is alive, or messages can
-// be late: without such faults there is nothing to find out, and events would be wasted on it.
+// Workers send heartbeats only if a fault can silence a live worker, or if messages can be late.
+// Otherwise heartbeats would be events that find out nothing.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// Observes a simulated cluster and changes nothing: for checks of a run while it goes on. An
-// exception that it throws ends the run at that point.
+// Observes a simulated cluster and changes nothing, so that a test can check a run while it goes
+// on. An exception that it throws ends the run at that point.
 
 #pragma once
 

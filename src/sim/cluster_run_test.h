@@ -1,4 +1,4 @@
-// For tests: a run of a cluster without links, from a few words.
+// For tests: runs a cluster without links, described in a few words.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// Runtimes made of other runtimes: one of several, a slow and a fast state, machines that are slow
-// as a whole, a multiple.
+// Distributions made of other distributions: a mixture, a slow and a fast state, machines that are
+// slow as a whole, and a multiple.
 
 #pragma once
 

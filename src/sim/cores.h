@@ -1,4 +1,4 @@
-// Processors that workers of one machine share: who computes when.
+// Processors that workers of one machine share, and when each worker computes on them.
 
 #pragma once
 

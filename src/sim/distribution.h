@@ -1,8 +1,8 @@
 // A distribution of a worker's runtime for a full mini-batch, in seconds.
 //
-// draw() is a pure function, whatever it depends on: a worker's, a machine's or the cluster's past
-// is recomputed from the seed, not remembered. The moments and the cdf are those of one worker's
-// runtime at a moment of no importance, with nothing known of the past.
+// draw() is a pure function: where it depends on the past of a worker, a machine or the cluster, it
+// computes that past from the seed again. The moments and the cdf are those of one worker's runtime
+// at a random moment, if nothing is known of the past.
 
 #pragma once
 

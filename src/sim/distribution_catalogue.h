@@ -1,7 +1,7 @@
-// The list of all distributions of runtimes: name, options, defaults; and how to make one from
-// text.
+// The list of all distributions of runtimes, with names, options and defaults. Makes one from text.
 //
-// A new one is a class and one line in distribution_catalogue.cc; help and messages follow from it.
+// A new distribution needs a class and one line in distribution_catalogue.cc. The help and the
+// messages follow from that line.
 
 #pragma once
 

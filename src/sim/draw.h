@@ -1,8 +1,8 @@
 // One draw of a runtime: everything it may depend on, and the random numbers that follow from it.
 //
-// Randomness is counted, not carried along: the numbers of a draw are a hash (base/rng's mix) of
-// the seed, the worker and the iteration, as in Salmon et al., Parallel Random Numbers: As Easy as
-// 1, 2, 3 (SC 2011). No worker has a state to keep, and no draw depends on which came before.
+// The random numbers are counter-based: those of a draw are a hash (base/rng's mix) of the seed,
+// the worker and the iteration, as in Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3
+// (SC 2011). So workers need no state, and a draw does not depend on earlier draws.
 
 #pragma once
 

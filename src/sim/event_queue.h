@@ -1,24 +1,24 @@
-// The simulator's future: events by (time, the order in which they were pushed), so that equal
-// times come first in, first out, and a run is the same run every time.
+// The simulator's queue of events, ordered by time and then by the order of the pushes. Events of
+// equal times come first in, first out, so a run is the same run every time.
 //
 // Time stands still between pops: now() is the time of the event popped last, and nothing can be
 // pushed before it. A cancelled event stays behind as a tombstone until it comes to the top, or
-// until tombstones outnumber what is pending and all are swept out at once. Next to nothing is
-// allocated once the queue has held as many events as it ever will.
+// until there are more tombstones than pending events and all are swept out at once. The queue
+// allocates almost nothing once it has held as many events as it ever will.
 //
-//   push, pop    O(log n), four children a node: half the depth of a binary heap; O(1) and
-//                amortized, however many there are, for what is far when it is pushed
+//   push, pop    O(log n), with four children a node: half the depth of a binary heap. Amortized
+//                O(1), for any number of events, if the event is far when it is pushed
 //   cancel       O(1), plus its share of the pop or the sweep that buries it
 //   size, empty  O(1)
 //
-// Few events are all in one heap. Of many most are far (far_events.h); when a bucket of these comes
-// near it is sorted, and its events popped from there, but for those pushed into its time
-// meanwhile, which the heap has. So it is known long before which events come next, and what these
-// need can be asked for.
+// A small number of events is in one heap. When there are many, most of them are far
+// (far_events.h). A bucket of far events that comes near is sorted into a run, and its events are
+// popped from the run. Only events that are pushed into the bucket's time after that are in the
+// heap. So the queue knows early which events come next, and can prefetch what they need.
 //
-// An entry of the heap is 16 bytes, and the four children of a node are one cache line; what an
-// event carries lies apart and is not moved. A pop leaves a hole at the top, which the next push
-// fills: what a simulation does most is handle an event and push the next.
+// An entry of the heap is 16 bytes, and the four children of a node are one cache line. Payloads
+// are stored apart and do not move. A pop leaves a hole at the top, which the next push fills,
+// because a simulation mostly handles an event and then pushes the next.
 
 #pragma once
 

@@ -1,12 +1,12 @@
-// The part of the simulator's future that is not near: in buckets of equal spans of time, unsorted,
-// and what lies beyond those in one heap of its own that is not even spread.
+// The simulator's events that are not near. They are in buckets of equal spans of time, unsorted.
+// Events beyond the last bucket are in one unsorted list.
 //
-// With a hundred thousand pending events a heap of all is larger than the processor's caches, and
-// each pop waits for several of its lines, one after another. An event that is put into a bucket
-// waits for nothing, and the heap of those that are near stays small: a ladder queue with two rungs
-// (Tang, Goh & Thng, ACM TOMACS 15(3), 2005). What is beyond the buckets is spread when they are
-// used up, over buckets that reach over at least the earlier half of it; so each event is moved
-// twice, on average, before it is near.
+// With a hundred thousand pending events, one heap of them all is larger than the processor's
+// caches, and each pop waits for several cache lines, one after another. Putting an event into a
+// bucket waits for nothing, and the heap of near events stays small. This is a ladder queue with
+// two rungs (Tang, Goh & Thng, ACM TOMACS 15(3), 2005). When the buckets are used up, the events of
+// the list are spread over new buckets, which cover at least the earlier half of them. So each
+// event is moved twice, on average, before it is near.
 
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace outpace::sim {
 
-// An event's place in the order: its time, then its id. One wide number, so that comparing takes no
-// branch: which of two events is earlier is a coin toss, and a wrong guess is dear.
+// An event's place in the order: its time, then its id. It is one wide number, so that a comparison
+// takes no branch. The processor could not predict such a branch, and wrong predictions are slow.
 __extension__ using EventEntry = __int128;
 
 [[nodiscard]] constexpr EventEntry make_event_entry(Time time, std::uint64_t id) {
@@ -39,11 +39,11 @@ class FarEvents {
   explicit FarEvents(std::size_t near_most)
       : per_bucket_(near_most / 16 + 1), few_(near_most / 2) {}
 
-  // What happens from then on is far; the end of all time if nothing is.
+  // Events at this time or later are far; the end of all time if there are none.
   [[nodiscard]] Time begin() const { return begin_; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Takes all of them. REQUIRES: size() is 0; there are some.
+  // Takes over all the entries. REQUIRES: size() is 0, and `entries` is not empty.
   void spread(std::vector<EventEntry> entries);
   // REQUIRES: it is before the end of all time, and not before begin().
   void add(EventEntry entry) {

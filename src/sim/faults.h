@@ -1,5 +1,5 @@
-// What befalls a simulated cluster: its workers, the links between them and the server, and the
-// messages on the way.
+// The faults of a simulated cluster: of its workers, of the links between them and the server, and
+// of messages.
 //
 //   crash:worker=3,at=10s          dies at 10 s; the server hears of the broken connection
 //   crash:worker=3,at=10s,for=5s   and joins again, as a new incarnation, 5 s later
@@ -16,7 +16,7 @@
 //                                  a random half of the links is cut one by one, a step apart, and
 //                                  from 15 s on mended one by one in another order
 //
-// Of every message, with a probability each, that is sent in some time:
+// These faults happen to each message that is sent in a span of time, with a probability:
 //
 //   delay:at=10s,for=60s,probability=0.1,by=50ms      takes so much longer, and so do those behind
 //   lose:at=10s,for=60s,probability=0.01              is lost, and with it the connection

@@ -1,8 +1,8 @@
-// What each link of a simulated cluster carried when: its bytes in windows of equal length.
+// Records how many bytes each link of a simulated cluster carried in each window of time.
 //
-// However long a run is, there is a bounded number of windows: when they are full, each two become
-// one of twice the length. Measuring changes nothing of what it measures: flows complete when they
-// would without it.
+// The number of windows is bounded, however long a run is: when all are full, each two become one
+// of twice the length. Measuring does not change the run: flows complete at the same times as
+// without it.
 
 #pragma once
 

@@ -1,9 +1,9 @@
-// What the network does to messages: links that carry nothing for a while, and messages that come
-// late, twice, out of turn, or not at all.
+// The network's faults: links that carry nothing for a while, and messages that come late, twice,
+// out of turn, or not at all.
 //
-// A link is one worker's connection, each way. While it is cut, what it should carry waits, as TCP
-// sends again what was not acknowledged; the order stays. A function of faults, seed and the order
-// of the calls.
+// A link is one direction of one worker's connection. While it is cut, its messages wait and keep
+// their order, because TCP sends again what was not acknowledged. The outcome is a function of the
+// faults, the seed and the order of the calls.
 
 #pragma once
 

@@ -3,8 +3,8 @@
 //   nested  := name [ '(' element { ',' element } ')' ]
 //   element := value | key '=' value          a value may be a number, a word or a nested spec
 //
-// Blanks around any of them say nothing. What comes out is a Spec (base/spec.h) whose values are
-// text, to be read with a SpecReader or taken apart again.
+// Blanks around any of them are ignored. The result is a Spec (base/spec.h) whose values are text.
+// A SpecReader reads a value; a nested spec is parsed again.
 
 #pragma once
 

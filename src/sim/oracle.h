@@ -1,4 +1,4 @@
-// The bound of every cutoff: a policy that knows when each worker will be done.
+// The upper bound for cutoff policies: a policy that knows when each worker will be done.
 //
 // An update ends at the gradient after which no count of further ones is worth the wait:
 //

@@ -1,10 +1,10 @@
-// Something random that lasts: a machine's speed, a slow period. It is drawn anew at random
-// moments, which have no memory: with the same probability in each instant, or in each iteration.
+// A random value that lasts, such as a machine's speed or a slow period. It is drawn anew at random
+// moments without memory: with the same probability in each instant, or in each iteration.
 //
-// What is drawn then has the autocorrelation of a first-order autoregression, exp(-lag / mean) or
-// (1 - 1 / mean)^lag, whatever its distribution is. When it was last drawn follows from the seed
-// alone: the axis is cut into blocks of about one redraw each, and a block's redraws are drawn from
-// the block's own random numbers. So any moment can be asked for, in any order, at the same cost.
+// The value has the autocorrelation of a first-order autoregression, exp(-lag / mean) or
+// (1 - 1 / mean)^lag, for any distribution. The moment of the last redraw follows from the seed
+// alone. The axis is cut into blocks of about one redraw each, and each block has random numbers of
+// its own. So a caller can ask for any moment, in any order, at the same cost.
 
 #pragma once
 

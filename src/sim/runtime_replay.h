@@ -1,10 +1,10 @@
-// Measured runtimes, again: a table with a row for each iteration and a column for each worker, the
-// form of a run's runtimes.csv.
+// Replays measured runtimes from a table with a row for each iteration and a column for each
+// worker, which is the form of a run's runtimes.csv.
 //
-// By iteration each worker walks down its column with its own iterations; by time the row is that
-// of the run's clock at the mini-batch's start, a new one every `period`. Rows wrap round. Workers
-// beyond the columns are copies of the cluster: each copy begins at a random row, the same for all
-// its workers, so that what was slow together stays slow together.
+// By iteration, each worker walks down its column with its own iterations. By time, the run's clock
+// at the mini-batch's start gives the row, and a new row begins every `period`. Rows wrap round.
+// Workers beyond the columns are copies of the cluster. Each copy begins at a random row, the same
+// for all its workers, so that workers that were slow together stay slow together.
 
 #pragma once
 

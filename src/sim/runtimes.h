@@ -6,9 +6,9 @@
 // "28*lognormal(mean=100ms,cv=0.2),2*lognormal(mean=400ms,cv=0.2)": workers 0 to 27 are of the
 // first class, 28 and 29 of the second. One class may leave its count out and takes the rest.
 //
-// A runtime is a pure function of (seed, worker, iteration, start): nothing is kept for a worker,
-// and what one worker does changes no runtime of another. Two runs with the same seed meet the
-// same runtimes, whatever their policies do (by time: at the same times).
+// A runtime is a pure function of (seed, worker, iteration, start). Workers have no state, and one
+// worker cannot change the runtimes of another. Two runs with the same seed have the same runtimes,
+// whatever their policies do (by time: at the same times).
 
 #pragma once
 

@@ -1,6 +1,6 @@
-// Samples of a distribution and how far they may be from its closed forms. Bounds follow from the
-// sample's size: a right distribution breaks one with probability below 1e-6, once, for the seed is
-// fixed; a wrong one breaks it for ever.
+// Samples of a distribution, and how far they may be from its closed forms. The bounds follow from
+// the sample's size. A correct distribution breaks a bound with probability below 1e-6. The seed is
+// fixed, so a test that passes once always passes.
 
 #pragma once
 

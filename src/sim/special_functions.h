@@ -1,4 +1,4 @@
-// The functions that the distributions of runtimes and their order statistics are made of.
+// Special functions for the distributions of runtimes and their order statistics.
 //
 // The incomplete gamma and beta functions are Boost.Math's. The normal distribution is our own,
 // because each draw of a runtime goes through it. Boost's quantile differs from ours in the last

@@ -1,16 +1,16 @@
-// Messages on their way over the links between a simulated server and its workers: which of them
-// arrive when.
+// Messages between a simulated server and its workers, and when they arrive over the links.
 //
 // The server's shards, each on a host of its own, have equal parts of the weights. A message with a
-// payload, a gradient or weights, is a flow to or from each of them (links/flows.h), and arrives
-// with the last of these; any other is between the worker and the first shard, and takes the
-// latency of its route alone. What one worker sends arrives in the order in which it was sent, and
-// so does what it is sent, as over one connection.
+// payload (a gradient or weights) is a flow to or from each shard (links/flows.h), and arrives with
+// the last of these flows. Any other message is between the worker and the first shard, and takes
+// only the latency of its route. The messages from one worker arrive in the order in which they
+// were sent, as over one connection, and so do the messages to it.
 //
-// Weights that a shard sends to several workers share its link, or with a window go out in turn: so
-// much of the first message, then of the next, and round again, as they do where a connection may
-// hold so much in the queue of the sender's link (Linux: net.ipv4.tcp_limit_output_bytes).
-// Gradients come from hosts of their own, and always share the shard's link.
+// Weights that a shard sends to several workers share its link. With a window they go out in turn:
+// one window of the first message, then one of the next, and round again. A real connection does so
+// if it may hold only this much in the queue of the sender's link (Linux:
+// net.ipv4.tcp_limit_output_bytes). Gradients come from hosts of their own, and always share the
+// shard's link.
 //
 // Time stands still between calls. The driver's loop is that of links/flows.h.
 
