@@ -54,7 +54,7 @@ class PacketWriter {
   void clear() { queue_.clear(); }
 
   [[nodiscard]] bool empty() const { return queue_.empty(); }
-  // The next packet: all that is queued, or as much as is worth sending at once. REQUIRES:
+  // The next packet: all queued bytes, or as many as are worth sending at once. REQUIRES:
   // !empty().
   [[nodiscard]] std::vector<Piece> next();
 
@@ -72,13 +72,13 @@ class PacketWriter {
   std::deque<Outgoing> queue_;
 };
 
-// Messages put together again.
+// Puts messages together again from packets.
 class PacketReader {
  public:
   // Takes in one packet of `bytes` bytes; calls `sink` with each message that it completes. Memory
   // for a payload is allocated only if its message announces at most `authorised` numbers, which
-  // `sink` may change. Throws an Error that says what is wrong with a frame; the stream is then of
-  // no more use.
+  // `sink` may change. Throws an Error that says what is wrong with a frame; the stream cannot be
+  // used after that.
   void take(google::protobuf::io::ZeroCopyInputStream& packet,
             std::uint64_t bytes,
             const std::atomic<std::uint64_t>& authorised,

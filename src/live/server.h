@@ -35,12 +35,12 @@ struct ServerOptions {
   server::ShardOptions shard;
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there.
-  // To go on from; else the first worker brings both.
+  // The checkpoint to go on from. Without it the first worker brings both.
   std::optional<protocol::Manifest> manifest;
   std::vector<float> weights;
 };
 
-// What the run lets others see while it runs; called on one thread at a time.
+// Shows the run to others while it goes on; called on one thread at a time.
 struct ServerCallbacks {
   server::Coordinator::Observer decided;
   std::function<void(const server::Evaluation&)> evaluated;
@@ -117,7 +117,8 @@ class Server {
   void take_measurement(Time now, const protocol::Measurement& measurement);
   // Commands and questions about the running job: server_control.cc.
   void set_policy(Time now, ConnectionId from, const protocol::SetPolicy& set);
-  // Why this policy cannot be set now; empty if it can. Throws a usage error if there is none.
+  // Why this policy cannot be set now; empty if it can. Throws a usage error if no such policy
+  // exists.
   [[nodiscard]] std::string why_not(const Spec& policy) const;
   void tell_status(Time now, ConnectionId from, std::uint32_t protocol);
   void answer(ConnectionId asker, ExitCode code, const std::string& text);
@@ -126,7 +127,7 @@ class Server {
   // Answers that the requested policy will not take over any more.
   void give_up_asked(const std::string& why);
   void closed(Time now, ConnectionId from, const Closed& closed);
-  // Lets those who wait join, once there are weights and, if one is expected, an evaluator.
+  // Lets waiting workers join, once there are weights and, if one is expected, an evaluator.
   void join_waiting(Time now);
   void join(Time now, ConnectionId connection, Peer& peer, server::Effects& effects);
   [[nodiscard]] static std::string wrong_protocol(std::uint32_t protocol);
@@ -140,11 +141,11 @@ class Server {
   void send(const server::Send& send, More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
   void disconnect(const server::Disconnect& disconnect);
-  // Does what is due.
+  // Does what is due at `now`.
   void tick(Time now);
   [[nodiscard]] Time next_tick() const;
   [[nodiscard]] Time now() const;
-  // After the end: the last version's evaluation, at most some seconds.
+  // Waits after the end for the last version's evaluation, at most some seconds.
   void await_evaluations();
   [[nodiscard]] RunResult result() const;
 

@@ -18,7 +18,7 @@ namespace outpace::live {
 template <typename T>
 class Strand {
  public:
-  // What `handle` throws, the owner gets from its next call; no value is handled after that.
+  // If `handle` throws, the owner's next call throws the same, and no more values are handled.
   explicit Strand(std::function<void(T)> handle) : handle_(std::move(handle)) {}
 
   // Until then, values wait.

@@ -41,17 +41,17 @@ class UnixStream {
   UnixStream(const UnixStream&) = delete;
   UnixStream& operator=(const UnixStream&) = delete;
 
-  // Waits for the peer's next record, and sends meanwhile what send() could not. Nothing when the
-  // connection is over, or after `timeout_ms` (-1: none). Throws an Error if the peer announces a
-  // record of more than `bytes_max`; nothing of it is kept.
+  // Waits for the peer's next record, and meanwhile sends what send() could not. Returns nothing
+  // when the connection is over, or after `timeout_ms` (-1: never). Throws an Error if the peer
+  // announces a record of more than `bytes_max`, and keeps nothing of it.
   [[nodiscard]] std::optional<Record> next(std::size_t bytes_max, int timeout_ms);
 
-  // Queues and sends as much as the socket takes at once; drops what comes after end() or after
-  // the connection broke.
+  // Queues the message, and sends as much as the socket takes at once. After end(), or after the
+  // connection broke, it drops the message.
   void send(const protocol::Message& message, Payload payload, More more);
-  // The first record; until then, messages wait.
+  // Sends the first record. Messages wait until then.
   void begin(RecordKind kind, const std::string& bytes);
-  // After everything queued: nothing is sent after it.
+  // Queues the last record, behind everything else.
   void end(RecordKind kind, const std::string& why);
   // After end(): next() waits no longer for the peer, only until all is sent.
   void stop_reading();
@@ -63,7 +63,7 @@ class UnixStream {
   void flush();
   // The pieces of the next record go to current_; false if there is none.
   bool take_next_record();
-  // After sendmsg() took as many.
+  // Removes `bytes` bytes that sendmsg() took.
   void forget_sent(std::size_t bytes);
   void wake();
   // The next whole record of what was received.
