@@ -61,12 +61,12 @@ struct ClusterOptions {
   Duration latency{};  // Of every message, each way; on top of what it takes over the links.
   Duration apply{};    // What the server needs for a gradient; they queue before it.
   std::vector<Fault> faults;
-  std::vector<worker::Attack> attacks;        // Of no use without learning.
+  std::vector<worker::Attack> attacks;        // Used only with learning.
   const Transfers::Options* links = nullptr;  // Belong to the caller.
   ClusterObserver* observer = nullptr;        // Belongs to the caller.
 };
 
-// How often each kind of fault came to pass.
+// How often each kind of fault happened.
 struct FaultCounts {
   std::uint64_t crashed = 0;  // Workers that were alive.
   std::uint64_t left = 0;
@@ -133,9 +133,9 @@ class Cluster {
   struct Event {
     Kind kind;
     std::uint32_t worker;
-    std::uint64_t number;  // Of a message under way its slot, of a fault its place.
+    std::uint64_t number;  // The slot of a message under way, or the index of a fault.
   };
-  // A message on its way, with what travels with it.
+  // A message on its way, with its payload.
   struct Mail {
     protocol::Message message;
     std::uint32_t incarnation;  // Of the worker that sent it, or that it is for.
@@ -152,12 +152,12 @@ class Cluster {
     EventId done{};              // When it pushes.
     Time begun{};
     Time done_at{};
-    double stretch = 1.0;  // How many times as long as it should the task takes.
+    double stretch = 1.0;  // The task's runtime is multiplied by this.
     std::uint64_t iteration = 0;
     Time slow_until{};
     worker::Inbox inbox;
     Weights weights;  // The task's, with learning.
-    // Of no use without faults or a network.
+    // Used only with faults or links.
     double slow_factor = 1.0;
     Time paused_until{};
     Time last_departure{};
@@ -166,30 +166,31 @@ class Cluster {
 
   void schedule_beginning();
   [[nodiscard]] ClusterResult result();
-  // The state of many workers is not in the processor's cache: that of the workers whose events
-  // come soon is asked for.
+  // Prefetches the state of the workers whose events come soon. With many workers it is not in the
+  // processor's cache.
   void prepare() const;
   void handle(const Event& event);
-  // `again`: over a new connection, for the old one broke.
+  // `again`: over a new connection, because the old one broke.
   void join(std::uint32_t worker, bool again);
   void at_server(std::uint32_t worker, std::size_t slot);
   void serve(std::uint32_t worker, std::size_t slot);
   void serve_push(const protocol::Push& push, std::vector<float> gradient);
   void at_worker(std::uint32_t worker, std::size_t slot);
-  // What follows from what has come into the inbox. A task takes the weights.
+  // Does what the messages in the inbox ask for. A task takes the weights.
   void read_inbox(std::uint32_t worker, Weights& weights);
   void begin(std::uint32_t worker, Weights& weights);
   void finish_at(std::uint32_t worker, Time time);
-  // When its gradient will be at the server, if it computes: without what links and queues take.
+  // When the worker's gradient will be at the server, if it computes. Times on links and in queues
+  // are not counted.
   [[nodiscard]] std::optional<Time> due(WorkerId worker) const;
   void give_up(std::uint32_t worker, worker::CancelMode mode);
   static void end_task(Worker& worker);
   void befall(const Fault& fault);
   void pause(std::uint32_t worker, Duration lasts);
   void beat(std::uint32_t worker, std::uint64_t incarnation);
-  // What the worker did and was to get is gone, and the server will hear of it.
+  // Ends the worker's task. Messages to it are lost, and the server will hear of it.
   void cut_off(std::uint32_t worker, bool said_goodbye);
-  // Its connection broke; the worker itself lives, and joins again.
+  // Breaks the worker's connection. The worker itself lives, and joins again.
   void lose_connection(std::uint32_t worker);
   // `how`: twice the incarnation, and one more if it said goodbye.
   void gone(std::uint32_t worker, std::uint64_t how);
@@ -214,13 +215,13 @@ class Cluster {
   void measured_norms();
   void schedule_deadline();
   [[nodiscard]] protocol::GradientId identity(std::uint32_t worker) const;
-  // What the event tells is on its way from now on: over the links, if there are any, and then for
-  // the latency, or longer if there are faults.
+  // Sends the message of the event on its way: over the links, if there are any, and then for the
+  // latency, or longer if there are faults.
   void post(const Event& event, bool with_payload);
   void after_latency(const Event& event);
   void take_arrivals();
   void schedule_transfers();
-  // Loses what is on the links to or from a worker whose connection broke.
+  // Loses the messages on the links to or from a worker whose connection broke.
   void lose_transfers(std::uint32_t worker);
   [[nodiscard]] std::size_t store(Mail mail);
   [[nodiscard]] Mail take_out(std::size_t slot);
@@ -230,7 +231,7 @@ class Cluster {
   Timing& timing_;
   Learning* const learning_;
   const bool hearts_beat_;
-  const bool at_once_;  // What is said arrives at once.
+  const bool at_once_;  // Messages arrive at once.
   const Warned warned_;
   // State.
   MessageFaults message_faults_;

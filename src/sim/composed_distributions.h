@@ -34,7 +34,7 @@ class Mixture final : public Distribution {
 
 // Each worker is fast for a while, then slow for a while, and so on: a Markov chain of two states,
 // with the dwell times exponential (by time) or geometric (by iteration). A mini-batch has the
-// state of its start. At a moment of no importance a worker is slow with probability
+// state of its start. At a random moment a worker is slow with probability
 //   slow_for / (slow_for + fast_for),
 // so the cdf and the moments are those of a mixture with these weights.
 class Markov final : public Distribution {
@@ -66,8 +66,8 @@ class Markov final : public Distribution {
 // all of them share; it is drawn anew now and then (see redraws.h), or lasts for the whole run. The
 // mean is that of the runtimes without the factor, the variance
 //   (1 + cv^2) (variance + mean^2) - mean^2.
-// There is no closed cdf, nor would one tell how long the slowest takes: runtimes of one machine
-// depend on each other.
+// There is no closed cdf. It would not give the runtime of the slowest worker either, because the
+// runtimes of one machine depend on each other.
 class Machines final : public Distribution {
  public:
   struct Options {

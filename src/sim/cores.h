@@ -9,18 +9,18 @@
 
 namespace outpace::sim {
 
-// Computations take a processor each, to their end, in the order in which they are asked for and
-// where there is room: one that is asked for later may still begin earlier, as those do that slept
-// less.
+// Each computation takes one processor, to its end. Computations are placed in the order of the
+// calls of finish(), each at the earliest time with a free processor. A later call may still get an
+// earlier time, for a worker that slept less.
 class Cores {
  public:
-  // `cores` of 0: as many as anybody wants.
+  // With 0 `cores` there is always a free processor.
   explicit Cores(std::uint32_t cores) : cores_(cores) {}
 
-  // When a computation that can begin at `ready` and takes `length` is done. Nobody asks later for
-  // a time before `now`, which never decreases. REQUIRES: now <= ready, length >= 0.
+  // When a computation that can begin at `ready` and takes `length` is done. REQUIRES: now <=
+  // ready, length >= 0, and `now` never decreases from call to call.
   [[nodiscard]] Time finish(Time now, Time ready, Duration length);
-  // The computation of this length that was to be done at `end` is given up. REQUIRES: end > now.
+  // Gives up the computation of this length that was to be done at `end`. REQUIRES: end > now.
   void give_up(Time now, Time end, Duration length);
 
  private:

@@ -32,8 +32,8 @@ struct Draw {
   }
 };
 
-// What lasts longer than a draw has numbers of its own: one key for each seed and machine, worker,
-// copy or block of time.
+// A value that lasts longer than a draw has random numbers of its own: one key for each seed and
+// machine, worker, copy or block of time.
 [[nodiscard]] inline std::uint64_t key(std::uint64_t seed, std::uint64_t number) {
   return mix(seed + number * kGolden);
 }

@@ -38,7 +38,7 @@
 
 namespace outpace::sim {
 
-// Names one event for ever, in the queue that gave it out. Those of later pushes are greater.
+// Names one event of one queue, and is never used again. Later pushes get greater ids.
 enum class EventId : std::uint64_t {};
 
 template <typename Payload, std::size_t kNearMost = 4096>
@@ -60,7 +60,7 @@ class EventQueue {
   EventId push(Time time, const Payload& payload);
   // False if the event was popped or cancelled before: then nothing happens.
   bool cancel(EventId id);
-  // The next event; from then on it is now. REQUIRES: not empty.
+  // Takes the next event out; now() becomes its time. REQUIRES: not empty.
   [[nodiscard]] Event pop();
 
   // The payloads of an event that comes soon and of one that comes next, so that a caller can
@@ -69,10 +69,10 @@ class EventQueue {
   [[nodiscard]] const Payload& soon() const { return guess(kSoon, 2); }
   [[nodiscard]] const Payload& next() const { return guess(kNext, 1); }
 
-  // Of the event that pop() will give; not const, for it tidies up what is before that event.
+  // The time of the event that pop() will give. It is not const, because it removes tombstones.
   // REQUIRES: not empty.
   [[nodiscard]] Time next_time();
-  // Begins long before the first event.
+  // Before the first pop, a time long before any event.
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] bool empty() const { return size() == 0; }
   // Events that are to come; cancelled ones do not count.
@@ -130,18 +130,18 @@ class EventQueue {
   void build();
   void sweep();
 
-  // What is near is in the heap, or next in the run: all that was in some bucket of what is far, in
-  // order. All is in the heap until there are more than kNearMost.
+  // Near events are in the heap or in the run. The run has the events of former far buckets, in
+  // order. All events are in the heap until there are more than kNearMost.
   std::vector<Group> heap_ = std::vector<Group>(1);
   std::size_t entries_ = 0;  // In the heap, cancelled ones and the hole too.
   std::vector<Entry> run_;
-  std::size_t at_ = 0;  // What is before has been popped.
+  std::size_t at_ = 0;  // The entries of the run before it have been popped.
   FarEvents far_{kNearMost};
   bool hole_ = false;  // The top has been popped, and nothing put in its place.
   std::size_t cancelled_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  // What rose to the top, and to the levels below it, when a hole was filled last.
+  // The ids that rose to the top, and to the levels below it, when a hole was filled last.
   std::array<std::uint64_t, 4> risen_{};
   std::uint64_t pushed_ = 0;
   Time now_ = Time::min();
@@ -161,7 +161,7 @@ EventId EventQueue<Payload, kNearMost>::push(Time time, const Payload& payload) 
   if (hole_) {
     hole_ = false;
     sink(kRoot, make_event_entry(time, id));
-    prefetch(slots_[slot_of(risen_[3])]);  // For when it is told of as soon().
+    prefetch(slots_[slot_of(risen_[3])]);  // soon() may return it next.
     return EventId{id};
   }
   if (end() == 4 * heap_.size()) {
@@ -328,7 +328,7 @@ void EventQueue<Payload, kNearMost>::settle() {
   }
 }
 
-// Until the run is long enough to be looked at ahead, or nothing is far.
+// Adds buckets to the run until it is long enough to look kSeen places ahead, or nothing is far.
 template <typename Payload, std::size_t kNearMost>
 void EventQueue<Payload, kNearMost>::extend_run() {
   run_.erase(run_.begin(), run_.begin() + static_cast<std::ptrdiff_t>(at_));

@@ -31,25 +31,25 @@ class MessageFaults {
     std::uint64_t reordered = 0;
   };
 
-  // Takes the faults of links and messages out of all. REQUIRES: faults as parse_fault() gives
-  // them, for as many workers.
+  // Uses only the faults of links and messages among `faults`. REQUIRES: parse_fault() made them,
+  // for this number of workers.
   MessageFaults(const std::vector<Fault>& faults, std::uint32_t workers, std::uint64_t seed);
 
   enum class Way : std::uint8_t { kToServer, kToWorker };
-  // What is done to a message.
+  // What happens to a message.
   struct Passage {
     Time arrival{};
     bool lost = false;          // Never arrives, and the connection is broken.
-    bool overtaken = false;     // Those behind do not wait for it.
+    bool overtaken = false;     // Later messages do not wait for it.
     std::optional<Time> again;  // A copy arrives then, too.
   };
   struct Sent {
     Time at;
-    Time arrives;    // But for faults.
+    Time arrives;    // Without faults.
     bool may_stray;  // It may come twice, or be overtaken.
   };
   [[nodiscard]] Passage pass(WorkerId worker, Way way, const Sent& sent);
-  // When the link carries again what comes to it at `time`: at once if it is not cut.
+  // When the link carries a message that is sent at `time`: at once unless it is cut.
   [[nodiscard]] Time open(WorkerId worker, Way way, Time time) const;
 
   [[nodiscard]] const Counts& counts() const { return counts_; }

@@ -30,7 +30,7 @@ class Replay final : public Distribution {
   static Replay parse(std::string_view text, const std::string& name, Options options);
 
   [[nodiscard]] double draw(const Draw& draw) const override;
-  // Over the whole table: of a column and a row of no importance.
+  // Over the whole table: for a random column and a random row.
   [[nodiscard]] double mean() const override { return mean_; }
   [[nodiscard]] double variance() const override { return variance_; }
   [[nodiscard]] std::optional<double> cdf(double seconds) const override;

@@ -24,7 +24,7 @@ class Timing {
                                     Time start,
                                     double share,
                                     std::uint64_t iteration) = 0;
-  // The share that is done by `now`; infinite where nothing is delayed.
+  // The share that is done by `now`; infinite where a trace has no delay.
   [[nodiscard]] virtual double done(WorkerId worker,
                                     Time start,
                                     Time now,
@@ -62,7 +62,7 @@ class DrawnTiming final : public Timing {
   const std::vector<double> factors_;
 };
 
-// As live workers of one machine keep the pace of --delays: each first sleeps, then computes.
+// Live workers of one machine that keep the pace of --delays: each first sleeps, then computes.
 class PacedTiming final : public Timing {
  public:
   // `compute`: of a full mini-batch, without any delay. The workers share `cores` processors; 0:

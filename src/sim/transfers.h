@@ -56,7 +56,7 @@ class Transfers {
 
   // REQUIRES: now is not before that of an earlier call.
   void send(Time now, const Message& message, bool with_payload);
-  // Appends all that is on its way to or from the worker, which then never arrives.
+  // Appends all messages that are on their way to or from the worker. They never arrive.
   void cut_off(Time now, std::uint32_t worker, std::vector<Message>& out);
 
   // When arrive() should be called again at the latest; nothing if nothing is on its way.
@@ -64,7 +64,7 @@ class Transfers {
   // Appends what has arrived by `now`, in order of time, and then of sending.
   void arrive(Time now, std::vector<Message>& out);
 
-  // What a message without a payload takes on its own.
+  // The time of a message without a payload on idle links.
   [[nodiscard]] Duration latency(Way way, std::uint32_t worker);
 
   // The links are measured up to `now`, at which the run ends.
@@ -88,7 +88,7 @@ class Transfers {
   [[nodiscard]] Lane& lane(Way way, std::uint32_t worker);
   // Sends bytes of a part on their way.
   void start(Lane& its, Waiting& waiting, double bytes);
-  // Gives the next one in a shard's queue its turn, if it is nobody's.
+  // Gives the next message in a shard's queue its turn, unless another one has it.
   void next_turn(std::uint32_t part);
   void flow_completed(links::FlowId flow);
   // Finds route_ for a message to or from a shard.
@@ -99,7 +99,8 @@ class Transfers {
   links::Flows flows_;
   std::vector<Lane> lanes_;  // Of each worker, there and back.
   std::map<links::FlowId, Lane*> lanes_of_;
-  // Of a shard that sends in turn: those that wait for theirs, by lane and serial number.
+  // For a shard that sends in turn: the messages that wait for their turn, by lane and serial
+  // number.
   struct Turns {
     std::deque<std::pair<Lane*, std::uint64_t>> queue;
     bool busy = false;
