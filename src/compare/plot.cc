@@ -339,8 +339,9 @@ class Page {
     const double panels = top + (block.group.name.empty() ? 0.0 : kHeadingHeight);
     for (std::size_t i = 0; i < traces_.size(); ++i) {
       const std::size_t column = i % layout.columns;
+      const std::size_t row = i / layout.columns;
       const Point corner{kPageMargin + layout.panel_width() * static_cast<double>(column),
-                         panels + layout.panel_height() * static_cast<double>(i / layout.columns)};
+                         panels + layout.panel_height() * static_cast<double>(row)};
       Panel panel(svg, {corner, layout.width, layout.height}, times_[i], percents_);
       panel.axes(words_of(i, column));
       draw_curves(panel, traces_[i], block.group, block.others);

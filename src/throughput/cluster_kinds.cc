@@ -18,6 +18,7 @@ Topology topology_of(const std::string& text) {
 
 std::vector<Topology> topologies_of(const std::vector<std::string>& names) {
   std::vector<Topology> topologies;
+  topologies.reserve(names.size() + 1);
   for (const std::string& text : names) {
     topologies.push_back(topology_of(text));
   }

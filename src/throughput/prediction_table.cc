@@ -177,7 +177,6 @@ std::string table_text(std::span<const Row> rows,
   }
   Notes notes;
   TextTable table = table_with(named);
-  lines.reserve(rows.size() + 1);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     table.add_row(cells_of(rows[i], predictions[i], named, notes));
   }

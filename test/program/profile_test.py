@@ -182,7 +182,7 @@ class BadInput(Throughput):
         self.path("cut.json", json.dumps(profile())[:100])
         self.path("other.json", json.dumps({"traceEvents": []}))
         self.path("few.json", json.dumps({**profile(), "iterations": profile()["iterations"][:2]}))
-        self.refuse("cut.json is not JSON, or was cut off", "predict", "cut.json")
+        self.refuse("cut.json is not JSON, or is truncated", "predict", "cut.json")
         self.refuse("other.json is not a profile", "predict", "other.json")
         self.refuse("few.json: 'iterations' has 2", "predict", "few.json")
         self.refuse("--workers is '0'", "predict", "p.json", "--workers", "0")
@@ -199,7 +199,7 @@ class BadInput(Throughput):
         self.refuse("--runtime conflicts with --cores", "predict", "p.json", "--runtime", "constant(1s)",
                     "--cores", "2")
         self.refuse("--iterations is '1'; it takes a whole number from 4", "profile", "--iterations", "1", "-o", "x.json")
-        self.refuse("cut.json: is no JSON", "train", "--paced", "cut.json")
+        self.refuse("cut.json: is not JSON", "train", "--paced", "cut.json")
         self.refuse("--target-accuracy conflicts with --paced", "train", "--paced", "p.json",
                     "--target-accuracy", "0.8")
 

@@ -193,7 +193,7 @@ class BadInput(PytorchTrace):
             "other.json": "among its 1 events; expected a trace of training",
             "forward.json": "no backward pass",
             "steps.json": "call prof.step() after each step",
-            "few.json": "4 steps with a backward pass; it takes 4 and one before them",
+            "few.json": "4 steps with a backward pass; 4 are needed after one for warm-up",
             "negative.json": "event 3: 'dur' is -3; it takes microseconds",
             "infinite.json": "a number too large to be a time",
             "nested.json": "is nested more than 64 deep",

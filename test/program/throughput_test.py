@@ -75,7 +75,7 @@ class Table(Throughput):
         self.calibrate(HEAD + "1,1,128,0.2\n1,1,256,0.4\n")
         row = json.loads(self.predict(HEAD + "10,5,256,0.5\n", "--json"))["rows"][0]
         self.assertIsNone(row["high"])
-        self.assertTrue(any("what the network costs" in warning for warning in row["warnings"]))
+        self.assertTrue(any("the cost of the network is left out" in warning for warning in row["warnings"]))
 
     def test_refuses_another_policy(self):
         self.calibrate(SMALL.replace("\n", ",sync\n").replace("seconds,sync", "seconds,policy"))
@@ -168,10 +168,10 @@ class BadInput(Throughput):
     def test_profiles(self):
         self.calibrate()
         right = (self.folder / "profile.json").read_text()
-        for text, says in ((right[:300], "is not JSON, or was cut off"),
+        for text, says in ((right[:300], "is not JSON, or is truncated"),
                            ("{}", "is not a profile"),
                            (right.replace("outpace-profile", "other"), "is not a profile"),
-                           (right.replace('"version": 1', '"version": 9'), "another version"),
+                           (right.replace('"version": 1', '"version": 9'), "is not a profile of version 1"),
                            (right.replace('"calibrated"', '"guessed"'), "kind is 'guessed'; it takes measured or calibrated"),
                            (right.replace('"spread": ', '"spread": -'), "'spread'"),
                            (right.replace('"overlap"', '"overlay"'), "no 'overlap'"),

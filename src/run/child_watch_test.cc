@@ -1,0 +1,94 @@
+#include "run/child_watch.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace outpace::run {
+namespace {
+
+struct Heard {
+  std::vector<std::string> ends;
+  std::vector<std::string> said;
+  std::vector<std::string> all_ended;
+};
+
+class ChildWatchTest : public testing::Test {
+ protected:
+  live::SupervisorEvents watch(bool every_worker_counts) {
+    watch_ = std::make_unique<ChildWatch>(ChildWatchOptions{
+        .every_worker_counts = every_worker_counts,
+        .end_run =
+            [this](ExitCode code, const std::string& why) {
+              heard_.ends.push_back(std::to_string(static_cast<int>(code)) + " " + why);
+            },
+        .workers_all_ended = [this](const std::string& why) { heard_.all_ended.push_back(why); },
+        .say = [this](const std::string& line) { heard_.said.push_back(line); }});
+    return watch_->events();
+  }
+
+  static live::ChildEnd worker(int code, const std::string& last_line = "") {
+    return {.name = "worker 1",
+            .is_worker = true,
+            .code = code,
+            .restarted = false,
+            .last_line = last_line};
+  }
+
+  Heard heard_;
+  std::unique_ptr<ChildWatch> watch_;
+};
+
+TEST_F(ChildWatchTest, ALostWorkerIsNewsWithAServerAndTheEndWithoutOne) {
+  watch(false).ended(worker(128 + 9));
+  EXPECT_EQ(heard_.said, std::vector<std::string>{"worker 1 was ended by signal 9"});
+  EXPECT_TRUE(heard_.ends.empty());
+  watch(true).ended(worker(128 + 9));
+  EXPECT_EQ(heard_.ends, std::vector<std::string>{"5 worker 1 was ended by signal 9"});
+}
+
+TEST_F(ChildWatchTest, ARefusalEndsTheRunAndTheFirstIsKept) {
+  const auto events = watch(false);
+  events.ended(worker(4, "outpace: another network"));
+  events.ended(worker(3, "outpace: token refused"));
+  EXPECT_EQ(heard_.ends.front(), "4 worker 1 exited with 4: another network");
+  ASSERT_TRUE(watch_->refusal());
+  EXPECT_EQ(watch_->refusal()->code(), ExitCode::kIncompatible);
+  EXPECT_STREQ(watch_->refusal()->what(), "another network");
+}
+
+TEST_F(ChildWatchTest, WithoutAServerTheFirstLossIsTheReasonOfTheOthers) {
+  const auto events = watch(true);
+  events.ended(worker(5, "outpace: worker 3 is gone"));
+  events.ended(worker(5, "outpace: worker 1 is gone"));
+  EXPECT_TRUE(heard_.ends.empty());
+  events.workers_all_ended();
+  EXPECT_EQ(heard_.all_ended, std::vector<std::string>{"worker 1 exited with 5: worker 3 is gone"});
+}
+
+TEST_F(ChildWatchTest, AnEvaluatorThatIsStartedAgainIsNewsAndOneThatIsNotEndsTheRun) {
+  live::ChildEnd end{.name = "the evaluator",
+                     .is_worker = false,
+                     .code = 1,
+                     .restarted = true,
+                     .last_line = "outpace: no memory"};
+  const auto events = watch(false);
+  events.ended(end);
+  EXPECT_EQ(heard_.said.back(), "the evaluator exited with 1: no memory; starting it again");
+  EXPECT_TRUE(heard_.ends.empty());
+  end.restarted = false;
+  events.ended(end);
+  EXPECT_EQ(heard_.ends, std::vector<std::string>{"1 the evaluator exited with 1: no memory"});
+}
+
+TEST_F(ChildWatchTest, AnEndInOrderSaysNothingAndASignalEndsTheRun) {
+  const auto events = watch(false);
+  events.ended(worker(0));
+  EXPECT_TRUE(heard_.said.empty());
+  events.interrupted(2);
+  EXPECT_EQ(heard_.ends, std::vector<std::string>{"130 interrupted"});
+}
+
+}  // namespace
+}  // namespace outpace::run

@@ -1,0 +1,97 @@
+#include "run/children.h"
+
+#include <gtest/gtest.h>
+
+#include "base/temporary_directory_test.h"
+#include "job/declared_test.h"
+#include "run/whole_file.h"
+
+namespace outpace::run {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+TEST(Children, APrefixNamesTheWorker) {
+  EXPECT_EQ(prefix_words("", 3), Strings{});
+  EXPECT_EQ(prefix_words("taskset -c {worker} x{worker}y{worker}", 3),
+            (Strings{"taskset", "-c", "3", "x3y3"}));
+}
+
+// What a child that is told `words` reads.
+template <typename Job>
+job::Declared<Job>& told(const Strings& words, job::Declared<Job>& child) {
+  EXPECT_EQ(words.size(), 3);
+  const std::string file = words.back().substr(words.back().find('=') + 1);
+  job::set_layers(child.options,
+                  {job::from_toml(whole_file("resolved", file), file, child.options)});
+  return child;
+}
+
+class ChildrenTest : public testing::Test {
+ protected:
+  ChildrenTest() {
+    job_.give("workers", "2")
+        .give("seed", "7")
+        .give("slow", "worker=1,factor=3")
+        .give("attack", "zero:workers=0")
+        .give("network", "charlm:layers=2,width=64")
+        .give("restart-workers", "true");
+  }
+
+  TemporaryDirectory directory_;
+  ChildFiles files_{.logs = directory_.path().string(), .resolved = directory_.path().string()};
+  job::Declared<job::TrainJob> job_;
+  JobPlace place_{.server = "unix:/tmp/s", .token_file = "/tmp/token"};
+};
+
+TEST_F(ChildrenTest, AWorkerReadsWhatTheRunResolved) {
+  const auto children = worker_children(job_.job, 2, place_, files_);
+  ASSERT_EQ(children.size(), 2);
+  job::Declared<job::WorkerJob> child;
+  const job::WorkerJob& worker = told(children[1].command(0), child).job;
+  EXPECT_EQ(worker.server, "unix:/tmp/s");
+  EXPECT_EQ(worker.token_file, "/tmp/token");
+  EXPECT_EQ(worker.worker, 1);
+  EXPECT_EQ(worker.workers, 2);
+  EXPECT_EQ(worker.seed, 7);
+  EXPECT_EQ(worker.work.network.text, "charlm:layers=2,width=64");
+  EXPECT_EQ(worker.work.delays.slow, Strings{"worker=1,factor=3"});
+  EXPECT_EQ(worker.work.attacks, Strings{"zero:workers=0"});
+  EXPECT_GT(children[1].restarts_max, 0);
+}
+
+TEST_F(ChildrenTest, AWorkerThatIsStartedAgainIsANewerIncarnation) {
+  const auto children = worker_children(job_.job, 1, place_, files_);
+  job::Declared<job::WorkerJob> first;
+  job::Declared<job::WorkerJob> second;
+  const auto before = told(children[0].command(0), first).job.incarnation;
+  const auto after = told(children[0].command(1), second).job.incarnation;
+  ASSERT_TRUE(before && after);
+  EXPECT_GT(*after, *before);
+}
+
+TEST_F(ChildrenTest, AnEvaluatorHasTheNetworkOfTheWorkers) {
+  const live::ChildSpec child = evaluator_child(job_.job, place_, files_);
+  job::Declared<job::EvaluatorJob> declared;
+  EXPECT_EQ(told(child.command(0), declared).job.network.text, "charlm:layers=2,width=64");
+  EXPECT_FALSE(child.is_worker);
+}
+
+TEST_F(ChildrenTest, PeersDifferByTheirRankAlone) {
+  job::PeerJob shared{.training = job_.job.training,
+                      .topology = job::Topology::kGossip,
+                      .work = job_.job.work,
+                      .server = "unix:/tmp/s",
+                      .token_file = "t",
+                      .rendezvous = "r"};
+  const auto children = peer_children(shared, job_.job, files_);
+  ASSERT_EQ(children.size(), 2);
+  job::Declared<job::PeerJob> child;
+  const job::PeerJob& peer = told(children[1].command(0), child).job;
+  EXPECT_EQ(peer.worker, 1);
+  EXPECT_EQ(peer.topology, job::Topology::kGossip);
+  EXPECT_EQ(peer.rendezvous, "r");
+}
+
+}  // namespace
+}  // namespace outpace::run
