@@ -57,10 +57,10 @@ tidy:    ## the rules of tools/tidy.py, which `make test` runs too
 lint: build/dev/build.ninja  ## clang-tidy on the program, but for sources that passed before
 	@tools/install-packages.sh ci
 	$(BUILD) dev --target commit wire/outpace.pb.h
-	python3 -B tools/lint.py build/dev --jobs $(JOBS) $(LINT)
+	python3 -B tools/lint.py build/dev --jobs $(JOBS) $(LINT_ARGS)
 
 lint-all:  ## clang-tidy on all of the program, whatever passed before
-	$(MAKE) --no-print-directory lint LINT=--no-cache
+	$(MAKE) --no-print-directory lint LINT_ARGS=--no-cache
 
 asan: build/asan/build.ninja  ## tests and benchmarks under address and undefined-behaviour sanitizers
 	$(BUILD) asan

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -209,6 +210,21 @@ class Lint(unittest.TestCase):
         lint.remove_old(self.cache, now)
         self.assertEqual(sorted(self.cache.iterdir()), entries[1:])
         lint.remove_old(None, now)
+
+
+class Targets(unittest.TestCase):
+    """What `make lint` would run: make has variables of its own, LINT among them."""
+
+    def words(self, target):
+        shown = subprocess.run(["make", "--dry-run", target, "JOBS=3"], text=True, check=True,
+                               cwd=pathlib.Path(__file__).parent.parent, stdout=subprocess.PIPE,
+                               env={"PATH": os.environ["PATH"]}).stdout
+        return next(line for line in shown.splitlines() if "tools/lint.py" in line).split()
+
+    def test_lint_and_lint_all_differ_in_the_cache_alone(self):
+        cached = ["python3", "-B", "tools/lint.py", "build/dev", "--jobs", "3"]
+        self.assertEqual(self.words("lint"), cached)
+        self.assertEqual(self.words("lint-all"), [*cached, "--no-cache"])
 
 
 if __name__ == "__main__":
