@@ -15,7 +15,7 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
-#include "live/transports.h"
+#include "wire/transports.h"
 #include "protocol/messages.h"
 
 namespace outpace::live {
@@ -63,12 +63,12 @@ class Counter {
 class Rounds {
  public:
   Rounds(const std::string& address, std::size_t clients) {
-    server_ = live::serve({.address = address, .token = "bench"},
-                          [this](ConnectionId id, ConnectionEvent event) { serve(id, event); });
+    server_ = wire::serve({.address = address, .token = "bench"},
+                          [this](wire::ConnectionId id, wire::ConnectionEvent event) { serve(id, event); });
     for (std::size_t i = 0; i < clients; ++i) {
-      clients_.push_back(live::connect({.address = server_->address(), .token = "bench"},
-                                       [this](const ConnectionEvent& event) {
-                                         if (std::holds_alternative<Received>(event)) {
+      clients_.push_back(wire::connect({.address = server_->address(), .token = "bench"},
+                                       [this](const wire::ConnectionEvent& event) {
+                                         if (std::holds_alternative<wire::Received>(event)) {
                                            arrived_.add();
                                          }
                                        }));
@@ -79,15 +79,15 @@ class Rounds {
   }
 
   void run() {
-    for (const std::unique_ptr<ClientTransport>& client : clients_) {
+    for (const std::unique_ptr<wire::ClientTransport>& client : clients_) {
       client->send(kPush, payload_);
     }
     arrived_.take(clients_.size());
   }
 
  private:
-  void serve(ConnectionId id, const ConnectionEvent& event) {
-    const auto* received = std::get_if<Received>(&event);
+  void serve(wire::ConnectionId id, const wire::ConnectionEvent& event) {
+    const auto* received = std::get_if<wire::Received>(&event);
     if (received == nullptr) {
       return;
     }
@@ -99,10 +99,10 @@ class Rounds {
     }
   }
 
-  const Payload payload_ = std::make_shared<const std::vector<float>>(kWeights, 1.0F);
+  const wire::Payload payload_ = std::make_shared<const std::vector<float>>(kWeights, 1.0F);
   Counter arrived_;
-  std::unique_ptr<ServerTransport> server_;
-  std::vector<std::unique_ptr<ClientTransport>> clients_;
+  std::unique_ptr<wire::ServerTransport> server_;
+  std::vector<std::unique_ptr<wire::ClientTransport>> clients_;
 };
 
 void report(benchmark::State& state) {

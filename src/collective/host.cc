@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "collective/batch_plan.h"
-#include "live/transports.h"
+#include "wire/transports.h"
 #include "protocol/senders.h"
 
 namespace outpace::collective {
@@ -23,8 +23,8 @@ Host::Host(HostOptions options, HostCallbacks callbacks)
       callbacks_(std::move(callbacks)),
       evaluations_(options_.target),
       next_snapshot_(next_snapshot(0, options_.evaluate_every)),
-      transport_(live::serve({.address = options_.listen, .token = options_.token},
-                             [this](live::ConnectionId connection, live::ConnectionEvent event) {
+      transport_(wire::serve({.address = options_.listen, .token = options_.token},
+                             [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
                                mailbox_.post(FromConnection{connection, std::move(event)});
                              })) {
   CHECK(options_.workers >= 1);
@@ -69,11 +69,11 @@ HostResult Host::run() {
 
 void Host::handle(Time now, Post post) {
   std::visit(Overloaded{[&](FromConnection& from) {
-                          std::visit(Overloaded{[&](live::Received& received) {
+                          std::visit(Overloaded{[&](wire::Received& received) {
                                                   receive(
                                                       now, from.connection, std::move(received));
                                                 },
-                                                [&](const live::Closed& why) {
+                                                [&](const wire::Closed& why) {
                                                   closed(now, from.connection, why);
                                                 }},
                                      from.event);
@@ -90,7 +90,7 @@ void Host::stop_asked(Time now, const StopAsked& asked) {
   }
 }
 
-void Host::receive(Time now, live::ConnectionId from, live::Received received) {
+void Host::receive(Time now, wire::ConnectionId from, wire::Received received) {
   if (from == evaluator_) {
     return receive_from_evaluator(now, received.message);
   }
@@ -111,7 +111,7 @@ void Host::receive_from_evaluator(Time now, const protocol::Message& message) {
              message);
 }
 
-void Host::receive_first(Time now, live::ConnectionId from, const protocol::Message& message) {
+void Host::receive_first(Time now, wire::ConnectionId from, const protocol::Message& message) {
   const auto refused = [&] {
     refuse(from, "this run has no server; train starts all its workers");
   };
@@ -128,7 +128,7 @@ void Host::receive_first(Time now, live::ConnectionId from, const protocol::Mess
              message);
 }
 
-void Host::receive_from_worker(Time now, Peer& peer, live::Received received) {
+void Host::receive_from_worker(Time now, Peer& peer, wire::Received received) {
   std::visit(Overloaded{[&](const protocol::Push& report) {
                           if (report.id.worker == peer.worker && received.payload.size() == 1) {
                             take_report(now, report, received.payload.front());
@@ -147,7 +147,7 @@ void Host::receive_from_worker(Time now, Peer& peer, live::Received received) {
              received.message);
 }
 
-void Host::greet(Time now, live::ConnectionId from, const protocol::Hello& hello) {
+void Host::greet(Time now, wire::ConnectionId from, const protocol::Hello& hello) {
   if (!fits(hello)) {
     refuse(from, name(hello.worker) + " does not fit this run: another program, network or data");
     return;
@@ -168,7 +168,7 @@ bool Host::fits(const protocol::Hello& hello) const {
          index(hello.worker) < options_.workers && hello.dataset_examples > 0 && !another && !there;
 }
 
-void Host::refuse(live::ConnectionId from, const std::string& why) {
+void Host::refuse(wire::ConnectionId from, const std::string& why) {
   transport_->send(from, protocol::Stop{protocol::Farewell::kIncompatible, why}, nullptr);
   transport_->close(from);
 }
@@ -196,7 +196,7 @@ void Host::begin_when_all_are_there(Time now) {
   deadline_ = Time::max();
 }
 
-void Host::closed(Time now, live::ConnectionId from, const live::Closed& closed) {
+void Host::closed(Time now, wire::ConnectionId from, const wire::Closed& closed) {
   if (from == evaluator_) {
     evaluator_.reset();
     evaluations_.lost();

@@ -19,7 +19,7 @@
 #include "base/time.h"
 #include "collective/tally.h"
 #include "live/mailbox.h"
-#include "live/transport.h"
+#include "wire/transport.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 
@@ -79,8 +79,8 @@ class Host {
 
  private:
   struct FromConnection {
-    live::ConnectionId connection;
-    live::ConnectionEvent event;
+    wire::ConnectionId connection;
+    wire::ConnectionEvent event;
   };
   struct StopAsked {
     ExitCode code;
@@ -113,15 +113,15 @@ class Host {
 
   // ---- What came: host.cc ----
   void handle(Time now, Post post);
-  void receive(Time now, live::ConnectionId from, live::Received received);
-  void receive_first(Time now, live::ConnectionId from, const protocol::Message& message);
+  void receive(Time now, wire::ConnectionId from, wire::Received received);
+  void receive_first(Time now, wire::ConnectionId from, const protocol::Message& message);
   void receive_from_evaluator(Time now, const protocol::Message& message);
-  void receive_from_worker(Time now, Peer& peer, live::Received received);
-  void greet(Time now, live::ConnectionId from, const protocol::Hello& hello);
+  void receive_from_worker(Time now, Peer& peer, wire::Received received);
+  void greet(Time now, wire::ConnectionId from, const protocol::Hello& hello);
   [[nodiscard]] bool fits(const protocol::Hello& hello) const;
-  void refuse(live::ConnectionId from, const std::string& why);
+  void refuse(wire::ConnectionId from, const std::string& why);
   void begin_when_all_are_there(Time now);
-  void closed(Time now, live::ConnectionId from, const live::Closed& closed);
+  void closed(Time now, wire::ConnectionId from, const wire::Closed& closed);
   void stop_asked(Time now, const StopAsked& asked);
 
   // ---- While it runs, and how it ends: host_course.cc ----
@@ -156,8 +156,8 @@ class Host {
   Phase phase_ = Phase::kGathering;
   std::optional<protocol::Manifest> manifest_;
   std::uint64_t dataset_ = 0;
-  std::map<live::ConnectionId, Peer> peers_;  // The workers.
-  std::optional<live::ConnectionId> evaluator_;
+  std::map<wire::ConnectionId, Peer> peers_;  // The workers.
+  std::optional<wire::ConnectionId> evaluator_;
   Time began_{};
   std::optional<Tally> tally_;
   server::Evaluations evaluations_;
@@ -172,7 +172,7 @@ class Host {
   std::string why_;
   // Constant, but for what is inside.
   live::Mailbox<Post> mailbox_;
-  std::unique_ptr<live::ServerTransport> transport_;  // Last: its threads post to the mailbox.
+  std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads post to the mailbox.
 };
 
 }  // namespace outpace::collective

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "live/transports.h"
+#include "wire/transports.h"
 
 namespace outpace::collective {
 namespace {
@@ -28,9 +28,12 @@ std::string host_name() {
 
 Member::Member(const live::SessionOptions& options, const live::Offer& offer, Weights weights)
     : options_(options), weights_(std::move(weights)) {
-  transport_ = live::connect(
-      {.address = options.server, .token = options.token, .deadline = options.deadline},
-      [this](live::ConnectionEvent event) { receive(std::move(event)); });
+  transport_ = wire::connect(
+      {.address = options.server,
+       .token = options.token,
+       .deadline = options.deadline,
+       .tls = options.tls},
+      [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .incarnation = options.incarnation,
                                    .host = host_name() + ":" + std::to_string(getpid()),
@@ -93,8 +96,8 @@ void Member::leave() {
   }
 }
 
-void Member::receive(live::ConnectionEvent event) {
-  auto* received = std::get_if<live::Received>(&event);
+void Member::receive(wire::ConnectionEvent event) {
+  auto* received = std::get_if<wire::Received>(&event);
   if (received != nullptr) {
     if (const auto* asked = std::get_if<protocol::Snapshot>(&received->message)) {
       bring(asked->version, weights_());
@@ -103,7 +106,7 @@ void Member::receive(live::ConnectionEvent event) {
   }
   const std::lock_guard lock(mutex_);
   if (received == nullptr) {
-    closed_ = std::get<live::Closed>(std::move(event));
+    closed_ = std::get<wire::Closed>(std::move(event));
   } else if (const auto* stop = std::get_if<protocol::Stop>(&received->message)) {
     stop_ = *stop;
   } else if (const auto* welcome = std::get_if<protocol::Welcome>(&received->message)) {

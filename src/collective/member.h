@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "live/transport.h"
+#include "wire/transport.h"
 #include "live/worker_session.h"
 #include "protocol/messages.h"
 
@@ -68,7 +68,7 @@ class Member {
   void leave();
 
  private:
-  void receive(live::ConnectionEvent event);
+  void receive(wire::ConnectionEvent event);
   void beat(const std::stop_token& stop);
   [[noreturn]] void throw_closed() const;
 
@@ -81,8 +81,8 @@ class Member {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<protocol::Stop> stop_;
-  std::optional<live::Closed> closed_;
-  std::unique_ptr<live::ClientTransport> transport_;
+  std::optional<wire::Closed> closed_;
+  std::unique_ptr<wire::ClientTransport> transport_;
   std::mutex heart_mutex_;
   std::condition_variable_any heart_stopped_;
   std::jthread heart_;  // Last: stops first.

@@ -5,15 +5,14 @@
 
 #include "base/error.h"
 #include "live/mailbox.h"
-#include "live/transports.h"
+#include "wire/transports.h"
 
 namespace outpace::live {
 namespace {
 
-[[noreturn]] void throw_unanswered(const ControlOptions& options, const Closed& closed) {
-  if (closed.authentication) {
-    throw Error(ExitCode::kAuthentication,
-                options.server + ": the server refused the token; is --token-file the server's?");
+[[noreturn]] void throw_unanswered(const ControlOptions& options, const wire::Closed& closed) {
+  if (closed.refused) {
+    throw wire::error_of(closed, options.server);
   }
   throw Error(ExitCode::kFailure,
               options.server + ": " + closed.why + "; is the run over, or its server gone?");
@@ -22,24 +21,27 @@ namespace {
 }  // namespace
 
 protocol::Message ask(const ControlOptions& options, const protocol::Message& question) {
-  Mailbox<ConnectionEvent> mailbox;
+  Mailbox<wire::ConnectionEvent> mailbox;
   const auto transport =
-      connect({.address = options.server, .token = options.token, .deadline = options.deadline},
-              [&mailbox](ConnectionEvent event) { mailbox.post(std::move(event)); });
+      wire::connect({.address = options.server,
+       .token = options.token,
+       .deadline = options.deadline,
+       .tls = options.tls},
+              [&mailbox](wire::ConnectionEvent event) { mailbox.post(std::move(event)); });
   transport->send(question, nullptr);
   const auto end = std::chrono::steady_clock::now() + options.deadline + options.patience;
-  std::vector<ConnectionEvent> events;
+  std::vector<wire::ConnectionEvent> events;
   while (true) {
     mailbox.receive(end, events);
     if (events.empty()) {
       throw Error(ExitCode::kFailure,
                   options.server + ": no answer in time; what was asked for may still come about");
     }
-    for (ConnectionEvent& event : events) {
-      if (const auto* closed = std::get_if<Closed>(&event)) {
+    for (wire::ConnectionEvent& event : events) {
+      if (const auto* closed = std::get_if<wire::Closed>(&event)) {
         throw_unanswered(options, *closed);
       }
-      protocol::Message& message = std::get<Received>(event).message;
+      protocol::Message& message = std::get<wire::Received>(event).message;
       if (const auto* stop = std::get_if<protocol::Stop>(&message)) {
         throw Error(stop->how == protocol::Farewell::kIncompatible ? ExitCode::kIncompatible
                                                                    : ExitCode::kFailure,

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/overloaded.h"
-#include "live/transports.h"
+#include "wire/transports.h"
 #include "policy/catalogue.h"
 #include "protocol/senders.h"
 #include "server/driver.h"
@@ -42,8 +42,11 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
   if (manifest_) {
     shard_.emplace(options_.shard, std::move(options_.weights), manifest_->sizes());
   }
-  transport_ = serve({.address = options_.listen, .token = options_.token},
-                     [this](ConnectionId connection, ConnectionEvent event) {
+  transport_ = wire::serve({.address = options_.listen,
+                            .token = options_.token,
+                            .tls = options_.tls,
+                            .refused = callbacks_.warned},
+                     [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
                        strand_.post(FromConnection{connection, std::move(event)});
                      });
 }
@@ -99,10 +102,10 @@ void Server::handle(Time now, Post post) {
   std::visit(
       Overloaded{[&](FromConnection& from) {
                    std::visit(
-                       Overloaded{[&](Received& received) {
+                       Overloaded{[&](wire::Received& received) {
                                     receive(now, from.connection, std::move(received));
                                   },
-                                  [&](const Closed& why) { closed(now, from.connection, why); }},
+                                  [&](const wire::Closed& why) { closed(now, from.connection, why); }},
                        from.event);
                  },
                  [&](const StopAsked& asked) { stop_asked(now, asked); },
@@ -136,7 +139,7 @@ void Server::nobody_joins(Time now) {
   carry_out(now, effects);
 }
 
-void Server::receive(Time now, ConnectionId from, Received received) {
+void Server::receive(Time now, wire::ConnectionId from, wire::Received received) {
   switch (Peer& peer = peers_[from]; peer.role) {
     case Role::kUnknown:
       return receive_first(now, from, received.message);
@@ -147,7 +150,7 @@ void Server::receive(Time now, ConnectionId from, Received received) {
   }
 }
 
-void Server::receive_first(Time now, ConnectionId from, const protocol::Message& message) {
+void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Message& message) {
   std::visit(
       Overloaded{
           [&](const protocol::Hello& hello) {
@@ -175,7 +178,7 @@ void Server::receive_from_evaluator(Time now, const protocol::Message& message) 
              message);
 }
 
-void Server::receive_from_worker(Time now, ConnectionId from, const Peer& peer, Received received) {
+void Server::receive_from_worker(Time now, wire::ConnectionId from, const Peer& peer, wire::Received received) {
   server::Effects effects;
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
   std::visit(
@@ -237,7 +240,7 @@ void Server::take_measurement(Time now, const protocol::Measurement& measurement
   carry_out(now, effects);
 }
 
-void Server::closed(Time now, ConnectionId from, const Closed& closed) {
+void Server::closed(Time now, wire::ConnectionId from, const wire::Closed& closed) {
   const auto found = peers_.find(from);
   if (found == peers_.end()) {
     return;
@@ -262,7 +265,7 @@ void Server::closed(Time now, ConnectionId from, const Closed& closed) {
   carry_out(now, effects);
 }
 
-void Server::dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why) {
+void Server::dismiss(wire::ConnectionId connection, protocol::Farewell how, const std::string& why) {
   transport_->send(connection, protocol::Stop{how, why}, nullptr);
   transport_->close(connection);
   if (callbacks_.warned && how == protocol::Farewell::kIncompatible) {
@@ -280,7 +283,7 @@ void Server::carry_out(Time now, server::Effects& effects) {
       shard_ ? &*shard_ : nullptr,
       Overloaded{[&](const server::Send& sent) {
                    const bool last = last_send_[index(sent.worker)] == &sent;
-                   send(sent, last ? More::kNone : More::kAtOnce);
+                   send(sent, last ? wire::More::kNone : wire::More::kAtOnce);
                  },
                  [&](const server::Disconnect& disconnected) { disconnect(disconnected); },
                  [&](const server::TakeSnapshot& snapshot) {
@@ -314,7 +317,7 @@ void Server::find_last_sends(const server::Effects& effects) {
   }
 }
 
-void Server::send(const server::Send& send, More more) {
+void Server::send(const server::Send& send, wire::More more) {
   const auto& connection = connection_of_[index(send.worker)];
   if (!connection) {
     return;

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/spec.h"
 #include "live/strand.h"
-#include "live/transport.h"
+#include "wire/transport.h"
 #include "policy/catalogue.h"
 #include "policy/switch_spec.h"
 #include "server/coordinator.h"
@@ -29,6 +29,7 @@ namespace outpace::live {
 struct ServerOptions {
   std::string listen = "127.0.0.1:0";
   std::string token;
+  wire::TlsFiles tls;
   server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
   Spec policy;
   policy::PolicyInputs policy_inputs;
@@ -80,8 +81,8 @@ class Server {
 
  private:
   struct FromConnection {
-    ConnectionId connection;
-    ConnectionEvent event;
+    wire::ConnectionId connection;
+    wire::ConnectionEvent event;
   };
   struct StopAsked {
     ExitCode code;
@@ -103,42 +104,42 @@ class Server {
   void handle(Time now, Post post);
   void stop_asked(Time now, const StopAsked& asked);
   void nobody_joins(Time now);
-  void receive(Time now, ConnectionId from, Received received);
-  void receive_first(Time now, ConnectionId from, const protocol::Message& message);
+  void receive(Time now, wire::ConnectionId from, wire::Received received);
+  void receive_first(Time now, wire::ConnectionId from, const protocol::Message& message);
   void receive_from_evaluator(Time now, const protocol::Message& message);
-  void receive_from_worker(Time now, ConnectionId from, const Peer& peer, Received received);
-  void greet_worker(ConnectionId from, const protocol::Hello& hello);
-  void greet_evaluator(ConnectionId from, const protocol::Observe& observe);
-  void take_initial_weights(Time now, ConnectionId from, std::vector<float> weights);
+  void receive_from_worker(Time now, wire::ConnectionId from, const Peer& peer, wire::Received received);
+  void greet_worker(wire::ConnectionId from, const protocol::Hello& hello);
+  void greet_evaluator(wire::ConnectionId from, const protocol::Observe& observe);
+  void take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights);
   void take_push(Time now,
                  const Peer& peer,
                  const protocol::Push& push,
                  std::vector<float> gradient);
   void take_measurement(Time now, const protocol::Measurement& measurement);
   // Commands and questions about the running job: server_control.cc.
-  void set_policy(Time now, ConnectionId from, const protocol::SetPolicy& set);
+  void set_policy(Time now, wire::ConnectionId from, const protocol::SetPolicy& set);
   // Why this policy cannot be set now; empty if it can. Throws a usage error if no such policy
   // exists.
   [[nodiscard]] std::string why_not(const Spec& policy) const;
-  void tell_status(Time now, ConnectionId from, std::uint32_t protocol);
-  void answer(ConnectionId asker, ExitCode code, const std::string& text);
+  void tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol);
+  void answer(wire::ConnectionId asker, ExitCode code, const std::string& text);
   // Another policy decides now: tells the record, and the connection that asked for it.
   void policy_switched(const server::Switched& seam);
   // Answers that the requested policy will not take over any more.
   void give_up_asked(const std::string& why);
-  void closed(Time now, ConnectionId from, const Closed& closed);
+  void closed(Time now, wire::ConnectionId from, const wire::Closed& closed);
   // Lets waiting workers join, once there are weights and, if one is expected, an evaluator.
   void join_waiting(Time now);
-  void join(Time now, ConnectionId connection, Peer& peer, server::Effects& effects);
+  void join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects);
   [[nodiscard]] static std::string wrong_protocol(std::uint32_t protocol);
   [[nodiscard]] std::string incompatible(std::uint32_t protocol,
                                          const protocol::Manifest& other) const;
-  void dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why);
+  void dismiss(wire::ConnectionId connection, protocol::Farewell how, const std::string& why);
 
   void carry_out(Time now, server::Effects& effects);
   // Finds the last message to each worker in `effects`.
   void find_last_sends(const server::Effects& effects);
-  void send(const server::Send& send, More more);
+  void send(const server::Send& send, wire::More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
   void disconnect(const server::Disconnect& disconnect);
   // Does what is due at `now`.
@@ -158,20 +159,20 @@ class Server {
   std::optional<server::Shard> shard_;
   std::optional<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
-  std::map<ConnectionId, Peer> peers_;
-  std::vector<std::optional<ConnectionId>> connection_of_;  // By worker; of those that joined.
+  std::map<wire::ConnectionId, Peer> peers_;
+  std::vector<std::optional<wire::ConnectionId>> connection_of_;  // By worker; of those that joined.
   std::vector<const server::Send*> last_send_;              // By worker; of the current effects.
-  std::optional<ConnectionId> evaluator_;
+  std::optional<wire::ConnectionId> evaluator_;
   Time last_status_{};
   std::optional<server::Finish> finish_;
   std::vector<policy::Phase> phases_;  // Of the policy; a Switched names one by its index.
   std::string policy_;                 // The one that decides at present.
-  std::optional<ConnectionId> asker_;  // Of a policy that does not decide yet.
+  std::optional<wire::ConnectionId> asker_;  // Of a policy that does not decide yet.
   bool warned_of_skipping_ = false;
   Time opened_{};
   Time wake_at_{};  // When run() looks again.
   Strand<Post> strand_;
-  std::unique_ptr<ServerTransport> transport_;  // Last: its threads post to the strand.
+  std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads post to the strand.
 };
 
 }  // namespace outpace::live

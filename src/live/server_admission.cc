@@ -8,7 +8,7 @@
 
 namespace outpace::live {
 
-void Server::greet_worker(ConnectionId from, const protocol::Hello& hello) {
+void Server::greet_worker(wire::ConnectionId from, const protocol::Hello& hello) {
   if (const std::string why = incompatible(hello.protocol, hello.manifest); !why.empty()) {
     dismiss(from, protocol::Farewell::kIncompatible, why);
     return;
@@ -38,7 +38,7 @@ void Server::greet_worker(ConnectionId from, const protocol::Hello& hello) {
                    nullptr);
 }
 
-void Server::greet_evaluator(ConnectionId from, const protocol::Observe& observe) {
+void Server::greet_evaluator(wire::ConnectionId from, const protocol::Observe& observe) {
   const std::string why = incompatible(observe.protocol, observe.manifest);
   if (!why.empty()) {
     dismiss(from, protocol::Farewell::kIncompatible, why);
@@ -67,7 +67,7 @@ std::string Server::incompatible(std::uint32_t protocol, const protocol::Manifes
   return "";
 }
 
-void Server::take_initial_weights(Time now, ConnectionId from, std::vector<float> weights) {
+void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights) {
   if (shard_ || weights.size() != manifest_->numbers()) {
     if (!shard_) {
       dismiss(from, protocol::Farewell::kIncompatible, "initial weights of another size");
@@ -99,7 +99,7 @@ void Server::join_waiting(Time now) {
   carry_out(now, effects);
 }
 
-void Server::join(Time now, ConnectionId connection, Peer& peer, server::Effects& effects) {
+void Server::join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects) {
   if (finish_) {
     dismiss(connection, protocol::Farewell::kFinished, finish_->why);
     return;

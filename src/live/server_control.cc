@@ -8,7 +8,7 @@
 
 namespace outpace::live {
 
-void Server::set_policy(Time now, ConnectionId from, const protocol::SetPolicy& set) {
+void Server::set_policy(Time now, wire::ConnectionId from, const protocol::SetPolicy& set) {
   if (set.protocol != protocol::kProtocolVersion) {
     dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(set.protocol));
     return;
@@ -55,7 +55,7 @@ std::string Server::why_not(const Spec& policy) const {
   return "";
 }
 
-void Server::tell_status(Time now, ConnectionId from, std::uint32_t protocol) {
+void Server::tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol) {
   if (protocol != protocol::kProtocolVersion) {
     dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(protocol));
     return;
@@ -78,7 +78,7 @@ void Server::tell_status(Time now, ConnectionId from, std::uint32_t protocol) {
   transport_->close(from);
 }
 
-void Server::answer(ConnectionId asker, ExitCode code, const std::string& text) {
+void Server::answer(wire::ConnectionId asker, ExitCode code, const std::string& text) {
   transport_->send(asker, protocol::Answer{code, text}, nullptr);
   transport_->close(asker);
 }

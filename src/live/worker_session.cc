@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/overloaded.h"
-#include "live/transports.h"
+#include "wire/transports.h"
 #include "protocol/senders.h"
 
 namespace outpace::live {
@@ -29,8 +29,11 @@ std::string host_name() {
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     : options_(options) {
   transport_ =
-      connect({.address = options.server, .token = options.token, .deadline = options.deadline},
-              [this](ConnectionEvent event) { receive(std::move(event)); });
+      wire::connect({.address = options.server,
+       .token = options.token,
+       .deadline = options.deadline,
+       .tls = options.tls},
+              [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->authorise(offer.manifest.numbers());
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .incarnation = options.incarnation,
@@ -136,10 +139,10 @@ void WorkerSession::leave() {
   changed_.wait_for(lock, kToLeave, [this] { return closed_.has_value(); });
 }
 
-void WorkerSession::receive(ConnectionEvent event) {
+void WorkerSession::receive(wire::ConnectionEvent event) {
   const std::lock_guard lock(mutex_);
-  std::visit(Overloaded{[&](Received& received) { deliver(std::move(received)); },
-                        [&](Closed& closed) {
+  std::visit(Overloaded{[&](wire::Received& received) { deliver(std::move(received)); },
+                        [&](wire::Closed& closed) {
                           closed_ = std::move(closed);
                           // Nobody waits for what is computed now.
                           cancelled_ = worker::CancelMode::kAbandon;
@@ -148,7 +151,7 @@ void WorkerSession::receive(ConnectionEvent event) {
   changed_.notify_all();
 }
 
-void WorkerSession::deliver(Received received) {
+void WorkerSession::deliver(wire::Received received) {
   if (const auto* welcome = std::get_if<protocol::Welcome>(&received.message)) {
     welcome_ = *welcome;
     return;
@@ -192,9 +195,8 @@ void WorkerSession::throw_closed() const {
         throw Error(ExitCode::kFailure, stop->why);
     }
   }
-  if (closed_ && closed_->authentication) {
-    throw Error(ExitCode::kAuthentication,
-                options_.server + ": the server refused the token; is --token-file the server's?");
+  if (closed_ && closed_->refused) {
+    throw wire::error_of(*closed_, options_.server);
   }
   throw ConnectionLost(options_.server + ": " + (closed_ ? closed_->why : "connection lost"));
 }

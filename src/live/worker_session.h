@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "live/transport.h"
+#include "wire/transport.h"
 #include "protocol/messages.h"
 #include "worker/inbox.h"
 
@@ -29,6 +29,7 @@ namespace outpace::live {
 struct SessionOptions {
   std::string server;  // "HOST:PORT" or "unix:PATH".
   std::string token;
+  wire::TlsFiles tls;
   WorkerId worker{};
   std::uint32_t incarnation = 0;
   Duration deadline = std::chrono::seconds(60);  // To be welcomed.
@@ -86,8 +87,8 @@ class WorkerSession {
   void leave();
 
  private:
-  void receive(ConnectionEvent event);
-  void deliver(Received received);
+  void receive(wire::ConnectionEvent event);
+  void deliver(wire::Received received);
   void beat(const std::stop_token& stop);
   [[nodiscard]] protocol::GradientId identity() const;
   [[noreturn]] void throw_closed() const;
@@ -100,13 +101,13 @@ class WorkerSession {
   std::condition_variable changed_;
   worker::Inbox inbox_;
   std::vector<float> weights_;  // Of the newest release.
-  std::optional<Closed> closed_;
+  std::optional<wire::Closed> closed_;
   std::optional<std::chrono::steady_clock::duration> clock_offset_;  // steady clock minus run's.
   // Of the thread that computes.
   Sequence current_{};
   // Set under mutex_, read anywhere.
   std::atomic<worker::CancelMode> cancelled_{worker::CancelMode::kNone};
-  std::unique_ptr<ClientTransport> transport_;
+  std::unique_ptr<wire::ClientTransport> transport_;
   // The heart has a lock of its own, so that messages do not wake it.
   std::mutex heart_mutex_;
   std::condition_variable_any heart_stopped_;

@@ -14,7 +14,7 @@
 
 #include "base/temporary_directory_test.h"
 #include "live/server.h"
-#include "live/transports.h"
+#include "wire/transports.h"
 
 namespace outpace {
 namespace {
@@ -181,12 +181,12 @@ TEST_F(WorkerTest, WhoLeavesGetsNothingMoreAndTheOthersGoOn) {
 // A server that hangs up on the first incarnation with a release open, and ends the second's run.
 TEST_F(WorkerTest, ALostConnectionIsMadeAgainByANewerIncarnation) {
   std::vector<std::uint32_t> incarnations;  // Read after the transport is gone.
-  live::ServerTransport* server = nullptr;
+  wire::ServerTransport* server = nullptr;
   std::promise<void> made;
-  const auto sink = [&, ready = made.get_future().share()](live::ConnectionId from,
-                                                           const live::ConnectionEvent& event) {
+  const auto sink = [&, ready = made.get_future().share()](wire::ConnectionId from,
+                                                           const wire::ConnectionEvent& event) {
     ready.wait();
-    const auto* received = std::get_if<live::Received>(&event);
+    const auto* received = std::get_if<wire::Received>(&event);
     const auto* hello =
         received == nullptr ? nullptr : std::get_if<protocol::Hello>(&received->message);
     if (hello == nullptr) {
@@ -206,7 +206,7 @@ TEST_F(WorkerTest, ALostConnectionIsMadeAgainByANewerIncarnation) {
     }
     server->close(from);
   };
-  auto transport = live::serve({.address = address(), .token = kToken}, sink);
+  auto transport = wire::serve({.address = address(), .token = kToken}, sink);
   server = transport.get();
   made.set_value();
   Worker worker = this->worker(0);

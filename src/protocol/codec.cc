@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream.h>
 #include <outpace.pb.h>
 
 #include "base/check.h"
@@ -20,36 +19,29 @@ namespace outpace::protocol {
 namespace {
 
 using google::protobuf::io::CodedInputStream;
-using google::protobuf::io::CodedOutputStream;
-using google::protobuf::io::ZeroCopyInputStream;
 
 // A field's number and type on the wire.
 constexpr std::uint8_t tag(int field, int type) {
   return static_cast<std::uint8_t>(field << 3 | type);
 }
-constexpr int kFixed64 = 1;
 constexpr int kLength = 2;
-constexpr std::uint8_t kFrameTag = tag(wire::Packet::kFramesFieldNumber, kLength);
-constexpr std::uint8_t kChunkTag = tag(wire::Frame::kChunkFieldNumber, kLength);
-constexpr std::uint8_t kOffsetTag = tag(wire::Chunk::kOffsetFieldNumber, kFixed64);
-constexpr std::uint8_t kNumbersTag = tag(wire::Chunk::kNumbersFieldNumber, kLength);
-constexpr std::uint8_t kTensorTag = tag(wire::Manifest::kTensorsFieldNumber, kLength);
+constexpr std::uint8_t kTensorTag = tag(pb::Manifest::kTensorsFieldNumber, kLength);
 // A name, a shape, and room for future fields.
 constexpr int kTensorBytesMax = 2 * static_cast<int>(kTextMax);
 
 // ---- Writing ----------------------------------------------------------------------------------
 
 std::string write(const Manifest& manifest) {
-  wire::Manifest out;
+  pb::Manifest out;
   for (const TensorInfo& tensor : manifest.tensors) {
-    wire::TensorInfo& info = *out.add_tensors();
+    pb::TensorInfo& info = *out.add_tensors();
     info.set_name(tensor.name);
     info.mutable_shape()->Add(tensor.shape.begin(), tensor.shape.end());
   }
   return out.SerializeAsString();
 }
 
-void write(const GradientId& id, wire::GradientId& out) {
+void write(const GradientId& id, pb::GradientId& out) {
   out.set_job(id.job);
   out.set_generation(id.generation);
   out.set_worker(static_cast<std::uint32_t>(id.worker));
@@ -57,8 +49,8 @@ void write(const GradientId& id, wire::GradientId& out) {
   out.set_sequence(number(id.sequence));
 }
 
-void write(const Hello& hello, wire::Frame& frame) {
-  wire::Hello& out = *frame.mutable_hello();
+void write(const Hello& hello, pb::Frame& frame) {
+  pb::Hello& out = *frame.mutable_hello();
   out.set_protocol(hello.protocol);
   out.set_worker(static_cast<std::uint32_t>(hello.worker));
   out.set_incarnation(hello.incarnation);
@@ -66,38 +58,38 @@ void write(const Hello& hello, wire::Frame& frame) {
   out.set_dataset_examples(hello.dataset_examples);
   out.set_manifest(write(hello.manifest));
 }
-void write(const Observe& observe, wire::Frame& frame) {
+void write(const Observe& observe, pb::Frame& frame) {
   frame.mutable_observe()->set_protocol(observe.protocol);
   frame.mutable_observe()->set_manifest(write(observe.manifest));
 }
-void write(const InitialWeights& /*nothing*/, wire::Frame& frame) {
+void write(const InitialWeights& /*nothing*/, pb::Frame& frame) {
   frame.mutable_initial_weights();
 }
-void write(const Push& push, wire::Frame& frame) {
-  wire::Push& out = *frame.mutable_push();
+void write(const Push& push, pb::Frame& frame) {
+  pb::Push& out = *frame.mutable_push();
   write(push.id, *out.mutable_id());
   out.set_examples(push.examples);
   out.set_partial(push.partial);
   out.set_loss(push.loss);
   out.set_compute_seconds(push.compute_seconds);
 }
-void write(const Abandoned& abandoned, wire::Frame& frame) {
+void write(const Abandoned& abandoned, pb::Frame& frame) {
   write(abandoned.id, *frame.mutable_abandoned()->mutable_id());
 }
-void write(const Heartbeat& /*nothing*/, wire::Frame& frame) {
+void write(const Heartbeat& /*nothing*/, pb::Frame& frame) {
   frame.mutable_heartbeat();
 }
-void write(const Goodbye& /*nothing*/, wire::Frame& frame) {
+void write(const Goodbye& /*nothing*/, pb::Frame& frame) {
   frame.mutable_goodbye();
 }
-void write(const Measurement& measurement, wire::Frame& frame) {
-  wire::Measurement& out = *frame.mutable_measurement();
+void write(const Measurement& measurement, pb::Frame& frame) {
+  pb::Measurement& out = *frame.mutable_measurement();
   out.set_version(count(measurement.version));
   out.set_accuracy(measurement.accuracy);
   out.set_loss(measurement.loss);
 }
-void write(const Welcome& welcome, wire::Frame& frame) {
-  wire::Welcome& out = *frame.mutable_welcome();
+void write(const Welcome& welcome, pb::Frame& frame) {
+  pb::Welcome& out = *frame.mutable_welcome();
   out.set_job(welcome.job);
   out.set_generation(welcome.generation);
   out.set_needs_weights(welcome.needs_weights);
@@ -105,8 +97,8 @@ void write(const Welcome& welcome, wire::Frame& frame) {
   out.set_seed(welcome.seed);
   out.set_with_replacement(welcome.with_replacement);
 }
-void write(const Release& release, wire::Frame& frame) {
-  wire::Release& out = *frame.mutable_release();
+void write(const Release& release, pb::Frame& frame) {
+  pb::Release& out = *frame.mutable_release();
   out.set_sequence(number(release.sequence));
   out.set_version(count(release.version));
   out.set_nominal(release.nominal);
@@ -118,24 +110,24 @@ void write(const Release& release, wire::Frame& frame) {
     out.add_ranges(range.end);
   }
 }
-void write(const Cancel& cancel, wire::Frame& frame) {
+void write(const Cancel& cancel, pb::Frame& frame) {
   frame.mutable_cancel()->set_sequence(number(cancel.sequence));
   frame.mutable_cancel()->set_keep_part(cancel.keep_part);
 }
 // 0 on the wire means that the field is absent, so our values start at 1.
-void write(const Verdict& verdict, wire::Frame& frame) {
-  wire::Verdict& out = *frame.mutable_verdict();
+void write(const Verdict& verdict, pb::Frame& frame) {
+  pb::Verdict& out = *frame.mutable_verdict();
   out.set_sequence(number(verdict.sequence));
-  out.set_outcome(static_cast<wire::Outcome>(static_cast<int>(verdict.outcome) + 1));
+  out.set_outcome(static_cast<pb::Outcome>(static_cast<int>(verdict.outcome) + 1));
   if (verdict.why) {
     out.set_why(clip(*verdict.why));
   }
 }
-void write(const Snapshot& snapshot, wire::Frame& frame) {
+void write(const Snapshot& snapshot, pb::Frame& frame) {
   frame.mutable_snapshot()->set_version(count(snapshot.version));
 }
-void write(const Stop& stop, wire::Frame& frame) {
-  frame.mutable_stop()->set_how(static_cast<wire::Farewell>(static_cast<int>(stop.how) + 1));
+void write(const Stop& stop, pb::Frame& frame) {
+  frame.mutable_stop()->set_how(static_cast<pb::Farewell>(static_cast<int>(stop.how) + 1));
   frame.mutable_stop()->set_why(clip(stop.why));
 }
 // ---- Reading ----------------------------------------------------------------------------------
@@ -150,7 +142,7 @@ TensorInfo read_tensor(CodedInputStream& in, const std::string& field) {
   require(in.ReadVarintSizeAsInt(&length), field, "is malformed");
   require(length <= kTensorBytesMax, field, "holds a tensor of more than 2048 bytes");
   const CodedInputStream::Limit limit = in.PushLimit(length);
-  wire::TensorInfo tensor;
+  pb::TensorInfo tensor;
   require(tensor.ParseFromCodedStream(&in), field, "is malformed");
   require(in.BytesUntilLimit() == 0, field, "is malformed");
   in.PopLimit(limit);
@@ -182,7 +174,7 @@ Manifest read_manifest(const std::string& bytes, const std::string& field) {
   return manifest;
 }
 
-GradientId read_id(bool given, const wire::GradientId& id, const std::string& field) {
+GradientId read_id(bool given, const pb::GradientId& id, const std::string& field) {
   require(given, field, "is missing");
   return {.job = id.job(),
           .generation = id.generation(),
@@ -191,7 +183,7 @@ GradientId read_id(bool given, const wire::GradientId& id, const std::string& fi
           .sequence = Sequence{id.sequence()}};
 }
 
-Message read(const wire::Hello& hello) {
+Message read(const pb::Hello& hello) {
   require(hello.dataset_examples() >= 1, "hello.dataset_examples", "must be at least 1");
   return Hello{.protocol = hello.protocol(),
                .worker = read_worker(hello.worker(), "hello.worker"),
@@ -200,11 +192,11 @@ Message read(const wire::Hello& hello) {
                .dataset_examples = hello.dataset_examples(),
                .manifest = read_manifest(hello.manifest(), "hello.manifest")};
 }
-Message read(const wire::Observe& observe) {
+Message read(const pb::Observe& observe) {
   return Observe{.protocol = observe.protocol(),
                  .manifest = read_manifest(observe.manifest(), "observe.manifest")};
 }
-Message read(const wire::Push& push) {
+Message read(const pb::Push& push) {
   require(push.examples() >= 1, "push.examples", "must be at least 1");
   require_finite(push.loss(), "push.loss");
   require_finite(push.compute_seconds(), "push.compute_seconds");
@@ -215,17 +207,17 @@ Message read(const wire::Push& push) {
               .loss = push.loss(),
               .compute_seconds = push.compute_seconds()};
 }
-Message read(const wire::Abandoned& abandoned) {
+Message read(const pb::Abandoned& abandoned) {
   return Abandoned{.id = read_id(abandoned.has_id(), abandoned.id(), "abandoned.id")};
 }
-Message read(const wire::Measurement& measurement) {
+Message read(const pb::Measurement& measurement) {
   const double accuracy = measurement.accuracy();
   require(accuracy >= 0 && accuracy <= 1, "measurement.accuracy", "must lie in [0, 1]");
   require_finite(measurement.loss(), "measurement.loss");
   return Measurement{
       .version = Version{measurement.version()}, .accuracy = accuracy, .loss = measurement.loss()};
 }
-Message read(const wire::Welcome& welcome) {
+Message read(const pb::Welcome& welcome) {
   require(welcome.heartbeat_ns() >= 1, "welcome.heartbeat", "must be above 0");
   return Welcome{.job = welcome.job(),
                  .generation = welcome.generation(),
@@ -234,7 +226,7 @@ Message read(const wire::Welcome& welcome) {
                  .seed = welcome.seed(),
                  .with_replacement = welcome.with_replacement()};
 }
-Message read(const wire::Release& release) {
+Message read(const pb::Release& release) {
   require(release.nominal() >= 1, "release.nominal", "must be at least 1");
   require(release.now_ns() >= 0, "release.now", "must not be negative");
   const google::protobuf::RepeatedField<std::uint64_t>& positions = release.ranges();
@@ -259,10 +251,10 @@ Message read(const wire::Release& release) {
   }
   return out;
 }
-Message read(const wire::Cancel& cancel) {
+Message read(const pb::Cancel& cancel) {
   return Cancel{.sequence = Sequence{cancel.sequence()}, .keep_part = cancel.keep_part()};
 }
-Message read(const wire::Verdict& verdict) {
+Message read(const pb::Verdict& verdict) {
   const int outcome = verdict.outcome();
   require(outcome >= 1 && outcome <= 3, "verdict.outcome", "is not one that we know");
   Verdict out{.sequence = Sequence{verdict.sequence()},
@@ -273,92 +265,53 @@ Message read(const wire::Verdict& verdict) {
   }
   return out;
 }
-Message read(const wire::Stop& stop) {
+Message read(const pb::Stop& stop) {
   const int how = stop.how();
   require(how >= 1 && how <= 4, "stop.how", "is not one that we know");
   return Stop{.how = static_cast<Farewell>(how - 1), .why = read_text(stop.why(), "stop.why")};
 }
-Message read(const wire::Frame& frame) {
+Message read(const pb::Frame& frame) {
   switch (frame.kind_case()) {
-    case wire::Frame::kHello:
+    case pb::Frame::kHello:
       return read(frame.hello());
-    case wire::Frame::kObserve:
+    case pb::Frame::kObserve:
       return read(frame.observe());
-    case wire::Frame::kInitialWeights:
+    case pb::Frame::kInitialWeights:
       return InitialWeights{};
-    case wire::Frame::kPush:
+    case pb::Frame::kPush:
       return read(frame.push());
-    case wire::Frame::kAbandoned:
+    case pb::Frame::kAbandoned:
       return read(frame.abandoned());
-    case wire::Frame::kHeartbeat:
+    case pb::Frame::kHeartbeat:
       return Heartbeat{};
-    case wire::Frame::kGoodbye:
+    case pb::Frame::kGoodbye:
       return Goodbye{};
-    case wire::Frame::kMeasurement:
+    case pb::Frame::kMeasurement:
       return read(frame.measurement());
-    case wire::Frame::kWelcome:
+    case pb::Frame::kWelcome:
       return read(frame.welcome());
-    case wire::Frame::kRelease:
+    case pb::Frame::kRelease:
       return read(frame.release());
-    case wire::Frame::kCancel:
+    case pb::Frame::kCancel:
       return read(frame.cancel());
-    case wire::Frame::kVerdict:
+    case pb::Frame::kVerdict:
       return read(frame.verdict());
-    case wire::Frame::kSnapshot:
+    case pb::Frame::kSnapshot:
       return Snapshot{.version = Version{frame.snapshot().version()}};
-    case wire::Frame::kStop:
+    case pb::Frame::kStop:
       return read(frame.stop());
-    case wire::Frame::kSetPolicy:
+    case pb::Frame::kSetPolicy:
       return protocol::read(frame.set_policy());
-    case wire::Frame::kAskStatus:
+    case pb::Frame::kAskStatus:
       return protocol::read(frame.ask_status());
-    case wire::Frame::kAnswer:
+    case pb::Frame::kAnswer:
       return protocol::read(frame.answer());
-    case wire::Frame::kStatus:
+    case pb::Frame::kStatus:
       return protocol::read(frame.status());
-    case wire::Frame::kChunk:
-      require(false, "chunk", "must be the first and only field of its frame");
-      break;
-    case wire::Frame::KIND_NOT_SET:
+    case pb::Frame::KIND_NOT_SET:
       break;
   }
   throw Error(ExitCode::kFailure, "frame holds no message that we know");
-}
-
-// The first byte, without consuming it; 0, which begins no frame, if there is none.
-std::uint8_t peek(ZeroCopyInputStream& in) {
-  const void* data = nullptr;
-  int size = 0;
-  while (in.Next(&data, &size)) {
-    if (size > 0) {
-      in.BackUp(size);
-      return *static_cast<const std::uint8_t*>(data);
-    }
-  }
-  return 0;
-}
-
-ChunkHeader read_chunk(ZeroCopyInputStream& frame, std::uint64_t bytes) {
-  CodedInputStream in(&frame);  // Returns unread bytes to the stream when it is destroyed.
-  const auto ends_the_frame = [&in, bytes](std::uint32_t size) {
-    return static_cast<std::uint64_t>(in.CurrentPosition()) + size == bytes;
-  };
-  std::uint32_t size = 0;
-  std::uint64_t offset = 0;
-  require(in.ReadTag() == kChunkTag && in.ReadVarint32(&size) && ends_the_frame(size),
-          "chunk",
-          "must fill its frame");
-  require(in.ReadTag() == kOffsetTag && in.ReadLittleEndian64(&offset),
-          "chunk.offset",
-          "must come first");
-  require(offset < kWeightsMax, "chunk.offset", "must be below 2^32");
-  require(in.ReadTag() == kNumbersTag && in.ReadVarint32(&size) && ends_the_frame(size),
-          "chunk.numbers",
-          "must come last");
-  require(
-      size >= 1 && size % sizeof(float) == 0, "chunk.numbers", "must be whole and at least one");
-  require(size <= kChunkBytes, "chunk.numbers", "take more than 1 MiB");
-  return {.offset = offset, .numbers = size / sizeof(float)};
 }
 
 }  // namespace
@@ -393,7 +346,7 @@ bool carries_payload(const Message& message) {
 
 std::string encode(const Message& message, std::uint64_t payload_numbers) {
   CHECK(payload_numbers == 0 || carries_payload(message));
-  wire::Frame frame;
+  pb::Frame frame;
   std::visit([&frame](const auto& kind) { write(kind, frame); }, message);
   frame.set_payload_numbers(payload_numbers);
   if (frame.ByteSizeLong() > kFrameBytesMax) {
@@ -404,48 +357,13 @@ std::string encode(const Message& message, std::uint64_t payload_numbers) {
   return frame.SerializeAsString();
 }
 
-std::string encode(const ChunkHeader& chunk) {
-  CHECK(chunk.numbers >= 1 && chunk.numbers <= kChunkNumbers);
-  const auto size = static_cast<std::uint32_t>(chunk.numbers * sizeof(float));
-  const auto inner = static_cast<std::uint32_t>(1 + sizeof(chunk.offset) + 1 +
-                                                CodedOutputStream::VarintSize32(size));
-  std::array<std::uint8_t, 24> bytes{};
-  std::uint8_t* end = bytes.data();
-  *end++ = kChunkTag;
-  end = CodedOutputStream::WriteVarint32ToArray(inner + size, end);
-  *end++ = kOffsetTag;
-  end = CodedOutputStream::WriteLittleEndian64ToArray(chunk.offset, end);
-  *end++ = kNumbersTag;
-  end = CodedOutputStream::WriteVarint32ToArray(size, end);
-  return {bytes.data(), end};
-}
-
-std::string encode_frame_head(std::uint64_t bytes) {
-  std::array<std::uint8_t, 8> head{};
-  head[0] = kFrameTag;
-  std::uint8_t* end =
-      CodedOutputStream::WriteVarint32ToArray(static_cast<std::uint32_t>(bytes), head.data() + 1);
-  return {head.data(), end};
-}
-
-std::uint64_t decode_frame_head(ZeroCopyInputStream& packet, std::uint64_t left) {
-  CodedInputStream in(&packet);
-  std::uint32_t size = 0;
-  require(in.ReadTag() == kFrameTag && in.ReadVarint32(&size) && size >= 1 &&
-              static_cast<std::uint64_t>(in.CurrentPosition()) + size <= left,
-          "packet",
-          "must hold whole frames and nothing else");
-  return size;
-}
-
-Frame decode(ZeroCopyInputStream& frame, std::uint64_t bytes) {
-  require(bytes <= kFrameBytesMax, "frame", "takes more than 8 MiB");
-  if (peek(frame) == kChunkTag) {
-    return read_chunk(frame, bytes);
-  }
-  wire::Frame parsed;
-  require(parsed.ParseFromZeroCopyStream(&frame), "frame", "is malformed");
-  MessageFrame out{.message = read(parsed), .payload_numbers = parsed.payload_numbers()};
+Frame decode(std::string_view frame) {
+  require(frame.size() <= kFrameBytesMax, "frame", "takes more than 8 MiB");
+  pb::Frame parsed;
+  require(parsed.ParseFromArray(frame.data(), static_cast<int>(frame.size())),
+          "frame",
+          "is malformed");
+  Frame out{.message = read(parsed), .payload_numbers = parsed.payload_numbers()};
   require(out.payload_numbers == 0 || carries_payload(out.message),
           name(out.message),
           "must not have a payload");

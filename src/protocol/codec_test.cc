@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/common.h>
 #include <gtest/gtest.h>
 #include <outpace.pb.h>
@@ -19,18 +18,10 @@
 namespace outpace::protocol {
 namespace {
 
-using google::protobuf::io::ArrayInputStream;
-
-// Read in blocks of an awkward size, as a transport may deliver them.
-Frame decode_bytes(const std::string& bytes) {
-  ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 7);
-  return decode(stream, bytes.size());
-}
-
 // The error's line; empty if the bytes decode.
 std::string refusal(const std::string& bytes) {
   try {
-    static_cast<void>(decode_bytes(bytes));
+    static_cast<void>(decode(bytes));
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()), "");
     return error.what();
@@ -167,11 +158,7 @@ class RandomMessages {
 
 // A decoded frame again as bytes: what was taken must be well formed, or this fails.
 std::string encode_again(const Frame& frame) {
-  if (const auto* chunk = std::get_if<ChunkHeader>(&frame)) {
-    return encode(*chunk) + std::string(chunk->numbers * sizeof(float), 'x');
-  }
-  const auto& message = std::get<MessageFrame>(frame);
-  return encode(message.message, message.payload_numbers);
+  return encode(frame.message, frame.payload_numbers);
 }
 
 TEST(Codec, GivesBackEveryMessageAsItWas) {
@@ -179,34 +166,10 @@ TEST(Codec, GivesBackEveryMessageAsItWas) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Message message = RandomMessages(seed).next();
     const std::uint64_t numbers = carries_payload(message) ? seed : 0;
-    const Frame frame = decode_bytes(encode(message, numbers));
-    ASSERT_TRUE(std::holds_alternative<MessageFrame>(frame));
-    EXPECT_TRUE(std::get<MessageFrame>(frame).message == message) << name(message);
-    EXPECT_EQ(std::get<MessageFrame>(frame).payload_numbers, numbers);
+    const Frame frame = decode(encode(message, numbers));
+    EXPECT_TRUE(frame.message == message) << name(message);
+    EXPECT_EQ(frame.payload_numbers, numbers);
   }
-}
-
-TEST(Codec, LeavesTheNumbersOfAChunkInTheStream) {
-  const ChunkHeader header{.offset = 12345, .numbers = 3};
-  const std::string bytes = encode(header) + "abcdefghijkl";
-  for (int block = 1; block < 40; ++block) {
-    ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), block);
-    EXPECT_EQ(std::get<ChunkHeader>(decode(stream, bytes.size())), header);
-    std::string rest;
-    const void* data = nullptr;
-    int size = 0;
-    while (stream.Next(&data, &size)) {
-      rest.append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-    }
-    EXPECT_EQ(rest, "abcdefghijkl") << "in blocks of " << block;
-  }
-}
-
-TEST(Codec, WritesChunksThatTheSchemaReads) {
-  wire::Frame frame;
-  ASSERT_TRUE(frame.ParseFromString(encode(ChunkHeader{.offset = 7, .numbers = 2}) + "12345678"));
-  EXPECT_EQ(frame.chunk().offset(), 7U);
-  EXPECT_EQ(frame.chunk().numbers(), "12345678");
 }
 
 TEST(Codec, RefusesOrUnderstandsEveryTruncatedFrame) {
@@ -217,7 +180,7 @@ TEST(Codec, RefusesOrUnderstandsEveryTruncatedFrame) {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       const std::string part = bytes.substr(0, size);
       if (refusal(part).empty()) {
-        EXPECT_EQ(refusal(encode_again(decode_bytes(part))), "");
+        EXPECT_EQ(refusal(encode_again(decode(part))), "");
       }
     }
   }
@@ -229,14 +192,11 @@ TEST(Codec, RefusesOrUnderstandsEveryFrameWithFlippedBits) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed, 1);
     std::string bytes = encode(RandomMessages(seed).next(), 0);
-    if (seed % 5 == 0) {
-      bytes = encode(ChunkHeader{.offset = seed, .numbers = 4}) + std::string(16, 'x');
-    }
     for (int flips = 0; flips < 20; ++flips) {
       char& byte = bytes[rng.below(bytes.size())];
       byte = static_cast<char>(static_cast<unsigned char>(byte) ^ (1U << rng.below(8)));
       if (refusal(bytes).empty()) {
-        EXPECT_EQ(refusal(encode_again(decode_bytes(bytes))), "");
+        EXPECT_EQ(refusal(encode_again(decode(bytes))), "");
       }
     }
   }
@@ -270,12 +230,12 @@ TEST(Codec, RefusesAFrameWithoutAMessage) {
 
 TEST(Codec, IgnoresFieldsThatItDoesNotKnow) {
   // Field 31, as a later version may send it.
-  const Frame frame = decode_bytes(encode(Heartbeat{}, 0) + std::string("\xfa\x01\x01x", 4));
-  EXPECT_TRUE(std::holds_alternative<Heartbeat>(std::get<MessageFrame>(frame).message));
+  const Frame frame = decode(encode(Heartbeat{}, 0) + std::string("\xfa\x01\x01x", 4));
+  EXPECT_TRUE(std::holds_alternative<Heartbeat>(frame.message));
 }
 
 TEST(Codec, RefusesAPayloadOnAMessageThatHasNone) {
-  wire::Frame frame;
+  pb::Frame frame;
   frame.mutable_heartbeat();
   frame.set_payload_numbers(1);
   EXPECT_EQ(refusal(frame.SerializeAsString()), "heartbeat must not have a payload");
@@ -289,8 +249,8 @@ TEST(Codec, RefusesAPayloadAboveTheLimit) {
 
 TEST(Codec, CutsTextsForPeopleBetweenLetters) {
   const std::string letters = std::string(kTextMax - 1, 'a') + "\xc3\xa4\xc3\xa4";  // Two umlauts.
-  const Frame frame = decode_bytes(encode(Stop{.how = Farewell::kFailed, .why = letters}, 0));
-  EXPECT_EQ(std::get<Stop>(std::get<MessageFrame>(frame).message).why,
+  const Frame frame = decode(encode(Stop{.how = Farewell::kFailed, .why = letters}, 0));
+  EXPECT_EQ(std::get<Stop>(frame.message).why,
             std::string(kTextMax - 1, 'a'));
 }
 
@@ -341,7 +301,7 @@ TEST(Codec, ChecksTheFieldsOfHello) {
   hello.dataset_examples = 0;
   EXPECT_EQ(refusal(hello), "hello.dataset_examples must be at least 1");
 
-  wire::Frame frame;
+  pb::Frame frame;
   frame.mutable_hello()->set_dataset_examples(1);
   frame.mutable_hello()->set_host(std::string(kTextMax + 1, 'h'));
   EXPECT_EQ(refusal(frame.SerializeAsString()), "hello.host is longer than 1024 bytes");
@@ -371,7 +331,7 @@ TEST(Codec, ChecksTheManifest) {
 
 TEST(Codec, RefusesTooManyTensorsWithoutReadingThemAll) {
   // Each takes two bytes: were all of them read first, 8 MiB would become hundreds.
-  wire::Frame frame;
+  pb::Frame frame;
   std::string& manifest = *frame.mutable_hello()->mutable_manifest();
   for (std::uint32_t i = 0; i <= kTensorsMax; ++i) {
     const std::string tensor_name = std::to_string(i);
@@ -398,7 +358,7 @@ TEST(Codec, ChecksTheFieldsOfPush) {
     spoil(push);
     EXPECT_EQ(refusal(push), line);
   }
-  wire::Frame frame;
+  pb::Frame frame;
   frame.mutable_push()->set_examples(1);
   EXPECT_EQ(refusal(frame.SerializeAsString()), "push.id is missing");
   frame.mutable_abandoned();
@@ -425,7 +385,7 @@ TEST(Codec, ChecksTheFieldsOfRelease) {
   release.now = Time{Duration{-1}};
   EXPECT_EQ(refusal(release), "release.now must not be negative");
 
-  wire::Frame frame;
+  pb::Frame frame;
   frame.mutable_release()->set_nominal(1);
   frame.mutable_release()->add_ranges(1);
   EXPECT_EQ(refusal(frame.SerializeAsString()), "release.ranges must be triples");
@@ -440,50 +400,15 @@ TEST(Codec, ChecksTheOtherMessages) {
   EXPECT_EQ(refusal(measurement), "measurement.loss must be finite");
   EXPECT_EQ(refusal(Welcome{}), "welcome.heartbeat must be above 0");
 
-  wire::Frame frame;
+  pb::Frame frame;
   frame.mutable_verdict();
   EXPECT_EQ(refusal(frame.SerializeAsString()), "verdict.outcome is not one that we know");
-  frame.mutable_verdict()->set_outcome(static_cast<wire::Outcome>(4));
+  frame.mutable_verdict()->set_outcome(static_cast<pb::Outcome>(4));
   EXPECT_EQ(refusal(frame.SerializeAsString()), "verdict.outcome is not one that we know");
   frame.mutable_stop();
   EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
-  frame.mutable_stop()->set_how(static_cast<wire::Farewell>(-1));
+  frame.mutable_stop()->set_how(static_cast<pb::Farewell>(-1));
   EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
-}
-
-TEST(Codec, PutsAHeadBeforeAFrameOfAPacket) {
-  for (const std::uint64_t size : {1UL, 127UL, 128UL, 70'000UL, kFrameBytesMax}) {
-    std::string packet = encode_frame_head(size);
-    const std::uint64_t whole = packet.size() + size;
-    EXPECT_LE(whole, kPacketBytesMax);
-    packet += "frame";
-    ArrayInputStream stream(packet.data(), static_cast<int>(packet.size()), 3);
-    EXPECT_EQ(decode_frame_head(stream, whole), size);
-    EXPECT_EQ(static_cast<std::uint64_t>(stream.ByteCount()), whole - size) << "the frame is next";
-    ArrayInputStream again(packet.data(), static_cast<int>(packet.size()), 3);
-    EXPECT_THROW(static_cast<void>(decode_frame_head(again, whole - 1)), Error);
-  }
-}
-
-TEST(Codec, ChecksChunks) {
-  const auto said = [](std::uint64_t offset, std::size_t bytes) {
-    wire::Frame frame;
-    frame.mutable_chunk()->set_offset(offset);
-    frame.mutable_chunk()->set_numbers(std::string(bytes, 'x'));
-    return refusal(frame.SerializeAsString());
-  };
-  EXPECT_EQ(said(1, 4), "");
-  EXPECT_EQ(said(kWeightsMax - 1, kChunkBytes), "");
-  EXPECT_EQ(said(1, 3), "chunk.numbers must be whole and at least one");
-  EXPECT_EQ(said(1, kChunkBytes + 4), "chunk.numbers take more than 1 MiB");
-  EXPECT_EQ(said(kWeightsMax, 4), "chunk.offset must be below 2^32");
-  const std::string chunk = encode(ChunkHeader{.offset = 1, .numbers = 1}) + "1234";
-  EXPECT_EQ(refusal(chunk), "");
-  EXPECT_EQ(refusal(chunk + "5"), "chunk must fill its frame");
-  EXPECT_EQ(refusal(chunk + encode(Heartbeat{}, 0)), "chunk must fill its frame");
-  // Behind a message a chunk would replace it.
-  EXPECT_EQ(refusal(encode(Heartbeat{}, 0) + chunk),
-            "chunk must be the first and only field of its frame");
 }
 
 }  // namespace

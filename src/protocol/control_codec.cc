@@ -4,20 +4,20 @@
 
 namespace outpace::protocol {
 
-void write(const SetPolicy& set, wire::Frame& frame) {
+void write(const SetPolicy& set, pb::Frame& frame) {
   frame.mutable_set_policy()->set_protocol(set.protocol);
   // Never cut: a shortened spec would be another policy.
   frame.mutable_set_policy()->set_policy(set.policy);
 }
-void write(const AskStatus& ask, wire::Frame& frame) {
+void write(const AskStatus& ask, pb::Frame& frame) {
   frame.mutable_ask_status()->set_protocol(ask.protocol);
 }
-void write(const Answer& answer, wire::Frame& frame) {
+void write(const Answer& answer, pb::Frame& frame) {
   frame.mutable_answer()->set_code(static_cast<std::uint32_t>(answer.code));
   frame.mutable_answer()->set_text(clip(answer.text));
 }
-void write(const Status& status, wire::Frame& frame) {
-  wire::Status& out = *frame.mutable_status();
+void write(const Status& status, pb::Frame& frame) {
+  pb::Status& out = *frame.mutable_status();
   out.set_policy(clip(status.policy));
   out.set_coming(clip(status.coming));
   out.set_version(count(status.version));
@@ -28,21 +28,21 @@ void write(const Status& status, wire::Frame& frame) {
   out.set_now_ns(status.now.time_since_epoch().count());
 }
 
-Message read(const wire::SetPolicy& set) {
+Message read(const pb::SetPolicy& set) {
   return SetPolicy{.protocol = set.protocol(),
                    .policy = read_text(set.policy(), "set_policy.policy")};
 }
-Message read(const wire::AskStatus& ask) {
+Message read(const pb::AskStatus& ask) {
   return AskStatus{.protocol = ask.protocol()};
 }
-Message read(const wire::Answer& answer) {
+Message read(const pb::Answer& answer) {
   require(answer.code() <= static_cast<std::uint32_t>(ExitCode::kUnreadable),
           "answer.code",
           "is not one that we know");
   return Answer{.code = static_cast<ExitCode>(answer.code()),
                 .text = read_text(answer.text(), "answer.text")};
 }
-Message read(const wire::Status& status) {
+Message read(const pb::Status& status) {
   require_finite(status.staleness_mean(), "status.staleness_mean");
   require_finite(status.training_loss(), "status.training_loss");
   require(status.now_ns() >= 0, "status.now", "must not be negative");

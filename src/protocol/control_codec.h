@@ -8,15 +8,15 @@
 
 namespace outpace::protocol {
 
-void write(const SetPolicy& set, wire::Frame& frame);
-void write(const AskStatus& ask, wire::Frame& frame);
-void write(const Answer& answer, wire::Frame& frame);
-void write(const Status& status, wire::Frame& frame);
+void write(const SetPolicy& set, pb::Frame& frame);
+void write(const AskStatus& ask, pb::Frame& frame);
+void write(const Answer& answer, pb::Frame& frame);
+void write(const Status& status, pb::Frame& frame);
 
 // Each throws an Error if a field breaks a rule.
-[[nodiscard]] Message read(const wire::SetPolicy& set);
-[[nodiscard]] Message read(const wire::AskStatus& ask);
-[[nodiscard]] Message read(const wire::Answer& answer);
-[[nodiscard]] Message read(const wire::Status& status);
+[[nodiscard]] Message read(const pb::SetPolicy& set);
+[[nodiscard]] Message read(const pb::AskStatus& ask);
+[[nodiscard]] Message read(const pb::Answer& answer);
+[[nodiscard]] Message read(const pb::Status& status);
 
 }  // namespace outpace::protocol

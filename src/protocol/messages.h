@@ -21,7 +21,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -30,10 +30,7 @@ inline constexpr std::uint32_t kTensorRankMax = 16;
 inline constexpr std::uint64_t kWeightsMax = std::uint64_t{1} << 32U;  // Numbers: 16 GiB.
 inline constexpr std::size_t kTextMax = 1024;
 inline constexpr std::size_t kRangesMax = 4096;
-inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20U;  // Of a payload, per frame.
-inline constexpr std::size_t kFrameBytesMax = 8 * kChunkBytes;
-// The transport refuses a larger packet while reading it.
-inline constexpr std::size_t kPacketBytesMax = kFrameBytesMax + 8;  // Plus the head of a frame.
+inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Of a message.
 
 // Names, shapes and order of a network's parameters: the layout of the flat buffer.
 struct TensorInfo {

@@ -1,20 +1,25 @@
 // The data plane: ordered streams of messages, each with an optional payload of float32 numbers,
 // between one server and many clients (workers, evaluators).
 //
-// Every transport keeps this contract, which transport_test.cc tests:
+// The contract, which transport_test.cc tests over every carrier (Unix socket, TCP, TLS):
 //  1. Messages of one connection arrive in the order they were sent, whole, with their payloads.
-//  2. A client without the job's token is refused before any byte of its messages is parsed.
+//     One exception: a release that waits to be sent gives way to a newer one.
+//  2. Nothing of a client counts before it has proved that it knows the job's token (handshake.h).
 //  3. Nothing is allocated for a payload beyond the size that the receiver authorised.
 //  4. A connection that ends, for whatever reason, yields exactly one Closed, its last event.
-//  5. A malformed or oversized frame ends that connection, with a Closed that says why, and no
-//  other.
+//  5. A malformed, oversized or changed record ends that connection, with a Closed that says why,
+//     and no other.
 //  6. send() never blocks on the network and may be called from any thread.
+//  7. What waits is bounded. A client's next payload is delivered once the one before has been
+//     handled; until then the client's socket is not read. A client that does not read what it is
+//     sent is closed when more than `UnreadMax` waits for it.
 // Events are delivered one at a time per connection, on threads of the transport; the receiver
 // queues them to its own loop.
 
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,7 +30,7 @@
 #include "base/time.h"
 #include "protocol/messages.h"
 
-namespace outpace::live {
+namespace outpace::wire {
 
 enum class ConnectionId : std::uint64_t {};
 
@@ -35,12 +40,20 @@ using Payload = std::shared_ptr<const std::vector<float>>;
 struct Received {
   protocol::Message message;
   std::vector<float> payload;  // Empty if the message carries none.
+  // On a server: while a copy of this lives, the message counts as not handled.
+  std::shared_ptr<void> turn;
 };
 struct Closed {
   std::string why;              // For people: "connection reset", "end of stream".
-  bool authentication = false;  // Client side: the server refused the token.
+  bool refused = false;  // Client side: one of the two does not know the other; trying again is no use.
 };
 using ConnectionEvent = std::variant<Received, Closed>;
+
+// What may wait for a client: messages, and those of them that have numbers.
+struct UnreadMax {
+  std::size_t messages = 1024;
+  std::size_t payloads = 4;
+};
 
 // How long a server's destructor waits for clients to take what is queued for them.
 inline constexpr auto kShutdown = std::chrono::seconds(2);
@@ -79,4 +92,4 @@ class ClientTransport {
   virtual void finish() = 0;
 };
 
-}  // namespace outpace::live
+}  // namespace outpace::wire

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-namespace outpace::live {
+namespace outpace::wire {
 
 class Descriptor {
  public:
@@ -31,4 +31,4 @@ class Descriptor {
   int number_;
 };
 
-}  // namespace outpace::live
+}  // namespace outpace::wire

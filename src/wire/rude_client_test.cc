@@ -8,12 +8,12 @@
 
 #include <sys/socket.h>
 
-#include "live/transport_test.h"
+#include "wire/transport_test.h"
 #include "live/unix_address.h"
 #include "live/unix_stream.h"
 #include "protocol/codec.h"
 
-namespace outpace::live {
+namespace outpace::wire {
 namespace {
 
 using protocol::encode;
@@ -211,4 +211,4 @@ TEST_P(UnixTransportTest, IsNotKeptUpByStrangersWhoSayNothing) {
 }
 
 }  // namespace
-}  // namespace outpace::live
+}  // namespace outpace::wire

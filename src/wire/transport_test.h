@@ -14,10 +14,10 @@
 #include <gtest/gtest.h>
 
 #include "base/temporary_directory_test.h"
-#include "live/transport.h"
-#include "live/transports.h"
+#include "wire/transport.h"
+#include "wire/transports.h"
 
-namespace outpace::live {
+namespace outpace::wire {
 
 inline constexpr const char* kToken = "open-sesame";
 inline constexpr std::chrono::seconds kPatience{30};  // Reached only if a test is about to fail.
@@ -120,11 +120,11 @@ class TransportTest : public testing::TestWithParam<const char*> {
     return GetParam() == std::string("tcp") ? "127.0.0.1:0" : "unix:" + (folder_ / "s").string();
   }
   [[nodiscard]] std::unique_ptr<ServerTransport> serve() {
-    return live::serve({.address = any_address(), .token = kToken}, server_.server_sink());
+    return wire::serve({.address = any_address(), .token = kToken}, server_.server_sink());
   }
   [[nodiscard]] static std::unique_ptr<ClientTransport> connect(const std::string& address,
                                                                 Recorder& recorder) {
-    return live::connect({.address = address, .token = kToken, .deadline = kPatience},
+    return wire::connect({.address = address, .token = kToken, .deadline = kPatience},
                          recorder.client_sink());
   }
 
@@ -134,4 +134,4 @@ class TransportTest : public testing::TestWithParam<const char*> {
   const TemporaryDirectory folder_;
 };
 
-}  // namespace outpace::live
+}  // namespace outpace::wire

@@ -1,6 +1,6 @@
 // The contract of transport.h, point by point, for every transport and kind of address.
 
-#include "live/transport_test.h"
+#include "wire/transport_test.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,7 +12,7 @@
 #include "base/refusal_test.h"
 #include "protocol/codec.h"
 
-namespace outpace::live {
+namespace outpace::wire {
 namespace {
 
 using protocol::Cancel;
@@ -113,7 +113,7 @@ TEST_P(TransportTest, RefusesAWrongTokenAndHearsNothingOfThatClient) {
   const auto server = serve();
   Recorder events;
   const auto client =
-      live::connect({.address = server->address(), .token = "open-sesamf", .deadline = kPatience},
+      wire::connect({.address = server->address(), .token = "open-sesamf", .deadline = kPatience},
                     events.client_sink());
   client->send(hello_from("stranger"), nullptr);
   ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
@@ -272,7 +272,7 @@ TEST_P(TransportTest, ClosesOnceWhenTheServerIsDestroyed) {
 TEST_P(TransportTest, ClosesOnceWhenThereIsNoServer) {
   const std::string address = serve()->address();  // Gone again at once.
   Recorder events;
-  auto client = live::connect(
+  auto client = wire::connect(
       {.address = address, .token = kToken, .deadline = std::chrono::milliseconds(200)},
       events.client_sink());
   client->send(hello_from("a"), nullptr);
@@ -301,7 +301,7 @@ TEST_P(TransportTest, SendsWithoutWaitingForAReceiverThatDoesNotRead) {
   std::latch read_on(1);
   Recorder events;
   const auto client =
-      live::connect({.address = server->address(), .token = kToken, .deadline = kPatience},
+      wire::connect({.address = server->address(), .token = kToken, .deadline = kPatience},
                     [&read_on, sink = events.client_sink()](ConnectionEvent event) {
                       read_on.wait();  // The transport's thread: nothing more is read meanwhile.
                       sink(std::move(event));
@@ -377,7 +377,7 @@ TEST_P(UnixTest, WaitsForAServerThatStartsLater) {
 
 std::string refusal_to_listen(const std::string& address) {
   return refusal_of(
-      [&] { static_cast<void>(live::serve({.address = address, .token = kToken}, nullptr)); });
+      [&] { static_cast<void>(wire::serve({.address = address, .token = kToken}, nullptr)); });
 }
 
 TEST_P(TransportTest, SaysWhySomebodyElseListensThere) {
@@ -413,12 +413,12 @@ TEST(Listen, SaysWhatIsWrongWithAnAddress) {
 TEST(Listen, DemandsATokenThatCanBeSent) {
   for (const char* token : {"", "two words", "line\n", "\xc3\xa4"}) {
     EXPECT_THROW(
-        static_cast<void>(live::serve({.address = "127.0.0.1:0", .token = token}, nullptr)), Error);
+        static_cast<void>(wire::serve({.address = "127.0.0.1:0", .token = token}, nullptr)), Error);
     EXPECT_THROW(
-        static_cast<void>(live::connect({.address = "127.0.0.1:1", .token = token}, nullptr)),
+        static_cast<void>(wire::connect({.address = "127.0.0.1:1", .token = token}, nullptr)),
         Error);
   }
 }
 
 }  // namespace
-}  // namespace outpace::live
+}  // namespace outpace::wire

@@ -1,10 +1,10 @@
-#include "live/token_check.h"
+#include "wire/token_check.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 
-namespace outpace::live {
+namespace outpace::wire {
 
 void check_token(const std::string& token) {
   const auto printable = [](char c) { return c > ' ' && c <= '~'; };
@@ -16,16 +16,4 @@ void check_token(const std::string& token) {
   }
 }
 
-bool same_token(std::string_view offered, std::string_view own) {
-  if (offered.size() != own.size()) {
-    return false;
-  }
-  volatile unsigned char difference = 0;
-  for (std::size_t i = 0; i < offered.size(); ++i) {
-    const auto bits = static_cast<unsigned char>(offered[i] ^ own[i]);
-    difference = static_cast<unsigned char>(difference | bits);
-  }
-  return difference == 0;
-}
-
-}  // namespace outpace::live
+}  // namespace outpace::wire

@@ -1,0 +1,270 @@
+#include "wire/address.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace outpace::wire {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int kBacklog = 1024;
+constexpr std::size_t kPathMax = sizeof(sockaddr_un::sun_path) - 1;
+// A peer whose machine or network is gone without a word is given up after this long.
+constexpr int kSilenceMs = 20'000;
+
+std::string words(int error_number) {
+  return std::generic_category().message(error_number);
+}
+Error failure(const std::string& what) {
+  return {ExitCode::kFailure, what};
+}
+
+void set(const Descriptor& socket, int level, int option, int value) {
+  ::setsockopt(socket.number(), level, option, &value, sizeof(value));
+}
+
+// What every connection over TCP gets: no waiting for more to send, and an end if nobody answers.
+void tune(const Descriptor& socket, const Endpoint& endpoint) {
+  if (endpoint.is_unix()) {
+    return;
+  }
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kSilenceMs / 2'000);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kSilenceMs / 4'000);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceMs);
+}
+
+Descriptor stream_socket(int family) {
+  Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.number() < 0) {
+    throw failure(words(errno));
+  }
+  return socket;
+}
+
+Endpoint unix_endpoint(const std::string& address) {
+  const std::string path = address.substr(kUnixPrefix.size());
+  if (path.empty() || path.size() > kPathMax) {
+    throw failure("a socket's path has 1 to " + std::to_string(kPathMax) + " bytes");
+  }
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, kPathMax);
+  Endpoint endpoint;
+  std::memcpy(&endpoint.name, &name, sizeof(name));
+  endpoint.size = sizeof(name);
+  return endpoint;
+}
+
+struct HostAndPort {
+  std::string host;
+  std::string port;
+};
+HostAndPort split(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) {
+    throw failure("expected HOST:PORT or unix:PATH");
+  }
+  std::string host = address.substr(0, colon);
+  if (host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  return {.host = std::move(host), .port = address.substr(colon + 1)};
+}
+
+// What getaddrinfo() found: endpoints, or its words.
+struct Found {
+  std::vector<Endpoint> endpoints;
+  std::string problem;
+};
+Found look_up(const HostAndPort& wanted, int flags) {
+  addrinfo hints{};
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* head = nullptr;
+  const int failed = ::getaddrinfo(wanted.host.c_str(), wanted.port.c_str(), &hints, &head);
+  if (failed != 0) {
+    return {.endpoints = {}, .problem = ::gai_strerror(failed)};
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(head, ::freeaddrinfo);
+  Found out;
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+    Endpoint endpoint;
+    std::memcpy(&endpoint.name, each->ai_addr, each->ai_addrlen);
+    endpoint.size = each->ai_addrlen;
+    out.endpoints.push_back(endpoint);
+  }
+  return out;
+}
+
+// A server deletes the socket that it finds: it must not be that of one that is alive.
+void clear_path(const Endpoint& endpoint, const std::string& path) {
+  if (::connect(stream_socket(AF_UNIX).number(), endpoint.address(), endpoint.size) == 0) {
+    throw failure("a server listens there already; choose another path");
+  }
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode)) {
+    throw failure("there is something else than a socket; choose another path");
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw failure(folder + ": " + words(errno));
+  }
+  ::unlink(path.c_str());
+}
+
+Descriptor bind_to(const Endpoint& endpoint) {
+  Descriptor socket = stream_socket(endpoint.name.ss_family);
+  // Without this, a server that has just ended would look as if it still listened.
+  set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (::bind(socket.number(), endpoint.address(), endpoint.size) != 0 ||
+      ::listen(socket.number(), kBacklog) != 0) {
+    throw failure(errno == EADDRINUSE ? "the port is in use; choose another --listen, or port 0"
+                                      : words(errno));
+  }
+  return socket;
+}
+
+Listener listen_on_port(const std::string& address) {
+  const Found found = look_up(split(address), AI_PASSIVE);
+  std::string problem = found.problem;
+  for (const Endpoint& endpoint : found.endpoints) {
+    try {
+      Descriptor socket = bind_to(endpoint);
+      Endpoint bound;
+      bound.size = sizeof(bound.name);
+      ::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&bound.name), &bound.size);
+      const std::string text = bound.text();
+      return {.socket = std::move(socket),
+              .address = address.substr(0, address.rfind(':')) + text.substr(text.rfind(':'))};
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+  }
+  throw failure(problem);
+}
+
+}  // namespace
+
+std::string Endpoint::text() const {
+  if (is_unix()) {
+    const auto& known = reinterpret_cast<const sockaddr_un&>(name);
+    const bool named = size > offsetof(sockaddr_un, sun_path);
+    return std::string(kUnixPrefix) + (named ? known.sun_path : "");
+  }
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getnameinfo(address(),
+                    size,
+                    host.data(),
+                    host.size(),
+                    port.data(),
+                    port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "an unknown address";
+  }
+  const bool six = name.ss_family == AF_INET6;
+  return (six ? "[" : "") + std::string(host.data()) + (six ? "]:" : ":") + port.data();
+}
+
+std::vector<Endpoint> resolve(const std::string& address, steady_clock::time_point deadline) {
+  if (address.starts_with(kUnixPrefix)) {
+    return {unix_endpoint(address)};
+  }
+  const HostAndPort wanted = split(address);
+  Found found = look_up(wanted, AI_NUMERICHOST);
+  if (!found.problem.empty()) {
+    // The system may ask other machines, and nothing ends that: the thread is left to itself then.
+    const auto promise = std::make_shared<std::promise<Found>>();
+    std::future<Found> answer = promise->get_future();
+    std::thread([wanted, promise] { promise->set_value(look_up(wanted, 0)); }).detach();
+    if (answer.wait_until(deadline) != std::future_status::ready) {
+      throw failure("the system did not say which address " + wanted.host + " has");
+    }
+    found = answer.get();
+  }
+  if (!found.problem.empty()) {
+    throw failure(wanted.host + ": " + found.problem);
+  }
+  return found.endpoints;
+}
+
+Listener listen_on(const std::string& address) {
+  try {
+    if (!address.starts_with(kUnixPrefix)) {
+      return listen_on_port(address);
+    }
+    const Endpoint endpoint = unix_endpoint(address);
+    clear_path(endpoint, address.substr(kUnixPrefix.size()));
+    return {.socket = bind_to(endpoint), .address = address};
+  } catch (const Error& error) {
+    throw usage_error("cannot listen on " + address + ": " + error.what());
+  }
+}
+
+Descriptor accept_from(const Descriptor& listener, Endpoint& peer) {
+  peer.size = sizeof(peer.name);
+  Descriptor socket(::accept4(listener.number(),
+                              reinterpret_cast<sockaddr*>(&peer.name),
+                              &peer.size,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket.number() >= 0) {
+    tune(socket, peer);
+  }
+  return socket;
+}
+
+Descriptor connect_to(const Endpoint& endpoint,
+                      steady_clock::time_point deadline,
+                      const Descriptor& waker) {
+  Descriptor socket = stream_socket(endpoint.name.ss_family);
+  tune(socket, endpoint);
+  if (::connect(socket.number(), endpoint.address(), endpoint.size) == 0) {
+    return socket;
+  }
+  if (errno != EINPROGRESS) {  // On a Unix socket also EAGAIN: its backlog is full.
+    throw failure(words(errno));
+  }
+  std::array<pollfd, 2> wait = {pollfd{.fd = socket.number(), .events = POLLOUT, .revents = 0},
+                                pollfd{.fd = waker.number(), .events = POLLIN, .revents = 0}};
+  ::poll(wait.data(), wait.size(), milliseconds_until(deadline));
+  if (wait[0].revents == 0) {
+    throw failure("no answer");
+  }
+  int problem = 0;
+  socklen_t size = sizeof(problem);
+  ::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &problem, &size);
+  if (problem != 0) {
+    throw failure(words(problem));
+  }
+  return socket;
+}
+
+int milliseconds_until(steady_clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+  constexpr std::int64_t kLongest = 1'000'000;
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongest));
+}
+
+}  // namespace outpace::wire

@@ -1,0 +1,58 @@
+// Addresses as people write them, "unix:PATH" or "HOST:PORT", and the sockets behind them.
+//
+// The system resolves names (getaddrinfo), so /etc/hosts, DNS and whatever else it knows count.
+
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/socket.h>
+
+#include "wire/descriptor.h"
+
+namespace outpace::wire {
+
+inline constexpr std::string_view kUnixPrefix = "unix:";
+
+// One address of the system.
+struct Endpoint {
+  sockaddr_storage name{};
+  socklen_t size = 0;
+
+  [[nodiscard]] const sockaddr* address() const {
+    return reinterpret_cast<const sockaddr*>(&name);
+  }
+  [[nodiscard]] bool is_unix() const { return name.ss_family == AF_UNIX; }
+  // "10.0.0.1:4000", "[::1]:4000", "unix:/path"; of a client on a Unix socket "unix:".
+  [[nodiscard]] std::string text() const;
+};
+
+// All endpoints of an address. Throws an Error if it is not well formed, if its name is unknown, or
+// if the system has not said by the deadline.
+[[nodiscard]] std::vector<Endpoint> resolve(const std::string& address,
+                                            std::chrono::steady_clock::time_point deadline);
+
+struct Listener {
+  Descriptor socket;    // Does not block.
+  std::string address;  // As given, with the port that it got.
+};
+// Throws a usage error, "cannot listen on 127.0.0.1:4000: the port is in use; choose another
+// --listen, or port 0", if the address is taken, not ours or not well formed.
+[[nodiscard]] Listener listen_on(const std::string& address);
+
+// The next connection's socket, which does not block; negative if there is none.
+[[nodiscard]] Descriptor accept_from(const Descriptor& listener, Endpoint& peer);
+
+// A connected socket that does not block. Throws an Error with the system's words if the endpoint
+// cannot be reached by the deadline. `waker` ends the wait when it can be read.
+[[nodiscard]] Descriptor connect_to(const Endpoint& endpoint,
+                                    std::chrono::steady_clock::time_point deadline,
+                                    const Descriptor& waker);
+
+// Milliseconds until then, rounded up, for poll(); 0 if it has passed.
+[[nodiscard]] int milliseconds_until(std::chrono::steady_clock::time_point deadline);
+
+}  // namespace outpace::wire

@@ -1,0 +1,45 @@
+#include "wire/byte_stream.h"
+
+#include <cerrno>
+
+#include <sys/socket.h>
+
+namespace outpace::wire {
+namespace {
+
+Transfer transferred(ssize_t bytes) {
+  if (bytes > 0) {
+    return {.moved = Moved::kSome, .bytes = static_cast<std::size_t>(bytes)};
+  }
+  const bool later = bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+  return {.moved = later ? Moved::kBlocked : Moved::kGone};
+}
+
+msghdr message_of(std::span<const iovec> parts) {
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(parts.data());  // Not changed by sending or receiving.
+  message.msg_iovlen = parts.size();
+  return message;
+}
+
+}  // namespace
+
+void ByteStream::end_sending() const {
+  ::shutdown(number(), SHUT_WR);
+}
+
+void ByteStream::shut() const {
+  ::shutdown(number(), SHUT_RDWR);
+}
+
+Transfer PlainStream::send(std::span<const iovec> parts) {
+  const msghdr message = message_of(parts);
+  return transferred(::sendmsg(number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+Transfer PlainStream::receive(std::span<const iovec> parts) {
+  msghdr message = message_of(parts);
+  return transferred(::recvmsg(number(), &message, MSG_DONTWAIT));
+}
+
+}  // namespace outpace::wire

@@ -1,0 +1,75 @@
+// A connected stream of bytes: a socket as it is, or TLS over one. Nothing here blocks.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <sys/uio.h>
+
+#include "wire/descriptor.h"
+
+namespace outpace::wire {
+
+enum class Moved : std::uint8_t {
+  kSome,     // At least a byte.
+  kBlocked,  // Nothing, at present.
+  kGone,     // Nothing any more: the peer has ended, or the connection broke.
+};
+struct Transfer {
+  Moved moved;
+  std::size_t bytes = 0;
+};
+
+// What a TLS handshake waits for.
+enum class Opening : std::uint8_t { kOpen, kReads, kWrites, kFailed };
+
+// Keying material of a TLS connection, which both ends know and nobody else; zeros without TLS.
+using Binding = std::array<unsigned char, 32>;
+
+// Threads: one receives, and one at a time sends; the two may be at it at the same time.
+class ByteStream {
+ public:
+  explicit ByteStream(Descriptor socket) : socket_(std::move(socket)) {}
+  virtual ~ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+
+  // The socket, to wait on.
+  [[nodiscard]] int number() const { return socket_.number(); }
+
+  // Goes on with the handshake; call it again when the socket can do what it waits for.
+  [[nodiscard]] virtual Opening open() { return Opening::kOpen; }
+  // Why the handshake failed, for people.
+  [[nodiscard]] virtual std::string problem() const { return ""; }
+
+  [[nodiscard]] virtual Transfer send(std::span<const iovec> parts) = 0;
+  [[nodiscard]] virtual Transfer receive(std::span<const iovec> parts) = 0;
+  // Whether bytes have come that the socket no longer shows.
+  [[nodiscard]] virtual bool pending() const { return false; }
+  // Whether a changed byte would be noticed.
+  [[nodiscard]] virtual bool sealed() const { return false; }
+  [[nodiscard]] virtual Binding binding() const { return {}; }
+
+  // The peer sees the end of what was sent; what it sends still arrives.
+  void end_sending() const;
+  // From any thread: nothing comes or goes any more.
+  void shut() const;
+
+ private:
+  const Descriptor socket_;
+};
+
+// A Unix or TCP socket.
+class PlainStream final : public ByteStream {
+ public:
+  explicit PlainStream(Descriptor socket) : ByteStream(std::move(socket)) {}
+
+  [[nodiscard]] Transfer send(std::span<const iovec> parts) override;
+  [[nodiscard]] Transfer receive(std::span<const iovec> parts) override;
+};
+
+}  // namespace outpace::wire

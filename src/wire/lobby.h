@@ -1,0 +1,92 @@
+// Those who have connected and not yet proved that they know the token: strangers.
+//
+// One thread goes through their handshakes, so that each costs a socket, a few hundred bytes and,
+// over TLS, OpenSSL's state, and no more. There are at most kStrangersMax at a time, each for at
+// most ten seconds; when there are as many, one that has been there for a second gives way to the
+// next. Who fails is refused with a typed answer where one can be given, and named to `refused`.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "wire/address.h"
+#include "wire/handshake.h"
+#include "wire/tls_stream.h"
+
+namespace outpace::wire {
+
+inline constexpr std::size_t kStrangersMax = 256;
+
+class Lobby {
+ public:
+  struct Callbacks {
+    // On the lobby's thread: this connection's handshake is over.
+    std::function<void(std::unique_ptr<ByteStream>)> admitted;
+    // At most once a second; may be null.
+    std::function<void(const std::string&)> refused;
+  };
+
+  // `tls` may be null, and outlives this.
+  Lobby(Listener listener, std::string token, const TlsContext* tls, Callbacks callbacks);
+  ~Lobby();
+  Lobby(const Lobby&) = delete;
+  Lobby& operator=(const Lobby&) = delete;
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  enum class Step : std::uint8_t { kFirstByte, kTls, kOpening, kProof };
+  enum class Outcome : std::uint8_t { kWaits, kAdmitted, kRefused, kLeft };
+
+  struct Stranger {
+    std::unique_ptr<ByteStream> stream;
+    std::string peer;
+    Clock::time_point since;
+    Step step = Step::kFirstByte;
+    bool writes = false;  // Of TLS: waits until the socket takes more.
+    std::array<char, sizeof(OpeningBytes)> bytes{};
+    std::size_t have = 0;
+    Proven proven{};
+    std::string why;  // It is refused.
+  };
+
+  void run();
+  void accept();
+  void make_room();
+  // As far as it goes without waiting.
+  [[nodiscard]] Outcome go_on(Stranger& stranger);
+  [[nodiscard]] Outcome see_first_byte(Stranger& stranger);
+  [[nodiscard]] Outcome open_tls(Stranger& stranger);
+  [[nodiscard]] Outcome take_opening(Stranger& stranger);
+  [[nodiscard]] Outcome take_proof(Stranger& stranger);
+  // Whether `wanted` bytes have come; otherwise `outcome` says how it goes on.
+  [[nodiscard]] static bool fill(Stranger& stranger, std::size_t wanted, Outcome& outcome);
+  [[nodiscard]] static Outcome refuse(Stranger& stranger, const std::string& why);
+  [[nodiscard]] static Outcome refuse(Stranger& stranger, AnswerCode code, const std::string& why);
+  [[nodiscard]] static bool answer(Stranger& stranger, const Answer& answer);
+  void settle(std::list<Stranger>::iterator stranger, Outcome outcome);
+  void tell_refused(const Stranger& stranger);
+
+  const Descriptor listener_;
+  const std::string address_;
+  const std::string token_;
+  const TlsContext* const tls_;
+  const Callbacks callbacks_;
+  const Descriptor waker_;
+  // Of the thread.
+  std::list<Stranger> strangers_;  // The oldest first.
+  bool full_ = false;              // No descriptor for one more, a moment ago.
+  Clock::time_point told_{};
+  std::uint64_t untold_ = 0;
+  std::jthread thread_;  // Last: the rest is there when it starts.
+};
+
+}  // namespace outpace::wire

@@ -1,0 +1,119 @@
+// One connection between two sides that know each other: messages in, messages out.
+//
+// A thread that sends writes to the socket itself, as much as it takes at once; what it does not
+// take waits, and the stream's thread sends it. Numbers go from the payload to the socket, and from
+// the socket to the payload, without a stop in between.
+
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "wire/byte_stream.h"
+#include "wire/descriptor.h"
+#include "wire/records.h"
+#include "wire/transport.h"
+
+namespace outpace::wire {
+
+// Threads: one, the stream's, calls next() and linger(); any calls the rest.
+class RecordStream {
+ public:
+  // REQUIRES: the handshake is over.
+  RecordStream(std::unique_ptr<ByteStream> bytes, UnreadMax unread_max);
+  ~RecordStream();
+  RecordStream(const RecordStream&) = delete;
+  RecordStream& operator=(const RecordStream&) = delete;
+
+  // The peer's last words; nothing comes after them.
+  struct Farewell {
+    std::string why;  // Empty at an ordinary end.
+  };
+  using Next = std::variant<Received, Farewell>;
+  // Waits for the peer's next message, and meanwhile sends what send() could not. Returns nothing
+  // when the connection is over. Throws an Error that says how the peer broke the rules.
+  [[nodiscard]] std::optional<Next> next();
+  // After end(): sends the rest, and waits until the peer has ended too, at most `patience`. If the
+  // socket were closed at once, what the peer has not read yet would be lost.
+  void linger(std::chrono::milliseconds patience);
+  // Why next() returned nothing.
+  [[nodiscard]] std::string why();
+
+  // Queues the message, and sends as much as the socket takes at once. After end(), or after the
+  // connection broke, it drops the message. Breaks the connection if more than `unread_max` waits.
+  void send(const protocol::Message& message, Payload payload, More more);
+  // The largest payload, in numbers, that the peer may send from now on.
+  void authorise(std::uint64_t numbers) { authorised_ = numbers; }
+  // Queues the farewell, behind everything else; next() returns nothing from now on.
+  void end(const std::string& why);
+  // As end(), but next() goes on with what the peer still sends.
+  void finish(const std::string& why);
+  // next() returns nothing from now on, and nothing is sent.
+  void abort();
+
+ private:
+  // Sends what there is. REQUIRES: mutex_ is held.
+  void flush();
+  // The pieces of the next record go to current_; false if there is none.
+  bool take_next_record();
+  // Removes `bytes` bytes that the socket took.
+  void forget_sent(std::size_t bytes);
+  // Nothing is sent any more. REQUIRES: mutex_ is held.
+  void break_off();
+  // Nothing is sent or read any more. REQUIRES: mutex_ is held.
+  void stop();
+  void queue_farewell(const std::string& why);
+  void wake();
+  // What the received bytes say next, if it is whole.
+  [[nodiscard]] std::optional<Next> parse();
+  // Moves received bytes to their place among the numbers; whether the record is whole.
+  [[nodiscard]] bool fill_room();
+  // Ends a record that is whole, and returns what it completes.
+  [[nodiscard]] std::optional<Next> end_numbers();
+  [[nodiscard]] std::optional<Next> end_text();
+  void check(std::string_view body, const RecordHead& head) const;
+  [[nodiscard]] Moved receive();
+  void make_space();
+  [[nodiscard]] std::size_t buffered() const { return end_ - begin_; }
+  // Sends, and waits until there is something to receive; false if there is nothing now.
+  [[nodiscard]] bool wait(bool writes, int timeout_ms);
+
+  const std::unique_ptr<ByteStream> bytes_;
+  const Checksums checksums_;
+  const UnreadMax unread_max_;
+  const Descriptor waker_;
+  std::atomic<std::uint64_t> authorised_{0};
+  std::atomic<std::uint64_t> sent_bytes_{0};
+  // Of the stream's thread: what was received and not parsed, received_[begin_..end_).
+  std::unique_ptr<char[]> received_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  RecordReader reader_;
+  std::optional<RecordHead> head_;  // Its body has not come whole.
+  std::span<char> room_;            // Of numbers: where they go.
+  std::size_t filled_ = 0;          // Bytes of it.
+  // State below is guarded by mutex_.
+  std::mutex mutex_;
+  RecordWriter writer_;
+  std::deque<Piece> current_;      // Of records that have been begun.
+  std::size_t sent_of_first_ = 0;  // Of current_'s first piece.
+  std::optional<Piece> farewell_;
+  std::string why_ = "the connection was lost";
+  bool blocked_ = false;  // The socket takes no more; next() waits for it.
+  bool ended_ = false;
+  bool broken_ = false;
+  bool reads_ = true;
+};
+
+}  // namespace outpace::wire

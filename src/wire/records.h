@@ -1,0 +1,119 @@
+// The bytes of a connection once both sides know each other: records.
+//
+// A record is a head of 16 bytes and a body. The head has four numbers of 32 bits, little-endian:
+// the kind, the size of the body in bytes, the CRC32C of the body, and the CRC32C of the 12 bytes
+// before. A body is a message (protocol/codec.h), or the next numbers of the payload that the
+// message before it announced (float32, little-endian), or the words of a farewell, after which
+// nothing comes. TLS finds every changed byte itself: over TLS both checksums are 0, unread.
+//
+// Neither class may be used from two threads at a time; its owner must lock.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/transport.h"
+
+namespace outpace::wire {
+
+enum class RecordKind : std::uint32_t { kMessage = 1, kNumbers = 2, kFarewell = 3 };
+
+enum class Checksums : std::uint8_t { kNone, kCrc32c };
+
+inline constexpr std::size_t kHeadBytes = 16;
+// Numbers of one record: small enough to be in a cache still when they are sent or checked.
+inline constexpr std::size_t kNumbersMax = std::size_t{1} << 16U;
+
+struct RecordHead {
+  RecordKind kind;
+  std::uint32_t bytes;
+  std::uint32_t checksum;  // Of the body.
+};
+
+[[nodiscard]] std::uint32_t crc32c(std::string_view bytes);
+// A head as it is sent, for this body.
+[[nodiscard]] std::string encode_head(RecordKind kind, std::string_view body, Checksums checksums);
+// Throws an Error if the head is damaged, of an unknown kind, or claims more than its kind may.
+[[nodiscard]] RecordHead decode_head(std::span<const char, kHeadBytes> bytes, Checksums checksums);
+
+// Bytes that are sent without a copy: its own, or those of a payload, which it keeps alive.
+class Piece {
+ public:
+  explicit Piece(std::string bytes) : bytes_(std::move(bytes)) {}
+  // REQUIRES: the payload has these numbers.
+  Piece(Payload payload, std::uint64_t offset, std::uint64_t numbers)
+      : payload_(std::move(payload)), offset_(offset), numbers_(numbers) {}
+
+  [[nodiscard]] std::string_view view() const {
+    return payload_ ? std::string_view(reinterpret_cast<const char*>(payload_->data() + offset_),
+                                       numbers_ * sizeof(float))
+                    : std::string_view(bytes_);
+  }
+
+ private:
+  std::string bytes_;
+  Payload payload_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t numbers_ = 0;
+};
+
+// A queue of messages, which next() turns into records. Payloads are referred to, not copied.
+class RecordWriter {
+ public:
+  explicit RecordWriter(Checksums checksums) : checksums_(checksums) {}
+
+  // Throws a usage error if the message does not fit in a frame. A release that waits gives way to
+  // a newer one: a worker that reads slowly gets the newest weights, not all that it missed.
+  void add(const protocol::Message& message, Payload payload);
+  void clear() { queue_.clear(); }
+
+  [[nodiscard]] bool empty() const { return queue_.empty(); }
+  // Messages that wait or are on their way, and those among them with a payload.
+  [[nodiscard]] std::size_t messages() const { return queue_.size(); }
+  [[nodiscard]] std::size_t payloads() const;
+  // Puts the pieces of the next record behind `pieces`; returns its size. REQUIRES: !empty().
+  std::size_t next(std::deque<Piece>& pieces);
+
+ private:
+  struct Outgoing {
+    std::string frame;  // Empty once it has gone out.
+    Payload payload;
+    bool release = false;
+    std::uint64_t sent = 0;  // Numbers of the payload.
+  };
+
+  const Checksums checksums_;
+  std::deque<Outgoing> queue_;
+};
+
+// Puts messages together again from bodies.
+class RecordReader {
+ public:
+  // Takes a message's frame. Returns the message if it has no payload; else it is pending. Memory
+  // for a payload is allocated only if the frame announces at most `authorised` numbers. Throws an
+  // Error that says what is wrong; the connection cannot be used after that.
+  [[nodiscard]] std::optional<Received> take(std::string_view frame, std::uint64_t authorised);
+  // Makes room for the next numbers of the pending payload, `bytes` bytes of a record. Throws an
+  // Error if there is no payload or no room for them.
+  [[nodiscard]] std::span<char> room(std::uint32_t bytes);
+  // The numbers have been written into the room. Returns the message if its payload is whole.
+  [[nodiscard]] std::optional<Received> filled();
+  // Whether numbers come after those that room() made room for.
+  [[nodiscard]] bool more_numbers() const {
+    return pending_ && pending_->payload.size() < announced_;
+  }
+
+ private:
+  std::optional<Received> pending_;  // Its payload is not whole yet.
+  std::uint64_t announced_ = 0;      // Numbers in that payload.
+};
+
+}  // namespace outpace::wire

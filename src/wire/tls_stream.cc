@@ -1,0 +1,253 @@
+#include "wire/tls_stream.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/socket.h>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace outpace::wire {
+namespace {
+
+// The largest piece that is sealed at once, and how much is read from the socket at once.
+constexpr std::size_t kSealedMax = std::size_t{1} << 14U;
+constexpr std::size_t kReadAhead = std::size_t{1} << 17U;
+
+// OpenSSL's words for what went wrong last; empty if it has none.
+std::string reason() {
+  const unsigned long code = ::ERR_peek_last_error();
+  const char* words = code == 0 ? nullptr : ::ERR_reason_error_string(code);
+  return words == nullptr ? "" : words;
+}
+
+SSL_CTX* make_context(const TlsFiles& files, TlsSide side) {
+  const auto check = [](bool held, const std::string& file, const char* what) {
+    if (!held) {
+      const std::string why = reason();
+      throw usage_error(file + ": " + what + (why.empty() ? "" : ": " + why));
+    }
+  };
+  ::ERR_clear_error();
+  SSL_CTX* context =
+      ::SSL_CTX_new(side == TlsSide::kServer ? ::TLS_server_method() : ::TLS_client_method());
+  check(context != nullptr, "TLS", "OpenSSL gives no context");
+  try {
+    check(::SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1, "TLS", "1.3 is missing");
+    check(::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) == 1,
+          files.certificate,
+          "no certificate in PEM form");
+    check(::SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) == 1,
+          files.key,
+          "no private key in PEM form");
+    check(::SSL_CTX_check_private_key(context) == 1,
+          files.key,
+          "not the key of the certificate");
+    check(::SSL_CTX_load_verify_file(context, files.ca.c_str()) == 1,
+          files.ca,
+          "no CA certificate in PEM form");
+  } catch (...) {
+    ::SSL_CTX_free(context);
+    throw;
+  }
+  ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  ::SSL_CTX_set_num_tickets(context, 0);  // Connections last: none is resumed.
+  ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  ::SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  return context;
+}
+
+// OpenSSL's own socket calls write(), which raises SIGPIPE when the peer has gone.
+int bio_moved(BIO* bio, ssize_t bytes) {
+  ::BIO_clear_retry_flags(bio);
+  if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+    ::BIO_set_flags(bio, ::BIO_get_flags(bio) | BIO_FLAGS_SHOULD_RETRY);
+  }
+  return static_cast<int>(bytes);
+}
+int bio_number(BIO* bio) {
+  return static_cast<const ByteStream*>(::BIO_get_data(bio))->number();
+}
+int bio_write(BIO* bio, const char* data, int size) {
+  const ssize_t sent = ::send(
+      bio_number(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const int result = bio_moved(bio, sent);
+  ::BIO_set_flags(bio, BIO_should_retry(bio) ? BIO_FLAGS_WRITE : 0);
+  return result;
+}
+int bio_read(BIO* bio, char* data, int size) {
+  const int result = bio_moved(
+      bio, ::recv(bio_number(bio), data, static_cast<std::size_t>(size), MSG_DONTWAIT));
+  ::BIO_set_flags(bio, BIO_should_retry(bio) ? BIO_FLAGS_READ : 0);
+  return result;
+}
+long bio_control(BIO* /*bio*/, int command, long /*number*/, void* /*data*/) {
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+BIO* make_bio(ByteStream& stream) {
+  static BIO_METHOD* const method = [] {
+    BIO_METHOD* made = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+    CHECK(made != nullptr);
+    ::BIO_meth_set_write(made, bio_write);
+    ::BIO_meth_set_read(made, bio_read);
+    ::BIO_meth_set_ctrl(made, bio_control);
+    return made;
+  }();
+  BIO* bio = ::BIO_new(method);
+  if (bio != nullptr) {
+    ::BIO_set_data(bio, &stream);
+    ::BIO_set_init(bio, 1);
+  }
+  return bio;
+}
+
+}  // namespace
+
+TlsContext::TlsContext(const TlsFiles& files, TlsSide side)
+    : context_(make_context(files, side)), side_(side) {}
+
+TlsContext::~TlsContext() {
+  ::SSL_CTX_free(context_);
+}
+
+TlsStream::TlsStream(Descriptor socket, const TlsContext& context)
+    : ByteStream(std::move(socket)), ssl_(::SSL_new(context.get())) {
+  BIO* bio = make_bio(*this);
+  if (ssl_ == nullptr || bio == nullptr) {
+    ::SSL_free(ssl_);
+    ::BIO_free(bio);
+    throw Error(ExitCode::kFailure, "OpenSSL gives no connection: " + reason());
+  }
+  ::SSL_set_bio(ssl_, bio, bio);
+  if (context.side() == TlsSide::kServer) {
+    ::SSL_set_accept_state(ssl_);
+  } else {
+    ::SSL_set_connect_state(ssl_);
+  }
+}
+
+TlsStream::~TlsStream() {
+  ::SSL_free(ssl_);
+}
+
+Opening TlsStream::open() {
+  const std::lock_guard lock(mutex_);
+  ::ERR_clear_error();
+  const int result = ::SSL_do_handshake(ssl_);
+  if (result == 1) {
+    // Only now: those who never get this far shall not have a large buffer.
+    ::SSL_set_read_ahead(ssl_, 1);
+    ::SSL_set_default_read_buffer_len(ssl_, kReadAhead);
+    return Opening::kOpen;
+  }
+  switch (::SSL_get_error(ssl_, result)) {
+    case SSL_ERROR_WANT_READ:
+      return Opening::kReads;
+    case SSL_ERROR_WANT_WRITE:
+      return Opening::kWrites;
+    default:
+      break;
+  }
+  const long verified = ::SSL_get_verify_result(ssl_);
+  problem_ = verified != X509_V_OK
+                 ? std::string("its certificate: ") + ::X509_verify_cert_error_string(verified)
+                 : reason();
+  if (problem_.empty()) {
+    problem_ = "it ended the TLS handshake";
+  }
+  return Opening::kFailed;
+}
+
+Moved TlsStream::moved(int result) const {
+  switch (::SSL_get_error(ssl_, result)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+      return Moved::kBlocked;
+    default:
+      return Moved::kGone;
+  }
+}
+
+Moved TlsStream::flush() {
+  ::ERR_clear_error();
+  const int result = ::SSL_write(ssl_, staged_.data(), static_cast<int>(staged_.size()));
+  if (result > 0) {
+    CHECK(static_cast<std::size_t>(result) == staged_.size());
+    staged_.clear();
+    return Moved::kSome;
+  }
+  return moved(result);
+}
+
+// What is staged was the beginning of `parts` when it was staged, and is so until it counts as sent.
+Transfer TlsStream::send(std::span<const iovec> parts) {
+  const std::lock_guard lock(mutex_);
+  std::size_t sent = 0;
+  std::size_t offset = 0;  // In the first of `parts`.
+  while (!parts.empty()) {
+    std::size_t taken = staged_.size();  // Of an earlier call, if there is any.
+    if (taken == 0) {
+      std::size_t skip = offset;
+      for (const iovec& part : parts) {
+        const std::size_t step = std::min(part.iov_len - skip, kSealedMax - staged_.size());
+        staged_.append(static_cast<const char*>(part.iov_base) + skip, step);
+        skip = 0;
+        if (staged_.size() == kSealedMax) {
+          break;
+        }
+      }
+      taken = staged_.size();
+    }
+    if (const Moved result = taken == 0 ? Moved::kSome : flush(); result != Moved::kSome) {
+      return {.moved = sent > 0 ? Moved::kSome : result, .bytes = sent};
+    }
+    sent += taken;
+    offset += taken;
+    while (!parts.empty() && offset >= parts.front().iov_len) {
+      offset -= parts.front().iov_len;
+      parts = parts.subspan(1);
+    }
+  }
+  return {.moved = sent > 0 ? Moved::kSome : Moved::kBlocked, .bytes = sent};
+}
+
+Transfer TlsStream::receive(std::span<const iovec> parts) {
+  const std::lock_guard lock(mutex_);
+  std::size_t received = 0;
+  for (const iovec& part : parts) {
+    std::size_t filled = 0;
+    while (filled < part.iov_len) {
+      ::ERR_clear_error();
+      const int result = ::SSL_read(ssl_,
+                                    static_cast<char*>(part.iov_base) + filled,
+                                    static_cast<int>(part.iov_len - filled));
+      if (result <= 0) {
+        const Moved why = moved(result);
+        more_ = false;
+        return {.moved = received > 0 ? Moved::kSome : why, .bytes = received};
+      }
+      filled += static_cast<std::size_t>(result);
+      received += static_cast<std::size_t>(result);
+    }
+  }
+  more_ = true;
+  return {.moved = received > 0 ? Moved::kSome : Moved::kBlocked, .bytes = received};
+}
+
+Binding TlsStream::binding() const {
+  const std::lock_guard lock(mutex_);
+  constexpr char kLabel[] = "EXPORTER-outpace";
+  Binding binding{};
+  CHECK(::SSL_export_keying_material(
+            ssl_, binding.data(), binding.size(), kLabel, sizeof(kLabel) - 1, nullptr, 0, 0) == 1);
+  return binding;
+}
+
+}  // namespace outpace::wire
