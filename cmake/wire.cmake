@@ -12,10 +12,10 @@ add_custom_command(
           ${wire_proto}
   DEPENDS ${wire_proto} protobuf::protoc VERBATIM)
 
-add_library(outpace_wire OBJECT ${wire_dir}/outpace.pb.cc)
-target_compile_options(outpace_wire PRIVATE -w)
-target_link_libraries(outpace_wire PRIVATE protobuf::libprotobuf)
+add_library(outpace_messages OBJECT ${wire_dir}/outpace.pb.cc)
+target_compile_options(outpace_messages PRIVATE -w)
+target_link_libraries(outpace_messages PRIVATE protobuf::libprotobuf)
 
-add_dependencies(outpace_protocol outpace_wire)
-target_sources(outpace_protocol PRIVATE $<TARGET_OBJECTS:outpace_wire>)
+add_dependencies(outpace_protocol outpace_messages)
+target_sources(outpace_protocol PRIVATE $<TARGET_OBJECTS:outpace_messages>)
 target_include_directories(outpace_protocol SYSTEM PUBLIC $<BUILD_INTERFACE:${wire_dir}>)

@@ -23,6 +23,7 @@ build libabsl-dev             a vector whose first element needs no allocation
 build libprotobuf-dev         messages
 build protobuf-compiler       generates their classes
 build protobuf-compiler-grpc  generates their services; gRPC's CMake package asks for it
+build libssl-dev              TLS between machines, and its certificates
 build libfmt-dev              formatting
 build libspdlog-dev           logging
 build libcli11-dev            the command line

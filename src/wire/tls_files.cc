@@ -1,0 +1,120 @@
+#include "wire/tls_files.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace outpace::wire {
+namespace {
+
+struct NamedFile {
+  const char* option;
+  const std::string* path;
+};
+
+std::array<NamedFile, 3> options_of(const TlsFiles& files) {
+  return {NamedFile{"--tls-cert", &files.certificate},
+          NamedFile{"--tls-key", &files.key},
+          NamedFile{"--tls-ca", &files.ca}};
+}
+
+// A file that may not be looked at is there: check_readable() says what is wrong with it.
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+}  // namespace
+
+TlsFiles names_of(Side side) {
+  return side == Side::kServer
+             ? TlsFiles{.certificate = "server.pem", .key = "server.key", .ca = kAuthorityFile}
+             : TlsFiles{.certificate = "worker.pem", .key = "worker.key", .ca = kAuthorityFile};
+}
+
+TlsFiles tls_beside(const std::string& token_file, Side side) {
+  if (token_file.empty()) {
+    return {};
+  }
+  const auto folder = std::filesystem::path(token_file).parent_path();
+  TlsFiles files = names_of(side);
+  std::string found;
+  std::string missing;
+  for (std::string* file : {&files.ca, &files.certificate, &files.key}) {
+    *file = (folder / *file).string();
+    std::string& first = is_there(*file) ? found : missing;
+    if (first.empty()) {
+      first = *file;
+    }
+  }
+  if (found.empty()) {
+    return {};
+  }
+  if (!missing.empty()) {
+    throw usage_error(missing + ": missing, although " + found +
+                      " is there; copy it from the folder that `outpace certs` wrote");
+  }
+  return files;
+}
+
+void check_complete(const TlsFiles& given) {
+  if (!given.any()) {
+    return;
+  }
+  std::string has;
+  std::string lacks;
+  for (const NamedFile& file : options_of(given)) {
+    std::string& text = file.path->empty() ? lacks : has;
+    text += (text.empty() ? "" : " and ") + std::string(file.option);
+  }
+  if (!lacks.empty()) {
+    throw usage_error(has + " without " + lacks +
+                      ": TLS takes a certificate, its key and the authority's certificate; add " +
+                      lacks);
+  }
+}
+
+void check_readable(const TlsFiles& files) {
+  for (const NamedFile& file : options_of(files)) {
+    struct stat status {};
+    if (stat(file.path->c_str(), &status) != 0 || access(file.path->c_str(), R_OK) != 0) {
+      throw usage_error(*file.path + ": cannot read this TLS file: " + std::strerror(errno));
+    }
+    if (!S_ISREG(status.st_mode)) {
+      throw usage_error(*file.path + ": not a file; " + file.option + " takes a PEM file");
+    }
+    if (file.path == &files.key && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      throw usage_error(*file.path + ": the private key can be read by others; run: chmod 600 " +
+                        *file.path);
+    }
+  }
+}
+
+TlsFiles find_tls(const TlsFiles& given,
+                  const std::string& token_file,
+                  const std::string& address,
+                  Side side) {
+  check_complete(given);
+  if (address.starts_with("unix:")) {
+    if (given.any()) {
+      throw usage_error("--tls-cert conflicts with " + address +
+                        ": what goes through a Unix socket stays on this machine; remove "
+                        "--tls-cert, --tls-key and --tls-ca");
+    }
+    return {};
+  }
+  TlsFiles files = given.any() ? given : tls_beside(token_file, side);
+  if (files.any()) {
+    check_readable(files);
+  }
+  return files;
+}
+
+}  // namespace outpace::wire

@@ -1,0 +1,133 @@
+#include "wire/tls_files.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/refusal_test.h"
+
+namespace outpace::wire {
+namespace {
+
+constexpr const char* kAddress = "10.0.0.1:4000";
+
+class TlsFilesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "tls-files-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::string token() const { return at("token"); }
+  void put(const std::vector<std::string>& names) const {
+    for (const std::string& name : names) {
+      std::ofstream(at(name)) << "text";
+      std::filesystem::permissions(at(name), std::filesystem::perms{0600});
+    }
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(TlsFilesTest, LieBesideTheTokenFileForEachSide) {
+  put({"ca.pem", "server.pem", "server.key", "worker.pem", "worker.key"});
+  EXPECT_EQ(
+      tls_beside(token(), Side::kServer),
+      (TlsFiles{.certificate = at("server.pem"), .key = at("server.key"), .ca = at("ca.pem")}));
+  EXPECT_EQ(
+      tls_beside(token(), Side::kWorker),
+      (TlsFiles{.certificate = at("worker.pem"), .key = at("worker.key"), .ca = at("ca.pem")}));
+}
+
+TEST_F(TlsFilesTest, AreNoneIfNoneOfThemIsThere) {
+  EXPECT_FALSE(tls_beside(token(), Side::kServer).any());
+  EXPECT_FALSE(tls_beside("", Side::kServer).any());
+  EXPECT_FALSE(tls_beside(at("no/such/folder/token"), Side::kServer).any());
+}
+
+TEST_F(TlsFilesTest, OfTheOtherSideAreNotNeeded) {
+  put({"ca.pem", "worker.pem", "worker.key"});
+  EXPECT_TRUE(tls_beside(token(), Side::kWorker).any());
+}
+
+TEST_F(TlsFilesTest, AreRefusedIfOneIsMissing) {
+  put({"ca.pem", "server.pem"});
+  EXPECT_EQ(refusal_of([&] { (void)tls_beside(token(), Side::kServer); }),
+            at("server.key") + ": missing, although " + at("ca.pem") +
+                " is there; copy it from the folder that `outpace certs` wrote");
+  // Without them a connection would silently be unencrypted.
+  EXPECT_EQ(refusal_of([&] { (void)tls_beside(token(), Side::kWorker); }),
+            at("worker.pem") + ": missing, although " + at("ca.pem") +
+                " is there; copy it from the folder that `outpace certs` wrote");
+}
+
+TEST_F(TlsFilesTest, OfATokenFileWithoutAFolderAreInTheWorkingFolder) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  put({"ca.pem", "server.pem", "server.key"});
+  const TlsFiles found = tls_beside("token", Side::kServer);
+  std::filesystem::current_path(before);
+  EXPECT_EQ(found, (TlsFiles{.certificate = "server.pem", .key = "server.key", .ca = "ca.pem"}));
+}
+
+TEST_F(TlsFilesTest, GivenByOptionsGoTogether) {
+  EXPECT_EQ(refusal_of([] { check_complete({}); }), "accepted");
+  EXPECT_EQ(refusal_of([] { check_complete({.certificate = "a", .key = "b", .ca = "c"}); }),
+            "accepted");
+  EXPECT_EQ(refusal_of([] { check_complete({.certificate = "a", .ca = "c"}); }),
+            "--tls-cert and --tls-ca without --tls-key: TLS takes a certificate, its key and the "
+            "authority's certificate; add --tls-key");
+  EXPECT_EQ(refusal_of([] { check_complete({.key = "b"}); }),
+            "--tls-key without --tls-cert and --tls-ca: TLS takes a certificate, its key and the "
+            "authority's certificate; add --tls-cert and --tls-ca");
+}
+
+TEST_F(TlsFilesTest, GivenByOptionsCountInsteadOfThoseBesideTheToken) {
+  put({"ca.pem", "server.pem", "server.key", "a", "b", "c"});
+  const TlsFiles given{.certificate = at("a"), .key = at("b"), .ca = at("c")};
+  EXPECT_EQ(find_tls(given, token(), kAddress, Side::kServer), given);
+  EXPECT_EQ(find_tls({}, token(), kAddress, Side::kServer).certificate, at("server.pem"));
+}
+
+TEST_F(TlsFilesTest, AreNotForAUnixSocket) {
+  put({"ca.pem", "server.pem", "server.key"});
+  EXPECT_FALSE(find_tls({}, token(), "unix:/tmp/s", Side::kServer).any());
+  const TlsFiles given{.certificate = "a", .key = "b", .ca = "c"};
+  EXPECT_EQ(refusal_of([&] { (void)find_tls(given, token(), "unix:/tmp/s", Side::kServer); }),
+            "--tls-cert conflicts with unix:/tmp/s: what goes through a Unix socket stays on this "
+            "machine; remove --tls-cert, --tls-key and --tls-ca");
+}
+
+TEST_F(TlsFilesTest, WithAKeyThatOthersCanReadAreRefused) {
+  put({"ca.pem", "worker.pem", "worker.key"});
+  EXPECT_TRUE(find_tls({}, token(), kAddress, Side::kWorker).any());
+  std::filesystem::permissions(at("worker.pem"), std::filesystem::perms{0644});
+  EXPECT_TRUE(find_tls({}, token(), kAddress, Side::kWorker).any());
+  for (const unsigned mode : {0640U, 0604U, 0660U, 0601U}) {
+    std::filesystem::permissions(at("worker.key"), std::filesystem::perms{mode});
+    EXPECT_EQ(refusal_of([&] { (void)find_tls({}, token(), kAddress, Side::kWorker); }),
+              at("worker.key") + ": the private key can be read by others; run: chmod 600 " +
+                  at("worker.key"));
+  }
+}
+
+TEST_F(TlsFilesTest, ThatCannotBeReadAreRefused) {
+  put({"a", "b"});
+  EXPECT_EQ(refusal_of([&] {
+              check_readable({.certificate = at("a"), .key = at("b"), .ca = at("none")});
+            }),
+            at("none") + ": cannot read this TLS file: No such file or directory");
+  EXPECT_EQ(refusal_of([&] {
+              check_readable({.certificate = folder_.string(), .key = at("b"), .ca = at("a")});
+            }),
+            folder_.string() + ": not a file; --tls-cert takes a PEM file");
+}
+
+}  // namespace
+}  // namespace outpace::wire
