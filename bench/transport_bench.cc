@@ -15,8 +15,8 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
-#include "wire/transports.h"
 #include "protocol/messages.h"
+#include "wire/transports.h"
 
 namespace outpace::live {
 namespace {
@@ -63,8 +63,9 @@ class Counter {
 class Rounds {
  public:
   Rounds(const std::string& address, std::size_t clients) {
-    server_ = wire::serve({.address = address, .token = "bench"},
-                          [this](wire::ConnectionId id, wire::ConnectionEvent event) { serve(id, event); });
+    server_ = wire::serve(
+        {.address = address, .token = "bench"},
+        [this](wire::ConnectionId id, wire::ConnectionEvent event) { serve(id, event); });
     for (std::size_t i = 0; i < clients; ++i) {
       clients_.push_back(wire::connect({.address = server_->address(), .token = "bench"},
                                        [this](const wire::ConnectionEvent& event) {

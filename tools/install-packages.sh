@@ -18,11 +18,10 @@ build python3                 runs tools/*.py
 build libtorch-dev            tensors and gradients, in src/learn
 build libgloo-dev             all-reduce between workers, by the Gloo inside libtorch; headers
 build libopenblas0-pthread    the fast matrix product below libtorch
-build libgrpc++-dev           the network between server and workers
+build libisal-dev             checksums of what crosses the network
 build libabsl-dev             a vector whose first element needs no allocation
 build libprotobuf-dev         messages
 build protobuf-compiler       generates their classes
-build protobuf-compiler-grpc  generates their services; gRPC's CMake package asks for it
 build libssl-dev              TLS between machines, and its certificates
 build libfmt-dev              formatting
 build libspdlog-dev           logging

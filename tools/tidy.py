@@ -64,7 +64,7 @@ PROSE_EXCEPT = ("tidy.py", "tidy_test.py")  # They name the phrases.
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 TORCH = re.compile(r"#include <(torch|ATen|c10|caffe2)/|#include <torch\.h>|\btorch::")
 NETWORK = re.compile(
-    r"#include <(grpc|grpcpp|sys/socket\.h|sys/un\.h|netinet|arpa|netdb\.h)|\bgrpc::|::socket\(")
+    r"#include <(sys/socket\.h|sys/un\.h|netinet|arpa|netdb\.h|openssl)|::socket\(")
 
 
 def modules_of(cmake):
@@ -132,8 +132,8 @@ def line_problems(path, place, modules):
         if TORCH.search(code) and not may_include_torch(place):
             yield number, ("libtorch belongs in src/learn, src/fit, "
                            "src/collective/gloo_group.cc and include/outpace/torch.h")
-        if NETWORK.search(code) and folder != "live":
-            yield number, "sockets and gRPC belong in src/live"
+        if NETWORK.search(code) and folder != "wire":
+            yield number, "sockets and TLS belong in src/wire"
         for pattern, instead in banned.items():
             if re.search(pattern, line):
                 yield number, f"{pattern} is banned: {instead}"

@@ -18,7 +18,7 @@ outpace_module(policy PURE DEPENDS base)
 outpace_module(protocol PURE DEPENDS base)
 outpace_module(live DEPENDS base
                protocol  # a comment (with parentheses)
-               LIBRARIES gRPC::grpc++ fmt::fmt)
+               LIBRARIES fmt::fmt spdlog::spdlog)
 if(OUTPACE_TORCH)
   outpace_module(learn DEPENDS base LIBRARIES torch)
   outpace_module(collective DEPENDS base)
@@ -123,15 +123,15 @@ class Tidy(unittest.TestCase):
         self.write("include/outpace/worker.h", CLEAN_HEADER + "#include <torch/torch.h>\n")
         self.assert_found("include/outpace/worker.h:4", "libtorch belongs")
 
-    def test_sockets_outside_live(self):
-        for text in ("#include <sys/socket.h>\n", "#include <grpcpp/grpcpp.h>\n",
-                     "grpc::Status status();\n"):
+    def test_sockets_outside_wire(self):
+        for text in ("#include <sys/socket.h>\n", "#include <openssl/ssl.h>\n",
+                     "int number = ::socket(1, 2, 3);\n"):
             with self.subTest(text):
                 self.write("src/learn/network.cc", text)
-                self.assert_found("src/learn/network.cc:1", "sockets and gRPC")
+                self.assert_found("src/learn/network.cc:1", "sockets and TLS")
 
-    def test_sockets_in_live(self):
-        self.write("src/live/loop.cc", "#include <grpcpp/grpcpp.h>\n")
+    def test_sockets_in_wire(self):
+        self.write("src/wire/loop.cc", "#include <sys/socket.h>\n")
         self.assert_clean()
 
     def test_what_pure_folders_may_not_use(self):

@@ -6,8 +6,8 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "collective/batch_plan.h"
-#include "wire/transports.h"
 #include "protocol/senders.h"
+#include "wire/transports.h"
 
 namespace outpace::collective {
 namespace {

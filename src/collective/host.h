@@ -19,9 +19,9 @@
 #include "base/time.h"
 #include "collective/tally.h"
 #include "live/mailbox.h"
-#include "wire/transport.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
+#include "wire/transport.h"
 
 namespace outpace::collective {
 

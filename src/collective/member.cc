@@ -28,12 +28,11 @@ std::string host_name() {
 
 Member::Member(const live::SessionOptions& options, const live::Offer& offer, Weights weights)
     : options_(options), weights_(std::move(weights)) {
-  transport_ = wire::connect(
-      {.address = options.server,
-       .token = options.token,
-       .deadline = options.deadline,
-       .tls = options.tls},
-      [this](wire::ConnectionEvent event) { receive(std::move(event)); });
+  transport_ = wire::connect({.address = options.server,
+                              .token = options.token,
+                              .deadline = options.deadline,
+                              .tls = options.tls},
+                             [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .incarnation = options.incarnation,
                                    .host = host_name() + ":" + std::to_string(getpid()),
@@ -131,8 +130,7 @@ void Member::throw_closed() const {
   if (stop_) {
     throw Error(ExitCode::kFailure, stop_->why);
   }
-  throw Error(closed_->authentication ? ExitCode::kAuthentication : ExitCode::kFailure,
-              options_.server + ": " + closed_->why);
+  throw wire::error_of(*closed_, options_.server);
 }
 
 }  // namespace outpace::collective

@@ -29,9 +29,9 @@
 #include <vector>
 
 #include "base/time.h"
-#include "wire/transport.h"
 #include "live/worker_session.h"
 #include "protocol/messages.h"
+#include "wire/transport.h"
 
 namespace outpace::collective {
 

@@ -24,10 +24,10 @@ protocol::Message ask(const ControlOptions& options, const protocol::Message& qu
   Mailbox<wire::ConnectionEvent> mailbox;
   const auto transport =
       wire::connect({.address = options.server,
-       .token = options.token,
-       .deadline = options.deadline,
-       .tls = options.tls},
-              [&mailbox](wire::ConnectionEvent event) { mailbox.post(std::move(event)); });
+                     .token = options.token,
+                     .deadline = options.deadline,
+                     .tls = options.tls},
+                    [&mailbox](wire::ConnectionEvent event) { mailbox.post(std::move(event)); });
   transport->send(question, nullptr);
   const auto end = std::chrono::steady_clock::now() + options.deadline + options.patience;
   std::vector<wire::ConnectionEvent> events;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "live/mailbox.h"
-#include "wire/transports.h"
 #include "live/worker_loop.h"
+#include "wire/transports.h"
 
 namespace outpace::live {
 namespace {
@@ -20,10 +20,10 @@ void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator) 
   Mailbox<wire::ConnectionEvent> mailbox;
   const auto transport =
       wire::connect({.address = options.server,
-       .token = options.token,
-       .deadline = options.deadline,
-       .tls = options.tls},
-              [&mailbox](wire::ConnectionEvent event) { mailbox.post(std::move(event)); });
+                     .token = options.token,
+                     .deadline = options.deadline,
+                     .tls = options.tls},
+                    [&mailbox](wire::ConnectionEvent event) { mailbox.post(std::move(event)); });
   transport->authorise(evaluator.manifest().numbers());
   transport->send(protocol::Observe{.manifest = evaluator.manifest()}, nullptr);
   std::vector<wire::ConnectionEvent> events;

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/overloaded.h"
-#include "wire/transports.h"
 #include "policy/catalogue.h"
 #include "protocol/senders.h"
 #include "server/driver.h"
+#include "wire/transports.h"
 
 namespace outpace::live {
 namespace {
@@ -46,9 +46,9 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
                             .token = options_.token,
                             .tls = options_.tls,
                             .refused = callbacks_.warned},
-                     [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
-                       strand_.post(FromConnection{connection, std::move(event)});
-                     });
+                           [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
+                             strand_.post(FromConnection{connection, std::move(event)});
+                           });
 }
 
 Server::~Server() = default;
@@ -99,18 +99,19 @@ void Server::take(Post post) {
 }
 
 void Server::handle(Time now, Post post) {
-  std::visit(
-      Overloaded{[&](FromConnection& from) {
-                   std::visit(
-                       Overloaded{[&](wire::Received& received) {
-                                    receive(now, from.connection, std::move(received));
-                                  },
-                                  [&](const wire::Closed& why) { closed(now, from.connection, why); }},
-                       from.event);
-                 },
-                 [&](const StopAsked& asked) { stop_asked(now, asked); },
-                 [&](const NobodyWillJoin&) { nobody_joins(now); }},
-      post);
+  std::visit(Overloaded{[&](FromConnection& from) {
+                          std::visit(Overloaded{[&](wire::Received& received) {
+                                                  receive(
+                                                      now, from.connection, std::move(received));
+                                                },
+                                                [&](const wire::Closed& why) {
+                                                  closed(now, from.connection, why);
+                                                }},
+                                     from.event);
+                        },
+                        [&](const StopAsked& asked) { stop_asked(now, asked); },
+                        [&](const NobodyWillJoin&) { nobody_joins(now); }},
+             post);
 }
 
 void Server::stop_asked(Time now, const StopAsked& asked) {
@@ -178,7 +179,10 @@ void Server::receive_from_evaluator(Time now, const protocol::Message& message) 
              message);
 }
 
-void Server::receive_from_worker(Time now, wire::ConnectionId from, const Peer& peer, wire::Received received) {
+void Server::receive_from_worker(Time now,
+                                 wire::ConnectionId from,
+                                 const Peer& peer,
+                                 wire::Received received) {
   server::Effects effects;
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
   std::visit(
@@ -265,7 +269,9 @@ void Server::closed(Time now, wire::ConnectionId from, const wire::Closed& close
   carry_out(now, effects);
 }
 
-void Server::dismiss(wire::ConnectionId connection, protocol::Farewell how, const std::string& why) {
+void Server::dismiss(wire::ConnectionId connection,
+                     protocol::Farewell how,
+                     const std::string& why) {
   transport_->send(connection, protocol::Stop{how, why}, nullptr);
   transport_->close(connection);
   if (callbacks_.warned && how == protocol::Farewell::kIncompatible) {

@@ -17,12 +17,12 @@
 #include "base/error.h"
 #include "base/spec.h"
 #include "live/strand.h"
-#include "wire/transport.h"
 #include "policy/catalogue.h"
 #include "policy/switch_spec.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "server/shard.h"
+#include "wire/transport.h"
 
 namespace outpace::live {
 
@@ -107,7 +107,10 @@ class Server {
   void receive(Time now, wire::ConnectionId from, wire::Received received);
   void receive_first(Time now, wire::ConnectionId from, const protocol::Message& message);
   void receive_from_evaluator(Time now, const protocol::Message& message);
-  void receive_from_worker(Time now, wire::ConnectionId from, const Peer& peer, wire::Received received);
+  void receive_from_worker(Time now,
+                           wire::ConnectionId from,
+                           const Peer& peer,
+                           wire::Received received);
   void greet_worker(wire::ConnectionId from, const protocol::Hello& hello);
   void greet_evaluator(wire::ConnectionId from, const protocol::Observe& observe);
   void take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights);
@@ -160,13 +163,14 @@ class Server {
   std::optional<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
   std::map<wire::ConnectionId, Peer> peers_;
-  std::vector<std::optional<wire::ConnectionId>> connection_of_;  // By worker; of those that joined.
-  std::vector<const server::Send*> last_send_;              // By worker; of the current effects.
+  std::vector<std::optional<wire::ConnectionId>>
+      connection_of_;                           // By worker; of those that joined.
+  std::vector<const server::Send*> last_send_;  // By worker; of the current effects.
   std::optional<wire::ConnectionId> evaluator_;
   Time last_status_{};
   std::optional<server::Finish> finish_;
-  std::vector<policy::Phase> phases_;  // Of the policy; a Switched names one by its index.
-  std::string policy_;                 // The one that decides at present.
+  std::vector<policy::Phase> phases_;        // Of the policy; a Switched names one by its index.
+  std::string policy_;                       // The one that decides at present.
   std::optional<wire::ConnectionId> asker_;  // Of a policy that does not decide yet.
   bool warned_of_skipping_ = false;
   Time opened_{};

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/overloaded.h"
-#include "wire/transports.h"
 #include "protocol/senders.h"
+#include "wire/transports.h"
 
 namespace outpace::live {
 namespace {
@@ -28,12 +28,11 @@ std::string host_name() {
 
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     : options_(options) {
-  transport_ =
-      wire::connect({.address = options.server,
-       .token = options.token,
-       .deadline = options.deadline,
-       .tls = options.tls},
-              [this](wire::ConnectionEvent event) { receive(std::move(event)); });
+  transport_ = wire::connect({.address = options.server,
+                              .token = options.token,
+                              .deadline = options.deadline,
+                              .tls = options.tls},
+                             [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->authorise(offer.manifest.numbers());
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .incarnation = options.incarnation,

@@ -20,8 +20,8 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "wire/transport.h"
 #include "protocol/messages.h"
+#include "wire/transport.h"
 #include "worker/inbox.h"
 
 namespace outpace::live {

@@ -360,9 +360,8 @@ std::string encode(const Message& message, std::uint64_t payload_numbers) {
 Frame decode(std::string_view frame) {
   require(frame.size() <= kFrameBytesMax, "frame", "takes more than 8 MiB");
   pb::Frame parsed;
-  require(parsed.ParseFromArray(frame.data(), static_cast<int>(frame.size())),
-          "frame",
-          "is malformed");
+  require(
+      parsed.ParseFromArray(frame.data(), static_cast<int>(frame.size())), "frame", "is malformed");
   Frame out{.message = read(parsed), .payload_numbers = parsed.payload_numbers()};
   require(out.payload_numbers == 0 || carries_payload(out.message),
           name(out.message),

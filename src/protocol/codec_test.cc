@@ -250,8 +250,7 @@ TEST(Codec, RefusesAPayloadAboveTheLimit) {
 TEST(Codec, CutsTextsForPeopleBetweenLetters) {
   const std::string letters = std::string(kTextMax - 1, 'a') + "\xc3\xa4\xc3\xa4";  // Two umlauts.
   const Frame frame = decode(encode(Stop{.how = Farewell::kFailed, .why = letters}, 0));
-  EXPECT_EQ(std::get<Stop>(frame.message).why,
-            std::string(kTextMax - 1, 'a'));
+  EXPECT_EQ(std::get<Stop>(frame.message).why, std::string(kTextMax - 1, 'a'));
 }
 
 TEST(Codec, DoesNotSendAManifestThatFillsMoreThanAFrame) {

@@ -22,9 +22,7 @@ struct Endpoint {
   sockaddr_storage name{};
   socklen_t size = 0;
 
-  [[nodiscard]] const sockaddr* address() const {
-    return reinterpret_cast<const sockaddr*>(&name);
-  }
+  [[nodiscard]] const sockaddr* address() const { return reinterpret_cast<const sockaddr*>(&name); }
   [[nodiscard]] bool is_unix() const { return name.ss_family == AF_UNIX; }
   // "10.0.0.1:4000", "[::1]:4000", "unix:/path"; of a client on a Unix socket "unix:".
   [[nodiscard]] std::string text() const;

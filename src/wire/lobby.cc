@@ -17,9 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 10s;    // For a whole handshake.
-constexpr auto kGrace = 1s;        // Of a stranger, before it gives way to the next.
-constexpr auto kBetweenWords = 1s;  // From one refusal that is told to the next.
+constexpr auto kPatience = 10s;       // For a whole handshake.
+constexpr auto kGrace = 1s;           // Of a stranger, before it gives way to the next.
+constexpr auto kBetweenWords = 1s;    // From one refusal that is told to the next.
 constexpr char kTlsFirstByte = 0x16;  // A handshake record.
 
 // A Unix socket's client has no address: it is known by its process.
@@ -45,7 +45,7 @@ Lobby::Lobby(Listener listener, std::string token, const TlsContext* tls, Callba
   if (waker_.number() < 0) {
     throw Error(ExitCode::kFailure, std::string("eventfd: ") + std::strerror(errno));
   }
-  thread_ = std::jthread([this] { run(); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 Lobby::~Lobby() {
@@ -54,8 +54,7 @@ Lobby::~Lobby() {
   [[maybe_unused]] const ssize_t written = ::write(waker_.number(), &one, sizeof(one));
 }
 
-void Lobby::run() {
-  const std::stop_token stop = thread_.get_stop_token();
+void Lobby::run(const std::stop_token& stop) {
   std::vector<pollfd> wait;
   while (!stop.stop_requested()) {
     wait.assign({{.fd = waker_.number(), .events = POLLIN, .revents = 0},
@@ -142,7 +141,8 @@ Lobby::Outcome Lobby::see_first_byte(Stranger& stranger) {
     return seen < 0 && (errno == EAGAIN || errno == EINTR) ? Outcome::kWaits : Outcome::kLeft;
   }
   if (first == kTlsFirstByte && tls_ == nullptr) {
-    return refuse(stranger, AnswerCode::kHasNoTls, "it spoke TLS, and this server has no certificate");
+    return refuse(
+        stranger, AnswerCode::kHasNoTls, "it spoke TLS, and this server has no certificate");
   }
   if (first != kTlsFirstByte && tls_ != nullptr) {
     return refuse(stranger, AnswerCode::kNeedsTls, "it spoke without TLS");
@@ -254,8 +254,7 @@ void Lobby::settle(std::list<Stranger>::iterator stranger, Outcome outcome) {
     // What it sent and nobody read would reset the connection, and with it the answer.
     stranger->stream->end_sending();
     std::array<char, 4096> rest{};
-    static_cast<void>(
-        ::recv(stranger->stream->number(), rest.data(), rest.size(), MSG_DONTWAIT));
+    static_cast<void>(::recv(stranger->stream->number(), rest.data(), rest.size(), MSG_DONTWAIT));
   }
   if (outcome == Outcome::kAdmitted) {
     callbacks_.admitted(std::move(stranger->stream));

@@ -12,6 +12,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -58,7 +59,7 @@ class Lobby {
     std::string why;  // It is refused.
   };
 
-  void run();
+  void run(const std::stop_token& stop);
   void accept();
   void make_room();
   // As far as it goes without waiting.

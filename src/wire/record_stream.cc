@@ -290,8 +290,7 @@ std::optional<RecordStream::Next> RecordStream::end_text() {
 
 void RecordStream::check(std::string_view body, const RecordHead& head) const {
   if (checksums_ == Checksums::kCrc32c && crc32c(body) != head.checksum) {
-    throw Error(ExitCode::kFailure,
-                "a record was changed on the way: its checksum is another");
+    throw Error(ExitCode::kFailure, "a record was changed on the way: its checksum is another");
   }
 }
 

@@ -95,9 +95,9 @@ std::size_t RecordWriter::next(std::deque<Piece>& pieces) {
   const std::uint64_t numbers = oldest.payload ? oldest.payload->size() : 0;
   std::size_t bytes = kHeadBytes;
   if (!oldest.frame.empty()) {
-    bytes += oldest.frame.size();
-    pieces.emplace_back(encode_head(RecordKind::kMessage, oldest.frame, checksums_) +
-                        std::exchange(oldest.frame, {}));
+    const std::string frame = std::exchange(oldest.frame, {});
+    bytes += frame.size();
+    pieces.emplace_back(encode_head(RecordKind::kMessage, frame, checksums_) + frame);
   } else {
     const std::uint64_t step = std::min<std::uint64_t>(numbers - oldest.sent, kNumbersMax);
     Piece body(oldest.payload, oldest.sent, step);

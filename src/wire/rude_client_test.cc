@@ -1,17 +1,25 @@
-// What the contract's test cannot do with transports alone: clients that break the rules of the
-// Unix socket's records.
+// What the contract's test cannot do with transports alone: clients, and a server, that break the
+// rules.
 
-#include "live/unix_transport.h"
-
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <bit>
 #include <cstring>
+#include <functional>
+#include <latch>
+#include <optional>
+#include <thread>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
-#include "wire/transport_test.h"
-#include "live/unix_address.h"
-#include "live/unix_stream.h"
 #include "protocol/codec.h"
+#include "wire/address.h"
+#include "wire/handshake.h"
+#include "wire/lobby.h"
+#include "wire/records.h"
+#include "wire/transport_test.h"
 
 namespace outpace::wire {
 namespace {
@@ -19,127 +27,248 @@ namespace {
 using protocol::encode;
 using protocol::Heartbeat;
 using protocol::InitialWeights;
+using protocol::Snapshot;
 
-class UnixTransportTest : public TransportTest {};
+class RudeClientTest : public TransportTest {};
 
-INSTANTIATE_TEST_SUITE_P(Unix, UnixTransportTest, testing::Values("unix"));
+INSTANTIATE_TEST_SUITE_P(All, RudeClientTest, testing::Values("tcp", "unix"), [](const auto& kind) {
+  return std::string(kind.param);
+});
 
-// Writes bytes, and reads records.
-class RawUnixClient {
+std::chrono::steady_clock::time_point soon() {
+  return std::chrono::steady_clock::now() + kPatience;
+}
+
+// Writes bytes and reads them, as it is told.
+class RawClient {
  public:
-  explicit RawUnixClient(const std::string& address)
-      : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const UnixAddress name(address);
-    EXPECT_EQ(::connect(socket_.number(), name.address(), UnixAddress::size()), 0);
+  explicit RawClient(const std::string& address)
+      : socket_(connect_to(resolve(address, soon()).at(0), soon(), Descriptor())) {
+    // What is expected comes; the kernel may wait for it.
+    const int flags = ::fcntl(socket_.number(), F_GETFL);
+    ::fcntl(socket_.number(), F_SETFL, flags & ~O_NONBLOCK);
   }
 
-  void write(const std::string& bytes) const {
+  void write(std::string_view bytes) const {
     EXPECT_EQ(::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  void write_record(RecordKind kind, const std::string& bytes) const { write(record(kind, bytes)); }
-  // A packet of one frame.
-  void write_frame(const std::string& frame) const {
-    write_record(RecordKind::kPacket, protocol::encode_frame_head(frame.size()) + frame);
+  template <std::size_t kSize>
+  void write(const std::array<char, kSize>& bytes) const {
+    write(std::string_view(bytes.data(), kSize));
   }
+  // The server's next answer; nothing if it ends the connection.
+  [[nodiscard]] std::optional<Answer> answer() const {
+    AnswerBytes bytes{};
+    Answer answer{};
+    return read(bytes.data(), bytes.size()) && decode_answer(bytes, answer) ? std::optional(answer)
+                                                                            : std::nullopt;
+  }
+  // Opens, and returns what is to be proved.
+  [[nodiscard]] Proven open() const {
+    Proven proven{.client = make_nonce(), .server = {}, .binding = {}};
+    write(encode_opening(proven.client));
+    const auto challenge = answer();
+    EXPECT_TRUE(challenge && challenge->code == AnswerCode::kChallenge);
+    proven.server = challenge->bytes;
+    return proven;
+  }
+  // Proves the token, and says hello.
   void join(const std::string& host) const {
-    write_record(RecordKind::kAuthentication, kToken);
-    write_frame(encode(hello_from(host), 0));
+    write(prove(kToken, "client", open()));
+    const auto accepted = answer();
+    EXPECT_TRUE(accepted && accepted->code == AnswerCode::kAccepted);
+    write_message(encode(hello_from(host), 0));
   }
-
-  static std::string record(RecordKind kind, const std::string& bytes) {
-    return head(static_cast<std::uint32_t>(bytes.size()), kind) + bytes;
-  }
-  static std::string head(std::uint32_t size, RecordKind kind) {
-    const std::array<std::uint32_t, 2> numbers = {size, static_cast<std::uint32_t>(kind)};
-    return {reinterpret_cast<const char*>(numbers.data()), sizeof(numbers)};
-  }
-
-  // The next record, as its kind and bytes; nothing at the end of the connection.
-  [[nodiscard]] std::optional<std::pair<RecordKind, std::string>> read() const {
-    std::array<std::uint32_t, 2> numbers{};
-    if (!read_all(reinterpret_cast<char*>(numbers.data()), sizeof(numbers))) {
-      return std::nullopt;
-    }
-    std::string bytes(numbers[0], '\0');
-    EXPECT_TRUE(read_all(bytes.data(), bytes.size()));
-    return std::pair(static_cast<RecordKind>(numbers[1]), bytes);
+  void write_message(const std::string& frame) const { write(record(RecordKind::kMessage, frame)); }
+  [[nodiscard]] static std::string record(RecordKind kind, const std::string& body) {
+    return encode_head(kind, body, Checksums::kCrc32c) + body;
   }
   // Why the server ended the connection that it had accepted.
   [[nodiscard]] std::string read_farewell() const {
-    const auto accepted = read();
-    EXPECT_TRUE(accepted && accepted->first == RecordKind::kAccepted);
-    const auto farewell = read();
-    EXPECT_TRUE(farewell && farewell->first == RecordKind::kFarewell);
-    return farewell ? farewell->second : "";
+    std::array<char, kHeadBytes> bytes{};
+    if (!read(bytes.data(), bytes.size())) {
+      return "nothing";
+    }
+    const RecordHead head = decode_head(bytes, Checksums::kCrc32c);
+    EXPECT_EQ(head.kind, RecordKind::kFarewell);
+    std::string words(head.bytes, '\0');
+    return read(words.data(), words.size()) ? words : "half a record";
   }
 
  private:
-  [[nodiscard]] bool read_all(char* to, std::size_t bytes) const {
+  [[nodiscard]] bool read(char* to, std::size_t bytes) const {
     return bytes == 0 ||
            ::recv(socket_.number(), to, bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes);
   }
 
-  const Descriptor socket_;
+  Descriptor socket_;
 };
 
-TEST_P(UnixTransportTest, RefusesEveryOtherTokenBeforeItReadsAnything) {
+// A head that claims this, with right checksums.
+std::string head_of(std::uint32_t kind, std::uint32_t bytes) {
+  std::array<std::uint32_t, 4> numbers = {kind, bytes, 0, 0};
+  const std::string_view head(reinterpret_cast<const char*>(numbers.data()), kHeadBytes);
+  numbers[3] = crc32c(head.substr(0, 12));
+  return std::string(head);
+}
+
+std::string floats(std::size_t count) {
+  return std::string(count * sizeof(float), 'x');
+}
+
+// ---- Strangers ----------------------------------------------------------------------------------
+
+TEST_P(RudeClientTest, RefusesEveryOtherProofBeforeItReadsAnything) {
   const auto server = serve();
-  const std::string good = kToken;
-  for (const std::string& wrong :
-       {std::string(), std::string("open-sesamf"), good + "e", good.substr(1)}) {
-    const RawUnixClient client(server->address());
-    // In one piece: the server may have hung up before a second one.
-    client.write(RawUnixClient::record(RecordKind::kAuthentication, wrong) +
-                 RawUnixClient::record(RecordKind::kPacket, "rubbish"));
-    const auto answer = client.read();
-    ASSERT_TRUE(answer) << wrong;
-    EXPECT_EQ(answer->first, RecordKind::kRefused);
-    EXPECT_EQ(answer->second, "the server refused the token");
-    EXPECT_FALSE(client.read());
+  using Forge = std::function<Proof(const Proven&)>;
+  const std::vector<Forge> forgeries = {
+      [](const Proven&) { return Proof{}; },
+      [](const Proven& proven) { return prove("open-sesamf", "client", proven); },
+      [](const Proven& proven) { return prove("", "client", proven); },
+      [](const Proven& proven) { return prove(kToken, "server", proven); },
+      [](Proven proven) {
+        proven.server = make_nonce();
+        return prove(kToken, "client", proven);
+      },
+      [](Proven proven) {
+        proven.binding.fill(1);
+        return prove(kToken, "client", proven);
+      },
+  };
+  for (const Forge& forge : forgeries) {
+    const RawClient client(server->address());
+    const Proof proof = forge(client.open());
+    client.write(proof);
+    const auto answer = client.answer();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->code, AnswerCode::kWrongToken);
+    EXPECT_FALSE(client.answer()) << "and closed";
   }
-  for (const std::string& rubbish : {RawUnixClient::head(100'000, RecordKind::kAuthentication),
-                                     std::string("GET / HTTP/1.1\r\n\r\n"),
-                                     RawUnixClient::head(0, RecordKind::kPacket)}) {
-    const RawUnixClient client(server->address());
+  EXPECT_TRUE(server_.wait([](const auto& logs) { return logs.empty(); }));
+  EXPECT_TRUE(refused_.wait_for(": a wrong token"));
+}
+
+TEST_P(RudeClientTest, RefusesAHandshakeThatWasRecorded) {
+  const auto server = serve();
+  const RawClient honest(server->address());
+  const Proven proven = honest.open();
+  const Proof proof = prove(kToken, "client", proven);
+  honest.write(proof);
+  EXPECT_EQ(honest.answer()->code, AnswerCode::kAccepted);
+  const RawClient replay(server->address());
+  replay.write(encode_opening(proven.client));
+  replay.write(proof);
+  EXPECT_EQ(replay.answer()->code, AnswerCode::kChallenge);
+  EXPECT_EQ(replay.answer()->code, AnswerCode::kWrongToken);
+}
+
+TEST_P(RudeClientTest, DropsWhoIsNoneOfOurs) {
+  const auto server = serve();
+  for (const char* rubbish : {"GET / HTTP/1.1\r\n\r\n", "OUTPACE1", "x"}) {
+    const RawClient client(server->address());
     client.write(rubbish);
-    EXPECT_FALSE(client.read()) << "dropped without a word";
+    EXPECT_FALSE(client.answer()) << "dropped without a word";
   }
+  EXPECT_TRUE(refused_.wait_for(": it is none of ours"));
   EXPECT_TRUE(server_.wait([](const auto& logs) { return logs.empty(); }));
 }
 
-TEST_P(UnixTransportTest, EndsAConnectionWithAMalformedRecordAndNoOther) {
+TEST_P(RudeClientTest, TellsAClientThatSpeaksTlsThatThereIsNone) {
+  const auto server = serve();
+  const RawClient client(server->address());
+  client.write(std::string("\x16\x03\x01\x02", 4));
+  EXPECT_EQ(client.answer()->code, AnswerCode::kHasNoTls);
+}
+
+TEST_P(RudeClientTest, IsNotKeptUpByStrangersWhoSayNothing) {
+  auto server = serve();
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (std::size_t i = 0; i < kStrangersMax + 20; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(server->address()));
+  }
+  Recorder events;
+  const auto client = connect(server->address(), events);
+  client->send(hello_from("friend"), nullptr);
+  EXPECT_NE(server_.wait_hello("friend"), ConnectionId{0}) << "the oldest gave way";
+  const auto start = std::chrono::steady_clock::now();
+  server.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 3) << "nor in its end";
+}
+
+TEST_P(RudeClientTest, NamesOneStrangerASecondAndCountsTheRest) {
+  const auto server = serve();
+  for (int i = 0; i < 50; ++i) {
+    const RawClient client(server->address());
+    client.write("rubbish");
+    EXPECT_FALSE(client.answer());
+  }
+  EXPECT_TRUE(refused_.wait_for(GetParam() == std::string("tcp") ? "refused 127.0.0.1:"
+                                                                 : "refused process "));
+  EXPECT_LT(refused_.count(), 50U);
+}
+
+// ---- Clients that have the token ----------------------------------------------------------------
+
+TEST_P(RudeClientTest, EndsAConnectionWithAMalformedRecordAndNoOther) {
   const auto server = serve();
   Recorder events;
   const auto bystander = connect(server->address(), events);
   bystander->send(hello_from("bystander"), nullptr);
   const ConnectionId bystander_id = server_.wait_hello("bystander");
 
-  const auto too_large = static_cast<std::uint32_t>(protocol::kPacketBytesMax + 1);
+  const auto message = [](const std::string& frame) {
+    return RawClient::record(RecordKind::kMessage, frame);
+  };
+  const auto some = [](std::size_t count) {
+    return RawClient::record(RecordKind::kNumbers, floats(count));
+  };
+  const std::string changed = "was changed on the way: its checksum is another";
   struct Case {
     std::string bytes;
     std::string why;
   };
+  std::string wrong_body = message(encode(Heartbeat{}, 0));
+  wrong_body.back() = static_cast<char>(wrong_body.back() ^ 1);
+  std::string wrong_head = message(encode(Heartbeat{}, 0));
+  wrong_head[6] = 1;  // 64 KiB more.
+  std::string wrong_number = message(encode(InitialWeights{}, 8)) + some(8);
+  wrong_number.back() = static_cast<char>(wrong_number.back() ^ 0x40);
   const std::vector<Case> cases = {
-      {RawUnixClient::head(7, RecordKind::kPacket) + "rubbish",
-       "packet must hold whole frames and nothing else"},
-      {RawUnixClient::head(0, RecordKind::kPacket),
-       "packet must hold whole frames and nothing else"},
-      {RawUnixClient::head(0, RecordKind{99}), "a record of an unknown kind"},
-      {RawUnixClient::head(1, RecordKind::kAuthentication) + "x", "a record of an unknown kind"},
-      {RawUnixClient::head(too_large, RecordKind::kPacket),
-       "a record of " + std::to_string(too_large) + " bytes, and at most " +
-           std::to_string(too_large - 1) + " are allowed"},
+      {message("rubbish"), "frame is malformed"},
+      {head_of(99, 0), "a record of an unknown kind"},
+      {head_of(0, 0), "a record of an unknown kind"},
+      {head_of(1, 8'388'609), "a record of 8388609 bytes, and at most 8388608 are allowed"},
+      {head_of(2, 262'148), "a record of 262148 bytes, and at most 262144 are allowed"},
+      {head_of(3, 1025), "a record of 1025 bytes, and at most 1024 are allowed"},
+      {wrong_head, "the head of a record " + changed},
+      {wrong_body, "a record " + changed},
+      {wrong_number, "a record " + changed},
+      {message(encode(InitialWeights{}, 9)),
+       "initial_weights has a payload of 9 numbers, and at most 8 are allowed"},
+      {message(encode(InitialWeights{}, std::uint64_t{1} << 61U)),
+       "initial_weights has a payload above 2^32 numbers"},
+      {some(1), "numbers belong to no payload"},
+      {message(encode(InitialWeights{}, 8)) + some(4) + some(5),
+       "numbers go beyond the end of their payload"},
+      {message(encode(InitialWeights{}, 8)) + some(0), "numbers must be whole and at least one"},
+      {message(encode(InitialWeights{}, 8)) + RawClient::record(RecordKind::kNumbers, "three"),
+       "numbers must be whole and at least one"},
+      {message(encode(InitialWeights{}, 8)) + some(4) + message(encode(Heartbeat{}, 0)),
+       "heartbeat came within the payload of initial_weights"},
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string host = "rude " + std::to_string(i);
-    const RawUnixClient client(server->address());
-    client.join(host);
+    std::optional<RawClient> client(std::in_place, server->address());
+    client->join(host);
     const ConnectionId id = server_.wait_hello(host);
-    client.write(cases[i].bytes);
-    EXPECT_EQ(client.read_farewell(), cases[i].why);
+    server->authorise(id, 8);
+    client->write(cases[i].bytes);
+    EXPECT_EQ(client->read_farewell(), cases[i].why);
+    client.reset();
     ASSERT_TRUE(server_.wait_closed(id));
     EXPECT_EQ(server_.log(id).closed[0].why, cases[i].why);
+    EXPECT_EQ(server_.log(id).received.size(), 1U) << "the hello, and nothing of the rest";
   }
 
   bystander->send(Heartbeat{}, nullptr);
@@ -147,67 +276,130 @@ TEST_P(UnixTransportTest, EndsAConnectionWithAMalformedRecordAndNoOther) {
   EXPECT_TRUE(events.log().closed.empty());
 }
 
-TEST_P(UnixTransportTest, PutsTogetherWhatComesByteByByte) {
+TEST_P(RudeClientTest, PutsTogetherWhatComesByteByByte) {
   const auto server = serve();
-  const RawUnixClient client(server->address());
-  const std::string hello = encode(hello_from("slow"), 0);
-  const std::string packet = protocol::encode_frame_head(hello.size()) + hello;
-  const std::string token = kToken;
-  const std::string all =
-      RawUnixClient::head(static_cast<std::uint32_t>(token.size()), RecordKind::kAuthentication) +
-      token + RawUnixClient::head(static_cast<std::uint32_t>(packet.size()), RecordKind::kPacket) +
-      packet;
-  for (const char byte : all) {
-    client.write(std::string(1, byte));
-  }
-  EXPECT_NE(server_.wait_hello("slow"), ConnectionId{0});
+  const RawClient client(server->address());
+  const auto one_by_one = [&client](std::string_view bytes) {
+    for (const char& byte : bytes) {
+      client.write(std::string_view(&byte, 1));
+    }
+  };
+  Proven proven{.client = make_nonce(), .server = {}, .binding = {}};
+  const OpeningBytes opening = encode_opening(proven.client);
+  one_by_one({opening.data(), opening.size()});
+  proven.server = client.answer()->bytes;
+  const Proof proof = prove(kToken, "client", proven);
+  one_by_one({proof.data(), proof.size()});
+  one_by_one(RawClient::record(RecordKind::kMessage, encode(hello_from("slow"), 0)));
+  const ConnectionId id = server_.wait_hello("slow");
+  ASSERT_NE(id, ConnectionId{0});
+  server->authorise(id, 8);
+  one_by_one(RawClient::record(RecordKind::kMessage, encode(InitialWeights{}, 8)) +
+             RawClient::record(RecordKind::kNumbers, floats(3)) +
+             RawClient::record(RecordKind::kNumbers, floats(5)) +
+             RawClient::record(RecordKind::kMessage, encode(Heartbeat{}, 0)));
+  ASSERT_TRUE(server_.wait_received(id, 3));
+  const float number = std::bit_cast<float>(std::array{'x', 'x', 'x', 'x'});
+  EXPECT_EQ(server_.log(id).received[1].payload, std::vector<float>(8, number));
 }
 
-TEST_P(UnixTransportTest, EndsAConnectionThatBreaksOffWithinAPayload) {
+TEST_P(RudeClientTest, EndsAConnectionThatBreaksOffWithinAPayload) {
   const auto server = serve();
   ConnectionId id{0};
   {
-    const RawUnixClient client(server->address());
+    const RawClient client(server->address());
     client.join("a");
     id = server_.wait_hello("a");
     server->authorise(id, 8);
-    client.write_frame(encode(InitialWeights{}, 8));
-    client.write_frame(encode(protocol::ChunkHeader{.offset = 0, .numbers = 4}) +
-                       std::string(4 * sizeof(float), 'x'));
+    client.write_message(encode(InitialWeights{}, 8));
+    client.write(RawClient::record(RecordKind::kNumbers, floats(4)));
   }
   ASSERT_TRUE(server_.wait_closed(id));
   EXPECT_EQ(server_.log(id).received.size(), 1U) << "half a payload is no payload";
   EXPECT_EQ(server_.log(id).closed[0].why, "the connection was lost");
 }
 
-TEST_P(UnixTransportTest, TellsAClientOfAServerThatIsNone) {
-  const std::string address = any_address();
-  const UnixAddress name(address);
-  const Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(::bind(listener.number(), name.address(), UnixAddress::size()), 0);
-  ASSERT_EQ(::listen(listener.number(), 1), 0);
+TEST_P(RudeClientTest, ClosesAClientThatDoesNotRead) {
+  unread_max_ = {.messages = 1000, .payloads = 3};
+  const auto server = serve();
+  const RawClient client(server->address());
+  client.join("deaf");
+  const ConnectionId id = server_.wait_hello("deaf");
+  const Payload payload = numbers(std::size_t{4} << 20U, 1);  // More than a socket holds.
+  for (int i = 0; i < 8; ++i) {
+    server->send(id, Snapshot{.version = Version{1}}, payload);
+  }
+  ASSERT_TRUE(server_.wait_closed(id));
+  EXPECT_EQ(server_.log(id).closed[0].why,
+            "it does not read: 4 messages wait for it, 4 of them with numbers");
+}
+
+TEST_P(RudeClientTest, ReadsNoMoreOfAClientThanItsReceiverHandles) {
   Recorder events;
-  const auto client = connect(address, events);
-  const Descriptor other(::accept(listener.number(), nullptr, nullptr));
+  std::latch handled(1);
+  std::atomic<int> in_hand{0};
+  std::atomic<int> most{0};
+  const auto server =
+      wire::serve({.address = any_address(), .token = kToken},
+                  [&, sink = server_.server_sink()](ConnectionId id, ConnectionEvent event) {
+                    auto* received = std::get_if<Received>(&event);
+                    if (received != nullptr && !received->payload.empty()) {
+                      most = std::max(most.load(), ++in_hand);
+                      std::thread([&handled, &in_hand, turn = std::move(received->turn)]() mutable {
+                        handled.wait();
+                        --in_hand;
+                        turn.reset();
+                      }).detach();
+                    }
+                    sink(id, std::move(event));
+                  });
+  const auto client = connect(server->address(), events);
+  client->send(hello_from("eager"), nullptr);
+  const ConnectionId id = server_.wait_hello("eager");
+  server->authorise(id, 8);
+  for (int i = 0; i < 10; ++i) {
+    client->send(InitialWeights{}, numbers(8, 1));
+  }
+  ASSERT_TRUE(server_.wait_received(id, 2));
+  handled.count_down();
+  ASSERT_TRUE(server_.wait_received(id, 11));
+  EXPECT_EQ(most, 1);
+}
+
+// ---- Servers that are none ----------------------------------------------------------------------
+
+TEST_P(RudeClientTest, TellsAClientOfAServerThatIsNone) {
+  const Listener listener = listen_on(any_address());
+  Recorder events;
+  const auto client = connect(listener.address, events);
+  Endpoint peer;
+  Descriptor other;
+  while (other.number() < 0) {
+    other = accept_from(listener.socket, peer);
+  }
   const std::string answer = "220 mail.example.org ESMTP";
   ASSERT_GT(::send(other.number(), answer.data(), answer.size(), MSG_NOSIGNAL), 0);
   ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
-  EXPECT_EQ(events.log().closed[0].why, address + " is not an Outpace server");
+  EXPECT_EQ(events.log().closed[0].why, listener.address + " is not an Outpace server");
 }
 
-TEST_P(UnixTransportTest, IsNotKeptUpByStrangersWhoSayNothing) {
-  auto server = serve();
-  std::vector<std::unique_ptr<RawUnixClient>> strangers;
-  for (int i = 0; i < 20; ++i) {
-    strangers.push_back(std::make_unique<RawUnixClient>(server->address()));
-  }
+TEST_P(RudeClientTest, TellsAClientOfAServerThatDoesNotKnowTheToken) {
+  const Listener listener = listen_on(any_address());
   Recorder events;
-  const auto client = connect(server->address(), events);
-  client->send(hello_from("friend"), nullptr);
-  EXPECT_NE(server_.wait_hello("friend"), ConnectionId{0});
-  const auto start = std::chrono::steady_clock::now();
-  server.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 3) << "nor in its end";
+  const auto client = connect(listener.address, events);
+  Endpoint peer;
+  Descriptor other;
+  while (other.number() < 0) {
+    other = accept_from(listener.socket, peer);
+  }
+  for (const AnswerCode code : {AnswerCode::kChallenge, AnswerCode::kAccepted}) {
+    const AnswerBytes bytes = encode_answer({.code = code, .bytes = make_nonce()});
+    ASSERT_GT(::send(other.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+  }
+  ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
+  EXPECT_EQ(events.log().closed[0].why,
+            listener.address + ": the server does not know the job's token");
+  EXPECT_TRUE(events.log().closed[0].refused);
 }
 
 }  // namespace

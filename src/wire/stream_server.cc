@@ -109,8 +109,8 @@ class Connection {
   [[nodiscard]] bool deliver(Received received, const std::function<void(Received)>& sink) {
     const bool numbers = !received.payload.empty();
     const bool goes_on = turns_->wait(numbers);
-    received.turn =
-        std::shared_ptr<void>(nullptr, [turns = turns_, numbers](void*) { turns->give_back(numbers); });
+    received.turn = std::shared_ptr<void>(
+        nullptr, [turns = turns_, numbers](void*) { turns->give_back(numbers); });
     if (goes_on) {
       sink(std::move(received));
     }
@@ -207,9 +207,8 @@ class StreamServer final : public ServerTransport {
     Visitor& visitor = visitors_.emplace_back();
     connections_.emplace(id, connection);
     try {
-      visitor.thread = std::thread([this, id, connection, &visitor] {
-        serve(id, *connection, visitor);
-      });
+      visitor.thread =
+          std::thread([this, id, connection, &visitor] { serve(id, *connection, visitor); });
     } catch (...) {  // No thread for one more.
       connections_.erase(id);
       visitors_.pop_back();

@@ -46,9 +46,7 @@ SSL_CTX* make_context(const TlsFiles& files, TlsSide side) {
     check(::SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) == 1,
           files.key,
           "no private key in PEM form");
-    check(::SSL_CTX_check_private_key(context) == 1,
-          files.key,
-          "not the key of the certificate");
+    check(::SSL_CTX_check_private_key(context) == 1, files.key, "not the key of the certificate");
     check(::SSL_CTX_load_verify_file(context, files.ca.c_str()) == 1,
           files.ca,
           "no CA certificate in PEM form");
@@ -75,15 +73,15 @@ int bio_number(BIO* bio) {
   return static_cast<const ByteStream*>(::BIO_get_data(bio))->number();
 }
 int bio_write(BIO* bio, const char* data, int size) {
-  const ssize_t sent = ::send(
-      bio_number(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent =
+      ::send(bio_number(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
   const int result = bio_moved(bio, sent);
   ::BIO_set_flags(bio, BIO_should_retry(bio) ? BIO_FLAGS_WRITE : 0);
   return result;
 }
 int bio_read(BIO* bio, char* data, int size) {
-  const int result = bio_moved(
-      bio, ::recv(bio_number(bio), data, static_cast<std::size_t>(size), MSG_DONTWAIT));
+  const int result =
+      bio_moved(bio, ::recv(bio_number(bio), data, static_cast<std::size_t>(size), MSG_DONTWAIT));
   ::BIO_set_flags(bio, BIO_should_retry(bio) ? BIO_FLAGS_READ : 0);
   return result;
 }
@@ -186,7 +184,8 @@ Moved TlsStream::flush() {
   return moved(result);
 }
 
-// What is staged was the beginning of `parts` when it was staged, and is so until it counts as sent.
+// What is staged was the beginning of `parts` when it was staged, and is so until it counts as
+// sent.
 Transfer TlsStream::send(std::span<const iovec> parts) {
   const std::lock_guard lock(mutex_);
   std::size_t sent = 0;

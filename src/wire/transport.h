@@ -44,8 +44,9 @@ struct Received {
   std::shared_ptr<void> turn;
 };
 struct Closed {
-  std::string why;              // For people: "connection reset", "end of stream".
-  bool refused = false;  // Client side: one of the two does not know the other; trying again is no use.
+  std::string why;  // For people: "connection reset", "end of stream".
+  bool refused =
+      false;  // Client side: one of the two does not know the other; trying again is no use.
 };
 using ConnectionEvent = std::variant<Received, Closed>;
 

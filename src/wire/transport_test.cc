@@ -1,4 +1,4 @@
-// The contract of transport.h, point by point, for every transport and kind of address.
+// The contract of transport.h, point by point, over every carrier.
 
 #include "wire/transport_test.h"
 
@@ -10,10 +10,15 @@
 
 #include "base/error.h"
 #include "base/refusal_test.h"
-#include "protocol/codec.h"
+#include "wire/records.h"
 
 namespace outpace::wire {
 namespace {
+
+ConnectOptions with_token(const std::string& token, ConnectOptions options) {
+  options.token = token;
+  return options;
+}
 
 using protocol::Cancel;
 using protocol::Goodbye;
@@ -21,9 +26,10 @@ using protocol::Heartbeat;
 using protocol::InitialWeights;
 using protocol::Snapshot;
 
-INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::Values("tcp", "unix"), [](const auto& kind) {
-  return std::string(kind.param);
-});
+INSTANTIATE_TEST_SUITE_P(All,
+                         TransportTest,
+                         testing::Values("unix", "tcp", "tls"),
+                         [](const auto& kind) { return std::string(kind.param); });
 
 // What needs an address that nobody else can take meanwhile, as they might a port.
 class UnixTest : public TransportTest {};
@@ -33,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(All, UnixTest, testing::Values("unix"));
 // ---- 1. Messages of one connection arrive in order, whole, with their payloads. ---------------
 
 TEST_P(TransportTest, DeliversWhatAClientSendsInOrderAndWhole) {
-  const std::size_t chunk = protocol::kChunkNumbers;
+  const std::size_t chunk = kNumbersMax;
   const std::vector<std::size_t> sizes = {
       0, 1, 1000, chunk - 1, chunk, chunk + 1, 3 * chunk + 5, 2};
   const auto server = serve();
@@ -113,12 +119,12 @@ TEST_P(TransportTest, RefusesAWrongTokenAndHearsNothingOfThatClient) {
   const auto server = serve();
   Recorder events;
   const auto client =
-      wire::connect({.address = server->address(), .token = "open-sesamf", .deadline = kPatience},
-                    events.client_sink());
+      wire::connect(with_token("open-sesamf", to(server->address())), events.client_sink());
   client->send(hello_from("stranger"), nullptr);
   ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
-  EXPECT_TRUE(events.log().closed[0].authentication);
-  EXPECT_EQ(events.log().closed[0].why, "the server refused the token");
+  EXPECT_TRUE(events.log().closed[0].refused);
+  EXPECT_EQ(events.log().closed[0].why,
+            server->address() + ": the server refused the token; is --token-file the server's?");
 
   Recorder friendly;
   const auto other = connect(server->address(), friendly);
@@ -279,8 +285,9 @@ TEST_P(TransportTest, ClosesOnceWhenThereIsNoServer) {
   ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
   client.reset();
   EXPECT_EQ(events.log().closed.size(), 1U);
-  EXPECT_EQ(events.log().closed[0].why, "no server at " + address + " within 0.2 s");
-  EXPECT_FALSE(events.log().closed[0].authentication);
+  EXPECT_EQ(events.log().closed[0].why.find("no server at " + address + " within 0.2 s ("), 0U)
+      << events.log().closed[0].why;
+  EXPECT_FALSE(events.log().closed[0].refused);
 }
 
 TEST_P(TransportTest, MayBeDestroyedWhileItConnects) {
@@ -290,8 +297,7 @@ TEST_P(TransportTest, MayBeDestroyedWhileItConnects) {
   EXPECT_EQ(events.log().closed.size(), 1U);
 }
 
-// Point 5, malformed frames, needs clients that break the rules: grpc_transport_test.cc and
-// unix_transport_test.cc.
+// Points 5 and 7 need clients that break the rules: rude_client_test.cc.
 
 // ---- 6. send() never blocks on the network and may be called from any thread. -----------------
 
@@ -300,16 +306,15 @@ TEST_P(TransportTest, SendsWithoutWaitingForAReceiverThatDoesNotRead) {
   const auto server = serve();
   std::latch read_on(1);
   Recorder events;
-  const auto client =
-      wire::connect({.address = server->address(), .token = kToken, .deadline = kPatience},
-                    [&read_on, sink = events.client_sink()](ConnectionEvent event) {
-                      read_on.wait();  // The transport's thread: nothing more is read meanwhile.
-                      sink(std::move(event));
-                    });
-  client->authorise(protocol::kChunkNumbers);
+  const auto client = wire::connect(
+      to(server->address()), [&read_on, sink = events.client_sink()](ConnectionEvent event) {
+        read_on.wait();  // The transport's thread: nothing more is read meanwhile.
+        sink(std::move(event));
+      });
+  client->authorise(kNumbersMax);
   client->send(hello_from("a"), nullptr);
   const ConnectionId id = server_.wait_hello("a");
-  const Payload payload = numbers(protocol::kChunkNumbers, 1);
+  const Payload payload = numbers(kNumbersMax, 1);
   for (std::uint64_t version = 0; version < kMessages; ++version) {
     server->send(id, Snapshot{.version = Version{version}}, payload);
   }
@@ -354,7 +359,7 @@ TEST_P(TransportTest, LeavesNoThreadsBehind) {
   };
   std::ptrdiff_t before = 0;
   for (int cycle = 0; cycle < 110; ++cycle) {
-    if (cycle == 10) {  // gRPC's own pools have come to their size.
+    if (cycle == 10) {
       before = threads();
     }
     Recorder events;
@@ -384,7 +389,7 @@ TEST_P(TransportTest, SaysWhySomebodyElseListensThere) {
   const auto server = serve();
   EXPECT_EQ(refusal_to_listen(server->address()),
             "cannot listen on " + server->address() +
-                (GetParam() == std::string("tcp")
+                (GetParam() != std::string("unix")
                      ? ": the port is in use; choose another --listen, or port 0"
                      : ": a server listens there already; choose another path"));
 }

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -14,6 +15,8 @@
 #include <gtest/gtest.h>
 
 #include "base/temporary_directory_test.h"
+#include "wire/certificates.h"
+#include "wire/tls_files.h"
 #include "wire/transport.h"
 #include "wire/transports.h"
 
@@ -31,6 +34,7 @@ struct Log {
   void add(ConnectionEvent event) {
     after_closed += closed.empty() ? 0 : 1;
     if (auto* message = std::get_if<Received>(&event)) {
+      message->turn.reset();  // Handled.
       received.push_back(std::move(*message));
     } else {
       closed.push_back(std::get<Closed>(std::move(event)));
@@ -112,23 +116,74 @@ inline Payload numbers(std::size_t size, float first) {
   return payload;
 }
 
+// What the server says of those whom it refuses.
+class Refusals {
+ public:
+  void add(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    texts_.push_back(text);
+    changed_.notify_all();
+  }
+  // Whether a text with these words came in time.
+  bool wait_for(const std::string& words) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] {
+      return std::any_of(texts_.begin(), texts_.end(), [&](const std::string& text) {
+        return text.find(words) != std::string::npos;
+      });
+    });
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return texts_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> texts_;
+};
+
 class TransportTest : public testing::TestWithParam<const char*> {
  public:
  protected:
-  // The kind under test: loopback TCP with any free port, or a Unix socket.
+  void SetUp() override {
+    if (GetParam() == std::string("tls")) {
+      static const Certificates certificates = make_certificates(
+          std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
+          std::chrono::days(1));
+      write_certificates(folder_ / "certificates", certificates);
+    }
+  }
+
+  // The carrier under test: loopback TCP with any free port, TLS over that, or a Unix socket.
   [[nodiscard]] std::string any_address() const {
-    return GetParam() == std::string("tcp") ? "127.0.0.1:0" : "unix:" + (folder_ / "s").string();
+    return GetParam() == std::string("unix") ? "unix:" + (folder_ / "s").string() : "127.0.0.1:0";
+  }
+  [[nodiscard]] TlsFiles tls(TlsSide side) const {
+    return GetParam() == std::string("tls") ? tls_beside(folder_ / "certificates/token", side)
+                                            : TlsFiles{};
   }
   [[nodiscard]] std::unique_ptr<ServerTransport> serve() {
-    return wire::serve({.address = any_address(), .token = kToken}, server_.server_sink());
+    return wire::serve({.address = any_address(),
+                        .token = kToken,
+                        .tls = tls(TlsSide::kServer),
+                        .unread_max = unread_max_,
+                        .refused = [this](const std::string& text) { refused_.add(text); }},
+                       server_.server_sink());
   }
-  [[nodiscard]] static std::unique_ptr<ClientTransport> connect(const std::string& address,
-                                                                Recorder& recorder) {
-    return wire::connect({.address = address, .token = kToken, .deadline = kPatience},
-                         recorder.client_sink());
+  [[nodiscard]] ConnectOptions to(const std::string& address) const {
+    return {
+        .address = address, .token = kToken, .deadline = kPatience, .tls = tls(TlsSide::kWorker)};
+  }
+  [[nodiscard]] std::unique_ptr<ClientTransport> connect(const std::string& address,
+                                                         Recorder& recorder) const {
+    return wire::connect(to(address), recorder.client_sink());
   }
 
   Recorder server_;  // First: outlives the transports of a test.
+  Refusals refused_;
+  UnreadMax unread_max_{.messages = 2000, .payloads = 100};
 
  private:
   const TemporaryDirectory folder_;

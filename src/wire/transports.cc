@@ -11,7 +11,9 @@ namespace outpace::wire {
 namespace {
 
 // Null without TLS.
-std::unique_ptr<TlsContext> tls_of(const std::string& address, const TlsFiles& files, TlsSide side) {
+std::unique_ptr<TlsContext> tls_of(const std::string& address,
+                                   const TlsFiles& files,
+                                   TlsSide side) {
   const bool plain = address.starts_with(kUnixPrefix) || !files.any();
   return plain ? nullptr : std::make_unique<TlsContext>(files, side);
 }
@@ -20,7 +22,8 @@ std::unique_ptr<TlsContext> tls_of(const std::string& address, const TlsFiles& f
 
 std::unique_ptr<ServerTransport> serve(const ServeOptions& options, ServerTransport::Sink sink) {
   check_token(options.token);
-  return serve_streams(options, tls_of(options.address, options.tls, TlsSide::kServer), std::move(sink));
+  return serve_streams(
+      options, tls_of(options.address, options.tls, TlsSide::kServer), std::move(sink));
 }
 
 std::unique_ptr<ClientTransport> connect(const ConnectOptions& options,
