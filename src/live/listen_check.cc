@@ -1,3 +1,5 @@
+// Tested by src/live/transport_test.cc.
+
 #include "live/listen_check.h"
 
 #include <cerrno>

@@ -1,3 +1,5 @@
+// Tested by src/live/transport_test.cc.
+
 #include "live/token_check.h"
 
 #include <algorithm>
