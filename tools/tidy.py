@@ -63,6 +63,7 @@ PROSE_FOLDERS = ("docs", "src", "include", "tools", "examples")
 PROSE_EXCEPT = ("tidy.py", "tidy_test.py")  # They name the phrases.
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 TORCH = re.compile(r"#include <(torch|ATen|c10|caffe2)/|#include <torch\.h>|\btorch::")
+TESTED_BY = re.compile(r"^// Tested by (\S*_test\.(?:cc|py))(?: \(class (\w+)\))?\.$", re.MULTILINE)
 NETWORK = re.compile(
     r"#include <(sys/socket\.h|sys/un\.h|netinet|arpa|netdb\.h|openssl)|::socket\(")
 
@@ -109,6 +110,26 @@ def whole_file_problems(path, pure):
     for word in path.stem.split("_"):
         if word in BANNED_FILE_WORDS:
             yield 1, f"'{word}' in a file name; say {BANNED_FILE_WORDS[word]}"
+
+
+def tested_by_problems(path, root):
+    """A source of the program that no test is known to cover, or whose test is not there."""
+    beside = path.with_name(path.stem + "_test.cc")
+    covered = beside.exists()
+    for source in (path, path.with_suffix(".h")):
+        text = source.read_text() if source.exists() else ""
+        for found in TESTED_BY.finditer(text):
+            covered = True
+            test, name = root / found[1], found[2]
+            number = text.count("\n", 0, found.start()) + 1
+            if not test.is_file():
+                yield source, number, f"there is no {found[1]}; name the test that covers this file"
+            elif name and not re.search(rf"\bclass {name}\b", test.read_text()):
+                yield source, number, f"{found[1]} has no class {name}; name one that it has"
+    if not covered:
+        yield path, 1, (f"no test: write {beside.name}, or say which test covers this file: "
+                        "'// Tested by src/live/worker_test.cc.' or "
+                        "'// Tested by test/program/signals_test.py (class Train).'")
 
 
 def may_include_torch(place):
@@ -193,6 +214,9 @@ def problems(root):
             yield path, number, message
         for number, message in line_problems(path, place, modules):
             yield path, number, message
+        if place.parts[0] == "src" and place.parts[1] != "cli" and not pure:
+            if path.suffix == ".cc" and not path.stem.endswith("_test"):
+                yield from tested_by_problems(path, root)
     yield from page_problems(root)
     yield from phrase_problems(root)
 

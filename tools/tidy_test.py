@@ -56,6 +56,8 @@ class Tidy(unittest.TestCase):
         self.write("src/policy/sync.h", CLEAN_HEADER + '#include "base/time.h"\n')
         self.write("src/policy/sync.cc", '#include "policy/sync.h"\n')
         self.write("src/policy/sync_test.cc", '#include "policy/sync.h"\n')
+        for source in ("live/loop", "learn/network", "collective/gloo_group", "collective/ring"):
+            self.write(f"src/{source}_test.cc", "\n")
 
     def write(self, place, text):
         path = self.root / place
@@ -99,6 +101,7 @@ class Tidy(unittest.TestCase):
 
     def test_a_folder_without_a_module(self):
         self.write("src/stray/thing.cc", "int x();\n")
+        self.write("src/stray/thing_test.cc", "\n")
         self.assert_found("src/stray", "no outpace_module()")
 
     def test_torch_outside_learn(self):
@@ -210,11 +213,54 @@ class Tidy(unittest.TestCase):
         self.write("src/policy/async.cc", "\n")
         self.assert_found("src/policy/async.cc:1", "no test beside it")
 
+    def test_a_file_that_no_test_is_known_to_cover(self):
+        for text in ("\n", "// Tested by hand.\n", "// Tested by src/live/loop_test.cc\n",
+                     "// It is tested by src/live/loop_test.cc.\n",
+                     "// Tested by src/live/loop.cc.\n"):
+            with self.subTest(text):
+                self.write("src/live/server.cc", text)
+                self.assert_found("src/live/server.cc:1", "no test: write server_test.cc, or say")
+
+    def test_a_pure_file_has_its_test_beside_it_whatever_it_says(self):
+        self.write("src/policy/async.cc", "// Tested by src/policy/sync_test.cc.\n")
+        self.assert_found("src/policy/async.cc:1", "no test beside it")
+
+    def test_a_file_may_say_which_test_covers_it(self):
+        self.write("test/program/train_test.py", "class Stopped(ProgramTest):\n")
+        self.write("src/live/half.cc", "// One half.\n// Tested by src/live/loop_test.cc.\n\n")
+        self.write("src/live/server.h", "// A server.\n//\n// Tested by test/program/train_test.py "
+                                        "(class Stopped).\n\n#pragma once\n")
+        self.write("src/live/server.cc", '#include "live/server.h"\n')
+        self.write("src/cli/main.cc", "\n")
+        self.write("CMakeLists.txt", CMAKE + "outpace_module(cli DEPENDS live)\n")
+        self.assert_clean()
+
+    def test_a_sentence_that_names_a_test_that_is_not_there(self):
+        text = "// Tested by src/live/{}_test.cc.\n"
+        self.write("src/live/server.cc", "// A server.\n" + text.format("absent"))
+        self.assert_found("src/live/server.cc:2", "there is no src/live/absent_test.cc; name")
+        self.write("src/live/server.cc", text.format("loop") + text.format("absent"))
+        self.assert_found("src/live/server.cc:2", "there is no src/live/absent_test.cc; name")
+        self.write("src/live/server.cc", "\n")
+        self.write("src/live/server.h", CLEAN_HEADER + text.format("absent"))
+        self.assert_found("src/live/server.h:4", "there is no src/live/absent_test.cc; name")
+        for suffix in (".h", ".cc"):
+            (self.root / "src/live/server").with_suffix(suffix).unlink()
+        self.write("src/live/loop.cc", text.format("absent"))  # Though it has a test beside it.
+        self.assert_found("src/live/loop.cc:1", "there is no src/live/absent_test.cc; name")
+
+    def test_a_sentence_that_names_a_class_that_the_test_does_not_have(self):
+        self.write("test/program/train_test.py", "class Stopped(ProgramTest):\n")
+        self.write("src/live/server.cc",
+                   "// Tested by test/program/train_test.py (class Stop).\n")
+        self.assert_found("src/live/server.cc:1",
+                          "test/program/train_test.py has no class Stop; name one")
+
     def test_a_file_named_for_nothing(self):
         for name in ("strategy", "worker_manager", "event_handler", "helpers", "text_util"):
             with self.subTest(name):
-                path = f"src/live/{name}.cc"
-                self.write(path, "\n")
+                path = f"src/live/{name}.h"
+                self.write(path, CLEAN_HEADER)
                 self.assert_found(path, "in a file name")
                 (self.root / path).unlink()
 

@@ -1,4 +1,5 @@
 // The host's other half: what it does with what workers report, and how a run ends.
+// Tested by src/collective/host_test.cc.
 
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,5 @@
+// Tested by src/collective/host_test.cc.
+
 #include "collective/member.h"
 
 #include <array>

@@ -1,3 +1,5 @@
+// Tested by src/learn/images_test.cc.
+
 #include "learn/idx.h"
 
 #include <algorithm>

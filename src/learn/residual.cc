@@ -1,3 +1,5 @@
+// Tested by src/learn/network_test.cc.
+
 #include "learn/residual.h"
 
 #include <memory>

@@ -1,3 +1,5 @@
+// Tested by test/program/switch_test.py (class Control).
+
 #include "live/control.h"
 
 #include <utility>

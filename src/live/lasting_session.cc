@@ -1,3 +1,5 @@
+// Tested by src/live/worker_test.cc.
+
 #include "live/lasting_session.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Tested by src/live/worker_test.cc.
+
 #include "live/server.h"
 
 #include <algorithm>

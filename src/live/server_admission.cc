@@ -1,5 +1,6 @@
 // How workers and the evaluator come to take part: they are greeted, fit the job or are sent away,
 // and join once there are weights.
+// Tested by src/live/worker_test.cc.
 
 #include <utility>
 

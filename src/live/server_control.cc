@@ -1,4 +1,5 @@
 // What people ask of a job that runs: another policy, and how it goes.
+// Tested by test/program/switch_test.py (class Control).
 
 #include <utility>
 

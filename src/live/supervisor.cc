@@ -1,3 +1,5 @@
+// Tested by test/program/signals_test.py (class Train).
+
 #include "live/supervisor.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Tested by test/program/ledger_test.py (class Death).
+
 #include "live/worker_loop.h"
 
 #include <algorithm>

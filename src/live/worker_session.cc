@@ -1,3 +1,5 @@
+// Tested by src/live/worker_test.cc.
+
 #include "live/worker_session.h"
 
 #include <array>

@@ -1,3 +1,5 @@
+// Tested by src/record/decision_log_test.cc.
+
 #include <array>
 #include <cerrno>
 #include <cmath>

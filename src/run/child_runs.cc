@@ -1,3 +1,5 @@
+// Tested by test/program/compare_test.py (class Resumed).
+
 #include "run/child_runs.h"
 
 #include <chrono>

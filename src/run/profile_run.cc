@@ -1,3 +1,5 @@
+// Tested by test/program/profile_test.py (class Measured).
+
 #include "run/profile_run.h"
 
 #include <algorithm>

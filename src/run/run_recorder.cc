@@ -1,3 +1,5 @@
+// Tested by test/program/result_test.py (class Server).
+
 #include "run/run_recorder.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Tested by test/program/result_test.py (class Train).
+
 #include "run/server_run.h"
 
 #include <filesystem>

@@ -1,3 +1,5 @@
+// Tested by test/program/topology_test.py (class Ring).
+
 #include "run/serverless_run.h"
 
 #include <filesystem>

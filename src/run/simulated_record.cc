@@ -1,3 +1,5 @@
+// Tested by test/program/simulate_test.py (class Simulated).
+
 #include "run/simulated_record.h"
 
 #include <fmt/format.h>

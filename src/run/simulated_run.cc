@@ -1,3 +1,5 @@
+// Tested by test/program/simulate_test.py (class Simulated).
+
 #include "run/simulated_run.h"
 
 #include <chrono>

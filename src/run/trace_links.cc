@@ -1,3 +1,5 @@
+// Tested by test/program/simulate_test.py (class Simulated).
+
 #include "run/trace_links.h"
 
 #include <vector>

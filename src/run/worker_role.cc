@@ -1,3 +1,5 @@
+// Tested by test/program/launch_test.py (class Variables).
+
 #include "run/worker_role.h"
 
 #include <algorithm>

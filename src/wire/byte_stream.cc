@@ -1,3 +1,5 @@
+// Tested by src/wire/rude_client_test.cc.
+
 #include "wire/byte_stream.h"
 
 #include <cerrno>

@@ -1,3 +1,5 @@
+// Tested by src/wire/transport_test.cc.
+
 #include "wire/stream_client.h"
 
 #include <cerrno>

@@ -7,6 +7,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/sslerr.h>
 #include <openssl/x509.h>
 #include <sys/socket.h>
 
@@ -159,15 +160,20 @@ Opening TlsStream::open() {
                  : reason();
   if (problem_.empty()) {
     problem_ = "it ended the TLS handshake";
+  } else if (ERR_GET_REASON(::ERR_peek_last_error()) == SSL_R_WRONG_VERSION_NUMBER) {
+    problem_ = "it answers without TLS";
   }
   return Opening::kFailed;
 }
 
-Moved TlsStream::moved(int result) const {
+Moved TlsStream::moved(int result) {
   switch (::SSL_get_error(ssl_, result)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE:
       return Moved::kBlocked;
+    case SSL_ERROR_SSL:
+      problem_ = reason();  // The peer's alert: what it does not like of this side's certificate.
+      return Moved::kGone;
     default:
       return Moved::kGone;
   }

@@ -49,10 +49,11 @@ class TlsStream final : public ByteStream {
  private:
   // Sends what is staged. Kept until OpenSSL has taken all of it, as it demands.
   [[nodiscard]] Moved flush();
-  [[nodiscard]] Moved moved(int result) const;
+  // What OpenSSL's result means. Remembers what went wrong.
+  [[nodiscard]] Moved moved(int result);
 
   SSL* const ssl_;
-  std::string problem_;
+  std::string problem_;       // Of the handshake, or of the receiver.
   mutable std::mutex mutex_;  // Of ssl_: OpenSSL does not let a sender and a receiver in together.
   std::string staged_;
   bool more_ = false;  // Of the receiver: bytes may have come that the socket no longer shows.

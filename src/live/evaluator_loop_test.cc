@@ -1,0 +1,130 @@
+#include <functional>
+#include <future>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/temporary_directory_test.h"
+#include "live/worker_loop.h"
+#include "wire/transports.h"
+
+namespace outpace::live {
+namespace {
+
+constexpr const char* kEvaluatorToken = "open-sesame";
+
+// Its accuracy is the first weight, its loss the second.
+class TwoWeights final : public worker::Evaluator {
+ public:
+  [[nodiscard]] const protocol::Manifest& manifest() const override { return manifest_; }
+  [[nodiscard]] worker::Evaluation evaluate(std::span<const float> weights) override {
+    return {.accuracy = weights[0], .loss = weights[1]};
+  }
+
+ private:
+  const protocol::Manifest manifest_{{{.name = "weight", .shape = {2}}}};
+};
+
+// A server that answers each message of an evaluator as the test says.
+class ScriptedServer {
+ public:
+  using Answer = std::function<void(
+      wire::ServerTransport& server, wire::ConnectionId from, const protocol::Message&)>;
+
+  explicit ScriptedServer(Answer answer)
+      : answer_(std::move(answer)),
+        ready_(made_.get_future().share()),
+        transport_(
+            wire::serve({.address = "unix:" + (folder_ / "s").string(), .token = kEvaluatorToken},
+                        [this](wire::ConnectionId from, const wire::ConnectionEvent& event) {
+                          ready_.wait();
+                          if (const auto* received = std::get_if<wire::Received>(&event)) {
+                            answer_(*transport_, from, received->message);
+                          }
+                        })) {
+    made_.set_value();
+  }
+
+  // Runs an evaluator with this token until it ends; what it threw, as error_of() says it.
+  [[nodiscard]] std::string run(const std::string& token = kEvaluatorToken) const {
+    return error_of([&] {
+      TwoWeights evaluator;
+      run_evaluator({.server = transport_->address(), .token = token}, evaluator);
+    });
+  }
+  [[nodiscard]] std::string address() const { return transport_->address(); }
+
+ private:
+  const TemporaryDirectory folder_;
+  const Answer answer_;
+  std::promise<void> made_;
+  const std::shared_future<void> ready_;
+  std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads use the rest.
+};
+
+wire::Payload payload_of(float accuracy, float loss) {
+  return std::make_shared<const std::vector<float>>(std::vector<float>{accuracy, loss});
+}
+
+TEST(EvaluatorLoop, MeasuresEachSnapshotUntilTheRunIsOver) {
+  std::vector<protocol::Measurement> found;  // Read after the evaluator has ended.
+  const ScriptedServer server([&](wire::ServerTransport& transport,
+                                  wire::ConnectionId from,
+                                  const protocol::Message& message) {
+    if (const auto* observe = std::get_if<protocol::Observe>(&message)) {
+      EXPECT_EQ(observe->manifest, TwoWeights().manifest());
+      transport.send(from, protocol::Snapshot{Version{3}}, payload_of(0.25F, 1.5F));
+      transport.send(from,
+                     protocol::Snapshot{Version{7}},
+                     payload_of(0.5F, std::numeric_limits<float>::infinity()));
+    } else if (const auto* measured = std::get_if<protocol::Measurement>(&message)) {
+      found.push_back(*measured);
+      if (found.size() == 2) {
+        transport.send(from, protocol::Stop{protocol::Farewell::kFinished, "done"}, nullptr);
+        transport.close(from);
+      }
+    }
+  });
+  EXPECT_EQ(server.run(), "");
+  // A loss that is not finite goes out as the largest that a message may have.
+  EXPECT_EQ(
+      found,
+      (std::vector<protocol::Measurement>{{.version = Version{3}, .accuracy = 0.25, .loss = 1.5},
+                                          {.version = Version{7}, .accuracy = 0.5, .loss = 1e30}}));
+}
+
+TEST(EvaluatorLoop, EndsWithTheReasonOfAServerThatRefusesItsNetwork) {
+  const ScriptedServer server([](wire::ServerTransport& transport,
+                                 wire::ConnectionId from,
+                                 const protocol::Message& /*message*/) {
+    transport.send(
+        from, protocol::Stop{protocol::Farewell::kIncompatible, "another network"}, nullptr);
+    transport.close(from);
+  });
+  EXPECT_EQ(server.run(), "4: another network");
+}
+
+TEST(EvaluatorLoop, SaysThatItsTokenWasRefused) {
+  const ScriptedServer server([](wire::ServerTransport&,
+                                 wire::ConnectionId,
+                                 const protocol::Message&) { FAIL() << "a message came"; });
+  EXPECT_EQ(
+      server.run("no"),
+      "3: " + server.address() + ": the server refused the token; is --token-file the server's?");
+}
+
+TEST(EvaluatorLoop, FailsIfTheConnectionEndsBeforeTheRun) {
+  const ScriptedServer server([](wire::ServerTransport& transport,
+                                 wire::ConnectionId from,
+                                 const protocol::Message& /*message*/) { transport.close(from); });
+  EXPECT_EQ(server.run().substr(0, 3 + server.address().size()), "1: " + server.address());
+}
+
+}  // namespace
+}  // namespace outpace::live
