@@ -248,8 +248,8 @@ Certificates make_certificates(std::chrono::sys_seconds now, std::chrono::days v
 void write_certificates(const std::filesystem::path& folder, const Certificates& certificates) {
   constexpr mode_t kPublic = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
   constexpr mode_t kPrivate = S_IRUSR | S_IWUSR;
-  const TlsFiles server = names_of(Side::kServer);
-  const TlsFiles worker = names_of(Side::kWorker);
+  const TlsFiles server = names_of(TlsSide::kServer);
+  const TlsFiles worker = names_of(TlsSide::kWorker);
   NewFiles files(folder);
   files.add(server.ca, certificates.ca, kPublic);
   files.add(server.certificate, certificates.server, kPublic);

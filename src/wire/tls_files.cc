@@ -33,13 +33,13 @@ bool is_there(const std::string& path) {
 
 }  // namespace
 
-TlsFiles names_of(Side side) {
-  return side == Side::kServer
+TlsFiles names_of(TlsSide side) {
+  return side == TlsSide::kServer
              ? TlsFiles{.certificate = "server.pem", .key = "server.key", .ca = kAuthorityFile}
              : TlsFiles{.certificate = "worker.pem", .key = "worker.key", .ca = kAuthorityFile};
 }
 
-TlsFiles tls_beside(const std::string& token_file, Side side) {
+TlsFiles tls_beside(const std::string& token_file, TlsSide side) {
   if (token_file.empty()) {
     return {};
   }
@@ -100,13 +100,13 @@ void check_readable(const TlsFiles& files) {
 TlsFiles find_tls(const TlsFiles& given,
                   const std::string& token_file,
                   const std::string& address,
-                  Side side) {
+                  TlsSide side) {
   check_complete(given);
   if (address.starts_with("unix:")) {
     if (given.any()) {
-      throw usage_error("--tls-cert conflicts with " + address +
-                        ": what goes through a Unix socket stays on this machine; remove "
-                        "--tls-cert, --tls-key and --tls-ca");
+      throw usage_error(
+          "--tls-cert conflicts with a Unix socket, which needs no TLS because it does not leave "
+          "this machine; remove --tls-cert, --tls-key and --tls-ca, or give an address HOST:PORT");
     }
     return {};
   }

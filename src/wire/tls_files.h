@@ -13,7 +13,8 @@ namespace outpace::wire {
 
 inline constexpr const char* kAuthorityFile = "ca.pem";
 
-enum class Side : std::uint8_t { kServer, kWorker };  // Evaluator and ctl are on the workers' side.
+// Evaluator and ctl are on the workers' side.
+enum class TlsSide : std::uint8_t { kServer, kWorker };
 
 // Paths. All empty: no TLS.
 struct TlsFiles {
@@ -28,11 +29,11 @@ struct TlsFiles {
 
 // The names of the files of a side: ca.pem, server.pem, server.key or ca.pem, worker.pem,
 // worker.key.
-[[nodiscard]] TlsFiles names_of(Side side);
+[[nodiscard]] TlsFiles names_of(TlsSide side);
 
 // The files of this side in the folder of the token file; empty if none of them is there. Throws a
 // usage error that names the first missing one if only some are there.
-[[nodiscard]] TlsFiles tls_beside(const std::string& token_file, Side side);
+[[nodiscard]] TlsFiles tls_beside(const std::string& token_file, TlsSide side);
 
 // Throws a usage error if an option names one file and another is left out: --tls-cert, --tls-key
 // and --tls-ca go together.
@@ -47,6 +48,6 @@ void check_readable(const TlsFiles& files);
 [[nodiscard]] TlsFiles find_tls(const TlsFiles& given,
                                 const std::string& token_file,
                                 const std::string& address,
-                                Side side);
+                                TlsSide side);
 
 }  // namespace outpace::wire

@@ -38,31 +38,31 @@ class TlsFilesTest : public testing::Test {
 TEST_F(TlsFilesTest, LieBesideTheTokenFileForEachSide) {
   put({"ca.pem", "server.pem", "server.key", "worker.pem", "worker.key"});
   EXPECT_EQ(
-      tls_beside(token(), Side::kServer),
+      tls_beside(token(), TlsSide::kServer),
       (TlsFiles{.certificate = at("server.pem"), .key = at("server.key"), .ca = at("ca.pem")}));
   EXPECT_EQ(
-      tls_beside(token(), Side::kWorker),
+      tls_beside(token(), TlsSide::kWorker),
       (TlsFiles{.certificate = at("worker.pem"), .key = at("worker.key"), .ca = at("ca.pem")}));
 }
 
 TEST_F(TlsFilesTest, AreNoneIfNoneOfThemIsThere) {
-  EXPECT_FALSE(tls_beside(token(), Side::kServer).any());
-  EXPECT_FALSE(tls_beside("", Side::kServer).any());
-  EXPECT_FALSE(tls_beside(at("no/such/folder/token"), Side::kServer).any());
+  EXPECT_FALSE(tls_beside(token(), TlsSide::kServer).any());
+  EXPECT_FALSE(tls_beside("", TlsSide::kServer).any());
+  EXPECT_FALSE(tls_beside(at("no/such/folder/token"), TlsSide::kServer).any());
 }
 
 TEST_F(TlsFilesTest, OfTheOtherSideAreNotNeeded) {
   put({"ca.pem", "worker.pem", "worker.key"});
-  EXPECT_TRUE(tls_beside(token(), Side::kWorker).any());
+  EXPECT_TRUE(tls_beside(token(), TlsSide::kWorker).any());
 }
 
 TEST_F(TlsFilesTest, AreRefusedIfOneIsMissing) {
   put({"ca.pem", "server.pem"});
-  EXPECT_EQ(refusal_of([&] { (void)tls_beside(token(), Side::kServer); }),
+  EXPECT_EQ(refusal_of([&] { (void)tls_beside(token(), TlsSide::kServer); }),
             at("server.key") + ": missing, although " + at("ca.pem") +
                 " is there; copy it from the folder that `outpace certs` wrote");
   // Without them a connection would silently be unencrypted.
-  EXPECT_EQ(refusal_of([&] { (void)tls_beside(token(), Side::kWorker); }),
+  EXPECT_EQ(refusal_of([&] { (void)tls_beside(token(), TlsSide::kWorker); }),
             at("worker.pem") + ": missing, although " + at("ca.pem") +
                 " is there; copy it from the folder that `outpace certs` wrote");
 }
@@ -71,7 +71,7 @@ TEST_F(TlsFilesTest, OfATokenFileWithoutAFolderAreInTheWorkingFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_);
   put({"ca.pem", "server.pem", "server.key"});
-  const TlsFiles found = tls_beside("token", Side::kServer);
+  const TlsFiles found = tls_beside("token", TlsSide::kServer);
   std::filesystem::current_path(before);
   EXPECT_EQ(found, (TlsFiles{.certificate = "server.pem", .key = "server.key", .ca = "ca.pem"}));
 }
@@ -91,27 +91,28 @@ TEST_F(TlsFilesTest, GivenByOptionsGoTogether) {
 TEST_F(TlsFilesTest, GivenByOptionsCountInsteadOfThoseBesideTheToken) {
   put({"ca.pem", "server.pem", "server.key", "a", "b", "c"});
   const TlsFiles given{.certificate = at("a"), .key = at("b"), .ca = at("c")};
-  EXPECT_EQ(find_tls(given, token(), kAddress, Side::kServer), given);
-  EXPECT_EQ(find_tls({}, token(), kAddress, Side::kServer).certificate, at("server.pem"));
+  EXPECT_EQ(find_tls(given, token(), kAddress, TlsSide::kServer), given);
+  EXPECT_EQ(find_tls({}, token(), kAddress, TlsSide::kServer).certificate, at("server.pem"));
 }
 
 TEST_F(TlsFilesTest, AreNotForAUnixSocket) {
   put({"ca.pem", "server.pem", "server.key"});
-  EXPECT_FALSE(find_tls({}, token(), "unix:/tmp/s", Side::kServer).any());
+  EXPECT_FALSE(find_tls({}, token(), "unix:/tmp/s", TlsSide::kServer).any());
   const TlsFiles given{.certificate = "a", .key = "b", .ca = "c"};
-  EXPECT_EQ(refusal_of([&] { (void)find_tls(given, token(), "unix:/tmp/s", Side::kServer); }),
-            "--tls-cert conflicts with unix:/tmp/s: what goes through a Unix socket stays on this "
-            "machine; remove --tls-cert, --tls-key and --tls-ca");
+  EXPECT_EQ(refusal_of([&] { (void)find_tls(given, token(), "unix:/tmp/s", TlsSide::kServer); }),
+            "--tls-cert conflicts with a Unix socket, which needs no TLS because it does not leave "
+            "this machine; remove --tls-cert, --tls-key and --tls-ca, or give an address "
+            "HOST:PORT");
 }
 
 TEST_F(TlsFilesTest, WithAKeyThatOthersCanReadAreRefused) {
   put({"ca.pem", "worker.pem", "worker.key"});
-  EXPECT_TRUE(find_tls({}, token(), kAddress, Side::kWorker).any());
+  EXPECT_TRUE(find_tls({}, token(), kAddress, TlsSide::kWorker).any());
   std::filesystem::permissions(at("worker.pem"), std::filesystem::perms{0644});
-  EXPECT_TRUE(find_tls({}, token(), kAddress, Side::kWorker).any());
+  EXPECT_TRUE(find_tls({}, token(), kAddress, TlsSide::kWorker).any());
   for (const unsigned mode : {0640U, 0604U, 0660U, 0601U}) {
     std::filesystem::permissions(at("worker.key"), std::filesystem::perms{mode});
-    EXPECT_EQ(refusal_of([&] { (void)find_tls({}, token(), kAddress, Side::kWorker); }),
+    EXPECT_EQ(refusal_of([&] { (void)find_tls({}, token(), kAddress, TlsSide::kWorker); }),
               at("worker.key") + ": the private key can be read by others; run: chmod 600 " +
                   at("worker.key"));
   }
