@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "live/mailbox.h"
+#include "live/no_tls_yet.h"
 #include "live/transports.h"
 
 namespace outpace::live {
@@ -22,6 +23,7 @@ namespace {
 }  // namespace
 
 protocol::Message ask(const ControlOptions& options, const protocol::Message& question) {
+  refuse_tls(options.tls);
   Mailbox<ConnectionEvent> mailbox;
   const auto transport =
       connect({.address = options.server, .token = options.token, .deadline = options.deadline},

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "live/mailbox.h"
+#include "live/no_tls_yet.h"
 #include "live/transports.h"
 #include "live/worker_loop.h"
 
@@ -25,6 +26,7 @@ constexpr double kLossMax = 1e30;
 }  // namespace
 
 void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator) {
+  refuse_tls(options.tls);
   Mailbox<ConnectionEvent> mailbox;
   const auto transport =
       connect({.address = options.server, .token = options.token, .deadline = options.deadline},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/overloaded.h"
+#include "live/no_tls_yet.h"
 #include "live/transports.h"
 #include "policy/catalogue.h"
 #include "protocol/senders.h"
@@ -34,6 +35,7 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
       evaluations_(options_.target),
       strand_([this](Post post) { take(std::move(post)); }) {
   // What can be wrong in the options shows before anybody connects.
+  refuse_tls(options_.tls);
   (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.policy_inputs);
   phases_ = policy::phases_of(options_.policy);
   policy_ = phases_.front().policy.text;

@@ -23,12 +23,14 @@
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "server/shard.h"
+#include "wire/tls_files.h"
 
 namespace outpace::live {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:0";
   std::string token;
+  wire::TlsFiles tls;                      // The server's; empty: no TLS.
   server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
   Spec policy;
   policy::PolicyInputs policy_inputs;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/overloaded.h"
+#include "live/no_tls_yet.h"
 #include "live/transports.h"
 #include "protocol/senders.h"
 
@@ -28,6 +29,7 @@ std::string host_name() {
 
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     : options_(options) {
+  refuse_tls(options.tls);
   transport_ =
       connect({.address = options.server, .token = options.token, .deadline = options.deadline},
               [this](ConnectionEvent event) { receive(std::move(event)); });

@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "live/transport.h"
 #include "protocol/messages.h"
+#include "wire/tls_files.h"
 #include "worker/inbox.h"
 
 namespace outpace::live {
@@ -29,6 +30,7 @@ namespace outpace::live {
 struct SessionOptions {
   std::string server;  // "HOST:PORT" or "unix:PATH".
   std::string token;
+  wire::TlsFiles tls;  // The worker's; empty: no TLS.
   WorkerId worker{};
   std::uint32_t incarnation = 0;
   Duration deadline = std::chrono::seconds(60);  // To be welcomed.

@@ -1,7 +1,8 @@
 """Files: what `outpace certs` writes and prints, and that it overwrites nothing. Tls: Python's TLS takes
-the certificates.
+the certificates. Options: what is refused of --tls-cert, --tls-key, --tls-ca and --insecure-no-tls.
 """
 
+import os
 import ssl
 import sys
 
@@ -9,6 +10,7 @@ sys.dont_write_bytecode = True
 from jobs import ProgramTest, main  # noqa: E402
 
 ALL = ["ca.pem", "server.key", "server.pem", "worker.key", "worker.pem"]
+BEYOND = "10.255.255.1:4000"  # An address that is not this machine's.
 
 
 class Certs(ProgramTest):
@@ -129,6 +131,65 @@ class Tls(Certs):
         stranger.load_verify_locations(self.folder / "job" / "ca.pem")
         with self.assertRaisesRegex(ssl.SSLError, "certificate"):
             self.shake_hands(self.context("job", ssl.PROTOCOL_TLS_SERVER, "server"), stranger)
+
+
+class Options(Certs):
+    def setUp(self):
+        super().setUp()
+        self.certs("job")
+        self.files = ("--tls-cert", "job/server.pem", "--tls-key", "job/server.key",
+                      "--tls-ca", "job/ca.pem")
+
+    def server(self, *words, token="token"):
+        return ("server", "--token-file", token, *words)
+
+    def test_go_together(self):
+        for word, lacking in (("--tls-cert", "--tls-key and --tls-ca"),
+                              ("--tls-key", "--tls-cert and --tls-ca"),
+                              ("--tls-ca", "--tls-cert and --tls-key")):
+            self.assert_refused(self.server(word, "job/ca.pem"), f"{word} without {lacking}")
+        self.path("token", "secret\n")
+        worker = ("worker", "--paced", "x", "--server", BEYOND, "--token-file", "token", "--worker", 0)
+        self.assert_refused((*worker, "--tls-ca", "job/ca.pem"),
+                            "--tls-ca without --tls-cert and --tls-key")
+        self.assert_refused(("ctl", "--server", BEYOND, "--token-file", "token", "status",
+                             "--tls-key", "job/worker.key"), "--tls-key without --tls-cert")
+        self.assert_refused(self.server(), "--tls-cert without --tls-key and --tls-ca",
+                            variables={"OUTPACE_TLS_CERT": "job/server.pem"})
+
+    def test_conflict_with_leave_to_go_without(self):
+        self.assert_refused(self.server("--listen", BEYOND, "--insecure-no-tls", *self.files),
+                            "--insecure-no-tls conflicts with --tls-cert")
+        self.assert_refused(
+            self.server("--listen", BEYOND, "--insecure-no-tls", token="job/token"),
+            "--insecure-no-tls conflicts with job/server.pem", "beside the token file")
+
+    def test_conflict_with_a_unix_socket(self):
+        self.assert_refused(self.server("--listen", "unix:s", *self.files),
+                            "--tls-cert conflicts with a Unix socket")
+
+    def test_name_both_ways_to_go_beyond_this_machine(self):
+        self.assert_refused(self.server("--listen", BEYOND), f"--listen {BEYOND}",
+                            "`outpace certs`", "--insecure-no-tls")
+
+    def test_of_a_set_that_is_not_complete_name_the_missing_file(self):
+        (self.folder / "job/server.key").unlink()
+        self.assert_refused(self.server("--listen", BEYOND, token="job/token"),
+                            "job/server.key: missing, although job/ca.pem is there")
+        (self.folder / "job/worker.pem").unlink()
+        self.path("job/token", "secret\n")
+        self.assert_refused(("ctl", "--server", BEYOND, "--token-file", "job/token", "status"),
+                            "job/worker.pem: missing, although job/ca.pem is there")
+
+    def test_refuse_a_key_that_others_can_read(self):
+        os.chmod(self.folder / "job/server.key", 0o640)
+        self.assert_refused(self.server("--listen", BEYOND, token="job/token"),
+                            "job/server.key: the private key can be read by others", "chmod 600")
+
+    def test_refuse_a_file_that_is_not_there(self):
+        self.assert_refused(
+            self.server("--listen", BEYOND, "--tls-cert", "none.pem", *self.files[2:]),
+            "none.pem: cannot read this TLS file: No such file or directory")
 
 
 if __name__ == "__main__":
