@@ -203,7 +203,7 @@ class Refused(Launch):
         for name in ("server.pem", "worker.pem"):
             (self.folder / "job" / name).unlink()
         for rank, missing in ((0, "server.pem"), (1, "worker.pem")):
-            variables = {**torchrun_variables(rank, 2, 29500), "LOCAL_WORLD_SIZE": 1,
+            variables = {**torchrun_variables(rank, 2, 29500), "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1,
                          "MASTER_ADDR": "10.0.0.1"}
             self.assert_refused(variables, ("train", "--token-file", "job/token"),
                                 f"job/{missing}: missing, although job/ca.pem is there")
