@@ -43,6 +43,11 @@ struct WorkerOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);
   // Time limit for rejoining after a lost connection.
   std::chrono::nanoseconds rejoin_for = std::chrono::seconds(20);
+  // PEM files for TLS: the worker's certificate, its key, and the authority of the job. All empty:
+  // no TLS, unless from_environment() finds them beside the token file.
+  std::string tls_certificate;
+  std::string tls_key;
+  std::string tls_ca;
 };
 
 // One tensor of the network. The list of all tensors defines the layout of the flat buffers of
@@ -79,7 +84,9 @@ struct PushResult {
 class Worker {
  public:
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
-  // OUTPACE_INCARNATION. Throws WorkerError, which names the variable.
+  // OUTPACE_INCARNATION, OUTPACE_TLS_CERT, OUTPACE_TLS_KEY and OUTPACE_TLS_CA. Without the last
+  // three, ca.pem, worker.pem and worker.key beside the token file count, if they are there. Throws
+  // WorkerError, which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);

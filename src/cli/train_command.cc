@@ -35,10 +35,12 @@ std::optional<launch::TrainPart> join_launch(job::OptionList& options, job::Trai
 
 // What another process than the first of a launch does.
 int work_for_first(const job::TrainJob& job, const launch::TrainPart& part) {
-  run::check(job, learner());
+  constexpr bool kHasServer = true;
+  run::check(job, learner(), !kHasServer);
   const job::WorkerJob worker{.work = job.work,
                               .server = part.address,
                               .token_file = job.token_file,
+                              .tls = job.serving.tls,
                               .worker = part.place.rank,
                               .workers = part.workers,
                               .incarnation = launch::incarnation_of_start(part.place.restarts),

@@ -20,6 +20,9 @@ constexpr std::array kOfServer{"balance",
                                "trace",
                                "restart-workers",
                                "token-file",
+                               "tls-cert",
+                               "tls-key",
+                               "tls-ca",
                                "launcher",
                                "attack"};
 
@@ -49,7 +52,7 @@ void declare_membership(OptionList& options, Membership& membership) {
   options.add("patience", membership.patience, "How long to wait for workers to join");
 }
 
-void declare_serving(OptionList& options, Serving& serving) {
+void declare_serving(OptionList& options, Serving& serving, const std::string& whose) {
   options
       .add("weights",
            serving.weights,
@@ -60,10 +63,11 @@ void declare_serving(OptionList& options, Serving& serving) {
            serving.listen,
            "Address at which the server listens: HOST:PORT or unix:PATH; port 0 takes a free one")
       .type("ADDRESS");
-  options.add(
-      "insecure-no-tls",
-      serving.insecure_no_tls,
-      "Allow an address beyond this machine, although traffic and token travel unencrypted");
+  declare_tls(options, serving.tls, whose);
+  options.add("insecure-no-tls",
+              serving.insecure_no_tls,
+              "Allow an address beyond this machine without TLS, although traffic then travels "
+              "unencrypted");
 }
 
 void declare_output(OptionList& options, Output& output) {
@@ -104,6 +108,24 @@ void declare_trace_and_json(OptionList& options, Output& output) {
   options.add("json", output.json, "Print the result as one JSON object on standard output");
 }
 
+void declare_tls(OptionList& options, TlsOptions& tls, const std::string& whose) {
+  options
+      .add("tls-cert",
+           tls.certificate,
+           "PEM file with the certificate that this process presents; `outpace certs` makes one")
+      .type("FILE")
+      .default_words(whose + ".pem beside --token-file, if it is there");
+  options.add("tls-key", tls.key, "PEM file with the private key of --tls-cert, mode 0600")
+      .type("FILE")
+      .default_words(whose + ".key beside --token-file");
+  options
+      .add("tls-ca",
+           tls.ca,
+           "PEM file with the certificate of the authority that must have signed the other side's")
+      .type("FILE")
+      .default_words("ca.pem beside --token-file");
+}
+
 void declare_launcher(OptionList& options, std::string& launcher) {
   std::string all;
   for (const std::string& name : launch::launchers()) {
@@ -120,18 +142,26 @@ bool is_local(const std::string& listen) {
          listen.starts_with("localhost:") || listen.starts_with("[::1]:");
 }
 
-void check(const Serving& serving) {
-  if (!serving.listen.empty() && !is_local(serving.listen) && !serving.insecure_no_tls) {
+void check(const Serving& serving, const std::string& certificate) {
+  if (serving.insecure_no_tls && !certificate.empty()) {
+    throw usage_error(serving.tls.any()
+                          ? "--insecure-no-tls conflicts with --tls-cert; remove one"
+                          : "--insecure-no-tls conflicts with " + certificate +
+                                ", which is beside the token file: workers would take TLS; "
+                                "remove --insecure-no-tls, or move the certificates away");
+  }
+  const bool beyond = !serving.listen.empty() && !is_local(serving.listen);
+  if (beyond && certificate.empty() && !serving.insecure_no_tls) {
     throw usage_error("--listen " + serving.listen +
-                      " reaches beyond this machine, and there is no TLS yet: the token would "
-                      "travel unencrypted; if you accept that, add --insecure-no-tls");
+                      " reaches beyond this machine, and traffic would travel unencrypted: make "
+                      "certificates with `outpace certs` or add --insecure-no-tls");
   }
 }
 
 void declare(OptionList& options, ServerJob& job) {
   declare(options, job.training);
   declare_membership(options, job.membership);
-  declare_serving(options, job.serving);
+  declare_serving(options, job.serving, "server");
   declare_output(options, job.output);
   options
       .add("token-file",
@@ -144,7 +174,7 @@ void declare(OptionList& options, ServerJob& job) {
 void declare(OptionList& options, TrainJob& job) {
   declare(options, job.training);
   declare_membership(options, job.membership);
-  declare_serving(options, job.serving);
+  declare_serving(options, job.serving, "server.pem and worker");
   declare_output(options, job.output);
   declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
   declare(options, job.work);
@@ -209,6 +239,7 @@ void declare(OptionList& options, WorkerJob& job) {
   options.add("token-file", job.token_file, "File with the job's secret, mode 0600")
       .type("FILE")
       .required();
+  declare_tls(options, job.tls, "worker");
   options.add("seed", job.seed, "Seed of the initial weights: the same on every worker");
   options.add("connect-deadline", job.deadline, "How long to try to reach the server");
   declare(options, job.work);
@@ -231,6 +262,7 @@ void declare(OptionList& options, EvaluatorJob& job) {
   options.add("token-file", job.token_file, "File with the job's secret, mode 0600")
       .type("FILE")
       .required();
+  declare_tls(options, job.tls, "worker");
   options.add("seed", job.seed, "Seed of the initial weights: the same as the workers'");
   options.add("connect-deadline", job.deadline, "How long to try to reach the server");
   options.add("network", job.network, "Network: the same as the workers'");

@@ -34,17 +34,30 @@ struct Output {
 };
 void declare_trace_and_json(OptionList& options, Output& output);
 
+// PEM files for TLS. All empty: those beside the token file, if they are there.
+struct TlsOptions {
+  std::string certificate;
+  std::string key;
+  std::string ca;
+
+  [[nodiscard]] bool any() const { return !certificate.empty() || !key.empty() || !ca.empty(); }
+};
+// `whose`: the side whose files count by default, "server" or "worker".
+void declare_tls(OptionList& options, TlsOptions& tls, const std::string& whose);
+
 // Where a server listens, and what it begins with.
 struct Serving {
   std::string listen;   // Empty: the command's default.
   std::string weights;  // A file; empty: the first worker's.
+  TlsOptions tls;
   bool insecure_no_tls = false;
 };
 
 // True if nobody on another machine can connect to what listens there.
 [[nodiscard]] bool is_local(const std::string& listen);
-// Throws a usage error if it would listen beyond this machine without leave.
-void check(const Serving& serving);
+// `certificate`: the file that will be used; empty: no TLS. Throws a usage error if the server
+// would listen beyond this machine with neither TLS nor leave to go without, or if it has both.
+void check(const Serving& serving, const std::string& certificate);
 
 struct ServerJob {
   Training training;
@@ -83,6 +96,7 @@ struct WorkerJob {
   Work work;
   std::string server;  // Empty: as the launcher says.
   std::string token_file;
+  TlsOptions tls;
   std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next two as well.
   std::optional<std::uint32_t> workers;
   std::optional<std::uint32_t> incarnation;
@@ -98,6 +112,7 @@ struct EvaluatorJob {
   std::uint32_t threads = 1;
   std::string server;
   std::string token_file;
+  TlsOptions tls;
   std::uint64_t seed = 1;
   Duration deadline = std::chrono::seconds(60);  // To connect.
 };

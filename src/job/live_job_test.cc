@@ -10,6 +10,8 @@ namespace {
 
 using Train = Declared<TrainJob>;
 
+constexpr const char* kNoCertificate = "";
+
 std::string refusal(Train& train) {
   return refusal_of([&] { fit_topology(train.options, train.job); });
 }
@@ -65,9 +67,47 @@ TEST(LiveJob, AnAddressBeyondThisMachineTakesLeave) {
   EXPECT_TRUE(is_local("unix:/tmp/s"));
   EXPECT_TRUE(is_local("[::1]:0"));
   EXPECT_FALSE(is_local("0.0.0.0:7000"));
-  EXPECT_NE(refusal_of([] { check(Serving{.listen = "0.0.0.0:7000"}); }), "accepted");
-  EXPECT_EQ(refusal_of([] { check(Serving{.listen = "0.0.0.0:7000", .insecure_no_tls = true}); }),
+  EXPECT_EQ(refusal_of([] { check({.listen = "127.0.0.1:7000"}, kNoCertificate); }), "accepted");
+  EXPECT_EQ(refusal_of([] { check({.listen = "0.0.0.0:7000"}, kNoCertificate); }),
+            "--listen 0.0.0.0:7000 reaches beyond this machine, and traffic would travel "
+            "unencrypted: make certificates with `outpace certs` or add --insecure-no-tls");
+  EXPECT_EQ(refusal_of(
+                [] { check({.listen = "0.0.0.0:7000", .insecure_no_tls = true}, kNoCertificate); }),
             "accepted");
+}
+
+TEST(LiveJob, AnAddressBeyondThisMachineTakesACertificateInsteadOfLeave) {
+  EXPECT_EQ(refusal_of([] { check({.listen = "0.0.0.0:7000"}, "job/server.pem"); }), "accepted");
+  EXPECT_EQ(refusal_of([] {
+              check({.listen = "0.0.0.0:7000", .insecure_no_tls = true}, "job/server.pem");
+            }),
+            "--insecure-no-tls conflicts with job/server.pem, which is beside the token file: "
+            "workers would take TLS; remove --insecure-no-tls, or move the certificates away");
+  EXPECT_EQ(refusal_of([] {
+              check(
+                  {.listen = "0.0.0.0:7000", .tls = {.certificate = "a"}, .insecure_no_tls = true},
+                  "a");
+            }),
+            "--insecure-no-tls conflicts with --tls-cert; remove one");
+}
+
+TEST(LiveJob, ARingTakesNoCertificate) {
+  Train ring;
+  ring.give("topology", "ring").give("tls-ca", "ca.pem");
+  EXPECT_EQ(refusal(ring),
+            "--tls-ca conflicts with --topology ring: it belongs to a parameter server; remove it");
+}
+
+TEST(LiveJob, TheFilesOfTlsReachAChildProcess) {
+  WorkerJob told{.tls = {.certificate = "a b", .key = "k", .ca = "/c"}};
+  OptionList options;
+  declare(options, told);
+  Declared<WorkerJob> child;
+  set_layers(child.options,
+             {from_toml(resolved_toml("worker", options), "worker.toml", child.options)});
+  EXPECT_EQ(child.job.tls.certificate, "a b");
+  EXPECT_EQ(child.job.tls.key, "k");
+  EXPECT_EQ(child.job.tls.ca, "/c");
 }
 
 TEST(LiveJob, TheOptionsOfEachJobHaveNamesOfTheirOwn) {

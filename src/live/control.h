@@ -15,7 +15,7 @@ namespace outpace::live {
 struct ControlOptions {
   std::string server;  // HOST:PORT or unix:PATH.
   std::string token;
-  wire::TlsFiles tls;
+  wire::TlsFiles tls;                            // The worker's; empty: no TLS.
   Duration deadline = std::chrono::seconds(3);   // For reaching the server.
   Duration patience = std::chrono::seconds(60);  // For its answer, which may wait for a seam.
 };

@@ -22,6 +22,7 @@
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "server/shard.h"
+#include "wire/tls_files.h"
 #include "wire/transport.h"
 
 namespace outpace::live {
@@ -29,7 +30,7 @@ namespace outpace::live {
 struct ServerOptions {
   std::string listen = "127.0.0.1:0";
   std::string token;
-  wire::TlsFiles tls;
+  wire::TlsFiles tls;                      // The server's; empty: no TLS.
   server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
   Spec policy;
   policy::PolicyInputs policy_inputs;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "live/lasting_session.h"
 #include "live/token_file.h"
+#include "wire/tls_files.h"
 
 namespace outpace {
 namespace {
@@ -53,8 +54,18 @@ std::uint32_t number_below(const char* name, const std::string& value, std::uint
 WorkerOptions options_from_environment() {
   WorkerOptions options;
   options.server = required("OUTPACE_SERVER", "HOST:PORT or unix:PATH of the job's server");
-  options.token = live::read_token_file(
-      required("OUTPACE_TOKEN_FILE", "the file with the job's secret, the server's --token-file"));
+  const std::string token_file =
+      required("OUTPACE_TOKEN_FILE", "the file with the job's secret, the server's --token-file");
+  options.token = live::read_token_file(token_file);
+  const wire::TlsFiles tls = wire::find_tls({.certificate = variable("OUTPACE_TLS_CERT"),
+                                             .key = variable("OUTPACE_TLS_KEY"),
+                                             .ca = variable("OUTPACE_TLS_CA")},
+                                            token_file,
+                                            options.server,
+                                            wire::TlsSide::kWorker);
+  options.tls_certificate = tls.certificate;
+  options.tls_key = tls.key;
+  options.tls_ca = tls.ca;
   options.worker = number_below("OUTPACE_WORKER",
                                 required("OUTPACE_WORKER", "this worker's rank: 0, 1, 2, ..."),
                                 protocol::kWorkersMax);
@@ -142,6 +153,9 @@ class Worker::Job {
     session_.emplace(
         live::WorkerOptions{.session = {.server = options_.server,
                                         .token = options_.token,
+                                        .tls = {.certificate = options_.tls_certificate,
+                                                .key = options_.tls_key,
+                                                .ca = options_.tls_ca},
                                         .worker = WorkerId{options_.worker},
                                         .incarnation = options_.incarnation,
                                         .deadline = options_.deadline},

@@ -21,6 +21,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "protocol/messages.h"
+#include "wire/tls_files.h"
 #include "wire/transport.h"
 #include "worker/inbox.h"
 
@@ -29,7 +30,7 @@ namespace outpace::live {
 struct SessionOptions {
   std::string server;  // "HOST:PORT" or "unix:PATH".
   std::string token;
-  wire::TlsFiles tls;
+  wire::TlsFiles tls;  // The worker's; empty: no TLS.
   WorkerId worker{};
   std::uint32_t incarnation = 0;
   Duration deadline = std::chrono::seconds(60);  // To be welcomed.

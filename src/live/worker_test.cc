@@ -267,6 +267,11 @@ TEST_F(WorkerTest, TheEnvironmentSaysWhereAndWho) {
   EXPECT_EQ(error(), "/nowhere: no such token file; the server makes one with --token-file");
   ::setenv("OUTPACE_TOKEN_FILE", write_token().c_str(), 1);
   EXPECT_EQ(error(), "OUTPACE_WORKER is not set; it takes this worker's rank: 0, 1, 2, ...");
+  ::setenv("OUTPACE_TLS_CERT", "worker.pem", 1);
+  EXPECT_EQ(error(),
+            "--tls-cert without --tls-key and --tls-ca: TLS takes a certificate, its key and the "
+            "authority's certificate; add --tls-key and --tls-ca");
+  ::unsetenv("OUTPACE_TLS_CERT");
   ::setenv("OUTPACE_WORKER", "one", 1);
   EXPECT_EQ(error(), "OUTPACE_WORKER is 'one'; it takes 0 to 65535");
   ::setenv("OUTPACE_WORKER", "0", 1);

@@ -17,6 +17,7 @@ inline constexpr std::uint32_t kEvaluatorRestartsMax = 3;
 struct JobPlace {
   std::string server;  // Its address.
   std::string token_file;
+  job::TlsOptions tls;
 };
 
 // Where children leave their files.

@@ -16,6 +16,7 @@
 #include "run/children.h"
 #include "run/run_recorder.h"
 #include "run/scratch_directory.h"
+#include "run/tls.h"
 #include "run/whole_file.h"
 #include "run/worker_role.h"
 
@@ -73,7 +74,6 @@ live::ServerOptions to_server_options(const job::Training& training,
                                       const job::Serving& serving) {
   job::Resolved resolved =
       job::resolve(training, membership, read_resolve_options(training, protocol::kWorkersMax));
-  job::check(serving);
   live::ServerOptions server;
   server.policy = std::move(resolved.policy);
   server.policy_inputs = std::move(resolved.policy_inputs);
@@ -90,8 +90,12 @@ live::ServerOptions to_server_options(const job::Training& training,
   return server;
 }
 
-void check(const job::TrainJob& job, const Learner& learner) {
+void check(const job::TrainJob& job, const Learner& learner, bool has_server) {
   (void)to_server_options(job.training, job.membership, job.serving);
+  if (has_server) {
+    (void)tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
+  }
+  (void)tls_of(job.serving, job.token_file, wire::TlsSide::kWorker);  // Also the server's children.
   job::check(job.work, job.training.workers, whole_file);
   if (!job.work.paced.empty()) {
     if (job.training.target_accuracy) {
@@ -110,6 +114,7 @@ RunEnd train(const job::TrainJob& job,
              const Learner& learner) {
   check(job, learner);
   live::ServerOptions options = to_server_options(job.training, job.membership, job.serving);
+  options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
   live::block_supervised_signals();
   const ScratchDirectory scratch;
   if (options.listen.empty()) {
@@ -140,7 +145,10 @@ RunEnd train(const job::TrainJob& job,
   const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
   const live::RunResult result = run_with_children(
       server,
-      children_of(job, workers, {.server = server.address(), .token_file = token_file}, files),
+      children_of(job,
+                  workers,
+                  {.server = server.address(), .token_file = token_file, .tls = job.serving.tls},
+                  files),
       watch);
   if (const auto refusal = watch.refusal();
       refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
@@ -151,10 +159,12 @@ RunEnd train(const job::TrainJob& job,
 }
 
 RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
-  live::ServerOptions options = to_server_options(job.training, job.membership, job.serving);
-  if (options.listen.empty()) {
-    options.listen = "127.0.0.1:0";
+  job::Serving serving = job.serving;
+  if (serving.listen.empty()) {
+    serving.listen = "127.0.0.1:0";
   }
+  live::ServerOptions options = to_server_options(job.training, job.membership, serving);
+  options.tls = tls_of(serving, job.token_file, wire::TlsSide::kServer);
   options.token = live::token_of_server(job.token_file);
   options.expects_evaluator =
       job.training.target_accuracy.has_value() || policy::waits_for_evaluator(job.training.policy);

@@ -18,13 +18,14 @@ namespace outpace::run {
 [[nodiscard]] job::ResolveOptions read_resolve_options(const job::Training& training,
                                                        std::uint32_t workers_max);
 
-// All but address, token and evaluator. Throws a usage error that names the option.
+// All but address, token, TLS and evaluator. Throws a usage error that names the option.
 [[nodiscard]] live::ServerOptions to_server_options(const job::Training& training,
                                                     const job::Membership& membership,
                                                     const job::Serving& serving);
 
-// Throws what a run with this job would throw before it begins.
-void check(const job::TrainJob& job, const Learner& learner);
+// Throws what a run with this job would throw before it begins. `has_server`: the server is in this
+// process, and not on another machine, where a launcher started it.
+void check(const job::TrainJob& job, const Learner& learner, bool has_server = true);
 
 // The server, its evaluator and its workers: all, or worker 0 alone if a launcher started the rest.
 // `resolved`: the configuration, to keep. Throws Error if the run does not begin.

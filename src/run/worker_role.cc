@@ -13,6 +13,7 @@
 #include "live/paced_source.h"
 #include "live/token_file.h"
 #include "live/worker_loop.h"
+#include "run/tls.h"
 #include "run/whole_file.h"
 #include "throughput/coarse_cluster.h"
 #include "throughput/measured_profile.h"
@@ -103,6 +104,7 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
       .server = job.server,
       .token = options.token_may_come ? live::await_token_file(job.token_file, job.deadline)
                                       : live::read_token_file(job.token_file),
+      .tls = tls_to(job.server, job.tls, job.token_file),
       .worker = WorkerId{worker},
       .incarnation = job.incarnation.value_or(1),
       .deadline = job.deadline};
@@ -124,6 +126,7 @@ void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {
   }
   const live::SessionOptions session{.server = job.server,
                                      .token = live::read_token_file(job.token_file),
+                                     .tls = tls_to(job.server, job.tls, job.token_file),
                                      .worker = WorkerId{0},
                                      .incarnation = 1,
                                      .deadline = job.deadline};

@@ -196,7 +196,17 @@ class Refused(Launch):
         variables = {**torchrun_variables(0, 2, 29500), "LOCAL_WORLD_SIZE": 1,
                      "MASTER_ADDR": "10.0.0.1"}
         self.assert_refused(variables, ("train", "--token-file", "token"),
-                            "10.0.0.1:29501", "--insecure-no-tls")
+                            "10.0.0.1:29501", "`outpace certs`", "--insecure-no-tls")
+
+    def test_several_machines_without_the_certificates_of_their_side(self):
+        self.start("certs", "job").wait()
+        for name in ("server.pem", "worker.pem"):
+            (self.folder / "job" / name).unlink()
+        for rank, missing in ((0, "server.pem"), (1, "worker.pem")):
+            variables = {**torchrun_variables(rank, 2, 29500), "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1,
+                         "MASTER_ADDR": "10.0.0.1"}
+            self.assert_refused(variables, ("train", "--token-file", "job/token"),
+                                f"job/{missing}: missing, although job/ca.pem is there")
 
 
 if __name__ == "__main__":

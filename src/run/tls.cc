@@ -1,0 +1,27 @@
+#include "run/tls.h"
+
+namespace outpace::run {
+namespace {
+
+wire::TlsFiles to_tls_files(const job::TlsOptions& given) {
+  return {.certificate = given.certificate, .key = given.key, .ca = given.ca};
+}
+
+}  // namespace
+
+wire::TlsFiles tls_to(const std::string& server,
+                      const job::TlsOptions& given,
+                      const std::string& token_file) {
+  return wire::find_tls(to_tls_files(given), token_file, server, wire::TlsSide::kWorker);
+}
+
+wire::TlsFiles tls_of(const job::Serving& serving,
+                      const std::string& token_file,
+                      wire::TlsSide side) {
+  const std::string address = serving.listen.empty() ? "unix:" : serving.listen;
+  wire::TlsFiles files = wire::find_tls(to_tls_files(serving.tls), token_file, address, side);
+  job::check(serving, files.certificate);
+  return files;
+}
+
+}  // namespace outpace::run
