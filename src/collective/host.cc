@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/overloaded.h"
+#include "base/text.h"
 #include "collective/batch_plan.h"
 #include "live/transports.h"
 #include "protocol/senders.h"
@@ -212,7 +213,7 @@ void Host::closed(Time now, live::ConnectionId from, const live::Closed& closed)
   if (phase_ < Phase::kEvaluating && gone_.empty()) {
     // The watcher of the processes knows the cause better, and reports it in a moment.
     constexpr Duration kToSayWhy = std::chrono::seconds(3);
-    gone_ = name(found->second.worker) + " is gone: " + closed.why;
+    gone_ = name(found->second.worker) + " is gone: " + printable(closed.why);
     deadline_ = std::min(deadline_, now + kToSayWhy);
   }
   peers_.erase(found);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "live/mailbox.h"
 #include "live/transports.h"
 
@@ -15,8 +16,9 @@ namespace {
     throw Error(ExitCode::kAuthentication,
                 options.server + ": the server refused the token; is --token-file the server's?");
   }
-  throw Error(ExitCode::kFailure,
-              options.server + ": " + closed.why + "; is the run over, or its server gone?");
+  throw Error(
+      ExitCode::kFailure,
+      options.server + ": " + printable(closed.why) + "; is the run over, or its server gone?");
 }
 
 }  // namespace

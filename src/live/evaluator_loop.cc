@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "live/mailbox.h"
 #include "live/transports.h"
 #include "live/worker_loop.h"
@@ -19,7 +20,7 @@ constexpr double kLossMax = 1e30;
     throw Error(ExitCode::kAuthentication,
                 options.server + ": the server refused the token; is --token-file the server's?");
   }
-  throw Error(ExitCode::kFailure, options.server + ": " + closed.why);
+  throw Error(ExitCode::kFailure, options.server + ": " + printable(closed.why));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/overloaded.h"
+#include "base/text.h"
 #include "live/transports.h"
 #include "policy/catalogue.h"
 #include "protocol/senders.h"
@@ -255,7 +256,7 @@ void Server::closed(Time now, ConnectionId from, const Closed& closed) {
   if (connection_of_[index(peer.worker)] == from) {
     connection_of_[index(peer.worker)].reset();
     if (!coordinator_->finished() && callbacks_.warned) {
-      callbacks_.warned(name(peer.worker) + " is gone: " + closed.why);
+      callbacks_.warned(name(peer.worker) + " is gone: " + printable(closed.why));
     }
     coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
   }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/overloaded.h"
+#include "base/text.h"
 #include "live/transports.h"
 #include "protocol/senders.h"
 
@@ -196,7 +197,8 @@ void WorkerSession::throw_closed() const {
     throw Error(ExitCode::kAuthentication,
                 options_.server + ": the server refused the token; is --token-file the server's?");
   }
-  throw ConnectionLost(options_.server + ": " + (closed_ ? closed_->why : "connection lost"));
+  throw ConnectionLost(options_.server + ": " +
+                       (closed_ ? printable(closed_->why) : "connection lost"));
 }
 
 }  // namespace outpace::live
