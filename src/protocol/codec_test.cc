@@ -347,22 +347,6 @@ TEST(Codec, ChecksTheFieldsOfHello) {
   EXPECT_EQ(refusal(frame.SerializeAsString()), "hello.host is longer than 1024 bytes");
 }
 
-TEST(Codec, MakesTextsForPeoplePrintable) {
-  const auto decoded = [](const Message& message) {
-    return std::get<MessageFrame>(decode_bytes(encode(message, 0))).message;
-  };
-  Hello hello = a_hello({.tensors = {{.name = "w\t1", .shape = {2}}}});
-  hello.host = "\x1b[2Jevil\n:1";
-  const auto host = std::get<Hello>(decoded(hello));
-  EXPECT_EQ(host.host, "?[2Jevil?:1");
-  EXPECT_EQ(host.manifest, hello.manifest);  // A name is compared and stays as it is.
-  const Verdict verdict{
-      .sequence = Sequence{1}, .outcome = Outcome::kRefused, .why = "no\x1b]0;title\x07"};
-  EXPECT_EQ(std::get<Verdict>(decoded(verdict)).why, "no?]0;title?");
-  EXPECT_EQ(std::get<Stop>(decoded(Stop{Farewell::kFailed, "bye\rhello"})).why, "bye?hello");
-  EXPECT_EQ(std::get<Answer>(decoded(Answer{ExitCode::kDone, "a\u009b1m"})).text, "a?1m");
-}
-
 TEST(Codec, ChecksTheManifest) {
   const auto said = [](Manifest manifest) { return refusal(a_hello(std::move(manifest))); };
   const std::uint64_t most = kWeightsMax;
