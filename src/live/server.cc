@@ -52,7 +52,7 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
 Server::~Server() = default;
 
 RunResult Server::run() {
-  opened_ = now();
+  gathers_since_ = now();
   strand_.open();
   for (bool over = false; !over;) {
     Time next{};
@@ -145,6 +145,8 @@ void Server::receive(Time now, ConnectionId from, Received received) {
       return receive_from_evaluator(now, received.message);
     case Role::kWorker:
       return receive_from_worker(now, from, peer, std::move(received));
+    case Role::kSentAway:
+      return;
   }
 }
 
@@ -249,21 +251,22 @@ void Server::closed(Time now, ConnectionId from, const Closed& closed) {
     evaluator_.reset();
     evaluations_.lost();
   }
-  if (peer.role != Role::kWorker || !peer.joined || !coordinator_) {
-    return;
-  }
-  server::Effects effects;
-  if (connection_of_[index(peer.worker)] == from) {
+  if (peer.joined && coordinator_ && connection_of_[index(peer.worker)] == from) {
+    server::Effects effects;
     connection_of_[index(peer.worker)].reset();
     if (!coordinator_->finished() && callbacks_.warned) {
       callbacks_.warned(name(peer.worker) + " is gone: " + printable(closed.why));
     }
     coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
+    carry_out(now, effects);
   }
-  carry_out(now, effects);
+  forget_offers_of(now, from);
 }
 
 void Server::dismiss(ConnectionId connection, protocol::Farewell how, const std::string& why) {
+  if (const auto peer = peers_.find(connection); peer != peers_.end()) {
+    peer->second.role = Role::kSentAway;
+  }
   transport_->send(connection, protocol::Stop{how, why}, nullptr);
   transport_->close(connection);
   if (callbacks_.warned && how == protocol::Farewell::kIncompatible) {
@@ -347,7 +350,8 @@ void Server::disconnect(const server::Disconnect& disconnect) {
 }
 
 Time Server::next_tick() const {
-  return coordinator_ ? coordinator_->next_deadline() : opened_ + options_.coordinator.patience;
+  return coordinator_ ? coordinator_->next_deadline()
+                      : gathers_since_ + options_.coordinator.patience;
 }
 
 void Server::tick(Time now) {

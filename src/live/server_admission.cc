@@ -1,6 +1,7 @@
 // How workers and the evaluator come to take part: they are greeted, fit the job or are sent away,
-// and join once there are weights.
+// and join once there are weights. What they offered is forgotten with them until the run starts.
 
+#include <algorithm>
 #include <utility>
 
 #include "live/server.h"
@@ -27,8 +28,13 @@ void Server::greet_worker(ConnectionId from, const protocol::Hello& hello) {
                   .incarnation = hello.incarnation,
                   .hello = hello,
                   .joined = false};
+  peers_[from].hello.manifest = {};
   transport_->authorise(from, manifest_->numbers());
-  transport_->send(from,
+  welcome(from);
+}
+
+void Server::welcome(ConnectionId worker) {
+  transport_->send(worker,
                    protocol::Welcome{.job = options_.coordinator.job,
                                      .generation = options_.coordinator.generation,
                                      .needs_weights = !shard_.has_value(),
@@ -75,7 +81,42 @@ void Server::take_initial_weights(Time now, ConnectionId from, std::vector<float
     return;
   }
   shard_.emplace(options_.shard, std::move(weights), manifest_->sizes());
+  weights_from_ = from;
   join_waiting(now);
+}
+
+bool Server::anybody_is(Role role) const {
+  return std::ranges::any_of(peers_, [role](const auto& peer) { return peer.second.role == role; });
+}
+
+void Server::forget_offers_of(Time now, ConnectionId gone) {
+  if (finish_ || (coordinator_ && coordinator_->started())) {
+    return;
+  }
+  const bool workers = anybody_is(Role::kWorker);
+  if (!workers) {
+    examples_ = 0;
+    manifest_ = anybody_is(Role::kEvaluator) ? manifest_ : options_.manifest;
+  }
+  const bool weights_left = weights_from_ && (weights_from_ == gone || !workers);
+  if (workers && !weights_left) {
+    return;
+  }
+  if (coordinator_) {  // Those that have joined it join the next one.
+    coordinator_.reset();
+    connection_of_.clear();
+    gathers_since_ = now;
+  }
+  if (weights_left) {
+    shard_.reset();
+    weights_from_.reset();
+  }
+  for (auto& [connection, peer] : peers_) {
+    peer.joined = false;
+    if (weights_left && peer.role == Role::kWorker) {
+      welcome(connection);
+    }
+  }
 }
 
 void Server::join_waiting(Time now) {
@@ -118,7 +159,6 @@ void Server::join(Time now, ConnectionId connection, Peer& peer, server::Effects
     return;
   }
   peer.joined = true;
-  peer.hello = {};
   if (older) {
     dismiss(*older, protocol::Farewell::kFenced, "a newer process has taken this worker's place");
   }
