@@ -119,9 +119,14 @@ class Server {
   void greet_evaluator(ConnectionId from, const protocol::Observe& observe);
   void take_initial_weights(Time now, ConnectionId from, std::vector<float> weights);
   void take_push(Time now,
+                 ConnectionId from,
                  const Peer& peer,
                  const protocol::Push& push,
                  std::vector<float> gradient);
+  // Why a peer cannot answer the release of this identity; empty if it can.
+  [[nodiscard]] std::string why_not_from(const Peer& peer, const protocol::GradientId& id) const;
+  // Ends the connection of a worker that broke the protocol, so that it does not wait.
+  void expel(Time now, ConnectionId from, const Peer& peer, const std::string& why);
   void take_measurement(Time now, const protocol::Measurement& measurement);
   // Commands and questions about the running job: server_control.cc.
   void set_policy(Time now, ConnectionId from, const protocol::SetPolicy& set);

@@ -6,6 +6,7 @@
 
 #include "live/server.h"
 #include "policy/catalogue.h"
+#include "server/initial_weights.h"
 
 namespace outpace::live {
 
@@ -74,10 +75,11 @@ std::string Server::incompatible(std::uint32_t protocol, const protocol::Manifes
 }
 
 void Server::take_initial_weights(Time now, ConnectionId from, std::vector<float> weights) {
-  if (shard_ || weights.size() != manifest_->numbers()) {
-    if (!shard_) {
-      dismiss(from, protocol::Farewell::kIncompatible, "initial weights of another size");
-    }
+  if (shard_) {
+    return;  // Another worker was asked, too, and was faster.
+  }
+  if (const std::string why = server::why_unfit(*manifest_, weights); !why.empty()) {
+    dismiss(from, protocol::Farewell::kIncompatible, "initial weights: " + why);
     return;
   }
   shard_.emplace(options_.shard, std::move(weights), manifest_->sizes());

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <future>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -100,6 +101,7 @@ class ServerTest : public testing::Test {
   // Waits until the server has said a line with this in it.
   [[nodiscard]] bool until_said(const std::string& part) { return said_.wait(part); }
 
+  [[nodiscard]] std::string address() const { return server_->address(); }
   [[nodiscard]] RawPeer peer(const protocol::Message& first) const {
     return {server_->address(), first};
   }
@@ -210,6 +212,98 @@ TEST_F(ServerTest, TheStartFixesTheNetwork) {
   ASSERT_TRUE(until_said("worker 0 is gone"));
   EXPECT_EQ(peer(hello_of(0, network_of(3))).next_as<protocol::Stop>().why,
             "another network: 1 tensors of 3 numbers, the job's has 1 of 2");
+}
+
+// ---- Nobody waits for an answer that never comes ------------------------------------------------
+
+protocol::Push push_of(const protocol::Welcome& welcome, const protocol::Release& release) {
+  return {.id = {.job = welcome.job,
+                 .generation = welcome.generation,
+                 .worker = WorkerId{0},
+                 .incarnation = 1,
+                 .sequence = release.sequence},
+          .examples = 2,
+          .partial = false,
+          .loss = 0.5,
+          .compute_seconds = 0.1};
+}
+
+// A job of one worker, raw, that has its first release.
+class OpenReleaseTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    serve(1);
+    worker_ = std::make_unique<RawPeer>(address(), hello_of(0));
+    const auto welcome = worker_->next_as<protocol::Welcome>();
+    worker_->send(protocol::InitialWeights{}, {8, 8});
+    push_ = push_of(welcome, worker_->next_as<protocol::Release>());
+  }
+  // What the server says when it ends the connection for this push.
+  [[nodiscard]] std::string farewell_to(const protocol::Push& push, std::vector<float> gradient) {
+    worker_->send(push, std::move(gradient));
+    const auto stop = worker_->next_as<protocol::Stop>();
+    EXPECT_EQ(stop.how, protocol::Farewell::kFailed);
+    EXPECT_TRUE(worker_->closed());
+    EXPECT_TRUE(until_said("worker 0 is sent away: " + stop.why));
+    return stop.why;
+  }
+
+  std::unique_ptr<RawPeer> worker_;
+  protocol::Push push_{};
+};
+
+TEST_F(OpenReleaseTest, AGradientOfAnotherSizeEndsTheConnectionWithTheReason) {
+  EXPECT_EQ(farewell_to(push_, {1}), "push: the gradient has 1 numbers, the job's network has 2");
+}
+
+TEST_F(OpenReleaseTest, APushForAnotherJobEndsTheConnectionWithTheReason) {
+  ++push_.id.job;
+  EXPECT_EQ(farewell_to(push_, {1, 1}),
+            "push: for another job, or for this job's server before it was restarted");
+}
+
+TEST_F(OpenReleaseTest, APushOfAnotherIncarnationEndsTheConnectionWithTheReason) {
+  push_.id.incarnation = 0;
+  EXPECT_EQ(farewell_to(push_, {1, 1}),
+            "push: of worker 0, incarnation 0; this connection is of worker 0, incarnation 1");
+}
+
+TEST_F(OpenReleaseTest, APushThatAnswersNoOpenReleaseIsRefused) {
+  const Sequence open = push_.id.sequence;
+  push_.id.sequence = Sequence{99};
+  worker_->send(push_, {1, 1});
+  const auto refused = worker_->next_as<protocol::Verdict>();
+  EXPECT_EQ(refused.sequence, Sequence{99});
+  EXPECT_EQ(refused.outcome, protocol::Outcome::kRefused);
+  EXPECT_EQ(refused.why, "push: this mini-batch was answered or given up before");
+  push_.id.sequence = open;  // The release is open as before.
+  worker_->send(push_, {1, 1});
+  EXPECT_EQ(worker_->next_as<protocol::Verdict>().outcome, protocol::Outcome::kAccepted);
+}
+
+TEST_F(ServerTest, APushBeforeJoiningEndsTheConnectionWithTheReason) {
+  serve(2);
+  RawPeer early = peer(hello_of(0));
+  const auto welcome = early.next_as<protocol::Welcome>();
+  early.send(push_of(welcome, {.sequence = Sequence{1}}), {1, 1});
+  EXPECT_EQ(early.next_as<protocol::Stop>().why,
+            "push: this worker has no mini-batch: it has not joined yet");
+  EXPECT_TRUE(early.closed());
+}
+
+TEST_F(ServerTest, InitialWeightsThatAreNotFiniteAreRefusedAndAnotherWorkerMayBringThem) {
+  serve(1);
+  RawPeer wrong = peer(hello_of(0));
+  (void)wrong.next_as<protocol::Welcome>();
+  wrong.send(protocol::InitialWeights{}, {1, std::numeric_limits<float>::quiet_NaN()});
+  const auto stop = wrong.next_as<protocol::Stop>();
+  EXPECT_EQ(stop.how, protocol::Farewell::kIncompatible);
+  EXPECT_EQ(stop.why,
+            "initial weights: tensor 'w' has a number that is not finite (NaN at position 1)");
+  RawPeer right = peer(hello_of(0));
+  EXPECT_TRUE(right.next_as<protocol::Welcome>().needs_weights);
+  right.send(protocol::InitialWeights{}, {1, 2});
+  (void)right.next_as<protocol::Release>();
 }
 
 }  // namespace

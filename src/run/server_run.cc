@@ -16,6 +16,7 @@
 #include "run/scratch_directory.h"
 #include "run/whole_file.h"
 #include "run/worker_role.h"
+#include "server/initial_weights.h"
 
 namespace outpace::run {
 namespace {
@@ -82,6 +83,9 @@ live::ServerOptions to_server_options(const job::Training& training,
   server.listen = serving.listen;
   if (!serving.weights.empty()) {
     record::Weights loaded = record::read_safetensors(serving.weights);
+    if (const std::string why = server::why_unfit(loaded.manifest, loaded.numbers); !why.empty()) {
+      throw Error(ExitCode::kUnreadable, "--weights " + serving.weights + ": " + why);
+    }
     server.manifest = std::move(loaded.manifest);
     server.weights = std::move(loaded.numbers);
   }
