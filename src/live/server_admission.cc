@@ -22,6 +22,14 @@ void Server::greet_worker(ConnectionId from, const protocol::Hello& hello) {
                 " examples, the job's has " + std::to_string(examples_));
     return;
   }
+  if (index(hello.worker) >= options_.coordinator.workers) {
+    dismiss(from,
+            protocol::Farewell::kIncompatible,
+            name(hello.worker) + " is out of range: this job has --workers " +
+                std::to_string(options_.coordinator.workers) + ", so --worker takes 0 to " +
+                std::to_string(options_.coordinator.workers - 1));
+    return;
+  }
   manifest_ = hello.manifest;
   examples_ = hello.dataset_examples;
   peers_[from] = {.role = Role::kWorker,

@@ -306,5 +306,14 @@ TEST_F(ServerTest, InitialWeightsThatAreNotFiniteAreRefusedAndAnotherWorkerMayBr
   (void)right.next_as<protocol::Release>();
 }
 
+TEST_F(ServerTest, AWorkerNumberBeyondTheJobsIsRefused) {
+  serve(2);
+  const auto stop = peer(hello_of(2)).next_as<protocol::Stop>();
+  EXPECT_EQ(stop.how, protocol::Farewell::kIncompatible);
+  EXPECT_EQ(stop.why,
+            "worker 2 is out of range: this job has --workers 2, so --worker takes 0 to 1");
+  EXPECT_NE(welcomed(hello_of(1)), nullptr);
+}
+
 }  // namespace
 }  // namespace outpace::live
