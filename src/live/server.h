@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -75,6 +76,9 @@ class Server {
 
   // Where workers connect to.
   [[nodiscard]] std::string address() const { return transport_->address(); }
+
+  // Replaces the callbacks. REQUIRES: run() has not been called, which is the first to use them.
+  void watch(ServerCallbacks callbacks) { callbacks_ = std::move(callbacks); }
 
   // Serves until the run is over.
   [[nodiscard]] RunResult run();
@@ -167,7 +171,7 @@ class Server {
 
   // Constant after construction.
   ServerOptions options_;
-  const ServerCallbacks callbacks_;
+  ServerCallbacks callbacks_;  // Once run() is called.
   // State of the strand.
   std::optional<protocol::Manifest> manifest_;  // As offered, or given; fixed by the start.
   std::uint64_t examples_ = 0;                  // As offered; 0 if by nobody.

@@ -120,8 +120,10 @@ RunEnd train(const job::TrainJob& job,
   const std::string token_file = part ? job.token_file : scratch.file("token");
   options.token = live::token_of_server(token_file);
   options.expects_evaluator = job.work.paced.empty();
+  live::Server server(std::move(options), {});
+  // After it listens: a server that cannot leaves no record in the way of the next try.
   RunRecorder recorder(recorded(job), resolved);
-  live::Server server(std::move(options), recorder.watch());
+  server.watch(recorder.watch());
   recorder.reachable(server.address(), token_file);
   const std::uint32_t workers = part ? 1 : job.training.workers;
   if (part) {
@@ -162,12 +164,13 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
       job.training.target_accuracy.has_value() || policy::waits_for_evaluator(job.training.policy);
   const bool expects_evaluator = options.expects_evaluator;
   live::block_supervised_signals();
+  live::Server server(std::move(options), {});
   RunRecorder recorder({.training = job.training,
                         .output = job.output,
                         .topology = job::Topology::kServer,
                         .name = job.training.policy.text},
                        resolved);
-  live::Server server(std::move(options), recorder.watch());
+  server.watch(recorder.watch());
   recorder.reachable(server.address(), job.token_file);
   const std::string how = " --server " + server.address() + " --token-file " + job.token_file;
   recorder.say("listening on " + server.address() + "; workers: outpace worker" + how);
