@@ -25,6 +25,42 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// The letter at the start of a text that is not empty.
+struct Letter {
+  std::size_t bytes = 1;
+  bool shows = false;  // It is UTF-8 and controls nothing.
+};
+
+Letter first_letter(std::string_view text) {
+  const auto byte = [text](std::size_t at) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at]));
+  };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) {
+    return {.bytes = 1, .shows = lead >= 0x20 && lead != 0x7f};
+  }
+  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) {
+    return {};
+  }
+  std::uint32_t point = lead & (0xffU >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) {
+      return {};
+    }
+    point = point << 6U | (byte(i) & 0x3fU);
+  }
+  constexpr std::array<std::uint32_t, 5> kFirst{0, 0, 0x80, 0x800, 0x10000};
+  if (point < kFirst[bytes] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) {
+    return {};
+  }
+  const bool direction = point == 0x200e || point == 0x200f || point == 0x061c ||
+                         (point >= 0x202a && point <= 0x202e) ||
+                         (point >= 0x2066 && point <= 0x2069);
+  const bool line = point == 0x2028 || point == 0x2029;
+  return {.bytes = bytes, .shows = point >= 0xa0 && !direction && !line};
+}
+
 struct Unit {
   std::string_view name;
   double factor;
@@ -137,6 +173,21 @@ std::string_view trim(std::string_view text) {
     return {};
   }
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const Letter letter = first_letter(text);
+    if (letter.shows) {
+      shown.append(text.substr(0, letter.bytes));
+    } else {
+      shown.push_back('?');
+    }
+    text.remove_prefix(letter.bytes);
+  }
+  return shown;
 }
 
 }  // namespace outpace

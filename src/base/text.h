@@ -32,4 +32,8 @@ namespace outpace {
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);
 
+// A text that a peer sent, safe for a terminal and one line long: '?' replaces each character that
+// controls a terminal, a line or the direction of writing, and each byte that is not UTF-8.
+[[nodiscard]] std::string printable(std::string_view text);
+
 }  // namespace outpace

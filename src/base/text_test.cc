@@ -120,5 +120,28 @@ TEST(Trim, TakesBlanksOffBothEnds) {
   EXPECT_EQ(trim(""), "");
 }
 
+TEST(Printable, KeepsLettersOfEveryLanguage) {
+  for (const char* text : {"", "node-3:4711", "größe", "日本", "ñ~", "\U0001f40c"}) {
+    EXPECT_EQ(printable(text), text);
+  }
+}
+
+TEST(Printable, ReplacesWhatControlsATerminalOrALine) {
+  EXPECT_EQ(printable("a\x1b[2Jb"), "a?[2Jb");
+  EXPECT_EQ(printable("one\ntwo\r\tthree\x7f"), "one?two??three?");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a?b");
+  EXPECT_EQ(printable("\u009b31m"), "?31m");         // An escape sequence of one letter.
+  EXPECT_EQ(printable("a\u202eb\u2028c"), "a?b?c");  // Writes backwards; a new line.
+}
+
+TEST(Printable, ReplacesEachByteThatIsNotUtf8) {
+  EXPECT_EQ(printable("a\xff\x80z"), "a??z");
+  EXPECT_EQ(printable("\xc3"), "?");            // Cut off.
+  EXPECT_EQ(printable("\xc3("), "?(");          // Not continued.
+  EXPECT_EQ(printable("\xc0\x9b"), "??");       // An escape in more bytes than it takes.
+  EXPECT_EQ(printable("\xe0\x80\x9b"), "???");  // Again.
+  EXPECT_EQ(printable("\xed\xa0\x80"), "???");  // Half a pair.
+}
+
 }  // namespace
 }  // namespace outpace

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -68,6 +69,9 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   [[nodiscard]] std::string address() const { return transport_->address(); }
+
+  // Replaces the callbacks. REQUIRES: run() has not been called, which is the first to use them.
+  void watch(HostCallbacks callbacks) { callbacks_ = std::move(callbacks); }
 
   // Until the run is over.
   [[nodiscard]] HostResult run();
@@ -150,7 +154,7 @@ class Host {
 
   // Constant after construction.
   const HostOptions options_;
-  const HostCallbacks callbacks_;
+  HostCallbacks callbacks_;  // Once run() is called.
   const std::chrono::steady_clock::time_point created_ = std::chrono::steady_clock::now();
   // State of run()'s thread.
   Phase phase_ = Phase::kGathering;

@@ -56,7 +56,7 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
 Server::~Server() = default;
 
 RunResult Server::run() {
-  opened_ = now();
+  gathers_since_ = now();
   strand_.open();
   for (bool over = false; !over;) {
     Time next{};
@@ -150,6 +150,8 @@ void Server::receive(Time now, wire::ConnectionId from, wire::Received received)
       return receive_from_evaluator(now, received.message);
     case Role::kWorker:
       return receive_from_worker(now, from, peer, std::move(received));
+    case Role::kSentAway:
+      return;
   }
 }
 
@@ -189,14 +191,17 @@ void Server::receive_from_worker(Time now,
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
   std::visit(
       Overloaded{[&](const protocol::Push& push) {
-                   take_push(now, peer, push, std::move(received.payload));
+                   take_push(now, from, peer, push, std::move(received.payload));
                  },
                  [&](const protocol::InitialWeights&) {
                    take_initial_weights(now, from, std::move(received.payload));
                  },
                  [&](const protocol::Abandoned& abandoned) {
-                   if (joined) {
+                   const std::string why = why_not_from(peer, abandoned.id);
+                   if (why.empty()) {
                      coordinator_->abandon(now, abandoned.id, effects);
+                   } else {
+                     expel(now, from, peer, "abandoned: " + why);
                    }
                  },
                  [&](const protocol::Heartbeat&) {
@@ -218,18 +223,68 @@ void Server::receive_from_worker(Time now,
   carry_out(now, effects);
 }
 
+std::string Server::why_not_from(const Peer& peer, const protocol::GradientId& id) const {
+  if (!coordinator_ || !peer.joined) {
+    return "this worker has no mini-batch: it has not joined yet";
+  }
+  if (id.job != options_.coordinator.job || id.generation != options_.coordinator.generation) {
+    return "for another job, or for this job's server before it was restarted";
+  }
+  if (id.worker != peer.worker || id.incarnation != peer.incarnation) {
+    const auto identity = [](WorkerId worker, std::uint32_t incarnation) {
+      return name(worker) + ", incarnation " + std::to_string(incarnation);
+    };
+    return "of " + identity(id.worker, id.incarnation) + "; this connection is of " +
+           identity(peer.worker, peer.incarnation);
+  }
+  return "";
+}
+
+void Server::expel(Time now, wire::ConnectionId from, const Peer& peer, const std::string& why) {
+  if (callbacks_.warned) {
+    callbacks_.warned(name(peer.worker) + " is sent away: " + why);
+  }
+  if (!peer.joined || !coordinator_ || connection_of_[index(peer.worker)] != from) {
+    dismiss(from, protocol::Farewell::kFailed, why);
+    return;
+  }
+  server::Effects effects;
+  effects.emplace_back(server::Disconnect{peer.worker, {protocol::Farewell::kFailed, why}});
+  coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
+  carry_out(now, effects);
+}
+
 void Server::take_push(Time now,
+                       wire::ConnectionId from,
                        const Peer& peer,
                        const protocol::Push& push,
                        std::vector<float> gradient) {
-  const bool own = push.id.worker == peer.worker && push.id.incarnation == peer.incarnation;
-  if (!coordinator_ || !peer.joined || !own || gradient.size() != manifest_->numbers()) {
-    return;  // From before a restart, or meant for another job: as if it had never come.
+  if (const std::string why = why_not_from(peer, push.id); !why.empty()) {
+    return expel(now, from, peer, "push: " + why);
   }
+  if (gradient.size() != manifest_->numbers()) {
+    return expel(now,
+                 from,
+                 peer,
+                 "push: the gradient has " + std::to_string(gradient.size()) +
+                     " numbers, the job's network has " + std::to_string(manifest_->numbers()));
+  }
+  const bool awaited = coordinator_->awaits(push.id);
   const update::Judgement judgement =
       server::receive(*shard_, *coordinator_, push, std::move(gradient));
   server::Effects effects;
   coordinator_->push(now, push, judgement, effects);
+  const auto sends = [](const server::Effect& effect) {
+    return std::holds_alternative<server::Send>(effect);
+  };
+  if (!awaited && std::ranges::none_of(effects, sends)) {  // Nor is its verdict known any more.
+    server::emplace<server::Send>(
+        effects,
+        peer.worker,
+        protocol::Verdict{.sequence = push.id.sequence,
+                          .outcome = protocol::Outcome::kRefused,
+                          .why = "push: this mini-batch was answered or given up before"});
+  }
   carry_out(now, effects);
 }
 
@@ -257,23 +312,24 @@ void Server::closed(Time now, wire::ConnectionId from, const wire::Closed& close
     evaluator_.reset();
     evaluations_.lost();
   }
-  if (peer.role != Role::kWorker || !peer.joined || !coordinator_) {
-    return;
-  }
-  server::Effects effects;
-  if (connection_of_[index(peer.worker)] == from) {
+  if (peer.joined && coordinator_ && connection_of_[index(peer.worker)] == from) {
+    server::Effects effects;
     connection_of_[index(peer.worker)].reset();
     if (!coordinator_->finished() && callbacks_.warned) {
       callbacks_.warned(name(peer.worker) + " is gone: " + closed.why);
     }
     coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
+    carry_out(now, effects);
   }
-  carry_out(now, effects);
+  forget_offers_of(now, from);
 }
 
 void Server::dismiss(wire::ConnectionId connection,
                      protocol::Farewell how,
                      const std::string& why) {
+  if (const auto peer = peers_.find(connection); peer != peers_.end()) {
+    peer->second.role = Role::kSentAway;
+  }
   transport_->send(connection, protocol::Stop{how, why}, nullptr);
   transport_->close(connection);
   if (callbacks_.warned && how == protocol::Farewell::kIncompatible) {
@@ -357,7 +413,8 @@ void Server::disconnect(const server::Disconnect& disconnect) {
 }
 
 Time Server::next_tick() const {
-  return coordinator_ ? coordinator_->next_deadline() : opened_ + options_.coordinator.patience;
+  return coordinator_ ? coordinator_->next_deadline()
+                      : gathers_since_ + options_.coordinator.patience;
 }
 
 void Server::tick(Time now) {

@@ -3,6 +3,12 @@
 // Threads: everything happens on one strand. The transport's threads post to it what they receive,
 // and so does a thread that calls stop() or nobody_will_join(). The posting thread mostly handles
 // its post at once. run(), on its caller's thread, handles timers that are due when nobody posts.
+//
+// Until the run starts, an offer counts only while a peer that made it is connected: the network
+// while any worker or evaluator is there, the size of the data set while any worker is, and the
+// initial weights while the worker that brought them is. When that worker leaves, the others are
+// asked for weights again. The start of the run fixes all three. Weights that the server was given
+// fix the network from the beginning.
 
 #pragma once
 
@@ -11,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,7 +44,7 @@ struct ServerOptions {
   server::ShardOptions shard;
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there.
-  // The checkpoint to go on from. Without it the first worker brings both.
+  // The checkpoint to go on from. Without it the workers bring both.
   std::optional<protocol::Manifest> manifest;
   std::vector<float> weights;
 };
@@ -72,6 +79,9 @@ class Server {
   // Where workers connect to.
   [[nodiscard]] std::string address() const { return transport_->address(); }
 
+  // Replaces the callbacks. REQUIRES: run() has not been called, which is the first to use them.
+  void watch(ServerCallbacks callbacks) { callbacks_ = std::move(callbacks); }
+
   // Serves until the run is over.
   [[nodiscard]] RunResult run();
 
@@ -92,12 +102,13 @@ class Server {
   struct NobodyWillJoin {};
   using Post = std::variant<FromConnection, StopAsked, NobodyWillJoin>;
 
-  enum class Role : std::uint8_t { kUnknown, kWorker, kEvaluator };
+  // A peer that was sent away is not heard any more, although its connection may still be open.
+  enum class Role : std::uint8_t { kUnknown, kWorker, kEvaluator, kSentAway };
   struct Peer {
     Role role = Role::kUnknown;
     WorkerId worker{};
     std::uint32_t incarnation = 0;
-    protocol::Hello hello;  // Kept until it has joined.
+    protocol::Hello hello;  // Without the manifest, which is the job's.
     bool joined = false;
   };
 
@@ -113,12 +124,18 @@ class Server {
                            const Peer& peer,
                            wire::Received received);
   void greet_worker(wire::ConnectionId from, const protocol::Hello& hello);
+  void welcome(wire::ConnectionId worker);
   void greet_evaluator(wire::ConnectionId from, const protocol::Observe& observe);
   void take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights);
   void take_push(Time now,
+                 wire::ConnectionId from,
                  const Peer& peer,
                  const protocol::Push& push,
                  std::vector<float> gradient);
+  // Why a peer cannot answer the release of this identity; empty if it can.
+  [[nodiscard]] std::string why_not_from(const Peer& peer, const protocol::GradientId& id) const;
+  // Ends the connection of a worker that broke the protocol, so that it does not wait.
+  void expel(Time now, wire::ConnectionId from, const Peer& peer, const std::string& why);
   void take_measurement(Time now, const protocol::Measurement& measurement);
   // Commands and questions about the running job: server_control.cc.
   void set_policy(Time now, wire::ConnectionId from, const protocol::SetPolicy& set);
@@ -132,6 +149,9 @@ class Server {
   // Answers that the requested policy will not take over any more.
   void give_up_asked(const std::string& why);
   void closed(Time now, wire::ConnectionId from, const wire::Closed& closed);
+  // Before the run starts: what only this peer offered counts no more.
+  void forget_offers_of(Time now, wire::ConnectionId gone);
+  [[nodiscard]] bool anybody_is(Role role) const;
   // Lets waiting workers join, once there are weights and, if one is expected, an evaluator.
   void join_waiting(Time now);
   void join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects);
@@ -156,11 +176,12 @@ class Server {
 
   // Constant after construction.
   ServerOptions options_;
-  const ServerCallbacks callbacks_;
+  ServerCallbacks callbacks_;  // Once run() is called.
   // State of the strand.
-  std::optional<protocol::Manifest> manifest_;
-  std::uint64_t examples_ = 0;
-  std::optional<server::Shard> shard_;
+  std::optional<protocol::Manifest> manifest_;      // As offered, or given; fixed by the start.
+  std::uint64_t examples_ = 0;                      // As offered; 0 if by nobody.
+  std::optional<server::Shard> shard_;              // Once there are initial weights.
+  std::optional<wire::ConnectionId> weights_from_;  // The worker that brought them.
   std::optional<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
   std::map<wire::ConnectionId, Peer> peers_;
@@ -174,8 +195,8 @@ class Server {
   std::string policy_;                       // The one that decides at present.
   std::optional<wire::ConnectionId> asker_;  // Of a policy that does not decide yet.
   bool warned_of_skipping_ = false;
-  Time opened_{};
-  Time wake_at_{};  // When run() looks again.
+  Time gathers_since_{};  // Without a coordinator.
+  Time wake_at_{};        // When run() looks again.
   Strand<Post> strand_;
   std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads post to the strand.
 };

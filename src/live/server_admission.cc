@@ -1,11 +1,13 @@
 // How workers and the evaluator come to take part: they are greeted, fit the job or are sent away,
-// and join once there are weights.
+// and join once there are weights. What they offered is forgotten with them until the run starts.
 // Tested by src/live/worker_test.cc.
 
+#include <algorithm>
 #include <utility>
 
 #include "live/server.h"
 #include "policy/catalogue.h"
+#include "server/initial_weights.h"
 
 namespace outpace::live {
 
@@ -21,6 +23,14 @@ void Server::greet_worker(wire::ConnectionId from, const protocol::Hello& hello)
                 " examples, the job's has " + std::to_string(examples_));
     return;
   }
+  if (index(hello.worker) >= options_.coordinator.workers) {
+    dismiss(from,
+            protocol::Farewell::kIncompatible,
+            name(hello.worker) + " is out of range: this job has --workers " +
+                std::to_string(options_.coordinator.workers) + ", so --worker takes 0 to " +
+                std::to_string(options_.coordinator.workers - 1));
+    return;
+  }
   manifest_ = hello.manifest;
   examples_ = hello.dataset_examples;
   peers_[from] = {.role = Role::kWorker,
@@ -28,8 +38,13 @@ void Server::greet_worker(wire::ConnectionId from, const protocol::Hello& hello)
                   .incarnation = hello.incarnation,
                   .hello = hello,
                   .joined = false};
+  peers_[from].hello.manifest = {};
   transport_->authorise(from, manifest_->numbers());
-  transport_->send(from,
+  welcome(from);
+}
+
+void Server::welcome(wire::ConnectionId worker) {
+  transport_->send(worker,
                    protocol::Welcome{.job = options_.coordinator.job,
                                      .generation = options_.coordinator.generation,
                                      .needs_weights = !shard_.has_value(),
@@ -69,14 +84,50 @@ std::string Server::incompatible(std::uint32_t protocol, const protocol::Manifes
 }
 
 void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights) {
-  if (shard_ || weights.size() != manifest_->numbers()) {
-    if (!shard_) {
-      dismiss(from, protocol::Farewell::kIncompatible, "initial weights of another size");
-    }
+  if (shard_) {
+    return;  // Another worker was asked, too, and was faster.
+  }
+  if (const std::string why = server::why_unfit(*manifest_, weights); !why.empty()) {
+    dismiss(from, protocol::Farewell::kIncompatible, "initial weights: " + why);
     return;
   }
   shard_.emplace(options_.shard, std::move(weights), manifest_->sizes());
+  weights_from_ = from;
   join_waiting(now);
+}
+
+bool Server::anybody_is(Role role) const {
+  return std::ranges::any_of(peers_, [role](const auto& peer) { return peer.second.role == role; });
+}
+
+void Server::forget_offers_of(Time now, wire::ConnectionId gone) {
+  if (finish_ || (coordinator_ && coordinator_->started())) {
+    return;
+  }
+  const bool workers = anybody_is(Role::kWorker);
+  if (!workers) {
+    examples_ = 0;
+    manifest_ = anybody_is(Role::kEvaluator) ? manifest_ : options_.manifest;
+  }
+  const bool weights_left = weights_from_ && (weights_from_ == gone || !workers);
+  if (workers && !weights_left) {
+    return;
+  }
+  if (coordinator_) {  // Those that have joined it join the next one.
+    coordinator_.reset();
+    connection_of_.clear();
+    gathers_since_ = now;
+  }
+  if (weights_left) {
+    shard_.reset();
+    weights_from_.reset();
+  }
+  for (auto& [connection, peer] : peers_) {
+    peer.joined = false;
+    if (weights_left && peer.role == Role::kWorker) {
+      welcome(connection);
+    }
+  }
 }
 
 void Server::join_waiting(Time now) {
@@ -119,7 +170,6 @@ void Server::join(Time now, wire::ConnectionId connection, Peer& peer, server::E
     return;
   }
   peer.joined = true;
-  peer.hello = {};
   if (older) {
     dismiss(*older, protocol::Farewell::kFenced, "a newer process has taken this worker's place");
   }

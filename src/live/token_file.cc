@@ -55,13 +55,25 @@ std::optional<std::string> create_token_file(const std::string& path) {
 
 }  // namespace
 
+std::string why_not_secret(const std::string& path, const struct stat& status, uid_t reader) {
+  constexpr uid_t kRoot = 0;
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return path + ": the token can be read by others; run: chmod 600 " + path;
+  }
+  if (status.st_uid != reader && status.st_uid != kRoot && reader != kRoot) {
+    return path + ": the token file belongs to user " + std::to_string(status.st_uid) +
+           ", this process to user " + std::to_string(reader) + "; name a file of your own";
+  }
+  return "";
+}
+
 std::string read_token_file(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) {
     throw usage_error(path + ": no such token file; the server makes one with --token-file");
   }
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    throw usage_error(path + ": the token can be read by others; run: chmod 600 " + path);
+  if (const std::string why = why_not_secret(path, status, geteuid()); !why.empty()) {
+    throw usage_error(why);
   }
   std::ifstream file(path);
   std::string line;

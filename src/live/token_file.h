@@ -5,11 +5,20 @@
 
 #include <string>
 
+#include <sys/stat.h>
+#include <sys/types.h>
+
 #include "base/time.h"
 
 namespace outpace::live {
 
-// Throws a usage error if the file is missing, empty, or readable by others.
+// Why a token in a file of this owner and mode is not secret from others for a reader with this
+// effective user id; empty if it is. Root may read anybody's file, and anybody may read root's: who
+// can change root's files controls this process anyway.
+[[nodiscard]] std::string why_not_secret(const std::string& path,
+                                         const struct stat& status,
+                                         uid_t reader);
+// Throws a usage error if the file is missing, empty, of another user, or readable by others.
 [[nodiscard]] std::string read_token_file(const std::string& path);
 // As read_token_file(), of a file that the server is about to make: waits for it, up to `deadline`.
 [[nodiscard]] std::string await_token_file(const std::string& path, Duration deadline);

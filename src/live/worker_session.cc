@@ -29,7 +29,7 @@ std::string host_name() {
 }  // namespace
 
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
-    : options_(options) {
+    : options_(options), initial_weights_(offer.initial_weights) {
   transport_ = wire::connect({.address = options.server,
                               .token = options.token,
                               .deadline = options.deadline,
@@ -42,6 +42,7 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .dataset_examples = offer.dataset_examples,
                                    .manifest = offer.manifest},
                    nullptr);
+  bool needed = false;
   {
     std::unique_lock lock(mutex_);
     const bool answered = changed_.wait_for(lock, options.deadline, [this] {
@@ -54,10 +55,10 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     if (!welcome_) {
       throw_closed();
     }
+    needed = std::exchange(needs_weights_, false);
   }
-  if (welcome_->needs_weights) {
-    transport_->send(protocol::InitialWeights{},
-                     std::make_shared<const std::vector<float>>(offer.initial_weights()));
+  if (needed) {
+    send_initial_weights();
   }
   heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
 }
@@ -81,6 +82,12 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
     if (released) {
       current_ = inbox_.newest().sequence;
       return Task{inbox_.newest(), std::move(weights_)};
+    }
+    if (std::exchange(needs_weights_, false)) {
+      lock.unlock();
+      send_initial_weights();
+      lock.lock();
+      continue;
     }
     changed_.wait(lock);
   }
@@ -154,7 +161,10 @@ void WorkerSession::receive(wire::ConnectionEvent event) {
 
 void WorkerSession::deliver(wire::Received received) {
   if (const auto* welcome = std::get_if<protocol::Welcome>(&received.message)) {
-    welcome_ = *welcome;
+    if (!welcome_) {
+      welcome_ = *welcome;
+    }
+    needs_weights_ = welcome->needs_weights;
     return;
   }
   if (const auto* release = std::get_if<protocol::Release>(&received.message)) {
@@ -167,6 +177,11 @@ void WorkerSession::deliver(wire::Received received) {
   }
   inbox_.receive(received.message);
   cancelled_ = inbox_.stopped() ? worker::CancelMode::kAbandon : inbox_.cancelled();
+}
+
+void WorkerSession::send_initial_weights() {
+  transport_->send(protocol::InitialWeights{},
+                   std::make_shared<const std::vector<float>>(initial_weights_()));
 }
 
 void WorkerSession::beat(const std::stop_token& stop) {

@@ -40,7 +40,8 @@ struct SessionOptions {
 struct Offer {
   protocol::Manifest manifest;
   std::uint64_t dataset_examples = 0;
-  std::function<std::vector<float>()> initial_weights;  // Called only if the job has none yet.
+  // Called only if the job has none, by the constructor or by next().
+  std::function<std::vector<float>()> initial_weights;
 };
 
 // The server counted this worker as dead, or the connection broke. The worker may join again.
@@ -90,18 +91,21 @@ class WorkerSession {
  private:
   void receive(wire::ConnectionEvent event);
   void deliver(wire::Received received);
+  void send_initial_weights();
   void beat(const std::stop_token& stop);
   [[nodiscard]] protocol::GradientId identity() const;
   [[noreturn]] void throw_closed() const;
 
   // Constant after construction.
   SessionOptions options_;
-  std::optional<protocol::Welcome> welcome_;  // Set before the constructor returns.
+  const std::function<std::vector<float>()> initial_weights_;
+  std::optional<protocol::Welcome> welcome_;  // The first; set before the constructor returns.
   // State below is guarded by mutex_.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   worker::Inbox inbox_;
   std::vector<float> weights_;  // Of the newest release.
+  bool needs_weights_ = false;  // The server has none, or none any more.
   std::optional<wire::Closed> closed_;
   std::optional<std::chrono::steady_clock::duration> clock_offset_;  // steady clock minus run's.
   // Of the thread that computes.

@@ -148,7 +148,7 @@ TensorInfo read_tensor(CodedInputStream& in, const std::string& field) {
   in.PopLimit(limit);
 
   require(!tensor.name().empty(), field, "holds a tensor without a name");
-  TensorInfo info{.name = read_text(tensor.name(), field + ".name"),
+  TensorInfo info{.name = read_name(tensor.name(), field + ".name"),
                   .shape = {tensor.shape().begin(), tensor.shape().end()}};
   require(info.shape.size() <= kTensorRankMax, field, "holds a tensor of rank above 16");
   for (const std::uint64_t extent : info.shape) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "protocol/messages.h"
 
 namespace outpace::protocol {
@@ -34,9 +35,14 @@ inline void require_finite(double value, std::string_view field) {
   require(std::isfinite(value), field, "must be finite");
 }
 
+// A name that must stay as it is, because it is compared and written to files.
+inline std::string read_name(const std::string& name, std::string_view field) {
+  require(name.size() <= kTextMax, field, "is longer than 1024 bytes");
+  return name;
+}
+// A text for people, who see it on a terminal: a peer must not be able to control that.
 inline std::string read_text(const std::string& text, std::string_view field) {
-  require(text.size() <= kTextMax, field, "is longer than 1024 bytes");
-  return text;
+  return printable(read_name(text, field));
 }
 
 }  // namespace outpace::protocol

@@ -142,6 +142,8 @@ struct AskStatus {
 
 // ---- From the server --------------------------------------------------------------------------
 
+// Comes again before the first release if the server has lost the initial weights, because the
+// worker that brought them has left.
 struct Welcome {
   std::uint64_t job;
   std::uint32_t generation;

@@ -1,29 +1,23 @@
-// A directory of a run's own that is gone when the run is.
+// A place for a run's socket and token that is gone when the run is. Socket paths must be short.
+//
+// A run that is killed cannot remove its directory, so the next run of the same user does. The
+// owner of a directory holds a lock on it, which the kernel frees when the owner ends.
 
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
-#include "base/error.h"
+#include "wire/descriptor.h"
 
 namespace outpace::run {
 
-// A place for the socket and the token that is gone when the run is: socket paths must be short.
 class ScratchDirectory {
  public:
-  ScratchDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "outpace-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error(ExitCode::kFailure, pattern + ": cannot make a temporary directory");
-    }
-    path_ = pattern;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  // Makes it in `parent`, and removes there what dead runs of this user have left.
+  explicit ScratchDirectory(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path());
+  ~ScratchDirectory();
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
@@ -32,6 +26,7 @@ class ScratchDirectory {
 
  private:
   std::filesystem::path path_;
+  wire::Descriptor lock_;
 };
 
 }  // namespace outpace::run

@@ -19,6 +19,7 @@
 #include "run/tls.h"
 #include "run/whole_file.h"
 #include "run/worker_role.h"
+#include "server/initial_weights.h"
 
 namespace outpace::run {
 namespace {
@@ -84,6 +85,9 @@ live::ServerOptions to_server_options(const job::Training& training,
   server.listen = serving.listen;
   if (!serving.weights.empty()) {
     record::Weights loaded = record::read_safetensors(serving.weights);
+    if (const std::string why = server::why_unfit(loaded.manifest, loaded.numbers); !why.empty()) {
+      throw Error(ExitCode::kUnreadable, "--weights " + serving.weights + ": " + why);
+    }
     server.manifest = std::move(loaded.manifest);
     server.weights = std::move(loaded.numbers);
   }
@@ -123,8 +127,10 @@ RunEnd train(const job::TrainJob& job,
   const std::string token_file = part ? job.token_file : scratch.file("token");
   options.token = live::token_of_server(token_file);
   options.expects_evaluator = job.work.paced.empty();
+  live::Server server(std::move(options), {});
+  // After it listens: a server that cannot leaves no record in the way of the next try.
   RunRecorder recorder(recorded(job), resolved);
-  live::Server server(std::move(options), recorder.watch());
+  server.watch(recorder.watch());
   recorder.reachable(server.address(), token_file);
   const std::uint32_t workers = part ? 1 : job.training.workers;
   if (part) {
@@ -170,12 +176,13 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
       job.training.target_accuracy.has_value() || policy::waits_for_evaluator(job.training.policy);
   const bool expects_evaluator = options.expects_evaluator;
   live::block_supervised_signals();
+  live::Server server(std::move(options), {});
   RunRecorder recorder({.training = job.training,
                         .output = job.output,
                         .topology = job::Topology::kServer,
                         .name = job.training.policy.text},
                        resolved);
-  live::Server server(std::move(options), recorder.watch());
+  server.watch(recorder.watch());
   recorder.reachable(server.address(), job.token_file);
   const std::string how = " --server " + server.address() + " --token-file " + job.token_file;
   recorder.say("listening on " + server.address() + "; workers: outpace worker" + how);

@@ -73,12 +73,14 @@ RunEnd train_without_server(const job::TrainJob& job,
   live::block_supervised_signals();
   const ScratchDirectory scratch;
   collective::HostOptions options = host_options(job, scratch);
+  collective::Host host(options, {});
+  // After it listens: a run that cannot begin leaves no record in the way of the next try.
   RunRecorder recorder({.training = job.training,
                         .output = job.output,
                         .topology = job.topology,
                         .name = job::what_runs(job)},
                        resolved);
-  collective::Host host(options, recorder.host_watch());
+  host.watch(recorder.host_watch());
   const job::PeerJob shared = shared_by_peers(job, options, host.address(), scratch);
   const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
   std::vector<live::ChildSpec> children = peer_children(shared, job, files);

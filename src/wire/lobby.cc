@@ -81,7 +81,7 @@ void Lobby::run(const std::stop_token& stop) {
       }
     }
     while (!strangers_.empty() && Clock::now() >= strangers_.front().since + kPatience) {
-      settle(strangers_.begin(), refuse(strangers_.front(), "it said nothing for too long"));
+      drop_oldest("it said nothing for too long");
     }
     if (wait[1].revents != 0) {
       accept();
@@ -114,8 +114,17 @@ void Lobby::accept() {
 
 void Lobby::make_room() {
   if (strangers_.size() >= kStrangersMax && Clock::now() >= strangers_.front().since + kGrace) {
-    settle(strangers_.begin(), refuse(strangers_.front(), "it was slow, and others were waiting"));
+    drop_oldest("it was slow, and others were waiting");
   }
+}
+
+void Lobby::drop_oldest(const std::string& why) {
+  Stranger& oldest = strangers_.front();
+  if (oldest.step != Step::kLeaving) {
+    oldest.why = why;
+    tell_refused(oldest);
+  }
+  strangers_.pop_front();
 }
 
 Lobby::Outcome Lobby::go_on(Stranger& stranger) {
@@ -129,6 +138,8 @@ Lobby::Outcome Lobby::go_on(Stranger& stranger) {
         return take_opening(stranger);
       case Step::kProof:
         return take_proof(stranger);
+      case Step::kLeaving:
+        return drain(stranger);
     }
   } catch (const std::exception& error) {  // Also of memory that ran out.
     return refuse(stranger, error.what());
@@ -229,6 +240,12 @@ Lobby::Outcome Lobby::take_proof(Stranger& stranger) {
                                                                          : Outcome::kLeft;
 }
 
+Lobby::Outcome Lobby::drain(const Stranger& stranger) {
+  std::array<char, 1024> rest{};
+  const ssize_t bytes = ::recv(stranger.stream->number(), rest.data(), rest.size(), MSG_DONTWAIT);
+  return bytes > 0 || (bytes < 0 && errno == EAGAIN) ? Outcome::kWaits : Outcome::kLeft;
+}
+
 Lobby::Outcome Lobby::refuse(Stranger& stranger, const std::string& why) {
   stranger.why = why;
   return Outcome::kRefused;
@@ -253,10 +270,10 @@ void Lobby::settle(std::list<Stranger>::iterator stranger, Outcome outcome) {
   }
   if (outcome == Outcome::kRefused) {
     tell_refused(*stranger);
-    // What it sent and nobody read would reset the connection, and with it the answer.
     stranger->stream->end_sending();
-    std::array<char, 4096> rest{};
-    static_cast<void>(::recv(stranger->stream->number(), rest.data(), rest.size(), MSG_DONTWAIT));
+    stranger->step = Step::kLeaving;
+    stranger->writes = false;
+    return;
   }
   if (outcome == Outcome::kAdmitted) {
     callbacks_.admitted(std::move(stranger->stream));

@@ -44,7 +44,9 @@ class Lobby {
  private:
   using Clock = std::chrono::steady_clock;
 
-  enum class Step : std::uint8_t { kFirstByte, kTls, kOpening, kProof };
+  // kLeaving: it was refused, and is read until it ends; a socket that is closed before would be
+  // reset, and with it the answer that says why.
+  enum class Step : std::uint8_t { kFirstByte, kTls, kOpening, kProof, kLeaving };
   enum class Outcome : std::uint8_t { kWaits, kAdmitted, kRefused, kLeft };
 
   struct Stranger {
@@ -62,12 +64,14 @@ class Lobby {
   void run(const std::stop_token& stop);
   void accept();
   void make_room();
+  void drop_oldest(const std::string& why);
   // As far as it goes without waiting.
   [[nodiscard]] Outcome go_on(Stranger& stranger);
   [[nodiscard]] Outcome see_first_byte(Stranger& stranger);
   [[nodiscard]] Outcome open_tls(Stranger& stranger);
   [[nodiscard]] Outcome take_opening(Stranger& stranger);
   [[nodiscard]] Outcome take_proof(Stranger& stranger);
+  [[nodiscard]] static Outcome drain(const Stranger& stranger);
   // Whether `wanted` bytes have come; otherwise `outcome` says how it goes on.
   [[nodiscard]] static bool fill(Stranger& stranger, std::size_t wanted, Outcome& outcome);
   [[nodiscard]] static Outcome refuse(Stranger& stranger, const std::string& why);

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "wire/address.h"
 
 namespace outpace::wire {
@@ -282,7 +283,7 @@ std::optional<RecordStream::Next> RecordStream::end_text() {
   begin_ += head.bytes;
   check(body, head);
   if (head.kind == RecordKind::kFarewell) {
-    return Farewell{std::string(body)};
+    return Farewell{printable(body)};
   }
   if (auto received = reader_.take(body, authorised_)) {
     return std::move(*received);

@@ -200,7 +200,9 @@ class Job(BadInput):
         self.path("file", "not a socket")
         self.check_server([
             Case(f"--listen 127.0.0.1:{port}", f"127.0.0.1:{port}", "in use"),
+            Case(f"--listen 127.0.0.1:{port} --out run", f"127.0.0.1:{port}", "in use"),
             Case(f"--listen unix:{path}", str(path), "listens there already"),
+            Case(f"--listen unix:{path} --out run", str(path), "listens there already"),
             Case(f"--listen unix:{self.folder}/file", f"{self.folder}/file", "socket"),
             Case("--listen unix:/nonexistent/s", "/nonexistent/"),
             Case("--listen unix:/" + "x" * 200, "bytes"),
@@ -209,6 +211,8 @@ class Job(BadInput):
             Case("--listen 127.0.0.1", "127.0.0.1", "HOST:PORT"),
         ])
         self.assertTrue(path.exists(), "the socket of another program was removed")
+        for name in ("run", "runs"):  # Nothing in the way of the next try.
+            self.assertFalse((self.folder / name).exists(), name)
 
     def test_run_directory(self):
         (self.folder / "full").mkdir()
