@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test release dev quick docs golden format tidy lint lint-all asan tsan ci swarm bench \
+.PHONY: help setup demo test release dev quick docs golden format tidy lint lint-all asan tsan ci swarm bench bench-wire \
         bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -66,8 +66,8 @@ asan: build/asan/build.ninja  ## tests and benchmarks under address and undefine
 	$(BUILD) asan
 	ctest --preset asan
 
-tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads, and no gRPC
-	$(BUILD) tsan --target live_test
+tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads
+	$(BUILD) tsan --target live_test wire_test
 	ctest --preset tsan
 
 # Passing tests are not run again until something that they could depend on changes.
@@ -87,10 +87,14 @@ SEEDS ?= 0..19999
 swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99
 	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
 
-bench: build/release/build.ninja  ## transport, events, draws of runtimes, flows beside SimGrid, runs
-	$(BUILD) release --target transport_bench event_queue_bench runtimes_bench simulation_bench \
+bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs
+	$(BUILD) release --target wire_bench event_queue_bench runtimes_bench simulation_bench \
 	  flows_bench
 	@for program in build/release/*_bench; do $$program || exit 1; done
+
+bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, by size and clients
+	$(BUILD) release --target wire_bench
+	build/release/wire_bench $(ARGS)
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
 bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DELAYS_DIR=traces

@@ -1,3 +1,5 @@
+// Tested by test/program/ledger_test.py (class Tcp).
+
 #include "run/tls.h"
 
 namespace outpace::run {

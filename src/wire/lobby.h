@@ -3,7 +3,8 @@
 // One thread goes through their handshakes, so that each costs a socket, a few hundred bytes and,
 // over TLS, OpenSSL's state, and no more. There are at most kStrangersMax at a time, each for at
 // most ten seconds; when there are as many, one that has been there for a second gives way to the
-// next. Who fails is refused with a typed answer where one can be given, and named to `refused`.
+// next. A stranger that fails is refused, with a typed answer where one can be given, and named to
+// `refused`.
 
 #pragma once
 

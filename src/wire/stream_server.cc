@@ -27,7 +27,7 @@ constexpr std::size_t kUnhandledMax = 64;
 // How long a client may take to read what is left for it, since it read something last.
 constexpr auto kToRead = std::chrono::seconds(10);
 
-// How much a receiver has in hand of one connection, and who waits until it has less.
+// Messages of one connection that the receiver has not handled; the connection waits for them.
 class Turns {
  public:
   // Waits until there may be one more. False when nobody waits any more.

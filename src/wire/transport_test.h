@@ -116,7 +116,7 @@ inline Payload numbers(std::size_t size, float first) {
   return payload;
 }
 
-// What the server says of those whom it refuses.
+// What the server says of the clients that it refuses.
 class Refusals {
  public:
   void add(const std::string& text) {

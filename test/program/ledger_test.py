@@ -3,6 +3,7 @@
 Real processes: `outpace server` and torch-free workers whose final weights are a ledger.
 """
 
+import shutil
 import signal
 import sys
 import time
@@ -192,19 +193,63 @@ class Slow(ProgramTest):
 
 
 class Tcp(ProgramTest):
-    def test_over_a_port_that_the_system_chose(self):
-        token = self.folder / "token"
+    """A job over TCP; with certificates beside the token, over TLS."""
+
+    def serve(self, folder):
         server = self.start("server", "--workers", 1, "--policy", "async", "--batch", 4,
-                            "--epochs", 1, "--token-file", token, "--out", self.folder / "run")
+                            "--epochs", 1, "--token-file", folder / "token",
+                            "--out", self.folder / "run")
         server.until_said("listening on 127.0.0.1:")
-        address = server.err.partition("listening on ")[2].partition(";")[0]
-        self.assertNotIn(address.rpartition(":")[2], ("", "0"))
-        worker = self.start("--server", address, "--token-file", token, "--worker", 0,
-                            "--examples", 64, program=LEDGER_WORKER)
+        return server, server.err.partition("listening on ")[2].partition(";")[0]
+
+    def worker(self, address, folder):
+        return self.start("--server", address, "--token-file", folder / "token", "--worker", 0,
+                          "--examples", 64, program=LEDGER_WORKER)
+
+    def ends_well(self, server, worker):
         self.assertEqual(server.wait(), 0, server.err)
         self.assertEqual(worker.wait(), 0, worker.err)
         self.assertIn("run directory:", server.out)
         self.assert_nothing_left()
+
+    def certs(self, name):
+        folder = self.folder / name
+        process = self.start("certs", folder)
+        self.assertEqual(process.wait(), 0, process.err)
+        return folder
+
+    def test_over_a_port_that_the_system_chose(self):
+        server, address = self.serve(self.folder)
+        self.assertNotIn(address.rpartition(":")[2], ("", "0"))
+        self.ends_well(server, self.worker(address, self.folder))
+
+    def test_over_tls_and_strangers_are_refused(self):
+        job = self.certs("job")
+        server, address = self.serve(job)
+        plain = self.folder / "plain"
+        plain.mkdir()
+        shutil.copy2(job / "token", plain)
+        other = self.certs("other")
+        shutil.copy2(job / "token", other)
+        for folder, why in ((plain, "the server takes TLS only"),
+                            (other, "TLS: its certificate: ")):
+            stranger = self.worker(address, folder)
+            self.assertEqual(stranger.wait(), 3, stranger.err)
+            self.assertIn(f"{address}: {why}", stranger.err)
+        self.ends_well(server, self.worker(address, job))
+        self.assertIn("refused 127.0.0.1:", server.err)
+
+    def test_a_wrong_token_is_refused_and_named_to_the_server(self):
+        server, address = self.serve(self.folder)
+        other = self.folder / "other"
+        other.mkdir()
+        (other / "token").touch(mode=0o600)
+        (other / "token").write_text("guessed\n")
+        stranger = self.worker(address, other)
+        self.assertEqual(stranger.wait(), 3, stranger.err)
+        self.assertIn("the server refused the token; is --token-file the server's?", stranger.err)
+        server.until_said(": a wrong token")
+        self.ends_well(server, self.worker(address, self.folder))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "live/worker_loop.h"
+#include "wire/tls_files.h"
 #include "worker/ledger.h"
 
 namespace outpace {
@@ -82,6 +83,10 @@ int run(const Options& options) {
   Ledger ledger(options.examples);
   live::run_worker({.session = {.server = options.server,
                                 .token = token,
+                                .tls = wire::find_tls({},
+                                                      options.token_file,
+                                                      options.server,
+                                                      wire::TlsSide::kWorker),
                                 .worker = WorkerId{options.worker},
                                 .incarnation = options.incarnation}},
                    ledger,
