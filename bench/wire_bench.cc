@@ -7,6 +7,7 @@
 // the process has had. Arguments: the largest payload in bytes (default 100e6), rounds per row.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -86,9 +87,9 @@ class Rounds {
       clients_.push_back(
           connect({.address = server_->address(), .token = kToken, .tls = carrier.worker},
                   [this](const ConnectionEvent& event) {
-                    if (const auto* closed = std::get_if<Closed>(&event)) {
+                    if (const auto* closed = std::get_if<Closed>(&event); closed && !over_) {
                       std::fprintf(stderr, "%s\n", closed->why.c_str());
-                    } else {
+                    } else if (closed == nullptr) {
                       arrived_.add();
                     }
                   }));
@@ -97,6 +98,10 @@ class Rounds {
     }
     arrived_.take(clients);
   }
+
+  ~Rounds() { over_ = true; }
+  Rounds(const Rounds&) = delete;
+  Rounds& operator=(const Rounds&) = delete;
 
   void run() {
     for (const std::unique_ptr<ClientTransport>& client : clients_) {
@@ -120,6 +125,7 @@ class Rounds {
   }
 
   const std::size_t numbers_;
+  std::atomic<bool> over_{false};
   const Payload payload_;
   Counter arrived_;
   std::unique_ptr<ServerTransport> server_;
