@@ -16,6 +16,7 @@ endfunction()
 outpace_module(base PURE)
 outpace_module(policy PURE DEPENDS base)
 outpace_module(protocol PURE DEPENDS base)
+outpace_module(wire DEPENDS base)
 outpace_module(live DEPENDS base
                protocol  # a comment (with parentheses)
                LIBRARIES fmt::fmt spdlog::spdlog)
@@ -134,7 +135,7 @@ class Tidy(unittest.TestCase):
                 self.assert_found("src/learn/network.cc:1", "sockets and TLS")
 
     def test_sockets_in_wire(self):
-        self.write("src/wire/loop.cc", "#include <sys/socket.h>\n")
+        self.write("src/wire/loop.h", CLEAN_HEADER + "#include <sys/socket.h>\n")
         self.assert_clean()
 
     def test_what_pure_folders_may_not_use(self):

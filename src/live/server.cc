@@ -44,13 +44,14 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
   if (manifest_) {
     shard_.emplace(options_.shard, std::move(options_.weights), manifest_->sizes());
   }
-  transport_ = wire::serve({.address = options_.listen,
-                            .token = options_.token,
-                            .tls = options_.tls,
-                            .refused = callbacks_.warned},
-                           [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
-                             strand_.post(FromConnection{connection, std::move(event)});
-                           });
+  transport_ = wire::serve(
+      {.address = options_.listen,
+       .token = options_.token,
+       .tls = options_.tls,
+       .refused = [this](const std::string& text) { strand_.post(StrangerRefused{text}); }},
+      [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
+        strand_.post(FromConnection{connection, std::move(event)});
+      });
 }
 
 Server::~Server() = default;
@@ -112,7 +113,12 @@ void Server::handle(Time now, Post post) {
                                      from.event);
                         },
                         [&](const StopAsked& asked) { stop_asked(now, asked); },
-                        [&](const NobodyWillJoin&) { nobody_joins(now); }},
+                        [&](const NobodyWillJoin&) { nobody_joins(now); },
+                        [&](const StrangerRefused& refused) {
+                          if (callbacks_.warned) {
+                            callbacks_.warned(refused.text);
+                          }
+                        }},
              post);
 }
 

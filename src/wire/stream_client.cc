@@ -238,9 +238,10 @@ class StreamClient final : public ClientTransport {
         throw Refused(options_.address + " is not an Outpace server");
       }
       if (transfer.moved == Moved::kGone) {
-        throw stream.problem().empty()
-            ? Error(NotThere("it closed the connection"))
-            : Error(Refused(options_.address + ": TLS: " + stream.problem()));
+        if (!stream.problem().empty()) {
+          throw Refused(options_.address + ": TLS: " + stream.problem());
+        }
+        throw NotThere("it closed the connection");
       }
       if (transfer.moved == Moved::kBlocked) {
         await(stream, POLLIN, until);
