@@ -37,8 +37,9 @@ protocol::Hello hello_of(std::uint32_t worker, const protocol::Manifest& network
 class RawPeer {
  public:
   RawPeer(const std::string& address, const protocol::Message& first)
-      : transport_(wire::connect({.address = address, .token = wire::kToken, .deadline = wire::kPatience},
-                                 events_.client_sink())) {
+      : transport_(
+            wire::connect({.address = address, .token = wire::kToken, .deadline = wire::kPatience},
+                          events_.client_sink())) {
     transport_->authorise(1000);
     send(first);
   }
