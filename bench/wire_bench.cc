@@ -24,6 +24,7 @@
 
 #include "protocol/messages.h"
 #include "wire/certificates.h"
+#include "wire/kept_memory.h"
 #include "wire/transports.h"
 
 namespace outpace::wire {
@@ -225,6 +226,7 @@ int run(double largest, std::size_t rounds) {
 }  // namespace outpace::wire
 
 int main(int argc, char** argv) {
+  outpace::wire::keep_freed_memory();  // As server and workers do.
   const double largest = argc > 1 ? std::strtod(argv[1], nullptr) : 1e8;
   const auto rounds = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 20ULL;
   return outpace::wire::run(largest, rounds);

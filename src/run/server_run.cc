@@ -20,6 +20,7 @@
 #include "run/whole_file.h"
 #include "run/worker_role.h"
 #include "server/initial_weights.h"
+#include "wire/kept_memory.h"
 
 namespace outpace::run {
 namespace {
@@ -116,6 +117,7 @@ RunEnd train(const job::TrainJob& job,
              const std::optional<launch::TrainPart>& part,
              const std::string& resolved,
              const Learner& learner) {
+  wire::keep_freed_memory();
   check(job, learner);
   live::ServerOptions options = to_server_options(job.training, job.membership, job.serving);
   options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
@@ -165,6 +167,7 @@ RunEnd train(const job::TrainJob& job,
 }
 
 RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
+  wire::keep_freed_memory();
   job::Serving serving = job.serving;
   if (serving.listen.empty()) {
     serving.listen = "127.0.0.1:0";

@@ -17,6 +17,7 @@
 #include "run/whole_file.h"
 #include "throughput/coarse_cluster.h"
 #include "throughput/measured_profile.h"
+#include "wire/kept_memory.h"
 #include "worker/attack.h"
 
 namespace outpace::run {
@@ -93,6 +94,7 @@ std::unique_ptr<worker::GradientSource> make_source(const job::Work& work,
 }
 
 void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& learner) {
+  wire::keep_freed_memory();
   WorkerOptions options = given;
   job = placed(std::move(job), options);
   const std::uint32_t worker = job.worker.value_or(0);
@@ -119,6 +121,7 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
 }
 
 void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {
+  wire::keep_freed_memory();
   // Off the workers' path: what is left of the machine is enough.
   constexpr int kNice = 5;
   if (nice(kNice) == -1) {
