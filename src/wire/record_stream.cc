@@ -320,7 +320,9 @@ void RecordStream::make_space() {
   if (begin_ == end_) {
     begin_ = end_ = 0;
   }
-  if (begin_ + wanted <= capacity_ && end_ < capacity_) {
+  // One long message shall not cost its memory for the rest of the connection.
+  const bool too_large = capacity_ > kFirstCapacity && end_ == 0 && wanted <= kFirstCapacity;
+  if (!too_large && begin_ + wanted <= capacity_ && end_ < capacity_) {
     return;
   }
   const std::size_t capacity = std::max(kFirstCapacity, wanted);
