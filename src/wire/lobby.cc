@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -162,7 +163,7 @@ Lobby::Outcome Lobby::see_first_byte(Stranger& stranger) {
   }
   if (tls_ != nullptr) {
     // The stream is made anew around the same socket.
-    Descriptor socket(::dup(stranger.stream->number()));
+    Descriptor socket(::fcntl(stranger.stream->number(), F_DUPFD_CLOEXEC, 0));
     stranger.stream = std::make_unique<TlsStream>(std::move(socket), *tls_);
     stranger.step = Step::kTls;
     return open_tls(stranger);
@@ -276,7 +277,12 @@ void Lobby::settle(std::list<Stranger>::iterator stranger, Outcome outcome) {
     return;
   }
   if (outcome == Outcome::kAdmitted) {
-    callbacks_.admitted(std::move(stranger->stream));
+    try {
+      callbacks_.admitted(std::move(stranger->stream));
+    } catch (const std::exception& error) {  // No memory, thread or descriptor for one more.
+      stranger->why = error.what();
+      tell_refused(*stranger);
+    }
   }
   strangers_.erase(stranger);
 }

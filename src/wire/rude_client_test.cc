@@ -12,7 +12,9 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "protocol/codec.h"
 #include "wire/address.h"
@@ -196,6 +198,27 @@ TEST_P(RudeClientTest, IsNotKeptUpByStrangersWhoSayNothing) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 3) << "nor in its end";
 }
 
+TEST_P(RudeClientTest, SurvivesAConnectionForWhichThereIsNoDescriptor) {
+  const auto server = serve();
+  const RawClient client(server->address());
+  const Proof proof = prove(kToken, "client", client.open());
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const int free = ::dup(0);
+  ::close(free);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(free);
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  client.write(proof);
+  const bool told = refused_.wait_for("Too many open files");
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(told);
+  Recorder events;
+  const auto other = connect(server->address(), events);
+  other->send(hello_from("friend"), nullptr);
+  EXPECT_NE(server_.wait_hello("friend"), ConnectionId{0});
+}
+
 TEST_P(RudeClientTest, NamesOneStrangerASecondAndCountsTheRest) {
   const auto server = serve();
   for (int i = 0; i < 50; ++i) {
@@ -368,15 +391,21 @@ TEST_P(RudeClientTest, ReadsNoMoreOfAClientThanItsReceiverHandles) {
 
 // ---- Servers that are none ----------------------------------------------------------------------
 
+// The next connection to a listener that is no server of ours.
+Descriptor accept_one(const Listener& listener) {
+  Endpoint peer;
+  Descriptor socket;
+  while (socket.number() < 0) {
+    socket = accept_from(listener.socket, peer);
+  }
+  return socket;
+}
+
 TEST_P(RudeClientTest, TellsAClientOfAServerThatIsNone) {
   const Listener listener = listen_on(any_address());
   Recorder events;
   const auto client = connect(listener.address, events);
-  Endpoint peer;
-  Descriptor other;
-  while (other.number() < 0) {
-    other = accept_from(listener.socket, peer);
-  }
+  const Descriptor other = accept_one(listener);
   const std::string answer = "220 mail.example.org ESMTP";
   ASSERT_GT(::send(other.number(), answer.data(), answer.size(), MSG_NOSIGNAL), 0);
   ASSERT_TRUE(events.wait_closed(ConnectionId{0}));
@@ -387,11 +416,7 @@ TEST_P(RudeClientTest, TellsAClientOfAServerThatDoesNotKnowTheToken) {
   const Listener listener = listen_on(any_address());
   Recorder events;
   const auto client = connect(listener.address, events);
-  Endpoint peer;
-  Descriptor other;
-  while (other.number() < 0) {
-    other = accept_from(listener.socket, peer);
-  }
+  const Descriptor other = accept_one(listener);
   for (const AnswerCode code : {AnswerCode::kChallenge, AnswerCode::kAccepted}) {
     const AnswerBytes bytes = encode_answer({.code = code, .bytes = make_nonce()});
     ASSERT_GT(::send(other.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
