@@ -24,8 +24,9 @@ struct Transfer {
   std::size_t bytes = 0;
 };
 
-// What a TLS handshake waits for.
-enum class Opening : std::uint8_t { kOpen, kReads, kWrites, kFailed };
+// What a TLS handshake waits for; or that one side does not take the other (kFailed), or that the
+// peer has gone without a word (kGone).
+enum class Opening : std::uint8_t { kOpen, kReads, kWrites, kFailed, kGone };
 
 // Keying material of a TLS connection, which both ends know and nobody else; zeros without TLS.
 using Binding = std::array<unsigned char, 32>;

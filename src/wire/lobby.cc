@@ -186,9 +186,11 @@ Lobby::Outcome Lobby::open_tls(Stranger& stranger) {
       stranger.writes = true;
       return Outcome::kWaits;
     case Opening::kFailed:
+      return refuse(stranger, stranger.stream->problem());
+    case Opening::kGone:
       break;
   }
-  return refuse(stranger, stranger.stream->problem());
+  return Outcome::kLeft;
 }
 
 bool Lobby::fill(Stranger& stranger, std::size_t wanted, Outcome& outcome) {

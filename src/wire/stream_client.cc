@@ -194,6 +194,8 @@ class StreamClient final : public ClientTransport {
           break;
         case Opening::kFailed:
           throw Refused(options_.address + ": TLS: " + stream.problem());
+        case Opening::kGone:
+          throw NotThere("it closed the connection");
       }
     }
   }

@@ -28,6 +28,12 @@ std::string reason() {
   return words == nullptr ? "" : words;
 }
 
+// What one side's TLS has against the other; empty if the peer has only gone away.
+std::string complaint() {
+  const bool gone = ERR_GET_REASON(::ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  return gone ? "" : reason();
+}
+
 SSL_CTX* make_context(const TlsFiles& files, TlsSide side) {
   const auto check = [](bool held, const std::string& file, const char* what) {
     if (!held) {
@@ -154,15 +160,14 @@ Opening TlsStream::open() {
       break;
   }
   const long verified = ::SSL_get_verify_result(ssl_);
-  problem_ = verified != X509_V_OK
-                 ? std::string("its certificate: ") + ::X509_verify_cert_error_string(verified)
-                 : reason();
-  if (problem_.empty()) {
-    problem_ = "it ended the TLS handshake";
+  if (verified != X509_V_OK) {
+    problem_ = std::string("its certificate: ") + ::X509_verify_cert_error_string(verified);
   } else if (ERR_GET_REASON(::ERR_peek_last_error()) == SSL_R_WRONG_VERSION_NUMBER) {
     problem_ = "it answers without TLS";
+  } else {
+    problem_ = complaint();
   }
-  return Opening::kFailed;
+  return problem_.empty() ? Opening::kGone : Opening::kFailed;
 }
 
 Moved TlsStream::moved(int result) {
@@ -171,7 +176,7 @@ Moved TlsStream::moved(int result) {
     case SSL_ERROR_WANT_WRITE:
       return Moved::kBlocked;
     case SSL_ERROR_SSL:
-      problem_ = reason();  // The peer's alert: what it does not like of this side's certificate.
+      problem_ = complaint();
       return Moved::kGone;
     default:
       return Moved::kGone;

@@ -114,6 +114,19 @@ TEST_P(TlsTest, EndsAHandshakeThatBreaksOff) {
   EXPECT_NE(server_.wait_hello("friend"), ConnectionId{0});
 }
 
+// As a server does that ends, or that has no place for one more.
+TEST_P(TlsTest, TriesAgainWhereAServerOnlyHungUp) {
+  const Listener listener = listen_on("127.0.0.1:0");
+  Recorder events;
+  const auto client = connect(listener.address, events);
+  client->send(hello_from("patient"), nullptr);
+  for (int attempt = 0; attempt < 3;) {
+    Endpoint peer;
+    attempt += accept_from(listener.socket, peer).number() >= 0 ? 1 : 0;
+  }
+  EXPECT_TRUE(events.log().closed.empty());
+}
+
 TEST_P(TlsTest, SaysWhichFileIsWrong) {
   const auto said = [](const TlsFiles& files) {
     return refusal_of([&] { const TlsContext context(files, TlsSide::kServer); });
