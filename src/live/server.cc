@@ -1,5 +1,3 @@
-// Tested by src/live/worker_test.cc.
-
 #include "live/server.h"
 
 #include <algorithm>
@@ -8,7 +6,6 @@
 
 #include "base/overloaded.h"
 #include "policy/catalogue.h"
-#include "protocol/senders.h"
 #include "server/driver.h"
 #include "wire/transports.h"
 
@@ -145,165 +142,6 @@ void Server::nobody_joins(Time now) {
   }
   server::Effects effects;
   coordinator_->nobody_will_join(now, effects);
-  carry_out(now, effects);
-}
-
-void Server::receive(Time now, wire::ConnectionId from, wire::Received received) {
-  switch (Peer& peer = peers_[from]; peer.role) {
-    case Role::kUnknown:
-      return receive_first(now, from, received.message);
-    case Role::kEvaluator:
-      return receive_from_evaluator(now, received.message);
-    case Role::kWorker:
-      return receive_from_worker(now, from, peer, std::move(received));
-    case Role::kSentAway:
-      return;
-  }
-}
-
-void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Message& message) {
-  std::visit(
-      Overloaded{
-          [&](const protocol::Hello& hello) {
-            greet_worker(from, hello);
-            join_waiting(now);
-          },
-          [&](const protocol::Observe& observe) {
-            greet_evaluator(from, observe);
-            join_waiting(now);
-          },
-          [&](const protocol::SetPolicy& set) { set_policy(now, from, set); },
-          [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
-          [&](const auto&) {  // Also one that is new: it is no greeting.
-            dismiss(from, protocol::Farewell::kIncompatible, "the first message must be a hello");
-          }},
-      message);
-}
-
-void Server::receive_from_evaluator(Time now, const protocol::Message& message) {
-  std::visit(Overloaded{[&](const protocol::Measurement& found) { take_measurement(now, found); },
-                        protocol::IgnoringWorkers{},
-                        protocol::IgnoringEvaluators{},
-                        protocol::IgnoringServer{},
-                        protocol::IgnoringCommands{}},
-             message);
-}
-
-void Server::receive_from_worker(Time now,
-                                 wire::ConnectionId from,
-                                 const Peer& peer,
-                                 wire::Received received) {
-  server::Effects effects;
-  const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
-  std::visit(
-      Overloaded{[&](const protocol::Push& push) {
-                   take_push(now, from, peer, push, std::move(received.payload));
-                 },
-                 [&](const protocol::InitialWeights&) {
-                   take_initial_weights(now, from, std::move(received.payload));
-                 },
-                 [&](const protocol::Abandoned& abandoned) {
-                   const std::string why = why_not_from(peer, abandoned.id);
-                   if (why.empty()) {
-                     coordinator_->abandon(now, abandoned.id, effects);
-                   } else {
-                     expel(now, from, peer, "abandoned: " + why);
-                   }
-                 },
-                 [&](const protocol::Heartbeat&) {
-                   if (joined) {
-                     coordinator_->heard(now, peer.worker, peer.incarnation);
-                   }
-                 },
-                 [&](const protocol::Goodbye&) {
-                   if (joined) {
-                     coordinator_->leave(
-                         now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
-                   }
-                 },
-                 Ignoring<protocol::Hello>{},  // It has said so before.
-                 protocol::IgnoringEvaluators{},
-                 protocol::IgnoringServer{},
-                 protocol::IgnoringCommands{}},
-      received.message);
-  carry_out(now, effects);
-}
-
-std::string Server::why_not_from(const Peer& peer, const protocol::GradientId& id) const {
-  if (!coordinator_ || !peer.joined) {
-    return "this worker has no mini-batch: it has not joined yet";
-  }
-  if (id.job != options_.coordinator.job || id.generation != options_.coordinator.generation) {
-    return "for another job, or for this job's server before it was restarted";
-  }
-  if (id.worker != peer.worker || id.incarnation != peer.incarnation) {
-    const auto identity = [](WorkerId worker, std::uint32_t incarnation) {
-      return name(worker) + ", incarnation " + std::to_string(incarnation);
-    };
-    return "of " + identity(id.worker, id.incarnation) + "; this connection is of " +
-           identity(peer.worker, peer.incarnation);
-  }
-  return "";
-}
-
-void Server::expel(Time now, wire::ConnectionId from, const Peer& peer, const std::string& why) {
-  if (callbacks_.warned) {
-    callbacks_.warned(name(peer.worker) + " is sent away: " + why);
-  }
-  if (!peer.joined || !coordinator_ || connection_of_[index(peer.worker)] != from) {
-    dismiss(from, protocol::Farewell::kFailed, why);
-    return;
-  }
-  server::Effects effects;
-  effects.emplace_back(server::Disconnect{peer.worker, {protocol::Farewell::kFailed, why}});
-  coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
-  carry_out(now, effects);
-}
-
-void Server::take_push(Time now,
-                       wire::ConnectionId from,
-                       const Peer& peer,
-                       const protocol::Push& push,
-                       std::vector<float> gradient) {
-  if (const std::string why = why_not_from(peer, push.id); !why.empty()) {
-    return expel(now, from, peer, "push: " + why);
-  }
-  if (gradient.size() != manifest_->numbers()) {
-    return expel(now,
-                 from,
-                 peer,
-                 "push: the gradient has " + std::to_string(gradient.size()) +
-                     " numbers, the job's network has " + std::to_string(manifest_->numbers()));
-  }
-  const bool awaited = coordinator_->awaits(push.id);
-  const update::Judgement judgement =
-      server::receive(*shard_, *coordinator_, push, std::move(gradient));
-  server::Effects effects;
-  coordinator_->push(now, push, judgement, effects);
-  const auto sends = [](const server::Effect& effect) {
-    return std::holds_alternative<server::Send>(effect);
-  };
-  if (!awaited && std::ranges::none_of(effects, sends)) {  // Nor is its verdict known any more.
-    server::emplace<server::Send>(
-        effects,
-        peer.worker,
-        protocol::Verdict{.sequence = push.id.sequence,
-                          .outcome = protocol::Outcome::kRefused,
-                          .why = "push: this mini-batch was answered or given up before"});
-  }
-  carry_out(now, effects);
-}
-
-void Server::take_measurement(Time now, const protocol::Measurement& measurement) {
-  const auto evaluation = evaluations_.measured(measurement);
-  if (!evaluation || !coordinator_) {
-    return;
-  }
-  if (callbacks_.evaluated) {
-    callbacks_.evaluated(*evaluation);
-  }
-  server::Effects effects;
-  server::evaluated(now, *evaluation, evaluations_, *coordinator_, effects);
   carry_out(now, effects);
 }
 

@@ -119,6 +119,7 @@ class Server {
   void handle(Time now, Post post);
   void stop_asked(Time now, const StopAsked& asked);
   void nobody_joins(Time now);
+  // What peers say: server_messages.cc.
   void receive(Time now, wire::ConnectionId from, wire::Received received);
   void receive_first(Time now, wire::ConnectionId from, const protocol::Message& message);
   void receive_from_evaluator(Time now, const protocol::Message& message);
@@ -188,8 +189,8 @@ class Server {
   std::optional<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
   std::map<wire::ConnectionId, Peer> peers_;
-  std::vector<std::optional<wire::ConnectionId>>
-      connection_of_;                           // By worker; of those that joined.
+  // By worker; of those that joined.
+  std::vector<std::optional<wire::ConnectionId>> connection_of_;
   std::vector<const server::Send*> last_send_;  // By worker; of the current effects.
   std::optional<wire::ConnectionId> evaluator_;
   Time last_status_{};
