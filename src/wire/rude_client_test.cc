@@ -199,6 +199,9 @@ TEST_P(RudeClientTest, IsNotKeptUpByStrangersWhoSayNothing) {
 }
 
 TEST_P(RudeClientTest, SurvivesAConnectionForWhichThereIsNoDescriptor) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer itself opens a pipe to look at an object's type, and has none";
+#endif
   const auto server = serve();
   const RawClient client(server->address());
   const Proof proof = prove(kToken, "client", client.open());
