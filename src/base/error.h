@@ -18,7 +18,8 @@ enum class ExitCode : int {
   kAuthentication = 3,  // The token was refused.
   kIncompatible = 4,    // Another protocol version, or a network with another manifest.
   kTooFewWorkers = 5,
-  kUnreadable = 6,  // A checkpoint or weights file.
+  kUnreadable = 6,      // A checkpoint or weights file.
+  kWouldBeginAnew = 7,  // A server without a past, and workers that are further on.
 };
 
 class Error : public std::runtime_error {

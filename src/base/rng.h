@@ -10,6 +10,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/archive.h"
+
 namespace outpace {
 
 // SplitMix64's finaliser: a good mixing of 64 bits into 64 bits.
@@ -32,6 +34,10 @@ class Rng {
   [[nodiscard]] double normal();
   // Exponential with mean 1.
   [[nodiscard]] double exponential();
+
+  void keep(Archive& archive) {
+    archive("state", state_)("spare", spare_)("has_spare", has_spare_);
+  }
 
  private:
   std::array<std::uint64_t, 4> state_{};

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "job/options_page.h"
+#include "record/run_directory.h"
 #include "run/whole_file.h"
 
 namespace outpace::cli {
@@ -119,7 +120,11 @@ void set_options(const CLI::App& command,
                  const std::vector<std::string>& known_elsewhere,
                  job::OptionList& options) {
   std::vector<std::vector<job::Given>> layers;
-  if (const std::string path = file_of(command, kResolvedOption); !path.empty()) {
+  const bool resumes = options.find(kResumeOption) != nullptr;
+  if (const std::string run = resumes ? file_of(command, kResumeOption) : ""; !run.empty()) {
+    const std::string path = record::RunDirectory::open(run).config().string();
+    layers.push_back(job::from_toml(run::whole_file(kResumeOption, path), path, options));
+  } else if (const std::string path = file_of(command, kResolvedOption); !path.empty()) {
     layers.push_back(job::from_toml(run::whole_file(kResolvedOption, path), path, options));
   } else {
     auto variables = environment_variables();

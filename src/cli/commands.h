@@ -27,6 +27,7 @@ using AddCommand = Run (*)(job::OptionList& options);
 [[nodiscard]] Run add_predict(job::OptionList& options);
 [[nodiscard]] Run add_replay(job::OptionList& options);
 [[nodiscard]] Run add_ctl(job::OptionList& options);
+[[nodiscard]] Run add_checkpoint(job::OptionList& options);
 [[nodiscard]] Run add_certs(job::OptionList& options);
 [[nodiscard]] Run add_simulate(job::OptionList& options);
 [[nodiscard]] Run add_whatif(job::OptionList& options);

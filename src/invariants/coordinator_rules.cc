@@ -158,6 +158,7 @@ void Coordination::check_effect(const server::Effect& effect, Claim& claim) {
                         Ignoring<server::Forget,
                                  server::ForgetWorker,
                                  server::TakeSnapshot,
+                                 server::TakeCheckpoint,
                                  server::Switched,
                                  server::Warn>{}},
              effect);

@@ -19,6 +19,9 @@ constexpr std::array kOfServer{"balance",
                                "listen",
                                "trace",
                                "restart-workers",
+                               "checkpoint-every",
+                               "checkpoint-keep",
+                               "resume",
                                "token-file",
                                "tls-cert",
                                "tls-key",
@@ -68,6 +71,21 @@ void declare_serving(OptionList& options, Serving& serving, const std::string& w
               serving.insecure_no_tls,
               "Allow an address beyond this machine without TLS, although traffic then travels "
               "unencrypted");
+}
+
+void declare_checkpoints(OptionList& options, Checkpoints& checkpoints) {
+  options.add("checkpoint-every",
+              checkpoints.every,
+              "Write a checkpoint into the run's directory after so many updates, or at the first "
+              "update after so much time; off: none");
+  options.add("checkpoint-keep", checkpoints.kept, "Keep this many checkpoints, the newest ones")
+      .between(1);
+  options
+      .add("resume",
+           checkpoints.resume,
+           "Go on with the run in this directory from its newest checkpoint, with its options; "
+           "those of the command line come over them")
+      .type("RUN");
 }
 
 void declare_output(OptionList& options, Output& output) {
@@ -126,6 +144,27 @@ void declare_tls(OptionList& options, TlsOptions& tls, const std::string& whose)
       .default_words("ca.pem beside --token-file");
 }
 
+std::optional<server::CheckpointEvery> Value<server::CheckpointEvery>::parse(
+    std::string_view text) {
+  if (text == "off") {
+    return server::CheckpointEvery{};
+  }
+  if (const auto updates = Value<std::uint64_t>::parse(text); updates && *updates > 0) {
+    return server::CheckpointEvery{.updates = *updates, .time = {}};
+  }
+  const auto time = Value<Duration>::parse(text);
+  return time && *time > Duration{}
+             ? std::optional(server::CheckpointEvery{.updates = 0, .time = *time})
+             : std::nullopt;
+}
+
+std::string Value<server::CheckpointEvery>::text(const server::CheckpointEvery& value) {
+  if (value.updates > 0) {
+    return std::to_string(value.updates);
+  }
+  return value.time > Duration{} ? duration_text(value.time) : "off";
+}
+
 void declare_launcher(OptionList& options, std::string& launcher) {
   std::string all;
   for (const std::string& name : launch::launchers()) {
@@ -162,6 +201,7 @@ void declare(OptionList& options, ServerJob& job) {
   declare(options, job.training);
   declare_membership(options, job.membership);
   declare_serving(options, job.serving, "server");
+  declare_checkpoints(options, job.checkpoints);
   declare_output(options, job.output);
   options
       .add("token-file",
@@ -175,6 +215,7 @@ void declare(OptionList& options, TrainJob& job) {
   declare(options, job.training);
   declare_membership(options, job.membership);
   declare_serving(options, job.serving, "server.pem and worker");
+  declare_checkpoints(options, job.checkpoints);
   declare_output(options, job.output);
   declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
   declare(options, job.work);

@@ -59,10 +59,27 @@ struct Serving {
 // would listen beyond this machine with neither TLS nor leave to go without, or if it has both.
 void check(const Serving& serving, const std::string& certificate);
 
+// What outlasts a server's death. Live servers write checkpoints into the run's directory.
+struct Checkpoints {
+  server::CheckpointEvery every{.updates = 0, .time = std::chrono::seconds(60)};
+  std::uint32_t kept = 3;
+  std::string resume;  // A run's directory; empty: a new run.
+};
+template <>
+struct Value<server::CheckpointEvery> {
+  static constexpr const char* kType = "UPDATES|DURATION";
+  static std::string takes() {
+    return "a number of updates such as 1000, a duration such as 60s, or off";
+  }
+  static std::optional<server::CheckpointEvery> parse(std::string_view text);
+  static std::string text(const server::CheckpointEvery& value);
+};
+
 struct ServerJob {
   Training training;
   Membership membership;
   Serving serving;
+  Checkpoints checkpoints;
   Output output;
   std::string token_file;
 };
@@ -72,6 +89,7 @@ struct TrainJob {
   Training training;
   Membership membership;
   Serving serving;
+  Checkpoints checkpoints;
   Output output;
   Topology topology = Topology::kServer;
   std::string peer_interface;       // Of workers without a server; empty: loopback.

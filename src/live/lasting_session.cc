@@ -22,6 +22,8 @@ std::optional<LastingSession::Task> LastingSession::next() {
       if (!work) {
         return std::nullopt;
       }
+      options_.session.seen_job = session_->welcome().job;
+      options_.session.seen_version = work->release.version;
       std::vector<std::uint64_t> examples = order_->examples(work->release.ranges);
       return Task{std::move(*work), std::move(examples)};
     } catch (const ConnectionLost&) {

@@ -35,11 +35,17 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
   // What can be wrong in the options shows before anybody connects.
   (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.policy_inputs);
   phases_ = policy::phases_of(options_.policy);
+  set_policy_ = options_.policy.text;
   policy_ = phases_.front().policy.text;
   server::check(options_.shard);
   manifest_ = options_.manifest;
   if (manifest_) {
     shard_.emplace(options_.shard, std::move(options_.weights), manifest_->sizes());
+  }
+  if (options_.resumed) {
+    keep(now(), *options_.resumed);
+    options_.resumed.reset();
+    resumed_at_ = coordinator_->version();
   }
   transport_ = wire::serve(
       {.address = options_.listen,
@@ -127,6 +133,7 @@ void Server::stop_asked(Time now, const StopAsked& asked) {
     finish_ = {asked.code, asked.why};
     return;
   }
+  take_checkpoint(now);
   server::Effects effects;
   coordinator_->finish(now, asked.code, asked.why, effects);
   carry_out(now, effects);
@@ -197,6 +204,7 @@ void Server::carry_out(Time now, server::Effects& effects) {
                  [&](const server::TakeSnapshot& snapshot) {
                    send_snapshot(snapshot.version, coordinator_->run_time(now), snapshot.examples);
                  },
+                 [&](const server::TakeCheckpoint&) { take_checkpoint(now); },
                  [&](const server::MeasuredNorms& norms) { measured.push_back(norms); },
                  [&](const server::Switched& switched) { policy_switched(switched); },
                  [&](const server::Warn& warning) {

@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/error.h"
 #include "base/spec.h"
 #include "live/strand.h"
@@ -44,9 +45,11 @@ struct ServerOptions {
   server::ShardOptions shard;
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there.
-  // The checkpoint to go on from. Without it the workers bring both.
+  // To begin with. Without them the workers bring both.
   std::optional<protocol::Manifest> manifest;
   std::vector<float> weights;
+  // What an earlier server of this run kept (keep()), to go on with; null: the run begins.
+  std::shared_ptr<Archive> resumed;
 };
 
 // Shows the run to others while it goes on; called on one thread at a time.
@@ -56,6 +59,8 @@ struct ServerCallbacks {
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const server::Coordinator&, const server::Evaluations&)> status;
   std::function<void(const std::string&)> warned;
+  // `keep` writes all that decides what comes next, as it is now, during the call alone.
+  std::function<void(Version, const std::function<void(Archive&)>& keep)> checkpoint;
 };
 
 struct RunResult {
@@ -156,6 +161,12 @@ class Server {
   // Before the run starts: what only this peer offered counts no more.
   void forget_offers_of(Time now, wire::ConnectionId gone);
   [[nodiscard]] bool anybody_is(Role role) const;
+  // The run's state: server_state.cc.
+  void keep(Time now, Archive& archive);
+  void keep_network(Archive& archive);
+  void take_checkpoint(Time now);
+  // What the workers had reached with an earlier server, and is lost.
+  void look_back(const protocol::Hello& hello);
   // Lets waiting workers join, once there are weights and, if one is expected, an evaluator.
   void join_waiting(Time now);
   void join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects);
@@ -198,6 +209,9 @@ class Server {
   std::vector<policy::Phase> phases_;        // Of the policy; a Switched names one by its index.
   std::string policy_;                       // The one that decides at present.
   std::optional<wire::ConnectionId> asker_;  // Of a policy that does not decide yet.
+  std::string set_policy_;                   // The spec that phases_ are of.
+  std::optional<Version> resumed_at_;
+  std::uint64_t lost_ = 0;  // Updates that workers saw after the checkpoint.
   bool warned_of_skipping_ = false;
   Time gathers_since_{};  // Without a coordinator.
   Time wake_at_{};        // When run() looks again.

@@ -31,6 +31,10 @@ void Server::greet_worker(wire::ConnectionId from, const protocol::Hello& hello)
                 std::to_string(options_.coordinator.workers - 1));
     return;
   }
+  look_back(hello);
+  if (finish_) {
+    return;
+  }
   manifest_ = hello.manifest;
   examples_ = hello.dataset_examples;
   peers_[from] = {.role = Role::kWorker,
@@ -101,7 +105,7 @@ bool Server::anybody_is(Role role) const {
 }
 
 void Server::forget_offers_of(Time now, wire::ConnectionId gone) {
-  if (finish_ || (coordinator_ && coordinator_->started())) {
+  if (finish_ || resumed_at_ || (coordinator_ && coordinator_->started())) {
     return;
   }
   const bool workers = anybody_is(Role::kWorker);

@@ -21,6 +21,7 @@ void Server::set_policy(Time now, wire::ConnectionId from, const protocol::SetPo
       return;
     }
     phases_ = policy::phases_of(policy);
+    set_policy_ = policy.text;
   } catch (const Error& error) {  // It stays the asker's.
     answer(from, error.code(), error.what());
     return;

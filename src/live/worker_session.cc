@@ -40,7 +40,9 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .incarnation = options.incarnation,
                                    .host = host_name() + ":" + std::to_string(getpid()),
                                    .dataset_examples = offer.dataset_examples,
-                                   .manifest = offer.manifest},
+                                   .manifest = offer.manifest,
+                                   .seen_job = options.seen_job,
+                                   .seen_version = options.seen_version},
                    nullptr);
   bool needed = false;
   {

@@ -34,6 +34,9 @@ struct SessionOptions {
   WorkerId worker{};
   std::uint32_t incarnation = 0;
   Duration deadline = std::chrono::seconds(60);  // To be welcomed.
+  // Of the last release that this worker had, over whatever connection.
+  std::uint64_t seen_job = 0;
+  Version seen_version{};
 };
 
 // What a worker brings to the job.

@@ -33,6 +33,11 @@ void AdaSync::hear(double loss, Decision& out) {
   out.reason = {.why = Why::kCutoffChosen, .a = static_cast<double>(cutoff), .b = loss};
 }
 
+void AdaSync::keep(Archive& archive) {
+  archive("first_loss", first_loss_);
+  archive.group("rule", [&] { std::visit([&](auto& rule) { rule.keep(archive); }, rule_); });
+}
+
 std::uint32_t AdaSync::nominal_cutoff(std::uint32_t workers) const {
   return std::min(first_k_, workers);
 }

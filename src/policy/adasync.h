@@ -30,6 +30,7 @@ class AdaSync final : public Policy {
 
   void decide(Time now, const Event& event, Decision& out) override;
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+  void keep(Archive& archive) override;
 
  private:
   void hear(double loss, Decision& out);

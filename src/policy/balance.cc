@@ -94,6 +94,14 @@ void Balance::begin_round() {
   });
 }
 
+void Balance::keep(Archive& archive) {
+  workers_.for_each([&](WorkerId /*worker*/, const Worker& state) {
+    somebody_left_ = somebody_left_ || (!archive.reads() && state.known());
+  });
+  archive("nominal", nominal_)("size_most", size_most_)("answers", answers_);
+  archive("somebody_left", somebody_left_);
+}
+
 double Balance::level(double total) const {
   double sum = 0.0;
   double slowest = speeds_.front();

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "policy/members.h"
@@ -65,6 +66,9 @@ class Balance {
 
   // Examples of its next mini-batch; 0 for a nominal one.
   [[nodiscard]] std::uint32_t size(WorkerId worker) { return workers_[worker].size; }
+
+  // As Policy's.
+  void keep(Archive& archive);
 
  private:
   struct Worker {

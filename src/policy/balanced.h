@@ -27,6 +27,10 @@ class Balanced final : public Policy {
       : inside_(std::move(inside)), balance_(options) {}
 
   void decide(Time now, const Event& event, Decision& out) override;
+  void keep(Archive& archive) override {
+    archive.group("inside", [&] { inside_->keep(archive); });
+    archive("balance", balance_)("nominal", nominal_);
+  }
 
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return inside_->nominal_cutoff(workers);

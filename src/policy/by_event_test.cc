@@ -11,6 +11,7 @@ class Recorder final : public ByEvent {
  public:
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t /*workers*/) const override { return 1; }
   [[nodiscard]] const std::string& heard() const { return heard_; }
+  void keep(Archive& /*archive*/) override {}
 
  private:
   void join(const WorkerJoined& /*event*/, Decision& out) override { note("join", out); }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "runtime_model/cutoff.h"
 
@@ -35,6 +36,11 @@ class DeferredCutoff {
   void end(std::uint32_t count, double seconds);
   // The worker has been busy with an older iteration for `busy` seconds; 0: it is free.
   void take_part(WorkerId worker, double busy);
+
+  void keep(Archive& archive) {
+    think();
+    archive("cutoff", cutoff_)("seen", seen_);
+  }
 
   [[nodiscard]] bool forecasts(WorkerId worker) const { return index(worker) < seen_.size(); }
   // As runtime_model::Cutoff. REQUIRES: after think().

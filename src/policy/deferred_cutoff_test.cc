@@ -16,6 +16,7 @@ using runtime_model::Observation;
 // Writes down what it is shown, and predicts nothing.
 class Spy final : public runtime_model::RuntimeModel {
  public:
+  void keep(Archive& /*archive*/) override {}
   struct Shown {
     std::vector<std::vector<Observation>> iterations;
     std::vector<std::pair<std::uint32_t, double>> corrections;

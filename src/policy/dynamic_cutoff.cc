@@ -31,6 +31,13 @@ void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
              event);
 }
 
+void DynamicCutoff::keep(Archive& archive) {
+  archive("cutoff", cutoff_)("last_count", last_count_)("version", version_)("begun", begun_);
+  if (noise_) {
+    archive("noise", *noise_);
+  }
+}
+
 void DynamicCutoff::join(const WorkerJoined& event, Decision& out) {
   Worker& state = workers_.join(event.worker);
   if (workers_.live() == 1) {

@@ -163,6 +163,7 @@ TEST(DynamicCutoff, ForProgressWithoutNoiseTwoGradientsAreEnough) {
 // Writes down the runtimes that it is shown of gradients that arrived, and forecasts nothing.
 class Listener final : public runtime_model::RuntimeModel {
  public:
+  void keep(Archive& /*archive*/) override {}
   explicit Listener(std::vector<double>& heard) : heard_(heard) {}
 
   void observe(std::span<const runtime_model::Observation> iteration) override {

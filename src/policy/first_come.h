@@ -19,6 +19,7 @@ namespace outpace::policy {
 class FirstCome : public ByEvent {
  public:
   void prepare(WorkerId worker) const final { workers_.prepare(worker); }
+  void keep(Archive& archive) override { archive("version", version_); }
 
  private:
   struct Worker {

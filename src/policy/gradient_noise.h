@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/archive.h"
 #include "policy/policy.h"
 #include "runtime_model/worth.h"
 
@@ -47,6 +48,11 @@ class GradientNoise {
 
   // Of the loss's gradient, squared; at least 0.
   [[nodiscard]] double squared_norm() const;
+
+  void keep(Archive& archive) {
+    archive("single_norm", single_norm_)("deviations", deviations_)("freedom", freedom_);
+    archive("squares", squares_)("inverse_counts", inverse_counts_)("updates", updates_);
+  }
 
  private:
   const double half_curvature_;

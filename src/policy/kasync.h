@@ -30,6 +30,7 @@ class KAsync final : public ByEvent {
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
   // From the next event on.
   void set_cutoff(std::uint32_t cutoff) { k_ = cutoff; }
+  void keep(Archive& archive) override { archive("k", k_); }
 
  private:
   struct Worker {

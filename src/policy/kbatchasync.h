@@ -27,6 +27,10 @@ class KBatchAsync final : public FirstCome {
   }
   // From the next event on.
   void set_cutoff(std::uint32_t cutoff) { k_ = cutoff; }
+  void keep(Archive& archive) override {
+    FirstCome::keep(archive);
+    archive("k", k_);
+  }
 
  private:
   std::uint32_t k_;

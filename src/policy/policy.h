@@ -27,6 +27,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "policy/reason.h"
@@ -173,6 +174,10 @@ class Policy {
   // An event of this worker comes soon, or perhaps none: asks the processor for what is known of
   // it. Changes nothing.
   virtual void prepare(WorkerId /*worker*/) const {}
+
+  // What outlasts its workers: with it, a new policy of the same spec decides as this one does once
+  // all workers have left, and what they had pushed since the last commit is forgotten.
+  virtual void keep(Archive& archive) = 0;
 
   // Gradients in a typical update when all of `workers` live: the unit of `--lr-scale`.
   [[nodiscard]] virtual std::uint32_t nominal_cutoff(std::uint32_t workers) const = 0;

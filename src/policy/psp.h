@@ -32,6 +32,9 @@ class Psp final : public ByEvent {
   explicit Psp(Options options) : options_(options), rng_(options.seed, 0) {}
 
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+  void keep(Archive& archive) override {
+    archive("rng", rng_)("version", version_)("waits", waits_);
+  }
 
  private:
   struct Worker {

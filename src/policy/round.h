@@ -30,6 +30,7 @@ class Round : public ByEvent {
 
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
   void prepare(WorkerId worker) const final { workers_.prepare(worker); }
+  void keep(Archive& archive) final { archive("cutoff", cutoff_)("version", version_); }
   // From the next event on. REQUIRES: cutoff >= 1.
   void set_cutoff(std::uint32_t cutoff);
 

@@ -42,6 +42,7 @@ class Saps final : public ByEvent {
 
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
   [[nodiscard]] bool asks_for_parts() const override { return preemption_.has_value(); }
+  void keep(Archive& archive) override { archive("version", version_); }
 
  private:
   struct Worker {

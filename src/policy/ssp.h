@@ -29,6 +29,7 @@ class Ssp : public ByEvent {
 
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
   void prepare(WorkerId worker) const final { workers_.prepare(worker); }
+  void keep(Archive& archive) final { archive("version", version_); }
 
  private:
   // For a rule that follows the workers' pace: a worker is live, with this clock; it is gone; its

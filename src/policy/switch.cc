@@ -37,13 +37,44 @@ void Switch::plan(const Spec& policy) {
         {make_policy(phase.policy, workers_planned_, {.fitted = fitted_}), phase.until});
   }
   coming_ = std::move(coming);
+  planned_ = policy.text;
   next_ = 0;
 }
 
 void Switch::advance() {
   present_ = std::move(coming_[next_].policy);
   until_ = coming_[next_].until;
+  phase_ = planned_;
+  at_ = next_;
   ++next_;
+}
+
+// Of a policy that was set meanwhile, two specs count: that of the present policy, and the new one.
+void Switch::keep(Archive& archive) {
+  std::string phase = phase_;
+  std::uint32_t at = at_;
+  std::string planned = planned_;
+  std::uint32_t next = next_;
+  archive("phase", phase)("at", at)("planned", planned)("next", next);
+  archive("draining", draining_)("updates", updates_);
+  if (archive.reads()) {
+    plan(Spec::parse(phase));
+    go_to(at);
+    advance();
+    if (planned != phase) {
+      plan(Spec::parse(planned));
+    }
+    go_to(next);
+  }
+  archive.group("present", [&] { present_->keep(archive); });
+}
+
+void Switch::go_to(std::uint32_t phase) {
+  if (phase > coming_.size()) {
+    throw Error(ExitCode::kUnreadable,
+                "policy '" + planned_ + "' has no phase " + std::to_string(phase));
+  }
+  next_ = phase;
 }
 
 void Switch::decide(Time now, const Event& event, Decision& out) {

@@ -42,6 +42,7 @@ class Switch final : public Policy {
          std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr);
 
   void decide(Time now, const Event& event, Decision& out) override;
+  void keep(Archive& archive) override;
 
   // Of the present policy. Drivers ask once: the unit of --lr-scale stays the first policy's.
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
@@ -65,6 +66,7 @@ class Switch final : public Policy {
   void plan(const Spec& policy);
   // The first of those that come is the present one.
   void advance();
+  void go_to(std::uint32_t phase);
   // Keeps count of the workers that are live and of those that compute.
   void take_in(const Event& event);
   // Counts updates, and keeps in mind whether accepted gradients wait for a commit.
@@ -79,6 +81,9 @@ class Switch final : public Policy {
   const std::uint32_t workers_planned_;
   const std::shared_ptr<const runtime_model::DeepWeights> fitted_;
 
+  std::string phase_;  // The spec of which the present policy is phase at_.
+  std::uint32_t at_ = 0;
+  std::string planned_;  // The spec that coming_ is of.
   std::unique_ptr<Policy> present_;
   std::optional<Condition> until_;  // Of the present policy.
   std::vector<Coming> coming_;      // The phases; those before next_ are empty.

@@ -57,6 +57,8 @@ void write(const Hello& hello, pb::Frame& frame) {
   out.set_host(clip(hello.host));
   out.set_dataset_examples(hello.dataset_examples);
   out.set_manifest(write(hello.manifest));
+  out.set_seen_job(hello.seen_job);
+  out.set_seen_version(count(hello.seen_version));
 }
 void write(const Observe& observe, pb::Frame& frame) {
   frame.mutable_observe()->set_protocol(observe.protocol);
@@ -190,7 +192,9 @@ Message read(const pb::Hello& hello) {
                .incarnation = hello.incarnation(),
                .host = read_text(hello.host(), "hello.host"),
                .dataset_examples = hello.dataset_examples(),
-               .manifest = read_manifest(hello.manifest(), "hello.manifest")};
+               .manifest = read_manifest(hello.manifest(), "hello.manifest"),
+               .seen_job = hello.seen_job(),
+               .seen_version = Version{hello.seen_version()}};
 }
 Message read(const pb::Observe& observe) {
   return Observe{.protocol = observe.protocol(),

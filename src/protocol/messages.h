@@ -14,6 +14,7 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include "base/archive.h"
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/time.h"
@@ -38,6 +39,7 @@ struct TensorInfo {
   std::vector<std::uint64_t> shape;  // Every extent >= 1; empty for a scalar.
 
   [[nodiscard]] std::uint64_t numbers() const;
+  void keep(Archive& archive) { archive("name", name)("shape", shape); }
   bool operator==(const TensorInfo&) const = default;
 };
 struct Manifest {
@@ -82,6 +84,9 @@ struct Hello {
   std::string host;  // For people.
   std::uint64_t dataset_examples;
   Manifest manifest;
+  // Of the last release that it had: what a server must not fall behind unseen.
+  std::uint64_t seen_job = 0;  // 0: none yet.
+  Version seen_version{};
 
   bool operator==(const Hello&) const = default;
 };

@@ -58,7 +58,7 @@ void sync_folder(const std::filesystem::path& path) {
 }
 
 // Returns the error number, or 0. Closes the file in either case.
-int write_parts(int file, std::initializer_list<std::span<const char>> parts, bool sync) {
+int write_parts(int file, std::span<const std::span<const char>> parts, bool sync) {
   int error = 0;
   for (const std::span<const char> part : parts) {
     error = error != 0 ? error : write_all(file, part.data(), part.size());
@@ -109,7 +109,7 @@ void OutputFile::close() {
 }
 
 void write_atomically(const std::filesystem::path& path,
-                      std::initializer_list<std::span<const char>> parts) {
+                      std::span<const std::span<const char>> parts) {
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
@@ -138,7 +138,8 @@ void write_atomically(const std::filesystem::path& path,
 }
 
 void write_atomically(const std::filesystem::path& path, std::string_view text) {
-  write_atomically(path, {std::span<const char>(text.data(), text.size())});
+  const std::span<const char> part(text.data(), text.size());
+  write_atomically(path, std::span(&part, 1));
 }
 
 }  // namespace outpace::record

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <filesystem>
-#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -43,7 +42,7 @@ class OutputFile {
 // Writes the parts one after another to a temporary file in the same folder, syncs it to disk, and
 // renames it. If the file system refuses, throws Error and leaves nothing behind.
 void write_atomically(const std::filesystem::path& path,
-                      std::initializer_list<std::span<const char>> parts);
+                      std::span<const std::span<const char>> parts);
 void write_atomically(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace outpace::record

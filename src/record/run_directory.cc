@@ -92,6 +92,31 @@ RunDirectory RunDirectory::create_at(const fs::path& out) {
   return RunDirectory(out);
 }
 
+RunDirectory RunDirectory::reopen(const fs::path& directory, std::uint32_t generation) {
+  const RunDirectory run = open(directory);
+  const fs::path earlier = directory / "earlier" / std::to_string(generation - 1);
+  make_with_parents(earlier);
+  for (const fs::path& file : {run.config(),
+                               run.decisions(),
+                               run.metrics(),
+                               run.runtimes(),
+                               run.weights(),
+                               run.summary(),
+                               run.log(),
+                               directory / "logs"}) {
+    std::error_code error;
+    if (fs::exists(file, error)) {
+      fs::rename(file, earlier / file.filename(), error);
+    }
+    if (error) {
+      throw Error(
+          ExitCode::kFailure,
+          "cannot move " + file.string() + " to " + earlier.string() + ": " + error.message());
+    }
+  }
+  return run;
+}
+
 RunDirectory RunDirectory::open(const fs::path& directory) {
   std::error_code error;
   if (!fs::is_directory(directory, error)) {

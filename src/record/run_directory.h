@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ class RunDirectory {
   // Creates the directory of --out. Throws a usage error if it exists and is not empty, because a
   // run never overwrites another.
   [[nodiscard]] static RunDirectory create_at(const std::filesystem::path& out);
+  // The directory of a run that goes on: what the servers before this one recorded moves into
+  // earlier/<generation - 1>/. Throws Error on failure.
+  [[nodiscard]] static RunDirectory reopen(const std::filesystem::path& directory,
+                                           std::uint32_t generation);
   // Opens an existing directory for reading. Throws a usage error if it is not a directory.
   [[nodiscard]] static RunDirectory open(const std::filesystem::path& directory);
 
@@ -36,6 +41,8 @@ class RunDirectory {
   [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }
   // Exists while the run is going on: where its server is (control_file.h).
   [[nodiscard]] std::filesystem::path control() const { return path_ / "control.json"; }
+  [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  [[nodiscard]] std::filesystem::path lock() const { return path_ / "lock"; }
   [[nodiscard]] std::filesystem::path log() const { return path_ / "server.log"; }
 
  private:

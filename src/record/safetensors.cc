@@ -130,7 +130,13 @@ void write_safetensors(const std::filesystem::path& path,
                        const protocol::Manifest& manifest,
                        std::span<const float> numbers,
                        const Metadata& metadata) {
-  CHECK(manifest.numbers() == numbers.size());
+  write_safetensors(path, manifest, std::array{numbers}, metadata);
+}
+
+void write_safetensors(const std::filesystem::path& path,
+                       const protocol::Manifest& manifest,
+                       std::span<const std::span<const float>> parts,
+                       const Metadata& metadata) {
   std::string header;
   try {
     header = safetensors_header(manifest, metadata);
@@ -139,7 +145,14 @@ void write_safetensors(const std::filesystem::path& path,
   }
   const auto length =
       std::bit_cast<std::array<char, kLengthBytes>>(static_cast<std::uint64_t>(header.size()));
-  write_atomically(path, {length, header, as_chars(numbers)});
+  std::vector<std::span<const char>> bytes{length, header};
+  std::uint64_t numbers = 0;
+  for (const std::span<const float> part : parts) {
+    bytes.push_back(as_chars(part));
+    numbers += part.size();
+  }
+  CHECK(manifest.numbers() == numbers);
+  write_atomically(path, bytes);
 }
 
 Weights read_safetensors(const std::filesystem::path& path) {

@@ -33,6 +33,11 @@ void write_safetensors(const std::filesystem::path& path,
                        const protocol::Manifest& manifest,
                        std::span<const float> numbers,
                        const Metadata& metadata);
+// The same of numbers that lie apart: `parts`, one after another.
+void write_safetensors(const std::filesystem::path& path,
+                       const protocol::Manifest& manifest,
+                       std::span<const std::span<const float>> parts,
+                       const Metadata& metadata);
 
 // Throws Error(kUnreadable) with one line that names the file and what is wrong.
 [[nodiscard]] Weights read_safetensors(const std::filesystem::path& path);

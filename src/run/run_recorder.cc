@@ -24,6 +24,11 @@ constexpr Duration kMetricsPeriod = std::chrono::seconds(1);
 constexpr double kRateWindow = 2.0;  // Seconds.
 
 record::RunDirectory make_directory(const RecordedJob& job) {
+  if (!job.checkpoints.resume.empty()) {
+    // Looked at before anything moves: a run that is alive is left alone.
+    const record::RunLock lock(record::RunDirectory::open(job.checkpoints.resume).lock());
+    return record::RunDirectory::reopen(job.checkpoints.resume, job.head.generation);
+  }
   if (!job.output.out.empty()) {
     return record::RunDirectory::create_at(job.output.out);
   }
@@ -43,6 +48,7 @@ std::shared_ptr<spdlog::logger> make_log(const std::string& path) {
 RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
     : job_(std::move(job)),
       directory_(make_directory(job_)),
+      lock_(directory_.lock()),
       trace_(open_trace(job_.output.trace, job_.training.policy.text)),
       log_(make_log(directory_.log())),
       metrics_(directory_.metrics()),
@@ -53,6 +59,14 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
                        record::DecisionLogHeader{.policy = job_.training.policy.text,
                                                  .workers = job_.training.workers,
                                                  .balance = job::balance_in_force(job_.training)});
+  }
+  if (job_.checkpoints.every != server::CheckpointEvery{}) {
+    checkpoints_.emplace(CheckpointWriter::Options{
+        .folder = directory_.checkpoints(),
+        .head = job_.head,
+        .kept = job_.checkpoints.kept,
+        .warn = [this](const std::string& line) { say(line); },
+        .note = [this](const std::string& line) { log_->info("{}", line); }});
   }
   keep_runtime_model(job_.training.runtime_model, directory_);
   record::write_atomically(directory_.config(), resolved);
@@ -84,7 +98,13 @@ live::ServerCallbacks RunRecorder::watch() {
                         .dataset = coordinator.options().examples},
                        evaluations);
               },
-          .warned = [this](const std::string& line) { say(line); }};
+          .warned = [this](const std::string& line) { say(line); },
+          .checkpoint =
+              [this](Version version, const std::function<void(Archive&)>& keep) {
+                if (checkpoints_) {
+                  checkpoints_->take(version, keep);
+                }
+              }};
 }
 
 collective::HostCallbacks RunRecorder::host_watch() {
@@ -166,6 +186,10 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
 }
 
 void RunRecorder::discard() {
+  if (goes_on()) {
+    return;
+  }
+  checkpoints_.reset();
   std::error_code ignored;
   std::filesystem::remove_all(directory_.path(), ignored);
   if (trace_) {
@@ -177,6 +201,7 @@ RunEnd RunRecorder::finish(const live::RunResult& result,
                            const Subject& subject,
                            std::optional<double> worst_replica) {
   terminal_.clear();
+  checkpoints_.reset();
   std::error_code ignored;
   std::filesystem::remove(directory_.control(), ignored);
   if (decisions_) {

@@ -19,8 +19,10 @@
 #include "record/metrics.h"
 #include "record/processor_use.h"
 #include "record/run_directory.h"
+#include "record/run_lock.h"
 #include "record/runtime_table.h"
 #include "record/summary.h"
+#include "run/checkpoint_writer.h"
 #include "run/terminal.h"
 
 namespace outpace::run {
@@ -31,6 +33,8 @@ struct RecordedJob {
   job::Output output;
   job::Topology topology;
   std::string name;  // The policy, or the topology in place of one.
+  job::Checkpoints checkpoints;
+  checkpoint::Head head;  // Of the run's checkpoints.
 };
 
 // How a run ended, for people and for exit codes.
@@ -76,9 +80,11 @@ class RunRecorder {
     std::uint64_t dataset;  // Examples in it.
   };
   void status(const Moment& moment, const server::Evaluations& evaluations);
+  [[nodiscard]] bool goes_on() const { return !job_.checkpoints.resume.empty(); }
 
   const RecordedJob job_;
   record::RunDirectory directory_;
+  record::RunLock lock_;
   // Null if none was asked for. After the directory: a refused run leaves an older trace alone.
   std::unique_ptr<record::ChromeTrace> trace_;
   std::shared_ptr<spdlog::logger> log_;
@@ -92,6 +98,7 @@ class RunRecorder {
   Time rate_since_{};
   std::uint64_t rate_examples_ = 0;
   double rate_ = 0.0;
+  std::optional<CheckpointWriter> checkpoints_;  // Last: its thread uses the log.
 };
 
 }  // namespace outpace::run

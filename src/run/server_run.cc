@@ -2,6 +2,7 @@
 
 #include "run/server_run.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <random>
 
@@ -14,6 +15,7 @@
 #include "record/safetensors.h"
 #include "run/child_watch.h"
 #include "run/children.h"
+#include "run/resume.h"
 #include "run/run_recorder.h"
 #include "run/scratch_directory.h"
 #include "run/tls.h"
@@ -30,11 +32,46 @@ std::uint64_t draw_job() {
   return (std::uint64_t{device()} << 32U) | device();
 }
 
-RecordedJob recorded(const job::TrainJob& job) {
+// What a checkpoint of this run says of itself.
+checkpoint::Head head_of(const live::ServerOptions& options) {
+  return {.job = options.coordinator.job,
+          .generation = options.coordinator.generation,
+          .version = {},
+          .policy = options.policy.text,
+          .program = "outpace " OUTPACE_VERSION};
+}
+
+RecordedJob recorded(const job::TrainJob& job, const live::ServerOptions& options) {
   return {.training = job.training,
           .output = job.output,
           .topology = job.topology,
-          .name = job::what_runs(job)};
+          .name = job::what_runs(job),
+          .checkpoints = job.checkpoints,
+          .head = head_of(options)};
+}
+
+// As to_server_options(); and the state of the run that goes on, if one does.
+live::ServerOptions options_of(const job::Training& training,
+                               const job::Membership& membership,
+                               job::Serving serving,
+                               const job::Checkpoints& checkpoints) {
+  std::optional<checkpoint::Checkpoint> found;
+  if (!checkpoints.resume.empty()) {
+    found = read_to_resume(checkpoints.resume, [](const std::string& line) {
+      std::fprintf(stderr, "outpace: %s\n", line.c_str());
+    });
+  }
+  if (found) {
+    serving.weights.clear();  // The checkpoint has others.
+  }
+  live::ServerOptions options = to_server_options(training, membership, serving);
+  options.coordinator.checkpoint_every = checkpoints.every;
+  if (found) {
+    options.coordinator.job = found->head.job;
+    options.coordinator.generation = found->head.generation;
+    options.resumed = std::make_shared<checkpoint::StateReader>(std::move(found->state));
+  }
+  return options;
 }
 
 // The first `workers` workers, and the evaluator unless they only wait.
@@ -119,7 +156,8 @@ RunEnd train(const job::TrainJob& job,
              const Learner& learner) {
   wire::keep_freed_memory();
   check(job, learner);
-  live::ServerOptions options = to_server_options(job.training, job.membership, job.serving);
+  live::ServerOptions options =
+      options_of(job.training, job.membership, job.serving, job.checkpoints);
   options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
   live::block_supervised_signals();
   const ScratchDirectory scratch;
@@ -129,9 +167,10 @@ RunEnd train(const job::TrainJob& job,
   const std::string token_file = part ? job.token_file : scratch.file("token");
   options.token = live::token_of_server(token_file);
   options.expects_evaluator = job.work.paced.empty();
+  const RecordedJob record = recorded(job, options);
   live::Server server(std::move(options), {});
   // After it listens: a server that cannot leaves no record in the way of the next try.
-  RunRecorder recorder(recorded(job), resolved);
+  RunRecorder recorder(record, resolved);
   server.watch(recorder.watch());
   recorder.reachable(server.address(), token_file);
   const std::uint32_t workers = part ? 1 : job.training.workers;
@@ -169,22 +208,27 @@ RunEnd train(const job::TrainJob& job,
 RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
   wire::keep_freed_memory();
   job::Serving serving = job.serving;
+  if (!job.checkpoints.resume.empty()) {
+    serving.listen = listen_again(job.checkpoints.resume, serving.listen);
+  }
   if (serving.listen.empty()) {
     serving.listen = "127.0.0.1:0";
   }
-  live::ServerOptions options = to_server_options(job.training, job.membership, serving);
+  live::ServerOptions options = options_of(job.training, job.membership, serving, job.checkpoints);
   options.tls = tls_of(serving, job.token_file, wire::TlsSide::kServer);
   options.token = live::token_of_server(job.token_file);
   options.expects_evaluator =
       job.training.target_accuracy.has_value() || policy::waits_for_evaluator(job.training.policy);
   const bool expects_evaluator = options.expects_evaluator;
   live::block_supervised_signals();
+  RecordedJob record{.training = job.training,
+                     .output = job.output,
+                     .topology = job::Topology::kServer,
+                     .name = job.training.policy.text,
+                     .checkpoints = job.checkpoints,
+                     .head = head_of(options)};
   live::Server server(std::move(options), {});
-  RunRecorder recorder({.training = job.training,
-                        .output = job.output,
-                        .topology = job::Topology::kServer,
-                        .name = job.training.policy.text},
-                       resolved);
+  RunRecorder recorder(std::move(record), resolved);
   server.watch(recorder.watch());
   recorder.reachable(server.address(), job.token_file);
   const std::string how = " --server " + server.address() + " --token-file " + job.token_file;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/error.h"
 
 namespace outpace::runtime_model {
 namespace {
@@ -86,6 +87,28 @@ void AutoModel::observe(std::span<const Observation> iteration) {
 void AutoModel::correct(std::uint32_t worker, double seconds) {
   for (Scored& scored : scored_) {
     scored.model->correct(worker, seconds);
+  }
+}
+
+// Those that were left out as too slow stay out.
+void AutoModel::keep(Archive& archive) {
+  std::vector<std::string> names;
+  for (const Scored& scored : scored_) {
+    names.push_back(scored.name);
+  }
+  archive("begun", begun_)("best", best_)("names", names);
+  std::erase_if(scored_, [&](const Scored& scored) {
+    return std::ranges::find(names, scored.name) == names.end();
+  });
+  if (scored_.size() != names.size() || best_ >= scored_.size()) {
+    throw Error(ExitCode::kUnreadable, "runtime models: others than the policy's");
+  }
+  for (Scored& scored : scored_) {
+    archive.group(scored.name, [&] {
+      archive("forecast", scored.forecast)("has_forecast", scored.has_forecast);
+      archive("score", scored.score);
+      scored.model->keep(archive);
+    });
   }
 }
 

@@ -38,6 +38,7 @@ class AutoModel final : public RuntimeModel {
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
+  void keep(Archive& archive) override;
   // The model whose forecast was returned last.
   [[nodiscard]] const std::string& believed() const override { return scored_[best_].name; }
 

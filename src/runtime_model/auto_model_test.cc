@@ -22,6 +22,7 @@ class Stubborn final : public RuntimeModel {
     }
   }
   void correct(std::uint32_t /*worker*/, double /*seconds*/) override {}
+  void keep(Archive& /*archive*/) override {}
   bool forecast(Forecast& out) override {
     if (workers_ == 0) {
       return false;

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -26,6 +27,8 @@ class ClusterShift {
 
   // The shift of the next iteration, the likeliest value first.
   [[nodiscard]] std::vector<Forecast::Shift> forecast() const;
+
+  void keep(Archive& archive) { archive("seen", seen_)("score", score_); }
 
  private:
   static constexpr std::size_t kKept = 64;

@@ -36,7 +36,7 @@ void Cutoff::begin(std::span<const Participant> participants) {
   for (const Participant& one : participants) {
     taking_part_.push_back(one.worker);
   }
-  undelayed_.clear();
+  late_.clear();
   has_forecast_ = model_ && rate() > 0.0 && !participants.empty() && model_->forecast(forecast_);
   if (!has_forecast_) {
     return;
@@ -49,6 +49,33 @@ void Cutoff::begin(std::span<const Participant> participants) {
       begin_late(one.worker, std::max(done - one.busy, 0.0));
     }
   }
+  for (auto& [worker, late] : late_) {
+    late.when_planned = late.seconds;
+  }
+  make_plan();
+}
+
+void Cutoff::keep(Archive& archive) {
+  archive.group("model", [&] { model_->keep(archive); });
+  archive("forecast", forecast_)("has_forecast", has_forecast_)("taking_part", taking_part_);
+  archive("late", late_)("worth", worth_)("gradients", gradients_)("seconds", seconds_);
+  archive("updates", updates_)("inverse_counts", inverse_counts_)("iterations", iterations_);
+  if (!archive.reads() || !has_forecast_) {
+    return;
+  }
+  for (const auto& [worker, late] : late_) {  // As it was when the plan was made.
+    std::copy(late.row.begin(), late.row.end(), forecast_.row(worker).begin());
+    if (late.when_planned) {
+      delay(worker, late, *late.when_planned);
+    }
+  }
+  make_plan();
+  for (const auto& [worker, late] : late_) {
+    delay(worker, late, late.seconds);
+  }
+}
+
+void Cutoff::make_plan() {
   switch (options_.decide) {
     case Decide::kBefore:
       return plan_before();
@@ -63,11 +90,14 @@ void Cutoff::begin_late(std::uint32_t worker, double seconds) {
   if (!has_forecast_) {
     return;
   }
-  const std::span<float> row = forecast_.row(worker);
-  const auto [saved, first] = undelayed_.try_emplace(worker, row.begin(), row.end());
-  if (!first) {
-    std::copy(saved->second.begin(), saved->second.end(), row.begin());
-  }
+  const std::span<const float> row = forecast_.row(worker);
+  Late& late = late_.try_emplace(worker, Late{.row = {row.begin(), row.end()}}).first->second;
+  late.seconds = seconds;
+  delay(worker, late, seconds);
+}
+
+void Cutoff::delay(std::uint32_t worker, const Late& late, double seconds) {
+  std::copy(late.row.begin(), late.row.end(), forecast_.row(worker).begin());
   forecast_.delay_row(worker, seconds);
 }
 

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "base/archive.h"
 #include "runtime_model/draws.h"
 #include "runtime_model/runtime_model.h"
 #include "runtime_model/stopping.h"
@@ -83,12 +84,27 @@ class Cutoff {
   [[nodiscard]] const Plan& plan() const { return plan_; }
   // Worth per second of past updates, each valued as an update of its size would be now.
   [[nodiscard]] double rate() const;
+
+  // All but the draws and the plan, which follow from the rest.
+  void keep(Archive& archive);
   // The model that made the forecast, if several compete; otherwise empty.
   [[nodiscard]] std::string believed() const { return model_ ? model_->believed() : ""; }
   // Null if this iteration has no forecast.
   [[nodiscard]] const Forecast* forecast() const { return has_forecast_ ? &forecast_ : nullptr; }
 
  private:
+  // A worker that began late, or was busy at the beginning.
+  struct Late {
+    std::vector<float> row;              // Of the forecast, as if it had begun with the others.
+    double seconds = 0.0;                // How late.
+    std::optional<double> when_planned;  // That, as the plan knew it; nothing: it did not.
+
+    void keep(Archive& archive) {
+      archive("row", row)("seconds", seconds)("when_planned", when_planned);
+    }
+  };
+  void delay(std::uint32_t worker, const Late& late, double seconds);
+  void make_plan();
   void plan_before();
   void plan_deadline();
   void plan_during();
@@ -104,7 +120,7 @@ class Cutoff {
   Plan plan_;
   double deadline_ = 0.0;
   std::vector<std::uint32_t> taking_part_;
-  std::map<std::uint32_t, std::vector<float>> undelayed_;  // Rows of the forecast, by worker.
+  std::map<std::uint32_t, Late> late_;  // By worker.
   Worth worth_;
   double gradients_ = 0.0;  // Decaying sums, like the next three.
   double seconds_ = 0.0;

@@ -83,9 +83,23 @@ void Deep::begin(std::span<const Observation> iteration) {
   seen_then_.assign(kDeepFeatures * workers_, 0.0F);
   reference_then_.assign(workers_, 0.0);
   open_.assign(workers_, false);
+  tabulate();
+}
+
+void Deep::tabulate() {
+  lognormals_.clear();
   for (std::size_t i = 0; i < kWidths; ++i) {
     const double log_sigma = kLogSigmaLeast + static_cast<double>(i) * kLogSigmaStep;
     lognormals_.push_back(normal_bins(std::exp(log_sigma), grid_.step(), grid_.bins()));
+  }
+}
+
+void Deep::keep(Archive& archive) {
+  archive("grid", grid_)("workers", workers_)("features", features_)("ranks", ranks_);
+  archive("forecast", forecast_)("state", state_)("before", before_)("seen_then", seen_then_);
+  archive("reference_then", reference_then_)("open", open_);
+  if (archive.reads() && workers_ > 0) {
+    tabulate();
   }
 }
 

@@ -41,9 +41,11 @@ class Deep final : public RuntimeModel {
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
+  void keep(Archive& archive) override;
 
  private:
   void begin(std::span<const Observation> iteration);
+  void tabulate();
   void add_draw(std::size_t draw);
   void add_lognormal(std::size_t worker, double position, float log_sigma, float weight);
 

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -42,6 +43,8 @@ class DeepFeatures {
   // In log seconds; forecasts are relative to it. REQUIRES: take() was called.
   [[nodiscard]] double reference() const { return reference_; }
 
+  void keep(Archive& archive) { archive("begun", begun_)("reference", reference_)("last", last_); }
+
  private:
   double ahead_;
   bool begun_ = false;
@@ -50,6 +53,10 @@ class DeepFeatures {
     double log_seconds = 0.0;
     std::uint32_t since = 0;  // Iterations.
     bool known = false;
+
+    void keep(Archive& archive) {
+      archive("log_seconds", log_seconds)("since", since)("known", known);
+    }
   };
   std::vector<Last> last_;    // By worker.
   std::vector<double> logs_;  // Scratch space.

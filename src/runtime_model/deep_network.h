@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "runtime_model/deep_weights.h"
 
 namespace outpace::runtime_model {
@@ -41,6 +42,8 @@ class DeepNetwork {
     std::vector<float> hidden;     // hidden x workers
     std::vector<float> mean;       // latent x workers
     std::vector<float> log_sigma;  // latent x workers, of q
+
+    void keep(Archive& archive) { archive("hidden", hidden)("mean", mean)("log_sigma", log_sigma); }
   };
   [[nodiscard]] State begin(std::size_t workers) const;
   // Advances the state by one iteration; `features` is features x workers.

@@ -22,6 +22,7 @@ class Elfving final : public RuntimeModel {
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
+  void keep(Archive& archive) override { archive("grid", grid_)("last", last_); }
 
  private:
   TimeGrid grid_;

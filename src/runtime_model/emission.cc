@@ -89,6 +89,18 @@ Emission::Emission(double step, int spacing)
   refresh();
 }
 
+void Emission::keep(Archive& archive) {
+  double step = step_;
+  int spacing = spacing_;
+  archive("step", step)("spacing", spacing);
+  if (archive.reads()) {
+    *this = Emission(step, spacing);  // The tables follow from these two.
+  }
+  archive("squares", squares_)("count", count_)("outliers", outliers_)("seen", seen_);
+  archive("histogram", histogram_)("outlier_density", outlier_density_);
+  archive("outlier_survival", outlier_survival_)("outlier_chance", outlier_chance_);
+}
+
 double Emission::sigma(const Spread& spread) const {
   const double pooled = squares_ / count_;
   return std::sqrt((spread.squares + kOwnWeight * pooled) / (spread.count + kOwnWeight));

@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
+
 namespace outpace::runtime_model {
 
 class Emission {
@@ -21,6 +23,8 @@ class Emission {
   struct Spread {
     float squares = 0.0F;  // Sum of squared residuals, in log units; decays like `count`.
     float count = 0.0F;
+
+    void keep(Archive& archive) { archive("squares", squares)("count", count); }
   };
 
   // `step`: bin width of the grid, in log units; `spacing`: distance between levels, in bins.
@@ -51,6 +55,8 @@ class Emission {
   static void age(Spread& spread, double keep);
   // Rebuilds the tables. Call it after learning.
   void refresh();
+
+  void keep(Archive& archive);
 
  private:
   static constexpr int kFine = 4;  // Table entries per bin.

@@ -22,6 +22,10 @@ class Ewma final : public RuntimeModel {
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
+  void keep(Archive& archive) override {
+    archive("grid", grid_)("levels", levels_)("known", known_)("residuals", residuals_);
+    archive("next", next_);
+  }
 
  private:
   void take(std::uint32_t worker, double seconds);

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "runtime_model/time_grid.h"
 
 namespace outpace::runtime_model {
@@ -51,6 +52,8 @@ class Forecast {
   struct Shift {
     double bins = 0.0;
     double chance = 1.0;
+
+    void keep(Archive& archive) { archive("bins", bins)("chance", chance); }
   };
   void set_shifts(std::span<const Shift> shifts) { shifts_.assign(shifts.begin(), shifts.end()); }
   [[nodiscard]] std::span<const Shift> shifts() const { return shifts_; }
@@ -71,6 +74,10 @@ class Forecast {
   [[nodiscard]] double log_survival(std::uint32_t worker, double position) const;
   // The quantile, in seconds. REQUIRES: 0 < probability < 1.
   [[nodiscard]] double quantile(std::uint32_t worker, double probability) const;
+
+  void keep(Archive& archive) {
+    archive("grid", grid_)("workers", workers_)("cdf", cdf_)("shifts", shifts_)("ranks", ranks_);
+  }
 
  private:
   [[nodiscard]] std::size_t width() const { return std::size_t{grid_.bins()} + 1; }

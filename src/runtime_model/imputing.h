@@ -30,6 +30,10 @@ class Imputing final : public RuntimeModel {
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t /*worker*/, double /*seconds*/) override {}
   [[nodiscard]] bool forecast(Forecast& out) override;
+  void keep(Archive& archive) override {
+    archive.group("model", [&] { model_->keep(archive); });
+    archive("rng", rng_)("foretold", foretold_)("has_forecast", has_forecast_);
+  }
   [[nodiscard]] const std::string& believed() const override { return model_->believed(); }
 
  private:

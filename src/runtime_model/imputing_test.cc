@@ -19,6 +19,7 @@ class Told final : public RuntimeModel {
     shown_.emplace_back(iteration.begin(), iteration.end());
   }
   void correct(std::uint32_t /*worker*/, double /*seconds*/) override { ADD_FAILURE(); }
+  void keep(Archive& /*archive*/) override {}
   bool forecast(Forecast& out) override {
     out.reset(grid_around(arrived({1.0})), 2);
     out.set_lognormal_rows(std::vector<double>{1.0, 1.0}, 1.0);

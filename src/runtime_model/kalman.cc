@@ -58,6 +58,18 @@ void Kalman::begin(std::span<const Observation> iteration) {
   }
 }
 
+void Kalman::Regression::keep(Archive& archive) {
+  archive("parameters", parameters);
+  keep_eigen(archive, "xx", xx);
+  keep_eigen(archive, "xy", xy);
+  archive("yy", yy)("count", count)("believed", believed);
+  keep_eigen(archive, "x_then", x_then);
+}
+
+void Kalman::keep(Archive& archive) {
+  archive("grid", grid_)("filter", filter_)("workers", workers_);
+}
+
 void Kalman::observe(std::span<const Observation> iteration) {
   if (workers_.empty()) {
     begin(iteration);

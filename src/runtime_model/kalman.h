@@ -29,6 +29,7 @@ class Kalman final : public RuntimeModel {
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
+  void keep(Archive& archive) override;
 
  private:
   // A worker's parameters and the sums that they are computed from; x is (z, 1).
@@ -41,6 +42,8 @@ class Kalman final : public RuntimeModel {
     // The belief used when it was cut off last, which its late time may replace.
     std::optional<Normal> believed;
     Eigen::VectorXd x_then;
+
+    void keep(Archive& archive);
   };
 
   void begin(std::span<const Observation> iteration);

@@ -20,6 +20,9 @@ class Last final : public RuntimeModel {
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
+  void keep(Archive& archive) override {
+    archive("grid", grid_)("last", last_)("squares", squares_)("count", count_);
+  }
 
  private:
   TimeGrid grid_;

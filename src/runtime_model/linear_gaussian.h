@@ -14,11 +14,16 @@
 
 #include <Eigen/Core>
 
+#include "base/archive.h"
+#include "runtime_model/keep_eigen.h"
+
 namespace outpace::runtime_model {
 
 struct Normal {
   double mean = 0.0;
   double variance = 1.0;
+
+  void keep(Archive& archive) { archive("mean", mean)("variance", variance); }
 };
 
 // The mean and variance of y ~ from, given y > least.
@@ -30,10 +35,22 @@ class LinearGaussian {
     Eigen::VectorXd loading;  // c_w, one number per factor.
     double mean = 0.0;        // m_w
     double variance = 1.0;    // r_w > 0
+
+    void keep(Archive& archive) {
+      keep_eigen(archive, "loading", loading);
+      archive("mean", mean)("variance", variance);
+    }
   };
 
   // `keep`: a of each factor, in [0, 1).
+  LinearGaussian() = default;  // Of no factor, to be read.
   explicit LinearGaussian(std::span<const double> keep);
+
+  void keep(Archive& archive) {
+    keep_eigen(archive, "keep", keep_);
+    keep_eigen(archive, "mean", mean_);
+    keep_eigen(archive, "covariance", covariance_);
+  }
 
   // Advances from z_{t-1} to z_t, before any observation at t.
   void step();

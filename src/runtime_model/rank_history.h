@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/rng.h"
 #include "runtime_model/forecast.h"
 #include "runtime_model/runtime_model.h"
@@ -30,6 +31,10 @@ class RankHistory {
 
   // Iterations x workers, in no particular order; empty while there are too few iterations.
   [[nodiscard]] std::span<const float> ranks() const;
+
+  void keep(Archive& archive) {
+    archive("kept", kept_)("workers", workers_)("next", next_)("ranks", ranks_)("rng", rng_);
+  }
 
  private:
   std::size_t kept_ = 0;  // Most iterations that are kept.

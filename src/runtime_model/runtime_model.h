@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "base/archive.h"
 #include "runtime_model/forecast.h"
 
 namespace outpace::runtime_model {
@@ -24,6 +25,8 @@ enum class Fate : std::uint8_t {
 struct Observation {
   double seconds = 0.0;
   Fate fate = Fate::kBusy;
+
+  void keep(Archive& archive) { archive("seconds", seconds)("fate", fate); }
 };
 
 class RuntimeModel {
@@ -39,6 +42,8 @@ class RuntimeModel {
   [[nodiscard]] virtual bool forecast(Forecast& out) = 0;
   // The model whose forecast was returned last, if several compete; otherwise empty.
   [[nodiscard]] virtual const std::string& believed() const;
+  // What it has learnt: a new model of the same kind forecasts with it as this one does.
+  virtual void keep(Archive& archive) = 0;
 };
 
 // Log-likelihood of an iteration if all log seconds are `shift` bins longer than forecast: the sum

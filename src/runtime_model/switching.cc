@@ -33,10 +33,22 @@ void Switching::begin(std::span<const Observation> iteration) {
   steps_ = kPriorSteps;
   jumped_count_ = kPriorJump * kPriorSteps;
   drifted_count_ = kPriorDrift * kPriorSteps;
+  make_room();
+}
+
+void Switching::make_room() {
   for (std::vector<float>* part :
        {&stayed_part_, &drifted_part_, &jumped_part_, &likelihood_.core, &likelihood_.outlier}) {
     part->assign(levels_, 0.0F);
   }
+}
+
+void Switching::keep(Archive& archive) {
+  archive("grid", grid_)("levels", levels_)("workers", workers_)("posterior", posterior_);
+  archive("before", before_)("occupied", occupied_)("jumps", jumps_)("emission", emission_);
+  archive("cluster_shift", cluster_shift_)("forecast", forecast_)("shift", shift_);
+  archive("steps", steps_)("jumped", jumped_count_)("drifted", drifted_count_);
+  make_room();
 }
 
 void Switching::predict(std::uint32_t worker, std::span<const float> from) {

@@ -36,6 +36,7 @@ class Switching final : public RuntimeModel {
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
+  void keep(Archive& archive) override;
 
  private:
   struct Worker {
@@ -43,6 +44,10 @@ class Switching final : public RuntimeModel {
     // For correct(): iterations since it was observed as longer; 0 if that has been settled.
     std::uint32_t iterations_since = 0;
     double shift = 0.0;  // Of that iteration.
+
+    void keep(Archive& archive) {
+      archive("spread", spread)("iterations_since", iterations_since)("shift", shift);
+    }
   };
   // Posterior probabilities of how the level came about.
   struct Evidence {
@@ -51,6 +56,7 @@ class Switching final : public RuntimeModel {
   };
 
   void begin(std::span<const Observation> iteration);
+  void make_room();
   [[nodiscard]] std::span<float> row(std::vector<float>& of, std::uint32_t worker) {
     return {of.data() + std::size_t{worker} * levels_, levels_};
   }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/archive.h"
 #include "base/check.h"
 
 namespace outpace::runtime_model {
@@ -41,6 +42,8 @@ class TimeGrid {
   }
 
   bool operator==(const TimeGrid&) const = default;
+
+  void keep(Archive& archive) { archive("log_low", log_low_)("step", step_)("bins", bins_); }
 
  private:
   double log_low_ = 0.0;

@@ -13,12 +13,18 @@
 
 #pragma once
 
+#include "base/archive.h"
+
 namespace outpace::runtime_model {
 
 struct Worth {
   double per_update = 0.0;
   double per_gradient = 1.0;
   double noise = 0.0;  // Taken off, over the number of gradients; at least 0.
+
+  void keep(Archive& archive) {
+    archive("per_update", per_update)("per_gradient", per_gradient)("noise", noise);
+  }
 
   // Of an update; no gradients are no update, and worth nothing.
   [[nodiscard]] double of(double gradients) const {

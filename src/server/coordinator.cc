@@ -31,6 +31,8 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
       turned_away_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
       leases_(options_.examples, options_.limits.epochs),
       next_snapshot_(options_.evaluate_every),
+      awaited_(options_.workers - options_.later),
+      start_patience_(options_.patience),
       too_few_since_(created),
       noise_(options_.batch) {
   CHECK(options_.batch >= 1 && options_.workers > options_.later);
@@ -72,7 +74,7 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
   if (started()) {
     enqueue(policy::WorkerJoined{hello.worker});
     decide_all(now, out);
-  } else if (live() >= options_.workers - options_.later) {
+  } else if (live() >= awaited_) {
     start(now, out);
   }
   return true;
@@ -228,7 +230,7 @@ void Coordinator::tick(Time now, Effects& out) {
   if (now >= silence_check_) {
     dismiss_silent(now, out);
   }
-  if (!started() && live() >= options_.min_workers && now - too_few_since_ >= options_.patience) {
+  if (!started() && live() >= options_.min_workers && now - too_few_since_ >= start_patience_) {
     out.emplace_back(Warn{"starting with " + std::to_string(live()) + " of " +
                           std::to_string(options_.workers) + " workers: the others did not come"});
     start(now, out);
@@ -266,8 +268,10 @@ void Coordinator::dismiss_silent(Time now, Effects& out) {
 
 Time Coordinator::next_deadline() const {
   Time next = silence_check_;
-  if (!started() || live() < options_.min_workers) {
+  if (live() < options_.min_workers) {
     next = std::min(next, too_few_since_ + options_.patience);
+  } else if (!started()) {
+    next = std::min(next, too_few_since_ + start_patience_);
   }
   if (policy_timer_) {
     next = std::min(next, *policy_timer_);
@@ -302,7 +306,9 @@ void Coordinator::finish(Time /*now*/, ExitCode code, const std::string& why, Ef
 }
 
 void Coordinator::start(Time now, Effects& out) {
-  started_ = now;
+  started_ = now - run_before_;
+  last_checkpoint_at_ = now;
+  checkpoint_due_ = options_.checkpoint_every != CheckpointEvery{};
   for (std::size_t at = 0; at < members_.size(); ++at) {
     if (is_live(members_[at].state)) {
       enqueue(policy::WorkerJoined{WorkerId{static_cast<std::uint32_t>(at)}});
@@ -347,6 +353,12 @@ void Coordinator::decide_all(Time now, Effects& out) {
   decide_queued(now, out);
   if (!parked_.empty()) {
     rejoin_parked(now, out);
+  }
+  if (checkpoint_due_ && !finished_) {
+    checkpoint_due_ = false;
+    last_checkpoint_ = count(version_);
+    last_checkpoint_at_ = now;
+    out.emplace_back(TakeCheckpoint{version_});
   }
 }
 

@@ -19,6 +19,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/time.h"
@@ -43,6 +44,14 @@ struct Limits {
   Duration seconds{};
 };
 
+// When a checkpoint is due: with neither, never.
+struct CheckpointEvery {
+  std::uint64_t updates = 0;
+  Duration time{};  // At the first update after it has passed.
+
+  bool operator==(const CheckpointEvery&) const = default;
+};
+
 struct CoordinatorOptions {
   std::uint64_t job = 1;
   std::uint32_t generation = 1;
@@ -58,7 +67,8 @@ struct CoordinatorOptions {
   double rate = 0.1;  // Learning rate before schedule and scale.
   update::Schedule schedule;
   update::RateScale rate_scale = update::RateScale::kNone;
-  std::uint64_t evaluate_every = 5120;                   // Applied examples between snapshots.
+  std::uint64_t evaluate_every = 5120;  // Applied examples between snapshots.
+  CheckpointEvery checkpoint_every;
   Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
   Duration patience = std::chrono::seconds(60);          // For workers to come, first or again.
 };
@@ -105,6 +115,14 @@ class Coordinator {
   // No worker will join any more; if too few are live, the run fails now and not after `patience`.
   void nobody_will_join(Time now, Effects& out);
   void finish(Time now, ExitCode code, const std::string& why, Effects& out);
+
+  // ---- A run that goes on after its server died ----
+
+  // What decides what comes next, as it is when all workers have left, and what they had pushed
+  // since the last update is forgotten: their examples go out again. When it is read, the run goes
+  // on once as many workers have joined as were live, or after the heartbeat timeout with those
+  // that are there. REQUIRES: between two calls; if it is read, nobody has joined yet.
+  void keep(Time now, Archive& archive);
 
   // It would answer the open release of its worker.
   [[nodiscard]] bool awaits(const protocol::GradientId& id) const;
@@ -217,7 +235,13 @@ class Coordinator {
   std::uint32_t warned_of_ = 0;          // Members.
   std::uint64_t next_snapshot_;          // Applied examples at which one is due.
   std::optional<Time> started_;
-  std::optional<Time> policy_timer_;  // On the driver's clock.
+  Duration run_before_{};    // Of the run, before this server went on with it.
+  std::uint32_t awaited_;    // Members with which the run starts,
+  Duration start_patience_;  // or after this time with fewer.
+  bool checkpoint_due_ = false;
+  std::uint64_t last_checkpoint_ = 0;       // The version,
+  std::optional<Time> last_checkpoint_at_;  // and when it was.
+  std::optional<Time> policy_timer_;        // On the driver's clock.
   Time too_few_since_;
   bool nobody_will_join_ = false;
   bool finished_ = false;

@@ -101,6 +101,10 @@ void Coordinator::commit(Time now, Effects& out) {
   if (policy_->asks_for_training_loss()) {
     enqueue(policy::Measured{policy::Measure::kTrainingLoss, statistics().training_loss, version_});
   }
+  const CheckpointEvery& due = options_.checkpoint_every;
+  checkpoint_due_ = checkpoint_due_ ||
+                    (due.updates > 0 && count(version_) >= last_checkpoint_ + due.updates) ||
+                    (due.time > Duration{} && now - *last_checkpoint_at_ >= due.time);
   const std::uint64_t applied = statistics().examples_applied;
   if (applied >= next_snapshot_) {
     const std::uint64_t every = options_.evaluate_every;

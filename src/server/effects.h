@@ -68,6 +68,12 @@ struct TakeSnapshot {
   std::uint64_t examples;
 };
 
+// All that decides what comes next (Coordinator::keep, Shard::keep) is to be kept as it is at this
+// point of the list. It is the last effect of its list that changes weights or members.
+struct TakeCheckpoint {
+  Version version;
+};
+
 // ---- For people and for the driver's loop -----------------------------------------------------
 
 // Another policy decides from this version on.
@@ -90,6 +96,7 @@ using Effect = std::variant<Accept,
                             Send,
                             Disconnect,
                             TakeSnapshot,
+                            TakeCheckpoint,
                             Switched,
                             Warn,
                             Finish>;

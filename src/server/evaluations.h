@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "protocol/messages.h"
@@ -23,6 +24,11 @@ struct Evaluation {
   std::uint64_t examples;  // Applied by then.
   double accuracy;
   double loss;
+
+  void keep(Archive& archive) {
+    archive("version", version)("committed", committed)("examples", examples);
+    archive("accuracy", accuracy)("loss", loss);
+  }
 };
 
 class Evaluations {
@@ -47,6 +53,11 @@ class Evaluations {
   [[nodiscard]] std::optional<Version> newest_sent() const { return newest_sent_; }
   // When the target was reached; nothing if it was not (or not yet).
   [[nodiscard]] std::optional<Time> reached() const { return reached_; }
+  // But for what the evaluator has not answered yet.
+  void keep(Archive& archive) {
+    archive("all", all_)("newest_sent", newest_sent_)("skipped", skipped_)("hits", hits_);
+    archive("first_hit", first_hit_)("reached", reached_);
+  }
   [[nodiscard]] bool ends_run() const { return options_.ends && reached_.has_value(); }
 
  private:

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/error.h"
 
 namespace outpace::server {
 namespace {
@@ -126,6 +127,30 @@ void Leases::use(const protocol::Ranges& ranges) {
     used_.erase(used_.begin());
     ++first_open_;
   }
+}
+
+void Leases::keep(Archive& archive, const protocol::Ranges& out) {
+  constexpr WorkerId kNobody{UINT32_MAX};
+  std::uint64_t examples = examples_;
+  GivenBackMap given_back = given_back_;
+  for (const protocol::Range& range : out) {
+    given_back.emplace(std::pair{range.epoch, range.begin}, GivenBack{range.end, kNobody});
+  }
+  archive("examples", examples)("epoch", epoch_)("position", position_);
+  archive("given_back", given_back)("first_open", first_open_)("used", used_);
+  archive("used_max", used_max_);
+  if (!archive.reads()) {
+    return;
+  }
+  const auto inside = [&](const auto& one) {
+    return one.first.second < one.second.end && one.second.end <= examples_;
+  };
+  if (examples != examples_ || position_ > examples_ || !std::ranges::all_of(given_back, inside)) {
+    throw Error(ExitCode::kUnreadable,
+                "leases: of a data set of " + std::to_string(examples) +
+                    " examples, this one has " + std::to_string(examples_));
+  }
+  given_back_ = std::move(given_back);
 }
 
 void Leases::prepare(const protocol::Ranges& ranges) const {

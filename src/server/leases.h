@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/prefetch.h"
 #include "protocol/messages.h"
@@ -32,6 +33,8 @@ class UsedPositions {
     }
   }
   [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  void keep(Archive& archive) { archive("words", words_)("size", size_); }
 
  private:
   std::vector<std::uint64_t> words_;  // Position i is bit i % 64 of word i / 64.
@@ -54,6 +57,9 @@ class Leases {
   // These ranges will be used soon: asks the processor for what is known of them. Changes nothing.
   void prepare(const protocol::Ranges& ranges) const;
 
+  // `out`: what is with workers when it is written; it was given back, by nobody, when it is read.
+  void keep(Archive& archive, const protocol::Ranges& out);
+
   // take() would return nothing.
   [[nodiscard]] bool empty() const;
   // take() would return nothing to this worker, without its own.
@@ -68,8 +74,10 @@ class Leases {
 
  private:
   struct GivenBack {
-    std::uint64_t end;
-    WorkerId from;
+    std::uint64_t end = 0;
+    WorkerId from{};
+
+    void keep(Archive& archive) { archive("end", end)("from", from); }
   };
   using GivenBackMap = std::map<std::pair<std::uint64_t, std::uint64_t>, GivenBack>;
 

@@ -20,6 +20,7 @@ class NoiseScale {
   void add(const GradientNorms& norms) { noise_.hear(norms.mean, norms.single, norms.gradients); }
   // Nothing before an update of several gradients.
   [[nodiscard]] std::optional<double> examples() const { return noise_.scale(batch_); }
+  void keep(Archive& archive) { noise_.keep(archive); }
 
  private:
   static constexpr double kAnyCurvature = 0.5;  // The scale does not depend on it.

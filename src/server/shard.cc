@@ -131,6 +131,20 @@ void Shard::step(const StepWeights& step) {
   }
 }
 
+void Shard::keep(Archive& archive) {
+  archive("weights", weights_)("clipped", clipped_);
+  archive.group("optimizer", [&] { optimizer_->keep(archive); });
+  if (correction_) {
+    archive.group("correction", [&] { correction_->keep(archive); });
+  }
+  if (kardam_) {
+    archive.group("filter", [&] { kardam_->keep(archive); });
+  }
+  if (archive.reads()) {
+    snapshot_ = nullptr;
+  }
+}
+
 std::span<const float> Shard::sum_of_accepted() {
   const std::span<const float> mean = aggregate_.mean();
   const auto gradients = static_cast<float>(aggregate_.gradients());

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/spec.h"
 #include "server/effects.h"
@@ -69,6 +70,9 @@ class Shard {
 
   [[nodiscard]] std::span<const float> weights() const { return weights_; }
   [[nodiscard]] std::uint64_t clipped() const { return clipped_; }
+
+  // What outlasts its workers, and the gradients that are not in the weights yet.
+  void keep(Archive& archive);
 
  private:
   struct Held {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/time.h"
 
 namespace outpace::server {
@@ -32,6 +33,9 @@ struct WorkerStatistics {
 
   // Releases that ended with a gradient.
   [[nodiscard]] std::uint64_t iterations() const { return accepted + dropped + refused + filtered; }
+
+  // But for `live`, and for the runtimes, which the run's record has.
+  void keep(Archive& archive);
 };
 
 struct Statistics {
@@ -56,6 +60,8 @@ struct Statistics {
   std::uint64_t examples_used_per_epoch_max = 0;
 
   // Of the applied gradients; 0 before the first.
+  void keep(Archive& archive);
+
   [[nodiscard]] double staleness_mean() const {
     double sum = 0.0;
     for (std::size_t tau = 0; tau < staleness.size(); ++tau) {

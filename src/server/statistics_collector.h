@@ -69,6 +69,7 @@ class StatisticsCollector {
 
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
   // Leaves none.
+  void keep(Archive& archive) { statistics_.keep(archive); }
   [[nodiscard]] Statistics take() { return std::exchange(statistics_, {}); }
 
   // ---- Prefetching, as in coordinator.h ----

@@ -307,7 +307,7 @@ void Cluster::carry_out_effects() {
                  },
                  [this](const server::Finish& finish) { finish_ = finish; },
                  // An observer sees the policy's action in its decision.
-                 Ignoring<server::Switched>{}});
+                 Ignoring<server::Switched, server::TakeCheckpoint>{}});
   effects_.clear();
   if (!finish_) {
     schedule_deadline();

@@ -36,6 +36,10 @@ class Oracle final : public policy::Policy {
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return round_.nominal_cutoff(workers);
   }
+  void keep(Archive& archive) override {
+    archive("round", round_)("version", version_)("begun", begun_);
+    archive("gradients", gradients_)("seconds", seconds_);
+  }
 
  private:
   [[nodiscard]] bool is_enough(Time now);

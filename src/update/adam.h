@@ -38,6 +38,10 @@ class Adam final : public Optimizer {
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
   [[nodiscard]] bool scale_invariant() const override { return true; }
+  void keep(Archive& archive) override {
+    archive("beta1_power", beta1_power_)("beta2_power", beta2_power_);
+    archive("first", first_)("second", second_);
+  }
 
  private:
   const Decay decay_;

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/spec.h"
 #include "update/staleness.h"
@@ -47,6 +48,9 @@ class Correction {
   // Nothing: the corrected gradients of an update are averaged, as always. A number: they are added
   // up instead, and the number takes the place of Step::mean_weight in this update's weight decay.
   [[nodiscard]] virtual std::optional<double> added_up() const { return std::nullopt; }
+
+  // What outlasts its workers.
+  virtual void keep(Archive& archive) = 0;
 };
 
 // Null for a rule that only weights gradients. `size`: how many numbers the weights have.

@@ -45,6 +45,7 @@ class DcAsgd final : public Correction {
                std::span<const float> weights) override;
   void stepped(std::span<const float> /*before*/, std::span<const float> /*after*/) override {}
   void forget(WorkerId worker) override;
+  void keep(Archive& /*archive*/) override {}  // All of it is its workers'.
 
  private:
   [[nodiscard]] std::vector<float>& squares_of(WorkerId worker);

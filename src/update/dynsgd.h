@@ -38,6 +38,7 @@ class DynSgd final : public Correction {
     begun_ = 0;
   }
   void forget(WorkerId worker) override;
+  void keep(Archive& archive) override { archive("newest", newest_); }
   // A clock's weight decay comes with its first gradient: that of the others is in U.
   [[nodiscard]] std::optional<double> added_up() const override {
     return static_cast<double>(begun_);

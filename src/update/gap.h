@@ -35,6 +35,7 @@ class Gap final : public Correction {
                std::span<const float> weights) override;
   void stepped(std::span<const float> before, std::span<const float> after) override;
   void forget(WorkerId worker) override { released_.forget(worker); }
+  void keep(Archive& archive) override { archive("m_power", m_power_)("travel", travel_); }
 
  private:
   const double m_;

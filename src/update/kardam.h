@@ -38,6 +38,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "update/correction.h"
 #include "update/judgement.h"
 
@@ -69,6 +70,8 @@ class Kardam {
   void stepped(std::span<const float> before, std::span<const float> after);
   // The worker is gone: frees what is kept of it.
   void forget(WorkerId worker);
+  // What outlasts its workers.
+  void keep(Archive& archive) { archive("recent", recent_)("last", last_)("step", step_); }
 
   // Of the worker's last gradient.
   [[nodiscard]] double coefficient(WorkerId worker) const {

@@ -28,6 +28,7 @@ class Momentum final : public Optimizer {
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
   [[nodiscard]] bool scale_invariant() const override { return false; }
+  void keep(Archive& archive) override { archive("velocity", velocity_); }
 
  private:
   const Form form_;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/spec.h"
 
 namespace outpace::update {
@@ -43,6 +44,9 @@ class Optimizer {
   // Whether the step's length is independent of the gradient's (adam, lamb, yellowfin). If so,
   // step() takes the unweighted mean and scales its step by mean_weight itself.
   [[nodiscard]] virtual bool scale_invariant() const = 0;
+
+  // What it remembers from step to step.
+  virtual void keep(Archive& archive) = 0;
 };
 
 struct OptimizerDoc {

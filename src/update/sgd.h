@@ -19,6 +19,7 @@ class Sgd final : public Optimizer {
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
   [[nodiscard]] bool scale_invariant() const override { return false; }
+  void keep(Archive& /*archive*/) override {}
 
  private:
   const std::size_t size_;

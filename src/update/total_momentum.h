@@ -16,6 +16,8 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
+
 namespace outpace::update {
 
 // State: tau + 2 moves, each of the weights' size in float32.
@@ -30,6 +32,8 @@ class TotalMomentum {
   [[nodiscard]] std::optional<double> measure(std::span<const float> move,
                                               double alpha,
                                               std::span<const float> gradient);
+
+  void keep(Archive& archive) { archive("moves", moves_)("next", next_)("known", known_); }
 
  private:
   const std::size_t size_;

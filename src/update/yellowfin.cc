@@ -93,4 +93,14 @@ Landscape YellowFin::landscape() const {
           .distance = mean_distance_ * unbiased};
 }
 
+void YellowFin::keep(Archive& archive) {
+  archive("mean", mean_)("move", move_)("log_window", log_window_)("observed", observed_);
+  archive("beta_power", beta_power_)("mean_norm", mean_norm_)("mean_square", mean_square_);
+  archive("mean_distance", mean_distance_)("mean_log_least", mean_log_least_);
+  archive("mean_log_greatest", mean_log_greatest_)("target", target_)("mu", mu_)("alpha", alpha_);
+  if (total_) {
+    archive("total", *total_);
+  }
+}
+
 }  // namespace outpace::update

@@ -44,6 +44,7 @@ class YellowFin final : public Optimizer {
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
   [[nodiscard]] bool scale_invariant() const override { return true; }
+  void keep(Archive& archive) override;
 
  private:
   // Updates the measurements with gradient_, whose squared norm this is. REQUIRES: squared_norm >

@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "wire/address.h"

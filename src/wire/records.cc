@@ -7,9 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include <isa-l/crc.h>
-
 #include "base/check.h"
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "protocol/codec.h"
 
@@ -38,12 +37,6 @@ std::uint32_t bytes_max(RecordKind kind) {
 }
 
 }  // namespace
-
-std::uint32_t crc32c(std::string_view bytes) {
-  // The library takes a pointer that is not const, and only reads.
-  auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
-  return ~crc32_iscsi(data, static_cast<int>(bytes.size()), ~std::uint32_t{0});
-}
 
 std::string encode_head(RecordKind kind, std::string_view body, Checksums checksums) {
   std::array<std::uint32_t, 4> numbers = {

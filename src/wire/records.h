@@ -38,7 +38,6 @@ struct RecordHead {
   std::uint32_t checksum;  // Of the body.
 };
 
-[[nodiscard]] std::uint32_t crc32c(std::string_view bytes);
 // A head as it is sent, for this body.
 [[nodiscard]] std::string encode_head(RecordKind kind, std::string_view body, Checksums checksums);
 // Throws an Error if the head is damaged, of an unknown kind, or claims more than its kind may.

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "protocol/codec.h"
 #include "wire/address.h"
 #include "wire/handshake.h"

@@ -1,0 +1,83 @@
+// What a server keeps of its run in a checkpoint, and how another goes on with it.
+// Tested by test/program/resume_test.py (class Resume).
+
+#include <utility>
+
+#include "live/server.h"
+#include "policy/catalogue.h"
+
+namespace outpace::live {
+
+void Server::keep_network(Archive& archive) {
+  protocol::Manifest manifest = manifest_.value_or(protocol::Manifest{});
+  archive("network", manifest.tensors);
+  if (!archive.reads()) {
+    return;
+  }
+  if (manifest.numbers() == 0 || manifest.numbers() > protocol::kWeightsMax) {
+    throw Error(ExitCode::kUnreadable, "state 'network' has no weights, or too many");
+  }
+  manifest_ = std::move(manifest);
+}
+
+// REQUIRES: writing: there are weights and a coordinator.
+void Server::keep(Time now, Archive& archive) {
+  archive("examples", examples_)("policy", policy_)("set_policy", set_policy_);
+  keep_network(archive);
+  if (archive.reads()) {
+    if (examples_ == 0) {
+      throw Error(ExitCode::kUnreadable, "state 'examples' is 0");
+    }
+    phases_ = policy::phases_of(Spec::parse(set_policy_));
+    options_.coordinator.examples = examples_;
+    shard_.emplace(options_.shard, std::vector<float>(manifest_->numbers()), manifest_->sizes());
+    coordinator_.emplace(
+        options_.coordinator,
+        policy::make_settable_policy(
+            options_.policy, options_.coordinator.workers, options_.policy_inputs),
+        // The run's record is looked up when it is used: watch() comes later.
+        [this](Time at, const policy::Event& event, const policy::Decision& made) {
+          if (callbacks_.decided) {
+            callbacks_.decided(at, event, made);
+          }
+        },
+        now);
+  }
+  archive.group("coordinator", [&] { coordinator_->keep(now, archive); });
+  archive.group("shard", [&] { shard_->keep(archive); });
+  archive("evaluations", evaluations_);
+}
+
+void Server::take_checkpoint(Time now) {
+  if (callbacks_.checkpoint && coordinator_ && coordinator_->started() && shard_) {
+    callbacks_.checkpoint(coordinator_->version(), [&](Archive& archive) { keep(now, archive); });
+  }
+}
+
+void Server::look_back(const protocol::Hello& hello) {
+  if (hello.seen_job == 0 || hello.seen_version == Version{0}) {
+    return;  // It has computed for nobody.
+  }
+  const std::string reached = name(hello.worker) + " at " + hello.host + " had reached update " +
+                              std::to_string(count(hello.seen_version));
+  if (hello.seen_job != options_.coordinator.job) {
+    if (!coordinator_ || !coordinator_->started() || coordinator_->version() == Version{0}) {
+      finish_ = {ExitCode::kWouldBeginAnew,
+                 reached +
+                     " of a run that this server would begin anew; go on with it by "
+                     "--resume RUN, or end its workers first"};
+    }
+    return;
+  }
+  if (!resumed_at_ || coordinator_->started() || hello.seen_version <= *resumed_at_) {
+    return;
+  }
+  const std::uint64_t lost = count(hello.seen_version) - count(*resumed_at_);
+  if (lost > lost_ && callbacks_.warned) {
+    callbacks_.warned(reached + ": " + std::to_string(lost) + (lost == 1 ? " update" : " updates") +
+                      " after the checkpoint are lost, and computed again");
+  }
+  lost_ = std::max(lost_, lost);
+}
+
+}  // namespace outpace::live

@@ -1,0 +1,65 @@
+// Tested by test/program/resume_test.py (class Resume).
+
+#include "run/resume.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "record/control_file.h"
+#include "record/run_directory.h"
+#include "run/whole_file.h"
+
+namespace outpace::run {
+namespace {
+
+// Why the run ended; empty if it did not, or was interrupted.
+std::string why_over(const record::RunDirectory& run) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(run.summary(), ignored)) {
+    return "";
+  }
+  const auto summary =
+      nlohmann::json::parse(whole_file("resume", run.summary().string()), nullptr, false);
+  const std::string why = summary.is_object() ? summary.value("why_ended", "") : "";
+  return why == "interrupted" ? "" : why;
+}
+
+}  // namespace
+
+std::optional<checkpoint::Checkpoint> read_to_resume(
+    const std::string& run, const std::function<void(const std::string&)>& say) {
+  const auto directory = record::RunDirectory::open(run);
+  if (const std::string why = why_over(directory); !why.empty()) {
+    throw usage_error(fmt::format(
+        "--resume {0}: this run is over ({1}); to train on from its weights, begin a new one with "
+        "--weights {2}",
+        run,
+        why,
+        directory.weights().string()));
+  }
+  if (checkpoint::list(directory.checkpoints()).empty()) {
+    say("the run had not begun: it begins");
+    return std::nullopt;
+  }
+  checkpoint::Checkpoint found = checkpoint::read_newest(directory.checkpoints(), say);
+  ++found.head.generation;
+  say(fmt::format("goes on from update {}, generation {} of the run",
+                  count(found.head.version),
+                  found.head.generation));
+  return found;
+}
+
+std::string listen_again(const std::string& run, const std::string& listen) {
+  const auto directory = record::RunDirectory::open(run);
+  std::error_code ignored;
+  const bool open = listen.empty() || listen.ends_with(":0");
+  if (!open || !std::filesystem::exists(directory.control(), ignored)) {
+    return listen;
+  }
+  return record::read_control_file(directory.control()).server;
+}
+
+}  // namespace outpace::run

@@ -1,0 +1,260 @@
+"""A server that dies, in whatever way, and is started again with --resume, loses nothing.
+
+Real processes: `outpace server`, and torch-free workers whose final weights are a ledger.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import LedgerJob, ProgramTest, main, read_weights, wait_until  # noqa: E402
+
+POLICIES = ("sync", "dynamic", "async", "softsync:n=2", "ssp:s=2", "saps:s=8,action=refresh")
+
+
+class ResumableJob(LedgerJob):
+    """A ledger job whose server writes checkpoints, and may be killed and started again."""
+
+    def __init__(self, test, policy, every="20", **more):
+        super().__init__(test, policy, options=("--checkpoint-every", every), **more)
+
+    def newest(self):
+        """The update of the newest checkpoint; -1 without one."""
+        folder = self.run / "checkpoints"
+        names = sorted(path.name for path in folder.glob("g*-u*")
+                       if not path.name.endswith(".unfinished")) if folder.exists() else []
+        return int(names[-1].partition("-u")[2]) if names else -1
+
+    def until_checkpoint(self, update):
+        def there():
+            self.test.assertTrue(self.server.running(), self.server.err)
+            return self.newest() >= update
+        wait_until(there, f"a checkpoint of update {update}")
+
+    def kill_server(self):
+        self.server.send(signal.SIGKILL)
+        self.server.wait()
+
+    def resume(self, *options):
+        self.server = self.test.start("server", "--resume", self.run, "--json", *options)
+        self.server.until_said("listening on")
+
+
+class Resume(ProgramTest):
+    def killed_in_the_middle(self, policy, **more):
+        job = ResumableJob(self, policy, workers=4, epochs=3, **more)
+        chosen = random.Random(policy)
+        for update in (20, 60):
+            job.until_checkpoint(update)
+            job.until_gradients(0, job.gradients(0) + chosen.randrange(12))
+            job.kill_server()
+            job.resume()
+        job.finish()
+        summary = job.summary()
+        self.assertIn("goes on from update", job.server.err)
+        job.assert_each_example_used(summary)
+        return job
+
+    def test_sync(self):
+        job = self.killed_in_the_middle("sync")
+        # What the servers before recorded is there, and apart.
+        for generation in (1, 2):
+            earlier = job.run / "earlier" / str(generation)
+            self.assertTrue((earlier / "decisions.jsonl").exists())
+        names = [path.name for path in (job.run / "checkpoints").iterdir()]
+        self.assertLessEqual(len(names), 3, names)
+        self.assertTrue(max(names).startswith("g0003-"), names)
+
+    def test_async(self):
+        self.killed_in_the_middle("async")
+
+    def test_dynamic(self):
+        self.killed_in_the_middle("dynamic")
+
+    def test_softsync(self):
+        self.killed_in_the_middle("softsync:n=2")
+
+    def test_ssp(self):
+        self.killed_in_the_middle("ssp:s=2")
+
+    def test_saps(self):
+        self.killed_in_the_middle("saps:s=8,action=refresh")
+
+    def test_before_the_first_update(self):
+        job = ResumableJob(self, "async", workers=2, epochs=1, every="100000")
+        job.until_checkpoint(0)
+        job.kill_server()
+        job.resume()
+        job.finish()
+        job.assert_each_example_used(job.summary())
+
+    def test_lost_updates_are_said(self):
+        job = ResumableJob(self, "async", workers=2, epochs=2, every="100000")
+        job.until_checkpoint(0)
+        job.until_gradients(0, 10)
+        job.kill_server()
+        job.resume()
+        job.finish()
+        self.assertRegex(job.server.err, r"had reached update \d+: \d+ updates? after the checkpoint")
+        job.assert_each_example_used(job.summary())
+
+    def test_an_interrupted_server_keeps_all(self):
+        job = ResumableJob(self, "sync", workers=2, epochs=3, every="100000")
+        job.until_gradients(0, 30)
+        job.server.send(signal.SIGTERM)
+        self.assertEqual(job.server.wait(), 128 + signal.SIGTERM)
+        at = job.newest()
+        self.assertGreater(at, 20)
+        for worker in job.workers:
+            worker.wait()
+        job.resume()
+        job.workers = [job.start_worker(worker, 0.004) for worker in range(2)]
+        job.finish()
+        self.assertIn(f"goes on from update {at}", job.server.err)
+        job.assert_each_example_used(job.summary())
+
+    def test_a_damaged_checkpoint_is_passed_over(self):
+        job = ResumableJob(self, "async", workers=2, epochs=3)
+        job.until_checkpoint(40)
+        job.kill_server()
+        newest = max((job.run / "checkpoints").glob("g*-u*"))
+        tensors = newest / "tensors.safetensors"
+        data = bytearray(tensors.read_bytes())
+        data[-1] ^= 1
+        tensors.write_bytes(data)
+        job.resume()
+        job.finish()
+        self.assertIn("was changed or damaged", job.server.err)
+        job.assert_each_example_used(job.summary())
+
+
+class Refusal(ProgramTest):
+    def refused(self, code, why, *words):
+        process = self.start(*words)
+        self.assertEqual(process.wait(), code, process.err)
+        self.assertIn(why, process.err)
+        self.assertEqual(len(process.err.splitlines()), 1, process.err)
+
+    def test_of_a_run_that_is_over(self):
+        job = ResumableJob(self, "async", workers=1, epochs=1)
+        job.finish()
+        self.refused(2, "this run is over (epochs done)", "server", "--resume", job.run)
+
+    def test_of_a_run_that_goes_on(self):
+        job = ResumableJob(self, "async", workers=1, epochs=1000)
+        job.until_checkpoint(20)
+        other = self.start("server", "--resume", job.run, "--listen", f"unix:{self.folder}/other")
+        self.assertEqual(other.wait(), 2, other.err)
+        self.assertIn(f"the run goes on, in process {job.server.id}", other.err)
+        job.until_gradients(0, job.gradients(0) + 5)
+        job.server.send(signal.SIGTERM)
+        job.server.wait()
+
+    def test_of_what_is_no_run(self):
+        self.refused(2, "is not a run's directory", "server", "--resume", self.folder / "none")
+        run = self.path("run")
+        run.mkdir()
+        self.refused(2, "config.toml", "server", "--resume", run)
+
+    def test_of_another_network_or_data_set(self):
+        job = ResumableJob(self, "async", workers=1, epochs=1000)
+        job.until_checkpoint(20)
+        job.kill_server()
+        job.workers[0].wait(100)
+        job.resume()
+        job.examples = 99
+        foreign = job.start_worker(0, 0.004)
+        self.assertEqual(foreign.wait(), 4)
+        self.assertIn("another network", foreign.err)
+        job.server.send(signal.SIGTERM)
+        job.server.wait()
+
+    def test_to_begin_anew_where_workers_are_further_on(self):
+        job = LedgerJob(self, "async", workers=2, epochs=1000)
+        job.until_gradients(0, 10)
+        job.server.send(signal.SIGKILL)
+        job.server.wait()
+        again = self.start(
+            "server", "--policy", "async", "--workers", "2", "--listen", f"unix:{self.folder}/s",
+            "--token-file", job.token, "--out", self.folder / "again")
+        self.assertEqual(again.wait(), 7, again.err)
+        self.assertRegex(again.err.splitlines()[-1],
+                         r"worker \d at .* had reached update \d+ of a run that this server would "
+                         r"begin anew")
+        self.end_all()
+
+
+class Bits(ProgramTest):
+    """Runs of `train` with a real network, interrupted and resumed, to the bit."""
+
+    def trained(self, name, optimizer, *more):
+        run = self.folder / name
+        process = self.start(
+            "train", "--network", "mlp:hidden=8", "--data", "synthetic", "--workers", "3",
+            "--policy", "sync", "--optimizer", optimizer, "--epochs", "2", "--seed", "5",
+            "--checkpoint-every", "10", "--out", run, *more)
+        return run, process
+
+    def uninterrupted(self, name, optimizer):
+        run, process = self.trained(name, optimizer)
+        self.assertEqual(process.wait(), 0, process.err)
+        return read_weights(run / "weights.safetensors")[0]
+
+    def interrupted(self, name, optimizer, updates):
+        run, process = self.trained(name, optimizer)
+        for update in updates:
+            def there(least=update):
+                found = [int(path.name.partition("-u")[2])
+                         for path in (run / "checkpoints").glob("g*-u*")
+                         if not path.name.endswith(".unfinished")]
+                return found and max(found) >= least
+            wait_until(there, f"a checkpoint of update {update}")
+            process.send(signal.SIGKILL)
+            process.wait()
+            self.assert_nothing_left()
+            process = self.start("train", "--resume", run)
+        self.assertEqual(process.wait(), 0, process.err)
+        return read_weights(run / "weights.safetensors")[0]
+
+    def same_bits(self, optimizer):
+        one = self.uninterrupted("one", optimizer)
+        self.assertEqual(one, self.uninterrupted("two", optimizer))
+        self.assertEqual(one, self.interrupted("three", optimizer, (10, 40, 80)))
+
+    def test_adam(self):
+        self.same_bits("adam")
+
+
+class Command(ProgramTest):
+    def test_lists_verifies_inspects_and_exports(self):
+        job = ResumableJob(self, "async", workers=2, epochs=2)
+        job.finish()
+        listed = self.start("checkpoint", "list", job.run)
+        self.assertEqual(listed.wait(), 0, listed.err)
+        self.assertEqual(len(listed.out.splitlines()), 3, listed.out)
+        self.assertIn(f"update {job.newest()}", listed.out.splitlines()[0])
+        verified = self.start("checkpoint", "verify", job.run)
+        self.assertEqual(verified.wait(), 0, verified.err)
+        self.assertEqual(verified.out.count("whole"), 3)
+        inspected = self.start("checkpoint", "inspect", job.run)
+        self.assertEqual(inspected.wait(), 0, inspected.err)
+        state = json.loads(inspected.out)
+        self.assertEqual(state["coordinator"]["version"], job.newest())
+        out = self.folder / "weights.safetensors"
+        exported = self.start("checkpoint", "export", job.run, "--out", out)
+        self.assertEqual(exported.wait(), 0, exported.err)
+        weights, header = read_weights(out)
+        self.assertEqual(len(weights), job.examples)
+        newest = max((job.run / "checkpoints").glob("g*-u*"))
+        os.truncate(newest / "state.json", 10)
+        verified = self.start("checkpoint", "verify", job.run)
+        self.assertEqual(verified.wait(), 6, verified.err)
+        self.assertEqual(verified.out.count("damaged"), 1)
+        self.assertIn("state.json: is cut short", verified.err)
+
+
+if __name__ == "__main__":
+    main()
