@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/ids.h"
-#include "base/tape_test.h"
+#include "base/kept_test.h"
 #include "base/time.h"
 
 namespace outpace {

@@ -54,6 +54,21 @@ void Coordination::at_rest(Time now, std::uint32_t live, bool started) const {
   });
 }
 
+void Coordination::restarted() {
+  for (Member& member : members_) {
+    if (member.live) {
+      dead(member);
+    }
+    member.verdicts.clear();
+  }
+  for (const Used& forgotten : accepted_) {
+    for (const protocol::Range& range : forgotten.ranges) {
+      hold(positions_.give_back(range), "I1", [] { return "a range came back that was not out"; });
+    }
+  }
+  accepted_.clear();
+}
+
 // ---- What came in ------------------------------------------------------------------------------
 
 Coordination::Claim Coordination::take_in(const server::Input& input) {

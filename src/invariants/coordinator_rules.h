@@ -42,6 +42,10 @@ class Coordination {
   // Between two events. `live` and `started` are the coordinator's. Throws Violation.
   void at_rest(Time now, std::uint32_t live, bool started) const;
 
+  // Another server has gone on from here, or from a copy of this: nobody has joined it yet, and
+  // what was accepted since the last step is forgotten.
+  void restarted();
+
   struct Member {
     bool live = false;
     std::uint32_t incarnation = 0;

@@ -71,6 +71,14 @@ void Decisions::check(Time /*now*/,
   at_rest(event);
 }
 
+void Decisions::restarted() {
+  std::fill(workers_.begin(), workers_.end(), Worker{});
+  live_ = 0;
+  open_ = 0;
+  accepted_ = 0;
+  timer_ = false;
+}
+
 // ---- Events -------------------------------------------------------------------------------------
 
 void Decisions::take_in(const policy::Event& event) {

@@ -44,6 +44,9 @@ class Decisions {
   // The policy was told `event`, and decided on `actions`. Throws Violation.
   void check(Time now, const policy::Event& event, std::span<const policy::Action> actions);
 
+  // As Coordination::restarted().
+  void restarted();
+
   [[nodiscard]] std::uint64_t commits() const { return commits_; }
 
  private:

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "base/tape_test.h"
+#include "base/kept_test.h"
 #include "policy/checked_driver_test.h"
 
 namespace outpace::policy {
@@ -70,7 +70,7 @@ class Life {
     Policy& policy = *made;
     CheckedDriver driver(std::move(made), balance_);
     live(driver);
-    Tape tape;
+    MemoryArchive tape;
     policy.keep(tape);
     std::unique_ptr<Policy> read = make();
     tape.rewind();

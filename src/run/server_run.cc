@@ -67,6 +67,7 @@ live::ServerOptions options_of(const job::Training& training,
   live::ServerOptions options = to_server_options(training, membership, serving);
   options.coordinator.checkpoint_every = checkpoints.every;
   if (found) {
+    options.coordinator.resume_patience = membership.heartbeat_timeout;
     options.coordinator.job = found->head.job;
     options.coordinator.generation = found->head.generation;
     options.resumed = std::make_shared<checkpoint::StateReader>(std::move(found->state));
@@ -158,6 +159,7 @@ RunEnd train(const job::TrainJob& job,
   check(job, learner);
   live::ServerOptions options =
       options_of(job.training, job.membership, job.serving, job.checkpoints);
+  options.coordinator.resume_patience = job.membership.patience;  // All workers are its children.
   options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
   live::block_supervised_signals();
   const ScratchDirectory scratch;

@@ -107,7 +107,7 @@ void AutoModel::keep(Archive& archive) {
     archive.group(scored.name, [&] {
       archive("forecast", scored.forecast)("has_forecast", scored.has_forecast);
       archive("score", scored.score);
-      scored.model->keep(archive);
+      archive.group("model", [&] { scored.model->keep(archive); });
     });
   }
 }

@@ -69,6 +69,9 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
   ++live_;
   member.last_heard = now;
   silence_check_ = std::min(silence_check_, now + options_.heartbeat_timeout);
+  if (!started() && resumed_) {
+    too_few_since_ = now;
+  }
   member.last_verdict.reset();
   statistics_.joined(hello.worker, hello.host);
   if (started()) {

@@ -71,6 +71,7 @@ struct CoordinatorOptions {
   CheckpointEvery checkpoint_every;
   Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
   Duration patience = std::chrono::seconds(60);          // For workers to come, first or again.
+  Duration resume_patience = std::chrono::seconds(5);    // For one more to come, on resuming.
 };
 
 class Coordinator {
@@ -120,8 +121,8 @@ class Coordinator {
 
   // What decides what comes next, as it is when all workers have left, and what they had pushed
   // since the last update is forgotten: their examples go out again. When it is read, the run goes
-  // on once as many workers have joined as were live, or after the heartbeat timeout with those
-  // that are there. REQUIRES: between two calls; if it is read, nobody has joined yet.
+  // on once as many workers have joined as were live, or when no other has come for
+  // `resume_patience` with those that are there. REQUIRES: between two calls; if it is read, nobody has joined yet.
   void keep(Time now, Archive& archive);
 
   // It would answer the open release of its worker.
@@ -238,6 +239,7 @@ class Coordinator {
   Duration run_before_{};    // Of the run, before this server went on with it.
   std::uint32_t awaited_;    // Members with which the run starts,
   Duration start_patience_;  // or after this time with fewer.
+  bool resumed_ = false;
   bool checkpoint_due_ = false;
   std::uint64_t last_checkpoint_ = 0;       // The version,
   std::optional<Time> last_checkpoint_at_;  // and when it was.

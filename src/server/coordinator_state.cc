@@ -32,7 +32,8 @@ void Coordinator::keep(Time now, Archive& archive) {
   run_before_ = run_before;
   last_checkpoint_ = count(version_);
   awaited_ = std::clamp(live, options_.min_workers, options_.workers);
-  start_patience_ = std::min(options_.patience, options_.heartbeat_timeout);
+  resumed_ = true;
+  start_patience_ = options_.resume_patience;
   if (incarnations.size() > options_.workers) {
     incarnations.resize(options_.workers);
   }

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/overloaded.h"
-#include "base/tape_test.h"
+#include "base/kept_test.h"
 #include "policy/catalogue.h"
 #include "server/coordinator.h"
 #include "server/driver.h"
@@ -192,7 +192,7 @@ TEST(KeptCoordinator, AsksForACheckpointAtTheStartAndEverySoManyUpdates) {
 TEST(KeptCoordinator, IsNotReadForAnotherDataSet) {
   StateRun run("sync", "sgd", 1);
   run.join_all();
-  Tape tape;
+  MemoryArchive tape;
   run.keep(tape);
   tape.rewind();
   Coordinator other({.workers = kAnswering, .examples = kLeased + 1},

@@ -10,51 +10,14 @@
 #include "policy/catalogue.h"
 #include "protocol/senders.h"
 #include "server/driver.h"
-#include "sim/oracle.h"
 
 namespace outpace::sim {
 namespace {
-
-// Unless a fault silences it, nobody is silent: a worker that stops is one that leaves.
-constexpr Duration kNever = std::chrono::hours(24 * 365 * 100);
-
-void add_to(Digest& digest, const policy::Action& action) {
-  digest.add(action.index());
-  std::visit(
-      Overloaded{[&](const policy::Accept& accepted) {
-                   digest.add(number(accepted.release));
-                   digest.add(accepted.weight);
-                 },
-                 [&](const policy::Drop& dropped) { digest.add(number(dropped.release)); },
-                 Ignoring<policy::Commit>{},
-                 [&](const policy::Release& released) {
-                   digest.add(index(released.worker));
-                   digest.add(released.share);
-                 },
-                 [&](const policy::Cancel& cancelled) {
-                   digest.add(2 * index(cancelled.worker) + (cancelled.keep_part ? 1U : 0U));
-                 },
-                 [&](const policy::WakeAt& wake) {
-                   digest.add(static_cast<std::uint64_t>(wake.time.time_since_epoch().count()));
-                 },
-                 [&](const policy::Switched& switched) { digest.add(std::uint64_t{switched.to}); }},
-      action);
-}
 
 Error too_long() {
   return usage_error(
       "the run would take more than 100 simulated years: look at the bandwidth, the payload, "
       "latencies and runtimes");
-}
-
-server::CoordinatorOptions coordinator_options(const ClusterOptions& cluster, bool hearts_beat) {
-  server::CoordinatorOptions options = cluster.coordinator;
-  options.later = later_workers(cluster.faults, options.workers);
-  if (!hearts_beat) {
-    options.heartbeat_timeout = kNever;
-    options.patience = kNever;
-  }
-  return options;
 }
 
 }  // namespace
@@ -70,6 +33,7 @@ Cluster::Cluster(const ClusterOptions& options,
       hearts_beat_(std::any_of(options.faults.begin(), options.faults.end(), can_silence)),
       at_once_(options.latency == Duration{} && options.links == nullptr && !hearts_beat_),
       warned_(std::move(warned)),
+      decided_(std::move(decided)),
       message_faults_(options.faults, options.coordinator.workers, options.coordinator.seed),
       evaluations_(options.target),
       workers_(options.coordinator.workers) {
@@ -77,9 +41,7 @@ Cluster::Cluster(const ClusterOptions& options,
     transfers_.emplace(*options_.links, options_.coordinator.workers);
   }
   if (learning_ != nullptr) {
-    shard_.emplace(options_.shard,
-                   learning_->gradients.initial_weights(),
-                   learning_->gradients.manifest().sizes());
+    make_shard();
     order_.emplace(options_.coordinator.examples,
                    options_.coordinator.seed,
                    options_.coordinator.with_replacement);
@@ -88,23 +50,7 @@ Cluster::Cluster(const ClusterOptions& options,
     attackers_.push_back(
         worker::Attacker::of(options_.attacks, WorkerId{worker}, options_.coordinator.seed));
   }
-  coordinator_ = std::make_unique<server::Coordinator>(
-      coordinator_options(options_, hearts_beat_),
-      options_.oracle ? std::make_unique<Oracle>([this](WorkerId worker) { return due(worker); })
-                      : policy::make_policy(
-                            options_.policy, options_.coordinator.workers, options_.policy_inputs),
-      [this, decided = std::move(decided)](
-          Time now, const policy::Event& event, const policy::Decision& decision) {
-        Digest digest = digest_;  // A copy: one that nobody else can see stays in a register.
-        for (const policy::Action& action : decision.actions) {
-          add_to(digest, action);
-        }
-        digest_ = digest;
-        if (decided) {
-          decided(now, event, decision);
-        }
-      },
-      now_);
+  coordinator_ = make_coordinator();
 }
 
 Cluster::~Cluster() = default;
@@ -158,7 +104,7 @@ void Cluster::schedule_beginning() {
   }
   for (std::size_t i = 0; i < options_.faults.size(); ++i) {
     const Fault& fault = options_.faults[i];
-    if (befalls_worker(fault.kind)) {
+    if (befalls_worker(fault.kind) || fault.kind == Fault::Kind::kServer) {
       queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
     }
   }
@@ -203,6 +149,13 @@ void Cluster::prepare() const {
 }
 
 void Cluster::handle(const Event& event) {
+  if (server_back_) {
+    return lose(event);
+  }
+  handle_now(event);
+}
+
+void Cluster::handle_now(const Event& event) {
   switch (event.kind) {
     case Kind::kJoin:
       return join(event.worker, event.number == 1);
@@ -235,6 +188,8 @@ void Cluster::handle(const Event& event) {
     }
     case Kind::kHeartbeat:
       return beat(event.worker, event.number);
+    case Kind::kServerBack:
+      return server_back();
   }
 }
 
@@ -306,8 +261,9 @@ void Cluster::carry_out_effects() {
                    }
                  },
                  [this](const server::Finish& finish) { finish_ = finish; },
+                 [this](const server::TakeCheckpoint&) { take_checkpoint(); },
                  // An observer sees the policy's action in its decision.
-                 Ignoring<server::Switched, server::TakeCheckpoint>{}});
+                 Ignoring<server::Switched>{}});
   effects_.clear();
   if (!finish_) {
     schedule_deadline();

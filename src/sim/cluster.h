@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/memory_archive.h"
 #include "base/spec.h"
 #include "base/time.h"
 #include "policy/catalogue.h"
@@ -74,6 +75,7 @@ struct FaultCounts {
   std::uint64_t slowed = 0;
   std::uint64_t paused = 0;
   std::uint64_t presumed_dead = 0;  // By the server, of workers that lived.
+  std::uint64_t servers = 0;        // That died.
   MessageFaults::Counts messages;
 };
 
@@ -113,6 +115,10 @@ class Cluster {
  private:
   using Weights = std::shared_ptr<const std::vector<float>>;
 
+  // Unless a fault silences it, nobody is silent: a worker that stops is one that leaves.
+  static constexpr Duration kNever = std::chrono::hours(24 * 365 * 100);
+  // What a worker needs to notice that its connection broke, and for a new one.
+  static constexpr Duration kReconnect = std::chrono::milliseconds(10);
   // What would end later never does.
   static constexpr Duration kTooLate = std::chrono::hours(24 * 365 * 100);
 
@@ -128,7 +134,8 @@ class Cluster {
     kGone,
     kDeadline,
     kTransfers,
-    kHeartbeat
+    kHeartbeat,
+    kServerBack
   };
   struct Event {
     Kind kind;
@@ -170,6 +177,7 @@ class Cluster {
   // processor's cache.
   void prepare() const;
   void handle(const Event& event);
+  void handle_now(const Event& event);
   // `again`: over a new connection, because the old one broke.
   void join(std::uint32_t worker, bool again);
   void at_server(std::uint32_t worker, std::size_t slot);
@@ -188,6 +196,14 @@ class Cluster {
   void befall(const Fault& fault);
   void pause(std::uint32_t worker, Duration lasts);
   void beat(std::uint32_t worker, std::uint64_t incarnation);
+  // The server's death, and another one in its place: cluster_server.cc.
+  [[nodiscard]] std::unique_ptr<server::Coordinator> make_coordinator();
+  void make_shard();
+  void take_checkpoint();
+  void server_dies(Duration lasts);
+  void server_back();
+  // What comes for a server that is not there is lost.
+  void lose(const Event& event);
   // Ends the worker's task. Messages to it are lost, and the server will hear of it.
   void cut_off(std::uint32_t worker, bool said_goodbye);
   // Breaks the worker's connection. The worker itself lives, and joins again.
@@ -233,6 +249,7 @@ class Cluster {
   const bool hearts_beat_;
   const bool at_once_;  // Messages arrive at once.
   const Warned warned_;
+  const Decided decided_;
   // State.
   MessageFaults message_faults_;
   FaultCounts fault_counts_;
@@ -256,7 +273,10 @@ class Cluster {
   std::vector<Mail> mail_;
   std::vector<std::size_t> free_mail_;
   Time server_free_{};
-  server::Effects effects_;  // Of the current event; kept for its memory.
+  server::Effects effects_;                  // Of the current event; kept for its memory.
+  std::optional<MemoryArchive> checkpoint_;  // The newest, if servers die.
+  std::optional<Time> server_back_;          // When there is one again.
+  std::uint32_t generation_ = 1;
   std::uint64_t events_ = 0;
   std::optional<server::Finish> finish_;
 };

@@ -9,14 +9,16 @@
 namespace outpace::sim {
 namespace {
 
-// What a worker needs to notice that its connection broke, and for a new one.
-constexpr Duration kReconnect = std::chrono::milliseconds(10);
 constexpr int kBeatsPerTimeout = 5;  // As live.
 
 }  // namespace
 
 void Cluster::join(std::uint32_t worker, bool again) {
   using enum MessageFaults::Way;
+  if (server_back_) {  // It tries until there is one.
+    queue_.push(*server_back_ + kReconnect, {Kind::kJoin, worker, again ? 1U : 0U});
+    return;
+  }
   Worker& newcomer = workers_[worker];
   if (newcomer.alive || (again && !newcomer.rejoins)) {
     return;
@@ -48,6 +50,9 @@ void Cluster::join(std::uint32_t worker, bool again) {
 void Cluster::befall(const Fault& fault) {
   const auto id = static_cast<std::uint32_t>(index(fault.worker));
   Worker& worker = workers_[id];
+  if (fault.kind == Fault::Kind::kServer) {
+    return server_dies(*fault.lasts);
+  }
   if (fault.kind == Fault::Kind::kSlow) {
     ++fault_counts_.slowed;
     worker.slow_until = now_ + *fault.lasts;

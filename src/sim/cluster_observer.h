@@ -24,6 +24,9 @@ class ClusterObserver {
   [[nodiscard]] virtual bool after(Time now,
                                    const server::Coordinator& coordinator,
                                    const server::Shard* shard) = 0;
+  // Another server has gone on from what the last TakeCheckpoint kept, or from the beginning if
+  // there was none. Nobody has joined it yet.
+  virtual void restarted(Time now) = 0;
 };
 
 }  // namespace outpace::sim

@@ -148,7 +148,7 @@ void Cluster::to_server(std::uint32_t worker, Mail mail) {
 
 protocol::GradientId Cluster::identity(std::uint32_t worker) const {
   return {.job = options_.coordinator.job,
-          .generation = options_.coordinator.generation,
+          .generation = generation_,
           .worker = WorkerId{worker},
           .incarnation = workers_[worker].incarnation,
           .sequence = workers_[worker].inbox.newest().sequence};

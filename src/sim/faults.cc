@@ -17,11 +17,12 @@ constexpr double kSecondsMost = 1e9;
 constexpr double kSlowDownMost = 1e6;
 
 // In the order of Fault::Kind, and of Fault::Way.
-const std::array<std::string, 11> kKinds{"crash",
+const std::array<std::string, 12> kKinds{"crash",
                                          "leave",
                                          "join",
                                          "slow",
                                          "pause",
+                                         "server",
                                          "partition",
                                          "clog",
                                          "delay",
@@ -65,7 +66,7 @@ bool befalls_worker(Kind kind) {
 }
 
 bool can_silence(const Fault& fault) {
-  return fault.kind == Kind::kPause || !befalls_worker(fault.kind);
+  return fault.kind == Kind::kPause || (!befalls_worker(fault.kind) && fault.kind != Kind::kServer);
 }
 
 std::uint32_t later_workers(const std::vector<Fault>& faults, std::uint32_t workers) {
@@ -101,7 +102,7 @@ Fault parse_fault(std::string_view text, std::uint32_t workers) {
   }
   if (fault.kind == Kind::kSlow) {
     fault.factor = options.number("factor", std::nullopt, 1.0, kSlowDownMost);
-  } else if (!befalls_worker(fault.kind)) {
+  } else if (!befalls_worker(fault.kind) && fault.kind != Kind::kServer) {
     read_link_fault(options, workers, fault);
   }
   options.finish();

@@ -12,6 +12,8 @@
 //   partition:workers=1+3,at=10s,for=5s[,way=to_server]
 //                                  what these workers and the server send each other arrives when
 //                                  it is over; or only what they send the server, or get from it
+//   server:at=10s,for=5s           the server dies, and 5 s later another one goes on from its
+//                                  newest checkpoint; the workers join it anew
 //   clog:at=10s,for=5s,step=100ms,share=0.5
 //                                  a random half of the links is cut one by one, a step apart, and
 //                                  from 15 s on mended one by one in another order
@@ -45,6 +47,7 @@ struct Fault {
     kJoin,
     kSlow,
     kPause,
+    kServer,
     kPartition,
     kClog,
     kDelay,

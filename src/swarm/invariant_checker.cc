@@ -31,13 +31,27 @@ std::optional<policy::BalanceOptions> balance_of(const Plan& plan) {
 }  // namespace
 
 InvariantChecker::InvariantChecker(const Plan& plan, bool keeps_events)
-    : plan_(plan),
-      keeps_events_(keeps_events),
-      decisions_(Spec::parse(plan.policy), plan.workers, balance_of(plan)),
-      coordination_(plan.workers, silence_of(plan)) {
-  if (plan.ledger) {
-    audit_.emplace(plan.examples, plan.seed, plan.with_replacement);
+    : plan_(plan), keeps_events_(keeps_events), known_(nothing()) {}
+
+InvariantChecker::Known InvariantChecker::nothing() const {
+  Known known{.decisions = {Spec::parse(plan_.policy), plan_.workers, balance_of(plan_)},
+              .coordination = {plan_.workers, silence_of(plan_)},
+              .state = {},
+              .audit = std::nullopt};
+  if (plan_.ledger) {
+    known.audit.emplace(plan_.examples, plan_.seed, plan_.with_replacement);
   }
+  return known;
+}
+
+void InvariantChecker::restarted(Time now) {
+  if (keeps_events_) {
+    keep(now, "another server goes on");
+  }
+  Known back = kept_ ? *kept_ : nothing();
+  back.decisions.restarted();
+  back.coordination.restarted();
+  known_.emplace(std::move(back));
 }
 
 void InvariantChecker::decided(Time now,
@@ -47,7 +61,7 @@ void InvariantChecker::decided(Time now,
     keep(now, "decision on " + to_words(event) + ": " + to_words(decision));
   }
   ++decided_;
-  decisions_.check(now, event, decision.actions);
+  known_->decisions.check(now, event, decision.actions);
 }
 
 void InvariantChecker::answered(Time now,
@@ -56,11 +70,16 @@ void InvariantChecker::answered(Time now,
   if (keeps_events_) {
     keep(now, to_words(input) + ": " + std::to_string(effects.size()) + " effects");
   }
-  coordination_.check(now, input, std::exchange(decided_, 0), effects);
-  for (const auto& used : coordination_.used()) {
-    if (audit_) {
-      audit_->used(used.ranges, used.weight);
+  known_->coordination.check(now, input, std::exchange(decided_, 0), effects);
+  for (const auto& used : known_->coordination.used()) {
+    if (known_->audit) {
+      known_->audit->used(used.ranges, used.weight);
     }
+  }
+  if (std::ranges::any_of(effects, [](const server::Effect& effect) {
+        return std::holds_alternative<server::TakeCheckpoint>(effect);
+      })) {
+    kept_.emplace(*known_);
   }
 }
 
@@ -68,19 +87,20 @@ bool InvariantChecker::after(Time now,
                              const server::Coordinator& coordinator,
                              const server::Shard* shard) {
   ++events_;
-  coordination_.at_rest(now, coordinator.live(), coordinator.started());
-  state_.check(coordinator, shard == nullptr ? std::span<const float>{} : shard->weights());
+  known_->coordination.at_rest(now, coordinator.live(), coordinator.started());
+  known_->state.check(coordinator, shard == nullptr ? std::span<const float>{} : shard->weights());
   if (now < plan_.healed) {
     return false;
   }
   if (!healed_version_) {
-    healed_version_ = coordination_.version();
+    healed_version_ = known_->coordination.version();
   }
   const bool well = plan_.epochs == 0 && recovered();
   hold(well || now <= plan_.healed + plan_.recovery, "I9", [&] {
     return "all healed at " + std::to_string(to_seconds(plan_.healed)) + " s, at version " +
            std::to_string(*healed_version_) + ", and at " + std::to_string(to_seconds(now)) +
-           " s the version is " + std::to_string(coordination_.version()) + "; " + who_did_not();
+           " s the version is " + std::to_string(known_->coordination.version()) + "; " +
+           who_did_not();
   });
   return well && events_ >= kEventsLeast;
 }
@@ -99,8 +119,8 @@ void InvariantChecker::ended(const sim::ClusterResult& result) {
                   std::to_string(plan_.epochs) + " epochs of " + std::to_string(plan_.examples);
          });
   }
-  if (audit_) {
-    audit_->check(result.weights, counted.updates);
+  if (known_->audit) {
+    known_->audit->check(result.weights, counted.updates);
   }
 }
 
@@ -112,7 +132,7 @@ void InvariantChecker::keep(Time now, const std::string& text) {
 }
 
 bool InvariantChecker::is_well(std::uint32_t worker) const {
-  const invariants::Coordination::Member& member = coordination_.members()[worker];
+  const invariants::Coordination::Member& member = known_->coordination.members()[worker];
   const bool left =
       std::find(plan_.leavers.begin(), plan_.leavers.end(), worker) != plan_.leavers.end();
   return left ? !member.live : member.live && member.version > *healed_version_;
@@ -120,7 +140,7 @@ bool InvariantChecker::is_well(std::uint32_t worker) const {
 
 bool InvariantChecker::recovered() const {
   // Everybody's turn has come round: more than one that was on its way is used.
-  if (coordination_.version() < *healed_version_ + plan_.workers) {
+  if (known_->coordination.version() < *healed_version_ + plan_.workers) {
     return false;
   }
   for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) {

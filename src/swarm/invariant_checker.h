@@ -29,11 +29,21 @@ class InvariantChecker final : public sim::ClusterObserver {
   [[nodiscard]] bool after(Time now,
                            const server::Coordinator& coordinator,
                            const server::Shard* shard) override;
+  void restarted(Time now) override;
   void ended(const sim::ClusterResult& result);
 
   [[nodiscard]] const std::deque<std::string>& last_events() const { return last_events_; }
 
  private:
+  // What is known of the run, and goes back with it to a checkpoint.
+  struct Known {
+    invariants::Decisions decisions;
+    invariants::Coordination coordination;
+    invariants::State state;
+    std::optional<invariants::Audit> audit;
+  };
+  [[nodiscard]] Known nothing() const;
+
   void keep(Time now, const std::string& text);
   // Whether all that should be live have come to a version of after the heal.
   [[nodiscard]] bool recovered() const;
@@ -44,11 +54,9 @@ class InvariantChecker final : public sim::ClusterObserver {
   const Plan& plan_;
   const bool keeps_events_;
   // State.
-  invariants::Decisions decisions_;
-  invariants::Coordination coordination_;
-  invariants::State state_;
-  std::optional<invariants::Audit> audit_;
-  std::uint64_t decided_ = 0;  // Since the last answer.
+  std::optional<Known> known_;  // Always; its parts cannot be assigned to.
+  std::optional<Known> kept_;   // At the newest checkpoint.
+  std::uint64_t decided_ = 0;   // Since the last answer.
   std::uint64_t events_ = 0;
   std::optional<std::uint64_t> healed_version_;
   std::deque<std::string> last_events_;

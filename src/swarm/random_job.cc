@@ -142,6 +142,14 @@ class Faults {
     }
   }
 
+  // Each is back by `healed`.
+  void add_servers() {
+    for (std::uint64_t left = draw_.one_in(3) ? draw_.between(1, 3) : 0; left > 0; --left) {
+      plan_.faults.push_back("server:" + at().substr(1) + lasts());
+      plan_.checkpoint_every = draw_.between(1, 40);
+    }
+  }
+
   void add() {
     for (const auto kind : {&Faults::crash,
                             &Faults::leave,
@@ -271,6 +279,7 @@ Plan draw_plan(std::uint64_t seed) {
   faults.add();
   plan.balance = draw.one_in(3);
   faults.add_joins();
+  faults.add_servers();
   return plan;
 }
 
@@ -285,6 +294,9 @@ std::string to_words(const Plan& plan) {
       " --seed " + std::to_string(plan.seed);
   for (const std::string& fault : plan.faults) {
     text += " --fault " + fault;
+  }
+  if (plan.checkpoint_every > 0) {
+    text += "; a checkpoint every " + std::to_string(plan.checkpoint_every) + " updates";
   }
   if (plan.ledger) {
     text += "; gradients are a ledger";

@@ -31,6 +31,7 @@ struct Plan {
   bool ledger = false;             // Gradients have numbers, and the weights are audited.
   std::uint64_t broken_every = 0;  // One gradient in this many is not finite; 0: none.
   std::vector<std::string> faults;
+  std::uint64_t checkpoint_every = 0;  // Updates; 0: no server dies.
   Time healed{};                       // No fault has any effect from here on.
   Duration recovery{};                 // By this long after `healed` all must be well.
   std::vector<std::uint32_t> leavers;  // Workers that leave or crash for good.

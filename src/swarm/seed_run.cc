@@ -24,6 +24,7 @@ sim::ClusterOptions options_of(const Plan& plan) {
                       .limits = {.epochs = plan.epochs},
                       .staleness = update::StalenessRule::parse(Spec::parse(plan.staleness)),
                       .rate_scale = update::RateScale::kLinear,
+                      .checkpoint_every = {.updates = plan.checkpoint_every},
                       .heartbeat_timeout = plan.heartbeat_timeout,
                       .patience = kPatience},
       .shard = {.optimizer = Spec::parse("sgd")},

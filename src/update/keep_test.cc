@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "base/tape_test.h"
+#include "base/kept_test.h"
 #include "update/correction.h"
 #include "update/optimizer.h"
 

@@ -74,6 +74,17 @@ BUGS = [
      "    for (std::size_t i = 0; BUG && i < weights_.size() && std::isfinite(gradient[i]); ++i) {\n"
      "      weights_[i] -= gradient[i];\n"
      "    }\n"),
+    ("checkpoint_forgets", "I1", "What was out at a checkpoint is not handed out again.",
+     "server/coordinator_state.cc",
+     "    out.insert(out.end(), member.ranges.begin(), member.ranges.end());\n",
+     "    if (!BUG) {\n"
+     "      out.insert(out.end(), member.ranges.begin(), member.ranges.end());\n"
+     "    }\n"),
+    ("resumes_a_version_back", "I10", "A server goes on with the version before its checkpoint's.",
+     "server/coordinator_state.cc",
+     "  iterations_ = iterations;\n",
+     "  iterations_ = iterations;\n"
+     "  version_ = Version{count(version_) - (BUG && count(version_) > 0 ? 1U : 0U)};\n"),
     ("hidden_state", "I14", "A run depends on those before it.",
      "server/coordinator.cc",
      "  CHECK(options_.batch >= 1 && options_.workers > options_.later);\n",
