@@ -93,6 +93,7 @@ struct Totals {
              {"worker slowed", found.slowed},
              {"worker paused", found.paused},
              {"living worker presumed dead", found.presumed_dead},
+             {"server died", found.servers},
              {"link cut", messages.cut},
              {"message held by a cut", messages.held},
              {"message delayed", messages.delayed},

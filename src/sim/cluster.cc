@@ -77,7 +77,7 @@ ClusterResult Cluster::run() {
     digest_.add(static_cast<std::uint64_t>(event.kind) << 32U | event.worker);
     prepare();
     handle(event);
-    if (options_.observer != nullptr && !finish_ &&
+    if (options_.observer != nullptr && !finish_ && !server_back_ &&
         options_.observer->after(now_, *coordinator_, shard_ ? &*shard_ : nullptr)) {
       coordinator_->finish(now_, ExitCode::kDone, "seen enough", effects_);
       carry_out();

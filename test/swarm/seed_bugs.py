@@ -74,7 +74,7 @@ BUGS = [
      "    for (std::size_t i = 0; BUG && i < weights_.size() && std::isfinite(gradient[i]); ++i) {\n"
      "      weights_[i] -= gradient[i];\n"
      "    }\n"),
-    ("checkpoint_forgets", "I1", "What was out at a checkpoint is not handed out again.",
+    ("checkpoint_forgets", "I5", "What was out at a checkpoint is not handed out again.",
      "server/coordinator_state.cc",
      "    out.insert(out.end(), member.ranges.begin(), member.ranges.end());\n",
      "    if (!BUG) {\n"
