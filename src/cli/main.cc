@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -208,6 +209,8 @@ int main(int argc, char** argv) {
   // Gradients and weights come and go thousands of times a second: keep their memory.
   mallopt(M_MMAP_THRESHOLD, 1 << 28);
   mallopt(M_TRIM_THRESHOLD, 1 << 29);
+  // A file that would exceed the user's limit is one that cannot be written, as on a full disk.
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
   try {
     return outpace::cli::run_or_become(argc, argv);
   } catch (const outpace::Error& error) {

@@ -25,8 +25,12 @@ nlohmann::ordered_json to_json(const record::Replay& found) {
                               {"workers", found.header.workers},
                               {"identical_decisions", found.decisions},
                               {"cut_short", found.cut_short},
+                              {"gap", nullptr},
                               {"difference", nullptr},
                               {"broken_invariant", nullptr}};
+  if (!found.gap.empty()) {
+    json["gap"] = found.gap;
+  }
   if (const auto& difference = found.difference) {
     json["difference"] = {{"line", difference->line},
                           {"seconds", to_seconds(difference->now)},
@@ -55,6 +59,11 @@ void check_decided(const record::RunDirectory& directory) {
                     directory.path().string(),
                     topology));
   }
+  if (summary.is_object()) {
+    throw usage_error(directory.decisions().string() +
+                      ": there is none, as --decisions off keeps none; record a run with "
+                      "--decisions all or capped");
+  }
 }
 
 int run_replay(const ReplayOptions& options) {
@@ -76,12 +85,15 @@ int run_replay(const ReplayOptions& options) {
     if (found.cut_short) {
       fmt::print("the last line of the log is cut off, and is ignored\n");
     }
+    if (!found.gap.empty()) {
+      fmt::print("{}\n", found.gap);
+    }
   }
   std::fflush(stdout);
   if (const auto& difference = found.difference) {
     throw Error(ExitCode::kFailure,
                 fmt::format("{}:{}: at {:.6f} s, after {}, the run did {} and the replay {}",
-                            directory.decisions().string(),
+                            difference->file.string(),
                             difference->line,
                             to_seconds(difference->now),
                             difference->event,
@@ -91,7 +103,7 @@ int run_replay(const ReplayOptions& options) {
   if (const auto& broken = found.broken) {
     throw Error(ExitCode::kFailure,
                 fmt::format("{}:{}: at {:.6f} s, {}",
-                            directory.decisions().string(),
+                            broken->file.string(),
                             broken->line,
                             to_seconds(broken->now),
                             broken->what));

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -47,6 +48,8 @@ struct HostCallbacks {
   std::function<void(const server::Evaluation&)> evaluated;
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const Tally&, std::uint64_t dataset, const server::Evaluations&)> status;
+  // The final weights, before the evaluator is waited for, which may hang.
+  std::function<void(const protocol::Manifest&, std::span<const float> weights, Version)> trained;
 };
 
 struct HostResult {

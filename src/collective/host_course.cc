@@ -199,10 +199,13 @@ void Host::collect(Time now) {
 }
 
 void Host::evaluate_last(Time now) {
-  constexpr Duration kPatience = std::chrono::seconds(60);
+  const bool interrupted = static_cast<int>(code_) > 128;
   phase_ = Phase::kEvaluating;
-  deadline_ = now + kPatience;
+  deadline_ = now + std::chrono::seconds(interrupted ? 10 : 60);
   weights_ = mean_of(last_weights_);
+  if (callbacks_.trained) {
+    callbacks_.trained(*manifest_, weights_, tally_->version());
+  }
   const server::Statistics& done = tally_->statistics();
   if (!evaluator_ || done.updates == 0) {
     evaluator_.reset();

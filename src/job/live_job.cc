@@ -18,6 +18,7 @@ constexpr std::array kOfServer{"balance",
                                "min-workers",
                                "listen",
                                "trace",
+                               "decisions",
                                "restart-workers",
                                "checkpoint-every",
                                "checkpoint-keep",
@@ -93,6 +94,10 @@ void declare_output(OptionList& options, Output& output) {
   options.add("out", output.out, "Directory for the run's record")
       .type("DIR")
       .default_words("runs/TIME-POLICY");
+  options.add("decisions",
+              output.decisions,
+              "Which decisions the record keeps: all; capped, the first and the newest in parts of "
+              "this many MiB together; sampled, one in N; or off");
 }
 
 void declare_topology(OptionList& options,

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "job/decisions_kept.h"
 #include "job/option_list.h"
 #include "job/training.h"
 #include "job/work.h"
@@ -30,6 +31,7 @@ struct Choices<Topology> {
 struct Output {
   std::string out;    // A directory; empty: the default.
   std::string trace;  // A file; empty: none.
+  DecisionsKept decisions;
   bool json = false;
 };
 void declare_trace_and_json(OptionList& options, Output& output);

@@ -75,6 +75,7 @@ RunResult Server::run() {
       strand_.wait_until(to_steady(next));
     }
   }
+  strand_.run([this] { hand_over_weights(); });
   await_evaluations();
   strand_.close();
   return result();
@@ -117,11 +118,7 @@ void Server::handle(Time now, Post post) {
                         },
                         [&](const StopAsked& asked) { stop_asked(now, asked); },
                         [&](const NobodyWillJoin&) { nobody_joins(now); },
-                        [&](const StrangerRefused& refused) {
-                          if (callbacks_.warned) {
-                            callbacks_.warned(refused.text);
-                          }
-                        }},
+                        [&](const StrangerRefused& refused) { warn(refused.text); }},
              post);
 }
 
@@ -133,7 +130,6 @@ void Server::stop_asked(Time now, const StopAsked& asked) {
     finish_ = {asked.code, asked.why};
     return;
   }
-  take_checkpoint(now);
   server::Effects effects;
   coordinator_->finish(now, asked.code, asked.why, effects);
   carry_out(now, effects);
@@ -159,15 +155,15 @@ void Server::closed(Time now, wire::ConnectionId from, const wire::Closed& close
   }
   const Peer peer = std::move(found->second);
   peers_.erase(found);
+  std::erase(next_evaluators_, from);
   if (evaluator_ == from) {
-    evaluator_.reset();
-    evaluations_.lost();
+    replace_evaluator(closed.why);
   }
   if (peer.joined && coordinator_ && connection_of_[index(peer.worker)] == from) {
     server::Effects effects;
     connection_of_[index(peer.worker)].reset();
-    if (!coordinator_->finished() && callbacks_.warned) {
-      callbacks_.warned(name(peer.worker) + " is gone: " + closed.why);
+    if (!coordinator_->finished()) {
+      warn(name(peer.worker) + " is gone: " + closed.why);
     }
     coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
     carry_out(now, effects);
@@ -183,8 +179,14 @@ void Server::dismiss(wire::ConnectionId connection,
   }
   transport_->send(connection, protocol::Stop{how, why}, nullptr);
   transport_->close(connection);
-  if (callbacks_.warned && how == protocol::Farewell::kIncompatible) {
-    callbacks_.warned("refused a connection: " + why);
+  if (how == protocol::Farewell::kIncompatible) {
+    warn("refused a connection: " + why);
+  }
+}
+
+void Server::warn(const std::string& text) const {
+  if (callbacks_.warned) {
+    callbacks_.warned(text);
   }
 }
 
@@ -207,12 +209,11 @@ void Server::carry_out(Time now, server::Effects& effects) {
                  [&](const server::TakeCheckpoint&) { take_checkpoint(now); },
                  [&](const server::MeasuredNorms& norms) { measured.push_back(norms); },
                  [&](const server::Switched& switched) { policy_switched(switched); },
-                 [&](const server::Warn& warning) {
-                   if (callbacks_.warned) {
-                     callbacks_.warned(warning.text);
-                   }
-                 },
+                 [&](const server::Warn& warning) { warn(warning.text); },
                  [&](const server::Finish& finish) {
+                   if (finish.code != ExitCode::kDone) {  // It may be gone on with.
+                     take_checkpoint(now);
+                   }
                    finish_ = finish;
                    give_up_asked(finish.why);
                  }});
@@ -250,9 +251,8 @@ void Server::send_snapshot(Version version, Time committed, std::uint64_t exampl
   }
   if (evaluations_.sent(version, committed, examples)) {
     transport_->send(*evaluator_, protocol::Snapshot{version}, shard_->snapshot());
-  } else if (!std::exchange(warned_of_skipping_, true) && callbacks_.warned) {
-    callbacks_.warned(
-        "the evaluator is behind; some snapshots are skipped: raise --evaluate-every");
+  } else if (!std::exchange(warned_of_skipping_, true)) {
+    warn("the evaluator is behind; some snapshots are skipped: raise --evaluate-every");
   }
 }
 
@@ -272,7 +272,7 @@ Time Server::next_tick() const {
 void Server::tick(Time now) {
   if (!coordinator_) {
     if (now >= next_tick()) {
-      finish_ = {ExitCode::kTooFewWorkers, "too few workers: none has come"};
+      start_without_evaluator(now);
     }
     return;
   }
@@ -287,29 +287,54 @@ void Server::tick(Time now) {
   }
 }
 
+void Server::hand_over_weights() {
+  if (shard_ && callbacks_.trained) {
+    callbacks_.trained(
+        *manifest_, shard_->weights(), coordinator_ ? coordinator_->version() : Version{0});
+  }
+}
+
 void Server::await_evaluations() {
-  constexpr Duration kPatience = std::chrono::seconds(60);
-  const Time deadline = now() + kPatience;
-  strand_.run([this] {
-    if (!coordinator_ || !coordinator_->started() || !evaluator_) {
-      return;
-    }
-    if (evaluations_.newest_sent() != coordinator_->version()) {
-      const server::Statistics& statistics = coordinator_->statistics();
-      send_snapshot(coordinator_->version(), statistics.last_commit, statistics.examples_applied);
-    }
-  });
+  // A run that is interrupted may be killed within the minute.
+  const bool interrupted = static_cast<int>(finish_->code) > 128;
+  const Duration patience = std::chrono::seconds(interrupted ? 10 : 60);
+  const Time deadline = now() + patience;
+  strand_.run([this] { send_last_snapshot(); });
   for (bool waits = true; waits;) {
-    strand_.run([&] { waits = evaluator_ && evaluations_.waiting() > 0 && now() < deadline; });
+    strand_.run([&] {
+      waits = evaluator_ && evaluations_.waiting() > 0;
+      if (waits && now() >= deadline) {
+        waits = false;
+        warn("the evaluator has not measured the last weights in " +
+             std::to_string(static_cast<int>(to_seconds(patience))) +
+             " s: their accuracy is unknown");
+      }
+    });
     if (waits) {
       strand_.wait_until(to_steady(deadline));
     }
   }
   strand_.run([this] {
-    if (evaluator_) {
-      dismiss(*evaluator_, protocol::Farewell::kFinished, "");
+    evaluator_.reset();
+    next_evaluators_.clear();
+    for (const auto& [connection, peer] : peers_) {
+      if (peer.role == Role::kEvaluator) {
+        dismiss(connection, protocol::Farewell::kFinished, "");
+      }
     }
   });
+}
+
+void Server::send_last_snapshot() {
+  if (!coordinator_ || !coordinator_->started() || !evaluator_) {
+    return;
+  }
+  const bool known =
+      !evaluations_.all().empty() && evaluations_.all().back().version == coordinator_->version();
+  if (!known && evaluations_.newest_sent() != coordinator_->version()) {
+    const server::Statistics& statistics = coordinator_->statistics();
+    send_snapshot(coordinator_->version(), statistics.last_commit, statistics.examples_applied);
+  }
 }
 
 RunResult Server::result() const {

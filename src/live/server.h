@@ -9,13 +9,19 @@
 // initial weights while the worker that brought them is. When that worker leaves, the others are
 // asked for weights again. The start of the run fixes all three. Weights that the server was given
 // fix the network from the beginning.
+//
+// One evaluator is served at a time, the first that came. Others wait in line: one that was started
+// in place of a lost one takes over as soon as the lost one's connection ends, and one that was
+// started by mistake takes nothing from the first.
 
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -44,7 +50,8 @@ struct ServerOptions {
   policy::PolicyInputs policy_inputs;
   server::ShardOptions shard;
   server::Evaluations::Options target;
-  bool expects_evaluator = false;  // The run starts when one is there.
+  bool expects_evaluator = false;  // The run starts when one is there, or after `patience`.
+  bool needs_evaluator = false;    // Without one it does not start at all.
   // To begin with. Without them the workers bring both.
   std::optional<protocol::Manifest> manifest;
   std::vector<float> weights;
@@ -59,6 +66,8 @@ struct ServerCallbacks {
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const server::Coordinator&, const server::Evaluations&)> status;
   std::function<void(const std::string&)> warned;
+  // The final weights, once training is over: before the evaluator is waited for, which may hang.
+  std::function<void(const protocol::Manifest&, std::span<const float> weights, Version)> trained;
   // `keep` writes all that decides what comes next, as it is now, during the call alone.
   std::function<void(Version, const std::function<void(Archive&)>& keep)> checkpoint;
 };
@@ -135,12 +144,18 @@ class Server {
   void greet_worker(wire::ConnectionId from, const protocol::Hello& hello);
   void welcome(wire::ConnectionId worker);
   void greet_evaluator(wire::ConnectionId from, const protocol::Observe& observe);
+  // The next one in line takes the place of the evaluator that is gone.
+  void replace_evaluator(const std::string& why);
+  // The evaluator has not come in time, or is gone before the start: the run starts without it if
+  // it can.
+  void start_without_evaluator(Time now);
   void take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights);
   void take_push(Time now,
                  wire::ConnectionId from,
                  const Peer& peer,
                  const protocol::Push& push,
                  std::vector<float> gradient);
+  void take_goodbye(Time now, wire::ConnectionId from, const Peer& peer, server::Effects& effects);
   // Why a peer cannot answer the release of this identity; empty if it can.
   [[nodiscard]] std::string why_not_from(const Peer& peer, const protocol::GradientId& id) const;
   // Ends the connection of a worker that broke the protocol, so that it does not wait.
@@ -174,6 +189,7 @@ class Server {
   [[nodiscard]] std::string incompatible(std::uint32_t protocol,
                                          const protocol::Manifest& other) const;
   void dismiss(wire::ConnectionId connection, protocol::Farewell how, const std::string& why);
+  void warn(const std::string& text) const;
 
   void carry_out(Time now, server::Effects& effects);
   // Finds the last message to each worker in `effects`.
@@ -185,8 +201,10 @@ class Server {
   void tick(Time now);
   [[nodiscard]] Time next_tick() const;
   [[nodiscard]] Time now() const;
+  void hand_over_weights();
   // Waits after the end for the last version's evaluation, at most some seconds.
   void await_evaluations();
+  void send_last_snapshot();
   [[nodiscard]] RunResult result() const;
 
   // Constant after construction.
@@ -204,6 +222,7 @@ class Server {
   std::vector<std::optional<wire::ConnectionId>> connection_of_;
   std::vector<const server::Send*> last_send_;  // By worker; of the current effects.
   std::optional<wire::ConnectionId> evaluator_;
+  std::deque<wire::ConnectionId> next_evaluators_;  // In line, as they came.
   Time last_status_{};
   std::optional<server::Finish> finish_;
   std::vector<policy::Phase> phases_;        // Of the policy; a Switched names one by its index.

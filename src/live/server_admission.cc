@@ -65,8 +65,46 @@ void Server::greet_evaluator(wire::ConnectionId from, const protocol::Observe& o
     return;
   }
   peers_[from].role = Role::kEvaluator;
-  evaluator_ = from;
   manifest_ = observe.manifest;
+  if (evaluator_) {
+    next_evaluators_.push_back(from);
+    warn("another evaluator has come: it waits in line until the present one is gone");
+    return;
+  }
+  evaluator_ = from;
+}
+
+void Server::replace_evaluator(const std::string& why) {
+  evaluator_.reset();
+  evaluations_.lost();
+  if (next_evaluators_.empty()) {
+    if (!finish_) {
+      warn("the evaluator is gone: " + why +
+           (options_.needs_evaluator ? "; the run's target or policy waits for another one"
+                                     : "; nothing is measured until another one comes"));
+    }
+    return;
+  }
+  evaluator_ = next_evaluators_.front();
+  next_evaluators_.pop_front();
+  warn("the evaluator is gone: " + why + "; the next one in line takes over");
+  if (finish_) {
+    send_last_snapshot();
+  }
+}
+
+void Server::start_without_evaluator(Time now) {
+  const bool workers_wait = shard_ && examples_ != 0;
+  if (workers_wait && !options_.needs_evaluator) {
+    warn("starting without the evaluator: it has not come in " +
+         std::to_string(static_cast<int>(to_seconds(options_.coordinator.patience))) + " s");
+    options_.expects_evaluator = false;
+    join_waiting(now);
+    return;
+  }
+  finish_ = {ExitCode::kTooFewWorkers,
+             workers_wait ? "the evaluator has not come, and the run's target or policy needs one"
+                          : "too few workers: none has come"};
 }
 
 std::string Server::wrong_protocol(std::uint32_t protocol) {

@@ -58,38 +58,49 @@ void Server::receive_from_worker(Time now,
                                  wire::Received received) {
   server::Effects effects;
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
-  std::visit(
-      Overloaded{[&](const protocol::Push& push) {
-                   take_push(now, from, peer, push, std::move(received.payload));
-                 },
-                 [&](const protocol::InitialWeights&) {
-                   take_initial_weights(now, from, std::move(received.payload));
-                 },
-                 [&](const protocol::Abandoned& abandoned) {
-                   const std::string why = why_not_from(peer, abandoned.id);
-                   if (why.empty()) {
-                     coordinator_->abandon(now, abandoned.id, effects);
-                   } else {
-                     expel(now, from, peer, "abandoned: " + why);
-                   }
-                 },
-                 [&](const protocol::Heartbeat&) {
-                   if (joined) {
-                     coordinator_->heard(now, peer.worker, peer.incarnation);
-                   }
-                 },
-                 [&](const protocol::Goodbye&) {
-                   if (joined) {
-                     coordinator_->leave(
-                         now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
-                   }
-                 },
-                 Ignoring<protocol::Hello>{},  // It has said so before.
-                 protocol::IgnoringEvaluators{},
-                 protocol::IgnoringServer{},
-                 protocol::IgnoringCommands{}},
-      received.message);
+  std::visit(Overloaded{[&](const protocol::Push& push) {
+                          take_push(now, from, peer, push, std::move(received.payload));
+                        },
+                        [&](const protocol::InitialWeights&) {
+                          take_initial_weights(now, from, std::move(received.payload));
+                        },
+                        [&](const protocol::Abandoned& abandoned) {
+                          const std::string why = why_not_from(peer, abandoned.id);
+                          if (why.empty()) {
+                            coordinator_->abandon(now, abandoned.id, effects);
+                          } else {
+                            expel(now, from, peer, "abandoned: " + why);
+                          }
+                        },
+                        [&](const protocol::Heartbeat&) {
+                          if (joined) {
+                            coordinator_->heard(now, peer.worker, peer.incarnation);
+                          }
+                        },
+                        [&](const protocol::Goodbye&) {
+                          if (joined) {
+                            take_goodbye(now, from, peer, effects);
+                          }
+                        },
+                        Ignoring<protocol::Hello>{},  // It has said so before.
+                        protocol::IgnoringEvaluators{},
+                        protocol::IgnoringServer{},
+                        protocol::IgnoringCommands{}},
+             received.message);
   carry_out(now, effects);
+}
+
+void Server::take_goodbye(Time now,
+                          wire::ConnectionId from,
+                          const Peer& peer,
+                          server::Effects& effects) {
+  coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
+  if (auto& connection = connection_of_[index(peer.worker)]; connection == from) {
+    connection.reset();  // That it closes now is no news.
+    if (!coordinator_->finished()) {
+      warn(name(peer.worker) + " has left");
+    }
+  }
 }
 
 std::string Server::why_not_from(const Peer& peer, const protocol::GradientId& id) const {
@@ -110,9 +121,7 @@ std::string Server::why_not_from(const Peer& peer, const protocol::GradientId& i
 }
 
 void Server::expel(Time now, wire::ConnectionId from, const Peer& peer, const std::string& why) {
-  if (callbacks_.warned) {
-    callbacks_.warned(name(peer.worker) + " is sent away: " + why);
-  }
+  warn(name(peer.worker) + " is sent away: " + why);
   if (!peer.joined || !coordinator_ || connection_of_[index(peer.worker)] != from) {
     dismiss(from, protocol::Farewell::kFailed, why);
     return;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,20 +78,39 @@ class ServerTest : public testing::Test {
   ~ServerTest() override {
     if (server_) {
       server_->stop(ExitCode::kFailure, "the test is over");
-      run_.wait();
+      if (run_.valid()) {
+        run_.wait();
+      }
     }
   }
 
-  void serve(std::uint32_t workers) {
+  struct Evaluators {
+    bool expected = false;
+    bool needed = false;
+    Duration patience = wire::kPatience * 4;
+  };
+  void serve(std::uint32_t workers) { serve(workers, {}); }
+  void serve(std::uint32_t workers, const Evaluators& evaluators) {
     ServerOptions options{.listen = "unix:" + (folder_ / "s").string(), .token = wire::kToken};
     options.coordinator.workers = workers;
     options.coordinator.batch = 2;
     options.coordinator.limits.updates = 4;
     options.coordinator.heartbeat_timeout = wire::kPatience * 4;  // Raw peers have no heart.
+    options.coordinator.evaluate_every = 2;                       // After each update.
+    options.coordinator.patience = evaluators.patience;
+    options.expects_evaluator = evaluators.expected;
+    options.needs_evaluator = evaluators.needed;
     options.policy = Spec::parse("async");
     options.shard.optimizer = Spec::parse("sgd");
     server_ = std::make_unique<Server>(
-        options, ServerCallbacks{.warned = [this](const std::string& line) { said_.put(line); }});
+        options,
+        ServerCallbacks{.warned = [this](const std::string& line) { said_.put(line); },
+                        .trained =
+                            [this](const protocol::Manifest& /*manifest*/,
+                                   std::span<const float> weights,
+                                   Version /*version*/) {
+                              trained_.set_value({weights.begin(), weights.end()});
+                            }});
     run_ = std::async(std::launch::async, [this] { return server_->run(); });
   }
   [[nodiscard]] SessionOptions session(std::uint32_t worker) const {
@@ -101,6 +121,18 @@ class ServerTest : public testing::Test {
   }
   // Waits until the server has said a line with this in it.
   [[nodiscard]] bool until_said(const std::string& part) { return said_.wait(part); }
+
+  // The final weights, as soon as they are handed over.
+  [[nodiscard]] std::vector<float> trained() {
+    auto weights = trained_.get_future();
+    if (weights.wait_for(wire::kPatience) != std::future_status::ready) {
+      ADD_FAILURE() << "the weights were not handed over";
+      return {};
+    }
+    return weights.get();
+  }
+  void stop(ExitCode code) { server_->stop(code, "the test says so"); }
+  [[nodiscard]] RunResult result() { return run_.get(); }
 
   [[nodiscard]] std::string address() const { return server_->address(); }
   [[nodiscard]] RawPeer peer(const protocol::Message& first) const {
@@ -144,6 +176,7 @@ class ServerTest : public testing::Test {
 
   const TemporaryDirectory folder_;
   Lines said_;
+  std::promise<std::vector<float>> trained_;
   std::unique_ptr<Server> server_;
   std::future<RunResult> run_;
 };
@@ -280,6 +313,104 @@ TEST_F(OpenReleaseTest, APushThatAnswersNoOpenReleaseIsRefused) {
   push_.id.sequence = open;  // The release is open as before.
   worker_->send(push_, {1, 1});
   EXPECT_EQ(worker_->next_as<protocol::Verdict>().outcome, protocol::Outcome::kAccepted);
+}
+
+// ---- Evaluators ---------------------------------------------------------------------------------
+
+// A job of one worker and one evaluator, both raw; the worker has its first release.
+class EvaluatorTest : public OpenReleaseTest {
+ protected:
+  void SetUp() override {
+    serve(1, {.expected = true});
+    worker_ = std::make_unique<RawPeer>(address(), hello_of(0));
+    const auto welcome = worker_->next_as<protocol::Welcome>();
+    worker_->send(protocol::InitialWeights{}, {8, 8});
+    first_ = evaluator();
+    push_ = push_of(welcome, worker_->next_as<protocol::Release>());
+  }
+  [[nodiscard]] std::unique_ptr<RawPeer> evaluator() const {
+    return std::make_unique<RawPeer>(address(), protocol::Observe{.manifest = network_of(2)});
+  }
+  // Answers the open release, and takes the next one.
+  void push() {
+    worker_->send(push_, {1, 1});
+    EXPECT_EQ(worker_->next_as<protocol::Verdict>().outcome, protocol::Outcome::kAccepted);
+    push_.id.sequence = worker_->next_as<protocol::Release>().sequence;
+  }
+  static void expect_snapshot(RawPeer& evaluator, std::uint64_t version) {
+    EXPECT_EQ(evaluator.next_as<protocol::Snapshot>().version, Version{version});
+  }
+
+  std::unique_ptr<RawPeer> first_;
+};
+
+TEST_F(EvaluatorTest, ASecondOneWaitsInLineAndTakesOverWhenTheFirstLeaves) {
+  const auto second = evaluator();
+  ASSERT_TRUE(until_said("another evaluator has come: it waits in line"));
+  push();
+  expect_snapshot(*first_, 1);
+  first_.reset();
+  ASSERT_TRUE(until_said("the next one in line takes over"));
+  push();
+  expect_snapshot(*second, 2);
+}
+
+TEST_F(EvaluatorTest, ASecondOneThatGoesTakesNothingFromTheFirst) {
+  auto second = evaluator();
+  ASSERT_TRUE(until_said("another evaluator has come"));
+  second.reset();
+  push();
+  expect_snapshot(*first_, 1);
+  push();
+  expect_snapshot(*first_, 2);
+}
+
+TEST_F(EvaluatorTest, OneThatGoesIsNews) {
+  first_.reset();
+  EXPECT_TRUE(until_said("nothing is measured until another one comes"));
+}
+
+TEST_F(EvaluatorTest, TheWeightsAreHandedOverBeforeAnEvaluatorThatHangs) {
+  push();
+  expect_snapshot(*first_, 1);
+  stop(ExitCode{128 + 15});
+  EXPECT_EQ(trained().size(), 2U);
+  first_.reset();  // It measures nothing, but its end is the end of the wait.
+  EXPECT_EQ(result().code, ExitCode{128 + 15});
+}
+
+TEST_F(EvaluatorTest, TheNextInLineMeasuresTheLastWeightsInPlaceOfOneThatGoes) {
+  const auto second = evaluator();
+  ASSERT_TRUE(until_said("another evaluator has come"));
+  push();
+  expect_snapshot(*first_, 1);
+  stop(ExitCode::kDone);
+  (void)trained();
+  first_.reset();
+  expect_snapshot(*second, 1);
+  second->send(protocol::Measurement{.version = Version{1}, .accuracy = 0.75, .loss = 0.5});
+  const RunResult ended = result();
+  ASSERT_EQ(ended.evaluations.size(), 1U);
+  EXPECT_EQ(ended.evaluations.front().accuracy, 0.75);
+}
+
+TEST_F(ServerTest, ARunThatEndsWithoutAnEvaluatorStartsWithoutOneToo) {
+  serve(1, {.expected = true, .patience = std::chrono::seconds(2)});
+  RawPeer worker = peer(hello_of(0));
+  (void)worker.next_as<protocol::Welcome>();
+  worker.send(protocol::InitialWeights{}, {8, 8});
+  (void)worker.next_as<protocol::Release>();
+  EXPECT_TRUE(until_said("starting without the evaluator"));
+}
+
+TEST_F(ServerTest, ARunThatNeedsAnEvaluatorSaysThatNoneHasCome) {
+  serve(1, {.expected = true, .needed = true, .patience = std::chrono::seconds(2)});
+  RawPeer worker = peer(hello_of(0));
+  (void)worker.next_as<protocol::Welcome>();
+  worker.send(protocol::InitialWeights{}, {8, 8});
+  const RunResult ended = result();
+  EXPECT_EQ(ended.code, ExitCode::kTooFewWorkers);
+  EXPECT_EQ(ended.why, "the evaluator has not come, and the run's target or policy needs one");
 }
 
 TEST_F(ServerTest, APushBeforeJoiningEndsTheConnectionWithTheReason) {

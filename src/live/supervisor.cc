@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -23,7 +25,12 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kLook = milliseconds(100);
-constexpr milliseconds kRestartDelay = milliseconds(500);
+constexpr milliseconds kLongRun = milliseconds(60'000);  // A child that ran for so long did well.
+// Launchers repeat a signal that the terminal has sent too: those of one moment count as one.
+constexpr milliseconds kMoment = milliseconds(1000);
+
+// As waitpid() gives the exit code 1: restarts and reports are the same as for a child that failed.
+constexpr int kFailed = 1 << 8;
 
 constexpr const char* kSelf = "/proc/self/exe";
 
@@ -97,7 +104,8 @@ Supervisor::Supervisor(std::vector<ChildSpec> children, SupervisorEvents events)
     : events_(std::move(events)) {
   children_.reserve(children.size());
   for (ChildSpec& spec : children) {
-    children_.push_back({.spec = std::move(spec), .id = 0, .starts = 0, .start_again = {}});
+    Restarts restarts(spec.restarts_max);
+    children_.push_back({.spec = std::move(spec), .restarts = restarts, .start_again = {}});
   }
   thread_ = std::jthread([this] { run(); });
 }
@@ -120,29 +128,74 @@ void Supervisor::run() {
   for (Child& child : children_) {
     start(child);
   }
-  const sigset_t signals = supervised_signals();
   while (reap_grace_ms_ < 0) {
-    const timespec patience{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
-    const int signal = sigtimedwait(&signals, nullptr, &patience);
-    if (signal > 0 && signal != SIGCHLD && events_.interrupted) {
-      events_.interrupted(signal);
-    }
+    wait_for_signal();
     collect();
     start_due();
   }
   end_all(milliseconds(reap_grace_ms_), milliseconds(reap_patience_ms_));
 }
 
-void Supervisor::start(Child& child) {
-  std::vector<std::string> words = child.spec.prefix;
-  const std::string program = words.empty() ? kSelf : words.front();
-  const std::vector<std::string> own = child.spec.command(child.starts);
-  if (!words.empty()) {
-    words.push_back(std::filesystem::read_symlink(kSelf));
-    words.insert(words.end(), own.begin() + 1, own.end());
-  } else {
-    words = own;
+void Supervisor::wait_for_signal() {
+  const sigset_t signals = supervised_signals();
+  const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
+  const int signal = sigtimedwait(&signals, nullptr, &look);
+  if (signal <= 0 || signal == SIGCHLD) {
+    return;
   }
+  const auto now = steady_clock::now();
+  if (!interrupted_) {
+    interrupted_ = now;
+    if (events_.interrupted) {
+      events_.interrupted(signal);
+    }
+  } else if (now - *interrupted_ >= kMoment) {
+    end_at_once(signal);
+  }
+}
+
+void Supervisor::end_at_once(int signal) {
+  const auto begun = steady_clock::now();
+  for (const Child& child : children_) {
+    if (child.id != 0) {
+      kill(child.id, SIGKILL);
+    }
+  }
+  // One that hangs in the kernel is left to it: it has been killed.
+  for (Child& child : children_) {
+    while (child.id != 0 && waitpid(child.id, nullptr, WNOHANG) == 0 &&
+           steady_clock::now() - begun < kMoment) {
+      std::this_thread::yield();
+    }
+  }
+  if (events_.ends_at_once) {
+    events_.ends_at_once();
+  }
+  _exit(128 + signal);
+}
+
+std::vector<std::string> Supervisor::words_of(const Child& child) {
+  const std::vector<std::string> own = child.spec.command(child.starts);
+  if (child.spec.prefix.empty()) {
+    return own;
+  }
+  std::vector<std::string> words = child.spec.prefix;
+  words.push_back(std::filesystem::read_symlink(kSelf));
+  words.insert(words.end(), own.begin() + 1, own.end());
+  return words;
+}
+
+void Supervisor::start(Child& child) {
+  child.start_again.reset();
+  child.started = steady_clock::now();
+  std::vector<std::string> words;
+  try {
+    words = words_of(child);
+  } catch (const std::exception& error) {
+    ended(child, kFailed, std::string("it could not be started: ") + error.what());
+    return;
+  }
+  const std::string program = child.spec.prefix.empty() ? kSelf : words.front();
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) {
@@ -156,14 +209,16 @@ void Supervisor::start(Child& child) {
   if (id == 0) {
     become(parent, log, program.c_str(), arguments.data());
   }
+  const int error = errno;
   if (log >= 0) {
     close(log);
   }
   ++child.starts;
-  child.start_again.reset();
   child.id = std::max(id, 0);
   if (id < 0) {
-    ended(child, 1 << 8);  // As if it had exited with 1: restarts and reports are the same.
+    ended(child,
+          kFailed,
+          "it could not be started: " + std::error_code(error, std::generic_category()).message());
   }
 }
 
@@ -183,20 +238,26 @@ void Supervisor::collect() {
   }
 }
 
-void Supervisor::ended(Child& child, int status) {
-  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  // What exited as it should, or would only fail in the same way again, is not started again.
-  const bool worth_it = code == 1 || code > 128;
-  const bool again = worth_it && child.starts <= child.spec.restarts_max && reap_grace_ms_ < 0;
-  if (again) {
-    child.start_again = steady_clock::now() + kRestartDelay;
+void Supervisor::ended(Child& child, int status, const std::string& why) {
+  if (reap_grace_ms_ >= 0) {
+    return;
   }
-  if (events_.ended && reap_grace_ms_ < 0) {
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const auto now = steady_clock::now();
+  const bool did_well =
+      child.spec.did_well ? child.spec.did_well() : now - child.started >= kLongRun;
+  const auto delay = child.restarts.ended(code, did_well);
+  if (delay) {
+    child.start_again = now + *delay;
+  }
+  if (events_.ended) {
     events_.ended({.name = child.spec.name,
                    .is_worker = child.spec.is_worker,
                    .code = code,
-                   .restarted = again,
-                   .last_line = last_line(child.spec.log)});
+                   .restarted = delay.has_value(),
+                   .last_line = why.empty() ? last_line(child.spec.log) : why,
+                   .crashes = child.restarts.crashes(),
+                   .restart_in = delay.value_or(milliseconds(0))});
   }
 }
 
@@ -214,7 +275,6 @@ bool Supervisor::any_running() const {
 }
 
 void Supervisor::end_all(milliseconds grace, milliseconds patience) {
-  const sigset_t signals = supervised_signals();
   const auto begun = steady_clock::now();
   bool terminated = false;
   while (true) {
@@ -232,8 +292,7 @@ void Supervisor::end_all(milliseconds grace, milliseconds patience) {
       }
       terminated = true;
     }
-    const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
-    sigtimedwait(&signals, nullptr, &look);
+    wait_for_signal();
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // One thread starts, watches and ends the children. The kernel ends a child when the thread that
 // started it ends (PR_SET_PDEATHSIG), so no orphan stays, however this process dies. Children are
-// in process groups of their own, so Ctrl-C reaches only this process, and the run ends in order.
+// in process groups of their own, so Ctrl-C reaches only this process, and the run ends in order. A
+// second signal kills the children and ends this process at once.
 
 #pragma once
 
@@ -15,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "live/restarts.h"
+
 namespace outpace::live {
 
 struct ChildSpec {
@@ -23,24 +26,31 @@ struct ChildSpec {
   std::function<std::vector<std::string>(std::uint32_t start)> command;
   // Words before it, the first a program in PATH, which runs it: "taskset", "-c", "3".
   std::vector<std::string> prefix{};
-  std::string log;  // Standard output and error are appended to this file.
-  std::uint32_t restarts_max = 0;
+  std::string log;                 // Standard output and error are appended to this file.
+  std::uint32_t restarts_max = 0;  // In a row (restarts.h).
   bool is_worker = true;
+  // Whether it did what it is for since this was asked last. Null: a child that ran for a minute
+  // did.
+  std::function<bool()> did_well{};
 };
 
 // How a child ended.
 struct ChildEnd {
   std::string name;
   bool is_worker;
-  int code;               // Exit code, or 128 + the signal that killed it.
-  bool restarted;         // It will be started again.
-  std::string last_line;  // Of its log: what it said last.
+  int code;                   // Exit code, or 128 + the signal that killed it.
+  bool restarted;             // It will be started again.
+  std::string last_line;      // Of its log: what it said last.
+  std::uint32_t crashes = 1;  // In a row.
+  std::chrono::milliseconds restart_in{0};
 };
 
 struct SupervisorEvents {
   std::function<void(const ChildEnd&)> ended;
   std::function<void()> workers_all_ended;  // And none will be started again.
   std::function<void(int signal)> interrupted;
+  // A second signal came: this process ends when it returns, so it must not wait for anything.
+  std::function<void()> ends_at_once{};
 };
 
 // Blocks the signals that the supervisor waits for; call in main() before any thread is started.
@@ -65,13 +75,21 @@ class Supervisor {
     ChildSpec spec;
     pid_t id = 0;  // 0: not running.
     std::uint32_t starts = 0;
+    std::chrono::steady_clock::time_point started{};
+    Restarts restarts;
     std::optional<std::chrono::steady_clock::time_point> start_again;
   };
 
   void run();
   void start(Child& child);
+  // The command line as execvp() takes it. Throws if it cannot be made, say on a full disk.
+  [[nodiscard]] static std::vector<std::string> words_of(const Child& child);
   void collect();
-  void ended(Child& child, int status);
+  // `why`: what there is to say of it; empty: the last line of its log.
+  void ended(Child& child, int status, const std::string& why = "");
+  // Waits a moment for a signal, and handles it.
+  void wait_for_signal();
+  [[noreturn]] void end_at_once(int signal);
   void start_due();
   void end_all(std::chrono::milliseconds grace, std::chrono::milliseconds patience);
   [[nodiscard]] bool any_running() const;
@@ -79,6 +97,7 @@ class Supervisor {
   std::vector<Child> children_;  // Of the thread.
   const SupervisorEvents events_;
   bool told_all_ended_ = false;
+  std::optional<std::chrono::steady_clock::time_point> interrupted_;  // By the first signal.
   std::atomic<std::int64_t> reap_grace_ms_{-1};  // Set, last, to end the thread.
   std::atomic<std::int64_t> reap_patience_ms_{0};
   std::jthread thread_;

@@ -42,6 +42,7 @@ class Work {
       ++iteration;
     }
   }
+  void leave() { session().leave(); }
 
  private:
   [[nodiscard]] WorkerSession& session() { return lasting_.session(); }
@@ -170,7 +171,11 @@ void run_worker(const WorkerOptions& options,
                          {.manifest = source.manifest(),
                           .dataset_examples = source.dataset_examples(),
                           .initial_weights = [&source] { return source.initial_weights(); }});
-  Work(session, source, pace, attacker).run();
+  Work work(session, source, pace, attacker);
+  work.run();
+  if (options.session.leaving != nullptr && options.session.leaving->asked()) {
+    work.leave();
+  }
 }
 
 }  // namespace outpace::live

@@ -63,15 +63,23 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     send_initial_weights();
   }
   heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
+  if (options_.leaving != nullptr) {
+    options_.leaving->on_ask([this](worker::CancelMode how) { give_up(how); });
+  }
 }
 
-WorkerSession::~WorkerSession() = default;
+WorkerSession::~WorkerSession() {
+  if (options_.leaving != nullptr) {
+    options_.leaving->on_ask(nullptr);
+  }
+}
 
 std::optional<WorkerSession::Task> WorkerSession::next() {
   std::unique_lock lock(mutex_);
   while (true) {
     const bool released = inbox_.take();
-    cancelled_ = inbox_.cancelled();
+    takes_parts_ = released ? inbox_.newest().may_keep_part : takes_parts_;
+    cancelled_ = cancel_mode();
     if (inbox_.stopped()) {
       if (inbox_.stopped()->how == protocol::Farewell::kFinished) {
         return std::nullopt;
@@ -80,6 +88,9 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
     }
     if (closed_) {  // Nobody would take the answer to a release that came before.
       throw_closed();
+    }
+    if (leaves_ != worker::CancelMode::kNone) {  // What was released goes back as it leaves.
+      return std::nullopt;
     }
     if (released) {
       current_ = inbox_.newest().sequence;
@@ -178,7 +189,25 @@ void WorkerSession::deliver(wire::Received received) {
     }
   }
   inbox_.receive(received.message);
-  cancelled_ = inbox_.stopped() ? worker::CancelMode::kAbandon : inbox_.cancelled();
+  cancelled_ = cancel_mode();
+}
+
+worker::CancelMode WorkerSession::cancel_mode() const {
+  using enum worker::CancelMode;
+  if (inbox_.stopped() || closed_ || leaves_ == kAbandon) {
+    return kAbandon;
+  }
+  if (leaves_ == kKeepPart && inbox_.cancelled() == kNone) {
+    return takes_parts_ ? kKeepPart : kAbandon;
+  }
+  return inbox_.cancelled();
+}
+
+void WorkerSession::give_up(worker::CancelMode how) {
+  const std::lock_guard lock(mutex_);
+  leaves_ = how;
+  cancelled_ = cancel_mode();
+  changed_.notify_all();
 }
 
 void WorkerSession::send_initial_weights() {

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "live/leaving.h"
 #include "protocol/messages.h"
 #include "wire/tls_files.h"
 #include "wire/transport.h"
@@ -37,6 +38,7 @@ struct SessionOptions {
   // Of the last release that this worker had, over whatever connection.
   std::uint64_t seen_job = 0;
   Version seen_version{};
+  Leaving* leaving = nullptr;  // Of the process, which may be told to end; outlives the session.
 };
 
 // What a worker brings to the job.
@@ -67,11 +69,12 @@ class WorkerSession {
     protocol::Release release;
     std::vector<float> weights;  // In the manifest's order.
   };
-  // Waits for the next release; nothing when the run is over. Throws ConnectionLost.
+  // Waits for the next release; nothing when the run is over, or the process is told to end. Throws
+  // ConnectionLost.
   [[nodiscard]] std::optional<Task> next();
 
-  // Whether the current task should be given up, because the server asked for that or is gone. It
-  // is cheap: poll it between layers.
+  // Whether the current task should be given up, because the server asked for that or is gone, or
+  // the process is told to end. It is cheap: poll it between layers.
   [[nodiscard]] worker::CancelMode cancelled() const { return cancelled_.load(); }
   // Sleeps until the run's clock shows `time`, or a cancel; says which mode of cancel it was.
   worker::CancelMode sleep_until(Time time);
@@ -94,6 +97,9 @@ class WorkerSession {
  private:
   void receive(wire::ConnectionEvent event);
   void deliver(wire::Received received);
+  // How the current task is to be given up now. REQUIRES: mutex_ is held.
+  [[nodiscard]] worker::CancelMode cancel_mode() const;
+  void give_up(worker::CancelMode how);
   void send_initial_weights();
   void beat(const std::stop_token& stop);
   [[nodiscard]] protocol::GradientId identity() const;
@@ -109,6 +115,8 @@ class WorkerSession {
   worker::Inbox inbox_;
   std::vector<float> weights_;  // Of the newest release.
   bool needs_weights_ = false;  // The server has none, or none any more.
+  bool takes_parts_ = false;    // The policy, when it released the current task.
+  worker::CancelMode leaves_ = worker::CancelMode::kNone;  // Once the process is told to end.
   std::optional<wire::Closed> closed_;
   std::optional<std::chrono::steady_clock::duration> clock_offset_;  // steady clock minus run's.
   // Of the thread that computes.

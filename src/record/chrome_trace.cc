@@ -21,6 +21,10 @@ constexpr std::uint32_t kServer = 0;
 // All links are one process, whose number is no worker's.
 constexpr std::uint32_t kLinks = 1'000'000'000;
 
+// Viewers ignore it; people find it.
+constexpr const char* kGap =
+    R"(,{"ph":"M","name":"a gap: events that could not be written are missing","pid":0})";
+
 // An update takes no time in the record; a slice without length has no place for an arrow's head.
 constexpr Duration kInstant{1};
 
@@ -41,8 +45,8 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-ChromeTrace::ChromeTrace(const std::filesystem::path& path, const std::string& policy)
-    : file_(path) {
+ChromeTrace::ChromeTrace(const std::filesystem::path& path, const std::string& policy, GapTold told)
+    : file_(path, {.told = std::move(told), .mark = kGap}) {
   add(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":{}}})",
       kServer,
       quoted("server: " + policy));

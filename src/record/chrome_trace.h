@@ -24,8 +24,9 @@ namespace outpace::record {
 
 class ChromeTrace {
  public:
-  // Throws Error, as the calls below do, if the file system refuses.
-  ChromeTrace(const std::filesystem::path& path, const std::string& policy);
+  // Throws Error, as the calls below do, if the file system refuses. With `told`, the file may have
+  // gaps (output_file.h) once it exists.
+  ChromeTrace(const std::filesystem::path& path, const std::string& policy, GapTold told = nullptr);
 
   // What the policy was told, and what it decided; times never decrease.
   void append(Time now, const policy::Event& event, const policy::Decision& decision);

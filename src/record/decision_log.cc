@@ -3,12 +3,14 @@
 #include <cmath>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "record/decision_words.h"
 
 namespace outpace::record {
@@ -143,33 +145,91 @@ std::string to_text(std::span<const policy::Action> actions) {
   return fmt::to_string(text);
 }
 
-DecisionLogWriter::DecisionLogWriter(const std::filesystem::path& path,
-                                     const DecisionLogHeader& header)
-    : file_(path) {
-  std::string balance;
-  if (header.balance) {
-    balance = fmt::format(R"(,"balance_most":{})", header.balance->most);
+std::filesystem::path part_of_log(const std::filesystem::path& path, std::uint32_t part) {
+  if (part == 1) {
+    return path;
   }
-  LineAppender(file_.buffer())
-      .add(R"({{"outpace_decisions":{},"policy":{},"workers":{}{}}})",
+  std::filesystem::path name = path.stem();
+  name += "-" + std::to_string(part);
+  name += path.extension();
+  return path.parent_path() / name;
+}
+
+DecisionLogWriter::DecisionLogWriter(const std::filesystem::path& path,
+                                     const DecisionLogHeader& header,
+                                     DecisionLogOptions options)
+    : path_(path),
+      header_(header),
+      options_(std::move(options)),
+      part_max_(options_.bytes_max / kDecisionPartsMax),
+      file_(open_part(1)) {}
+
+std::unique_ptr<OutputFile> DecisionLogWriter::open_part(std::uint32_t part) const {
+  auto file = std::make_unique<OutputFile>(part_of_log(path_, part),
+                                           Gaps{.told = options_.told, .mark = kDecisionGap});
+  LineAppender line(file->buffer());
+  line.add(R"({{"outpace_decisions":{},"policy":{},"workers":{})",
            kDecisionLogVersion,
-           json_text(header.policy),
-           header.workers,
-           balance);
-  file_.end_line();
+           json_text(header_.policy),
+           header_.workers);
+  if (header_.balance) {
+    line.add(R"(,"balance_most":{})", header_.balance->most);
+  }
+  if (options_.every > 1) {
+    line.add(R"(,"every":{})", options_.every);
+  }
+  if (part > 1) {
+    line.add(R"(,"part":{})", part);
+  }
+  line.add("}}");
+  file->end_line();
+  if (options_.told) {
+    file->flush();  // Without its first line, nobody could read what comes after a gap.
+  }
+  return file;
 }
 
 void DecisionLogWriter::append(Time now,
                                const policy::Event& event,
                                const policy::Decision& decision) {
-  LineAppender line(file_.buffer());
+  if (++skipped_ < options_.every) {
+    return;
+  }
+  skipped_ = 0;
+  LineAppender line(file_->buffer());
   line.add(R"({{"now":{},"event":)", now.time_since_epoch().count());
   std::visit(line, event);
   line.add(",\"actions\":");
   line.add_actions(decision.actions);
   // The words of a reason are ours: no quote or backslash is in them.
   line.add(R"(,"reason":"{}"}})", to_words(decision.reason));
-  file_.end_line();
+  file_->end_line();
+  if (options_.bytes_max > 0 && file_->size() >= part_max_) {
+    begin_next_part();
+  }
+}
+
+void DecisionLogWriter::begin_next_part() {
+  std::unique_ptr<OutputFile> next;
+  try {
+    next = open_part(part_ + 1);
+  } catch (const Error& error) {
+    if (!options_.told) {
+      throw;
+    }
+    // The present part grows instead, and when it is twice as large this is tried again.
+    part_max_ *= 2;
+    options_.told(error.what() + std::string("; ") + file_->path().string() + " grows instead");
+    return;
+  }
+  file_->close();
+  file_ = std::move(next);
+  ++part_;
+  part_max_ = options_.bytes_max / kDecisionPartsMax;
+  if (part_ > kDecisionPartsMax) {
+    std::error_code ignored;
+    std::filesystem::remove(part_of_log(path_, part_ - (kDecisionPartsMax - 1)), ignored);
+  }
 }
 
 }  // namespace outpace::record

@@ -3,12 +3,17 @@
 // What is read back is what was written, to the bit, so that a run can be replayed into its policy
 // and must give the same actions. The first line names the policy; the reason is in words, for
 // people. A line costs under 5 us: a run of thousands of gradients a second can afford it.
+//
+// A log may be kept below a size: it is then in parts, decisions.jsonl, decisions-2.jsonl and so
+// on, of which the first and the newest are kept. A reader ends where the record has its first gap,
+// because nobody knows what the policy's state was after it.
 
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +27,7 @@
 namespace outpace::record {
 
 inline constexpr std::uint32_t kDecisionLogVersion = 1;
+inline constexpr const char* kDecisionGap = R"({"gap":true})";  // A line in place of others.
 
 // What it takes to make the policy again.
 struct DecisionLogHeader {
@@ -32,17 +38,40 @@ struct DecisionLogHeader {
   bool operator==(const DecisionLogHeader&) const = default;
 };
 
+struct DecisionLogOptions {
+  std::uint64_t every = 1;      // Keep each `every`-th decision.
+  std::uint64_t bytes_max = 0;  // Of all parts together, about; 0: one part without end.
+  GapTold told{};               // The log may have gaps (output_file.h); null: failures are thrown.
+};
+
+inline constexpr std::uint32_t kDecisionPartsMax = 8;  // Of a log that is kept below a size.
+
+// decisions.jsonl, decisions-2.jsonl, ...; the first part is 1.
+[[nodiscard]] std::filesystem::path part_of_log(const std::filesystem::path& path,
+                                                std::uint32_t part);
+
 class DecisionLogWriter {
  public:
-  DecisionLogWriter(const std::filesystem::path& path, const DecisionLogHeader& header);
+  DecisionLogWriter(const std::filesystem::path& path,
+                    const DecisionLogHeader& header,
+                    DecisionLogOptions options = {});
 
   void append(Time now, const policy::Event& event, const policy::Decision& decision);
   // Makes what was appended visible to others; call it now and then, and close() at the end.
-  void flush() { file_.flush(); }
-  void close() { file_.close(); }
+  void flush() { file_->flush(); }
+  void close() { file_->close(); }
 
  private:
-  OutputFile file_;
+  [[nodiscard]] std::unique_ptr<OutputFile> open_part(std::uint32_t part) const;
+  void begin_next_part();
+
+  const std::filesystem::path path_;
+  const DecisionLogHeader header_;
+  const DecisionLogOptions options_;
+  std::uint32_t part_ = 1;
+  std::uint64_t part_max_;     // Bytes of the present part, at which the next one begins.
+  std::uint64_t skipped_ = 0;  // Decisions since the last one that was kept.
+  std::unique_ptr<OutputFile> file_;
 };
 
 // As they stand in the log.
@@ -60,28 +89,38 @@ struct LoggedDecision {
 class DecisionLogReader {
  public:
   // Reads the first line. Throws a usage error that names file and line if anything is wrong; so
-  // does next().
+  // does next(). A log that keeps some decisions only is refused: they follow from all.
   explicit DecisionLogReader(const std::filesystem::path& path);
 
   [[nodiscard]] const DecisionLogHeader& header() const { return header_; }
-  // The next decision into `out`; false if there is none.
+  // The next decision into `out`; false if there is none, or a gap.
   [[nodiscard]] bool next(LoggedDecision& out);
   // Once next() was false: the last line has no end, because its writer was killed. It was left
   // out.
   [[nodiscard]] bool cut_short() const { return cut_short_; }
-  // Of the line last read, from 1.
+  // Once next() was false: where and why decisions are missing, after which none is read. Empty if
+  // none are.
+  [[nodiscard]] const std::string& gap() const { return gap_; }
+  // Of the line last read: its part, and its number there, from 1.
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::uint64_t line() const { return line_; }
 
  private:
   [[nodiscard]] bool next_line(std::string& text);
+  // Goes on with the next part; false if there is none, or if parts before it are missing.
+  [[nodiscard]] bool open_next_part();
+  void note_gap();
   [[noreturn]] void refuse(const std::string& why) const;
 
+  const std::filesystem::path first_part_;
   std::filesystem::path path_;
   std::ifstream file_;
   std::string text_;
+  std::uint32_t part_ = 1;
   std::uint64_t line_ = 0;
   Time now_{};  // Of that line.
   bool cut_short_ = false;
+  std::string gap_;
   DecisionLogHeader header_;
 };
 

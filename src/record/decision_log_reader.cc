@@ -9,11 +9,13 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "record/decision_log.h"
 #include "record/decision_words.h"
 
@@ -277,13 +279,49 @@ DecisionLogHeader read_header(const std::string& text) {
     }
     header.balance = {.most = most};
   }
+  if (line.has("every")) {
+    throw BadLine(
+        fmt::format("the log keeps one in {} decisions, which cannot be followed; record "
+                    "a run with --decisions all or capped",
+                    line.count<std::uint64_t>("every")));
+  }
   return header;
+}
+
+// The number of a part of this log by its file's name; nothing if it is no later part.
+std::optional<std::uint32_t> number_of_part(const std::filesystem::path& file,
+                                            const std::filesystem::path& first_part) {
+  const std::string stem = file.stem().string();
+  const std::string start = first_part.stem().string() + "-";
+  if (file.extension() != first_part.extension() || !stem.starts_with(start)) {
+    return std::nullopt;
+  }
+  const auto number = parse_count(stem.substr(start.size()));
+  return number && *number > 1 && std::in_range<std::uint32_t>(*number)
+             ? std::optional(static_cast<std::uint32_t>(*number))
+             : std::nullopt;
+}
+
+// The first part after this one that is there; nothing if none is.
+std::optional<std::uint32_t> next_part_there(const std::filesystem::path& first_part,
+                                             std::uint32_t after) {
+  std::optional<std::uint32_t> next;
+  std::error_code failed;
+  const std::filesystem::path parent = first_part.parent_path();
+  for (const auto& entry :
+       std::filesystem::directory_iterator(parent.empty() ? "." : parent, failed)) {
+    const auto number = number_of_part(entry.path(), first_part);
+    if (number && *number > after && (!next || *number < *next)) {
+      next = number;
+    }
+  }
+  return next;
 }
 
 }  // namespace
 
 DecisionLogReader::DecisionLogReader(const std::filesystem::path& path)
-    : path_(path), file_(path, std::ios::binary) {
+    : first_part_(path), path_(path), file_(path, std::ios::binary) {
   if (!file_) {
     throw usage_error("cannot read " + path_.string() + ": " +
                       std::error_code(errno, std::generic_category()).message());
@@ -302,7 +340,11 @@ DecisionLogReader::DecisionLogReader(const std::filesystem::path& path)
 }
 
 bool DecisionLogReader::next(LoggedDecision& out) {
-  if (!next_line(text_)) {
+  if (!gap_.empty() || !next_line(text_)) {
+    return false;
+  }
+  if (text_ == kDecisionGap) {
+    note_gap();
     return false;
   }
   try {
@@ -319,7 +361,7 @@ bool DecisionLogReader::next(LoggedDecision& out) {
 
 bool DecisionLogReader::next_line(std::string& text) {
   if (!std::getline(file_, text)) {
-    return false;
+    return open_next_part() && next_line(text);
   }
   if (file_.eof()) {  // No newline came: what the writer's last moment left.
     cut_short_ = true;
@@ -327,6 +369,57 @@ bool DecisionLogReader::next_line(std::string& text) {
   }
   ++line_;
   return true;
+}
+
+bool DecisionLogReader::open_next_part() {
+  const auto next = line_ == 0 ? std::nullopt : next_part_there(first_part_, part_);
+  if (!next) {
+    return false;
+  }
+  if (*next != part_ + 1) {
+    gap_ = fmt::format(
+        "{}: a gap: decisions from {:.3f} s on are in parts that were removed to keep "
+        "the record small; {} is not read",
+        path_.string(),
+        to_seconds(now_),
+        part_of_log(first_part_, *next).string());
+    return false;
+  }
+  part_ = *next;
+  path_ = part_of_log(first_part_, part_);
+  file_ = std::ifstream(path_, std::ios::binary);
+  line_ = 0;
+  std::string first;
+  if (!next_line(first)) {
+    return false;
+  }
+  try {
+    if (read_header(first) != header_) {
+      refuse("a part of another run's record");
+    }
+  } catch (const json::exception&) {
+    refuse("not a part of a decision log: its first line is not JSON");
+  } catch (const BadLine& bad) {
+    refuse(bad.what());
+  }
+  return true;
+}
+
+void DecisionLogReader::note_gap() {
+  const std::string place = fmt::format("{}:{}", path_.string(), line_);
+  std::string until = "on";
+  if (std::string after; next_line(after)) {
+    const json line = json::parse(after, nullptr, /*allow_exceptions=*/false);
+    if (line.is_object() && line.value("now", json()).is_number_integer()) {
+      until = fmt::format("to {:.3f} s", to_seconds(Duration{line["now"].get<std::int64_t>()}));
+    }
+  }
+  gap_ = fmt::format(
+      "{}: a gap: decisions from {:.3f} s {} could not be recorded; none after them "
+      "is read",
+      place,
+      to_seconds(now_),
+      until);
 }
 
 void DecisionLogReader::refuse(const std::string& why) const {

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <filesystem>
 #include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -314,6 +318,139 @@ TEST(DecisionLog, LeavesOutALastLineThatAKilledWriterDidNotEnd) {
   EXPECT_TRUE(reader.next(logged));
   EXPECT_FALSE(reader.next(logged));
   EXPECT_TRUE(reader.cut_short());
+}
+
+// ---- Logs that do not keep everything -----------------------------------------------------------
+
+class PartsTest : public testing::Test {
+ protected:
+  void append(DecisionLogWriter& log, std::uint64_t decisions) {
+    for (std::uint64_t i = 0; i < decisions; ++i) {
+      log.append(Time{std::chrono::milliseconds(++written_)}, policy::TimerFired{}, {});
+    }
+  }
+  // Times, in milliseconds, of the decisions up to the end or the first gap.
+  std::vector<std::int64_t> read() {
+    DecisionLogReader reader(path_);
+    std::vector<std::int64_t> times;
+    for (LoggedDecision logged; reader.next(logged);) {
+      times.push_back(logged.now.time_since_epoch().count() / 1'000'000);
+    }
+    LoggedDecision none;
+    EXPECT_FALSE(reader.next(none));
+    gap_ = reader.gap();
+    return times;
+  }
+  [[nodiscard]] std::vector<std::int64_t> one_to(std::int64_t last) const {
+    std::vector<std::int64_t> times(static_cast<std::size_t>(last));
+    std::iota(times.begin(), times.end(), 1);
+    return times;
+  }
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& file : std::filesystem::directory_iterator(directory_.path())) {
+      sum += file.file_size();
+    }
+    return sum;
+  }
+
+  const TemporaryDirectory directory_;
+  const std::filesystem::path path_ = directory_ / "decisions.jsonl";
+  std::string gap_;
+  std::int64_t written_ = 0;
+};
+
+constexpr std::uint64_t kSmall = 8ULL * 200'000;  // Each part has some buffers' worth of lines.
+
+TEST_F(PartsTest, ALogOfSeveralPartsReadsAsOne) {
+  DecisionLogWriter log(path_, {.policy = "sync", .workers = 2}, {.bytes_max = kSmall});
+  append(log, 10'000);
+  log.close();
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "decisions-2.jsonl"));
+  EXPECT_EQ(read(), one_to(10'000));
+  EXPECT_EQ(gap_, "");
+}
+
+TEST_F(PartsTest, TheFirstAndTheNewestPartsStayBelowTheSize) {
+  DecisionLogWriter log(path_, {.policy = "sync", .workers = 2}, {.bytes_max = kSmall});
+  append(log, 100'000);
+  log.close();
+  EXPECT_LT(bytes(), kSmall + kSmall / 2);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "decisions-2.jsonl"));
+  const std::vector<std::int64_t> times = read();
+  ASSERT_FALSE(times.empty());
+  EXPECT_EQ(times, one_to(times.back()));
+  EXPECT_LT(times.back(), 100'000);
+  EXPECT_NE(gap_.find("decisions.jsonl: a gap: decisions from "), std::string::npos) << gap_;
+  EXPECT_NE(gap_.find("in parts that were removed"), std::string::npos) << gap_;
+  // The newest decision is in the newest part.
+  std::string all;
+  for (std::uint32_t part = 2; part < 100; ++part) {
+    all += contents(part_of_log(path_, part));
+  }
+  EXPECT_NE(all.find("{\"now\":100000000000,"), std::string::npos);
+}
+
+TEST_F(PartsTest, APartOfAnotherRunIsRefused) {
+  DecisionLogWriter(path_, {.policy = "sync", .workers = 2}).close();
+  put(directory_ / "decisions-2.jsonl",
+      "{\"outpace_decisions\":1,\"policy\":\"async\",\"workers\":2,\"part\":2}\n");
+  EXPECT_NE(error_of([&] { (void)read(); }).find("decisions-2.jsonl:1: a part of another run's"),
+            std::string::npos);
+}
+
+TEST_F(PartsTest, ASampleIsSmallAndSaysThatItCannotBeFollowed) {
+  DecisionLogWriter log(path_, {.policy = "sync", .workers = 2}, {.every = 10});
+  append(log, 100);
+  log.close();
+  const std::string text = contents(path_);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 11);
+  EXPECT_NE(error_of([&] { (void)read(); }).find(":1: the log keeps one in 10 decisions"),
+            std::string::npos);
+}
+
+TEST_F(PartsTest, AGapIsNamedByTheTimesAroundIt) {
+  DecisionLogWriter log(path_, {.policy = "sync", .workers = 2});
+  append(log, 2);
+  log.close();
+  const std::string before = contents(path_);
+  put(path_, before + kDecisionGap + "\n");
+  EXPECT_EQ(read(), one_to(2));
+  EXPECT_EQ(gap_,
+            path_.string() +
+                ":4: a gap: decisions from 0.002 s on could not be recorded; none after them is "
+                "read");
+  put(path_,
+      before + kDecisionGap +
+          "\n{\"now\":7000000,\"event\":{\"type\":\"timer_fired\"},\"actions\":[],"
+          "\"reason\":\"\"}\n");
+  EXPECT_EQ(read(), one_to(2));
+  EXPECT_NE(gap_.find("from 0.002 s to 0.007 s could not"), std::string::npos) << gap_;
+}
+
+TEST_F(PartsTest, AWriterThatMayHaveGapsNeverThrows) {
+  std::vector<std::string> told;
+  DecisionLogWriter log("/dev/full",
+                        {.policy = "sync", .workers = 2},
+                        {.told = [&told](const std::string& line) { told.push_back(line); }});
+  append(log, 10'000);
+  log.close();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told.back(), "/dev/full: 10001 lines are missing at its end");
+}
+
+TEST_F(PartsTest, APartThatCannotBeMadeLetsThePresentOneGrow) {
+  std::filesystem::create_directory(directory_ / "decisions-2.jsonl");
+  std::vector<std::string> told;
+  DecisionLogWriter log(
+      path_,
+      {.policy = "sync", .workers = 2},
+      {.bytes_max = kSmall, .told = [&told](const std::string& line) { told.push_back(line); }});
+  append(log, 4'000);
+  log.close();
+  ASSERT_FALSE(told.empty());
+  EXPECT_NE(told.front().find("decisions-2.jsonl: Is a directory; "), std::string::npos);
+  EXPECT_EQ(std::ranges::count(contents(path_), '\n'), 4'001);
 }
 
 TEST(DecisionLog, SaysInOneLineThatTheDiskIsFull) {

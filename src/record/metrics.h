@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <utility>
 
 #include "record/output_file.h"
 #include "server/evaluations.h"
@@ -22,7 +23,9 @@ struct TrainingMetrics {
 
 class MetricsWriter {
  public:
-  explicit MetricsWriter(const std::filesystem::path& path) : file_(path) {}
+  // `told`: the file may have gaps (output_file.h); null: a failure to write is thrown.
+  explicit MetricsWriter(const std::filesystem::path& path, GapTold told = nullptr)
+      : file_(path, {.told = std::move(told), .mark = R"({"gap":true})"}) {}
 
   void append(const TrainingMetrics& metrics);
   void append(const server::Evaluation& evaluation);

@@ -1,5 +1,6 @@
 #include "record/output_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <string>
@@ -24,8 +25,8 @@ Error cannot_write(const std::filesystem::path& path, int error) {
                    std::error_code(error, std::generic_category()).message());
 }
 
-int open_empty(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+int open_empty(const std::filesystem::path& path, int access = O_WRONLY) {
+  const int file = ::open(path.c_str(), access | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) {
     throw cannot_write(path, errno);
   }
@@ -45,6 +46,17 @@ int write_all(int file, const char* data, std::size_t size) {
     }
   }
   return 0;
+}
+
+// The file ends there, and the next write goes there. A device or pipe stays as it is.
+void cut_back(int file, std::uint64_t size) {
+  if (::ftruncate(file, static_cast<off_t>(size)) == 0) {
+    ::lseek(file, static_cast<off_t>(size), SEEK_SET);
+  }
+}
+
+std::string lines_in_words(std::uint64_t lines) {
+  return std::to_string(lines) + (lines == 1 ? " line is" : " lines are");
 }
 
 // Makes the rename survive a power cut. Not every file system can do this, so failures are ignored.
@@ -74,8 +86,11 @@ int write_parts(int file, std::span<const std::span<const char>> parts, bool syn
 
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path)
-    : path_(std::move(path)), file_(open_empty(path_)) {}
+OutputFile::OutputFile(std::filesystem::path path, Gaps gaps)
+    : path_(std::move(path)),
+      gaps_(std::move(gaps)),
+      // What is under a gap's mark is read.
+      file_(open_empty(path_, gaps_.told ? O_RDWR : O_WRONLY)) {}
 
 OutputFile::~OutputFile() {
   if (file_ != kClosed) {
@@ -86,6 +101,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::end_line() {
   buffer_.push_back('\n');
+  ++lines_;
   if (buffer_.size() >= kEnoughToWrite) {
     flush();
   }
@@ -93,18 +109,80 @@ void OutputFile::end_line() {
 
 void OutputFile::flush() {
   CHECK(file_ != kClosed);
-  const int error = write_all(file_, buffer_.data(), buffer_.size());
+  if (lines_ == 0) {
+    return;
+  }
+  const std::uint64_t size = buffer_.size();
+  const std::uint64_t lines = std::exchange(lines_, 0);
+  const int error = write_all(file_, buffer_.data(), size);
   // Even after a failure, because a half-written line must not be followed by its repetition.
   buffer_.clear();
-  if (error != 0) {
+  if (error == 0) {
+    size_ += size;
+    if (const std::uint64_t missing = std::exchange(missing_, 0); missing > 0) {
+      gaps_.told(path_.string() + " can be written again; " + lines_in_words(missing) + " missing");
+    }
+    return;
+  }
+  if (!gaps_.told) {
     throw cannot_write(path_, error);
   }
+  if (missing_ == 0) {
+    begin_gap(error);
+  } else {
+    cut_back(file_, size_);
+  }
+  missing_ += lines;
+}
+
+void OutputFile::begin_gap(int error) {
+  cut_back(file_, size_);
+  const std::string mark = gaps_.mark + "\n";
+  if (write_all(file_, mark.data(), mark.size()) == 0) {  // Smaller than what did not fit.
+    size_ += mark.size();
+  } else if (!overwrite_with_mark(mark)) {
+    cut_back(file_, size_);
+  }
+  gaps_.told(cannot_write(path_, error).what() +
+             std::string("; the run goes on, and its record has a gap"));
+}
+
+bool OutputFile::overwrite_with_mark(std::string_view mark) {
+  constexpr std::uint64_t kTail = 4096;
+  const std::uint64_t begin = size_ - std::min(size_, kTail);
+  std::string tail(size_ - begin, '\0');
+  if (::pread(file_, tail.data(), tail.size(), static_cast<off_t>(begin)) !=
+      static_cast<ssize_t>(tail.size())) {
+    return false;
+  }
+  // The last line's end from which on there is room; the first line says what the file is.
+  const std::size_t room = tail.size() - std::min(tail.size(), mark.size());
+  const std::size_t end = room == 0 ? std::string::npos : tail.rfind('\n', room - 1);
+  if (end == std::string::npos) {
+    return false;
+  }
+  const std::uint64_t place = begin + end + 1;
+  if (::pwrite(file_, mark.data(), mark.size(), static_cast<off_t>(place)) !=
+      static_cast<ssize_t>(mark.size())) {
+    return false;
+  }
+  missing_ += static_cast<std::uint64_t>(std::ranges::count(tail.substr(end + 1), '\n'));
+  size_ = place + mark.size();
+  cut_back(file_, size_);
+  return true;
 }
 
 void OutputFile::close() {
   flush();
+  if (missing_ > 0) {
+    gaps_.told(path_.string() + ": " + lines_in_words(missing_) + " missing at its end");
+  }
   if (::close(std::exchange(file_, kClosed)) != 0) {
-    throw cannot_write(path_, errno);
+    const Error error = cannot_write(path_, errno);
+    if (!gaps_.told) {
+      throw error;
+    }
+    gaps_.told(error.what());
   }
 }
 

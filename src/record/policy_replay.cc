@@ -37,7 +37,8 @@ Replay replay(const std::filesystem::path& decisions) {
     const std::string recorded = to_text(logged.actions);
     const std::string replayed = to_text(again.actions);
     if (recorded != replayed) {
-      result.difference = {.line = log.line(),
+      result.difference = {.file = log.path(),
+                           .line = log.line(),
                            .now = logged.now,
                            .event = to_text(logged.event),
                            .recorded = recorded,
@@ -48,11 +49,13 @@ Replay replay(const std::filesystem::path& decisions) {
     try {
       invariants.check(logged.now, logged.event, logged.actions);
     } catch (const invariants::Violation& violation) {
-      result.broken = {.line = log.line(), .now = logged.now, .what = violation.what()};
+      result.broken = {
+          .file = log.path(), .line = log.line(), .now = logged.now, .what = violation.what()};
       return result;
     }
   }
   result.cut_short = log.cut_short();
+  result.gap = log.gap();
   return result;
 }
 

@@ -16,7 +16,8 @@ namespace outpace::record {
 struct Replay {
   // The first decision that came out differently; in the words of the log.
   struct Difference {
-    std::uint64_t line;  // Of the log, from 1.
+    std::filesystem::path file;  // The log's part.
+    std::uint64_t line;          // Of it, from 1.
     Time now;
     std::string event;
     std::string recorded;
@@ -25,7 +26,8 @@ struct Replay {
 
   // The first recorded decision that breaks an invariant.
   struct Broken {
-    std::uint64_t line;  // Of the log, from 1.
+    std::filesystem::path file;  // The log's part.
+    std::uint64_t line;          // Of it, from 1.
     Time now;
     std::string what;  // With the invariant's number in front.
   };
@@ -33,13 +35,14 @@ struct Replay {
   DecisionLogHeader header;
   std::uint64_t decisions = 0;  // That were identical.
   bool cut_short = false;       // The log's writer was killed: its last line was left out.
+  std::string gap;              // Where and why decisions are missing; empty: none are.
   std::optional<Difference> difference;
   std::optional<Broken> broken;
 };
 
 // Replays decisions.jsonl, with the fitted runtime model beside it if there is one, up to the first
-// difference or broken invariant. Throws a usage error if
-// the log cannot be read, or names a policy that there is not.
+// difference, broken invariant or gap. Throws a usage error if the log cannot be read, or names a
+// policy that there is not.
 [[nodiscard]] Replay replay(const std::filesystem::path& decisions);
 
 }  // namespace outpace::record

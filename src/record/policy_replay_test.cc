@@ -62,6 +62,22 @@ TEST_F(ReplayTest, GivesTheSameDecisions) {
   EXPECT_EQ(found.header.policy, "async");
 }
 
+TEST_F(ReplayTest, EndsAtAGapAndSaysSo) {
+  record("async", 20);
+  std::string log = contents(path_);
+  // Two lines of the middle could not be written.
+  std::size_t begin = 0;
+  for (int line = 0; line < 10; ++line) {
+    begin = log.find('\n', begin) + 1;
+  }
+  const std::size_t end = log.find('\n', log.find('\n', begin) + 1) + 1;
+  put(path_, log.replace(begin, end - begin, std::string(kDecisionGap) + "\n"));
+  const Replay found = replay(path_);
+  EXPECT_EQ(found.decisions, 9U);
+  EXPECT_FALSE(found.difference.has_value());
+  EXPECT_NE(found.gap.find("decisions.jsonl:11: a gap"), std::string::npos) << found.gap;
+}
+
 TEST_F(ReplayTest, GivesTheSameSizesOfBalancedMiniBatches) {
   const policy::BalanceOptions balance{.most = 3.0};
   std::string recorded;

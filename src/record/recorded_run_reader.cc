@@ -24,11 +24,13 @@ namespace {
 // Follows the log. A message about a line begins with the line's place.
 class Follower {
  public:
-  Follower(const std::filesystem::path& path, std::uint32_t workers) : path_(path) {
-    run_.workers.resize(workers);
-  }
+  explicit Follower(std::uint32_t workers) { run_.workers.resize(workers); }
 
-  void follow(const LoggedDecision& decision, std::uint64_t line) {
+  // `path`, `line`: where it stands.
+  void follow(const LoggedDecision& decision,
+              const std::filesystem::path& path,
+              std::uint64_t line) {
+    path_ = &path;
     line_ = line;
     now_ = decision.now;
     std::visit([this](const auto& event) { take(event); }, decision.event);
@@ -97,10 +99,10 @@ class Follower {
     return run_.workers[index(id)];
   }
   [[noreturn]] void refuse(const std::string& why) const {
-    throw usage_error(fmt::format("{}:{}: {}", path_.string(), line_, why));
+    throw usage_error(fmt::format("{}:{}: {}", path_->string(), line_, why));
   }
 
-  const std::filesystem::path path_;
+  const std::filesystem::path* path_ = nullptr;  // While it follows a line.
   RecordedRun run_;
   Time now_{};
   std::uint64_t line_ = 0;
@@ -204,10 +206,10 @@ FoundRun read_recorded_run(const std::string& directory) {
   const auto files = RunDirectory::open(directory);
   DecisionLogReader log(files.decisions());
   const DecisionLogHeader& header = log.header();
-  Follower follower(files.decisions(), header.workers);
+  Follower follower(header.workers);
   LoggedDecision decision;
   while (log.next(decision)) {
-    follower.follow(decision, log.line());
+    follower.follow(decision, log.path(), log.line());
   }
   FoundRun found{.run = follower.take_run(), .notes = {}};
   if (found.run.examples == 0) {
@@ -224,6 +226,9 @@ FoundRun read_recorded_run(const std::string& directory) {
   if (log.cut_short()) {
     found.notes.emplace_back("the last line of the log is cut off, and is ignored");
   }
+  if (!log.gap().empty()) {
+    found.notes.push_back(log.gap());
+  }
   if (follower.changed_policy()) {
     found.notes.push_back("its policy was changed; it is replayed as " + header.policy +
                           " from end to end");
@@ -238,7 +243,8 @@ FoundRun read_recorded_run(const std::string& directory) {
   if (const auto summary = read_summary(files.summary())) {
     add_processors(*summary, found.run);
     const bool simulated = summary->contains("simulated_seconds");
-    if (simulated || !delayed(files.config())) {
+    // The summary's times are of the whole run.
+    if (log.gap().empty() && (simulated || !delayed(files.config()))) {
       add_communication(*summary, found.run);
     }
     if (!simulated && found.run.cores == 0) {

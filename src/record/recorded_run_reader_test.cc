@@ -131,6 +131,22 @@ TEST_F(RecordedRunReader, TakesCommunicationFromTheSummaryUnlessWorkersWereDelay
   }
 }
 
+TEST_F(RecordedRunReader, NotesAGapAndLeavesOutWhatIsOfTheWholeRun) {
+  write_log();
+  put(directory_ / "summary.json",
+      R"({"workers_detail": [{"compute_seconds": 0.06}, {"compute_seconds": 0.1}]})");
+  put(directory_ / "config.toml", "");
+  EXPECT_TRUE(read().run.workers[0].communication_seconds);
+  put(directory_ / "decisions.jsonl",
+      contents(directory_ / "decisions.jsonl") + kDecisionGap + "\n");
+  const FoundRun found = read();
+  EXPECT_EQ(found.run.examples, 7U);
+  EXPECT_FALSE(found.run.workers[0].communication_seconds);
+  EXPECT_NE(found.notes.front().find("decisions.jsonl:7: a gap: decisions from 0.300 s on"),
+            std::string::npos)
+      << found.notes.front();
+}
+
 TEST_F(RecordedRunReader, TakesProcessorTimesFromTheSummary) {
   write_log();
   put(directory_ / "summary.json",

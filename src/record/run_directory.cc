@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstddef>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -96,22 +97,21 @@ RunDirectory RunDirectory::reopen(const fs::path& directory, std::uint32_t gener
   const RunDirectory run = open(directory);
   const fs::path earlier = directory / "earlier" / std::to_string(generation - 1);
   make_with_parents(earlier);
-  for (const fs::path& file : {run.config(),
-                               run.decisions(),
-                               run.metrics(),
-                               run.runtimes(),
-                               run.weights(),
-                               run.summary(),
-                               run.log(),
-                               directory / "logs"}) {
-    std::error_code error;
-    if (fs::exists(file, error)) {
-      fs::rename(file, earlier / file.filename(), error);
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    const fs::path name = entry.path().filename();
+    if (name != "checkpoints" && name != "earlier" && name != run.lock().filename() &&
+        name != run.control().filename() && name != kRuntimeModelName) {
+      files.push_back(name);
     }
+  }
+  for (const fs::path& name : files) {
+    fs::rename(directory / name, earlier / name, error);
     if (error) {
-      throw Error(
-          ExitCode::kFailure,
-          "cannot move " + file.string() + " to " + earlier.string() + ": " + error.message());
+      throw Error(ExitCode::kFailure,
+                  "cannot move " + (directory / name).string() + " to " + earlier.string() + ": " +
+                      error.message());
     }
   }
   return run;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -34,7 +35,10 @@ bool has_measured(const server::WorkerStatistics& worker) {
 
 }  // namespace
 
-RuntimeTable::RuntimeTable(const std::filesystem::path& path) : file_(path) {
+RuntimeTable::RuntimeTable(const std::filesystem::path& path, GapTold told)
+    : file_(path,
+            {.told = std::move(told),
+             .mark = "# a gap: rows that could not be written are missing"}) {
   fmt::format_to(std::back_inserter(file_.buffer()),
                  "# one row an iteration, one column a worker, seconds from weights to gradient");
   file_.end_line();

@@ -1,15 +1,27 @@
 #include "run/child_watch.h"
 
+#include <bit>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "policy/switch_spec.h"
+
 namespace outpace::run {
 namespace {
+
+// With the delays between them, a quarter of an hour.
+constexpr std::uint32_t kEvaluatorCrashesMost = 20;
 
 bool is_refusal(int code) {
   return code >= static_cast<int>(ExitCode::kUsage) &&
          code <= static_cast<int>(ExitCode::kUnreadable);
+}
+
+std::string again(const live::ChildEnd& end) {
+  return end.restarted ? fmt::format("; starting it again in {} s",
+                                     static_cast<double>(end.restart_in.count()) / 1000)
+                       : "";
 }
 
 }  // namespace
@@ -27,11 +39,23 @@ std::string in_words(const live::ChildEnd& end) {
   return fmt::format("{} exited with {}{}{}", end.name, end.code, line.empty() ? "" : ": ", line);
 }
 
+std::string needs_evaluator(const job::Training& training) {
+  if (training.target_accuracy && !training.past_target) {
+    return "--target-accuracy";
+  }
+  return policy::waits_for_evaluator(training.policy) ? "--policy " + training.policy.text : "";
+}
+
 live::SupervisorEvents ChildWatch::events() {
   return {.ended = [this](const live::ChildEnd& end) { ended(end); },
           .workers_all_ended = [this] { options_.workers_all_ended(first_loss_); },
           .interrupted =
-              [this](int signal) { options_.end_run(ExitCode{128 + signal}, "interrupted"); }};
+              [this](int signal) {
+                options_.say("signal " + std::to_string(signal) +
+                             ": the run ends in order; a second signal ends it at once");
+                options_.end_run(ExitCode{128 + signal}, "interrupted");
+              },
+          .ends_at_once = options_.ends_at_once};
 }
 
 std::optional<Error> ChildWatch::refusal() const {
@@ -56,17 +80,40 @@ void ChildWatch::ended(const live::ChildEnd& end) {
     first_loss_ = first_loss_.empty() ? what : first_loss_;  // Another one's end was the reason.
     return;
   }
-  if (is_refusal(end.code)) {
+  if (is_refusal(end.code) && !end.restarted) {
     keep_refusal(end);
     options_.end_run(ExitCode{end.code}, what);
     return;
   }
-  options_.say(what + (end.restarted ? "; starting it again" : ""));
-  const bool counts = options_.every_worker_counts || !end.is_worker;
-  if (counts && !end.restarted) {
-    options_.end_run(
-        end.is_worker && end.code > 128 ? ExitCode::kTooFewWorkers : ExitCode::kFailure, what);
+  if (!end.is_worker) {
+    evaluator_ended(end);
+    return;
   }
+  options_.say(what + again(end));
+  if (options_.every_worker_counts && !end.restarted) {
+    options_.end_run(end.code > 128 ? ExitCode::kTooFewWorkers : ExitCode::kFailure, what);
+  }
+}
+
+void ChildWatch::evaluator_ended(const live::ChildEnd& end) {
+  const std::string what = in_words(end);
+  const bool needed = !options_.needs_evaluator.empty();
+  if (needed && end.crashes >= kEvaluatorCrashesMost) {
+    options_.end_run(ExitCode::kFailure,
+                     fmt::format("{}: {} crashes in a row without an evaluation, and {} needs one",
+                                 what,
+                                 end.crashes,
+                                 options_.needs_evaluator));
+    return;
+  }
+  if (!std::has_single_bit(end.crashes)) {
+    return;  // It has been said, and will be when there are twice as many.
+  }
+  const std::string row =
+      end.crashes > 1 ? fmt::format(" (crash {} in a row)", end.crashes) : std::string();
+  options_.say(what + row + again(end) +
+               (needed ? "; " + options_.needs_evaluator + " waits for its evaluations"
+                       : "; training goes on, not evaluated until then"));
 }
 
 }  // namespace outpace::run

@@ -1,6 +1,7 @@
 // Watches how a run's processes end, and says when the run ends with them and why.
 //
 // With a server a worker may come and go. Without one, the first worker that is gone ends the run.
+// An evaluator that crashes is started again, and ends only a run that cannot end without it.
 // Called on the supervisor's thread; refusal() from any.
 
 #pragma once
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "job/training.h"
 #include "live/supervisor.h"
 
 namespace outpace::run {
@@ -23,11 +25,18 @@ namespace outpace::run {
 
 struct ChildWatchOptions {
   bool every_worker_counts;  // A run without a server.
+  // Why the run does not end without evaluations, for people; empty: it does.
+  std::string needs_evaluator{};
   std::function<void(ExitCode, const std::string& why)> end_run;
   // All workers have ended, and none will be started again. `why`: what an earlier end said.
   std::function<void(const std::string& why)> workers_all_ended;
   std::function<void(const std::string& line)> say;
+  // The process ends when it returns: a second signal came. May be null.
+  std::function<void()> ends_at_once{};
 };
+
+// The option because of which a run does not end without evaluations; empty if none.
+[[nodiscard]] std::string needs_evaluator(const job::Training& training);
 
 class ChildWatch {
  public:
@@ -41,6 +50,7 @@ class ChildWatch {
 
  private:
   void ended(const live::ChildEnd& end);
+  void evaluator_ended(const live::ChildEnd& end);
   void keep_refusal(const live::ChildEnd& end);
 
   const ChildWatchOptions options_;

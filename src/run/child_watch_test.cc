@@ -16,9 +16,10 @@ struct Heard {
 
 class ChildWatchTest : public testing::Test {
  protected:
-  live::SupervisorEvents watch(bool every_worker_counts) {
+  live::SupervisorEvents watch(bool every_worker_counts, const std::string& needs_evaluator = "") {
     watch_ = std::make_unique<ChildWatch>(ChildWatchOptions{
         .every_worker_counts = every_worker_counts,
+        .needs_evaluator = needs_evaluator,
         .end_run =
             [this](ExitCode code, const std::string& why) {
               heard_.ends.push_back(std::to_string(static_cast<int>(code)) + " " + why);
@@ -67,19 +68,69 @@ TEST_F(ChildWatchTest, WithoutAServerTheFirstLossIsTheReasonOfTheOthers) {
   EXPECT_EQ(heard_.all_ended, std::vector<std::string>{"worker 1 exited with 5: worker 3 is gone"});
 }
 
-TEST_F(ChildWatchTest, AnEvaluatorThatIsStartedAgainIsNewsAndOneThatIsNotEndsTheRun) {
-  live::ChildEnd end{.name = "the evaluator",
-                     .is_worker = false,
-                     .code = 1,
-                     .restarted = true,
-                     .last_line = "outpace: no memory"};
+live::ChildEnd evaluator_crash(std::uint32_t in_a_row) {
+  return {.name = "the evaluator",
+          .is_worker = false,
+          .code = 1,
+          .restarted = true,
+          .last_line = "outpace: no memory",
+          .crashes = in_a_row,
+          .restart_in = std::chrono::milliseconds(500)};
+}
+
+TEST_F(ChildWatchTest, AnEvaluatorNeverEndsARunThatEndsWithoutIt) {
+  for (const bool every_worker_counts : {false, true}) {
+    const auto events = watch(every_worker_counts);
+    for (std::uint32_t crash = 1; crash <= 1000; ++crash) {
+      events.ended(evaluator_crash(crash));
+    }
+    EXPECT_TRUE(heard_.ends.empty());
+    EXPECT_EQ(heard_.said.front(),
+              "the evaluator exited with 1: no memory; starting it again in 0.5 s; training goes "
+              "on, not evaluated until then");
+    EXPECT_EQ(heard_.said.size(), 10U) << "1, 2, 4 ... 512: the log of days stays short";
+    heard_.said.clear();
+  }
+}
+
+TEST_F(ChildWatchTest, ARunThatNeedsItsEvaluatorGivesUpAfterManyCrashesInARow) {
+  const auto events = watch(false, "--target-accuracy");
+  for (std::uint32_t crash = 1; crash < 20; ++crash) {
+    events.ended(evaluator_crash(crash));
+  }
+  EXPECT_TRUE(heard_.ends.empty());
+  EXPECT_EQ(heard_.said.at(1),
+            "the evaluator exited with 1: no memory (crash 2 in a row); starting it again in 0.5 "
+            "s; --target-accuracy waits for its evaluations");
+  events.ended(evaluator_crash(20));
+  EXPECT_EQ(heard_.ends,
+            std::vector<std::string>{"1 the evaluator exited with 1: no memory: 20 crashes in a "
+                                     "row without an evaluation, and --target-accuracy needs one"});
+}
+
+TEST_F(ChildWatchTest, AnEvaluatorThatRefusesItsInputEndsTheRunUnlessItIsStartedAgain) {
+  live::ChildEnd end = evaluator_crash(1);
+  end.code = 2;
   const auto events = watch(false);
   events.ended(end);
-  EXPECT_EQ(heard_.said.back(), "the evaluator exited with 1: no memory; starting it again");
   EXPECT_TRUE(heard_.ends.empty());
   end.restarted = false;
   events.ended(end);
-  EXPECT_EQ(heard_.ends, std::vector<std::string>{"1 the evaluator exited with 1: no memory"});
+  EXPECT_EQ(heard_.ends, std::vector<std::string>{"2 the evaluator exited with 2: no memory"});
+}
+
+TEST_F(ChildWatchTest, ARunNeedsItsEvaluatorForATargetOrAPolicyThatMeasures) {
+  job::Training training;
+  EXPECT_EQ(needs_evaluator(training), "");
+  training.policy = Spec::parse("switch(sync until loss<0.5 then async)");
+  EXPECT_EQ(needs_evaluator(training), "");
+  training.policy = Spec::parse("switch(sync until test-accuracy>0.5 then async)");
+  EXPECT_EQ(needs_evaluator(training), "--policy switch(sync until test-accuracy>0.5 then async)");
+  training.target_accuracy = 0.9;
+  EXPECT_EQ(needs_evaluator(training), "--target-accuracy");
+  training.policy = Spec::parse("async");
+  training.past_target = true;
+  EXPECT_EQ(needs_evaluator(training), "");
 }
 
 TEST_F(ChildWatchTest, AnEndInOrderSaysNothingAndASignalEndsTheRun) {
@@ -88,6 +139,9 @@ TEST_F(ChildWatchTest, AnEndInOrderSaysNothingAndASignalEndsTheRun) {
   EXPECT_TRUE(heard_.said.empty());
   events.interrupted(2);
   EXPECT_EQ(heard_.ends, std::vector<std::string>{"130 interrupted"});
+  EXPECT_EQ(
+      heard_.said,
+      std::vector<std::string>{"signal 2: the run ends in order; a second signal ends it at once"});
 }
 
 }  // namespace

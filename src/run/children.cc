@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@
 namespace outpace::run {
 namespace {
 
-constexpr std::uint32_t kWorkerRestartsMax = 1000;
+constexpr std::uint32_t kWorkerRestartsMax = 1000;  // In a row.
 
 // Writes what the child is told, and gives back the words that tell it so.
 template <typename Job>
@@ -86,7 +87,8 @@ std::vector<live::ChildSpec> peer_children(const job::PeerJob& shared,
 
 live::ChildSpec evaluator_child(const job::TrainJob& job,
                                 const JobPlace& place,
-                                const ChildFiles& files) {
+                                const ChildFiles& files,
+                                std::function<bool()> evaluated) {
   const job::EvaluatorJob told{.network = job.work.network,
                                .data = job.work.data,
                                .threads = job.work.threads,
@@ -98,8 +100,9 @@ live::ChildSpec evaluator_child(const job::TrainJob& job,
           .command = [told, file = resolved_of(files, "evaluator")](
                          std::uint32_t /*start*/) { return words_of("evaluator", told, file); },
           .log = log_of(files, "evaluator"),
-          .restarts_max = kEvaluatorRestartsMax,
-          .is_worker = false};
+          .restarts_max = live::kRestartsWithoutEnd,
+          .is_worker = false,
+          .did_well = std::move(evaluated)};
 }
 
 std::vector<std::string> prefix_words(const std::string& prefix, std::uint32_t worker) {

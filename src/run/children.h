@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,6 @@
 #include "live/supervisor.h"
 
 namespace outpace::run {
-
-inline constexpr std::uint32_t kEvaluatorRestartsMax = 3;
 
 // Where a child finds the job.
 struct JobPlace {
@@ -35,9 +34,12 @@ struct ChildFiles {
 [[nodiscard]] std::vector<live::ChildSpec> peer_children(const job::PeerJob& shared,
                                                          const job::TrainJob& job,
                                                          const ChildFiles& files);
+// `evaluated`: whether an evaluation has come since it was asked last; then its crashes are counted
+// anew. It is started again as often as it crashes.
 [[nodiscard]] live::ChildSpec evaluator_child(const job::TrainJob& job,
                                               const JobPlace& place,
-                                              const ChildFiles& files);
+                                              const ChildFiles& files,
+                                              std::function<bool()> evaluated);
 
 // `--worker-prefix` as words, {worker} replaced by the rank; none if it is empty.
 [[nodiscard]] std::vector<std::string> prefix_words(const std::string& prefix,

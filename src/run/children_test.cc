@@ -71,10 +71,16 @@ TEST_F(ChildrenTest, AWorkerThatIsStartedAgainIsANewerIncarnation) {
 }
 
 TEST_F(ChildrenTest, AnEvaluatorHasTheNetworkOfTheWorkers) {
-  const live::ChildSpec child = evaluator_child(job_.job, place_, files_);
+  bool evaluated = false;
+  const live::ChildSpec child =
+      evaluator_child(job_.job, place_, files_, [&evaluated] { return evaluated; });
   job::Declared<job::EvaluatorJob> declared;
   EXPECT_EQ(told(child.command(0), declared).job.network.text, "charlm:layers=2,width=64");
   EXPECT_FALSE(child.is_worker);
+  EXPECT_EQ(child.restarts_max, live::kRestartsWithoutEnd);
+  EXPECT_FALSE(child.did_well());
+  evaluated = true;
+  EXPECT_TRUE(child.did_well());
 }
 
 TEST_F(ChildrenTest, PeersDifferByTheirRankAlone) {

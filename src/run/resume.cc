@@ -2,6 +2,8 @@
 
 #include "run/resume.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -15,7 +17,10 @@
 namespace outpace::run {
 namespace {
 
-// Why the run ended; empty if it did not, or was interrupted.
+constexpr std::array kDone{
+    "updates done", "iterations done", "epochs done", "time is up", "target accuracy reached"};
+
+// Why the run is done; empty if it is not, but was killed, interrupted, or failed.
 std::string why_over(const record::RunDirectory& run) {
   std::error_code ignored;
   if (!std::filesystem::exists(run.summary(), ignored)) {
@@ -24,7 +29,7 @@ std::string why_over(const record::RunDirectory& run) {
   const auto summary =
       nlohmann::json::parse(whole_file("resume", run.summary().string()), nullptr, false);
   const std::string why = summary.is_object() ? summary.value("why_ended", "") : "";
-  return why == "interrupted" ? "" : why;
+  return std::ranges::find(kDone, why) == kDone.end() ? "" : why;
 }
 
 }  // namespace

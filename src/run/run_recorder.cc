@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <spdlog/sinks/basic_file_sink.h>
+#include <unistd.h>
 
 #include "record/control_file.h"
 #include "record/output_file.h"
@@ -43,22 +46,51 @@ std::shared_ptr<spdlog::logger> make_log(const std::string& path) {
   return log;
 }
 
+// Where the weights may go, the best place first. A name elsewhere says whose they are.
+std::vector<std::filesystem::path> places_for_weights(const record::RunDirectory& directory) {
+  std::vector<std::filesystem::path> places{directory.weights()};
+  const std::string run = directory.path().filename().string();
+  const std::string name =
+      "outpace-weights-" + run + "-" + std::to_string(::getpid()) + ".safetensors";
+  std::error_code failed;
+  for (const std::filesystem::path& folder :
+       {std::filesystem::current_path(failed), std::filesystem::temp_directory_path(failed)}) {
+    if (!folder.empty()) {
+      places.push_back(folder / name);
+    }
+  }
+  return places;
+}
+
 }  // namespace
 
 RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
     : job_(std::move(job)),
       directory_(make_directory(job_)),
       lock_(directory_.lock()),
-      trace_(open_trace(job_.output.trace, job_.training.policy.text)),
       log_(make_log(directory_.log())),
-      metrics_(directory_.metrics()),
-      runtimes_(directory_.runtimes()),
+      trace_(open_trace(job_.output.trace,
+                        job_.training.policy.text,
+                        [this](const std::string& line) { say(line); })),
+      metrics_(directory_.metrics(), [this](const std::string& line) { say(line); }),
+      runtimes_(directory_.runtimes(), [this](const std::string& line) { say(line); }),
       processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {
-  if (job_.topology == job::Topology::kServer) {
-    decisions_.emplace(directory_.decisions(),
-                       record::DecisionLogHeader{.policy = job_.training.policy.text,
-                                                 .workers = job_.training.workers,
-                                                 .balance = job::balance_in_force(job_.training)});
+  log_->set_error_handler([this](const std::string& why) {
+    if (!log_failed_.exchange(true)) {
+      terminal_.say(why);
+    }
+  });
+  using How = job::DecisionsKept::How;
+  const job::DecisionsKept& kept = job_.output.decisions;
+  if (job_.topology == job::Topology::kServer && kept.how != How::kOff) {
+    decisions_.emplace(
+        directory_.decisions(),
+        record::DecisionLogHeader{.policy = job_.training.policy.text,
+                                  .workers = job_.training.workers,
+                                  .balance = job::balance_in_force(job_.training)},
+        record::DecisionLogOptions{.every = kept.how == How::kSampled ? kept.every : 1,
+                                   .bytes_max = kept.how == How::kCapped ? kept.mib << 20U : 0,
+                                   .told = [this](const std::string& line) { say(line); }});
   }
   if (job_.checkpoints.every != server::CheckpointEvery{}) {
     checkpoints_.emplace(CheckpointWriter::Options{
@@ -82,7 +114,9 @@ std::string RunRecorder::make_log_directory() const {
 live::ServerCallbacks RunRecorder::watch() {
   return {.decided =
               [this](Time now, const policy::Event& event, const policy::Decision& decision) {
-                decisions_->append(now, event, decision);
+                if (decisions_) {
+                  decisions_->append(now, event, decision);
+                }
                 if (trace_) {
                   trace_->append(now, event, decision);
                 }
@@ -99,6 +133,7 @@ live::ServerCallbacks RunRecorder::watch() {
                        evaluations);
               },
           .warned = [this](const std::string& line) { say(line); },
+          .trained = keeper(),
           .checkpoint =
               [this](Version version, const std::function<void(Archive&)>& keep) {
                 if (checkpoints_) {
@@ -119,7 +154,15 @@ collective::HostCallbacks RunRecorder::host_watch() {
                         .live = tally.live(),
                         .dataset = dataset},
                        evaluations);
-              }};
+              },
+          .trained = keeper()};
+}
+
+RunRecorder::WeightsKeeper RunRecorder::keeper() {
+  return
+      [this](const protocol::Manifest& manifest, std::span<const float> weights, Version version) {
+        keep_weights(manifest, weights, count(version));
+      };
 }
 
 void RunRecorder::reachable(const std::string& server, const std::string& token_file) {
@@ -197,9 +240,38 @@ void RunRecorder::discard() {
   }
 }
 
-RunEnd RunRecorder::finish(const live::RunResult& result,
-                           const Subject& subject,
-                           std::optional<double> worst_replica) {
+void RunRecorder::keep_weights(const protocol::Manifest& manifest,
+                               std::span<const float> weights,
+                               std::uint64_t version) {
+  weights_kept_ = true;
+  for (const std::filesystem::path& place : places_for_weights(directory_)) {
+    try {
+      record::write_safetensors(
+          place,
+          manifest,
+          weights,
+          {{"format", "pt"}, {"network", job_.network}, {"version", std::to_string(version)}});
+      if (place != directory_.weights()) {
+        say("the weights are in " + place.string());
+      }
+      weights_lost_.clear();
+      return;
+    } catch (const std::exception& error) {
+      say(error.what());
+      weights_lost_ = std::string("the weights are lost: ") + error.what();
+    }
+  }
+}
+
+void RunRecorder::attempt(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const std::exception& error) {
+    say(error.what());
+  }
+}
+
+RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> worst_replica) {
   terminal_.clear();
   checkpoints_.reset();
   std::error_code ignored;
@@ -217,8 +289,8 @@ RunEnd RunRecorder::finish(const live::RunResult& result,
                           .optimizer = job_.training.optimizer.text,
                           .lr = job::rate_in_force(job_.training),
                           .filter = job_.training.filter.text,
-                          .network = subject.network,
-                          .data = subject.data,
+                          .network = job_.network,
+                          .data = job_.data,
                           .workers = job_.training.workers,
                           .seconds = to_seconds(result.statistics.last_commit),
                           .statistics = result.statistics,
@@ -238,19 +310,16 @@ RunEnd RunRecorder::finish(const live::RunResult& result,
     summary.final_accuracy = result.evaluations.back().accuracy;
     summary.final_loss = result.evaluations.back().loss;
   }
-  if (!result.weights.empty()) {
-    record::write_safetensors(directory_.weights(),
-                              result.manifest,
-                              result.weights,
-                              {{"format", "pt"},
-                               {"network", subject.network},
-                               {"version", std::to_string(result.statistics.updates)}});
+  if (!weights_kept_ && !result.weights.empty()) {
+    keep_weights(result.manifest, result.weights, result.statistics.updates);
   }
   runtimes_.close(result.statistics.workers);
-  record::write_summary(directory_.summary(), summary);
-  log_->info("ended: {}", result.why);
-  return {.code = result.code,
-          .why = result.why,
+  const bool lost = !weights_lost_.empty();
+  summary.why_ended += lost ? "; " + weights_lost_ : "";
+  attempt([&] { record::write_summary(directory_.summary(), summary); });
+  log_->info("ended: {}", summary.why_ended);
+  return {.code = lost && result.code == ExitCode::kDone ? ExitCode::kFailure : result.code,
+          .why = summary.why_ended,
           .summary = std::move(summary),
           .directory = directory_.path().string()};
 }

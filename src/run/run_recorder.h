@@ -1,12 +1,18 @@
 // Everything that a run leaves behind and shows: the bridge from the live server's watch to the
 // run's directory, the log and the terminal.
+//
+// Once a run has begun, no trouble with its record ends it. What cannot be written is a warning and
+// a gap in the record; the weights go to the first of several places that takes them.
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <spdlog/logger.h>
@@ -33,6 +39,9 @@ struct RecordedJob {
   job::Output output;
   job::Topology topology;
   std::string name;  // The policy, or the topology in place of one.
+  // What is trained, for people.
+  std::string network;
+  std::string data;
   job::Checkpoints checkpoints;
   checkpoint::Head head;  // Of the run's checkpoints.
 };
@@ -60,14 +69,9 @@ class RunRecorder {
   // A warning or a piece of news, for the log and the terminal. From any thread.
   void say(const std::string& line);
 
-  // What was trained, for people.
-  struct Subject {
-    std::string network;
-    std::string data;
-  };
-  // Closes the records and writes weights, runtimes and summary.
+  // Closes the records and writes runtimes and summary, and the weights unless watch() has seen
+  // them. A run whose weights no place took has failed.
   [[nodiscard]] RunEnd finish(const live::RunResult& result,
-                              const Subject& subject,
                               std::optional<double> worst_replica = std::nullopt);
   // Removes the run's directory: a run that never began leaves nothing in the way of the next try.
   void discard();
@@ -81,19 +85,32 @@ class RunRecorder {
   };
   void status(const Moment& moment, const server::Evaluations& evaluations);
   [[nodiscard]] bool goes_on() const { return !job_.checkpoints.resume.empty(); }
+  // Says what could not be written, and goes on.
+  void attempt(const std::function<void()>& write);
+  using WeightsKeeper =
+      std::function<void(const protocol::Manifest&, std::span<const float>, Version)>;
+  [[nodiscard]] WeightsKeeper keeper();
+  void keep_weights(const protocol::Manifest& manifest,
+                    std::span<const float> weights,
+                    std::uint64_t version);
 
   const RecordedJob job_;
   record::RunDirectory directory_;
   record::RunLock lock_;
+  // Log and terminal before the files below, which say there that they cannot be written.
+  std::shared_ptr<spdlog::logger> log_;
+  std::atomic<bool> log_failed_ = false;
+  Terminal terminal_;
   // Null if none was asked for. After the directory: a refused run leaves an older trace alone.
   std::unique_ptr<record::ChromeTrace> trace_;
-  std::shared_ptr<spdlog::logger> log_;
-  std::optional<record::DecisionLogWriter> decisions_;  // Nothing: nobody decides.
+  // Nothing: nobody decides, or nothing is kept.
+  std::optional<record::DecisionLogWriter> decisions_;
   record::MetricsWriter metrics_;
   record::RuntimeTable runtimes_;
-  Terminal terminal_;
   record::ProcessorMeter processors_;
   Time next_metrics_{};
+  bool weights_kept_ = false;
+  std::string weights_lost_;  // Why no place took the weights; empty: one did.
   // For the rate that the progress line shows.
   Time rate_since_{};
   std::uint64_t rate_examples_ = 0;

@@ -60,6 +60,10 @@ ScratchDirectory::ScratchDirectory(const fs::path& parent) {
 }
 
 ScratchDirectory::~ScratchDirectory() {
+  remove();
+}
+
+void ScratchDirectory::remove() const {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }

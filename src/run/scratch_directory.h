@@ -21,6 +21,9 @@ class ScratchDirectory {
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
+  // What the destructor does, for a process that ends without it.
+  void remove() const;
+
   [[nodiscard]] std::string path() const { return path_.string(); }
   [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
 

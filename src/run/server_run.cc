@@ -2,6 +2,7 @@
 
 #include "run/server_run.h"
 
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <random>
@@ -46,6 +47,8 @@ RecordedJob recorded(const job::TrainJob& job, const live::ServerOptions& option
           .output = job.output,
           .topology = job.topology,
           .name = job::what_runs(job),
+          .network = job.work.network.text,
+          .data = job.work.data.text,
           .checkpoints = job.checkpoints,
           .head = head_of(options)};
 }
@@ -75,14 +78,31 @@ live::ServerOptions options_of(const job::Training& training,
   return options;
 }
 
+// Whether an evaluation has come since it was asked last; from any thread.
+class EvaluationSeen {
+ public:
+  void watch(live::ServerCallbacks& callbacks) {
+    callbacks.evaluated = [this, then = callbacks.evaluated](const server::Evaluation& found) {
+      seen_ = true;
+      then(found);
+    };
+  }
+  [[nodiscard]] bool take() { return seen_.exchange(false); }
+
+ private:
+  std::atomic<bool> seen_{false};
+};
+
 // The first `workers` workers, and the evaluator unless they only wait.
 std::vector<live::ChildSpec> children_of(const job::TrainJob& job,
                                          std::uint32_t workers,
                                          const JobPlace& place,
-                                         const ChildFiles& files) {
+                                         const ChildFiles& files,
+                                         EvaluationSeen& evaluated) {
   std::vector<live::ChildSpec> children = worker_children(job, workers, place, files);
   if (job.work.paced.empty()) {
-    children.push_back(evaluator_child(job, place, files));
+    children.push_back(
+        evaluator_child(job, place, files, [&evaluated] { return evaluated.take(); }));
   }
   return children;
 }
@@ -169,11 +189,16 @@ RunEnd train(const job::TrainJob& job,
   const std::string token_file = part ? job.token_file : scratch.file("token");
   options.token = live::token_of_server(token_file);
   options.expects_evaluator = job.work.paced.empty();
+  const std::string needs = needs_evaluator(job.training);
+  options.needs_evaluator = !needs.empty();
   const RecordedJob record = recorded(job, options);
   live::Server server(std::move(options), {});
   // After it listens: a server that cannot leaves no record in the way of the next try.
   RunRecorder recorder(record, resolved);
-  server.watch(recorder.watch());
+  EvaluationSeen evaluated;
+  live::ServerCallbacks callbacks = recorder.watch();
+  evaluated.watch(callbacks);
+  server.watch(std::move(callbacks));
   recorder.reachable(server.address(), token_file);
   const std::uint32_t workers = part ? 1 : job.training.workers;
   if (part) {
@@ -183,6 +208,7 @@ RunEnd train(const job::TrainJob& job,
   const bool all_workers_are_children = workers == job.training.workers;
   ChildWatch watch(
       {.every_worker_counts = false,
+       .needs_evaluator = needs,
        .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
        .workers_all_ended =
            [&](const std::string& /*why*/) {
@@ -190,21 +216,23 @@ RunEnd train(const job::TrainJob& job,
                server.nobody_will_join();
              }
            },
-       .say = [&](const std::string& line) { recorder.say(line); }});
+       .say = [&](const std::string& line) { recorder.say(line); },
+       .ends_at_once = [&] { scratch.remove(); }});
   const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
   const live::RunResult result = run_with_children(
       server,
       children_of(job,
                   workers,
                   {.server = server.address(), .token_file = token_file, .tls = job.serving.tls},
-                  files),
+                  files,
+                  evaluated),
       watch);
   if (const auto refusal = watch.refusal();
       refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
     recorder.discard();
     throw *refusal;
   }
-  return recorder.finish(result, {job.work.network.text, job.work.data.text});
+  return recorder.finish(result);
 }
 
 RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
@@ -221,12 +249,15 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
   options.token = live::token_of_server(job.token_file);
   options.expects_evaluator =
       job.training.target_accuracy.has_value() || policy::waits_for_evaluator(job.training.policy);
+  options.needs_evaluator = options.expects_evaluator;
   const bool expects_evaluator = options.expects_evaluator;
   live::block_supervised_signals();
   RecordedJob record{.training = job.training,
                      .output = job.output,
                      .topology = job::Topology::kServer,
                      .name = job.training.policy.text,
+                     .network = "the workers'",
+                     .data = "the workers'",
                      .checkpoints = job.checkpoints,
                      .head = head_of(options)};
   live::Server server(std::move(options), {});
@@ -238,13 +269,12 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
   if (expects_evaluator) {
     recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);
   }
-  // A supervisor without children: it turns Ctrl-C into an orderly end.
-  live::Supervisor signals({}, {.interrupted = [&server](int signal) {
-                             server.stop(ExitCode{128 + signal}, "interrupted");
-                           }});
-  const live::RunResult result = server.run();
-  signals.reap(std::chrono::milliseconds(0));
-  return recorder.finish(result, {"the workers'", "the workers'"});
+  ChildWatch watch(
+      {.every_worker_counts = false,
+       .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
+       .workers_all_ended = [](const std::string& /*why*/) {},  // None was started here.
+       .say = [&](const std::string& line) { recorder.say(line); }});
+  return recorder.finish(run_with_children(server, {}, watch));
 }
 
 }  // namespace outpace::run

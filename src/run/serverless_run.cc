@@ -2,7 +2,9 @@
 
 #include "run/serverless_run.h"
 
+#include <atomic>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -78,18 +80,29 @@ RunEnd train_without_server(const job::TrainJob& job,
   RunRecorder recorder({.training = job.training,
                         .output = job.output,
                         .topology = job.topology,
-                        .name = job::what_runs(job)},
+                        .name = job::what_runs(job),
+                        .network = job.work.network.text,
+                        .data = job.work.data.text},
                        resolved);
-  host.watch(recorder.host_watch());
+  std::atomic<bool> evaluated = false;
+  collective::HostCallbacks callbacks = recorder.host_watch();
+  callbacks.evaluated = [&evaluated, keep = callbacks.evaluated](const server::Evaluation& found) {
+    evaluated = true;
+    keep(found);
+  };
+  host.watch(std::move(callbacks));
   const job::PeerJob shared = shared_by_peers(job, options, host.address(), scratch);
   const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
   std::vector<live::ChildSpec> children = peer_children(shared, job, files);
   if (job.work.paced.empty()) {
     children.push_back(evaluator_child(
-        job, {.server = host.address(), .token_file = scratch.file("token")}, files));
+        job, {.server = host.address(), .token_file = scratch.file("token")}, files, [&evaluated] {
+          return evaluated.exchange(false);
+        }));
   }
   ChildWatch watch(
       {.every_worker_counts = true,
+       .needs_evaluator = needs_evaluator(job.training),
        .end_run =
            [&](ExitCode code, const std::string& why) {
              static_cast<int>(code) > 128 ? host.stop(code, why) : host.fail(code, why);
@@ -98,7 +111,8 @@ RunEnd train_without_server(const job::TrainJob& job,
            [&](const std::string& why) {
              host.fail(ExitCode::kTooFewWorkers, why.empty() ? "all workers have ended" : why);
            },
-       .say = [&](const std::string& line) { recorder.say(line); }});
+       .say = [&](const std::string& line) { recorder.say(line); },
+       .ends_at_once = [&] { scratch.remove(); }});
   collective::HostResult found;
   {
     live::Supervisor supervisor(std::move(children), watch.events());
@@ -117,7 +131,6 @@ RunEnd train_without_server(const job::TrainJob& job,
                           .reached_target = found.reached_target,
                           .manifest = std::move(found.manifest),
                           .weights = std::move(found.weights)},
-                         {job.work.network.text, job.work.data.text},
                          found.worst_replica);
 }
 

@@ -10,7 +10,9 @@
 
 #include "base/error.h"
 #include "launch/train_part.h"
+#include "live/leaving.h"
 #include "live/paced_source.h"
+#include "live/supervisor.h"
 #include "live/token_file.h"
 #include "live/worker_loop.h"
 #include "run/tls.h"
@@ -95,6 +97,16 @@ std::unique_ptr<worker::GradientSource> make_source(const job::Work& work,
 
 void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& learner) {
   wire::keep_freed_memory();
+  live::block_supervised_signals();
+  live::Leaving leaving;
+  // A supervisor without children: it hears signals, and a second one ends the process at once.
+  const live::Supervisor signals({}, {.interrupted = [&leaving](int signal) {
+                                   std::fprintf(stderr,
+                                                "outpace: signal %d: leaving the job; a second "
+                                                "signal ends this process at once\n",
+                                                signal);
+                                   leaving.ask(signal);
+                                 }});
   WorkerOptions options = given;
   job = placed(std::move(job), options);
   const std::uint32_t worker = job.worker.value_or(0);
@@ -109,7 +121,8 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
       .tls = tls_to(job.server, job.tls, job.token_file),
       .worker = WorkerId{worker},
       .incarnation = job.incarnation.value_or(1),
-      .deadline = job.deadline};
+      .deadline = job.deadline,
+      .leaving = &leaving};
   const std::uint32_t workers = std::max(job.workers.value_or(0), worker + 1);
   const worker::Pace pace = job::make_pace(job.work, worker, workers, whole_file);
   const std::vector<worker::Attack> attacks = job::parse_attacks(job.work.attacks, workers);
@@ -118,6 +131,9 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
                    *source,
                    pace,
                    worker::Attacker::of(attacks, WorkerId{worker}, job.seed));
+  if (leaving.asked() && leaving.exit_code() != 0) {
+    throw Error(ExitCode{leaving.exit_code()}, "interrupted");
+  }
 }
 
 void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {

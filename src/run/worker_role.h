@@ -24,8 +24,8 @@ struct WorkerOptions {
   launch::Variables environment;
   bool token_may_come = false;  // The server may have yet to write the token's file.
 };
-// Works until the run is over. What the job does not say, the launcher's variables say. Throws
-// Error.
+// Works until the run is over, or leaves the job when the process is told to end. What the job does
+// not say, the launcher's variables say. Throws Error. REQUIRES: no thread was started before.
 void be_worker(job::WorkerJob job, const WorkerOptions& options, const Learner& learner);
 
 // Measures until the run is over. Throws Error.

@@ -43,7 +43,10 @@ class Evaluations {
   // False, and the snapshot is not to be sent, if too many are waiting: the evaluator is slow.
   [[nodiscard]] bool sent(Version version, Time committed, std::uint64_t examples);
   // The evaluator is gone, and what it had with it.
-  void lost() { waiting_.clear(); }
+  void lost() {
+    waiting_.clear();
+    newest_sent_.reset();
+  }
   // The evaluation that it completes; nothing if no such snapshot is waiting.
   std::optional<Evaluation> measured(const protocol::Measurement& measurement);
 

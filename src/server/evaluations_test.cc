@@ -48,6 +48,15 @@ TEST(Evaluations, SkipsSnapshotsWhenTooManyWait) {
   EXPECT_TRUE(evaluations.sent(Version{++version}, Time{}, 0));
 }
 
+TEST(Evaluations, ASnapshotThatIsLostWithItsEvaluatorMayBeSentAgain) {
+  Evaluations evaluations({.target = {}, .consecutive = 1});
+  ASSERT_TRUE(evaluations.sent(Version{3}, Time{}, 0));
+  EXPECT_EQ(evaluations.newest_sent(), Version{3});
+  evaluations.lost();
+  EXPECT_FALSE(evaluations.newest_sent().has_value());
+  EXPECT_FALSE(evaluations.measured({Version{3}, 0.5, 0.5}).has_value());
+}
+
 TEST(Evaluations, IgnoresAMeasurementNobodyAskedFor) {
   Evaluations evaluations({.target = 0.5, .consecutive = 1});
   EXPECT_FALSE(evaluations.measured({Version{3}, 0.9, 0.1}).has_value());

@@ -3,13 +3,14 @@
 Real processes: `outpace server` and torch-free workers whose final weights are a ledger.
 """
 
+import pathlib
 import shutil
 import signal
 import sys
 import time
 
 sys.dont_write_bytecode = True
-from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main  # noqa: E402
+from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main, wait_until  # noqa: E402
 
 POLICIES = ("sync", "backup:cutoff=3", "dynamic", "async", "softsync:n=2", "ssp:s=2",
             "kbatchsync:k=3", "kasync:k=3", "dssp:low=1,high=4", "psp:beta=2,s=1",
@@ -155,6 +156,61 @@ class Return(ProgramTest):
         for worker in job.workers:
             self.assertEqual(worker.wait(30), 1)  # Its job did not end as it should.
         self.assert_nothing_left()
+
+
+class Drain(ProgramTest):
+    """A worker that is told to end leaves within two seconds, and nothing of it is lost."""
+
+    def end(self, worker):
+        worker.send(signal.SIGTERM)
+        self.assertEqual(worker.wait(8), 0, worker.err)
+
+    def test_it_hands_its_mini_batch_back(self):
+        job = LedgerJob(self, "async", workers=3,
+                        batch_seconds=lambda worker: 20 if worker == 1 else 0.004)
+        job.until_gradients(0, 6)
+        self.end(job.workers[1])
+        job.server.until_said("worker 1 has left")
+        job.finish()
+        self.assertNotIn("worker 1 is gone", job.server.err)
+        summary = job.summary()
+        one = summary["workers_detail"][1]
+        self.assertEqual((one["cancelled"], one["accepted"]), (1, 0))
+        job.assert_each_example_used(summary)
+
+    def test_it_pushes_the_part_that_it_has_if_the_policy_takes_parts(self):
+        job = LedgerJob(self, "saps:s=1000,action=preempt", workers=2, examples=512, epochs=1,
+                        batch_seconds=lambda worker: 3 if worker == 1 else 0.03)
+        job.until_gradients(0, 55)
+        self.end(job.workers[1])
+        job.finish()
+        summary = job.summary()
+        one = summary["workers_detail"][1]
+        self.assertEqual((one["partial"], one["accepted"]), (1, 1))
+        job.assert_each_example_used(summary, exact=False)
+
+    def end_before_it_works(self):
+        worker = self.start("--server", f"unix:{self.folder}/s", "--token-file", "token",
+                            "--worker", 0, program=LEDGER_WORKER)
+        wait_until(lambda: caught_signals(worker.id) >> (signal.SIGTERM - 1) & 1, "its handler")
+        self.end(worker)
+
+    def test_while_the_others_have_yet_to_come(self):
+        server = self.start("server", "--workers", 2, "--token-file", "token", "--listen",
+                            f"unix:{self.folder}/s", "--out", "run")
+        server.until_said("listening on")
+        self.end_before_it_works()
+        self.assertTrue(server.running(), server.err)
+
+    def test_without_a_server(self):
+        self.path("token", "secret\n")
+        self.end_before_it_works()
+
+
+def caught_signals(process):
+    """As bits, the first for signal 1."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("SigCgt:")[2].split()[0], 16)
 
 
 class Slow(ProgramTest):

@@ -13,6 +13,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "live/leaving.h"
+#include "live/supervisor.h"
 #include "live/worker_loop.h"
 #include "wire/tls_files.h"
 #include "worker/ledger.h"
@@ -75,23 +77,26 @@ class Ledger final : public worker::GradientSource {
 };
 
 int run(const Options& options) {
+  live::block_supervised_signals();
   std::ifstream file(options.token_file);
   std::string token;
   std::getline(file, token);
   const auto trace = worker::DelayTrace::parse(options.batch_seconds, "--batch-seconds", 1);
   const worker::Pace pace(trace, WorkerId{0}, {});
   Ledger ledger(options.examples);
+  live::Leaving leaving;
+  const live::Supervisor signals({},
+                                 {.interrupted = [&leaving](int signal) { leaving.ask(signal); }});
   live::run_worker({.session = {.server = options.server,
                                 .token = token,
-                                .tls = wire::find_tls({},
-                                                      options.token_file,
-                                                      options.server,
-                                                      wire::TlsSide::kWorker),
+                                .tls = wire::find_tls(
+                                    {}, options.token_file, options.server, wire::TlsSide::kWorker),
                                 .worker = WorkerId{options.worker},
-                                .incarnation = options.incarnation}},
+                                .incarnation = options.incarnation,
+                                .leaving = &leaving}},
                    ledger,
                    pace);
-  return 0;
+  return leaving.asked() ? leaving.exit_code() : 0;
 }
 
 }  // namespace

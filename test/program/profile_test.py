@@ -1,11 +1,12 @@
 """`outpace profile`, `outpace predict` with its file, and workers paced by it."""
 
 import json
+import signal
 import sys
 from xml.etree import ElementTree
 
 sys.dont_write_bytecode = True
-from jobs import ProgramTest, main  # noqa: E402
+from jobs import ProgramTest, main, read_json_lines, wait_until  # noqa: E402
 
 EXIT_USAGE = 2
 
@@ -160,6 +161,20 @@ class Paced(Throughput):
             self.assertGreaterEqual(found["gradients_applied"], 30)
             self.assertGreaterEqual(found["seconds"], 9 * 0.1)  # In a gossip one may do a tenth.
             self.assertIsNone(found["final_accuracy"])
+
+    def test_leave_the_job_when_they_are_told_to_end(self):
+        self.path("p.json", json.dumps(profile(compute=20)))
+        server = self.start("server", "--policy", "async", "--workers", "1", "--token-file", "token",
+                            "--listen", f"unix:{self.folder}/s", "--out", "run")
+        server.until_said("listening on")
+        worker = self.start("worker", "--paced", "p.json", "--server", f"unix:{self.folder}/s",
+                            "--token-file", "token", "--worker", "0")
+        wait_until(lambda: read_json_lines(self.folder / "run" / "decisions.jsonl")[1:],
+                   "the first decision")
+        worker.send(signal.SIGTERM)
+        self.assertEqual(worker.wait(8), 0, worker.err)
+        self.assertIn("signal 15: leaving the job", worker.err)
+        server.until_said("worker 0 has left")
 
     def test_are_run_by_another_program(self):
         self.path("p.json", json.dumps(profile()))

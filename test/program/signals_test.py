@@ -148,9 +148,87 @@ class Train(ProgramTest):
         self.assertEqual([one["incarnations"] for one in summary["workers_detail"]], [1, 1])
 
     def kill_worker(self, worker):
-        one = next(one for one, words in self.children.items()
-                   if any(word.endswith(f"/worker-{worker}.toml") for word in words))
-        os.kill(one, signal.SIGKILL)
+        os.kill(self.child(self.children, f"worker-{worker}"), signal.SIGKILL)
+
+    @staticmethod
+    def child(children, name):
+        """The process of this name; None while there is none."""
+        return next((one for one, words in children.items()
+                     if any(word.endswith(f"/{name}.toml") for word in words)), None)
+
+    def evaluator_after(self, process, before=None):
+        """The evaluator's process, once it is another one than before."""
+        def another():
+            self.assertTrue(process.running(), process.err)
+            found = self.child(children_of(process.id), "evaluator")
+            return found if found != before else None
+        return wait_until(another, "an evaluator's process")
+
+    def accuracies(self):
+        return sum("accuracy" in line for line in read_json_lines(self.run_directory / "metrics.jsonl"))
+
+    def test_the_weights_are_there_at_once_whatever_the_evaluator_does(self):
+        process = self.start_training()
+        os.kill(self.evaluator_after(process), signal.SIGSTOP)
+        weights = self.run_directory / "weights.safetensors"
+        self.assertFalse(weights.exists())
+        process.send(signal.SIGTERM)
+        wait_until(weights.exists, "the weights", 5.0)
+        self.assertEqual(process.wait(3 * AT_ONCE), 128 + signal.SIGTERM, process.err)
+        self.assertIn("the evaluator has not measured the last weights in 10 s", process.err)
+        summary = json.loads((self.run_directory / "summary.json").read_text())
+        self.assertIsNone(summary["final_accuracy"])
+        self.assert_nothing_left(AT_ONCE)
+
+    def test_a_second_signal_ends_the_run_at_once(self):
+        process = self.start_training()
+        os.kill(self.evaluator_after(process), signal.SIGSTOP)
+        process.send(signal.SIGTERM)
+        process.until_said("a second signal ends it at once", AT_ONCE)
+        wait_until((self.run_directory / "weights.safetensors").exists, "the weights", AT_ONCE)
+
+        def ended_when_asked_again():
+            if process.running():
+                process.send(signal.SIGTERM)
+            return not process.running()
+        wait_until(ended_when_asked_again, "the end", AT_ONCE)
+        self.assertEqual(process.wait(), 128 + signal.SIGTERM, process.err)
+        # It did not wait for the evaluator, nor end in order.
+        self.assertNotIn("has not measured", process.err)
+        self.assertFalse((self.run_directory / "summary.json").exists())
+        self.assertEqual(marked_processes(self.mark), [])
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_an_evaluator_may_crash_as_often_as_it_likes(self):
+        process = self.start_training()
+        evaluator = None
+        for _ in range(5):
+            evaluator = self.evaluator_after(process, evaluator)
+            os.kill(evaluator, signal.SIGKILL)
+        wait_until(lambda: "(crash 4 in a row); starting it again in 4 s" in process.err,
+                   "the word of the fourth crash")
+        before = len(self.arrivals(0))
+        wait_until(lambda: len(self.arrivals(0)) > before + 5, "more gradients")
+        self.evaluator_after(process, evaluator)
+        before = self.accuracies()
+        wait_until(lambda: self.accuracies() > before, "an evaluation")
+        summary = self.end_in_order(process, signal.SIGINT)
+        self.assertIsNotNone(summary["final_accuracy"])
+
+    def test_a_second_evaluator_takes_over_when_the_first_dies(self):
+        process = self.start_training()
+        control = json.loads((self.run_directory / "control.json").read_text())
+        second = self.start("evaluator", "--server", control["server"], "--token-file",
+                            control["token_file"])
+        process.until_said("another evaluator has come: it waits in line")
+        before = self.accuracies()
+        wait_until(lambda: self.accuracies() > before, "an evaluation by the first")
+        os.kill(self.evaluator_after(process), signal.SIGKILL)
+        process.until_said("the next one in line takes over")
+        before = self.accuracies()
+        wait_until(lambda: self.accuracies() > before, "an evaluation by the second")
+        self.end_in_order(process, signal.SIGINT)
+        self.assertEqual(second.wait(AT_ONCE), 0, second.err)
 
 
 if __name__ == "__main__":
