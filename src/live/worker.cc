@@ -185,7 +185,7 @@ class Worker::Job {
     }
     in_hand_ = task->examples.size();
     begun_ = steady_clock::now();
-    return Minibatch{.weights = std::move(task->work.weights),
+    return Minibatch{.weights = std::move(task->work.weights).take(),
                      .examples = std::move(task->examples),
                      .version = count(task->work.release.version)};
   }
