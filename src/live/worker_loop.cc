@@ -27,10 +27,7 @@ class Work {
        worker::GradientSource& source,
        const worker::Pace& pace,
        std::optional<worker::Attacker> attacker)
-      : lasting_(session),
-        source_(source),
-        pace_(pace),
-        attacker_(attacker) {}
+      : lasting_(session), source_(source), pace_(pace), attacker_(attacker) {}
 
   void run() {
     std::uint64_t iteration = 0;

@@ -109,7 +109,7 @@ class WorkerSession {
   // Constant after construction.
   SessionOptions options_;
   const std::function<std::vector<float>()> initial_weights_;
-  const std::uint64_t numbers_;  // Of weights and gradients.
+  const std::uint64_t numbers_;               // Of weights and gradients.
   std::optional<protocol::Welcome> welcome_;  // The first; set before the constructor returns.
   // State below is guarded by mutex_.
   mutable std::mutex mutex_;

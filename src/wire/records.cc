@@ -121,9 +121,9 @@ std::size_t RecordWriter::unreturned() const {
 }
 
 void RecordWriter::returned(std::uint64_t offset) {
-  const auto place = std::find_if(unreturned_.begin(),
-                                  unreturned_.end(),
-                                  [&](const auto& known) { return known.offset == offset; });
+  const auto place = std::find_if(unreturned_.begin(), unreturned_.end(), [&](const auto& known) {
+    return known.offset == offset;
+  });
   if (place == unreturned_.end()) {
     throw broken("it returns memory that it was not lent");
   }

@@ -147,9 +147,7 @@ class RecordReader {
   // The message, with these as its payload. REQUIRES: announced() returned.
   [[nodiscard]] Received complete(Numbers payload);
   // Whether numbers come after those that room() made room for.
-  [[nodiscard]] bool more_numbers() const {
-    return pending_ && numbers_.size() < announced_;
-  }
+  [[nodiscard]] bool more_numbers() const { return pending_ && numbers_.size() < announced_; }
 
  private:
   std::optional<Received> pending_;  // Its payload is not whole yet.

@@ -183,7 +183,8 @@ std::shared_ptr<const BorrowedMemory> BorrowedMemory::map(const Descriptor& desc
   struct stat status {};
   if (::fstat(descriptor.number(), &status) != 0 ||
       static_cast<std::uint64_t>(status.st_size) < bytes) {
-    throw refused("its memory has fewer than the " + std::to_string(bytes) + " bytes that it lends");
+    throw refused("its memory has fewer than the " + std::to_string(bytes) +
+                  " bytes that it lends");
   }
   void* const address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor.number(), 0);
   if (address == MAP_FAILED) {

@@ -37,7 +37,8 @@ std::vector<Sharing::Control> Sharing::take_controls() {
   std::vector<Control> controls = std::exchange(controls_, {});
   const std::lock_guard lock(returns_->mutex);
   for (const std::uint64_t offset : returns_->offsets) {
-    controls.push_back({.kind = RecordKind::kReturned, .body = encode_number(offset), .memory = {}});
+    controls.push_back(
+        {.kind = RecordKind::kReturned, .body = encode_number(offset), .memory = {}});
   }
   returns_->offsets.clear();
   return controls;

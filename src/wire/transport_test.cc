@@ -389,9 +389,8 @@ TEST_P(TransportTest, SaysWhySomebodyElseListensThere) {
   const auto server = serve();
   EXPECT_EQ(refusal_to_listen(server->address()),
             "cannot listen on " + server->address() +
-                (!is_unix()
-                     ? ": the port is in use; choose another --listen, or port 0"
-                     : ": a server listens there already; choose another path"));
+                (!is_unix() ? ": the port is in use; choose another --listen, or port 0"
+                            : ": a server listens there already; choose another path"));
 }
 
 TEST_P(UnixTest, ListensAgainWhereAServerHasJustEnded) {

@@ -42,8 +42,7 @@ Transfer UnixStream::receive(std::span<const iovec> parts) {
   msghdr message = message_of(parts);
   message.msg_control = control.data();
   message.msg_controllen = CMSG_LEN(sizeof(int));
-  const Transfer came =
-      transferred(::recvmsg(number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+  const Transfer came = transferred(::recvmsg(number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
   const cmsghdr* const head = came.moved == Moved::kSome ? CMSG_FIRSTHDR(&message) : nullptr;
   if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
       head->cmsg_len == CMSG_LEN(sizeof(int))) {
