@@ -41,14 +41,15 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
   if (manifest_) {
     shard_.emplace(options_.shard, std::move(options_.weights), manifest_->sizes());
   }
-  transport_ = wire::serve(
-      {.address = options_.listen,
-       .token = options_.token,
-       .tls = options_.tls,
-       .refused = [this](const std::string& text) { strand_.post(StrangerRefused{text}); }},
-      [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
-        strand_.post(FromConnection{connection, std::move(event)});
-      });
+  const auto warned = [this](const std::string& text) { strand_.post(TransportWarned{text}); };
+  transport_ = wire::serve({.address = options_.listen,
+                            .token = options_.token,
+                            .tls = options_.tls,
+                            .refused = warned,
+                            .warned = warned},
+                           [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
+                             strand_.post(FromConnection{connection, std::move(event)});
+                           });
 }
 
 Server::~Server() = default;
@@ -111,9 +112,9 @@ void Server::handle(Time now, Post post) {
                         },
                         [&](const StopAsked& asked) { stop_asked(now, asked); },
                         [&](const NobodyWillJoin&) { nobody_joins(now); },
-                        [&](const StrangerRefused& refused) {
+                        [&](const TransportWarned& warning) {
                           if (callbacks_.warned) {
-                            callbacks_.warned(refused.text);
+                            callbacks_.warned(warning.text);
                           }
                         }},
              post);

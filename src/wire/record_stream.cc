@@ -39,6 +39,7 @@ RecordStream::RecordStream(std::unique_ptr<ByteStream> bytes,
     : bytes_(std::move(bytes)),
       checksums_(bytes_->sealed() ? Checksums::kNone : Checksums::kCrc32c),
       unread_max_(unread_max),
+      lender_(sharing.lender),
       waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       received_(new char[kFirstCapacity]),
       capacity_(kFirstCapacity),
@@ -62,7 +63,7 @@ std::string RecordStream::why() {
 // ---- Sending ------------------------------------------------------------------------------------
 
 void RecordStream::send(const protocol::Message& message, Payload payload, More more) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (ended_ || broken_) {
     return;
   }
@@ -76,6 +77,15 @@ void RecordStream::send(const protocol::Message& message, Payload payload, More 
     why_ = "it does not read: " + std::to_string(writer_.messages()) + " messages wait for it, " +
            std::to_string(writer_.payloads()) + " of them with numbers";
     stop();
+  }
+  const std::string warning = sharing_.take_warning();
+  lock.unlock();
+  warn(warning);
+}
+
+void RecordStream::warn(const std::string& why) const {
+  if (lender_ && !why.empty()) {
+    lender_->warn(why);
   }
 }
 
@@ -348,7 +358,7 @@ Received RecordStream::take_place(std::string_view body) {
 }
 
 void RecordStream::take_control(RecordKind kind, std::string_view body) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (kind == RecordKind::kMemory) {
     sharing_.borrow(bytes_->take_descriptor(), decode_number(body), authorised_);
   } else if (kind == RecordKind::kReturned) {
@@ -360,6 +370,9 @@ void RecordStream::take_control(RecordKind kind, std::string_view body) {
     queue_controls();
     flush();
   }
+  const std::string warning = sharing_.take_warning();
+  lock.unlock();
+  warn(warning);
 }
 
 void RecordStream::check(std::string_view body, const RecordHead& head) const {

@@ -74,6 +74,9 @@ class RecordStream {
   [[nodiscard]] Transfer send_some();
   // The records of sharing_ go behind what has been begun. REQUIRES: mutex_ is held.
   void queue_controls();
+  // Tells the transport why nothing is shared, if there is news. REQUIRES: mutex_ is not held,
+  // because who is told may send something.
+  void warn(const std::string& why) const;
   // Removes `bytes` bytes that the socket took.
   void forget_sent(std::size_t bytes);
   // Nothing is sent any more. REQUIRES: mutex_ is held.
@@ -102,6 +105,7 @@ class RecordStream {
   const std::unique_ptr<ByteStream> bytes_;
   const Checksums checksums_;
   const UnreadMax unread_max_;
+  const std::shared_ptr<Lender> lender_;
   const Descriptor waker_;
   std::atomic<std::uint64_t> authorised_{0};
   std::atomic<std::uint64_t> sent_bytes_{0};

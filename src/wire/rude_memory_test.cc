@@ -137,14 +137,15 @@ TEST_P(MemoryTest, EndsAConnectionWithAPlaceThatIsNoneAndNoOther) {
        "it accepts memory that it was not offered"},
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const RawClient client(server->address());
-    const ConnectionId id = admit(client, "rude " + std::to_string(i), server_, *server);
+    std::optional<RawClient> client(std::in_place, server->address());
+    const ConnectionId id = admit(*client, "rude " + std::to_string(i), server_, *server);
     if (cases[i].lends) {
-      client.write_with(offer_of(kManyBytes), memory_of(kManyBytes, kSealed));
-      EXPECT_EQ(client.read_record().body, "");
+      client->write_with(offer_of(kManyBytes), memory_of(kManyBytes, kSealed));
+      EXPECT_EQ(client->read_record().body, "");
     }
-    client.write(cases[i].bytes);
-    EXPECT_EQ(client.read_farewell(), cases[i].why);
+    client->write(cases[i].bytes);
+    EXPECT_EQ(client->read_farewell(), cases[i].why);
+    client.reset();
     ASSERT_TRUE(server_.wait_closed(id));
     EXPECT_EQ(server_.log(id).closed[0].why, cases[i].why);
     EXPECT_EQ(server_.log(id).received.size(), 1U) << "the hello, and nothing of the rest";
@@ -153,14 +154,15 @@ TEST_P(MemoryTest, EndsAConnectionWithAPlaceThatIsNoneAndNoOther) {
 
 TEST_P(MemoryTest, EndsAConnectionThatLendsMemoryAgainAndAgain) {
   const auto server = serve();
-  const RawClient client(server->address());
-  const ConnectionId id = admit(client, "a", server_, *server);
+  std::optional<RawClient> client(std::in_place, server->address());
+  const ConnectionId id = admit(*client, "a", server_, *server);
   for (int i = 0; i < kOffersMax; ++i) {
-    client.write_with(offer_of(kManyBytes), memory_of(kManyBytes, kSealed));
-    EXPECT_EQ(client.read_record().kind, RecordKind::kSharing);
+    client->write_with(offer_of(kManyBytes), memory_of(kManyBytes, kSealed));
+    EXPECT_EQ(client->read_record().kind, RecordKind::kSharing);
   }
-  client.write_with(offer_of(kManyBytes), memory_of(kManyBytes, kSealed));
-  EXPECT_EQ(client.read_farewell(), "it lends memory again and again");
+  client->write_with(offer_of(kManyBytes), memory_of(kManyBytes, kSealed));
+  EXPECT_EQ(client->read_farewell(), "it lends memory again and again");
+  client.reset();
   EXPECT_TRUE(server_.wait_closed(id));
 }
 
@@ -317,10 +319,9 @@ TEST_P(MemoryTest, UsesTheSocketWithAClientThatSharesNothingAndSaysSo) {
                        "memory: the other side shares no memory"));
 }
 
+// The address sanitizer itself opens a pipe to look at an object's type, and would have none.
+#ifndef __SANITIZE_ADDRESS__
 TEST_P(MemoryTest, UsesTheSocketWhereTheSystemHasNoMemoryToShareAndSaysSo) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizer itself opens a pipe to look at an object's type, and has none";
-#endif
   const auto server = serve();
   Recorder events;
   const auto client = connect(server->address(), events);
@@ -344,6 +345,7 @@ TEST_P(MemoryTest, UsesTheSocketWhereTheSystemHasNoMemoryToShareAndSaysSo) {
   EXPECT_TRUE(warned_.wait_for("shared memory: memfd_create: Too many open files"));
   EXPECT_EQ(warned_.count(), 1U);
 }
+#endif
 
 }  // namespace
 }  // namespace outpace::wire

@@ -38,7 +38,7 @@ class Mapping {
   const std::size_t bytes_ = 0;
 };
 
-// The bytes that a place for so many numbers takes: whole pages.
+// The bytes of a place for this many numbers: whole pages.
 [[nodiscard]] std::uint64_t place_bytes(std::uint64_t numbers);
 
 // Some places, each for one payload. A place is free again when the last copy of its lease is gone.

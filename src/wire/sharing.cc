@@ -1,4 +1,4 @@
-// Tested by src/wire/shared_memory_test.cc and src/wire/rude_client_test.cc.
+// Tested by src/wire/rude_memory_test.cc.
 
 #include "wire/sharing.h"
 
@@ -86,9 +86,7 @@ std::optional<Room> Sharing::room(std::uint64_t numbers) {
 void Sharing::answered(const std::string& why) {
   if (!why.empty()) {
     state_ = State::kOff;
-    if (options_.lender) {
-      options_.lender->warn(why);
-    }
+    warning_ = why;
   } else if (state_ == State::kOffered) {
     state_ = State::kAccepted;
   } else if (state_ != State::kOff) {
@@ -98,9 +96,7 @@ void Sharing::answered(const std::string& why) {
 
 void Sharing::give_up(const std::string& why) {
   state_ = State::kOff;
-  if (options_.lender) {
-    options_.lender->warn(why);
-  }
+  warning_ = why;
   controls_.push_back({.kind = RecordKind::kSharing, .body = why, .memory = {}});
 }
 

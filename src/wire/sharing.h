@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wire/records.h"
@@ -71,6 +72,8 @@ class Sharing {
     std::shared_ptr<const LentMemory> memory;  // Its descriptor goes with the record.
   };
   [[nodiscard]] std::vector<Control> take_controls();
+  // Why nothing is shared, for Lender::warn(), without the lock; empty if there is nothing new.
+  [[nodiscard]] std::string take_warning() { return std::exchange(warning_, {}); }
 
   // ---- What this side lends ----
 
@@ -110,6 +113,7 @@ class Sharing {
   State state_ = State::kNothing;  // Of lent_.
   std::shared_ptr<LentMemory> lent_;
   std::vector<Control> controls_;
+  std::string warning_;
   int offers_ = 0;  // Of the peer.
   std::shared_ptr<const BorrowedMemory> borrowed_;
   const std::shared_ptr<Returns> returns_ = std::make_shared<Returns>();

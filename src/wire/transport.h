@@ -87,8 +87,8 @@ class ClientTransport {
   virtual ~ClientTransport() = default;  // Ends the connection; no event comes after.
 
   virtual void send(const protocol::Message& message, Payload payload) = 0;
-  // Memory to write a payload of so many numbers into, before it is sent. What a room of this
-  // connection holds is not copied on its way to a server that shares memory.
+  // Memory to write a payload of this size into, before it is sent. A server that shares memory
+  // reads the payload there.
   [[nodiscard]] virtual Room room(std::uint64_t numbers) = 0;
   virtual void authorise(std::uint64_t numbers) = 0;
   // Ends the sending side after what was queued; the server's remaining messages still arrive.

@@ -1,4 +1,4 @@
-// Tested by src/wire/rude_client_test.cc.
+// Tested by src/wire/rude_memory_test.cc.
 
 #include "wire/unix_stream.h"
 
