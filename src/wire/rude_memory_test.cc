@@ -19,16 +19,26 @@ using protocol::Snapshot;
 
 constexpr std::uint64_t kMany = 16'384;
 constexpr std::uint64_t kManyBytes = kMany * sizeof(float);
-constexpr int kSealed = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr int kSealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE;
 
 class MemoryTest : public TransportTest {};
 
 INSTANTIATE_TEST_SUITE_P(All, MemoryTest, testing::Values("memory"));
 
-Descriptor memory_of(std::uint64_t bytes, int seals) {
+Descriptor bare_memory_of(std::uint64_t bytes) {
   Descriptor memory(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_EQ(::ftruncate(memory.number(), static_cast<off_t>(bytes)), 0);
+  return memory;
+}
+
+void seal(const Descriptor& memory, int seals) {
   EXPECT_EQ(::fcntl(memory.number(), F_ADD_SEALS, seals), 0);
+}
+
+Descriptor memory_of(std::uint64_t bytes, int seals) {
+  Descriptor memory = bare_memory_of(bytes);
+  EXPECT_EQ(::fallocate(memory.number(), 0, 0, static_cast<off_t>(bytes)), 0);
+  seal(memory, seals);
   return memory;
 }
 
@@ -69,6 +79,13 @@ TEST_P(MemoryTest, RefusesMemoryThatItCannotTrustAndReadsTheSocketInstead) {
   cases.push_back({memory_of(kManyBytes, F_SEAL_GROW),
                    kManyBytes,
                    "its memory is not sealed against shrinking"});
+  cases.push_back({memory_of(kManyBytes, F_SEAL_SHRINK | F_SEAL_GROW),
+                   kManyBytes,
+                   "its memory is not sealed against holes"});
+  Descriptor hollow = bare_memory_of(kManyBytes);
+  seal(hollow, kSealed);
+  cases.push_back(
+      {std::move(hollow), kManyBytes, "its memory has holes: not all pages are allocated"});
   cases.push_back({memory_of(kManyBytes - 1, kSealed),
                    kManyBytes,
                    "its memory has fewer than the 65536 bytes that it lends"});
@@ -171,9 +188,11 @@ TEST_P(MemoryTest, KeepsTheOneCopyOfBytesThatChangeMeanwhile) {
   const auto server = serve();
   const RawClient client(server->address());
   const ConnectionId id = admit(client, "restless", server_, *server);
-  const Descriptor memory = memory_of(kManyBytes, kSealed);
+  const Descriptor memory = bare_memory_of(kManyBytes);
   auto* const numbers = static_cast<float*>(
       ::mmap(nullptr, kManyBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.number(), 0));
+  std::fill(numbers, numbers + kMany, 1.0F);
+  seal(memory, kSealed);
   client.write_with(offer_of(kManyBytes), memory);
   EXPECT_EQ(client.read_record().body, "");
   EXPECT_NE(::ftruncate(memory.number(), 0), 0) << "it cannot be shrunk any more";
@@ -195,9 +214,8 @@ TEST_P(MemoryTest, KeepsTheOneCopyOfBytesThatChangeMeanwhile) {
   for (std::size_t i = 1; i <= kPushes; ++i) {
     const std::span<const float> payload = log.received[i].payload.span();
     ASSERT_EQ(payload.size(), kMany);
-    EXPECT_TRUE(std::all_of(payload.begin(), payload.end(), [](float value) {
-      return value == 0 || value == 1 || value == 2;
-    }));
+    EXPECT_TRUE(std::all_of(
+        payload.begin(), payload.end(), [](float value) { return value == 1 || value == 2; }));
     EXPECT_FALSE(log.received[i].payload.shared());
   }
 }

@@ -19,8 +19,7 @@ namespace outpace::wire {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
-// Of Linux 5.1 and 6.3, later than the C library's headers.
-constexpr int kSealFutureWrite = 0x10;
+// MFD_NOEXEC_SEAL of Linux 6.3, later than the C library's headers.
 constexpr unsigned kNeverExecuted = 0x8;
 
 Error refused(const std::string& what) {
@@ -41,6 +40,14 @@ Descriptor make_memory() {
     throw refused_by_system("memfd_create");
   }
   return Descriptor(number);
+}
+
+bool allocate(const Descriptor& memory, std::uint64_t offset, std::uint64_t bytes) {
+  int failed = 0;
+  do {
+    failed = ::fallocate(memory.number(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (failed != 0 && errno == EINTR);
+  return failed == 0;
 }
 
 }  // namespace
@@ -79,8 +86,13 @@ std::shared_ptr<LentMemory> LentMemory::create(std::uint64_t numbers, std::size_
   // Only after it is mapped: this mapping is the last one that can write.
   if (::fcntl(memory->descriptor(),
               F_ADD_SEALS,
-              kSealFutureWrite | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+              F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     throw refused_by_system("F_ADD_SEALS");
+  }
+  // A worker's memory is one place, and the server maps it only if its pages are there.
+  const std::lock_guard lock(memory->mutex_);
+  if (!memory->free_slot()) {
+    throw refused_by_system("fallocate");
   }
   return memory;
 }
@@ -95,15 +107,23 @@ LentMemory::LentMemory(Descriptor descriptor,
       mapping_(address, stride_ * places),
       slots_(places) {}
 
-std::optional<std::size_t> LentMemory::free_slot() const {
+std::optional<std::size_t> LentMemory::free_slot() {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].lease.expired()) {
       if (slots_[i].published.expired()) {
-        return i;  // Nobody can ask for what it holds.
+        found = i;  // Nobody can ask for what it holds.
+        break;
       }
       found = found.value_or(i);
     }
+  }
+  if (found && !slots_[*found].allocated) {
+    // A page that is missing when it is written would be a SIGBUS.
+    if (!allocate(descriptor_, *found * stride_, stride_)) {
+      return std::nullopt;
+    }
+    slots_[*found].allocated = true;
   }
   return found;
 }
@@ -121,7 +141,7 @@ std::optional<Room> LentMemory::room(std::uint64_t numbers) {
     return std::nullopt;
   }
   Slot& slot = slots_[*index];
-  slot = {};
+  slot = {.allocated = true};
   return Room{mapping_.numbers(*index * stride_, numbers), lend(slot)};
 }
 
@@ -162,10 +182,10 @@ std::optional<LentMemory::Place> LentMemory::find(const Payload& payload) const 
 
 std::shared_ptr<const BorrowedMemory> BorrowedMemory::map(const Descriptor& descriptor,
                                                           std::uint64_t bytes,
-                                                          std::uint64_t bytes_max) {
-  if (bytes == 0 || bytes > bytes_max) {
+                                                          const Terms& terms) {
+  if (bytes == 0 || bytes > terms.bytes_max) {
     throw refused("it lends " + std::to_string(bytes) + " bytes of memory, and at most " +
-                  std::to_string(bytes_max) + " are allowed");
+                  std::to_string(terms.bytes_max) + " are allowed");
   }
   if (descriptor.number() < 0) {
     throw refused("no descriptor came with its memory");
@@ -180,11 +200,19 @@ std::shared_ptr<const BorrowedMemory> BorrowedMemory::map(const Descriptor& desc
   if ((seals & F_SEAL_SHRINK) == 0) {
     throw refused("its memory is not sealed against shrinking");
   }
+  if ((seals & (F_SEAL_FUTURE_WRITE | F_SEAL_WRITE)) == 0) {
+    throw refused("its memory is not sealed against holes");
+  }
   struct stat status {};
   if (::fstat(descriptor.number(), &status) != 0 ||
       static_cast<std::uint64_t>(status.st_size) < bytes) {
     throw refused("its memory has fewer than the " + std::to_string(bytes) +
                   " bytes that it lends");
+  }
+  constexpr std::uint64_t kBlockBytes = 512;
+  if (terms.pages == Pages::kAll &&
+      static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes < bytes) {
+    throw refused("its memory has holes: not all pages are allocated");
   }
   void* const address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor.number(), 0);
   if (address == MAP_FAILED) {

@@ -2,8 +2,9 @@
 // (BorrowedMemory).
 //
 // It is a memfd, sealed so that its size stays what it is and nobody but its writer, who has mapped
-// it already, can write into it. A reader checks the kind, the size and the seal against shrinking
-// before it maps the memory: otherwise the writer could end the reader's process with a SIGBUS.
+// it already, can write into it or give its pages back. A reader checks the kind, the size, the
+// seals and that the pages are there before it maps the memory: otherwise the writer could end the
+// reader's process with a SIGBUS.
 // What a reader has seen may be something else a moment later: it copies first and checks then.
 
 #pragma once
@@ -70,11 +71,13 @@ class LentMemory : public std::enable_shared_from_this<LentMemory> {
     std::weak_ptr<const void> lease;
     std::weak_ptr<const void> published;  // The keeper of the payload that was copied here.
     const float* from = nullptr;          // Where that payload lay.
+    bool allocated = false;               // Its pages are there.
   };
 
   LentMemory(Descriptor descriptor, void* address, std::uint64_t numbers, std::size_t places);
-  // REQUIRES: mutex_ is held.
-  [[nodiscard]] std::optional<std::size_t> free_slot() const;
+  // A slot that may be written into; nothing if all are lent, or the system has no pages for one
+  // more. REQUIRES: mutex_ is held.
+  [[nodiscard]] std::optional<std::size_t> free_slot();
   [[nodiscard]] std::shared_ptr<const void> lend(Slot& slot);
 
   const Descriptor descriptor_;
@@ -88,11 +91,17 @@ class LentMemory : public std::enable_shared_from_this<LentMemory> {
 
 class BorrowedMemory {
  public:
-  // Maps `bytes` bytes of what the peer has lent, if they are at most `bytes_max`. Throws an Error
-  // that says what is wrong.
+  // Whether all pages must be there, or only those of places in use will be.
+  enum class Pages : std::uint8_t { kAll, kSome };
+  struct Terms {
+    std::uint64_t bytes_max;
+    Pages pages;
+  };
+
+  // Maps `bytes` bytes of what the peer has lent. Throws an Error that says what is wrong.
   [[nodiscard]] static std::shared_ptr<const BorrowedMemory> map(const Descriptor& descriptor,
                                                                  std::uint64_t bytes,
-                                                                 std::uint64_t bytes_max);
+                                                                 const Terms& terms);
 
   BorrowedMemory(void* address, std::size_t bytes) : mapping_(address, bytes) {}
 

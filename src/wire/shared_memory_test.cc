@@ -23,7 +23,10 @@ std::shared_ptr<const std::vector<float>> all(float value) {
 // What a reader of the memory sees at a place.
 std::vector<float> seen_at(const LentMemory& memory, std::uint64_t offset) {
   const Descriptor descriptor(::dup(memory.descriptor()));
-  const auto borrowed = BorrowedMemory::map(descriptor, memory.bytes(), memory.bytes());
+  const auto borrowed =
+      BorrowedMemory::map(descriptor,
+                          memory.bytes(),
+                          {.bytes_max = memory.bytes(), .pages = BorrowedMemory::Pages::kSome});
   const std::span<const float> numbers = borrowed->numbers(offset, kNumbers);
   return {numbers.begin(), numbers.end()};
 }
@@ -94,6 +97,7 @@ TEST(LentMemory, IsSealedToEverybodyElse) {
   EXPECT_EQ(errno, EPERM);
   EXPECT_EQ(::pwrite(descriptor, "x", 1, 0), -1);
   EXPECT_EQ(::ftruncate(descriptor, 0), -1);
+  EXPECT_EQ(::fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), -1);
   EXPECT_EQ(::fcntl(descriptor, F_ADD_SEALS, F_SEAL_WRITE), -1);
   void* const mapped = ::mmap(nullptr, kStride, PROT_READ, MAP_SHARED, descriptor, 0);
   ASSERT_NE(mapped, MAP_FAILED);
@@ -104,7 +108,8 @@ TEST(LentMemory, IsSealedToEverybodyElse) {
 TEST(BorrowedMemory, HasNoNumbersBeyondItsEnd) {
   const auto memory = LentMemory::create(kNumbers, 1);
   const Descriptor descriptor(::dup(memory->descriptor()));
-  const auto borrowed = BorrowedMemory::map(descriptor, kStride, kStride);
+  const auto borrowed = BorrowedMemory::map(
+      descriptor, kStride, {.bytes_max = kStride, .pages = BorrowedMemory::Pages::kAll});
   EXPECT_EQ(borrowed->numbers(kStride - 4, 1).size(), 1U);
   EXPECT_EQ(borrowed->numbers(0, kStride / 4).size(), kStride / 4);
   for (const auto& [offset, count] :

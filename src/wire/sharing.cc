@@ -109,8 +109,11 @@ void Sharing::borrow(const Descriptor& descriptor, std::uint64_t bytes, std::uin
   }
   try {
     borrowed_ = nullptr;  // One at a time.
-    borrowed_ =
-        BorrowedMemory::map(descriptor, bytes, place_bytes(authorised) * options_.peer_places);
+    borrowed_ = BorrowedMemory::map(
+        descriptor,
+        bytes,
+        {.bytes_max = place_bytes(authorised) * options_.peer_places,
+         .pages = options_.in_place ? BorrowedMemory::Pages::kSome : BorrowedMemory::Pages::kAll});
     controls_.push_back({.kind = RecordKind::kSharing, .body = "", .memory = {}});
   } catch (const Error& error) {
     give_up(error.what());
