@@ -109,23 +109,26 @@ LentMemory::LentMemory(Descriptor descriptor,
 
 std::optional<std::size_t> LentMemory::free_slot() {
   std::optional<std::size_t> found;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
+  for (std::size_t i = 0; i < slots_.size() && slots_[i].allocated; ++i) {
     if (slots_[i].lease.expired()) {
       if (slots_[i].published.expired()) {
-        found = i;  // Nobody can ask for what it holds.
-        break;
+        return i;  // Nobody can ask for what it holds.
       }
       found = found.value_or(i);
     }
   }
-  if (found && !slots_[*found].allocated) {
-    // A page that is missing when it is written would be a SIGBUS.
-    if (!allocate(descriptor_, *found * stride_, stride_)) {
-      return std::nullopt;
-    }
-    slots_[*found].allocated = true;
+  if (found) {
+    return found;
   }
-  return found;
+  // A page that is missing when it is written would be a SIGBUS.
+  const auto fresh =
+      std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return !slot.allocated; });
+  const auto index = static_cast<std::size_t>(fresh - slots_.begin());
+  if (fresh == slots_.end() || !allocate(descriptor_, index * stride_, stride_)) {
+    return std::nullopt;
+  }
+  fresh->allocated = true;
+  return index;
 }
 
 std::shared_ptr<const void> LentMemory::lend(Slot& slot) {

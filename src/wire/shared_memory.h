@@ -75,8 +75,8 @@ class LentMemory : public std::enable_shared_from_this<LentMemory> {
   };
 
   LentMemory(Descriptor descriptor, void* address, std::uint64_t numbers, std::size_t places);
-  // A slot that may be written into; nothing if all are lent, or the system has no pages for one
-  // more. REQUIRES: mutex_ is held.
+  // A slot that may be written into: a new one only if all others are lent. Nothing if there is
+  // none, or the system has no pages for it. REQUIRES: mutex_ is held.
   [[nodiscard]] std::optional<std::size_t> free_slot();
   [[nodiscard]] std::shared_ptr<const void> lend(Slot& slot);
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -65,10 +66,26 @@ TEST(LentMemory, UsesAPlaceAgainOnlyWhenNobodyReadsIt) {
 TEST(LentMemory, SparesAVersionThatMayBeAskedForAgain) {
   const auto memory = LentMemory::create(kNumbers, 2);
   const auto kept = all(1);
-  EXPECT_EQ(memory->publish(kept)->offset, 0U);
-  EXPECT_EQ(memory->publish(all(2))->offset, kStride);
+  {
+    const auto first = memory->publish(kept);
+    EXPECT_EQ(first->offset, 0U);
+    EXPECT_EQ(memory->publish(all(2))->offset, kStride);
+  }
   EXPECT_EQ(memory->publish(all(3))->offset, kStride);
   EXPECT_EQ(memory->publish(kept)->offset, 0U);
+}
+
+TEST(LentMemory, TakesPagesForAsManyPlacesAsAreReadAtATime) {
+  const auto memory = LentMemory::create(kNumbers, 64);
+  for (int version = 0; version < 200; ++version) {
+    const auto weights = all(static_cast<float>(version));
+    const auto last = memory->publish(weights);
+    const auto next = memory->publish(all(-1));
+    ASSERT_TRUE(last && next);
+  }
+  struct stat status {};
+  ASSERT_EQ(::fstat(memory->descriptor(), &status), 0);
+  EXPECT_EQ(status.st_blocks * 512, 2 * static_cast<std::int64_t>(kStride));
 }
 
 TEST(LentMemory, TakesNoPayloadLargerThanAPlace) {
