@@ -75,25 +75,34 @@ struct Carrier {
   std::string address;
   TlsFiles server;
   TlsFiles worker;
+  bool shares_memory = false;
 };
 
-// A server that answers every push with the weights, as one that never waits does.
+// A server that answers every push with weights of their own version, as one that never waits does.
 class Rounds {
  public:
   Rounds(const Carrier& carrier, std::size_t clients, std::size_t numbers)
       : numbers_(numbers), payload_(std::make_shared<const std::vector<float>>(numbers, 1.0F)) {
-    server_ = serve({.address = carrier.address, .token = kToken, .tls = carrier.server},
-                    [this](ConnectionId id, ConnectionEvent event) { answer(id, event); });
+    server_ =
+        serve({.address = carrier.address,
+               .token = kToken,
+               .tls = carrier.server,
+               .shares_memory = carrier.shares_memory,
+               .warned = [](const std::string& why) { std::fprintf(stderr, "%s\n", why.c_str()); }},
+              [this](ConnectionId id, ConnectionEvent event) { answer(id, event); });
     for (std::size_t i = 0; i < clients; ++i) {
-      clients_.push_back(
-          connect({.address = server_->address(), .token = kToken, .tls = carrier.worker},
-                  [this](const ConnectionEvent& event) {
-                    if (const auto* closed = std::get_if<Closed>(&event); closed && !over_) {
-                      std::fprintf(stderr, "%s\n", closed->why.c_str());
-                    } else if (closed == nullptr) {
-                      arrived_.add();
-                    }
-                  }));
+      clients_.push_back(connect({.address = server_->address(),
+                                  .token = kToken,
+                                  .tls = carrier.worker,
+                                  .shares_memory = carrier.shares_memory},
+                                 [this](const ConnectionEvent& event) {
+                                   if (const auto* closed = std::get_if<Closed>(&event);
+                                       closed && !over_) {
+                                     std::fprintf(stderr, "%s\n", closed->why.c_str());
+                                   } else if (closed == nullptr) {
+                                     arrived_.add();
+                                   }
+                                 }));
       clients_.back()->authorise(numbers);
       clients_.back()->send(protocol::Heartbeat{}, nullptr);  // Joins.
     }
@@ -121,13 +130,16 @@ class Rounds {
       server_->authorise(id, numbers_);
       server_->send(id, kWelcome, nullptr);
     } else {
-      server_->send(id, protocol::Snapshot{.version = Version{1}}, payload_);
+      // The same numbers, and not known to be: shared memory takes another copy.
+      auto version = std::make_shared<std::shared_ptr<const std::vector<float>>>(payload_);
+      server_->send(
+          id, protocol::Snapshot{.version = Version{1}}, Payload(*payload_, std::move(version)));
     }
   }
 
   const std::size_t numbers_;
   std::atomic<bool> over_{false};
-  const Payload payload_;
+  const std::shared_ptr<const std::vector<float>> payload_;
   Counter arrived_;
   std::unique_ptr<ServerTransport> server_;
   std::vector<std::unique_ptr<ClientTransport>> clients_;
@@ -182,7 +194,7 @@ void print_row(const Carrier& carrier, std::size_t clients, std::size_t bytes, s
   }
   const double median = quantile(took, 0.5);
   const double rate = 2.0 * static_cast<double>(clients * bytes) / median;
-  std::printf("%-5s %10.3g %8zu %10.3f %10.3f %8.2f %8.0f %% %9.0f\n",
+  std::printf("%-6s %10.3g %8zu %10.3f %10.3f %8.2f %8.0f %% %9.0f\n",
               carrier.name,
               static_cast<double>(bytes),
               clients,
@@ -202,13 +214,18 @@ int run(double largest, std::size_t rounds) {
       make_certificates(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
                         std::chrono::days(1)));
   const std::vector<Carrier> carriers = {
+      {.name = "memory",
+       .address = "unix:" + (folder / "s").string(),
+       .server = {},
+       .worker = {},
+       .shares_memory = true},
       {.name = "unix", .address = "unix:" + (folder / "s").string(), .server = {}, .worker = {}},
       {.name = "tcp", .address = "127.0.0.1:0", .server = {}, .worker = {}},
       {.name = "tls",
        .address = "127.0.0.1:0",
        .server = tls_beside(folder / "token", TlsSide::kServer),
        .worker = tls_beside(folder / "token", TlsSide::kWorker)}};
-  std::printf("wire       bytes  clients  median ms     p99 ms     GB/s  of memcpy  most MiB\n");
+  std::printf("wire        bytes  clients  median ms     p99 ms     GB/s  of memcpy  most MiB\n");
   for (const double bytes : {4e3, 4e5, 1e6, 1e7, 1e8, 4e8}) {
     for (const std::size_t clients : {1U, 2U, 4U, 8U}) {
       if (bytes <= largest && bytes * static_cast<double>(clients) <= 4e8) {

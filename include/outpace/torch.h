@@ -8,11 +8,13 @@
 
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -77,7 +79,7 @@ class Trainer {
     if (!worker_.joined()) {
       join(*dataset.size());
     }
-    auto leased = worker_.next();
+    auto leased = worker_.next_view();
     if (!leased) {
       return std::nullopt;
     }
@@ -102,7 +104,9 @@ class Trainer {
       worker_.abandon();
       return {PushOutcome::kCancelled, "given up: nobody waits for it any more"};
     }
-    return worker_.push(gradient(), loss.item<double>());
+    const std::span<float> gradient = worker_.gradient();
+    write_gradient(gradient);
+    return worker_.push(gradient, loss.item<double>());
   }
 
  private:
@@ -144,17 +148,21 @@ class Trainer {
     const auto initial_weights = [this] {
       std::vector<float> weights;
       for (const ::torch::Tensor& parameter : parameters_) {
-        append(parameter, weights);
+        const auto numbers = flat(parameter);
+        const float* const first = numbers.data_ptr<float>();
+        weights.insert(weights.end(), first, first + numbers.numel());
       }
       return weights;
     };
     worker_.join(parameters, initial_weights, examples);
   }
 
-  void use(std::vector<float>& weights) {
+  void use(std::span<const float> weights) {
     const ::torch::NoGradGuard no_gradient;
-    const auto all = ::torch::from_blob(
-        weights.data(), {static_cast<std::int64_t>(weights.size())}, ::torch::kFloat);
+    // Only read: from_blob() has no form for constant numbers.
+    const auto all = ::torch::from_blob(const_cast<float*>(weights.data()),
+                                        {static_cast<std::int64_t>(weights.size())},
+                                        ::torch::kFloat);
     std::int64_t begin = 0;
     for (::torch::Tensor& parameter : parameters_) {
       const std::int64_t end = begin + parameter.numel();
@@ -171,22 +179,21 @@ class Trainer {
   }
 
   // Zeros for a parameter that the loss does not depend on.
-  [[nodiscard]] std::vector<float> gradient() const {
-    std::vector<float> gradient;
+  void write_gradient(std::span<float> gradient) const {
     for (const ::torch::Tensor& parameter : parameters_) {
+      const auto part = gradient.first(static_cast<std::size_t>(parameter.numel()));
       if (parameter.grad().defined()) {
-        append(parameter.grad(), gradient);
+        const auto numbers = flat(parameter.grad());
+        std::copy_n(numbers.data_ptr<float>(), part.size(), part.begin());
       } else {
-        gradient.resize(gradient.size() + static_cast<std::size_t>(parameter.numel()));
+        std::fill(part.begin(), part.end(), 0.0F);
       }
+      gradient = gradient.subspan(part.size());
     }
-    return gradient;
   }
 
-  static void append(const ::torch::Tensor& tensor, std::vector<float>& numbers) {
-    const auto flat = tensor.detach().to(::torch::kCPU, ::torch::kFloat).contiguous();
-    const float* first = flat.data_ptr<float>();
-    numbers.insert(numbers.end(), first, first + flat.numel());
+  static ::torch::Tensor flat(const ::torch::Tensor& tensor) {
+    return tensor.detach().to(::torch::kCPU, ::torch::kFloat).contiguous();
   }
 
   Worker& worker_;

@@ -6,6 +6,8 @@
 //   while (const auto minibatch = worker.next()) {
 //     worker.push(mean_gradient(*minibatch), loss);
 //   }
+//
+// next_view() and gradient() do the same without copies.
 
 #pragma once
 
@@ -15,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -64,6 +67,14 @@ struct Minibatch {
   std::uint64_t version = 0;            // Of the weights: the updates applied so far.
 };
 
+// The same without a copy: where server and worker are processes of one machine, the weights lie in
+// memory that the server has written and this worker only reads.
+struct MinibatchView {
+  std::span<const float> weights;  // Until the mini-batch is pushed or abandoned.
+  std::vector<std::uint64_t> examples;
+  std::uint64_t version = 0;
+};
+
 enum class PushOutcome : std::uint8_t {
   kAccepted,    // It counts: an update includes it.
   kDropped,     // The policy did not wait for it. Its examples go to another mini-batch.
@@ -107,6 +118,8 @@ class Worker {
   // every example counts exactly once, whichever workers compute it. A mini-batch that was not
   // pushed is abandoned. Rejoins if the connection is lost, and throws WorkerError if that fails.
   [[nodiscard]] std::optional<Minibatch> next();
+  // As next(), without a copy of the weights.
+  [[nodiscard]] std::optional<MinibatchView> next_view();
 
   // Whether no update needs the current mini-batch any more. Then abandon() it, or push() the part
   // that is done. The call is cheap: poll it between layers. Any thread may call it while no other
@@ -119,6 +132,14 @@ class Worker {
   PushResult push(std::vector<float> gradient,
                   double loss,
                   std::optional<std::size_t> part = std::nullopt);
+  // The same for a gradient that lies anywhere. It is not copied if it was written into gradient().
+  PushResult push(std::span<const float> gradient,
+                  double loss,
+                  std::optional<std::size_t> part = std::nullopt);
+  // Memory for the gradient of the current mini-batch, until it is pushed or abandoned. What it
+  // holds at first is undefined. Where server and worker are processes of one machine, the server
+  // reads the gradient there. REQUIRES: a mini-batch of next().
+  [[nodiscard]] std::span<float> gradient();
   // Abandons the current mini-batch, if there is one; its examples go to other workers.
   void abandon();
   // Leaves the job before its end; next() then returns nothing.

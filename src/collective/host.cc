@@ -131,13 +131,13 @@ void Host::receive_first(Time now, wire::ConnectionId from, const protocol::Mess
 void Host::receive_from_worker(Time now, Peer& peer, wire::Received received) {
   std::visit(Overloaded{[&](const protocol::Push& report) {
                           if (report.id.worker == peer.worker && received.payload.size() == 1) {
-                            take_report(now, report, received.payload.front());
+                            take_report(now, report, received.payload.span().front());
                           }
                         },
                         // A worker of a ring or a gossip brings its weights.
                         [&](const protocol::Snapshot& brought) {
                           take_weights(
-                              now, peer.worker, brought.version, std::move(received.payload));
+                              now, peer.worker, brought.version, std::move(received.payload).take());
                         },
                         [&](const protocol::Goodbye&) { peer.quiet = true; },
                         protocol::IgnoringWorkers{},

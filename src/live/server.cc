@@ -47,14 +47,15 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
     options_.resumed.reset();
     resumed_at_ = coordinator_->version();
   }
-  transport_ = wire::serve(
-      {.address = options_.listen,
-       .token = options_.token,
-       .tls = options_.tls,
-       .refused = [this](const std::string& text) { strand_.post(StrangerRefused{text}); }},
-      [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
-        strand_.post(FromConnection{connection, std::move(event)});
-      });
+  const auto warned = [this](const std::string& text) { strand_.post(TransportWarned{text}); };
+  transport_ = wire::serve({.address = options_.listen,
+                            .token = options_.token,
+                            .tls = options_.tls,
+                            .refused = warned,
+                            .warned = warned},
+                           [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
+                             strand_.post(FromConnection{connection, std::move(event)});
+                           });
 }
 
 Server::~Server() = default;
@@ -118,7 +119,7 @@ void Server::handle(Time now, Post post) {
                         },
                         [&](const StopAsked& asked) { stop_asked(now, asked); },
                         [&](const NobodyWillJoin&) { nobody_joins(now); },
-                        [&](const StrangerRefused& refused) { warn(refused.text); }},
+                        [&](const TransportWarned& warning) { warn(warning.text); }},
              post);
 }
 

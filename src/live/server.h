@@ -114,10 +114,10 @@ class Server {
     std::string why;
   };
   struct NobodyWillJoin {};
-  struct StrangerRefused {
+  struct TransportWarned {
     std::string text;
   };
-  using Post = std::variant<FromConnection, StopAsked, NobodyWillJoin, StrangerRefused>;
+  using Post = std::variant<FromConnection, StopAsked, NobodyWillJoin, TransportWarned>;
 
   // A peer that was sent away is not heard any more, although its connection may still be open.
   enum class Role : std::uint8_t { kUnknown, kWorker, kEvaluator, kSentAway };

@@ -59,10 +59,10 @@ void Server::receive_from_worker(Time now,
   server::Effects effects;
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
   std::visit(Overloaded{[&](const protocol::Push& push) {
-                          take_push(now, from, peer, push, std::move(received.payload));
+                          take_push(now, from, peer, push, std::move(received.payload).take());
                         },
                         [&](const protocol::InitialWeights&) {
-                          take_initial_weights(now, from, std::move(received.payload));
+                          take_initial_weights(now, from, std::move(received.payload).take());
                         },
                         [&](const protocol::Abandoned& abandoned) {
                           const std::string why = why_not_from(peer, abandoned.id);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -168,6 +169,68 @@ class Worker::Job {
   [[nodiscard]] bool joined() const { return joined_; }
 
   std::optional<Minibatch> next() {
+    std::optional<live::LastingSession::Task> task = next_task();
+    if (!task) {
+      return std::nullopt;
+    }
+    return Minibatch{.weights = std::move(task->work.weights).take(),
+                     .examples = std::move(task->examples),
+                     .version = count(task->work.release.version)};
+  }
+
+  std::optional<MinibatchView> next_view() {
+    std::optional<live::LastingSession::Task> task = next_task();
+    if (!task) {
+      return std::nullopt;
+    }
+    weights_ = std::move(task->work.weights);
+    return MinibatchView{.weights = weights_.span(),
+                         .examples = std::move(task->examples),
+                         .version = count(task->work.release.version)};
+  }
+
+  [[nodiscard]] bool cancelled() {
+    return session_ && session_->session().cancelled() != worker::CancelMode::kNone;
+  }
+
+  std::span<float> gradient() {
+    require(in_hand_ > 0, "gradient: this worker has no mini-batch; call next() first");
+    gradient_ = session_->session().gradient();
+    return gradient_;
+  }
+
+  PushResult push(std::vector<float> gradient, double loss, std::optional<std::size_t> part) {
+    const auto result = result_of(gradient.size(), loss, part);
+    return answer([&] { return session_->session().push(result, std::move(gradient)); });
+  }
+
+  PushResult push(std::span<const float> gradient, double loss, std::optional<std::size_t> part) {
+    const auto result = result_of(gradient.size(), loss, part);
+    return answer([&] {
+      return gradient.data() == gradient_.data()
+                 ? session_->session().push(result)
+                 : session_->session().push(result,
+                                            std::vector<float>(gradient.begin(), gradient.end()));
+    });
+  }
+
+  void abandon() {
+    if (in_hand_ > 0) {
+      drop();
+      session_->session().abandon();
+    }
+  }
+
+  void leave() {
+    drop();
+    if (session_) {
+      session_->session().leave();
+      session_.reset();
+    }
+  }
+
+ private:
+  std::optional<live::LastingSession::Task> next_task() {
     require(joined_, "next: join() comes first");
     abandon();
     if (!session_) {
@@ -180,57 +243,50 @@ class Worker::Job {
       session_.reset();  // There is no connection any more that could be used.
       throw;
     }
-    if (!task) {
-      return std::nullopt;
+    if (task) {
+      in_hand_ = task->examples.size();
+      begun_ = steady_clock::now();
     }
-    in_hand_ = task->examples.size();
-    begun_ = steady_clock::now();
-    return Minibatch{.weights = std::move(task->work.weights),
-                     .examples = std::move(task->examples),
-                     .version = count(task->work.release.version)};
+    return task;
   }
 
-  [[nodiscard]] bool cancelled() {
-    return session_ && session_->session().cancelled() != worker::CancelMode::kNone;
-  }
-
-  PushResult push(std::vector<float> gradient, double loss, std::optional<std::size_t> part) {
+  // What a push says beside the gradient.
+  live::WorkerSession::Result result_of(std::size_t numbers,
+                                        double loss,
+                                        std::optional<std::size_t> part) const {
     require(in_hand_ > 0, "push: this worker has no mini-batch; call next() first");
-    require(gradient.size() == numbers_,
-            "push: the gradient has " + std::to_string(gradient.size()) +
-                " numbers, the parameters hold " + std::to_string(numbers_));
+    require(numbers == numbers_,
+            "push: the gradient has " + std::to_string(numbers) + " numbers, the parameters hold " +
+                std::to_string(numbers_));
     const std::size_t examples = part.value_or(in_hand_);
     require(examples >= 1 && examples <= in_hand_,
             "push: a part of " + std::to_string(examples) + " examples, the mini-batch has " +
                 std::to_string(in_hand_));
-    const live::WorkerSession::Result result{
-        .examples = static_cast<std::uint32_t>(examples),
-        .partial = examples < in_hand_,
-        .loss = loss,
-        .compute_seconds = std::chrono::duration<double>(steady_clock::now() - begun_).count()};
+    return {.examples = static_cast<std::uint32_t>(examples),
+            .partial = examples < in_hand_,
+            .loss = loss,
+            .compute_seconds = std::chrono::duration<double>(steady_clock::now() - begun_).count()};
+  }
+
+  template <typename Push>
+  PushResult answer(Push push) {
     in_hand_ = 0;
-    const auto verdict = session_->session().push(result, std::move(gradient));
+    weights_ = {};  // The server may use their memory again.
+    const std::optional<protocol::Verdict> verdict = push();
+    gradient_ = {};
     if (!verdict) {
       return {PushOutcome::kUnanswered, "the run ended or the connection was lost first"};
     }
     return {to_outcome(verdict->outcome), verdict->why.value_or("")};
   }
 
-  void abandon() {
-    if (std::exchange(in_hand_, 0) > 0) {
-      session_->session().abandon();
-    }
-  }
-
-  void leave() {
-    if (session_) {
-      session_->session().leave();
-      session_.reset();
-    }
+  // Nothing of the current mini-batch is needed any more.
+  void drop() {
     in_hand_ = 0;
+    weights_ = {};
+    gradient_ = {};
   }
 
- private:
   const WorkerOptions options_;
   // State.
   bool joined_ = false;
@@ -238,6 +294,8 @@ class Worker::Job {
   std::optional<live::LastingSession> session_;  // From join() to the end.
   std::size_t in_hand_ = 0;  // Examples of the mini-batch that awaits its answer.
   steady_clock::time_point begun_;
+  wire::Numbers weights_;      // Of the current mini-batch, if it is a view.
+  std::span<float> gradient_;  // The session's, if it was asked for.
 };
 
 Worker Worker::from_environment() {
@@ -263,12 +321,26 @@ std::optional<Minibatch> Worker::next() {
   return for_the_public([this] { return job_->next(); });
 }
 
+std::optional<MinibatchView> Worker::next_view() {
+  return for_the_public([this] { return job_->next_view(); });
+}
+
 bool Worker::cancelled() const {
   return job_->cancelled();
 }
 
 PushResult Worker::push(std::vector<float> gradient, double loss, std::optional<std::size_t> part) {
   return for_the_public([&] { return job_->push(std::move(gradient), loss, part); });
+}
+
+PushResult Worker::push(std::span<const float> gradient,
+                        double loss,
+                        std::optional<std::size_t> part) {
+  return for_the_public([&] { return job_->push(gradient, loss, part); });
+}
+
+std::span<float> Worker::gradient() {
+  return for_the_public([this] { return job_->gradient(); });
 }
 
 void Worker::abandon() {

@@ -27,11 +27,7 @@ class Work {
        worker::GradientSource& source,
        const worker::Pace& pace,
        std::optional<worker::Attacker> attacker)
-      : lasting_(session),
-        source_(source),
-        pace_(pace),
-        attacker_(attacker),
-        gradient_(source.manifest().numbers()) {}
+      : lasting_(session), source_(source), pace_(pace), attacker_(attacker) {}
 
   void run() {
     std::uint64_t iteration = 0;
@@ -48,13 +44,14 @@ class Work {
   [[nodiscard]] WorkerSession& session() { return lasting_.session(); }
 
   // False if there is nothing to push: the task was given up.
-  bool answer(const LastingSession::Task& task, std::uint64_t iteration) {
+  bool answer(LastingSession::Task& task, std::uint64_t iteration) {
     const std::size_t whole = task.examples.size();
     const std::span examples =
         std::span(task.examples).first(wait_for_pace(task.work, whole, iteration));
     if (examples.empty()) {
       return false;
     }
+    gradient_ = session().gradient();
     WorkerSession::Result result{};
     if (!compute(task.work, examples, result)) {
       return false;
@@ -63,7 +60,8 @@ class Work {
     if (attacker_) {
       attacker_->corrupt(gradient_);
     }
-    session().push(result, std::exchange(gradient_, std::vector<float>(gradient_.size())));
+    task.work.weights = {};  // The server may use their memory again.
+    session().push(result);
     return true;
   }
 
@@ -102,7 +100,7 @@ class Work {
     for (std::size_t first = 0; first < examples.size(); first += micro) {
       const auto part = examples.subspan(first, std::min(micro, examples.size() - first));
       const auto begun = steady_clock::now();
-      std::span<float> into(gradient_);
+      std::span<float> into = gradient_;
       if (first > 0) {
         part_gradient_.resize(gradient_.size());
         into = part_gradient_;
@@ -156,7 +154,7 @@ class Work {
   worker::GradientSource& source_;
   const worker::Pace& pace_;
   std::optional<worker::Attacker> attacker_;
-  std::vector<float> gradient_;
+  std::span<float> gradient_;  // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
 };

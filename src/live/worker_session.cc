@@ -29,13 +29,15 @@ std::string host_name() {
 }  // namespace
 
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
-    : options_(options), initial_weights_(offer.initial_weights) {
+    : options_(options),
+      initial_weights_(offer.initial_weights),
+      numbers_(offer.manifest.numbers()) {
   transport_ = wire::connect({.address = options.server,
                               .token = options.token,
                               .deadline = options.deadline,
                               .tls = options.tls},
                              [this](wire::ConnectionEvent event) { receive(std::move(event)); });
-  transport_->authorise(offer.manifest.numbers());
+  transport_->authorise(numbers_);
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .incarnation = options.incarnation,
                                    .host = host_name() + ":" + std::to_string(getpid()),
@@ -127,20 +129,37 @@ Time WorkerSession::now() const {
   return Time{std::chrono::duration_cast<Duration>(elapsed)};
 }
 
+std::span<float> WorkerSession::gradient() {
+  if (gradient_.keeper == nullptr) {
+    gradient_ = transport_->room(numbers_);
+  }
+  return gradient_.numbers;
+}
+
+std::optional<protocol::Verdict> WorkerSession::push(const Result& result) {
+  (void)gradient();
+  return push(result, std::exchange(gradient_, {}));
+}
+
 std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
                                                      std::vector<float> gradient) {
+  auto own = std::make_shared<std::vector<float>>(std::move(gradient));
+  return push(result, wire::Room{*own, own});
+}
+
+std::optional<protocol::Verdict> WorkerSession::push(const Result& result, wire::Room gradient) {
   // The numbers of a message are finite. A loss that is not is told by its gradient, which the
   // server then refuses.
   const bool finite = std::isfinite(result.loss);
-  if (!finite && !gradient.empty()) {
-    gradient.front() = std::numeric_limits<float>::quiet_NaN();
+  if (!finite && !gradient.numbers.empty()) {
+    gradient.numbers.front() = std::numeric_limits<float>::quiet_NaN();
   }
   transport_->send(protocol::Push{.id = identity(),
                                   .examples = result.examples,
                                   .partial = result.partial,
                                   .loss = finite ? result.loss : 0.0,
                                   .compute_seconds = result.compute_seconds},
-                   std::make_shared<const std::vector<float>>(std::move(gradient)));
+                   std::move(gradient).payload());
   std::unique_lock lock(mutex_);
   changed_.wait(lock,
                 [this] { return inbox_.verdict().has_value() || inbox_.stopped() || closed_; });

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,7 +68,9 @@ class WorkerSession {
 
   struct Task {
     protocol::Release release;
-    std::vector<float> weights;  // In the manifest's order.
+    // In the manifest's order. They may lie where the server published them: drop them as soon as
+    // they are not needed any more, before the answer if possible.
+    wire::Numbers weights;
   };
   // Waits for the next release; nothing when the run is over, or the process is told to end. Throws
   // ConnectionLost.
@@ -87,7 +90,13 @@ class WorkerSession {
     double loss;
     double compute_seconds;
   };
-  // Answers the current task and waits for the verdict; nothing if the run ended first.
+  // Memory for the next gradient, the same until it is pushed. Where server and worker share
+  // memory, the server reads it there.
+  [[nodiscard]] std::span<float> gradient();
+  // Answers the current task with what was written there, and waits for the verdict; nothing if the
+  // run ended first.
+  std::optional<protocol::Verdict> push(const Result& result);
+  // The same with a gradient that lies elsewhere.
   std::optional<protocol::Verdict> push(const Result& result, std::vector<float> gradient);
   void abandon();
   // Leaves the job: the server counts this worker no longer. Waits until it has heard so, at most
@@ -101,6 +110,7 @@ class WorkerSession {
   [[nodiscard]] worker::CancelMode cancel_mode() const;
   void give_up(worker::CancelMode how);
   void send_initial_weights();
+  [[nodiscard]] std::optional<protocol::Verdict> push(const Result& result, wire::Room gradient);
   void beat(const std::stop_token& stop);
   [[nodiscard]] protocol::GradientId identity() const;
   [[noreturn]] void throw_closed() const;
@@ -108,12 +118,13 @@ class WorkerSession {
   // Constant after construction.
   SessionOptions options_;
   const std::function<std::vector<float>()> initial_weights_;
+  const std::uint64_t numbers_;               // Of weights and gradients.
   std::optional<protocol::Welcome> welcome_;  // The first; set before the constructor returns.
   // State below is guarded by mutex_.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   worker::Inbox inbox_;
-  std::vector<float> weights_;  // Of the newest release.
+  wire::Numbers weights_;       // Of the newest release.
   bool needs_weights_ = false;  // The server has none, or none any more.
   bool takes_parts_ = false;    // The policy, when it released the current task.
   worker::CancelMode leaves_ = worker::CancelMode::kNone;  // Once the process is told to end.
@@ -121,6 +132,7 @@ class WorkerSession {
   std::optional<std::chrono::steady_clock::duration> clock_offset_;  // steady clock minus run's.
   // Of the thread that computes.
   Sequence current_{};
+  wire::Room gradient_;  // If it has been asked for.
   // Set under mutex_, read anywhere.
   std::atomic<worker::CancelMode> cancelled_{worker::CancelMode::kNone};
   std::unique_ptr<wire::ClientTransport> transport_;

@@ -1,11 +1,14 @@
 #include "outpace/worker.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
 #include <limits>
 #include <memory>
+#include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -176,6 +179,60 @@ TEST_F(WorkerTest, WhoLeavesGetsNothingMoreAndTheOthersGoOn) {
   EXPECT_FALSE(worker.cancelled());
   EXPECT_EQ(other.get(), Ledger(kExamples, kEpochs));
   EXPECT_EQ(run.get().code, ExitCode::kDone);
+}
+
+// Whether the address is in memory that processes may share.
+bool is_shared(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    std::istringstream(line) >> std::hex >> begin >> dash >> end;
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    if (begin <= at && at < end) {
+      return line.find("memfd:outpace") != std::string::npos;
+    }
+  }
+  return false;
+}
+
+TEST_F(WorkerTest, AWorkerOfTheSameMachineComputesWhereTheServerReadsAndWrites) {
+  auto run = serve(1);
+  Worker worker = this->worker(0);
+  constexpr std::size_t kWide = 20'000;
+  const std::vector<Parameter> parameters{{.name = "wide", .shape = {kWide}}};
+  worker.join(
+      parameters, [] { return std::vector<float>(kWide, 1); }, kExamples);
+  EXPECT_EQ(error_of([&] { (void)worker.gradient(); }, 2),
+            "gradient: this worker has no mini-batch; call next() first");
+  std::uint64_t views = 0;
+  std::uint64_t shared = 0;
+  while (const auto view = worker.next_view()) {
+    ASSERT_EQ(view->weights.size(), kWide);
+    const std::span<float> gradient = worker.gradient();
+    ASSERT_EQ(gradient.size(), kWide);
+    shared += is_shared(view->weights.data()) && is_shared(gradient.data()) ? 1U : 0U;
+    // Of half the square of the weights' distance from their places.
+    for (std::size_t i = 0; i < kWide; ++i) {
+      gradient[i] = view->weights[i] - static_cast<float>(i);
+    }
+    if (++views % 10 == 0) {
+      worker.abandon();
+    } else if (views % 10 == 1) {
+      const std::vector<float> elsewhere(gradient.begin(), gradient.end());
+      EXPECT_TRUE(worker.push(std::span(elsewhere), 1).accepted());
+    } else {
+      EXPECT_TRUE(worker.push(gradient, 1).accepted());
+    }
+  }
+  EXPECT_GT(shared, views / 2);
+  const live::RunResult result = run.get();
+  EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
+  ASSERT_EQ(result.weights.size(), kWide);
+  for (std::size_t i = 0; i < kWide; ++i) {
+    EXPECT_NEAR(result.weights[i], static_cast<float>(i), 1e-2) << i;
+  }
 }
 
 // A server that hangs up on the first incarnation with a release open, and ends the second's run.

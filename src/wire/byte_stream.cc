@@ -7,9 +7,8 @@
 #include <sys/socket.h>
 
 namespace outpace::wire {
-namespace {
 
-Transfer transferred(ssize_t bytes) {
+Transfer ByteStream::transferred(ssize_t bytes) {
   if (bytes > 0) {
     return {.moved = Moved::kSome, .bytes = static_cast<std::size_t>(bytes)};
   }
@@ -17,14 +16,12 @@ Transfer transferred(ssize_t bytes) {
   return {.moved = later ? Moved::kBlocked : Moved::kGone};
 }
 
-msghdr message_of(std::span<const iovec> parts) {
+msghdr ByteStream::message_of(std::span<const iovec> parts) {
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(parts.data());  // Not changed by sending or receiving.
   message.msg_iovlen = parts.size();
   return message;
 }
-
-}  // namespace
 
 void ByteStream::end_sending() const {
   ::shutdown(number(), SHUT_WR);
@@ -34,14 +31,22 @@ void ByteStream::shut() const {
   ::shutdown(number(), SHUT_RDWR);
 }
 
-Transfer PlainStream::send(std::span<const iovec> parts) {
+Transfer ByteStream::send_parts(std::span<const iovec> parts) const {
   const msghdr message = message_of(parts);
   return transferred(::sendmsg(number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-Transfer PlainStream::receive(std::span<const iovec> parts) {
+Transfer ByteStream::receive_parts(std::span<const iovec> parts) const {
   msghdr message = message_of(parts);
   return transferred(::recvmsg(number(), &message, MSG_DONTWAIT));
+}
+
+Transfer PlainStream::send(std::span<const iovec> parts) {
+  return send_parts(parts);
+}
+
+Transfer PlainStream::receive(std::span<const iovec> parts) {
+  return receive_parts(parts);
 }
 
 }  // namespace outpace::wire

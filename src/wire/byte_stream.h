@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "wire/descriptor.h"
@@ -51,20 +52,36 @@ class ByteStream {
   [[nodiscard]] virtual Transfer receive(std::span<const iovec> parts) = 0;
   // Whether bytes have come that the socket no longer shows.
   [[nodiscard]] virtual bool pending() const { return false; }
-  // Whether a changed byte would be noticed.
+  // Whether records need no checksum.
   [[nodiscard]] virtual bool sealed() const { return false; }
   [[nodiscard]] virtual Binding binding() const { return {}; }
+
+  // As send(), and the peer gets a descriptor of its own for the same thing, with the first byte.
+  [[nodiscard]] virtual Transfer send_with(std::span<const iovec> parts, int /*descriptor*/) {
+    return send(parts);
+  }
+  // Descriptors that come count from now on; before, and on other sockets, they are closed.
+  virtual void accept_descriptors() {}
+  // The last one that came; none (negative) if it was taken.
+  [[nodiscard]] virtual Descriptor take_descriptor() { return Descriptor(); }
 
   // The peer sees the end of what was sent; what it sends still arrives.
   void end_sending() const;
   // From any thread: nothing comes or goes any more.
   void shut() const;
 
+ protected:
+  // What a call of the system has moved; its answer and errno say so.
+  [[nodiscard]] static Transfer transferred(ssize_t bytes);
+  [[nodiscard]] static msghdr message_of(std::span<const iovec> parts);
+  [[nodiscard]] Transfer send_parts(std::span<const iovec> parts) const;
+  [[nodiscard]] Transfer receive_parts(std::span<const iovec> parts) const;
+
  private:
   const Descriptor socket_;
 };
 
-// A Unix or TCP socket.
+// A TCP socket.
 class PlainStream final : public ByteStream {
  public:
   explicit PlainStream(Descriptor socket) : ByteStream(std::move(socket)) {}

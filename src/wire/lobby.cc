@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
+#include "wire/unix_stream.h"
 
 namespace outpace::wire {
 namespace {
@@ -106,7 +107,11 @@ void Lobby::accept() {
   try {
     std::string name = name_of(peer, socket.number());
     Stranger stranger{.stream = {}, .peer = std::move(name), .since = Clock::now()};
-    stranger.stream = std::make_unique<PlainStream>(std::move(socket));
+    if (peer.is_unix()) {
+      stranger.stream = std::make_unique<UnixStream>(std::move(socket));
+    } else {
+      stranger.stream = std::make_unique<PlainStream>(std::move(socket));
+    }
     strangers_.push_back(std::move(stranger));
   } catch (const std::exception&) {  // No memory for one more.
     full_ = true;

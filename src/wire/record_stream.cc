@@ -29,20 +29,27 @@ constexpr std::size_t kPiecesAtOnce = 64;
 constexpr std::size_t kEnoughBytes = std::size_t{1} << 18U;
 // As much as the system lets a socket hold; what it does not take waits here.
 constexpr int kSendBufferBytes = 1 << 22;
+// Records of sharing that may wait for a peer that does not read.
+constexpr std::size_t kControlsMax = 256;
 
 }  // namespace
 
-RecordStream::RecordStream(std::unique_ptr<ByteStream> bytes, UnreadMax unread_max)
+RecordStream::RecordStream(std::unique_ptr<ByteStream> bytes,
+                           UnreadMax unread_max,
+                           SharingOptions sharing)
     : bytes_(std::move(bytes)),
       checksums_(bytes_->sealed() ? Checksums::kNone : Checksums::kCrc32c),
       unread_max_(unread_max),
+      lender_(sharing.lender),
       waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       received_(new char[kFirstCapacity]),
       capacity_(kFirstCapacity),
-      writer_(checksums_) {
+      writer_(checksums_),
+      sharing_(std::move(sharing)) {
   if (waker_.number() < 0) {
     throw Error(ExitCode::kFailure, std::string("eventfd: ") + std::strerror(errno));
   }
+  bytes_->accept_descriptors();
   ::setsockopt(
       bytes_->number(), SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof(kSendBufferBytes));
 }
@@ -57,17 +64,51 @@ std::string RecordStream::why() {
 // ---- Sending ------------------------------------------------------------------------------------
 
 void RecordStream::send(const protocol::Message& message, Payload payload, More more) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (ended_ || broken_) {
     return;
   }
-  writer_.add(message, std::move(payload));
+  auto place = sharing_.place(payload, writer_.unreturned());
+  writer_.add(message, std::move(payload), std::move(place));
+  queue_controls();
   if (more == More::kNone) {
     flush();
   }
   if (writer_.messages() > unread_max_.messages || writer_.payloads() > unread_max_.payloads) {
     why_ = "it does not read: " + std::to_string(writer_.messages()) + " messages wait for it, " +
            std::to_string(writer_.payloads()) + " of them with numbers";
+    stop();
+  }
+  const std::string warning = sharing_.take_warning();
+  lock.unlock();
+  warn(warning);
+}
+
+void RecordStream::warn(const std::string& why) const {
+  if (lender_ && !why.empty()) {
+    lender_->warn(why);
+  }
+}
+
+Room RecordStream::room(std::uint64_t numbers) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto room = sharing_.room(numbers)) {
+      return *std::move(room);
+    }
+  }
+  auto own = std::make_shared<std::vector<float>>(numbers);
+  return {*own, own};
+}
+
+void RecordStream::queue_controls() {
+  for (Sharing::Control& control : sharing_.take_controls()) {
+    current_.emplace_back(encode_head(control.kind, control.body, checksums_) + control.body,
+                          std::move(control.memory));
+    ++controls_;
+  }
+  if (controls_ > kControlsMax) {
+    why_ = "it does not read: " + std::to_string(controls_) + " records wait for it";
     stop();
   }
 }
@@ -111,6 +152,7 @@ void RecordStream::break_off() {
   blocked_ = false;
   writer_.clear();
   current_.clear();
+  controls_ = 0;
   farewell_.reset();
   sent_of_first_ = 0;
 }
@@ -121,14 +163,7 @@ void RecordStream::flush() {
   }
   blocked_ = false;
   while (!current_.empty() || take_next_record()) {
-    std::array<iovec, kPiecesAtOnce> parts{};
-    const std::size_t count = std::min(current_.size(), parts.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::string_view bytes = current_[i].view().substr(i == 0 ? sent_of_first_ : 0);
-      // Not const only because the same structure serves to receive.
-      parts.at(i) = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
-    }
-    const Transfer sent = bytes_->send(std::span(parts).first(count));
+    const Transfer sent = send_some();
     if (sent.moved == Moved::kSome) {
       forget_sent(sent.bytes);
     } else if (sent.moved == Moved::kBlocked) {
@@ -139,6 +174,24 @@ void RecordStream::flush() {
       break_off();  // The peer is gone. It may have said why: reading will tell.
     }
   }
+}
+
+Transfer RecordStream::send_some() {
+  std::array<iovec, kPiecesAtOnce> parts{};
+  std::size_t count = 0;
+  while (count < std::min(current_.size(), parts.size())) {
+    const Piece& piece = current_[count];
+    if (count > 0 && piece.memory() != nullptr) {
+      break;  // Its descriptor goes with its first byte.
+    }
+    const std::string_view bytes = piece.view().substr(count == 0 ? sent_of_first_ : 0);
+    // Not const only because the same structure serves to receive.
+    parts.at(count) = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+    ++count;
+  }
+  const std::span<const iovec> some = std::span(parts).first(count);
+  const LentMemory* const memory = sent_of_first_ == 0 ? current_.front().memory() : nullptr;
+  return memory == nullptr ? bytes_->send(some) : bytes_->send_with(some, memory->descriptor());
 }
 
 bool RecordStream::take_next_record() {
@@ -157,6 +210,7 @@ void RecordStream::forget_sent(std::size_t bytes) {
   sent_bytes_ += bytes;
   while (!current_.empty() && sent_of_first_ >= current_.front().view().size()) {
     sent_of_first_ -= current_.front().view().size();
+    controls_ -= current_.front().control() ? 1U : 0U;
     current_.pop_front();
   }
 }
@@ -283,13 +337,43 @@ std::optional<RecordStream::Next> RecordStream::end_text() {
   const std::string_view body(received_.get() + begin_, head.bytes);
   begin_ += head.bytes;
   check(body, head);
-  if (head.kind == RecordKind::kFarewell) {
-    return Farewell{printable(body)};
+  switch (head.kind) {
+    case RecordKind::kFarewell:
+      return Farewell{printable(body)};
+    case RecordKind::kMessage:
+      if (auto received = reader_.take(body, authorised_)) {
+        return std::move(*received);
+      }
+      return std::nullopt;
+    case RecordKind::kPlace:
+      return take_place(body);
+    default:
+      take_control(head.kind, body);
+      return std::nullopt;
   }
-  if (auto received = reader_.take(body, authorised_)) {
-    return std::move(*received);
+}
+
+Received RecordStream::take_place(std::string_view body) {
+  const std::uint64_t numbers = reader_.announced();
+  return reader_.complete(sharing_.read(decode_number(body), numbers));
+}
+
+void RecordStream::take_control(RecordKind kind, std::string_view body) {
+  std::unique_lock lock(mutex_);
+  if (kind == RecordKind::kMemory) {
+    sharing_.borrow(bytes_->take_descriptor(), decode_number(body), authorised_);
+  } else if (kind == RecordKind::kReturned) {
+    writer_.returned(decode_number(body));
+  } else {
+    sharing_.answered(printable(body));
   }
-  return std::nullopt;
+  if (!ended_) {
+    queue_controls();
+    flush();
+  }
+  const std::string warning = sharing_.take_warning();
+  lock.unlock();
+  warn(warning);
 }
 
 void RecordStream::check(std::string_view body, const RecordHead& head) const {

@@ -2,7 +2,8 @@
 //
 // A thread that sends writes to the socket itself, as much as it takes at once; what it does not
 // take waits, and the stream's thread sends it. Numbers go from the payload to the socket, and from
-// the socket to the payload, without a stop in between.
+// the socket to the payload, without a stop in between; or they lie in memory that both sides share
+// (sharing.h), and only their place is sent.
 
 #pragma once
 
@@ -22,6 +23,7 @@
 #include "wire/byte_stream.h"
 #include "wire/descriptor.h"
 #include "wire/records.h"
+#include "wire/sharing.h"
 #include "wire/transport.h"
 
 namespace outpace::wire {
@@ -30,7 +32,7 @@ namespace outpace::wire {
 class RecordStream {
  public:
   // REQUIRES: the handshake is over.
-  RecordStream(std::unique_ptr<ByteStream> bytes, UnreadMax unread_max);
+  RecordStream(std::unique_ptr<ByteStream> bytes, UnreadMax unread_max, SharingOptions sharing);
   ~RecordStream();
   RecordStream(const RecordStream&) = delete;
   RecordStream& operator=(const RecordStream&) = delete;
@@ -52,6 +54,8 @@ class RecordStream {
   // Queues the message, and sends as much as the socket takes at once. After end(), or after the
   // connection broke, it drops the message. Breaks the connection if more than `unread_max` waits.
   void send(const protocol::Message& message, Payload payload, More more);
+  // Room for a payload: where the peer reads it, if there is such.
+  [[nodiscard]] Room room(std::uint64_t numbers);
   // The largest payload, in numbers, that the peer may send from now on.
   void authorise(std::uint64_t numbers) { authorised_ = numbers; }
   // Queues the farewell, behind everything else; next() returns nothing from now on.
@@ -66,6 +70,13 @@ class RecordStream {
   void flush();
   // The pieces of the next record go to current_; false if there is none.
   bool take_next_record();
+  // Sends what current_ begins with, as much as goes at once.
+  [[nodiscard]] Transfer send_some();
+  // The records of sharing_ go behind what has been begun. REQUIRES: mutex_ is held.
+  void queue_controls();
+  // Tells the transport why nothing is shared, if there is news. REQUIRES: mutex_ is not held,
+  // because who is told may send something.
+  void warn(const std::string& why) const;
   // Removes `bytes` bytes that the socket took.
   void forget_sent(std::size_t bytes);
   // Nothing is sent any more. REQUIRES: mutex_ is held.
@@ -81,6 +92,9 @@ class RecordStream {
   // Ends a record that is whole, and returns what it completes.
   [[nodiscard]] std::optional<Next> end_numbers();
   [[nodiscard]] std::optional<Next> end_text();
+  // A record of sharing.h's that is not a place.
+  void take_control(RecordKind kind, std::string_view body);
+  [[nodiscard]] Received take_place(std::string_view body);
   void check(std::string_view body, const RecordHead& head) const;
   [[nodiscard]] Moved receive();
   void make_space();
@@ -91,6 +105,7 @@ class RecordStream {
   const std::unique_ptr<ByteStream> bytes_;
   const Checksums checksums_;
   const UnreadMax unread_max_;
+  const std::shared_ptr<Lender> lender_;
   const Descriptor waker_;
   std::atomic<std::uint64_t> authorised_{0};
   std::atomic<std::uint64_t> sent_bytes_{0};
@@ -106,6 +121,8 @@ class RecordStream {
   // State below is guarded by mutex_.
   std::mutex mutex_;
   RecordWriter writer_;
+  Sharing sharing_;                // Its read() is the stream's thread's.
+  std::size_t controls_ = 0;       // Records of sharing_ in current_.
   std::deque<Piece> current_;      // Of records that have been begun.
   std::size_t sent_of_first_ = 0;  // Of current_'s first piece.
   std::optional<Piece> farewell_;

@@ -31,7 +31,12 @@ std::uint32_t bytes_max(RecordKind kind) {
     case RecordKind::kNumbers:
       return kNumbersMax * sizeof(float);
     case RecordKind::kFarewell:
+    case RecordKind::kSharing:
       return protocol::kTextMax;
+    case RecordKind::kMemory:
+    case RecordKind::kPlace:
+    case RecordKind::kReturned:
+      return sizeof(std::uint64_t);
   }
   throw broken("a record of an unknown kind");
 }
@@ -64,8 +69,23 @@ RecordHead decode_head(std::span<const char, kHeadBytes> bytes, Checksums checks
   return head;
 }
 
-void RecordWriter::add(const protocol::Message& message, Payload payload) {
-  const std::uint64_t numbers = payload ? payload->size() : 0;
+std::string encode_number(std::uint64_t number) {
+  return {reinterpret_cast<const char*>(&number), sizeof(number)};
+}
+
+std::uint64_t decode_number(std::string_view body) {
+  std::uint64_t number = 0;
+  if (body.size() != sizeof(number)) {
+    throw broken("a record of " + std::to_string(body.size()) + " bytes, where a number has 8");
+  }
+  std::memcpy(&number, body.data(), sizeof(number));
+  return number;
+}
+
+void RecordWriter::add(const protocol::Message& message,
+                       Payload payload,
+                       std::optional<LentMemory::Place> place) {
+  const std::uint64_t numbers = payload.numbers().size();
   const bool release = std::holds_alternative<protocol::Release>(message);
   std::string frame = protocol::encode(message, numbers);
   if (release) {
@@ -76,7 +96,31 @@ void RecordWriter::add(const protocol::Message& message, Payload payload) {
       queue_.erase(older);
     }
   }
-  queue_.push_back({.frame = std::move(frame), .payload = std::move(payload), .release = release});
+  queue_.push_back({.frame = std::move(frame),
+                    .payload = std::move(payload),
+                    .place = std::move(place),
+                    .release = release});
+}
+
+void RecordWriter::clear() {
+  queue_.clear();
+  unreturned_.clear();
+}
+
+std::size_t RecordWriter::unreturned() const {
+  const auto waiting = std::count_if(
+      queue_.begin(), queue_.end(), [](const Outgoing& message) { return !!message.place; });
+  return unreturned_.size() + static_cast<std::size_t>(waiting);
+}
+
+void RecordWriter::returned(std::uint64_t offset) {
+  const auto place = std::find_if(unreturned_.begin(), unreturned_.end(), [&](const auto& known) {
+    return known.offset == offset;
+  });
+  if (place == unreturned_.end()) {
+    throw broken("it returns memory that it was not lent");
+  }
+  unreturned_.erase(place);
 }
 
 std::size_t RecordWriter::payloads() const {
@@ -87,12 +131,19 @@ std::size_t RecordWriter::payloads() const {
 std::size_t RecordWriter::next(std::deque<Piece>& pieces) {
   CHECK(!queue_.empty());
   Outgoing& oldest = queue_.front();
-  const std::uint64_t numbers = oldest.payload ? oldest.payload->size() : 0;
+  const std::uint64_t numbers = oldest.payload.numbers().size();
   std::size_t bytes = kHeadBytes;
   if (!oldest.frame.empty()) {
     const std::string frame = std::exchange(oldest.frame, {});
     bytes += frame.size();
     pieces.emplace_back(encode_head(RecordKind::kMessage, frame, checksums_) + frame);
+    if (oldest.place) {
+      const std::string place = encode_number(oldest.place->offset);
+      bytes += kHeadBytes + place.size();
+      pieces.emplace_back(encode_head(RecordKind::kPlace, place, checksums_) + place);
+      unreturned_.push_back(*std::exchange(oldest.place, std::nullopt));
+      oldest.sent = numbers;
+    }
   } else {
     const std::uint64_t step = std::min<std::uint64_t>(numbers - oldest.sent, kNumbersMax);
     Piece body(oldest.payload, oldest.sent, step);
@@ -122,7 +173,7 @@ std::optional<Received> RecordReader::take(std::string_view frame, std::uint64_t
     return received;
   }
   announced_ = begun.payload_numbers;
-  received.payload.reserve(announced_);
+  numbers_.clear();
   pending_ = std::move(received);
   return std::nullopt;
 }
@@ -134,20 +185,36 @@ std::span<char> RecordReader::room(std::uint32_t bytes) {
   if (bytes == 0 || bytes % sizeof(float) != 0) {
     throw broken("numbers must be whole and at least one");
   }
-  std::vector<float>& payload = pending_->payload;
-  const std::size_t begin = payload.size();
+  const std::size_t begin = numbers_.size();
   if (bytes / sizeof(float) > announced_ - begin) {
     throw broken("numbers go beyond the end of their payload");
   }
-  payload.resize(begin + bytes / sizeof(float));
-  return {reinterpret_cast<char*>(payload.data() + begin), bytes};
+  numbers_.reserve(announced_);
+  numbers_.resize(begin + bytes / sizeof(float));
+  return {reinterpret_cast<char*>(numbers_.data() + begin), bytes};
 }
 
 std::optional<Received> RecordReader::filled() {
   if (more_numbers()) {
     return std::nullopt;
   }
-  return std::exchange(pending_, std::nullopt);
+  return complete(std::exchange(numbers_, {}));
+}
+
+std::uint64_t RecordReader::announced() const {
+  if (!pending_) {
+    throw broken("a place in memory belongs to no payload");
+  }
+  if (!numbers_.empty()) {
+    throw broken("a payload comes over the socket and lies in memory");
+  }
+  return announced_;
+}
+
+Received RecordReader::complete(Numbers payload) {
+  Received received = *std::exchange(pending_, std::nullopt);
+  received.payload = std::move(payload);
+  return received;
 }
 
 }  // namespace outpace::wire

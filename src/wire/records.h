@@ -4,7 +4,8 @@
 // the kind, the size of the body in bytes, the CRC32C of the body, and the CRC32C of the 12 bytes
 // before. A body is a message (protocol/codec.h), or the next numbers of the payload that the
 // message before it announced (float32, little-endian), or the words of a farewell, after which
-// nothing comes. TLS finds every changed byte itself: over TLS both checksums are 0, unread.
+// nothing comes. TLS finds every changed byte itself, and a Unix socket's bytes never leave the
+// machine's memory: there both checksums are 0, unread. The other kinds are sharing.h's.
 //
 // Neither class may be used from two threads at a time; its owner must lock.
 
@@ -14,17 +15,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "wire/payload.h"
+#include "wire/shared_memory.h"
 #include "wire/transport.h"
 
 namespace outpace::wire {
 
-enum class RecordKind : std::uint32_t { kMessage = 1, kNumbers = 2, kFarewell = 3 };
+enum class RecordKind : std::uint32_t {
+  kMessage = 1,
+  kNumbers = 2,
+  kFarewell = 3,
+  kMemory = 4,    // Lends memory: its size in bytes. A descriptor comes with the record.
+  kPlace = 5,     // The payload that the message before announced lies at this offset, in bytes.
+  kReturned = 6,  // What lay at this offset has been read.
+  kSharing = 7,   // Empty: the memory is mapped; else why nothing is to be shared, both ways.
+};
 
 enum class Checksums : std::uint8_t { kNone, kCrc32c };
 
@@ -43,22 +55,36 @@ struct RecordHead {
 // Throws an Error if the head is damaged, of an unknown kind, or claims more than its kind may.
 [[nodiscard]] RecordHead decode_head(std::span<const char, kHeadBytes> bytes, Checksums checksums);
 
+// A number of 64 bits as a body.
+[[nodiscard]] std::string encode_number(std::uint64_t number);
+// Throws an Error if the body is none.
+[[nodiscard]] std::uint64_t decode_number(std::string_view body);
+
 // Bytes that are sent without a copy: its own, or those of a payload, which it keeps alive.
 class Piece {
  public:
   explicit Piece(std::string bytes) : bytes_(std::move(bytes)) {}
+  // A record of sharing, with whose first byte the memory's descriptor goes, if there is one.
+  Piece(std::string bytes, std::shared_ptr<const LentMemory> memory)
+      : bytes_(std::move(bytes)), memory_(std::move(memory)), control_(true) {}
   // REQUIRES: the payload has these numbers.
   Piece(Payload payload, std::uint64_t offset, std::uint64_t numbers)
       : payload_(std::move(payload)), offset_(offset), numbers_(numbers) {}
 
   [[nodiscard]] std::string_view view() const {
-    return payload_ ? std::string_view(reinterpret_cast<const char*>(payload_->data() + offset_),
-                                       numbers_ * sizeof(float))
+    return payload_ ? std::string_view(
+                          reinterpret_cast<const char*>(payload_.numbers().data() + offset_),
+                          numbers_ * sizeof(float))
                     : std::string_view(bytes_);
   }
+  // Null if no descriptor goes with it.
+  [[nodiscard]] const LentMemory* memory() const { return memory_.get(); }
+  [[nodiscard]] bool control() const { return control_; }
 
  private:
   std::string bytes_;
+  std::shared_ptr<const LentMemory> memory_;
+  bool control_ = false;
   Payload payload_;
   std::uint64_t offset_ = 0;
   std::uint64_t numbers_ = 0;
@@ -71,13 +97,20 @@ class RecordWriter {
 
   // Throws a usage error if the message does not fit in a frame. A release that waits gives way to
   // a newer one: a worker that reads slowly gets the newest weights, not all that it missed.
-  void add(const protocol::Message& message, Payload payload);
-  void clear() { queue_.clear(); }
+  // A payload that has a place in shared memory is not sent.
+  void add(const protocol::Message& message,
+           Payload payload,
+           std::optional<LentMemory::Place> place = std::nullopt);
+  void clear();
 
   [[nodiscard]] bool empty() const { return queue_.empty(); }
   // Messages that wait or are on their way, and those among them with a payload.
   [[nodiscard]] std::size_t messages() const { return queue_.size(); }
   [[nodiscard]] std::size_t payloads() const;
+  // Places in shared memory that the peer knows or will know, and has not returned.
+  [[nodiscard]] std::size_t unreturned() const;
+  // The peer has read what lay there. Throws an Error if it was not told of it.
+  void returned(std::uint64_t offset);
   // Puts the pieces of the next record behind `pieces`; returns its size. REQUIRES: !empty().
   std::size_t next(std::deque<Piece>& pieces);
 
@@ -85,12 +118,14 @@ class RecordWriter {
   struct Outgoing {
     std::string frame;  // Empty once it has gone out.
     Payload payload;
+    std::optional<LentMemory::Place> place;
     bool release = false;
     std::uint64_t sent = 0;  // Numbers of the payload.
   };
 
   const Checksums checksums_;
   std::deque<Outgoing> queue_;
+  std::deque<LentMemory::Place> unreturned_;
 };
 
 // Puts messages together again from bodies.
@@ -105,13 +140,17 @@ class RecordReader {
   [[nodiscard]] std::span<char> room(std::uint32_t bytes);
   // The numbers have been written into the room. Returns the message if its payload is whole.
   [[nodiscard]] std::optional<Received> filled();
+  // The numbers of the pending payload, which lie elsewhere. Throws an Error if there is no such
+  // payload, or it has begun to come.
+  [[nodiscard]] std::uint64_t announced() const;
+  // The message, with these as its payload. REQUIRES: announced() returned.
+  [[nodiscard]] Received complete(Numbers payload);
   // Whether numbers come after those that room() made room for.
-  [[nodiscard]] bool more_numbers() const {
-    return pending_ && pending_->payload.size() < announced_;
-  }
+  [[nodiscard]] bool more_numbers() const { return pending_ && numbers_.size() < announced_; }
 
  private:
   std::optional<Received> pending_;  // Its payload is not whole yet.
+  std::vector<float> numbers_;       // Of that payload, so far.
   std::uint64_t announced_ = 0;      // Numbers in that payload.
 };
 

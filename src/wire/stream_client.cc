@@ -21,6 +21,7 @@
 #include "wire/address.h"
 #include "wire/handshake.h"
 #include "wire/record_stream.h"
+#include "wire/unix_stream.h"
 
 namespace outpace::wire {
 namespace {
@@ -80,6 +81,14 @@ class StreamClient final : public ClientTransport {
     } else if (!stopping_ && !finishing_) {
       waiting_.emplace_back(message, std::move(payload));
     }
+  }
+  Room room(std::uint64_t numbers) override {
+    const std::lock_guard lock(mutex_);
+    if (stream_) {
+      return stream_->room(numbers);
+    }
+    auto own = std::make_shared<std::vector<float>>(numbers);
+    return {*own, own};
   }
   void authorise(std::uint64_t numbers) override {
     const std::lock_guard lock(mutex_);
@@ -165,6 +174,8 @@ class StreamClient final : public ClientTransport {
     std::unique_ptr<ByteStream> stream;
     if (tls_) {
       stream = std::make_unique<TlsStream>(std::move(socket), *tls_);
+    } else if (is_unix()) {
+      stream = std::make_unique<UnixStream>(std::move(socket));
     } else {
       stream = std::make_unique<PlainStream>(std::move(socket));
     }
@@ -287,7 +298,11 @@ class StreamClient final : public ClientTransport {
 
   // Sends what has been waiting.
   [[nodiscard]] RecordStream& begin(std::unique_ptr<ByteStream> bytes) {
-    auto stream = std::make_unique<RecordStream>(std::move(bytes), kUnlimited);
+    SharingOptions sharing{.peer_places = kServerPlaces, .in_place = true};
+    if (is_unix() && options_.shares_memory) {
+      sharing.lender = std::make_shared<Lender>(kClientPlaces, nullptr);  // The server warns.
+    }
+    auto stream = std::make_unique<RecordStream>(std::move(bytes), kUnlimited, std::move(sharing));
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
     stream_->authorise(authorised_);
@@ -303,6 +318,8 @@ class StreamClient final : public ClientTransport {
     }
     return *stream_;
   }
+
+  [[nodiscard]] bool is_unix() const { return options_.address.starts_with(kUnixPrefix); }
 
   // A client asks for what it gets, and sends what it is asked for.
   static constexpr UnreadMax kUnlimited{.messages = SIZE_MAX, .payloads = SIZE_MAX};

@@ -67,8 +67,8 @@ class Turns {
 // One client. Its thread is the stream's.
 class Connection {
  public:
-  Connection(std::unique_ptr<ByteStream> bytes, UnreadMax unread_max)
-      : stream_(std::move(bytes), unread_max) {}
+  Connection(std::unique_ptr<ByteStream> bytes, UnreadMax unread_max, SharingOptions sharing)
+      : stream_(std::move(bytes), unread_max, std::move(sharing)) {}
 
   // Hands on what the client sends, until the end. Returns why it ended.
   [[nodiscard]] std::string serve(const std::function<void(Received)>& sink) {
@@ -139,6 +139,9 @@ class StreamServer final : public ServerTransport {
  public:
   StreamServer(const ServeOptions& options, std::unique_ptr<TlsContext> tls, Sink sink)
       : sink_(std::move(sink)), unread_max_(options.unread_max), tls_(std::move(tls)) {
+    if (options.address.starts_with(kUnixPrefix) && options.shares_memory) {
+      lender_ = std::make_shared<Lender>(kServerPlaces, options.warned);
+    }
     lobby_.emplace(
         listen_on(options.address),
         options.token,
@@ -202,7 +205,10 @@ class StreamServer final : public ServerTransport {
 
   // On the lobby's thread.
   void admit(std::unique_ptr<ByteStream> bytes) {
-    auto connection = std::make_shared<Connection>(std::move(bytes), unread_max_);
+    auto connection = std::make_shared<Connection>(
+        std::move(bytes),
+        unread_max_,
+        SharingOptions{.lender = lender_, .peer_places = kClientPlaces, .in_place = false});
     const std::lock_guard lock(mutex_);
     forget_the_done();
     const ConnectionId id{next_id_++};
@@ -257,6 +263,7 @@ class StreamServer final : public ServerTransport {
   const Sink sink_;
   const UnreadMax unread_max_;
   const std::unique_ptr<TlsContext> tls_;
+  std::shared_ptr<Lender> lender_;  // Shared with the connections; null: they share no memory.
   std::string address_;
   // State below is guarded by mutex_.
   std::mutex mutex_;

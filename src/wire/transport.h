@@ -1,11 +1,12 @@
 // The data plane: ordered streams of messages, each with an optional payload of float32 numbers,
 // between one server and many clients (workers, evaluators).
 //
-// The contract, which transport_test.cc tests over every carrier (Unix socket, TCP, TLS):
+// The contract, which transport_test.cc tests over every carrier (a Unix socket, the same
+// with shared memory, TCP, TLS):
 //  1. Messages of one connection arrive in the order they were sent, whole, with their payloads.
 //     One exception: a release that waits to be sent gives way to a newer one.
 //  2. Nothing of a client counts before it has proved that it knows the job's token (handshake.h).
-//  3. Nothing is allocated for a payload beyond the size that the receiver authorised.
+//  3. Nothing is allocated or mapped for a payload beyond the size that the receiver authorised.
 //  4. A connection that ends, for whatever reason, yields exactly one Closed, its last event.
 //  5. A malformed, oversized or changed record ends that connection, with a Closed that says why,
 //     and no other.
@@ -29,17 +30,15 @@
 
 #include "base/time.h"
 #include "protocol/messages.h"
+#include "wire/payload.h"
 
 namespace outpace::wire {
 
 enum class ConnectionId : std::uint64_t {};
 
-// Shared and immutable, because one version's weights go to many workers.
-using Payload = std::shared_ptr<const std::vector<float>>;
-
 struct Received {
   protocol::Message message;
-  std::vector<float> payload;  // Empty if the message carries none.
+  Numbers payload;  // Empty if the message carries none. On a server never in shared memory.
   // On a server: while a copy of this lives, the message counts as not handled.
   std::shared_ptr<void> turn;
 };
@@ -88,6 +87,9 @@ class ClientTransport {
   virtual ~ClientTransport() = default;  // Ends the connection; no event comes after.
 
   virtual void send(const protocol::Message& message, Payload payload) = 0;
+  // Memory to write a payload of this size into, before it is sent. A server that shares memory
+  // reads the payload there.
+  [[nodiscard]] virtual Room room(std::uint64_t numbers) = 0;
   virtual void authorise(std::uint64_t numbers) = 0;
   // Ends the sending side after what was queued; the server's remaining messages still arrive.
   virtual void finish() = 0;

@@ -28,7 +28,7 @@ using protocol::Snapshot;
 
 INSTANTIATE_TEST_SUITE_P(All,
                          TransportTest,
-                         testing::Values("unix", "tcp", "tls"),
+                         testing::Values("unix", "memory", "tcp", "tls"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 // What needs an address that nobody else can take meanwhile, as they might a port.
@@ -73,7 +73,7 @@ TEST_P(TransportTest, DeliversWhatTheServerSendsToManyInOrderAndWhole) {
     clients[i]->authorise(100'000);
     clients[i]->send(hello_from(std::to_string(i)), nullptr);
   }
-  const Payload shared = numbers(100'000, 1);
+  const auto shared = numbers(100'000, 1);
   for (std::size_t i = 0; i < kClients; ++i) {
     const ConnectionId id = server_.wait_hello(std::to_string(i));
     for (std::uint64_t version = 0; version < kMessages; ++version) {
@@ -389,9 +389,8 @@ TEST_P(TransportTest, SaysWhySomebodyElseListensThere) {
   const auto server = serve();
   EXPECT_EQ(refusal_to_listen(server->address()),
             "cannot listen on " + server->address() +
-                (GetParam() != std::string("unix")
-                     ? ": the port is in use; choose another --listen, or port 0"
-                     : ": a server listens there already; choose another path"));
+                (!is_unix() ? ": the port is in use; choose another --listen, or port 0"
+                            : ": a server listens there already; choose another path"));
 }
 
 TEST_P(UnixTest, ListensAgainWhereAServerHasJustEnded) {

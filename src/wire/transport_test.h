@@ -108,7 +108,7 @@ inline protocol::Hello hello_from(const std::string& host) {
 }
 
 // Numbers that show their index and their payload.
-inline Payload numbers(std::size_t size, float first) {
+inline std::shared_ptr<const std::vector<float>> numbers(std::size_t size, float first) {
   auto payload = std::make_shared<std::vector<float>>(size);
   for (std::size_t i = 0; i < size; ++i) {
     (*payload)[i] = first + static_cast<float>(i % 1000);
@@ -116,7 +116,7 @@ inline Payload numbers(std::size_t size, float first) {
   return payload;
 }
 
-// What the server says of the clients that it refuses.
+// What the server says of the clients that it refuses, or of memory that it cannot share.
 class Refusals {
  public:
   void add(const std::string& text) {
@@ -156,9 +156,14 @@ class TransportTest : public testing::TestWithParam<const char*> {
     }
   }
 
-  // The carrier under test: loopback TCP with any free port, TLS over that, or a Unix socket.
+  // The carrier under test: loopback TCP with any free port, TLS over that, or a Unix socket, alone
+  // or with shared memory.
+  [[nodiscard]] bool shares_memory() const { return GetParam() == std::string("memory"); }
+  [[nodiscard]] bool is_unix() const {
+    return shares_memory() || GetParam() == std::string("unix");
+  }
   [[nodiscard]] std::string any_address() const {
-    return GetParam() == std::string("unix") ? "unix:" + (folder_ / "s").string() : "127.0.0.1:0";
+    return is_unix() ? "unix:" + (folder_ / "s").string() : "127.0.0.1:0";
   }
   [[nodiscard]] TlsFiles tls(TlsSide side) const {
     return GetParam() == std::string("tls") ? tls_beside(folder_ / "certificates/token", side)
@@ -169,12 +174,17 @@ class TransportTest : public testing::TestWithParam<const char*> {
                         .token = kToken,
                         .tls = tls(TlsSide::kServer),
                         .unread_max = unread_max_,
-                        .refused = [this](const std::string& text) { refused_.add(text); }},
+                        .refused = [this](const std::string& text) { refused_.add(text); },
+                        .shares_memory = shares_memory(),
+                        .warned = [this](const std::string& text) { warned_.add(text); }},
                        server_.server_sink());
   }
   [[nodiscard]] ConnectOptions to(const std::string& address) const {
-    return {
-        .address = address, .token = kToken, .deadline = kPatience, .tls = tls(TlsSide::kWorker)};
+    return {.address = address,
+            .token = kToken,
+            .deadline = kPatience,
+            .tls = tls(TlsSide::kWorker),
+            .shares_memory = shares_memory()};
   }
   [[nodiscard]] std::unique_ptr<ClientTransport> connect(const std::string& address,
                                                          Recorder& recorder) const {
@@ -183,6 +193,7 @@ class TransportTest : public testing::TestWithParam<const char*> {
 
   Recorder server_;  // First: outlives the transports of a test.
   Refusals refused_;
+  Refusals warned_;
   UnreadMax unread_max_{.messages = 2000, .payloads = 100};
 
  private:

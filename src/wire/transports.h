@@ -28,6 +28,8 @@ struct ServeOptions {
   TlsFiles tls;         // Without files no TLS. A Unix socket never has it.
   UnreadMax unread_max;
   std::function<void(const std::string&)> refused;  // "refused 10.0.0.7:4000: a wrong token".
+  bool shares_memory = true;  // Over a Unix socket. The tests of the socket itself say false.
+  std::function<void(const std::string&)> warned;  // Once, if memory cannot be shared.
 };
 // Throws a usage error if the address cannot be listened on, the token is not well formed, or a
 // file is missing or wrong.
@@ -39,6 +41,7 @@ struct ConnectOptions {
   std::string token;
   Duration deadline = std::chrono::seconds(10);  // For reaching the server; it may start later.
   TlsFiles tls;
+  bool shares_memory = true;  // As the server's.
 };
 // Returns at once and connects in the background, trying again until the deadline; what is sent
 // meanwhile is queued. Throws a usage error if the token is not well formed or a file is wrong.
