@@ -1,11 +1,11 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test release dev quick docs golden format tidy lint lint-all asan tsan ci swarm bench bench-wire \
+.PHONY: help setup demo test release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire \
         bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
 JOBS    ?= $(shell nproc)
-SOURCES  = $(shell find src include examples bench -name '*.h' -o -name '*.cc' 2>/dev/null)
+SOURCES  = $(shell find src include examples bench fuzz -name '*.h' -o -name '*.cc' 2>/dev/null)
 BUILD    = cmake --build --parallel $(JOBS) --preset
 
 help:    ## print this list
@@ -72,7 +72,7 @@ tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads
 
 # Passing tests are not run again until something that they could depend on changes.
 build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src include examples \
-                                     tools test bench -type f ! -name '*.pyc' 2>/dev/null)
+                                     tools test bench fuzz -type f ! -name '*.pyc' 2>/dev/null)
 	$(MAKE) --no-print-directory test
 
 ci:      ## everything that must pass before a change lands
@@ -82,6 +82,20 @@ ci:      ## everything that must pass before a change lands
 	$(MAKE) --no-print-directory build/dev/tests-passed
 	$(MAKE) --no-print-directory tsan
 	$(MAKE) --no-print-directory asan
+
+# What was reached is kept in build/fuzz/corpus/, where the next run goes on from it. A finding is a
+# file build/fuzz/TARGET-*; once it is mended, put the file into fuzz/corpus/TARGET/.
+SECONDS ?= 60
+fuzz:    ## any bytes against the wire, by clang's libFuzzer: make fuzz SECONDS=600 (each target)
+	@tools/install-packages.sh build fuzz
+	cmake --preset fuzz
+	$(BUILD) fuzz
+	@for target in handshake record message; do \
+	  mkdir -p build/fuzz/corpus/$$target; \
+	  build/fuzz/fuzz/$${target}_fuzz -max_total_time=$(SECONDS) -timeout=20 -max_len=65536 \
+	    -print_final_stats=1 -artifact_prefix=build/fuzz/$$target- \
+	    build/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
+	done
 
 SEEDS ?= 0..19999
 swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99

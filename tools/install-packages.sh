@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that a job needs; says nothing if they are all there.
 #
-#   tools/install-packages.sh [build] [test] [ci] [peers]      the groups wanted; "build" if none is named
+#   tools/install-packages.sh [build] [test] [ci] [fuzz] [hosts] [peers]   the groups wanted; "build" if none is named
 #
 # The list below is the only one. A new library also needs a paragraph in DECISIONS.md.
 set -euo pipefail
@@ -39,9 +39,12 @@ build libbenchmark-dev        benchmarks
 build libsimgrid-dev          what the simulated network is tested and measured beside
 test  python3-torch           torchrun, which starts workers
 test  openmpi-bin             mpirun, which starts workers
+test  iproute2                hosts in network namespaces, with their own /etc/hosts
 hosts iproute2                hosts in network namespaces, with links of a limited rate
 ci    clang-format            the format check; 14
 ci    clang-tidy              the lint; 14
+fuzz  clang                   libFuzzer, which invents input
+fuzz  libclang-rt-dev         its library, and the sanitizers'
 peers python3-torch           DistributedDataParallel, to measure beside
 peers python3-numpy           its arrays
 LIST
@@ -53,7 +56,7 @@ wanted=()
 for group in "${@:-build}"; do
   mapfile -t of_group < <(packages | awk -v group="$group" '$1 == group { print $2 }')
   if [ ${#of_group[@]} -eq 0 ]; then
-    say "no group '$group'; there are build, test, ci and peers"
+    say "no group '$group'; there are build, test, ci, fuzz, hosts and peers"
     exit 2
   fi
   wanted+=("${of_group[@]}")

@@ -13,7 +13,7 @@ FILE_LINES_MAX = 500
 PAGE_LINES_MAX = 250
 GENERATED_PAGES = ("options.md",)  # `make docs` writes them; they are looked up, not read.
 SUFFIXES = (".h", ".cc")
-CODE_FOLDERS = ("src", "include", "examples", "bench", "test")
+CODE_FOLDERS = ("src", "include", "examples", "bench", "test", "fuzz")
 
 BANNED_IN_PURE = {  # what makes a run depend on anything but its inputs
     r"_clock::now\(": "pass `now` in",
@@ -59,7 +59,7 @@ PHRASES = {  # CONTRIBUTING.md, "Words": never right in a sentence that a person
     r"(?:^|[.:;] )Of (?:what|which)\b": "the subject first",
 }
 PROSE_SUFFIXES = (".h", ".cc", ".proto", ".py", ".md", ".toml", ".yaml")
-PROSE_FOLDERS = ("docs", "src", "include", "tools", "examples")
+PROSE_FOLDERS = ("docs", "src", "include", "tools", "examples", "fuzz")
 PROSE_EXCEPT = ("tidy.py", "tidy_test.py")  # They name the phrases.
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 TORCH = re.compile(r"#include <(torch|ATen|c10|caffe2)/|#include <torch\.h>|\btorch::")

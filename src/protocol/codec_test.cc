@@ -110,7 +110,7 @@ class RandomMessages {
                       .training_loss = rng_.normal(),
                       .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}}};
       default:
-        return Stop{.how = static_cast<Farewell>(rng_.below(4)), .why = text()};
+        return Stop{.how = static_cast<Farewell>(rng_.below(5)), .why = text()};
     }
   }
 
@@ -170,6 +170,11 @@ TEST(Codec, GivesBackEveryMessageAsItWas) {
     EXPECT_TRUE(frame.message == message) << name(message);
     EXPECT_EQ(frame.payload_numbers, numbers);
   }
+}
+
+TEST(Codec, TellsAWorkerThatItWasPresumedDead) {
+  const Stop stop{.how = Farewell::kPresumedDead, .why = "silent for 5 s"};
+  EXPECT_TRUE(decode(encode(stop, 0)).message == Message(stop));
 }
 
 TEST(Codec, RefusesOrUnderstandsEveryTruncatedFrame) {
@@ -407,6 +412,8 @@ TEST(Codec, ChecksTheOtherMessages) {
   frame.mutable_stop();
   EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
   frame.mutable_stop()->set_how(static_cast<pb::Farewell>(-1));
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
+  frame.mutable_stop()->set_how(static_cast<pb::Farewell>(6));
   EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
 }
 

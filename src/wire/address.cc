@@ -31,6 +31,7 @@ constexpr int kBacklog = 1024;
 constexpr std::size_t kPathMax = sizeof(sockaddr_un::sun_path) - 1;
 // A peer whose machine or network is gone without a word is given up after this long.
 constexpr int kSilenceMs = 20'000;
+constexpr auto kToResolve = std::chrono::seconds(10);  // A name to listen at.
 
 std::string words(int error_number) {
   return std::generic_category().message(error_number);
@@ -99,7 +100,7 @@ struct Found {
   std::vector<Endpoint> endpoints;
   std::string problem;
 };
-Found look_up(const HostAndPort& wanted, int flags) {
+Found ask_system(const HostAndPort& wanted, int flags) {
   addrinfo hints{};
   hints.ai_flags = flags | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
@@ -117,6 +118,22 @@ Found look_up(const HostAndPort& wanted, int flags) {
     out.endpoints.push_back(endpoint);
   }
   return out;
+}
+
+// The system may ask other machines, and nothing ends that: its thread is left to itself at the
+// deadline.
+Found look_up(const HostAndPort& wanted, int flags, steady_clock::time_point deadline) {
+  Found found = ask_system(wanted, flags | AI_NUMERICHOST);
+  if (found.problem.empty()) {
+    return found;
+  }
+  const auto promise = std::make_shared<std::promise<Found>>();
+  std::future<Found> answer = promise->get_future();
+  std::thread([wanted, flags, promise] { promise->set_value(ask_system(wanted, flags)); }).detach();
+  if (answer.wait_until(deadline) != std::future_status::ready) {
+    return {.endpoints = {}, .problem = "the system did not say its address in time"};
+  }
+  return answer.get();
 }
 
 // A server deletes the socket that it finds: it must not be that of one that is alive.
@@ -149,7 +166,7 @@ Descriptor bind_to(const Endpoint& endpoint) {
 }
 
 Listener listen_on_port(const std::string& address) {
-  const Found found = look_up(split(address), AI_PASSIVE);
+  const Found found = look_up(split(address), AI_PASSIVE, steady_clock::now() + kToResolve);
   std::string problem = found.problem;
   for (const Endpoint& endpoint : found.endpoints) {
     try {
@@ -195,17 +212,7 @@ std::vector<Endpoint> resolve(const std::string& address, steady_clock::time_poi
     return {unix_endpoint(address)};
   }
   const HostAndPort wanted = split(address);
-  Found found = look_up(wanted, AI_NUMERICHOST);
-  if (!found.problem.empty()) {
-    // The system may ask other machines, and nothing ends that: the thread is left to itself then.
-    const auto promise = std::make_shared<std::promise<Found>>();
-    std::future<Found> answer = promise->get_future();
-    std::thread([wanted, promise] { promise->set_value(look_up(wanted, 0)); }).detach();
-    if (answer.wait_until(deadline) != std::future_status::ready) {
-      throw failure("the system did not say which address " + wanted.host + " has");
-    }
-    found = answer.get();
-  }
+  Found found = look_up(wanted, 0, deadline);
   if (!found.problem.empty()) {
     throw failure(wanted.host + ": " + found.problem);
   }

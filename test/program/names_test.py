@@ -1,0 +1,132 @@
+"""Hosts: names of machines where DNS does not answer, in two network namespaces. Takes root and iproute2."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+from jobs import LEDGER_WORKER, OUTPACE, ProgramTest, main, wait_until  # noqa: E402
+
+NETNS = pathlib.Path("/etc/netns")  # `ip netns exec` shows NETNS/name/hosts as /etc/hosts.
+NAMESERVER = "127.0.0.1"  # Of the namespace: a socket that takes every question and never answers.
+SILENT = """
+import signal, socket
+one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+one.bind(("%s", 53))
+print("bound", flush=True)
+signal.pause()
+""" % NAMESERVER
+# Much longer than any deadline here: a process that waits for DNS does not end in time.
+RESOLVER = f"nameserver {NAMESERVER}\noptions timeout:30 attempts:5\n"
+ADDRESSES = ("10.78.0.1", "10.78.0.2")
+HOSTS = f"127.0.0.1 localhost\n{ADDRESSES[0]} trainer\n{ADDRESSES[1]} helper\n"
+
+
+def ip(*words):
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+
+
+def why_not():
+    """Why namespaces cannot be made here; empty if they can."""
+    if os.geteuid() != 0:
+        return "only root can make network namespaces"
+    if not shutil.which("ip"):
+        return "there is no ip: apt install iproute2"
+    name = f"outpace-try-{os.getpid()}"
+    made = ip("netns", "add", name)
+    ip("netns", "del", name)
+    return made.stderr.strip()
+
+
+WHY_NOT = why_not()
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Hosts(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.spaces = [f"outpace-{os.getpid()}-{side}" for side in ("a", "b")]
+        self.addCleanup(self.take_down)
+        for name in self.spaces:
+            self.ip("netns", "add", name)
+            self.ip("-n", name, "link", "set", "lo", "up")
+            files = NETNS / name
+            files.mkdir(parents=True)
+            (files / "hosts").write_text(HOSTS)
+            (files / "resolv.conf").write_text(RESOLVER)
+            (files / "nsswitch.conf").write_text("hosts: files dns\n")
+        self.ip("-n", self.spaces[0], "link", "add", "eth0", "type", "veth", "peer", "name", "eth0",
+                "netns", self.spaces[1])
+        for name, address in zip(self.spaces, ADDRESSES):
+            self.ip("-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
+            self.ip("-n", name, "link", "set", "eth0", "up")
+        for host in range(2):
+            silent = self.start_on(host, "-c", SILENT, program=sys.executable)
+            wait_until(lambda: "bound" in silent.out, "the name server that never answers")
+
+    def ip(self, *words):
+        done = ip(*words)
+        self.assertEqual(done.returncode, 0, f"ip {' '.join(words)}: {done.stderr}")
+
+    def take_down(self):
+        self.end_all()
+        for name in self.spaces:
+            ip("netns", "del", name)
+            shutil.rmtree(NETNS / name, ignore_errors=True)
+        if NETNS.is_dir() and not any(NETNS.iterdir()):
+            NETNS.rmdir()
+
+    def start_on(self, host, *words, program=OUTPACE):
+        return self.start("netns", "exec", self.spaces[host], program, *words, program="ip")
+
+    def start_server(self, folder, *words):
+        server = self.start_on(0, "server", "--listen", "trainer:0", "--workers", 1, "--policy",
+                               "async", "--batch", 4, "--epochs", 1, "--token-file", folder / "token",
+                               "--out", self.folder / "run", *words)
+        server.until_said("listening on trainer:")
+        return server, server.err.partition("listening on ")[2].partition(";")[0]
+
+    def start_worker(self, address, folder):
+        return self.start_on(1, "--server", address, "--token-file", folder / "token", "--worker", 0,
+                             "--examples", 64, program=LEDGER_WORKER)
+
+    def ends_well(self, server, worker):
+        self.assertEqual(worker.wait(), 0, worker.err)
+        self.assertEqual(server.wait(), 0, server.err)
+
+    def test_a_name_of_etc_hosts_is_reached_over_tls(self):
+        job = self.folder / "job"
+        certs = self.start("certs", job)
+        self.assertEqual(certs.wait(), 0, certs.err)
+        server, address = self.start_server(job)
+        self.ends_well(server, self.start_worker(address, job))
+
+    def test_a_name_of_etc_hosts_is_reached_unencrypted(self):
+        server, address = self.start_server(self.folder, "--insecure-no-tls")
+        self.ends_well(server, self.start_worker(address, self.folder))
+
+    def test_a_name_that_nobody_knows_ends_within_the_deadline(self):
+        self.path("token", "secret\n")
+        begun = time.monotonic()
+        asker = self.start_on(1, "ctl", "--server", "nowhere:4000", "--token-file", "token", "status")
+        self.assertEqual(asker.wait(20), 1, asker.err)
+        self.assertLess(time.monotonic() - begun, 15)
+        lines = asker.err.splitlines()
+        self.assertEqual(len(lines), 1, asker.err)
+        self.assertIn("no server at nowhere:4000 within 3 s", lines[0])
+        self.assertIn("nowhere: the system did not say its address in time", lines[0])
+
+    def test_a_server_does_not_listen_at_a_name_that_nobody_knows(self):
+        server = self.start_on(0, "server", "--listen", "nowhere:0", "--token-file", "token",
+                               "--insecure-no-tls", "--out", "run")
+        self.assertEqual(server.wait(30), 2, server.err)
+        self.assertEqual(server.err.splitlines(), [
+            "outpace: cannot listen on nowhere:0: the system did not say its address in time"])
+
+
+if __name__ == "__main__":
+    main()
