@@ -18,6 +18,7 @@ void Server::receive(Time now, wire::ConnectionId from, wire::Received received)
     case Role::kEvaluator:
       return receive_from_evaluator(now, received.message);
     case Role::kWorker:
+      peer.last_heard = now;
       return receive_from_worker(now, from, peer, std::move(received));
     case Role::kSentAway:
       return;
@@ -28,7 +29,7 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
   std::visit(
       Overloaded{
           [&](const protocol::Hello& hello) {
-            greet_worker(from, hello);
+            greet_worker(now, from, hello);
             join_waiting(now);
           },
           [&](const protocol::Observe& observe) {
@@ -83,6 +84,7 @@ void Server::receive_from_worker(Time now,
                      coordinator_->leave(
                          now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
                    }
+                   peers_[from].role = Role::kSentAway;  // Another process may take its place.
                  },
                  Ignoring<protocol::Hello>{},  // It has said so before.
                  protocol::IgnoringEvaluators{},

@@ -12,9 +12,9 @@
 
 namespace outpace::live {
 
-// Works until the run is over. Joins again, as a newer incarnation, when the connection is lost or
-// the server took this worker for dead. Throws Error when that fails too. An attacker, if
-// there is one, changes each gradient before it is pushed.
+// Works until the run is over. Joins again when the connection is lost or the server took this
+// worker for dead. Throws Error when that fails too. An attacker, if there is one, changes each
+// gradient before it is pushed.
 void run_worker(const WorkerOptions& options,
                 worker::GradientSource& source,
                 const worker::Pace& pace,

@@ -49,28 +49,27 @@ void Coordinator::prepare(WorkerId soon, WorkerId next) const {
 
 // ---- What workers said --------------------------------------------------------------------------
 
-bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
-  const std::size_t at = index(hello.worker);
+bool Coordinator::join(Time now, const Newcomer& newcomer, Effects& out) {
+  const std::size_t at = index(newcomer.worker);
   if (at >= members_.size()) {
     members_.resize(at + 1);
   }
   Member& member = members_[at];
-  if (member.incarnation > hello.incarnation ||
-      (is_live(member.state) && member.incarnation == hello.incarnation)) {
-    return false;
-  }
   if (is_live(member.state)) {
-    leave(now, hello.worker, member.incarnation, policy::Departure::kDead, out);
+    if (member.incarnation >= newcomer.incarnation) {
+      return false;
+    }
+    leave(now, newcomer.worker, member.incarnation, policy::Departure::kDead, out);
   }
-  member.incarnation = hello.incarnation;
+  member.incarnation = newcomer.incarnation;
   member.state = State::kIdle;
   ++live_;
   member.last_heard = now;
   silence_check_ = std::min(silence_check_, now + options_.heartbeat_timeout);
   member.last_verdict.reset();
-  statistics_.joined(hello.worker, hello.host);
+  statistics_.joined(newcomer.worker, newcomer.host);
   if (started()) {
-    enqueue(policy::WorkerJoined{hello.worker});
+    enqueue(policy::WorkerJoined{newcomer.worker});
     decide_all(now, out);
   } else if (live() >= options_.workers - options_.later) {
     start(now, out);

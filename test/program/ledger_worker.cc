@@ -24,7 +24,6 @@ struct Options {
   std::string server;
   std::string token_file;
   std::uint32_t worker = 0;
-  std::uint32_t incarnation = 1;
   std::uint64_t examples = 256;
   std::string batch_seconds = "0.004";  // What a full mini-batch takes.
 };
@@ -35,7 +34,6 @@ Options parse(int argc, char** argv) {
   app.add_option("--server", options.server)->required();
   app.add_option("--token-file", options.token_file)->required();
   app.add_option("--worker", options.worker)->required();
-  app.add_option("--incarnation", options.incarnation);
   app.add_option("--examples", options.examples);
   app.add_option("--batch-seconds", options.batch_seconds);
   try {
@@ -83,12 +81,9 @@ int run(const Options& options) {
   Ledger ledger(options.examples);
   live::run_worker({.session = {.server = options.server,
                                 .token = token,
-                                .tls = wire::find_tls({},
-                                                      options.token_file,
-                                                      options.server,
-                                                      wire::TlsSide::kWorker),
-                                .worker = WorkerId{options.worker},
-                                .incarnation = options.incarnation}},
+                                .tls = wire::find_tls(
+                                    {}, options.token_file, options.server, wire::TlsSide::kWorker),
+                                .worker = WorkerId{options.worker}}},
                    ledger,
                    pace);
   return 0;
