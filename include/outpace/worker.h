@@ -38,10 +38,9 @@ class WorkerError : public std::runtime_error {
 };
 
 struct WorkerOptions {
-  std::string server;             // "HOST:PORT" or "unix:PATH".
-  std::string token;              // The job's secret: the content of the server's --token-file.
-  std::uint32_t worker = 0;       // This worker's rank: 0, 1, 2, ...
-  std::uint32_t incarnation = 1;  // Higher than that of any earlier process of this rank.
+  std::string server;        // "HOST:PORT" or "unix:PATH".
+  std::string token;         // The job's secret: the content of the server's --token-file.
+  std::uint32_t worker = 0;  // This worker's rank: 0, 1, 2, ...
   // Time limit for first reaching the server.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);
   // Time limit for rejoining after a lost connection.
@@ -95,9 +94,9 @@ struct PushResult {
 class Worker {
  public:
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
-  // OUTPACE_INCARNATION, OUTPACE_TLS_CERT, OUTPACE_TLS_KEY and OUTPACE_TLS_CA. Without the last
-  // three, ca.pem, worker.pem and worker.key beside the token file count, if they are there. Throws
-  // WorkerError, which names the variable.
+  // OUTPACE_TLS_CERT, OUTPACE_TLS_KEY and OUTPACE_TLS_CA. Without the last three, ca.pem,
+  // worker.pem and worker.key beside the token file count, if they are there. Throws WorkerError,
+  // which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);

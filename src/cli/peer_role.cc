@@ -60,7 +60,6 @@ void take_part(const job::PeerJob& job, Kind& kind, const worker::GradientSource
   collective::Member member({.server = job.server,
                              .token = live::read_token_file(job.token_file),
                              .worker = WorkerId{job.worker},
-                             .incarnation = 1,
                              .deadline = job.patience},
                             {.manifest = source.manifest(),
                              .dataset_examples = source.dataset_examples(),

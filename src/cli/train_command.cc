@@ -43,7 +43,6 @@ int work_for_first(const job::TrainJob& job, const launch::TrainPart& part) {
                               .tls = job.serving.tls,
                               .worker = part.place.rank,
                               .workers = part.workers,
-                              .incarnation = launch::incarnation_of_start(part.place.restarts),
                               .seed = job.training.seed,
                               .deadline = job.membership.patience};
   std::fprintf(stderr,

@@ -36,7 +36,7 @@ Member::Member(const live::SessionOptions& options, const live::Offer& offer, We
                               .tls = options.tls},
                              [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->send(protocol::Hello{.worker = options.worker,
-                                   .incarnation = options.incarnation,
+                                   .process = options.process,
                                    .host = host_name() + ":" + std::to_string(getpid()),
                                    .dataset_examples = offer.dataset_examples,
                                    .manifest = offer.manifest},
@@ -74,7 +74,7 @@ void Member::report(const Report& report) {
       protocol::Push{.id = {.job = welcome_->job,
                             .generation = welcome_->generation,
                             .worker = options_.worker,
-                            .incarnation = options_.incarnation,
+                            .incarnation = welcome_->incarnation,
                             .sequence = report.sequence},
                      .examples = report.examples,
                      .partial = false,

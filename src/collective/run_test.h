@@ -75,11 +75,7 @@ inline HostResult run_in_threads(HostOptions options, const WorkerLife& life) {
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     threads.emplace_back([&, rank] {
       GlooGroup group({.rank = rank, .size = workers, .rendezvous = folder.path() / "rendezvous"});
-      life(group,
-           {.server = host.address(),
-            .token = "secret",
-            .worker = WorkerId{rank},
-            .incarnation = 1});
+      life(group, {.server = host.address(), .token = "secret", .worker = WorkerId{rank}});
     });
   }
   threads.emplace_back([&] {

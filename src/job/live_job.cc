@@ -293,11 +293,6 @@ void declare(OptionList& options, WorkerJob& job) {
       .default_words("as the launcher says");
   options.add("workers", job.workers, "Number of workers in the job: the columns of --delays")
       .default_words("as the launcher says");
-  options
-      .add("incarnation",
-           job.incarnation,
-           "A number greater than that of any earlier process of this rank")
-      .default_words("1, and more if the launcher says that it restarted the process");
   declare_launcher(options, job.launcher);
 }
 

@@ -117,9 +117,8 @@ struct WorkerJob {
   std::string server;  // Empty: as the launcher says.
   std::string token_file;
   TlsOptions tls;
-  std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next two as well.
+  std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next one as well.
   std::optional<std::uint32_t> workers;
-  std::optional<std::uint32_t> incarnation;
   std::uint64_t seed = 1;
   Duration deadline = std::chrono::seconds(60);  // To connect.
   std::string launcher = launch::kAnyLauncher;

@@ -14,7 +14,6 @@ namespace outpace::launch {
 namespace {
 
 constexpr std::uint32_t kWorldMax = 65'536;
-constexpr std::uint32_t kRestartsMax = 1'000'000;
 
 // Possible names of one variable, in order of precedence; unused ones are empty.
 using Names = std::array<const char*, 3>;
@@ -28,7 +27,6 @@ struct Launcher {
   Names local_rank;
   Names local_world;
   Names machines;
-  Names restarts;
   // It may start its daemons with srun, whose Slurm variables its processes inherit.
   bool uses_srun;
 };
@@ -45,7 +43,6 @@ constexpr std::array kLaunchers{
              .local_rank = {"LOCAL_RANK"},
              .local_world = {"LOCAL_WORLD_SIZE"},
              .machines = {},
-             .restarts = {"TORCHELASTIC_RESTART_COUNT"},
              .uses_srun = false},
     Launcher{.name = "slurm",
              .title = "Slurm",
@@ -55,7 +52,6 @@ constexpr std::array kLaunchers{
              .local_rank = {"SLURM_LOCALID"},
              .local_world = {},
              .machines = {"SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"},
-             .restarts = {"SLURM_RESTART_COUNT"},
              .uses_srun = false},
     Launcher{.name = "mpi",
              .title = "Open MPI",
@@ -65,7 +61,6 @@ constexpr std::array kLaunchers{
              .local_rank = {"OMPI_COMM_WORLD_LOCAL_RANK"},
              .local_world = {"OMPI_COMM_WORLD_LOCAL_SIZE"},
              .machines = {},
-             .restarts = {},
              .uses_srun = true},
     Launcher{.name = "pmi",
              .title = "PMI",
@@ -75,7 +70,6 @@ constexpr std::array kLaunchers{
              .local_rank = {"MPI_LOCALRANKID"},
              .local_world = {"MPI_LOCALNRANKS"},
              .machines = {},
-             .restarts = {},
              .uses_srun = true},
     Launcher{.name = "pmix",
              .title = "PMIx",
@@ -85,7 +79,6 @@ constexpr std::array kLaunchers{
              .local_rank = {},
              .local_world = {},
              .machines = {},
-             .restarts = {},
              .uses_srun = true},
     Launcher{.name = "kubernetes",
              .title = "Kubernetes",
@@ -95,7 +88,6 @@ constexpr std::array kLaunchers{
              .local_rank = {},
              .local_world = {},
              .machines = {},
-             .restarts = {},
              .uses_srun = false},
 };
 
@@ -177,7 +169,6 @@ Place read_place(const Variables& variables, const Launcher& launcher) {
   const auto local_rank = find(variables, launcher.local_rank);
   const auto local_world = find(variables, launcher.local_world);
   place.local_rank = small_number(local_rank, 0, kWorldMax - 1);
-  place.restarts = small_number(find(variables, launcher.restarts), 0, kRestartsMax).value_or(0);
   if (launcher.world[0] == nullptr) {
     return place;
   }

@@ -26,7 +26,6 @@ struct Place {
   std::optional<std::uint32_t> world;  // Number of processes; nothing if the launcher does not say.
   std::string world_variable;
   std::optional<std::uint32_t> local_rank;  // Rank among the processes on this machine.
-  std::uint32_t restarts = 0;               // How often the launcher has restarted this rank.
   bool one_machine = false;                 // All processes are on this machine.
 
   friend bool operator==(const Place&, const Place&) = default;

@@ -106,27 +106,19 @@ TEST(Place, IsReadFromTheVariablesOfEachLauncher) {
     std::optional<std::uint32_t> world;
     std::optional<std::uint32_t> local_rank;
     bool one_machine;
-    std::uint32_t restarts;
     std::string server;
   };
   const std::vector<Case> cases{
-      {of_torchrun(), "torchrun", 1, 2, 1, true, 2, "127.0.0.1:29778"},
-      {with(of_torchrun(), "WORLD_SIZE", "4"), "torchrun", 1, 4, 1, false, 2, "127.0.0.1:29778"},
-      {of_slurm(), "slurm", 3, 4, 1, false, 0, "gnode20:14711"},
-      {with(with(of_slurm(), "SLURM_STEP_NUM_NODES", "1"), "SLURM_RESTART_COUNT", "1"),
-       "slurm",
-       3,
-       4,
-       1,
-       true,
-       1,
-       "gnode20:14711"},
-      {of_open_mpi(), "mpi", 2, 8, 2, true, 0, "not said"},
-      {with(of_open_mpi(), "OMPI_COMM_WORLD_SIZE", "16"), "mpi", 2, 16, 2, false, 0, "not said"},
-      {of_hydra(), "pmi", 5, 8, 1, false, 0, "not said"},
-      {{{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, "pmi", 0, 1, {}, true, 0, "not said"},
-      {{{"PMIX_RANK", "7"}, {"PMIX_NAMESPACE", "x"}}, "pmix", 7, {}, {}, false, 0, "not said"},
-      {{{"JOB_COMPLETION_INDEX", "3"}}, "kubernetes", 3, {}, {}, false, 0, "not said"},
+      {of_torchrun(), "torchrun", 1, 2, 1, true, "127.0.0.1:29778"},
+      {with(of_torchrun(), "WORLD_SIZE", "4"), "torchrun", 1, 4, 1, false, "127.0.0.1:29778"},
+      {of_slurm(), "slurm", 3, 4, 1, false, "gnode20:14711"},
+      {with(of_slurm(), "SLURM_STEP_NUM_NODES", "1"), "slurm", 3, 4, 1, true, "gnode20:14711"},
+      {of_open_mpi(), "mpi", 2, 8, 2, true, "not said"},
+      {with(of_open_mpi(), "OMPI_COMM_WORLD_SIZE", "16"), "mpi", 2, 16, 2, false, "not said"},
+      {of_hydra(), "pmi", 5, 8, 1, false, "not said"},
+      {{{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, "pmi", 0, 1, {}, true, "not said"},
+      {{{"PMIX_RANK", "7"}, {"PMIX_NAMESPACE", "x"}}, "pmix", 7, {}, {}, false, "not said"},
+      {{{"JOB_COMPLETION_INDEX", "3"}}, "kubernetes", 3, {}, {}, false, "not said"},
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.launcher);
@@ -136,7 +128,6 @@ TEST(Place, IsReadFromTheVariablesOfEachLauncher) {
     EXPECT_EQ(place.world, one.world);
     EXPECT_EQ(place.local_rank, one.local_rank);
     EXPECT_EQ(place.one_machine, one.one_machine);
-    EXPECT_EQ(place.restarts, one.restarts);
     EXPECT_EQ(server_of(one.variables), one.server);
   }
 }
@@ -208,8 +199,6 @@ TEST(Place, IsRefusedIfAVariableHasNoMeaning) {
             "WORLD_SIZE is '0', not a number from 1 to 65536");
   EXPECT_EQ(refused(with(of_torchrun(), "LOCAL_RANK", "one")),
             "LOCAL_RANK is 'one', not a number from 0 to 65535");
-  EXPECT_EQ(refused(with(of_torchrun(), "TORCHELASTIC_RESTART_COUNT", "-1")),
-            "TORCHELASTIC_RESTART_COUNT is '-1', not a number from 0 to 1000000");
 }
 
 TEST(Place, IsRefusedIfItIsIncompleteOrContradictsItself) {

@@ -5,8 +5,6 @@
 namespace outpace::launch {
 namespace {
 
-constexpr std::uint32_t kIncarnationsPerStart = 1000;
-
 std::uint32_t workers_of(const Place& place, const TrainPartOptions& options) {
   if (!place.world && !options.workers) {
     throw usage_error("--workers is missing: " + place.title +
@@ -60,10 +58,6 @@ std::string why_no_place(const std::string& choice) {
   return choice == kNoLauncher ? "--launcher is none"
                                : "none of the variables of torchrun, srun, mpirun, mpiexec or an "
                                  "Indexed Job is set";
-}
-
-std::uint32_t incarnation_of_start(std::uint32_t start) {
-  return 1 + start * kIncarnationsPerStart;
 }
 
 std::string worker_in_words(const Place& place, std::optional<std::uint32_t> workers) {

@@ -14,10 +14,6 @@ namespace outpace::launch {
 // Why find_place() found nothing for this choice of launcher.
 [[nodiscard]] std::string why_no_place(const std::string& choice);
 
-// The incarnation of a process that was restarted: higher than any with which its predecessor
-// rejoined.
-[[nodiscard]] std::uint32_t incarnation_of_start(std::uint32_t start);
-
 // "worker 3 of 8, local rank 1 (RANK of torchrun)".
 [[nodiscard]] std::string worker_in_words(const Place& place, std::optional<std::uint32_t> workers);
 

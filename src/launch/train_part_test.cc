@@ -109,11 +109,6 @@ TEST(WorkerInWords, NamesTheVariable) {
             "worker 3 (JOB_COMPLETION_INDEX of Kubernetes)");
 }
 
-TEST(IncarnationOfStart, LeavesRoomForThoseAsWhichAProcessRejoins) {
-  EXPECT_EQ(incarnation_of_start(0), 1U);
-  EXPECT_EQ(incarnation_of_start(2), 2001U);
-}
-
 TEST(WhyNoPlace, SaysWhetherItWasAskedFor) {
   EXPECT_EQ(why_no_place(kNoLauncher), "--launcher is none");
   EXPECT_NE(why_no_place(kAnyLauncher).find("none of the variables"), std::string::npos);

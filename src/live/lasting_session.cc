@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <utility>
 
 namespace outpace::live {
@@ -12,6 +13,8 @@ using std::chrono::steady_clock;
 
 LastingSession::LastingSession(const WorkerOptions& options, const Offer& offer)
     : options_(options), offer_(offer) {
+  std::random_device device;
+  options_.session.process = (std::uint64_t{device()} << 32U) | device();
   connect(options_.session.deadline);
 }
 
@@ -27,7 +30,6 @@ std::optional<LastingSession::Task> LastingSession::next() {
       std::vector<std::uint64_t> examples = order_->examples(work->release.ranges);
       return Task{std::move(*work), std::move(examples)};
     } catch (const ConnectionLost&) {
-      ++options_.session.incarnation;
       connect(options_.rejoin_for);
     }
   }
@@ -45,10 +47,8 @@ void LastingSession::connect(Duration limit) {
       if (steady_clock::now() - begun >= limit) {
         throw;
       }
-      ++options.incarnation;
     }
   }
-  options_.session.incarnation = options.incarnation;
   const protocol::Welcome& welcome = session_->welcome();
   order_.emplace(offer_.dataset_examples, welcome.seed, welcome.with_replacement);
 }

@@ -1,6 +1,6 @@
-// A worker's session that outlasts its connections. It joins again, as a newer incarnation, when a
-// connection is lost or the server counted this worker as dead. It also turns leased positions into
-// examples.
+// A worker's session that outlasts its connections. It joins again when a connection is lost or the
+// server counted this worker as dead; a random number tells the server that it is the same process.
+// It also turns leased positions into examples.
 
 #pragma once
 
@@ -37,7 +37,7 @@ class LastingSession {
  private:
   void connect(Duration limit);
 
-  // Constant after construction, but for incarnation.
+  // Constant after construction.
   WorkerOptions options_;
   const Offer offer_;
   // State.

@@ -124,8 +124,9 @@ class Server {
   struct Peer {
     Role role = Role::kUnknown;
     WorkerId worker{};
-    std::uint32_t incarnation = 0;
-    protocol::Hello hello;  // Without the manifest, which is the job's.
+    std::uint32_t incarnation = 0;  // Given by this server.
+    protocol::Hello hello;          // Without the manifest, which is the job's.
+    Time last_heard{};              // Of a worker.
     bool joined = false;
   };
 
@@ -141,8 +142,13 @@ class Server {
                            wire::ConnectionId from,
                            const Peer& peer,
                            wire::Received received);
-  void greet_worker(wire::ConnectionId from, const protocol::Hello& hello);
-  void welcome(wire::ConnectionId worker);
+  void greet_worker(Time now, wire::ConnectionId from, const protocol::Hello& hello);
+  // Why the job cannot use this worker, whoever holds its rank; empty if it can.
+  [[nodiscard]] std::string unfit(const protocol::Hello& hello) const;
+  // Makes room for the newcomer. False if another process that is alive holds the rank; the
+  // newcomer is told.
+  [[nodiscard]] bool clear_rank(Time now, wire::ConnectionId from, const protocol::Hello& newcomer);
+  void welcome(wire::ConnectionId worker, std::uint32_t incarnation);
   void greet_evaluator(wire::ConnectionId from, const protocol::Observe& observe);
   // The next one in line takes the place of the evaluator that is gone.
   void replace_evaluator(const std::string& why);
@@ -220,7 +226,8 @@ class Server {
   std::map<wire::ConnectionId, Peer> peers_;
   // By worker; of those that joined.
   std::vector<std::optional<wire::ConnectionId>> connection_of_;
-  std::vector<const server::Send*> last_send_;  // By worker; of the current effects.
+  std::map<WorkerId, std::uint32_t> incarnations_;  // The newest that was given.
+  std::vector<const server::Send*> last_send_;      // By worker; of the current effects.
   std::optional<wire::ConnectionId> evaluator_;
   std::deque<wire::ConnectionId> next_evaluators_;  // In line, as they came.
   Time last_status_{};

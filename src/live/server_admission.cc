@@ -5,30 +5,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "live/server.h"
 #include "policy/catalogue.h"
 #include "server/initial_weights.h"
 
 namespace outpace::live {
 
-void Server::greet_worker(wire::ConnectionId from, const protocol::Hello& hello) {
-  if (const std::string why = incompatible(hello.protocol, hello.manifest); !why.empty()) {
+void Server::greet_worker(Time now, wire::ConnectionId from, const protocol::Hello& hello) {
+  if (const std::string why = unfit(hello); !why.empty()) {
     dismiss(from, protocol::Farewell::kIncompatible, why);
     return;
   }
-  if (examples_ != 0 && hello.dataset_examples != examples_) {
-    dismiss(from,
-            protocol::Farewell::kIncompatible,
-            "this worker's data set has " + std::to_string(hello.dataset_examples) +
-                " examples, the job's has " + std::to_string(examples_));
-    return;
-  }
-  if (index(hello.worker) >= options_.coordinator.workers) {
-    dismiss(from,
-            protocol::Farewell::kIncompatible,
-            name(hello.worker) + " is out of range: this job has --workers " +
-                std::to_string(options_.coordinator.workers) + ", so --worker takes 0 to " +
-                std::to_string(options_.coordinator.workers - 1));
+  if (!clear_rank(now, from, hello)) {
     return;
   }
   look_back(hello);
@@ -37,24 +26,70 @@ void Server::greet_worker(wire::ConnectionId from, const protocol::Hello& hello)
   }
   manifest_ = hello.manifest;
   examples_ = hello.dataset_examples;
+  const std::uint32_t incarnation = ++incarnations_[hello.worker];
   peers_[from] = {.role = Role::kWorker,
                   .worker = hello.worker,
-                  .incarnation = hello.incarnation,
+                  .incarnation = incarnation,
                   .hello = hello,
+                  .last_heard = now,
                   .joined = false};
   peers_[from].hello.manifest = {};
   transport_->authorise(from, manifest_->numbers());
-  welcome(from);
+  welcome(from, incarnation);
 }
 
-void Server::welcome(wire::ConnectionId worker) {
+std::string Server::unfit(const protocol::Hello& hello) const {
+  if (std::string why = incompatible(hello.protocol, hello.manifest); !why.empty()) {
+    return why;
+  }
+  if (examples_ != 0 && hello.dataset_examples != examples_) {
+    return "this worker's data set has " + std::to_string(hello.dataset_examples) +
+           " examples, the job's has " + std::to_string(examples_);
+  }
+  if (index(hello.worker) >= options_.coordinator.workers) {
+    return name(hello.worker) + " is out of range: this job has --workers " +
+           std::to_string(options_.coordinator.workers) + ", so --worker takes 0 to " +
+           std::to_string(options_.coordinator.workers - 1);
+  }
+  return "";
+}
+
+bool Server::clear_rank(Time now, wire::ConnectionId from, const protocol::Hello& newcomer) {
+  const auto held = std::ranges::find_if(peers_, [&](const auto& peer) {
+    return peer.second.role == Role::kWorker && peer.second.worker == newcomer.worker;
+  });
+  if (held == peers_.end()) {
+    return true;
+  }
+  const Peer& holder = held->second;
+  if (holder.hello.process == newcomer.process) {
+    dismiss(held->first, protocol::Farewell::kFenced, "this process has connected anew");
+    return true;
+  }
+  // The coordinator judges the silence of those that have joined.
+  if (!holder.joined && now - holder.last_heard >= options_.coordinator.heartbeat_timeout) {
+    dismiss(held->first, protocol::Farewell::kPresumedDead, "silent for too long");
+    return true;
+  }
+  const std::string why = name(newcomer.worker) + " is alive at " + holder.hello.host;
+  dismiss(from,
+          protocol::Farewell::kFenced,
+          why + "; end that process first, or take another --worker");
+  if (callbacks_.warned) {
+    callbacks_.warned("refused a process at " + newcomer.host + ": " + why);
+  }
+  return false;
+}
+
+void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation) {
   transport_->send(worker,
                    protocol::Welcome{.job = options_.coordinator.job,
                                      .generation = options_.coordinator.generation,
                                      .needs_weights = !shard_.has_value(),
                                      .heartbeat = options_.coordinator.heartbeat_timeout / 5,
                                      .seed = options_.coordinator.seed,
-                                     .with_replacement = options_.coordinator.with_replacement},
+                                     .with_replacement = options_.coordinator.with_replacement,
+                                     .incarnation = incarnation},
                    nullptr);
 }
 
@@ -167,7 +202,7 @@ void Server::forget_offers_of(Time now, wire::ConnectionId gone) {
   for (auto& [connection, peer] : peers_) {
     peer.joined = false;
     if (weights_left && peer.role == Role::kWorker) {
-      welcome(connection);
+      welcome(connection, peer.incarnation);
     }
   }
 }
@@ -202,19 +237,12 @@ void Server::join(Time now, wire::ConnectionId connection, Peer& peer, server::E
   if (connection_of_.size() <= worker) {
     connection_of_.resize(worker + 1);
   }
-  // Set before the join, whose effects go to the newcomer.
-  const auto older = std::exchange(connection_of_[worker], connection);
-  if (!coordinator_->join(now, peer.hello, effects)) {
-    connection_of_[worker] = older;
-    dismiss(connection,
-            protocol::Farewell::kFenced,
-            "worker " + std::to_string(worker) + " has joined already");
-    return;
-  }
-  peer.joined = true;
-  if (older) {
-    dismiss(*older, protocol::Farewell::kFenced, "a newer process has taken this worker's place");
-  }
+  connection_of_[worker] = connection;  // Before the join, whose effects go to the newcomer.
+  peer.joined = coordinator_->join(
+      now,
+      {.worker = peer.worker, .incarnation = peer.incarnation, .host = peer.hello.host},
+      effects);
+  CHECK(peer.joined);  // Each greeting gives a newer incarnation.
 }
 
 }  // namespace outpace::live

@@ -18,6 +18,7 @@ void Server::receive(Time now, wire::ConnectionId from, wire::Received received)
     case Role::kEvaluator:
       return receive_from_evaluator(now, received.message);
     case Role::kWorker:
+      peer.last_heard = now;
       return receive_from_worker(now, from, peer, std::move(received));
     case Role::kSentAway:
       return;
@@ -28,7 +29,7 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
   std::visit(
       Overloaded{
           [&](const protocol::Hello& hello) {
-            greet_worker(from, hello);
+            greet_worker(now, from, hello);
             join_waiting(now);
           },
           [&](const protocol::Observe& observe) {
@@ -81,6 +82,7 @@ void Server::receive_from_worker(Time now,
                           if (joined) {
                             take_goodbye(now, from, peer, effects);
                           }
+                          peers_[from].role = Role::kSentAway;  // Another may take its place.
                         },
                         Ignoring<protocol::Hello>{},  // It has said so before.
                         protocol::IgnoringEvaluators{},

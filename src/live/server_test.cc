@@ -28,7 +28,7 @@ protocol::Manifest network_of(std::uint64_t numbers) {
 
 protocol::Hello hello_of(std::uint32_t worker, const protocol::Manifest& network = network_of(2)) {
   return {.worker = WorkerId{worker},
-          .incarnation = 1,
+          .process = worker,
           .host = "here",
           .dataset_examples = 10,
           .manifest = network};
@@ -89,14 +89,19 @@ class ServerTest : public testing::Test {
     bool needed = false;
     Duration patience = wire::kPatience * 4;
   };
-  void serve(std::uint32_t workers) { serve(workers, {}); }
-  void serve(std::uint32_t workers, const Evaluators& evaluators) {
+  // Raw peers have no heart.
+  void serve(std::uint32_t workers, Duration heartbeat_timeout = wire::kPatience * 4) {
+    serve(workers, {}, heartbeat_timeout);
+  }
+  void serve(std::uint32_t workers,
+             const Evaluators& evaluators,
+             Duration heartbeat_timeout = wire::kPatience * 4) {
     ServerOptions options{.listen = "unix:" + (folder_ / "s").string(), .token = wire::kToken};
     options.coordinator.workers = workers;
     options.coordinator.batch = 2;
     options.coordinator.limits.updates = 4;
-    options.coordinator.heartbeat_timeout = wire::kPatience * 4;  // Raw peers have no heart.
-    options.coordinator.evaluate_every = 2;                       // After each update.
+    options.coordinator.heartbeat_timeout = heartbeat_timeout;
+    options.coordinator.evaluate_every = 2;  // After each update.
     options.coordinator.patience = evaluators.patience;
     options.expects_evaluator = evaluators.expected;
     options.needs_evaluator = evaluators.needed;
@@ -117,7 +122,7 @@ class ServerTest : public testing::Test {
     return {.server = server_->address(),
             .token = wire::kToken,
             .worker = WorkerId{worker},
-            .incarnation = 1};
+            .process = worker};
   }
   // Waits until the server has said a line with this in it.
   [[nodiscard]] bool until_said(const std::string& part) { return said_.wait(part); }
@@ -140,12 +145,16 @@ class ServerTest : public testing::Test {
   }
   // A peer with this first message that is welcomed; tries until the server has noticed that those
   // that left are gone.
-  [[nodiscard]] std::unique_ptr<RawPeer> welcomed(const protocol::Message& first) const {
+  [[nodiscard]] std::unique_ptr<RawPeer> welcomed(const protocol::Message& first,
+                                                  protocol::Welcome* welcome = nullptr) const {
     const auto deadline = std::chrono::steady_clock::now() + wire::kPatience;
     while (std::chrono::steady_clock::now() < deadline) {
       auto peer = std::make_unique<RawPeer>(server_->address(), first);
       const auto answer = peer->next();
       if (answer && std::holds_alternative<protocol::Welcome>(answer->message)) {
+        if (welcome != nullptr) {
+          *welcome = std::get<protocol::Welcome>(answer->message);
+        }
         return peer;
       }
     }
@@ -246,6 +255,71 @@ TEST_F(ServerTest, TheStartFixesTheNetwork) {
   ASSERT_TRUE(until_said("worker 0 is gone"));
   EXPECT_EQ(peer(hello_of(0, network_of(3))).next_as<protocol::Stop>().why,
             "another network: 1 tensors of 3 numbers, the job's has 1 of 2");
+}
+
+// ---- Which process holds a rank -----------------------------------------------------------------
+
+protocol::Hello hello_of_process(std::uint64_t process, const std::string& host) {
+  protocol::Hello hello = hello_of(0);
+  hello.process = process;
+  hello.host = host;
+  return hello;
+}
+
+TEST_F(ServerTest, AFreshProcessOfARankWhoseProcessIsGoneIsTheNextIncarnation) {
+  serve(1);
+  for (std::uint32_t life = 1; life <= 3; ++life) {
+    protocol::Welcome welcome{};
+    const auto worker = welcomed(hello_of_process(life, "here"), &welcome);
+    ASSERT_NE(worker, nullptr);
+    EXPECT_EQ(welcome.incarnation, life);
+    if (welcome.needs_weights) {
+      worker->send(protocol::InitialWeights{}, {1, 2});
+    }
+    (void)worker->next_as<protocol::Release>();
+    if (life == 2) {  // Or it is gone without a word.
+      worker->send(protocol::Goodbye{});
+    }
+  }
+}
+
+TEST_F(ServerTest, AProcessIsRefusedWhileAnotherOfItsRankIsAlive) {
+  serve(2);
+  RawPeer first = peer(hello_of_process(7, "gnode1:1"));
+  (void)first.next_as<protocol::Welcome>();
+  RawPeer second = peer(hello_of_process(8, "gnode2:1"));
+  const auto stop = second.next_as<protocol::Stop>();
+  EXPECT_EQ(stop.how, protocol::Farewell::kFenced);
+  EXPECT_EQ(stop.why,
+            "worker 0 is alive at gnode1:1; end that process first, or take another --worker");
+  EXPECT_TRUE(second.closed());
+  EXPECT_TRUE(until_said("refused a process at gnode2:1: worker 0 is alive at gnode1:1"));
+  first.send(protocol::InitialWeights{}, {1, 2});  // It goes on.
+  RawPeer other = peer(hello_of(1));
+  (void)other.next_as<protocol::Welcome>();
+  (void)first.next_as<protocol::Release>();
+}
+
+TEST_F(ServerTest, AProcessThatConnectsAnewTakesItsOwnPlace) {
+  serve(1);
+  RawPeer before = peer(hello_of_process(7, "here"));
+  (void)before.next_as<protocol::Welcome>();
+  before.send(protocol::InitialWeights{}, {1, 2});
+  (void)before.next_as<protocol::Release>();
+  RawPeer after = peer(hello_of_process(7, "here"));
+  EXPECT_EQ(after.next_as<protocol::Welcome>().incarnation, 2U);
+  (void)after.next_as<protocol::Release>();
+  EXPECT_EQ(before.next_as<protocol::Stop>().why, "this process has connected anew");
+  EXPECT_TRUE(before.closed());
+}
+
+TEST_F(ServerTest, AProcessThatIsSilentBeforeTheStartHoldsItsRankNoLonger) {
+  serve(2, std::chrono::nanoseconds(5));
+  RawPeer silent = peer(hello_of_process(7, "here"));
+  (void)silent.next_as<protocol::Welcome>();
+  RawPeer fresh = peer(hello_of_process(8, "here"));
+  EXPECT_EQ(fresh.next_as<protocol::Welcome>().incarnation, 2U);
+  EXPECT_EQ(silent.next_as<protocol::Stop>().how, protocol::Farewell::kPresumedDead);
 }
 
 // ---- Nobody waits for an answer that never comes ------------------------------------------------

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <limits>
 #include <set>
 #include <span>
 #include <utility>
@@ -70,10 +69,6 @@ WorkerOptions options_from_environment() {
   options.worker = number_below("OUTPACE_WORKER",
                                 required("OUTPACE_WORKER", "this worker's rank: 0, 1, 2, ..."),
                                 protocol::kWorkersMax);
-  if (const std::string given = variable("OUTPACE_INCARNATION"); !given.empty()) {
-    options.incarnation =
-        number_below("OUTPACE_INCARNATION", given, std::numeric_limits<std::uint32_t>::max());
-  }
   return options;
 }
 
@@ -158,7 +153,6 @@ class Worker::Job {
                                                 .key = options_.tls_key,
                                                 .ca = options_.tls_ca},
                                         .worker = WorkerId{options_.worker},
-                                        .incarnation = options_.incarnation,
                                         .deadline = options_.deadline},
                             .rejoin_for = options_.rejoin_for},
         live::Offer{

@@ -13,9 +13,9 @@
 namespace outpace::live {
 
 // Works until the run is over, or until the process is told to end (`session.leaving`); then it
-// leaves the job. Joins again, as a newer incarnation, when the connection is lost or the server
-// took this worker for dead. Throws Error when that fails too. An attacker, if there is one,
-// changes each gradient before it is pushed.
+// leaves the job. Joins again when the connection is lost or the server took this worker for dead.
+// Throws Error when that fails too. An attacker, if there is one, changes each gradient before it
+// is pushed.
 void run_worker(const WorkerOptions& options,
                 worker::GradientSource& source,
                 const worker::Pace& pace,

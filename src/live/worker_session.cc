@@ -39,7 +39,7 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                              [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->authorise(numbers_);
   transport_->send(protocol::Hello{.worker = options.worker,
-                                   .incarnation = options.incarnation,
+                                   .process = options.process,
                                    .host = host_name() + ":" + std::to_string(getpid()),
                                    .dataset_examples = offer.dataset_examples,
                                    .manifest = offer.manifest,
@@ -246,7 +246,7 @@ protocol::GradientId WorkerSession::identity() const {
   return {.job = welcome_->job,
           .generation = welcome_->generation,
           .worker = options_.worker,
-          .incarnation = options_.incarnation,
+          .incarnation = welcome_->incarnation,
           .sequence = current_};
 }
 

@@ -34,7 +34,7 @@ struct SessionOptions {
   std::string token;
   wire::TlsFiles tls;  // The worker's; empty: no TLS.
   WorkerId worker{};
-  std::uint32_t incarnation = 0;
+  std::uint64_t process = 0;                     // As in protocol::Hello.
   Duration deadline = std::chrono::seconds(60);  // To be welcomed.
   // Of the last release that this worker had, over whatever connection.
   std::uint64_t seen_job = 0;

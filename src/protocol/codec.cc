@@ -53,7 +53,7 @@ void write(const Hello& hello, pb::Frame& frame) {
   pb::Hello& out = *frame.mutable_hello();
   out.set_protocol(hello.protocol);
   out.set_worker(static_cast<std::uint32_t>(hello.worker));
-  out.set_incarnation(hello.incarnation);
+  out.set_process(hello.process);
   out.set_host(clip(hello.host));
   out.set_dataset_examples(hello.dataset_examples);
   out.set_manifest(write(hello.manifest));
@@ -98,6 +98,7 @@ void write(const Welcome& welcome, pb::Frame& frame) {
   out.set_heartbeat_ns(welcome.heartbeat.count());
   out.set_seed(welcome.seed);
   out.set_with_replacement(welcome.with_replacement);
+  out.set_incarnation(welcome.incarnation);
 }
 void write(const Release& release, pb::Frame& frame) {
   pb::Release& out = *frame.mutable_release();
@@ -189,7 +190,7 @@ Message read(const pb::Hello& hello) {
   require(hello.dataset_examples() >= 1, "hello.dataset_examples", "must be at least 1");
   return Hello{.protocol = hello.protocol(),
                .worker = read_worker(hello.worker(), "hello.worker"),
-               .incarnation = hello.incarnation(),
+               .process = hello.process(),
                .host = read_text(hello.host(), "hello.host"),
                .dataset_examples = hello.dataset_examples(),
                .manifest = read_manifest(hello.manifest(), "hello.manifest"),
@@ -223,12 +224,14 @@ Message read(const pb::Measurement& measurement) {
 }
 Message read(const pb::Welcome& welcome) {
   require(welcome.heartbeat_ns() >= 1, "welcome.heartbeat", "must be above 0");
+  require(welcome.incarnation() >= 1, "welcome.incarnation", "must be at least 1");
   return Welcome{.job = welcome.job(),
                  .generation = welcome.generation(),
                  .needs_weights = welcome.needs_weights(),
                  .heartbeat = Duration{welcome.heartbeat_ns()},
                  .seed = welcome.seed(),
-                 .with_replacement = welcome.with_replacement()};
+                 .with_replacement = welcome.with_replacement(),
+                 .incarnation = welcome.incarnation()};
 }
 Message read(const pb::Release& release) {
   require(release.nominal() >= 1, "release.nominal", "must be at least 1");

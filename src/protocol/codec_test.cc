@@ -41,7 +41,7 @@ class RandomMessages {
       case 0:
         return Hello{.protocol = small(),
                      .worker = worker(),
-                     .incarnation = small(),
+                     .process = rng_.next(),
                      .host = text(),
                      .dataset_examples = rng_.next() | 1U,
                      .manifest = manifest()};
@@ -271,7 +271,7 @@ TEST(Codec, DoesNotSendAManifestThatFillsMoreThanAFrame) {
 
 Hello a_hello(Manifest manifest = {.tensors = {{.name = "w", .shape = {2}}}}) {
   return {.worker = WorkerId{0},
-          .incarnation = 1,
+          .process = 1,
           .host = "here",
           .dataset_examples = 1,
           .manifest = std::move(manifest)};

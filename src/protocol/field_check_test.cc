@@ -13,7 +13,7 @@ namespace {
 TEST(FieldCheck, MakesTextsForPeoplePrintableAndLeavesNames) {
   const auto decoded = [](const Message& message) { return decode(encode(message, 0)).message; };
   const Hello hello{.worker = WorkerId{0},
-                    .incarnation = 1,
+                    .process = 1,
                     .host = "\x1b[2Jevil\n:1",
                     .dataset_examples = 1,
                     .manifest = {.tensors = {{.name = "w\t1", .shape = {2}}}}};

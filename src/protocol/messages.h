@@ -22,7 +22,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -68,7 +68,7 @@ struct GradientId {
   std::uint64_t job;         // Drawn by the server at its start.
   std::uint32_t generation;  // Of the server: counts its restarts.
   WorkerId worker;
-  std::uint32_t incarnation;  // Of the worker: counts its restarts.
+  std::uint32_t incarnation;  // Of the worker, as the server counts: how often it came.
   Sequence sequence;          // Of the release that it answers.
 
   bool operator==(const GradientId&) const = default;
@@ -80,7 +80,9 @@ struct GradientId {
 struct Hello {
   std::uint32_t protocol = kProtocolVersion;
   WorkerId worker;
-  std::uint32_t incarnation;
+  // Drawn at random when the process starts. The process has the same number when it connects
+  // anew, and no other process has it.
+  std::uint64_t process = 0;
   std::string host;  // For people.
   std::uint64_t dataset_examples;
   Manifest manifest;
@@ -156,6 +158,7 @@ struct Welcome {
   Duration heartbeat;  // Send one at least this often.
   std::uint64_t seed;  // Of the epochs' orders.
   bool with_replacement;
+  std::uint32_t incarnation = 1;  // Of this worker from now on: part of its gradients' identity.
 
   bool operator==(const Welcome&) const = default;
 };
@@ -194,9 +197,9 @@ struct Snapshot {
 enum class Farewell : std::uint8_t {
   kFinished,      // The run is over: exit 0.
   kIncompatible,  // Another protocol or manifest: exit 4.
-  kFenced,        // A newer incarnation of the same worker has joined: exit 1.
+  kFenced,        // Another process is this worker: exit 1.
   kFailed,        // The server ended with an error: exit 1.
-  kPresumedDead,  // It was silent for too long; it may rejoin as a newer incarnation.
+  kPresumedDead,  // It was silent for too long; it may join again.
 };
 // The last message on a connection.
 struct Stop {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "job/layers.h"
-#include "launch/train_part.h"
 #include "record/output_file.h"
 
 namespace outpace::run {
@@ -50,19 +49,15 @@ std::vector<live::ChildSpec> worker_children(const job::TrainJob& job,
                               .tls = place.tls,
                               .worker = worker,
                               .workers = job.training.workers,
-                              .incarnation = std::nullopt,
                               .seed = job.training.seed};
-    children.push_back({.name = fmt::format("worker {}", worker),
-                        .command =
-                            [told, file = resolved_of(files, name)](std::uint32_t start) {
-                              job::WorkerJob now = told;
-                              now.incarnation = launch::incarnation_of_start(start);
-                              return words_of("worker", std::move(now), file);
-                            },
-                        .prefix = prefix_words(job.worker_prefix, worker),
-                        .log = log_of(files, name),
-                        .restarts_max = job.restart_workers ? kWorkerRestartsMax : 0,
-                        .is_worker = true});
+    children.push_back(
+        {.name = fmt::format("worker {}", worker),
+         .command = [told, file = resolved_of(files, name)](
+                        std::uint32_t /*start*/) { return words_of("worker", told, file); },
+         .prefix = prefix_words(job.worker_prefix, worker),
+         .log = log_of(files, name),
+         .restarts_max = job.restart_workers ? kWorkerRestartsMax : 0,
+         .is_worker = true});
   }
   return children;
 }

@@ -25,7 +25,7 @@ struct ChildFiles {
   std::string resolved;  // A directory that exists: worker-3.toml.
 };
 
-// The first `workers` workers of the job; one that is started again gets a greater incarnation.
+// The first `workers` workers of the job.
 [[nodiscard]] std::vector<live::ChildSpec> worker_children(const job::TrainJob& job,
                                                            std::uint32_t workers,
                                                            const JobPlace& place,

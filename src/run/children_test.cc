@@ -60,16 +60,6 @@ TEST_F(ChildrenTest, AWorkerReadsWhatTheRunResolved) {
   EXPECT_GT(children[1].restarts_max, 0);
 }
 
-TEST_F(ChildrenTest, AWorkerThatIsStartedAgainIsANewerIncarnation) {
-  const auto children = worker_children(job_.job, 1, place_, files_);
-  job::Declared<job::WorkerJob> first;
-  job::Declared<job::WorkerJob> second;
-  const auto before = told(children[0].command(0), first).job.incarnation;
-  const auto after = told(children[0].command(1), second).job.incarnation;
-  ASSERT_TRUE(before && after);
-  EXPECT_GT(*after, *before);
-}
-
 TEST_F(ChildrenTest, AnEvaluatorHasTheNetworkOfTheWorkers) {
   bool evaluated = false;
   const live::ChildSpec child =

@@ -41,7 +41,6 @@ job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options) {
   if (ranked) {
     job.worker = place->rank;
     job.workers = job.workers ? job.workers : place->world;
-    job.incarnation = job.incarnation.value_or(launch::incarnation_of_start(place->restarts));
   }
   const bool found = job.server.empty();
   if (found) {
@@ -120,7 +119,6 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
                                       : live::read_token_file(job.token_file),
       .tls = tls_to(job.server, job.tls, job.token_file),
       .worker = WorkerId{worker},
-      .incarnation = job.incarnation.value_or(1),
       .deadline = job.deadline,
       .leaving = &leaving};
   const std::uint32_t workers = std::max(job.workers.value_or(0), worker + 1);
@@ -147,7 +145,6 @@ void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {
                                      .token = live::read_token_file(job.token_file),
                                      .tls = tls_to(job.server, job.tls, job.token_file),
                                      .worker = WorkerId{0},
-                                     .incarnation = 1,
                                      .deadline = job.deadline};
   const auto evaluator = learner.evaluator(
       {.network = job.network, .data = job.data, .seed = job.seed, .threads = job.threads});

@@ -51,20 +51,19 @@ void Coordinator::prepare(WorkerId soon, WorkerId next) const {
 
 // ---- What workers said --------------------------------------------------------------------------
 
-bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
-  const std::size_t at = index(hello.worker);
+bool Coordinator::join(Time now, const Newcomer& newcomer, Effects& out) {
+  const std::size_t at = index(newcomer.worker);
   if (at >= members_.size()) {
     members_.resize(at + 1);
   }
   Member& member = members_[at];
-  if (member.incarnation > hello.incarnation ||
-      (is_live(member.state) && member.incarnation == hello.incarnation)) {
-    return false;
-  }
   if (is_live(member.state)) {
-    leave(now, hello.worker, member.incarnation, policy::Departure::kDead, out);
+    if (member.incarnation >= newcomer.incarnation) {
+      return false;
+    }
+    leave(now, newcomer.worker, member.incarnation, policy::Departure::kDead, out);
   }
-  member.incarnation = hello.incarnation;
+  member.incarnation = newcomer.incarnation;
   member.state = State::kIdle;
   ++live_;
   member.last_heard = now;
@@ -73,9 +72,9 @@ bool Coordinator::join(Time now, const protocol::Hello& hello, Effects& out) {
     too_few_since_ = now;
   }
   member.last_verdict.reset();
-  statistics_.joined(hello.worker, hello.host);
+  statistics_.joined(newcomer.worker, newcomer.host);
   if (started()) {
-    enqueue(policy::WorkerJoined{hello.worker});
+    enqueue(policy::WorkerJoined{newcomer.worker});
     decide_all(now, out);
   } else if (live() >= awaited_) {
     start(now, out);

@@ -74,6 +74,13 @@ struct CoordinatorOptions {
   Duration resume_patience = std::chrono::seconds(5);    // For one more to come, on resuming.
 };
 
+// A worker that comes, for the first time or again. The driver counts incarnations.
+struct Newcomer {
+  WorkerId worker;
+  std::uint32_t incarnation = 1;
+  std::string host;  // For people.
+};
+
 class Coordinator {
  public:
   // Sees every decision before it is carried out: the run's record.
@@ -91,9 +98,9 @@ class Coordinator {
 
   // ---- What workers said. `out` is appended to. ----
 
-  // A newer incarnation takes the older one's place. False, and nothing changes, if one that is as
-  // new or newer has joined already.
-  [[nodiscard]] bool join(Time now, const protocol::Hello& hello, Effects& out);
+  // A newer incarnation takes the place of an older one that is live. False, and nothing changes,
+  // if one that is as new or newer is live.
+  [[nodiscard]] bool join(Time now, const Newcomer& newcomer, Effects& out);
   void leave(
       Time now, WorkerId worker, std::uint32_t incarnation, policy::Departure how, Effects& out);
   // The shard holds the gradient whole, unless it is judged not to be sound.

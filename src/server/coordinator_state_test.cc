@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/overloaded.h"
 #include "base/kept_test.h"
+#include "base/overloaded.h"
 #include "policy/catalogue.h"
 #include "server/coordinator.h"
 #include "server/driver.h"

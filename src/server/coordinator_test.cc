@@ -9,6 +9,18 @@
 namespace outpace::server {
 namespace {
 
+TEST(Coordinator, TakesANewProcessAfterTheDeathOfANewerIncarnation) {
+  Coordinator coordinator(
+      {.workers = 1, .examples = 8}, policy::make_policy(Spec::parse("async"), 1), nullptr, Time{});
+  Effects effects;
+  ASSERT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 2}, effects));
+  coordinator.leave(Time{}, WorkerId{0}, 2, policy::Departure::kDead, effects);
+  effects.clear();
+  EXPECT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}, .incarnation = 1}, effects));
+  EXPECT_EQ(coordinator.live(), 1U);
+  EXPECT_TRUE(std::holds_alternative<protocol::Release>(std::get<Send>(effects.back()).message));
+}
+
 TEST(Coordinator, FencesAnOlderIncarnation) {
   Coordinator coordinator(
       {.workers = 1, .examples = 8}, policy::make_policy(Spec::parse("async"), 1), nullptr, Time{});

@@ -33,13 +33,10 @@ void Cluster::join(std::uint32_t worker, bool again) {
   newcomer.rejoins = false;
   ++newcomer.incarnation;
   newcomer.inbox = {};
-  const bool joined = coordinator_->join(now_,
-                                         {.worker = WorkerId{worker},
-                                          .incarnation = newcomer.incarnation,
-                                          .host = "",
-                                          .dataset_examples = options_.coordinator.examples,
-                                          .manifest = {}},
-                                         effects_);
+  const bool joined = coordinator_->join(
+      now_,
+      {.worker = WorkerId{worker}, .incarnation = newcomer.incarnation, .host = ""},
+      effects_);
   CHECK(joined);
   carry_out(server::JoinInput{WorkerId{worker}, newcomer.incarnation});
   if (hearts_beat_) {

@@ -101,7 +101,7 @@ class Recorder {
 
 inline protocol::Hello hello_from(const std::string& host) {
   return {.worker = WorkerId{0},
-          .incarnation = 1,
+          .process = 1,
           .host = host,
           .dataset_examples = 10,
           .manifest = {.tensors = {{.name = "w", .shape = {2}}}}};

@@ -190,11 +190,11 @@ class LedgerJob:
         pace = batch_seconds if callable(batch_seconds) else lambda worker: batch_seconds
         self.workers = [self.start_worker(worker, pace(worker)) for worker in range(workers)]
 
-    def start_worker(self, worker, batch_seconds, incarnation=1):
+    def start_worker(self, worker, batch_seconds, *options):
         return self.test.start(
             "--server", f"unix:{self.test.folder}/s", "--token-file", self.token,
-            "--worker", worker, "--incarnation", incarnation, "--examples", self.examples,
-            "--batch-seconds", f"{batch_seconds:f}", program=LEDGER_WORKER)
+            "--worker", worker, "--examples", self.examples,
+            "--batch-seconds", f"{batch_seconds:f}", *options, program=LEDGER_WORKER)
 
     def gradients(self, worker):
         return self.workers[worker].out.count("\n")

@@ -118,7 +118,7 @@ class Return(ProgramTest):
         job.until_gradients(1, 10)
         job.workers[1].send(signal.SIGKILL)
         job.workers[1].wait()
-        job.workers[1] = job.start_worker(1, 0.02, incarnation=2)
+        job.workers[1] = job.start_worker(1, 0.02)
         job.until_gradients(1, 10)
         job.finish()
         summary = job.summary()
@@ -143,12 +143,30 @@ class Return(ProgramTest):
         self.assertGreaterEqual(summary["workers_detail"][1]["incarnations"], 2)
         job.assert_each_example_used(summary)
 
-    def test_a_second_process_of_the_same_incarnation_is_turned_away(self):
+    def test_a_worker_that_was_stopped_came_back_and_was_killed_is_replaced_by_a_fresh_one(self):
+        job = LedgerJob(self, "sync", workers=3, epochs=20, batch_seconds=0.02,
+                        options=("--heartbeat-timeout", "1s"))
+        job.until_gradients(1, 5)
+        job.workers[1].send(signal.SIGSTOP)
+        job.server.until_said("worker 1: silent for", 20)
+        before = job.gradients(1)
+        job.workers[1].send(signal.SIGCONT)
+        job.until_gradients(1, before + 3)
+        job.workers[1].send(signal.SIGKILL)
+        job.workers[1].wait()
+        job.workers[1] = job.start_worker(1, 0.02)
+        job.until_gradients(1, 5)
+        job.finish()
+        summary = job.summary()
+        self.assertEqual(summary["workers_detail"][1]["incarnations"], 3)
+        job.assert_each_example_used(summary)
+
+    def test_a_second_process_of_a_live_worker_is_turned_away(self):
         job = LedgerJob(self, "async", workers=2, epochs=1000)
         job.until_gradients(1, 5)
         second = job.start_worker(1, 0.004)
         self.assertEqual(second.wait(60), 1)
-        self.assertIn("has joined already", second.err)
+        self.assertRegex(second.err, rf"worker 1 is alive at \S+:{job.workers[1].id}; end that")
         self.assertEqual(len(second.err.splitlines()), 1, second.err)
         job.until_gradients(1, job.gradients(1) + 5)
         job.server.send(signal.SIGINT)

@@ -26,7 +26,6 @@ struct Options {
   std::string server;
   std::string token_file;
   std::uint32_t worker = 0;
-  std::uint32_t incarnation = 1;
   std::uint64_t examples = 256;
   std::string batch_seconds = "0.004";  // What a full mini-batch takes.
 };
@@ -37,7 +36,6 @@ Options parse(int argc, char** argv) {
   app.add_option("--server", options.server)->required();
   app.add_option("--token-file", options.token_file)->required();
   app.add_option("--worker", options.worker)->required();
-  app.add_option("--incarnation", options.incarnation);
   app.add_option("--examples", options.examples);
   app.add_option("--batch-seconds", options.batch_seconds);
   try {
@@ -92,7 +90,6 @@ int run(const Options& options) {
                                 .tls = wire::find_tls(
                                     {}, options.token_file, options.server, wire::TlsSide::kWorker),
                                 .worker = WorkerId{options.worker},
-                                .incarnation = options.incarnation,
                                 .leaving = &leaving}},
                    ledger,
                    pace);

@@ -141,13 +141,10 @@ class VirtualCluster {
     }
     worker = {.alive = true, .incarnation = worker.incarnation + 1};
     Effects effects;
-    const bool joined = coordinator_->join(now_,
-                                           {.worker = WorkerId{id},
-                                            .incarnation = worker.incarnation,
-                                            .host = "virtual",
-                                            .dataset_examples = options_.examples,
-                                            .manifest = {}},
-                                           effects);
+    const bool joined = coordinator_->join(
+        now_,
+        {.worker = WorkerId{id}, .incarnation = worker.incarnation, .host = "virtual"},
+        effects);
     CHECK(joined);
     carry_out(effects);
   }
