@@ -300,20 +300,21 @@ TEST_P(RudeClientTest, ReadsNoMoreOfAClientThanItsReceiverHandles) {
   std::latch handled(1);
   std::atomic<int> in_hand{0};
   std::atomic<int> most{0};
-  const auto server =
-      wire::serve({.address = any_address(), .token = kToken},
-                  [&, sink = server_.server_sink()](ConnectionId id, ConnectionEvent event) {
-                    auto* received = std::get_if<Received>(&event);
-                    if (received != nullptr && !received->payload.empty()) {
-                      most = std::max(most.load(), ++in_hand);
-                      std::thread([&handled, &in_hand, turn = std::move(received->turn)]() mutable {
-                        handled.wait();
-                        --in_hand;
-                        turn.reset();
-                      }).detach();
-                    }
-                    sink(id, std::move(event));
-                  });
+  std::vector<std::jthread> handlers;  // Of the connection's thread, as long as it lives.
+  const auto server = wire::serve(
+      {.address = any_address(), .token = kToken},
+      [&, sink = server_.server_sink()](ConnectionId id, ConnectionEvent event) {
+        auto* received = std::get_if<Received>(&event);
+        if (received != nullptr && !received->payload.empty()) {
+          most = std::max(most.load(), ++in_hand);
+          handlers.emplace_back([&handled, &in_hand, turn = std::move(received->turn)]() mutable {
+            handled.wait();
+            --in_hand;
+            turn.reset();
+          });
+        }
+        sink(id, std::move(event));
+      });
   const auto client = connect(server->address(), events);
   client->send(hello_from("eager"), nullptr);
   const ConnectionId id = server_.wait_hello("eager");
