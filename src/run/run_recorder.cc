@@ -99,7 +99,8 @@ collective::HostCallbacks RunRecorder::host_watch() {
                         .live = tally.live(),
                         .dataset = dataset},
                        evaluations);
-              }};
+              },
+          .warned = [this](const std::string& line) { say(line); }};
 }
 
 void RunRecorder::reachable(const std::string& server, const std::string& token_file) {
