@@ -247,7 +247,8 @@ def serve_once(options, hosts, folder, path, row, begins):
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         children.append(server)
         for worker in range(row["workers"]):
-            words = [options.outpace, "worker", "--server", address, "--token-file", str(token),
+            words = [options.outpace, "worker", "--server", address, "--insecure-no-tls",
+                     "--token-file", str(token),
                      "--worker", str(worker), "--workers", str(row["workers"]), "--paced",
                      str(path)]
             for slow in row["slow"]:

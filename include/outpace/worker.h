@@ -50,6 +50,8 @@ struct WorkerOptions {
   std::string tls_certificate;
   std::string tls_key;
   std::string tls_ca;
+  // Connect to a server beyond this machine without TLS, although traffic then travels unencrypted.
+  bool insecure_no_tls = false;
 };
 
 // One tensor of the network. The list of all tensors defines the layout of the flat buffers of
@@ -94,9 +96,9 @@ struct PushResult {
 class Worker {
  public:
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
-  // OUTPACE_TLS_CERT, OUTPACE_TLS_KEY and OUTPACE_TLS_CA. Without the last three, ca.pem,
-  // worker.pem and worker.key beside the token file count, if they are there. Throws WorkerError,
-  // which names the variable.
+  // OUTPACE_TLS_CERT, OUTPACE_TLS_KEY, OUTPACE_TLS_CA and OUTPACE_INSECURE_NO_TLS (true or false).
+  // Without the three files for TLS, ca.pem, worker.pem and worker.key beside the token file count,
+  // if they are there. Throws WorkerError, which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);

@@ -26,6 +26,7 @@ struct CtlOptions {
   std::string server;
   std::string token_file;
   job::TlsOptions tls;
+  bool insecure_no_tls = false;
   Duration patience = std::chrono::seconds(60);
   bool json = false;
 };
@@ -109,12 +110,12 @@ int run_ctl(const CtlOptions& options) {
       request.run.empty()
           ? record::ControlFile{.server = options.server, .token_file = options.token_file}
           : find_server(request.run);
-  const protocol::Message answer =
-      live::ask({.server = place.server,
-                 .token = live::read_token_file(place.token_file),
-                 .tls = run::tls_to(place.server, options.tls, place.token_file),
-                 .patience = options.patience},
-                request.question);
+  const protocol::Message answer = live::ask(
+      {.server = place.server,
+       .token = live::read_token_file(place.token_file),
+       .tls = run::tls_to(place.server, options.tls, place.token_file, options.insecure_no_tls),
+       .patience = options.patience},
+      request.question);
   if (const auto* status = std::get_if<protocol::Status>(&answer)) {
     print_status(*status, options.json);
   } else {
@@ -140,7 +141,7 @@ Run add_ctl(job::OptionList& list) {
   list.add("server", options->server, "Address of the job's server: HOST:PORT or unix:PATH")
       .type("ADDRESS");
   list.add("token-file", options->token_file, "File with the job's secret, mode 0600").type("FILE");
-  job::declare_tls(list, options->tls, "worker");
+  job::declare_tls_of_client(list, options->tls, options->insecure_no_tls);
   list.add("patience", options->patience, "How long to wait for the answer");
   list.add("json", options->json, "With status: print one JSON object");
   return [options](const job::OptionList& /*chosen*/) { return run_ctl(*options); };

@@ -41,6 +41,7 @@ int work_for_first(const job::TrainJob& job, const launch::TrainPart& part) {
                               .server = part.address,
                               .token_file = job.token_file,
                               .tls = job.serving.tls,
+                              .insecure_no_tls = job.serving.insecure_no_tls,
                               .worker = part.place.rank,
                               .workers = part.workers,
                               .seed = job.training.seed,

@@ -23,10 +23,13 @@ Host::Host(HostOptions options, HostCallbacks callbacks)
       callbacks_(std::move(callbacks)),
       evaluations_(options_.target),
       next_snapshot_(next_snapshot(0, options_.evaluate_every)),
-      transport_(wire::serve({.address = options_.listen, .token = options_.token},
-                             [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
-                               mailbox_.post(FromConnection{connection, std::move(event)});
-                             })) {
+      transport_(wire::serve(
+          {.address = options_.listen,
+           .token = options_.token,
+           .refused = [this](const std::string& text) { mailbox_.post(StrangerRefused{text}); }},
+          [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
+            mailbox_.post(FromConnection{connection, std::move(event)});
+          })) {
   CHECK(options_.workers >= 1);
 }
 
@@ -78,7 +81,12 @@ void Host::handle(Time now, Post post) {
                                                 }},
                                      from.event);
                         },
-                        [&](const StopAsked& asked) { stop_asked(now, asked); }},
+                        [&](const StopAsked& asked) { stop_asked(now, asked); },
+                        [&](const StrangerRefused& refused) {
+                          if (callbacks_.warned) {
+                            callbacks_.warned(refused.text);
+                          }
+                        }},
              post);
 }
 

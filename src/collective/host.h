@@ -48,6 +48,7 @@ struct HostCallbacks {
   std::function<void(const server::Evaluation&)> evaluated;
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const Tally&, std::uint64_t dataset, const server::Evaluations&)> status;
+  std::function<void(const std::string&)> warned;
   // The final weights, before the evaluator is waited for, which may hang.
   std::function<void(const protocol::Manifest&, std::span<const float> weights, Version)> trained;
 };
@@ -94,7 +95,10 @@ class Host {
     std::string why;
     bool at_once;
   };
-  using Post = std::variant<FromConnection, StopAsked>;
+  struct StrangerRefused {
+    std::string text;
+  };
+  using Post = std::variant<FromConnection, StopAsked, StrangerRefused>;
 
   // In this order, but for a run that fails, which is over at once.
   enum class Phase : std::uint8_t {

@@ -1,8 +1,10 @@
 #include "collective/host.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "collective/run_test.h"
+#include "wire/transports.h"
 
 namespace outpace::collective {
 namespace {
@@ -90,6 +92,24 @@ TEST(Host, AWorkerThatIsNotOfTheRunIsRefused) {
       });
   EXPECT_EQ(found.code, ExitCode::kTooFewWorkers);
   EXPECT_EQ(found.why, "too few workers: 0 of 1 have come");
+}
+
+TEST(Host, AStrangerIsRefusedAndNamed) {
+  const TemporaryDirectory folder;
+  std::string said;
+  Host host({.workers = 1,
+             .listen = "unix:" + (folder.path() / "host").string(),
+             .token = "secret",
+             .expects_evaluator = false},
+            {});
+  host.watch({.warned = [&](const std::string& text) {
+    said = text;
+    host.fail(ExitCode::kFailure, "the test is over");
+  }});
+  const auto stranger = wire::connect({.address = host.address(), .token = "guessed"},
+                                      [](const wire::ConnectionEvent& /*event*/) {});
+  EXPECT_EQ(host.run().why, "the test is over");
+  EXPECT_EQ(said, "refused process " + std::to_string(::getpid()) + ": a wrong token");
 }
 
 }  // namespace

@@ -9,26 +9,11 @@ namespace {
 constexpr double kBucketKibMost = 1U << 20U;
 
 // What only a server does, or needs to be told.
-constexpr std::array kOfServer{"balance",
-                               "balance-most",
-                               "runtime-model",
-                               "staleness",
-                               "filter",
-                               "reduce",
-                               "min-workers",
-                               "listen",
-                               "trace",
-                               "decisions",
-                               "restart-workers",
-                               "checkpoint-every",
-                               "checkpoint-keep",
-                               "resume",
-                               "token-file",
-                               "tls-cert",
-                               "tls-key",
-                               "tls-ca",
-                               "launcher",
-                               "attack"};
+constexpr std::array kOfServer{
+    "balance",         "balance-most",     "runtime-model",   "staleness", "filter",
+    "reduce",          "min-workers",      "listen",          "trace",     "decisions",
+    "restart-workers", "checkpoint-every", "checkpoint-keep", "resume",    "token-file",
+    "tls-cert",        "tls-key",          "tls-ca",          "launcher",  "attack"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -170,6 +155,14 @@ std::string Value<server::CheckpointEvery>::text(const server::CheckpointEvery& 
   return value.time > Duration{} ? duration_text(value.time) : "off";
 }
 
+void declare_tls_of_client(OptionList& options, TlsOptions& tls, bool& insecure_no_tls) {
+  declare_tls(options, tls, "worker");
+  options.add("insecure-no-tls",
+              insecure_no_tls,
+              "Connect to a server beyond this machine without TLS, although traffic then travels "
+              "unencrypted");
+}
+
 void declare_launcher(OptionList& options, std::string& launcher) {
   std::string all;
   for (const std::string& name : launch::launchers()) {
@@ -179,11 +172,6 @@ void declare_launcher(OptionList& options, std::string& launcher) {
               launcher,
               "Launcher whose environment variables give the rank: auto takes the first of " + all +
                   " whose variables are set; or one of these, or none");
-}
-
-bool is_local(const std::string& listen) {
-  return listen.starts_with("unix:") || listen.starts_with("127.") ||
-         listen.starts_with("localhost:") || listen.starts_with("[::1]:");
 }
 
 void check(const Serving& serving, const std::string& certificate) {
@@ -285,7 +273,7 @@ void declare(OptionList& options, WorkerJob& job) {
   options.add("token-file", job.token_file, "File with the job's secret, mode 0600")
       .type("FILE")
       .required();
-  declare_tls(options, job.tls, "worker");
+  declare_tls_of_client(options, job.tls, job.insecure_no_tls);
   options.add("seed", job.seed, "Seed of the initial weights: the same on every worker");
   options.add("connect-deadline", job.deadline, "How long to try to reach the server");
   declare(options, job.work);
@@ -303,7 +291,7 @@ void declare(OptionList& options, EvaluatorJob& job) {
   options.add("token-file", job.token_file, "File with the job's secret, mode 0600")
       .type("FILE")
       .required();
-  declare_tls(options, job.tls, "worker");
+  declare_tls_of_client(options, job.tls, job.insecure_no_tls);
   options.add("seed", job.seed, "Seed of the initial weights: the same as the workers'");
   options.add("connect-deadline", job.deadline, "How long to try to reach the server");
   options.add("network", job.network, "Network: the same as the workers'");

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/local_address.h"
 #include "base/time.h"
 #include "job/decisions_kept.h"
 #include "job/option_list.h"
@@ -46,6 +47,8 @@ struct TlsOptions {
 };
 // `whose`: the side whose files count by default, "server" or "worker".
 void declare_tls(OptionList& options, TlsOptions& tls, const std::string& whose);
+// Of a process that connects to the server.
+void declare_tls_of_client(OptionList& options, TlsOptions& tls, bool& insecure_no_tls);
 
 // Where a server listens, and what it begins with.
 struct Serving {
@@ -55,8 +58,6 @@ struct Serving {
   bool insecure_no_tls = false;
 };
 
-// True if nobody on another machine can connect to what listens there.
-[[nodiscard]] bool is_local(const std::string& listen);
 // `certificate`: the file that will be used; empty: no TLS. Throws a usage error if the server
 // would listen beyond this machine with neither TLS nor leave to go without, or if it has both.
 void check(const Serving& serving, const std::string& certificate);
@@ -117,6 +118,7 @@ struct WorkerJob {
   std::string server;  // Empty: as the launcher says.
   std::string token_file;
   TlsOptions tls;
+  bool insecure_no_tls = false;
   std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next one as well.
   std::optional<std::uint32_t> workers;
   std::uint64_t seed = 1;
@@ -132,6 +134,7 @@ struct EvaluatorJob {
   std::string server;
   std::string token_file;
   TlsOptions tls;
+  bool insecure_no_tls = false;
   std::uint64_t seed = 1;
   Duration deadline = std::chrono::seconds(60);  // To connect.
 };

@@ -64,9 +64,6 @@ TEST(LiveJob, AnInterfaceAndLeaveToGoWithoutTlsGoTogether) {
 }
 
 TEST(LiveJob, AnAddressBeyondThisMachineTakesLeave) {
-  EXPECT_TRUE(is_local("unix:/tmp/s"));
-  EXPECT_TRUE(is_local("[::1]:0"));
-  EXPECT_FALSE(is_local("0.0.0.0:7000"));
   EXPECT_EQ(refusal_of([] { check({.listen = "127.0.0.1:7000"}, kNoCertificate); }), "accepted");
   EXPECT_EQ(refusal_of([] { check({.listen = "0.0.0.0:7000"}, kNoCertificate); }),
             "--listen 0.0.0.0:7000 reaches beyond this machine, and traffic would travel "

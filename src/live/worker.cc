@@ -51,6 +51,17 @@ std::uint32_t number_below(const char* name, const std::string& value, std::uint
   return static_cast<std::uint32_t>(*number);
 }
 
+bool truth_of(const char* name) {
+  const std::string value = variable(name);
+  if (value == "true" || value == "1") {
+    return true;
+  }
+  if (value.empty() || value == "false" || value == "0") {
+    return false;
+  }
+  throw usage_error(std::string(name) + " is '" + value + "'; it takes true or false");
+}
+
 WorkerOptions options_from_environment() {
   WorkerOptions options;
   options.server = required("OUTPACE_SERVER", "HOST:PORT or unix:PATH of the job's server");
@@ -66,6 +77,7 @@ WorkerOptions options_from_environment() {
   options.tls_certificate = tls.certificate;
   options.tls_key = tls.key;
   options.tls_ca = tls.ca;
+  options.insecure_no_tls = truth_of("OUTPACE_INSECURE_NO_TLS");
   options.worker = number_below("OUTPACE_WORKER",
                                 required("OUTPACE_WORKER", "this worker's rank: 0, 1, 2, ..."),
                                 protocol::kWorkersMax);
@@ -129,6 +141,11 @@ class Worker::Job {
  public:
   explicit Job(WorkerOptions options) : options_(std::move(options)) {}
 
+  [[nodiscard]] wire::TlsFiles tls() const {
+    return {
+        .certificate = options_.tls_certificate, .key = options_.tls_key, .ca = options_.tls_ca};
+  }
+
   void join(const std::vector<Parameter>& parameters,
             const std::function<std::vector<float>()>& initial_weights,
             std::uint64_t examples) {
@@ -137,6 +154,8 @@ class Worker::Job {
             "worker " + std::to_string(options_.worker) + ": ranks are below " +
                 std::to_string(protocol::kWorkersMax));
     require(examples >= 1, "join: the data set is empty");
+    wire::check_encrypted(
+        options_.server, tls(), options_.insecure_no_tls, "OUTPACE_INSECURE_NO_TLS=true");
     const protocol::Manifest manifest = manifest_of(parameters);
     numbers_ = manifest.numbers();
     const auto checked = [initial_weights, numbers = numbers_] {
@@ -149,9 +168,7 @@ class Worker::Job {
     session_.emplace(
         live::WorkerOptions{.session = {.server = options_.server,
                                         .token = options_.token,
-                                        .tls = {.certificate = options_.tls_certificate,
-                                                .key = options_.tls_key,
-                                                .ca = options_.tls_ca},
+                                        .tls = tls(),
                                         .worker = WorkerId{options_.worker},
                                         .deadline = options_.deadline},
                             .rejoin_for = options_.rejoin_for},

@@ -294,6 +294,11 @@ TEST_F(WorkerTest, AnErrorSaysWhatIsWrongAndHasAnExitCode) {
   EXPECT_EQ(
       error_of([&] { Worker({.server = address(), .token = "no"}).join(line(), zeros, 1); }, 3),
       address() + ": the server refused the token; is --token-file the server's?");
+  EXPECT_NE(
+      error_of(
+          [&] { Worker({.server = "10.255.255.1:4000", .token = "no"}).join(line(), zeros, 1); }, 2)
+          .find("is beyond this machine"),
+      std::string::npos);
   Worker first = worker(0);
   first.join(line(), zeros, kExamples);
   EXPECT_EQ(error_of([&] { worker(1).join(other, zeros, kExamples); }, 4),
@@ -331,6 +336,9 @@ TEST_F(WorkerTest, TheEnvironmentSaysWhereAndWho) {
             "--tls-cert without --tls-key and --tls-ca: TLS takes a certificate, its key and the "
             "authority's certificate; add --tls-key and --tls-ca");
   ::unsetenv("OUTPACE_TLS_CERT");
+  ::setenv("OUTPACE_INSECURE_NO_TLS", "perhaps", 1);
+  EXPECT_EQ(error(), "OUTPACE_INSECURE_NO_TLS is 'perhaps'; it takes true or false");
+  ::unsetenv("OUTPACE_INSECURE_NO_TLS");
   ::setenv("OUTPACE_WORKER", "one", 1);
   EXPECT_EQ(error(), "OUTPACE_WORKER is 'one'; it takes 0 to 65535");
   ::setenv("OUTPACE_WORKER", "0", 1);

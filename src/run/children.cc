@@ -47,6 +47,7 @@ std::vector<live::ChildSpec> worker_children(const job::TrainJob& job,
                               .server = place.server,
                               .token_file = place.token_file,
                               .tls = place.tls,
+                              .insecure_no_tls = place.insecure_no_tls,
                               .worker = worker,
                               .workers = job.training.workers,
                               .seed = job.training.seed};
@@ -90,6 +91,7 @@ live::ChildSpec evaluator_child(const job::TrainJob& job,
                                .server = place.server,
                                .token_file = place.token_file,
                                .tls = place.tls,
+                               .insecure_no_tls = place.insecure_no_tls,
                                .seed = job.training.seed};
   return {.name = "the evaluator",
           .command = [told, file = resolved_of(files, "evaluator")](

@@ -17,6 +17,7 @@ struct JobPlace {
   std::string server;  // Its address.
   std::string token_file;
   job::TlsOptions tls;
+  bool insecure_no_tls = false;
 };
 
 // Where children leave their files.

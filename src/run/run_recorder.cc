@@ -155,6 +155,7 @@ collective::HostCallbacks RunRecorder::host_watch() {
                         .dataset = dataset},
                        evaluations);
               },
+          .warned = [this](const std::string& line) { say(line); },
           .trained = keeper()};
 }
 

@@ -219,14 +219,17 @@ RunEnd train(const job::TrainJob& job,
        .say = [&](const std::string& line) { recorder.say(line); },
        .ends_at_once = [&] { scratch.remove(); }});
   const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
-  const live::RunResult result = run_with_children(
-      server,
-      children_of(job,
-                  workers,
-                  {.server = server.address(), .token_file = token_file, .tls = job.serving.tls},
-                  files,
-                  evaluated),
-      watch);
+  const live::RunResult result =
+      run_with_children(server,
+                        children_of(job,
+                                    workers,
+                                    {.server = server.address(),
+                                     .token_file = token_file,
+                                     .tls = job.serving.tls,
+                                     .insecure_no_tls = job.serving.insecure_no_tls},
+                                    files,
+                                    evaluated),
+                        watch);
   if (const auto refusal = watch.refusal();
       refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
     recorder.discard();
@@ -264,7 +267,8 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
   RunRecorder recorder(std::move(record), resolved);
   server.watch(recorder.watch());
   recorder.reachable(server.address(), job.token_file);
-  const std::string how = " --server " + server.address() + " --token-file " + job.token_file;
+  const std::string how = " --server " + server.address() + " --token-file " + job.token_file +
+                          (serving.insecure_no_tls ? " --insecure-no-tls" : "");
   recorder.say("listening on " + server.address() + "; workers: outpace worker" + how);
   if (expects_evaluator) {
     recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);

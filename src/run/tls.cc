@@ -13,8 +13,12 @@ wire::TlsFiles to_tls_files(const job::TlsOptions& given) {
 
 wire::TlsFiles tls_to(const std::string& server,
                       const job::TlsOptions& given,
-                      const std::string& token_file) {
-  return wire::find_tls(to_tls_files(given), token_file, server, wire::TlsSide::kWorker);
+                      const std::string& token_file,
+                      bool insecure_no_tls) {
+  wire::TlsFiles files =
+      wire::find_tls(to_tls_files(given), token_file, server, wire::TlsSide::kWorker);
+  wire::check_encrypted(server, files, insecure_no_tls, "--insecure-no-tls");
+  return files;
 }
 
 wire::TlsFiles tls_of(const job::Serving& serving,

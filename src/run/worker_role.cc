@@ -117,7 +117,7 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
       .server = job.server,
       .token = options.token_may_come ? live::await_token_file(job.token_file, job.deadline)
                                       : live::read_token_file(job.token_file),
-      .tls = tls_to(job.server, job.tls, job.token_file),
+      .tls = tls_to(job.server, job.tls, job.token_file, job.insecure_no_tls),
       .worker = WorkerId{worker},
       .deadline = job.deadline,
       .leaving = &leaving};
@@ -141,11 +141,12 @@ void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {
   if (nice(kNice) == -1) {
     // Not being nice is no reason to fail.
   }
-  const live::SessionOptions session{.server = job.server,
-                                     .token = live::read_token_file(job.token_file),
-                                     .tls = tls_to(job.server, job.tls, job.token_file),
-                                     .worker = WorkerId{0},
-                                     .deadline = job.deadline};
+  const live::SessionOptions session{
+      .server = job.server,
+      .token = live::read_token_file(job.token_file),
+      .tls = tls_to(job.server, job.tls, job.token_file, job.insecure_no_tls),
+      .worker = WorkerId{0},
+      .deadline = job.deadline};
   const auto evaluator = learner.evaluator(
       {.network = job.network, .data = job.data, .seed = job.seed, .threads = job.threads});
   live::run_evaluator(session, *evaluator);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/local_address.h"
 
 namespace outpace::wire {
 namespace {
@@ -115,6 +116,23 @@ TlsFiles find_tls(const TlsFiles& given,
     check_readable(files);
   }
   return files;
+}
+
+void check_encrypted(const std::string& server,
+                     const TlsFiles& files,
+                     bool insecure_no_tls,
+                     const std::string& option) {
+  if (insecure_no_tls && files.any()) {
+    throw usage_error(option + " conflicts with " + files.certificate +
+                      ", the certificate for TLS; remove one");
+  }
+  if (!insecure_no_tls && !files.any() && !is_local(server)) {
+    throw usage_error("the server at " + server +
+                      " is beyond this machine, and traffic would travel unencrypted: copy ca.pem, "
+                      "worker.pem and worker.key of `outpace certs` to the folder of the token "
+                      "file, or add " +
+                      option);
+  }
 }
 
 }  // namespace outpace::wire

@@ -50,4 +50,12 @@ void check_readable(const TlsFiles& files);
                                 const std::string& address,
                                 TlsSide side);
 
+// Throws a usage error if a process would connect to `server`, beyond this machine, with neither
+// files nor leave to go without TLS, or if it has both. `option` is what gives leave:
+// "--insecure-no-tls".
+void check_encrypted(const std::string& server,
+                     const TlsFiles& files,
+                     bool insecure_no_tls,
+                     const std::string& option);
+
 }  // namespace outpace::wire

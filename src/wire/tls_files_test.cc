@@ -130,5 +130,23 @@ TEST_F(TlsFilesTest, ThatCannotBeReadAreRefused) {
             folder_.string() + ": not a file; --tls-cert takes a PEM file");
 }
 
+TEST_F(TlsFilesTest, AServerBeyondThisMachineTakesThemOrLeaveToGoWithout) {
+  const TlsFiles files{
+      .certificate = "job/worker.pem", .key = "job/worker.key", .ca = "job/ca.pem"};
+  const auto answer = [](const std::string& server, const TlsFiles& some, bool leave) {
+    return refusal_of([&] { check_encrypted(server, some, leave, "--insecure-no-tls"); });
+  };
+  EXPECT_EQ(answer(kAddress, {}, false),
+            "the server at 10.0.0.1:4000 is beyond this machine, and traffic would travel "
+            "unencrypted: copy ca.pem, worker.pem and worker.key of `outpace certs` to the folder "
+            "of the token file, or add --insecure-no-tls");
+  EXPECT_EQ(answer(kAddress, {}, true), "accepted");
+  EXPECT_EQ(answer(kAddress, files, false), "accepted");
+  EXPECT_EQ(answer("127.0.0.1:4000", {}, false), "accepted");
+  EXPECT_EQ(answer("unix:/tmp/s", {}, false), "accepted");
+  EXPECT_EQ(answer(kAddress, files, true),
+            "--insecure-no-tls conflicts with job/worker.pem, the certificate for TLS; remove one");
+}
+
 }  // namespace
 }  // namespace outpace::wire

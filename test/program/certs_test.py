@@ -172,6 +172,19 @@ class Options(Certs):
         self.assert_refused(self.server("--listen", BEYOND), f"--listen {BEYOND}",
                             "`outpace certs`", "--insecure-no-tls")
 
+    def test_that_are_not_there_take_leave_to_reach_beyond_this_machine(self):
+        self.path("token", "secret\n")
+        reach = ("--server", BEYOND, "--token-file", "token")
+        said = (f"the server at {BEYOND} is beyond this machine", "`outpace certs`",
+                "add --insecure-no-tls")
+        profile = self.path("profile.json", "{}")
+        for command in (("worker", *reach, "--worker", 0, "--paced", profile), ("evaluator", *reach),
+                        ("ctl", *reach, "status")):
+            self.assert_refused(command, *said)
+        self.path("job/token", "secret\n")
+        self.assert_refused(("ctl", "--server", BEYOND, "--token-file", "job/token", "status",
+                             "--insecure-no-tls"), "--insecure-no-tls conflicts with job/worker.pem")
+
     def test_of_a_set_that_is_not_complete_name_the_missing_file(self):
         (self.folder / "job/server.key").unlink()
         self.assert_refused(self.server("--listen", BEYOND, token="job/token"),

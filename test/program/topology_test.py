@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sys
 
 sys.dont_write_bytecode = True
@@ -163,8 +164,12 @@ class Gossip(Topology):
         os.kill(self.child(3), signal.SIGKILL)
         self.assert_failed(process, 5, "worker 3 was ended by signal 9")
 
-    def test_interrupt(self):
+    def test_a_stranger_is_named_and_an_interrupt_ends_the_run(self):
         process = self.start_training("gossip")
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.connect(str(next(self.scratch.glob("outpace-run-*/host.sock"))))
+            stranger.send(b"GET / HTTP/1.1\r\n\r\n")
+            process.until_said(f"refused process {os.getpid()}: it is none of ours")
         process.send(signal.SIGINT)
         self.assert_failed(process, 130, "outpace: interrupted")
         self.assertTrue((self.run_directory / "weights.safetensors").exists())
