@@ -20,6 +20,7 @@ constexpr std::array kOfServer{"balance",
                                "trace",
                                "restart-workers",
                                "token-file",
+                               "rejoin-for",
                                "tls-cert",
                                "tls-key",
                                "tls-ca",
@@ -49,7 +50,8 @@ void declare_membership(OptionList& options, Membership& membership) {
   options.add("heartbeat-timeout",
               membership.heartbeat_timeout,
               "Declare a worker dead when it has been silent for this time");
-  options.add("patience", membership.patience, "How long to wait for workers to join");
+  options.add("patience", membership.patience, "How long to wait for workers to join, or to return")
+      .default_words("1m to join, 10m to return");
 }
 
 void declare_serving(OptionList& options, Serving& serving, const std::string& whose) {
@@ -68,6 +70,17 @@ void declare_serving(OptionList& options, Serving& serving, const std::string& w
               serving.insecure_no_tls,
               "Allow an address beyond this machine without TLS, although traffic then travels "
               "unencrypted");
+}
+
+void declare(OptionList& options, Reaching& reaching) {
+  options.add("connect-deadline", reaching.deadline, "How long to try to reach the server");
+  options.add("rejoin-for",
+              reaching.rejoin_for,
+              "How long to try to find the server again when the connection is lost; then exit "
+              "with code 1");
+  options.add("keep-alive",
+              reaching.keep_alive,
+              "Give up a TCP connection when the server's machine has not answered for this time");
 }
 
 void declare_output(OptionList& options, Output& output) {
@@ -190,6 +203,9 @@ void declare(OptionList& options, TrainJob& job) {
            "Under a launcher (torchrun, srun, mpirun, ...), which starts every worker: file with "
            "the job's secret, mode 0600; created if it does not exist")
       .type("FILE");
+  options.add("rejoin-for",
+              job.rejoin_for,
+              "Under a launcher: how long a worker on another rank tries to find a lost server");
   declare_launcher(options, job.launcher);
 }
 
@@ -241,7 +257,7 @@ void declare(OptionList& options, WorkerJob& job) {
       .required();
   declare_tls(options, job.tls, "worker");
   options.add("seed", job.seed, "Seed of the initial weights: the same on every worker");
-  options.add("connect-deadline", job.deadline, "How long to try to reach the server");
+  declare(options, job.reaching);
   declare(options, job.work);
   options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...")
       .default_words("as the launcher says");
@@ -259,7 +275,7 @@ void declare(OptionList& options, EvaluatorJob& job) {
       .required();
   declare_tls(options, job.tls, "worker");
   options.add("seed", job.seed, "Seed of the initial weights: the same as the workers'");
-  options.add("connect-deadline", job.deadline, "How long to try to reach the server");
+  declare(options, job.reaching);
   options.add("network", job.network, "Network: the same as the workers'");
   options.add("data", job.data, "Data set: the same as the workers'");
   options.add("threads", job.threads, "Threads of libtorch").between(1);

@@ -45,7 +45,8 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
       {.address = options_.listen,
        .token = options_.token,
        .tls = options_.tls,
-       .refused = [this](const std::string& text) { strand_.post(StrangerRefused{text}); }},
+       .refused = [this](const std::string& text) { strand_.post(StrangerRefused{text}); },
+       .keep_alive = std::max(wire::kKeepAlive, options_.coordinator.heartbeat_timeout)},
       [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
         strand_.post(FromConnection{connection, std::move(event)});
       });

@@ -23,6 +23,7 @@
 #include "protocol/messages.h"
 #include "wire/tls_files.h"
 #include "wire/transport.h"
+#include "wire/transports.h"
 #include "worker/inbox.h"
 
 namespace outpace::live {
@@ -34,6 +35,7 @@ struct SessionOptions {
   WorkerId worker{};
   std::uint64_t process = 0;                     // As in protocol::Hello.
   Duration deadline = std::chrono::seconds(60);  // To be welcomed.
+  Duration keep_alive = wire::kKeepAlive;        // As in wire::ConnectOptions.
 };
 
 // What a worker brings to the job.

@@ -266,7 +266,7 @@ void Coordinator::dismiss_silent(Time now, Effects& out) {
 Time Coordinator::next_deadline() const {
   Time next = silence_check_;
   if (!started() || live() < options_.min_workers) {
-    next = std::min(next, too_few_since_ + options_.patience);
+    next = std::min(next, too_few_since_ + patience());
   }
   if (policy_timer_) {
     next = std::min(next, *policy_timer_);
@@ -331,7 +331,7 @@ void Coordinator::check_live(Time now, Effects& out) {
   if (finished_ || live() >= options_.min_workers) {
     return;
   }
-  if (nobody_will_join_ || now - too_few_since_ >= options_.patience) {
+  if (nobody_will_join_ || now - too_few_since_ >= patience()) {
     finish(now,
            ExitCode::kTooFewWorkers,
            "too few workers: " + std::to_string(live()) + " live, at least " +

@@ -60,7 +60,8 @@ struct CoordinatorOptions {
   update::RateScale rate_scale = update::RateScale::kNone;
   std::uint64_t evaluate_every = 5120;                   // Applied examples between snapshots.
   Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
-  Duration patience = std::chrono::seconds(60);          // For workers to come, first or again.
+  Duration patience = std::chrono::seconds(60);          // For workers to come,
+  Duration return_patience = std::chrono::minutes(10);   // and, once the run has begun, again.
 };
 
 // A worker that comes, for the first time or again. The driver counts incarnations.
@@ -196,6 +197,9 @@ class Coordinator {
   // In words; null if none is.
   [[nodiscard]] const char* limit_reached(Time now) const;
   void check_live(Time now, Effects& out);
+  [[nodiscard]] Duration patience() const {
+    return started() ? options_.return_patience : options_.patience;
+  }
   // Workers that were silent for the heartbeat timeout are counted as dead.
   void dismiss_silent(Time now, Effects& out);
 

@@ -53,6 +53,7 @@ server::CoordinatorOptions coordinator_options(const ClusterOptions& cluster, bo
   if (!hearts_beat) {
     options.heartbeat_timeout = kNever;
     options.patience = kNever;
+    options.return_patience = kNever;
   }
   return options;
 }

@@ -139,8 +139,10 @@ class StreamServer final : public ServerTransport {
  public:
   StreamServer(const ServeOptions& options, std::unique_ptr<TlsContext> tls, Sink sink)
       : sink_(std::move(sink)), unread_max_(options.unread_max), tls_(std::move(tls)) {
+    Listener listener = listen_on(options.address);
+    listener.keep_alive = options.keep_alive;
     lobby_.emplace(
-        listen_on(options.address),
+        std::move(listener),
         options.token,
         tls_.get(),
         Lobby::Callbacks{

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "wire/address.h"
 #include "wire/tls_files.h"
 #include "wire/transport.h"
 
@@ -28,6 +29,7 @@ struct ServeOptions {
   TlsFiles tls;         // Without files no TLS. A Unix socket never has it.
   UnreadMax unread_max;
   std::function<void(const std::string&)> refused;  // "refused 10.0.0.7:4000: a wrong token".
+  Duration keep_alive = kKeepAlive;
 };
 // Throws a usage error if the address cannot be listened on, the token is not well formed, or a
 // file is missing or wrong.
@@ -39,9 +41,11 @@ struct ConnectOptions {
   std::string token;
   Duration deadline = std::chrono::seconds(10);  // For reaching the server; it may start later.
   TlsFiles tls;
+  Duration keep_alive = kKeepAlive;
 };
-// Returns at once and connects in the background, trying again until the deadline; what is sent
-// meanwhile is queued. Throws a usage error if the token is not well formed or a file is wrong.
+// Returns at once and connects in the background, trying again (backoff.h) until the deadline; what
+// is sent meanwhile is queued. Throws a usage error if the token is not well formed or a file is
+// wrong.
 [[nodiscard]] std::unique_ptr<ClientTransport> connect(const ConnectOptions& options,
                                                        ClientTransport::Sink sink);
 

@@ -100,14 +100,25 @@ class Death(ProgramTest):
         self.assert_nothing_left()
 
     def test_workers_end_when_their_server_has_died(self):
-        job = LedgerJob(self, "async", workers=2, epochs=1000)
+        job = LedgerJob(self, "async", workers=2, epochs=1000,
+                        worker_options=("--rejoin-for", "1"))
         for worker in (0, 1):
             job.until_gradients(worker, 5)
         job.server.send(signal.SIGKILL)
         job.server.wait()
         for worker in job.workers:
             self.assertEqual(worker.wait(60), 1)
+            self.assertIn("--rejoin-for is too short", worker.err)
             self.assertEqual(len(worker.err.splitlines()), 1, worker.err)
+        self.assert_nothing_left()
+
+    def test_a_worker_that_waits_for_its_server_ends_at_once_when_told_to(self):
+        job = LedgerJob(self, "async", workers=1, epochs=1000)
+        job.until_gradients(0, 5)
+        job.server.send(signal.SIGKILL)
+        job.server.wait()
+        job.workers[0].send(signal.SIGTERM)
+        self.assertEqual(job.workers[0].wait(20), -signal.SIGTERM)
         self.assert_nothing_left()
 
 
@@ -123,6 +134,23 @@ class Return(ProgramTest):
         summary = job.summary()
         self.assertEqual(summary["workers_detail"][1]["incarnations"], 2)
         job.assert_each_example_used(summary)
+
+    def test_workers_find_a_server_that_comes_back_at_its_address(self):
+        job = LedgerJob(self, "async", workers=2, epochs=1000)
+        for worker in (0, 1):
+            job.until_gradients(worker, 5)
+        job.server.send(signal.SIGKILL)
+        job.server.wait()
+        job.start_server(self.folder / "again")
+        before = [job.gradients(worker) for worker in (0, 1)]
+        for worker in (0, 1):
+            job.until_gradients(worker, before[worker] + 5)
+        job.server.send(signal.SIGINT)
+        self.assertEqual(job.server.wait(30), 130)
+        for worker in job.workers:
+            self.assertEqual(worker.wait(30), 1)
+            self.assertIn("interrupted", worker.err)
+        self.assert_nothing_left()
 
     def test_a_stopped_worker_is_taken_for_dead_and_joins_again(self):
         job = LedgerJob(self, "sync", workers=3, epochs=4, batch_seconds=0.02,

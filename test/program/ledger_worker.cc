@@ -26,6 +26,7 @@ struct Options {
   std::uint32_t worker = 0;
   std::uint64_t examples = 256;
   std::string batch_seconds = "0.004";  // What a full mini-batch takes.
+  double rejoin_for = 600.0;            // Seconds.
 };
 
 Options parse(int argc, char** argv) {
@@ -36,6 +37,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--worker", options.worker)->required();
   app.add_option("--examples", options.examples);
   app.add_option("--batch-seconds", options.batch_seconds);
+  app.add_option("--rejoin-for", options.rejoin_for);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -83,7 +85,8 @@ int run(const Options& options) {
                                 .token = token,
                                 .tls = wire::find_tls(
                                     {}, options.token_file, options.server, wire::TlsSide::kWorker),
-                                .worker = WorkerId{options.worker}}},
+                                .worker = WorkerId{options.worker}},
+                    .rejoin_for = from_seconds(options.rejoin_for)},
                    ledger,
                    pace);
   return 0;
