@@ -16,6 +16,7 @@ constexpr std::array kOfServer{"balance",
                                "filter",
                                "reduce",
                                "min-workers",
+                               "progress-timeout",
                                "listen",
                                "trace",
                                "restart-workers",
@@ -50,6 +51,11 @@ void declare_membership(OptionList& options, Membership& membership) {
   options.add("heartbeat-timeout",
               membership.heartbeat_timeout,
               "Declare a worker dead when it has been silent for this time");
+  options.add("progress-timeout",
+              membership.progress_timeout,
+              "Wait no longer for a worker that is alive and has been at a mini-batch for this "
+              "time. auto: ten times its slowest usual runtime, at least 30 s, never in its first "
+              "five mini-batches");
   options.add("patience", membership.patience, "How long to wait for workers to join, or to return")
       .default_words("1m to join, 10m to return");
 }

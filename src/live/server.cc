@@ -200,6 +200,7 @@ void Server::carry_out(Time now, server::Effects& effects) {
                  },
                  [&](const server::MeasuredNorms& norms) { measured.push_back(norms); },
                  [&](const server::Switched& switched) { policy_switched(switched); },
+                 Ignoring<server::Stalled>{},  // Statistics and a warning say so.
                  [&](const server::Warn& warning) {
                    if (callbacks_.warned) {
                      callbacks_.warned(warning.text);

@@ -108,7 +108,8 @@ class RandomMessages {
                       .workers = small(),
                       .staleness_mean = rng_.exponential(),
                       .training_loss = rng_.normal(),
-                      .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}}};
+                      .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}},
+                      .stalled = text()};
       default:
         return Stop{.how = static_cast<Farewell>(rng_.below(4)), .why = text()};
     }

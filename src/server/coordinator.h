@@ -28,6 +28,7 @@
 #include "server/learning_rate.h"
 #include "server/leases.h"
 #include "server/noise_scale.h"
+#include "server/stall.h"
 #include "server/statistics_collector.h"
 #include "update/judgement.h"
 #include "update/schedule.h"
@@ -60,6 +61,7 @@ struct CoordinatorOptions {
   update::RateScale rate_scale = update::RateScale::kNone;
   std::uint64_t evaluate_every = 5120;                   // Applied examples between snapshots.
   Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
+  std::optional<Duration> progress_timeout;              // As in StallRule.
   Duration patience = std::chrono::seconds(60);          // For workers to come,
   Duration return_patience = std::chrono::minutes(10);   // and, once the run has begun, again.
 };
@@ -123,6 +125,7 @@ class Coordinator {
   // Since the first weights were handed out. REQUIRES: started().
   [[nodiscard]] Time run_time(Time now) const;
   [[nodiscard]] Version version() const { return version_; }
+  // Workers that take part: those that are stalled do not.
   [[nodiscard]] std::uint32_t live() const { return live_; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_.statistics(); }
   // Moves the statistics out: those of many workers are large. REQUIRES: finished().
@@ -130,7 +133,7 @@ class Coordinator {
   [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
 
  private:
-  enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked };
+  enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked, kStalled };
   struct Member {
     State state = State::kAbsent;
     // Of the arrived gradient, between its arrival and the policy's answer.
@@ -141,7 +144,7 @@ class Coordinator {
     std::uint32_t examples = 0;  // Of the arrived gradient, too.
     double loss = 0.0;
     Time last_heard{};
-    // The open release; meaningful while computing.
+    // The open release; meaningful while computing. Of a stalled worker, the one that it was at.
     Sequence sequence{};
     Version version{};
     Time released{};
@@ -151,6 +154,8 @@ class Coordinator {
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
     bool turned_away = false;   // Its last gradient was: refused, or filtered.
     bool warned_of = false;     // That it is starved.
+    std::uint32_t ended = 0;    // As in StallRule, the next one as well.
+    std::uint32_t stalls_in_a_row = 0;
   };
   struct Parked {
     std::uint64_t in_vain;
@@ -202,6 +207,12 @@ class Coordinator {
   }
   // Workers that were silent for the heartbeat timeout are counted as dead.
   void dismiss_silent(Time now, Effects& out);
+  // Workers that live and were at a release for too long: coordinator_stall.cc.
+  void look_for_stalled(Time now, Effects& out);
+  void set_aside(Time now, WorkerId worker, Effects& out);
+  // A stalled worker has answered: it takes part again.
+  void take_back(Time now, WorkerId worker, Effects& out);
+  void take_late_push(Time now, const protocol::Push& push, Effects& out);
 
   // Constant after construction.
   const CoordinatorOptions options_;
@@ -209,12 +220,14 @@ class Coordinator {
   const Observer observer_;
   const LearningRate rate_;
   const std::uint64_t turned_away_max_;  // In a row.
+  const StallRule stall_rule_;
   // State.
   Leases leases_;
   std::vector<Member> members_;
-  std::uint32_t live_ = 0;             // Members that are not absent.
+  std::uint32_t live_ = 0;             // Members that are neither absent nor stalled.
   std::set<Parked> parked_;            // Those that found no data.
   Time silence_check_ = Time::max();   // No live member is silent too long before.
+  Time stall_check_ = Time::max();     // No member is at a release for too long before.
   std::vector<policy::Event> events_;  // Not decided yet; empty between calls.
   policy::Decision decision_;
   std::vector<AppliedGradient> accepted_;  // Since the last commit.

@@ -70,6 +70,10 @@ struct TakeSnapshot {
 
 // ---- For people and for the driver's loop -----------------------------------------------------
 
+// The worker takes no part until it answers the release that it is at. Its connection stays.
+struct Stalled {
+  WorkerId worker;
+};
 // Another policy decides from this version on.
 struct Switched {
   Version version;
@@ -90,6 +94,7 @@ using Effect = std::variant<Accept,
                             Send,
                             Disconnect,
                             TakeSnapshot,
+                            Stalled,
                             Switched,
                             Warn,
                             Finish>;

@@ -55,6 +55,11 @@ server::CoordinatorOptions coordinator_options(const ClusterOptions& cluster, bo
     options.patience = kNever;
     options.return_patience = kNever;
   }
+  if (std::none_of(cluster.faults.begin(), cluster.faults.end(), [](const Fault& fault) {
+        return fault.kind == Fault::Kind::kHang;
+      })) {
+    options.progress_timeout = kNever;
+  }
   return options;
 }
 
@@ -68,7 +73,7 @@ Cluster::Cluster(const ClusterOptions& options,
     : options_(options),
       timing_(timing),
       learning_(learning),
-      hearts_beat_(std::any_of(options.faults.begin(), options.faults.end(), can_silence)),
+      hearts_beat_(std::any_of(options.faults.begin(), options.faults.end(), takes_heartbeats)),
       at_once_(options.latency == Duration{} && options.links == nullptr && !hearts_beat_),
       warned_(std::move(warned)),
       message_faults_(options.faults, options.coordinator.workers, options.coordinator.seed),
@@ -307,6 +312,7 @@ void Cluster::carry_out_effects() {
                    }
                  },
                  [this](const server::Finish& finish) { finish_ = finish; },
+                 [this](const server::Stalled&) { ++fault_counts_.stalled; },
                  // An observer sees the policy's action in its decision.
                  Ignoring<server::Switched>{}});
   effects_.clear();

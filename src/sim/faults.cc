@@ -17,11 +17,12 @@ constexpr double kSecondsMost = 1e9;
 constexpr double kSlowDownMost = 1e6;
 
 // In the order of Fault::Kind, and of Fault::Way.
-const std::array<std::string, 11> kKinds{"crash",
+const std::array<std::string, 12> kKinds{"crash",
                                          "leave",
                                          "join",
                                          "slow",
                                          "pause",
+                                         "hang",
                                          "partition",
                                          "clog",
                                          "delay",
@@ -61,11 +62,15 @@ void read_link_fault(SpecReader& options, std::uint32_t workers, Fault& fault) {
 }  // namespace
 
 bool befalls_worker(Kind kind) {
-  return kind <= Kind::kPause;
+  return kind <= Kind::kHang;
 }
 
 bool can_silence(const Fault& fault) {
   return fault.kind == Kind::kPause || !befalls_worker(fault.kind);
+}
+
+bool takes_heartbeats(const Fault& fault) {
+  return can_silence(fault) || fault.kind == Kind::kHang;
 }
 
 std::uint32_t later_workers(const std::vector<Fault>& faults, std::uint32_t workers) {

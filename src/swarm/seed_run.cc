@@ -25,6 +25,7 @@ sim::ClusterOptions options_of(const Plan& plan) {
                       .staleness = update::StalenessRule::parse(Spec::parse(plan.staleness)),
                       .rate_scale = update::RateScale::kLinear,
                       .heartbeat_timeout = plan.heartbeat_timeout,
+                      .progress_timeout = plan.progress_timeout,
                       .patience = kPatience,
                       .return_patience = kPatience},
       .shard = {.optimizer = Spec::parse("sgd")},

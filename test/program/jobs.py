@@ -177,7 +177,8 @@ class LedgerJob:
         self.examples = examples
         self.epochs = epochs
         self.run = test.folder / "run"
-        self.worker_options = worker_options
+        self.worker_options = (worker_options if callable(worker_options)
+                               else lambda worker: worker_options)
         self.token = test.folder / "token"
         cutoff = {"sync": workers, "dynamic": workers, "backup": 3, "softsync": workers // 2,
                   "kbatchsync": 3, "kasync": 3}.get(
@@ -200,7 +201,7 @@ class LedgerJob:
         return self.test.start(
             "--server", f"unix:{self.test.folder}/s", "--token-file", self.token,
             "--worker", worker, "--examples", self.examples,
-            "--batch-seconds", f"{batch_seconds:f}", *self.worker_options, *options, program=LEDGER_WORKER)
+            "--batch-seconds", f"{batch_seconds:f}", *self.worker_options(worker), *options, program=LEDGER_WORKER)
 
     def gradients(self, worker):
         return self.workers[worker].out.count("\n")

@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main  # noqa: E402
+from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main, read_json_lines  # noqa: E402
 
 POLICIES = ("sync", "backup:cutoff=3", "dynamic", "async", "softsync:n=2", "ssp:s=2",
             "kbatchsync:k=3", "kasync:k=3", "dssp:low=1,high=4", "psp:beta=2,s=1",
@@ -201,6 +201,46 @@ class Return(ProgramTest):
         for worker in job.workers:
             self.assertEqual(worker.wait(30), 1)  # Its job did not end as it should.
         self.assert_nothing_left()
+
+
+class Hang(ProgramTest):
+    """A worker whose computing hangs while its heart beats."""
+
+    def start_job(self, policy, epochs, examples):
+        self.healed = self.folder / "healed"
+        hang = ("--hang-at", 5, "--hang-until", self.healed)
+        job = LedgerJob(self, policy, workers=3, epochs=epochs, examples=examples,
+                        batch_seconds=0.02, options=("--progress-timeout", "2s"),
+                        worker_options=lambda worker: hang if worker == 1 else ())
+        job.server.until_said("worker 1 is stalled: it is alive, and has had a mini-batch for 2 s")
+        return job
+
+    def test_nobody_waits_for_it_and_it_comes_back(self):
+        job = self.start_job("sync", epochs=6, examples=1024)
+        job.until_gradients(0, job.gradients(0) + 5)
+        asked = self.start("ctl", job.run, "status")
+        self.assertEqual(asked.wait(), 0, asked.err)
+        self.assertIn("2 of 3 workers live (stalled: worker 1)", asked.out)
+        self.healed.touch()
+        job.until_gradients(1, job.gradients(1) + 10)
+        job.finish()
+        summary = job.summary()
+        detail = summary["workers_detail"][1]
+        self.assertEqual((detail["stalled"], detail["incarnations"], detail["lost"]), (1, 1, 0))
+        job.assert_each_example_used(summary)
+        left = [one["event"] for one in read_json_lines(job.run / "decisions.jsonl")[1:]
+                if one["event"]["type"] == "worker_left"]
+        self.assertIn({"type": "worker_left", "worker": 1, "how": "stalled"}, left)
+        replayed = self.start("replay", job.run)
+        self.assertEqual(replayed.wait(), 0, replayed.err)
+
+    def test_the_run_ends_without_it(self):
+        job = self.start_job("async", epochs=2, examples=256)
+        self.assertEqual(job.server.wait(), 0, job.server.err)
+        job.workers[1].send(signal.SIGKILL)
+        job.workers[1].wait()
+        job.finish()
+        job.assert_each_example_used(job.summary())
 
 
 class Slow(ProgramTest):
