@@ -270,7 +270,7 @@ Message read(const pb::Verdict& verdict) {
 }
 Message read(const pb::Stop& stop) {
   const int how = stop.how();
-  require(how >= 1 && how <= 4, "stop.how", "is not one that we know");
+  require(how >= 1 && how <= 5, "stop.how", "is not one that we know");
   return Stop{.how = static_cast<Farewell>(how - 1), .why = read_text(stop.why(), "stop.why")};
 }
 Message read(const pb::Frame& frame) {
