@@ -237,10 +237,11 @@ void Coordinator::tick(Time now, Effects& out) {
   if (finished_) {
     return;
   }
-  if (now >= silence_check_) {
+  spare_if_late(now, out);
+  if (now >= std::max(silence_check_, spared_until_)) {
     dismiss_silent(now, out);
   }
-  if (now >= stall_check_) {
+  if (now >= std::max(stall_check_, spared_until_)) {
     look_for_stalled(now, out);
   }
   if (!started() && live() >= options_.min_workers && now - too_few_since_ >= options_.patience) {
@@ -280,7 +281,7 @@ void Coordinator::dismiss_silent(Time now, Effects& out) {
 }
 
 Time Coordinator::next_deadline() const {
-  Time next = std::min(silence_check_, stall_check_);
+  Time next = next_judgement();
   if (!started() || live() < options_.min_workers) {
     next = std::min(next, too_few_since_ + patience());
   }

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -207,7 +208,14 @@ class Coordinator {
   }
   // Workers that were silent for the heartbeat timeout are counted as dead.
   void dismiss_silent(Time now, Effects& out);
-  // Workers that live and were at a release for too long: coordinator_stall.cc.
+  // If this tick is late, the driver itself stood still, and what workers said meanwhile waits to
+  // be heard: judges nobody by time for a while. In coordinator_stall.cc, as all below.
+  void spare_if_late(Time now, Effects& out);
+  // When somebody may count as silent or stalled.
+  [[nodiscard]] Time next_judgement() const {
+    return std::max(std::min(silence_check_, stall_check_), spared_until_);
+  }
+  // Workers that live and were at a release for too long.
   void look_for_stalled(Time now, Effects& out);
   void set_aside(Time now, WorkerId worker, Effects& out);
   // A stalled worker has answered: it takes part again.
@@ -228,6 +236,7 @@ class Coordinator {
   std::set<Parked> parked_;            // Those that found no data.
   Time silence_check_ = Time::max();   // No live member is silent too long before.
   Time stall_check_ = Time::max();     // No member is at a release for too long before.
+  Time spared_until_ = Time::min();    // Nobody counts as silent or stalled before.
   std::vector<policy::Event> events_;  // Not decided yet; empty between calls.
   policy::Decision decision_;
   std::vector<AppliedGradient> accepted_;  // Since the last commit.

@@ -1,4 +1,5 @@
-// The coordinator's third part: workers whose heart beats and whose mini-batch takes too long.
+// The coordinator's third part: workers whose heart beats and whose mini-batch takes too long, and
+// when nobody is judged by time.
 // Tested by src/server/coordinator_stall_test.cc.
 
 #include <algorithm>
@@ -9,6 +10,19 @@
 #include "server/coordinator.h"
 
 namespace outpace::server {
+
+void Coordinator::spare_if_late(Time now, Effects& out) {
+  constexpr Duration kSecond = std::chrono::seconds(1);
+  const Duration late = now - next_judgement();
+  if (late < std::min(kSecond, options_.heartbeat_timeout / 5)) {  // A loaded machine is as late.
+    return;
+  }
+  spared_until_ = now + std::max(kSecond, options_.heartbeat_timeout);
+  too_few_since_ = std::max(too_few_since_, spared_until_ - patience());
+  out.emplace_back(Warn{"the server stood still for " +
+                        std::to_string(std::lround(to_seconds(late))) +
+                        " s or more; its workers have time until they are judged again"});
+}
 
 void Coordinator::look_for_stalled(Time now, Effects& out) {
   stall_check_ = Time::max();

@@ -276,5 +276,45 @@ TEST(Stall, AWorkerThatHasBecomeSlowIsCutShortOnce) {
   EXPECT_EQ(job.of(0).accepted, 8U);
 }
 
+// ---- A server that stood still ------------------------------------------------------------------
+
+TEST(Stall, AServerThatStoodStillHearsItsWorkersBeforeItJudgesThem) {
+  Stalls job("async", three_workers());
+  Effects effects;
+  job.coordinator().tick(at(seconds(9)), effects);  // Asked for at 5 s.
+  EXPECT_EQ(job.coordinator().live(), 3U);
+  EXPECT_TRUE(every<Disconnect>(effects).empty());
+  ASSERT_EQ(every<Warn>(effects).size(), 1U);
+  EXPECT_EQ(every<Warn>(effects)[0].text,
+            "the server stood still for 4 s or more; its workers have time until they are judged "
+            "again");
+  job.coordinator().heard(at(milliseconds(9100)), WorkerId{0}, 1);
+  job.coordinator().heard(at(milliseconds(9100)), WorkerId{1}, 1);
+  EXPECT_EQ(job.coordinator().next_deadline(), at(seconds(14)));
+  effects.clear();
+  job.coordinator().tick(at(seconds(14)), effects);  // Worker 2 is silent.
+  ASSERT_EQ(every<Disconnect>(effects).size(), 1U);
+  EXPECT_EQ(every<Disconnect>(effects)[0].worker, WorkerId{2});
+  EXPECT_EQ(job.coordinator().live(), 2U);
+}
+
+TEST(Stall, AServerThatStoodStillDoesNotTakeGradientsThatWaitForStalledOnes) {
+  Stalls job("async", three_workers(seconds(60)));
+  job.ticks_until(at(seconds(50)));
+  EXPECT_TRUE(every<Stalled>(job.tick(at(seconds(80)))).empty());
+  job.push(at(milliseconds(80'100)), 0);
+  job.push(at(milliseconds(80'200)), 1);
+  const Effects effects = job.ticks_until(at(seconds(85)));
+  ASSERT_EQ(every<Stalled>(effects).size(), 1U);
+  EXPECT_EQ(every<Stalled>(effects)[0].worker, WorkerId{2});
+}
+
+TEST(Stall, ATickThatIsALittleLateSparesNobody) {
+  Stalls job("async", three_workers());
+  Effects effects;
+  job.coordinator().tick(at(milliseconds(5900)), effects);
+  EXPECT_EQ(every<Disconnect>(effects).size(), 3U);
+}
+
 }  // namespace
 }  // namespace outpace::server

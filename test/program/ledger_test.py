@@ -170,6 +170,21 @@ class Return(ProgramTest):
         self.assertGreaterEqual(summary["workers_detail"][1]["incarnations"], 2)
         job.assert_each_example_used(summary)
 
+    def test_a_server_that_was_stopped_takes_no_live_worker_for_dead(self):
+        job = LedgerJob(self, "sync", workers=3, epochs=4, batch_seconds=0.02,
+                        options=("--heartbeat-timeout", "1s"))
+        for worker in range(3):
+            job.until_gradients(worker, 5)
+        job.server.send(signal.SIGSTOP)
+        time.sleep(3)  # The fault itself.
+        job.server.send(signal.SIGCONT)
+        job.server.until_said("the server stood still for")
+        job.finish()
+        summary = job.summary()
+        self.assertEqual([one["incarnations"] for one in summary["workers_detail"]], [1, 1, 1])
+        self.assertNotIn("silent", job.server.err)
+        job.assert_each_example_used(summary)
+
     def test_a_worker_that_was_stopped_came_back_and_was_killed_is_replaced_by_a_fresh_one(self):
         job = LedgerJob(self, "sync", workers=3, epochs=20, batch_seconds=0.02,
                         options=("--heartbeat-timeout", "1s"))
