@@ -43,8 +43,10 @@ struct WorkerOptions {
   std::uint32_t worker = 0;  // This worker's rank: 0, 1, 2, ...
   // Time limit for first reaching the server.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);
-  // Time limit for rejoining after a lost connection.
-  std::chrono::nanoseconds rejoin_for = std::chrono::seconds(20);
+  // How long to try to find the server again when the connection is lost.
+  std::chrono::nanoseconds rejoin_for = std::chrono::minutes(10);
+  // Over TCP: the connection is lost when the server's machine has not answered for this long.
+  std::chrono::nanoseconds keep_alive = std::chrono::seconds(20);
   // PEM files for TLS: the worker's certificate, its key, and the authority of the job. All empty:
   // no TLS, unless from_environment() finds them beside the token file.
   std::string tls_certificate;
@@ -96,9 +98,10 @@ struct PushResult {
 class Worker {
  public:
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
-  // OUTPACE_TLS_CERT, OUTPACE_TLS_KEY, OUTPACE_TLS_CA and OUTPACE_INSECURE_NO_TLS (true or false).
-  // Without the three files for TLS, ca.pem, worker.pem and worker.key beside the token file count,
-  // if they are there. Throws WorkerError, which names the variable.
+  // OUTPACE_REJOIN_FOR, OUTPACE_KEEP_ALIVE (such as 90s or 10m), OUTPACE_TLS_CERT, OUTPACE_TLS_KEY,
+  // OUTPACE_TLS_CA and OUTPACE_INSECURE_NO_TLS (true or false). Without the three files for TLS,
+  // ca.pem, worker.pem and worker.key beside the token file count, if they are there. Throws
+  // WorkerError, which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);
@@ -117,7 +120,8 @@ class Worker {
 
   // Waits for weights and a lease of examples; returns nothing when the run is over. Over an epoch
   // every example counts exactly once, whichever workers compute it. A mini-batch that was not
-  // pushed is abandoned. Rejoins if the connection is lost, and throws WorkerError if that fails.
+  // pushed is abandoned. Rejoins if the connection is lost, and throws WorkerError if the server is
+  // not found again within `rejoin_for`.
   [[nodiscard]] std::optional<Minibatch> next();
   // As next(), without a copy of the weights.
   [[nodiscard]] std::optional<MinibatchView> next_view();

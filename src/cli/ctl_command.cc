@@ -82,6 +82,7 @@ void print_status(const protocol::Status& status, bool json) {
                                 {"version", count(status.version)},
                                 {"live", status.live},
                                 {"workers", status.workers},
+                                {"stalled", status.stalled},
                                 {"staleness_mean", status.staleness_mean},
                                 {"training_loss", status.training_loss},
                                 {"seconds", to_seconds(status.now)}};
@@ -92,13 +93,14 @@ void print_status(const protocol::Status& status, bool json) {
     return;
   }
   fmt::print(
-      "policy {}{}, version {}, {} of {} workers live, mean staleness {:.2f}, training loss "
+      "policy {}{}, version {}, {} of {} workers live{}, mean staleness {:.2f}, training loss "
       "{:.4g}, {:.1f} s\n",
       status.policy,
       status.coming.empty() ? "" : " (changing to " + status.coming + ")",
       count(status.version),
       status.live,
       status.workers,
+      status.stalled.empty() ? "" : " (stalled: " + status.stalled + ")",
       status.staleness_mean,
       status.training_loss,
       to_seconds(status.now));

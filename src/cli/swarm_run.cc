@@ -92,6 +92,8 @@ struct Totals {
              {"worker left", found.left},
              {"worker slowed", found.slowed},
              {"worker paused", found.paused},
+             {"hang", found.hung},
+             {"living worker set aside as stalled", found.stalled},
              {"living worker presumed dead", found.presumed_dead},
              {"server died", found.servers},
              {"link cut", messages.cut},

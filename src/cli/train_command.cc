@@ -37,15 +37,16 @@ std::optional<launch::TrainPart> join_launch(job::OptionList& options, job::Trai
 int work_for_first(const job::TrainJob& job, const launch::TrainPart& part) {
   constexpr bool kHasServer = true;
   run::check(job, learner(), !kHasServer);
-  const job::WorkerJob worker{.work = job.work,
-                              .server = part.address,
-                              .token_file = job.token_file,
-                              .tls = job.serving.tls,
-                              .insecure_no_tls = job.serving.insecure_no_tls,
-                              .worker = part.place.rank,
-                              .workers = part.workers,
-                              .seed = job.training.seed,
-                              .deadline = job.membership.patience};
+  const job::WorkerJob worker{
+      .work = job.work,
+      .server = part.address,
+      .token_file = job.token_file,
+      .tls = job.serving.tls,
+      .insecure_no_tls = job.serving.insecure_no_tls,
+      .worker = part.place.rank,
+      .workers = part.workers,
+      .seed = job.training.seed,
+      .reaching = {.deadline = job.membership.patience_to_begin(), .rejoin_for = job.rejoin_for}};
   std::fprintf(stderr,
                "outpace: %s; server %s\n",
                launch::worker_in_words(part.place, part.workers).c_str(),

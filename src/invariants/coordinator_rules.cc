@@ -24,16 +24,17 @@ void Coordination::check(Time now,
                          std::uint64_t decisions,
                          const server::Effects& effects) {
   Claim claim = take_in(input);
-  if (claim.worker && (!claim.current || (claim.sequence && !claim.answers))) {
+  if (claim.worker && (!claim.current || (claim.sequence && !claim.answers && !claim.returns))) {
     return out_of_date(claim, decisions, effects);
   }
   if (claim.worker) {
     members_[index(*claim.worker)].heard = now;
   }
   for (const server::Effect& effect : effects) {
-    check_effect(effect, claim);
+    check_effect(now, effect, claim);
   }
-  hold(!claim.answers || claim.examples == 0 || claim.judged || finished_, "I1", [&] {
+  const bool open = claim.answers || claim.returns;
+  hold(!open || claim.examples == 0 || claim.judged || finished_, "I1", [&] {
     return "gradient " + text(claim.sequence) + " of " + name(*claim.worker) + " has no verdict";
   });
 }
@@ -47,6 +48,12 @@ void Coordination::at_rest(Time now, std::uint32_t live, bool started) const {
     hold(!members_[worker].live || now - members_[worker].heard <= *silence_, "I6", [&] {
       return "worker " + std::to_string(worker) + " counts as live, and was last heard at " +
              std::to_string(to_seconds(members_[worker].heard)) + " s";
+    });
+  }
+  for (std::size_t worker = 0; worker < members_.size() && progress_ && !finished_; ++worker) {
+    hold(!members_[worker].open || now - members_[worker].released <= *progress_, "I6", [&] {
+      return "worker " + std::to_string(worker) + " is waited for, and is at a release since " +
+             std::to_string(to_seconds(members_[worker].released)) + " s";
     });
   }
   hold(finished_ || !started || live_ == 0 || open_ > 0, "I5", [&] {
@@ -97,6 +104,7 @@ Coordination::Claim Coordination::take_in(const server::Input& input) {
                    claim.examples = push.examples;
                    claim.finite = push.finite;
                    claim.filtered = push.filtered;
+                   take_back(claim);
                    return claim;
                  },
                  [&](const server::AbandonInput& abandoned) {
@@ -104,6 +112,7 @@ Coordination::Claim Coordination::take_in(const server::Input& input) {
                    if (claim.answers) {
                      close(members_[index(*claim.worker)], 0);
                    }
+                   take_back(claim);
                    return claim;
                  },
                  [&](const server::HeartbeatInput& heard) {
@@ -120,6 +129,7 @@ Coordination::Claim Coordination::claim_of(const protocol::GradientId& id) const
   Claim claim{.worker = id.worker, .sequence = id.sequence};
   claim.current = member.live && member.incarnation == id.incarnation && !finished_;
   claim.answers = claim.current && member.open && member.open->sequence == id.sequence;
+  claim.returns = claim.current && member.stalled_at == id.sequence;
   return claim;
 }
 
@@ -156,10 +166,11 @@ void Coordination::out_of_date(const Claim& claim,
 
 // ---- What is asked for --------------------------------------------------------------------------
 
-void Coordination::check_effect(const server::Effect& effect, Claim& claim) {
+void Coordination::check_effect(Time now, const server::Effect& effect, Claim& claim) {
   std::visit(Overloaded{[&](const server::Accept& gradient) { accepted(gradient, claim); },
                         [&](const server::StepWeights& step) { stepped(step); },
-                        [&](const server::Send& send) { sent(send, claim); },
+                        [&](const server::Send& send) { sent(now, send, claim); },
+                        [&](const server::Stalled& late) { stalled(late.worker); },
                         [&](const server::Disconnect& gone) {
                           if (gone.stop.how == protocol::Farewell::kPresumedDead) {
                             Member& member = members_.at(index(gone.worker));
@@ -214,19 +225,20 @@ void Coordination::stepped(const server::StepWeights& step) {
   ++version_;
 }
 
-void Coordination::sent(const server::Send& send, Claim& claim) {
+void Coordination::sent(Time now, const server::Send& send, Claim& claim) {
   hold(members_.at(index(send.worker)).live, "I6", [&] {
     return name(send.worker) + " is sent something, and is not live";
   });
   std::visit(
-      Overloaded{[&](const protocol::Release& release) { released(send.worker, release); },
+      Overloaded{[&](const protocol::Release& release) { released(now, send.worker, release); },
                  [&](const protocol::Verdict& verdict) { judged(send.worker, verdict, claim); },
                  Ignoring<protocol::Cancel>{}},
       send.message);
 }
 
-void Coordination::released(WorkerId worker, const protocol::Release& release) {
+void Coordination::released(Time now, WorkerId worker, const protocol::Release& release) {
   Member& member = members_[index(worker)];
+  hold(!member.stalled_at, "I6", [&] { return name(worker) + " is released, and is stalled"; });
   hold(!member.open, "I1", [&] { return name(worker) + " has two releases open"; });
   hold(count(release.version) == version_, "I10", [&] {
     return name(worker) + " is released at version " + std::to_string(count(release.version)) +
@@ -244,6 +256,7 @@ void Coordination::released(WorkerId worker, const protocol::Release& release) {
     });
   }
   member.open = release;
+  member.released = now;
   member.version = version_;
   ++open_;
 }
@@ -251,8 +264,8 @@ void Coordination::released(WorkerId worker, const protocol::Release& release) {
 void Coordination::judged(WorkerId worker, const protocol::Verdict& verdict, Claim& claim) {
   using enum protocol::Outcome;
   Member& member = members_[index(worker)];
-  hold(claim.answers && claim.worker == worker && claim.sequence == verdict.sequence &&
-           !claim.judged,
+  hold((claim.answers || claim.returns) && claim.worker == worker &&
+           claim.sequence == verdict.sequence && !claim.judged,
        "I1",
        [&] {
          return "a verdict on gradient " + text(verdict.sequence) + " of " + name(worker) +
@@ -263,7 +276,12 @@ void Coordination::judged(WorkerId worker, const protocol::Verdict& verdict, Cla
     return "gradient " + text(verdict.sequence) + (claim.accepted ? " is" : " is not") +
            " accepted, against its verdict";
   });
-  hold(claim.finite == (verdict.outcome != kRefused), "I12", [&] {
+  hold(!claim.returns || verdict.outcome == kDropped, "I1", [&] {
+    return "gradient " + text(verdict.sequence) +
+           " came after others got its examples, and is not "
+           "dropped";
+  });
+  hold(claim.returns || claim.finite == (verdict.outcome != kRefused), "I12", [&] {
     return "gradient " + text(verdict.sequence) + (claim.finite ? " is" : " is not") +
            " finite, against its verdict";
   });
@@ -271,7 +289,9 @@ void Coordination::judged(WorkerId worker, const protocol::Verdict& verdict, Cla
   if (member.verdicts.size() > kVerdictsKept) {
     member.verdicts.erase(member.verdicts.begin());
   }
-  close(member, claim.accepted ? claim.examples : 0);
+  if (claim.answers) {
+    close(member, claim.accepted ? claim.examples : 0);
+  }
 }
 
 // ---- State --------------------------------------------------------------------------------------
@@ -290,7 +310,26 @@ void Coordination::dead(Member& member) {
     close(member, 0);
   }
   member.live = false;
+  live_ -= member.stalled_at ? 0U : 1U;
+  member.stalled_at.reset();
+}
+
+// Others may have its examples now.
+void Coordination::stalled(WorkerId worker) {
+  Member& member = members_.at(index(worker));
+  hold(member.live && member.open, "I6", [&] {
+    return name(worker) + " is set aside, and does not compute";
+  });
+  member.stalled_at = member.open->sequence;
+  close(member, 0);
   --live_;
+}
+
+void Coordination::take_back(const Claim& claim) {
+  if (claim.returns) {
+    members_[index(*claim.worker)].stalled_at.reset();
+    ++live_;
+  }
 }
 
 }  // namespace outpace::invariants

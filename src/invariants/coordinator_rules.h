@@ -3,8 +3,9 @@
 //   I1   a gradient is accepted once, under its first verdict, or not at all; an example of an
 //        epoch is with one worker, or used, never both and never twice
 //   I5   while the run goes on, somebody computes
-//   I6   only live workers are sent anything; a worker that is silent for the heartbeat timeout is
-//        not live
+//   I6   only live workers are sent anything, and a stalled one no release; a worker that is silent
+//        for the heartbeat timeout is not live, and one that is at a release for the progress
+//        timeout is stalled
 //   I7   what an old incarnation says changes nothing
 //   I10  versions count the steps of the weights, for every worker that is sent them
 //   I12  nothing is used of a gradient that is not finite, or is filtered
@@ -28,10 +29,12 @@ namespace outpace::invariants {
 
 class Coordination {
  public:
-  // `silence`: a worker that says nothing for this long is dead. Without it, silence is not
-  // checked.
-  Coordination(std::uint32_t workers, std::optional<Duration> silence)
-      : silence_(silence), members_(workers) {}
+  // `silence`: a worker that says nothing for this long is dead. `progress`: one that is at a
+  // release for this long is stalled. What is missing is not checked.
+  Coordination(std::uint32_t workers,
+               std::optional<Duration> silence,
+               std::optional<Duration> progress = std::nullopt)
+      : silence_(silence), progress_(progress), members_(workers) {}
 
   // The coordinator answered `input` with `effects`, after this many decisions of its policy.
   // Throws Violation.
@@ -51,6 +54,8 @@ class Coordination {
     std::uint32_t incarnation = 0;
     Time heard{};
     std::optional<protocol::Release> open;
+    Time released{};
+    std::optional<Sequence> stalled_at;              // It is stalled, at this release.
     std::uint64_t version = 0;                       // Of the last release.
     std::map<Sequence, protocol::Outcome> verdicts;  // The first of each of its last gradients.
   };
@@ -70,7 +75,8 @@ class Coordination {
   struct Claim {
     std::optional<WorkerId> worker;
     bool answers = false;
-    bool current = true;  // Of the incarnation that takes part.
+    bool returns = false;  // It answers the release at which its worker is stalled.
+    bool current = true;   // Of the incarnation that takes part.
     std::optional<Sequence> sequence;
     std::uint32_t examples = 0;
     bool finite = true;
@@ -81,11 +87,14 @@ class Coordination {
 
   [[nodiscard]] Claim take_in(const server::Input& input);
   [[nodiscard]] Claim claim_of(const protocol::GradientId& id) const;
-  void check_effect(const server::Effect& effect, Claim& claim);
+  void check_effect(Time now, const server::Effect& effect, Claim& claim);
   void accepted(const server::Accept& gradient, Claim& claim);
   void stepped(const server::StepWeights& step);
-  void sent(const server::Send& send, Claim& claim);
-  void released(WorkerId worker, const protocol::Release& release);
+  void sent(Time now, const server::Send& send, Claim& claim);
+  void released(Time now, WorkerId worker, const protocol::Release& release);
+  void stalled(WorkerId worker);
+  // The claim's worker takes part again.
+  void take_back(const Claim& claim);
   void judged(WorkerId worker, const protocol::Verdict& verdict, Claim& claim);
   void out_of_date(const Claim& claim,
                    std::uint64_t decisions,
@@ -95,6 +104,7 @@ class Coordination {
 
   // Constant after construction.
   const std::optional<Duration> silence_;
+  const std::optional<Duration> progress_;
   // State.
   std::vector<Member> members_;
   Positions positions_;

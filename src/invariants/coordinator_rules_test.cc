@@ -47,7 +47,8 @@ server::Accept accepts(WorkerId worker, std::uint64_t sequence, double weight = 
 
 class Exchange {
  public:
-  Exchange() : coordination_(2, std::chrono::seconds(5)) {
+  explicit Exchange(std::optional<Duration> progress = std::nullopt)
+      : coordination_(2, std::chrono::seconds(5), progress) {
     then(JoinInput{kA, 1}, {release(kA, 1, 0, 0)});
     then(JoinInput{kB, 1}, {release(kB, 2, 0, 4)});
   }
@@ -158,6 +159,50 @@ TEST(Coordination, CountsNobodyAsLiveWhoIsSilentForTooLong) {
   exchange.then(server::HeartbeatInput{kA, 0}, {});
   EXPECT_EQ(exchange.wait(std::chrono::seconds(4)).at_rest(1), "I6")
       << "an old incarnation does not count";
+}
+
+// B is set aside at its first release, and A has its examples.
+Exchange with_b_stalled() {
+  Exchange run;
+  run.then(server::OtherInput{},
+           {server::Stalled{kB}, Send{kB, protocol::Cancel{Sequence{2}, {}}}});
+  run.then(PushInput{id(kA, 1), 4, true},
+           {accepts(kA, 1), verdict(kA, 1, kAccepted), StepWeights{0.1}, release(kA, 3, 1, 4)});
+  return run;
+}
+
+TEST(Coordination, SetsAStalledWorkerAsideUntilItAnswers) {
+  EXPECT_EQ(with_b_stalled().at_rest(1), "");
+  EXPECT_EQ(with_b_stalled().broken_by(server::OtherInput{}, {server::Stalled{kB}}), "I6")
+      << "twice";
+  EXPECT_EQ(with_b_stalled().broken_by(server::OtherInput{}, {release(kB, 4, 1, 8)}), "I6");
+  Exchange dead = with_b_stalled();
+  dead.then(LeaveInput{kB, 1}, {});
+  EXPECT_EQ(dead.at_rest(1), "");
+  Exchange gave_up = with_b_stalled();
+  EXPECT_EQ(gave_up.broken_by(server::AbandonInput{id(kB, 2)}, {release(kB, 4, 1, 8)}, 1), "");
+  EXPECT_EQ(gave_up.at_rest(2), "");
+}
+
+TEST(Coordination, DropsTheLateGradientOfAStalledWorker) {
+  const Input late = PushInput{id(kB, 2), 4, true};
+  EXPECT_EQ(with_b_stalled().broken_by(late, {accepts(kB, 2)}), "I1");
+  EXPECT_EQ(with_b_stalled().broken_by(late, {}), "I1") << "no verdict";
+  EXPECT_EQ(with_b_stalled().broken_by(late, {verdict(kB, 2, kRefused)}), "I1");
+  Exchange back = with_b_stalled();
+  EXPECT_EQ(back.broken_by(late, {Forget{kB}, verdict(kB, 2, kDropped), release(kB, 4, 1, 8)}, 1),
+            "");
+  EXPECT_EQ(back.at_rest(2), "");
+  EXPECT_EQ(back.broken_by(late, {verdict(kB, 2, kDropped)}), "") << "again";
+  EXPECT_EQ(back.broken_by(late, {}, /*decisions=*/1), "I1");
+}
+
+TEST(Coordination, WaitsForNobodyWhoIsAtAReleaseForTooLong) {
+  Exchange run(std::chrono::seconds(2));
+  EXPECT_EQ(run.wait(std::chrono::seconds(2)).at_rest(2), "");
+  EXPECT_EQ(run.wait(Duration{1}).at_rest(2), "I6");
+  run.then(server::OtherInput{}, {server::Stalled{kA}, server::Stalled{kB}});
+  EXPECT_EQ(run.at_rest(0), "");
 }
 
 TEST(Coordination, LeavesSomebodyAtWork) {

@@ -26,13 +26,8 @@ std::string broken_by(State& state,
 class StateTest : public testing::Test {
  protected:
   StateTest() {
-    EXPECT_TRUE(coordinator_.join(Time{},
-                                  {.worker = WorkerId{0},
-                                   .incarnation = 1,
-                                   .host = "",
-                                   .dataset_examples = 8,
-                                   .manifest = {}},
-                                  effects_));
+    EXPECT_TRUE(
+        coordinator_.join(Time{}, {.worker = WorkerId{0}, .incarnation = 1, .host = ""}, effects_));
   }
 
   // The lone worker's next gradient, which is an update.

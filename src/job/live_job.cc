@@ -10,10 +10,11 @@ constexpr double kBucketKibMost = 1U << 20U;
 
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
-    "balance",         "balance-most",     "runtime-model",   "staleness", "filter",
-    "reduce",          "min-workers",      "listen",          "trace",     "decisions",
-    "restart-workers", "checkpoint-every", "checkpoint-keep", "resume",    "token-file",
-    "tls-cert",        "tls-key",          "tls-ca",          "launcher",  "attack"};
+    "balance",    "balance-most",    "runtime-model",    "staleness",       "filter",
+    "reduce",     "min-workers",     "progress-timeout", "listen",          "trace",
+    "decisions",  "restart-workers", "checkpoint-every", "checkpoint-keep", "resume",
+    "token-file", "rejoin-for",      "tls-cert",         "tls-key",         "tls-ca",
+    "launcher",   "attack"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -38,7 +39,13 @@ void declare_membership(OptionList& options, Membership& membership) {
   options.add("heartbeat-timeout",
               membership.heartbeat_timeout,
               "Declare a worker dead when it has been silent for this time");
-  options.add("patience", membership.patience, "How long to wait for workers to join");
+  options.add("progress-timeout",
+              membership.progress_timeout,
+              "Wait no longer for a worker that is alive and has been at a mini-batch for this "
+              "time. auto: ten times its slowest usual runtime, at least 30 s, never in its first "
+              "five mini-batches");
+  options.add("patience", membership.patience, "How long to wait for workers to join, or to return")
+      .default_words("1m to join, 10m to return");
 }
 
 void declare_serving(OptionList& options, Serving& serving, const std::string& whose) {
@@ -72,6 +79,17 @@ void declare_checkpoints(OptionList& options, Checkpoints& checkpoints) {
            "Go on with the run in this directory from its newest checkpoint, with its options; "
            "those of the command line come over them")
       .type("RUN");
+}
+
+void declare(OptionList& options, Reaching& reaching) {
+  options.add("connect-deadline", reaching.deadline, "How long to try to reach the server");
+  options.add("rejoin-for",
+              reaching.rejoin_for,
+              "How long to try to find the server again when the connection is lost; then exit "
+              "with code 1");
+  options.add("keep-alive",
+              reaching.keep_alive,
+              "Give up a TCP connection when the server's machine has not answered for this time");
 }
 
 void declare_output(OptionList& options, Output& output) {
@@ -224,6 +242,9 @@ void declare(OptionList& options, TrainJob& job) {
            "Under a launcher (torchrun, srun, mpirun, ...), which starts every worker: file with "
            "the job's secret, mode 0600; created if it does not exist")
       .type("FILE");
+  options.add("rejoin-for",
+              job.rejoin_for,
+              "Under a launcher: how long a worker on another rank tries to find a lost server");
   declare_launcher(options, job.launcher);
 }
 
@@ -275,7 +296,7 @@ void declare(OptionList& options, WorkerJob& job) {
       .required();
   declare_tls_of_client(options, job.tls, job.insecure_no_tls);
   options.add("seed", job.seed, "Seed of the initial weights: the same on every worker");
-  options.add("connect-deadline", job.deadline, "How long to try to reach the server");
+  declare(options, job.reaching);
   declare(options, job.work);
   options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...")
       .default_words("as the launcher says");
@@ -293,7 +314,7 @@ void declare(OptionList& options, EvaluatorJob& job) {
       .required();
   declare_tls_of_client(options, job.tls, job.insecure_no_tls);
   options.add("seed", job.seed, "Seed of the initial weights: the same as the workers'");
-  options.add("connect-deadline", job.deadline, "How long to try to reach the server");
+  declare(options, job.reaching);
   options.add("network", job.network, "Network: the same as the workers'");
   options.add("data", job.data, "Data set: the same as the workers'");
   options.add("threads", job.threads, "Threads of libtorch").between(1);

@@ -88,6 +88,13 @@ struct ServerJob {
 };
 void declare(OptionList& options, ServerJob& job);
 
+// How a worker or an evaluator reaches its server, and how it finds a lost one again.
+struct Reaching {
+  Duration deadline = std::chrono::seconds(60);  // To connect.
+  Duration rejoin_for = std::chrono::minutes(10);
+  Duration keep_alive = std::chrono::seconds(20);
+};
+
 struct TrainJob {
   Training training;
   Membership membership;
@@ -100,7 +107,8 @@ struct TrainJob {
   Work work;
   std::string worker_prefix;  // Words before each worker's command.
   bool restart_workers = false;
-  std::string token_file;  // Of processes that a launcher starts.
+  std::string token_file;                       // Of processes that a launcher starts.
+  Duration rejoin_for = Reaching{}.rejoin_for;  // Of these.
   std::string launcher = launch::kAnyLauncher;
 };
 void declare(OptionList& options, TrainJob& job);
@@ -122,7 +130,7 @@ struct WorkerJob {
   std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next one as well.
   std::optional<std::uint32_t> workers;
   std::uint64_t seed = 1;
-  Duration deadline = std::chrono::seconds(60);  // To connect.
+  Reaching reaching;
   std::string launcher = launch::kAnyLauncher;
 };
 void declare(OptionList& options, WorkerJob& job);
@@ -136,7 +144,7 @@ struct EvaluatorJob {
   TlsOptions tls;
   bool insecure_no_tls = false;
   std::uint64_t seed = 1;
-  Duration deadline = std::chrono::seconds(60);  // To connect.
+  Reaching reaching;
 };
 void declare(OptionList& options, EvaluatorJob& job);
 

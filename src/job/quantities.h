@@ -41,4 +41,24 @@ struct Value<Bytes> {
   static std::string text(const Bytes& value) { return value.text; }
 };
 
+// A time, or what the program finds out.
+struct AutoDuration {
+  std::optional<Duration> time;  // Nothing: "auto".
+};
+template <>
+struct Value<AutoDuration> {
+  static constexpr const char* kType = "DURATION";
+  static std::string takes() { return "auto, or a duration above 0 such as 90s"; }
+  static std::optional<AutoDuration> parse(std::string_view text) {
+    if (text == "auto") {
+      return AutoDuration{};
+    }
+    const auto time = Value<Duration>::parse(text);
+    return time && *time > Duration{} ? std::optional(AutoDuration{time}) : std::nullopt;
+  }
+  static std::string text(const AutoDuration& value) {
+    return value.time ? Value<Duration>::text(*value.time) : "auto";
+  }
+};
+
 }  // namespace outpace::job

@@ -250,6 +250,10 @@ void declare(OptionList& options, SimulateJob& job) {
               job.heartbeat_timeout,
               "With a fault that can silence a worker: declare it dead when it has been silent for "
               "this time");
+  options.add("progress-timeout",
+              job.progress_timeout,
+              "With a fault hang: wait no longer for a worker that has been at a mini-batch for "
+              "this time; auto as in a live run");
   declare_swarm(options, job.swarm);
 }
 

@@ -60,6 +60,7 @@ struct SimulateJob {
 
   Training training;
   Duration heartbeat_timeout = Membership{}.heartbeat_timeout;
+  AutoDuration progress_timeout;
   Output output;
   Delays delays;
   std::vector<std::string> attacks;

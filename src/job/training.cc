@@ -238,7 +238,9 @@ Resolved resolve(const Training& training,
                           .rate_scale = training.rate_scale,
                           .evaluate_every = training.evaluate_every,
                           .heartbeat_timeout = membership.heartbeat_timeout,
-                          .patience = membership.patience};
+                          .progress_timeout = membership.progress_timeout.time,
+                          .patience = membership.patience_to_begin(),
+                          .return_patience = membership.patience_to_return()};
   resolved.shard = {
       .optimizer = training.optimizer,
       .staleness = resolved.coordinator.staleness,

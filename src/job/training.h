@@ -16,6 +16,7 @@
 #include "base/spec.h"
 #include "base/time.h"
 #include "job/option_list.h"
+#include "job/quantities.h"
 #include "policy/balance.h"
 #include "policy/catalogue.h"
 #include "runtime_model/deep_weights.h"
@@ -76,7 +77,15 @@ void declare(OptionList& options, Training& training);
 struct Membership {
   std::uint32_t min_workers = 1;
   Duration heartbeat_timeout = std::chrono::seconds(5);
-  Duration patience = std::chrono::seconds(60);
+  AutoDuration progress_timeout;
+  std::optional<Duration> patience;  // Nothing: as below.
+
+  [[nodiscard]] Duration patience_to_begin() const {
+    return patience.value_or(std::chrono::minutes(1));
+  }
+  [[nodiscard]] Duration patience_to_return() const {
+    return patience.value_or(std::chrono::minutes(10));
+  }
 };
 
 // The staleness rule in force: given, or the policy's default. Throws a usage error for a rule

@@ -52,10 +52,11 @@ class ScriptedServer {
   }
 
   // Runs an evaluator with this token until it ends; what it threw, as error_of() says it.
-  [[nodiscard]] std::string run(const std::string& token = kEvaluatorToken) const {
+  [[nodiscard]] std::string run(const std::string& token = kEvaluatorToken,
+                                Duration rejoin_for = {}) const {
     return error_of([&] {
       TwoWeights evaluator;
-      run_evaluator({.server = transport_->address(), .token = token}, evaluator);
+      run_evaluator({.server = transport_->address(), .token = token}, evaluator, rejoin_for);
     });
   }
   [[nodiscard]] std::string address() const { return transport_->address(); }
@@ -117,6 +118,20 @@ TEST(EvaluatorLoop, SaysThatItsTokenWasRefused) {
   EXPECT_EQ(
       server.run("no"),
       "3: " + server.address() + ": the server refused the token; is --token-file the server's?");
+}
+
+TEST(EvaluatorLoop, ConnectsAnewWhenTheConnectionIsLost) {
+  int connections = 0;  // Read after the evaluator has ended.
+  const ScriptedServer server([&](wire::ServerTransport& transport,
+                                  wire::ConnectionId from,
+                                  const protocol::Message& /*message*/) {
+    if (++connections > 2) {
+      transport.send(from, protocol::Stop{protocol::Farewell::kFinished, "done"}, nullptr);
+    }
+    transport.close(from);
+  });
+  EXPECT_EQ(server.run(kEvaluatorToken, std::chrono::minutes(1)), "");
+  EXPECT_EQ(connections, 3);
 }
 
 TEST(EvaluatorLoop, FailsIfTheConnectionEndsBeforeTheRun) {

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <string>
+#include <thread>
 #include <utility>
+
+#include "base/backoff.h"
 
 namespace outpace::live {
 
@@ -30,23 +34,40 @@ std::optional<LastingSession::Task> LastingSession::next() {
       std::vector<std::uint64_t> examples = order_->examples(work->release.ranges);
       return Task{std::move(*work), std::move(examples)};
     } catch (const ConnectionLost&) {
-      connect(options_.rejoin_for);
+      reconnect();
     }
+  }
+}
+
+void LastingSession::reconnect() {
+  try {
+    connect(options_.rejoin_for);
+  } catch (const ConnectionLost& lost) {
+    throw Error(ExitCode::kFailure,
+                std::string(lost.what()) +
+                    "; the server is gone, or --rejoin-for is too short to wait for it");
   }
 }
 
 void LastingSession::connect(Duration limit) {
   const auto begun = steady_clock::now();
+  const auto trying = [&] {
+    return std::chrono::duration_cast<Duration>(steady_clock::now() - begun);
+  };
   SessionOptions options = options_.session;
-  options.deadline = std::min(options.deadline, limit);
+  options.deadline = limit;
+  Backoff backoff(options.process);
   while (true) {
     try {
       session_.emplace(options, offer_);
       break;
     } catch (const ConnectionLost&) {
-      if (steady_clock::now() - begun >= limit) {
+      const Duration pause = backoff.next(trying());
+      options.deadline = limit - trying() - pause;
+      if (options.deadline <= Duration{}) {
         throw;
       }
+      std::this_thread::sleep_for(pause);  // A signal ends the process all the same.
     }
   }
   const protocol::Welcome& welcome = session_->welcome();

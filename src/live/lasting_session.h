@@ -15,7 +15,7 @@ namespace outpace::live {
 
 struct WorkerOptions {
   SessionOptions session;
-  Duration rejoin_for = std::chrono::seconds(20);  // After a lost connection.
+  Duration rejoin_for = std::chrono::minutes(10);  // After a lost connection.
 };
 
 class LastingSession {
@@ -28,7 +28,7 @@ class LastingSession {
     std::vector<std::uint64_t> examples;  // Indices into the data set.
   };
   // Waits for the next release, over a new connection if need be; nothing when the run is over.
-  // Throws Error if no connection comes about in time.
+  // Throws Error if no connection comes about within `rejoin_for`.
   [[nodiscard]] std::optional<Task> next();
 
   // The connection over which the last task came; next() may replace it.
@@ -36,6 +36,7 @@ class LastingSession {
 
  private:
   void connect(Duration limit);
+  void reconnect();
 
   // Constant after construction.
   WorkerOptions options_;

@@ -23,10 +23,7 @@ RunResult run_alone(ServerOptions options, worker::GradientSource& source) {
     }
   });
   try {
-    run_worker({.session = {.server = server.address(),
-                            .token = token,
-                            .worker = WorkerId{0},
-                            .incarnation = 1}},
+    run_worker({.session = {.server = server.address(), .token = token, .worker = WorkerId{0}}},
                source,
                worker::Pace(worker::PaceOptions{}));
   } catch (const std::exception& error) {

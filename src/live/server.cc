@@ -48,14 +48,16 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
     resumed_at_ = coordinator_->version();
   }
   const auto warned = [this](const std::string& text) { strand_.post(TransportWarned{text}); };
-  transport_ = wire::serve({.address = options_.listen,
-                            .token = options_.token,
-                            .tls = options_.tls,
-                            .refused = warned,
-                            .warned = warned},
-                           [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
-                             strand_.post(FromConnection{connection, std::move(event)});
-                           });
+  transport_ = wire::serve(
+      {.address = options_.listen,
+       .token = options_.token,
+       .tls = options_.tls,
+       .refused = warned,
+       .warned = warned,
+       .keep_alive = std::max(wire::kKeepAlive, options_.coordinator.heartbeat_timeout)},
+      [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
+        strand_.post(FromConnection{connection, std::move(event)});
+      });
 }
 
 Server::~Server() = default;
@@ -210,6 +212,7 @@ void Server::carry_out(Time now, server::Effects& effects) {
                  [&](const server::TakeCheckpoint&) { take_checkpoint(now); },
                  [&](const server::MeasuredNorms& norms) { measured.push_back(norms); },
                  [&](const server::Switched& switched) { policy_switched(switched); },
+                 Ignoring<server::Stalled>{},  // Statistics and a warning say so.
                  [&](const server::Warn& warning) { warn(warning.text); },
                  [&](const server::Finish& finish) {
                    if (finish.code != ExitCode::kDone) {  // It may be gone on with.

@@ -143,7 +143,7 @@ class Server {
                            const Peer& peer,
                            wire::Received received);
   void greet_worker(Time now, wire::ConnectionId from, const protocol::Hello& hello);
-  // Why the job cannot use this worker, whoever holds its rank; empty if it can.
+  // Why the job cannot use this worker, leaving aside who holds its rank; empty if it can.
   [[nodiscard]] std::string unfit(const protocol::Hello& hello) const;
   // Makes room for the newcomer. False if another process that is alive holds the rank; the
   // newcomer is told.

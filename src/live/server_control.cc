@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "live/server.h"
 #include "policy/catalogue.h"
 #include "policy/switch_spec.h"
@@ -67,16 +69,18 @@ void Server::tell_status(Time now, wire::ConnectionId from, std::uint32_t protoc
     return;
   }
   const server::Statistics& statistics = coordinator_->statistics();
-  transport_->send(from,
-                   protocol::Status{.policy = policy_,
-                                    .coming = asker_ ? phases_.front().policy.text : "",
-                                    .version = coordinator_->version(),
-                                    .live = coordinator_->live(),
-                                    .workers = options_.coordinator.workers,
-                                    .staleness_mean = statistics.staleness_mean(),
-                                    .training_loss = statistics.training_loss,
-                                    .now = coordinator_->run_time(now)},
-                   nullptr);
+  transport_->send(
+      from,
+      protocol::Status{.policy = policy_,
+                       .coming = asker_ ? phases_.front().policy.text : "",
+                       .version = coordinator_->version(),
+                       .live = coordinator_->live(),
+                       .workers = options_.coordinator.workers,
+                       .staleness_mean = statistics.staleness_mean(),
+                       .training_loss = statistics.training_loss,
+                       .now = coordinator_->run_time(now),
+                       .stalled = fmt::format("{}", fmt::join(statistics.stalled(), ", "))},
+      nullptr);
   transport_->close(from);
 }
 

@@ -62,6 +62,16 @@ bool truth_of(const char* name) {
   throw usage_error(std::string(name) + " is '" + value + "'; it takes true or false");
 }
 
+std::chrono::nanoseconds duration_from(const char* name, std::chrono::nanoseconds by_default) {
+  const std::string value = variable(name);
+  const std::optional<Duration> found = value.empty() ? by_default : parse_duration(value);
+  if (!found) {
+    throw usage_error(std::string(name) + " is '" + value +
+                      "'; it takes a time such as 90s or 10m");
+  }
+  return *found;
+}
+
 WorkerOptions options_from_environment() {
   WorkerOptions options;
   options.server = required("OUTPACE_SERVER", "HOST:PORT or unix:PATH of the job's server");
@@ -81,6 +91,8 @@ WorkerOptions options_from_environment() {
   options.worker = number_below("OUTPACE_WORKER",
                                 required("OUTPACE_WORKER", "this worker's rank: 0, 1, 2, ..."),
                                 protocol::kWorkersMax);
+  options.rejoin_for = duration_from("OUTPACE_REJOIN_FOR", options.rejoin_for);
+  options.keep_alive = duration_from("OUTPACE_KEEP_ALIVE", options.keep_alive);
   return options;
 }
 
@@ -170,7 +182,8 @@ class Worker::Job {
                                         .token = options_.token,
                                         .tls = tls(),
                                         .worker = WorkerId{options_.worker},
-                                        .deadline = options_.deadline},
+                                        .deadline = options_.deadline,
+                                        .keep_alive = options_.keep_alive},
                             .rejoin_for = options_.rejoin_for},
         live::Offer{
             .manifest = manifest, .dataset_examples = examples, .initial_weights = checked});

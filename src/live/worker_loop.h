@@ -21,7 +21,10 @@ void run_worker(const WorkerOptions& options,
                 const worker::Pace& pace,
                 std::optional<worker::Attacker> attacker = std::nullopt);
 
-// The main loop of the evaluator: it measures snapshots until the run is over.
-void run_evaluator(const SessionOptions& options, worker::Evaluator& evaluator);
+// The main loop of the evaluator: it measures snapshots until the run is over. If the connection is
+// lost, it tries for `rejoin_for` to find the server again.
+void run_evaluator(const SessionOptions& options,
+                   worker::Evaluator& evaluator,
+                   Duration rejoin_for = {});
 
 }  // namespace outpace::live

@@ -35,7 +35,8 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
   transport_ = wire::connect({.address = options.server,
                               .token = options.token,
                               .deadline = options.deadline,
-                              .tls = options.tls},
+                              .tls = options.tls,
+                              .keep_alive = options.keep_alive},
                              [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->authorise(numbers_);
   transport_->send(protocol::Hello{.worker = options.worker,
@@ -53,8 +54,8 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
       return welcome_.has_value() || closed_.has_value() || inbox_.stopped().has_value();
     });
     if (!answered) {
-      throw Error(ExitCode::kFailure,
-                  options.server + ": the server did not answer in time; is it an outpace server?");
+      throw ConnectionLost(options.server +
+                           ": the server did not answer in time; is it an outpace server?");
     }
     if (!welcome_) {
       throw_closed();

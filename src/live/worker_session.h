@@ -25,6 +25,7 @@
 #include "protocol/messages.h"
 #include "wire/tls_files.h"
 #include "wire/transport.h"
+#include "wire/transports.h"
 #include "worker/inbox.h"
 
 namespace outpace::live {
@@ -40,6 +41,7 @@ struct SessionOptions {
   std::uint64_t seen_job = 0;
   Version seen_version{};
   Leaving* leaving = nullptr;  // Of the process, which may be told to end; outlives the session.
+  Duration keep_alive = wire::kKeepAlive;  // As in wire::ConnectOptions.
 };
 
 // What a worker brings to the job.

@@ -342,6 +342,9 @@ TEST_F(WorkerTest, TheEnvironmentSaysWhereAndWho) {
   ::setenv("OUTPACE_WORKER", "one", 1);
   EXPECT_EQ(error(), "OUTPACE_WORKER is 'one'; it takes 0 to 65535");
   ::setenv("OUTPACE_WORKER", "0", 1);
+  ::setenv("OUTPACE_REJOIN_FOR", "soon", 1);
+  EXPECT_EQ(error(), "OUTPACE_REJOIN_FOR is 'soon'; it takes a time such as 90s or 10m");
+  ::setenv("OUTPACE_REJOIN_FOR", "1m", 1);
   auto run = serve(1);
   train(Worker::from_environment());
   EXPECT_EQ(run.get().code, ExitCode::kDone);

@@ -44,6 +44,7 @@ enum class Departure : std::uint8_t {
   kLeft,     // It said so.
   kDead,     // Its connection broke, or its heartbeats stopped.
   kDrained,  // There is no data left for it; it joins again if some comes back.
+  kStalled,  // It lives, and was at a release for too long; it joins again when it answers.
 };
 struct WorkerLeft {
   WorkerId worker;

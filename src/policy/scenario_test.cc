@@ -169,8 +169,10 @@ class Scenario {
       return driver_->end(
           worker, command.name == "refused" ? Ending::kRefused : Ending::kAbandoned, now_);
     }
-    static const std::map<std::string, Departure> kDepartures{
-        {"left", Departure::kLeft}, {"dead", Departure::kDead}, {"drained", Departure::kDrained}};
+    static const std::map<std::string, Departure> kDepartures{{"left", Departure::kLeft},
+                                                              {"dead", Departure::kDead},
+                                                              {"drained", Departure::kDrained},
+                                                              {"stalled", Departure::kStalled}};
     return driver_->leave(worker, kDepartures.at(command.name), now_);
   }
 

@@ -32,7 +32,8 @@ TEST(Sync, CountsAJoinerInMidRound) {
 }
 
 TEST(Sync, CommitsWhenTheOneAwaitedLeaves) {
-  for (const Departure how : {Departure::kLeft, Departure::kDead, Departure::kDrained}) {
+  for (const Departure how :
+       {Departure::kLeft, Departure::kDead, Departure::kDrained, Departure::kStalled}) {
     CheckedDriver driver("sync", 3);
     driver.join_all(3);
     driver.arrive(0);

@@ -108,7 +108,8 @@ class RandomMessages {
                       .workers = small(),
                       .staleness_mean = rng_.exponential(),
                       .training_loss = rng_.normal(),
-                      .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}}};
+                      .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}},
+                      .stalled = text()};
       default:
         return Stop{.how = static_cast<Farewell>(rng_.below(5)), .why = text()};
     }
@@ -403,6 +404,8 @@ TEST(Codec, ChecksTheOtherMessages) {
   measurement = {.version = Version{1}, .accuracy = 1, .loss = std::nan("")};
   EXPECT_EQ(refusal(measurement), "measurement.loss must be finite");
   EXPECT_EQ(refusal(Welcome{}), "welcome.heartbeat must be above 0");
+  EXPECT_EQ(refusal(Welcome{.heartbeat = std::chrono::seconds(1), .incarnation = 0}),
+            "welcome.incarnation must be at least 1");
 
   pb::Frame frame;
   frame.mutable_verdict();
@@ -410,6 +413,8 @@ TEST(Codec, ChecksTheOtherMessages) {
   frame.mutable_verdict()->set_outcome(static_cast<pb::Outcome>(4));
   EXPECT_EQ(refusal(frame.SerializeAsString()), "verdict.outcome is not one that we know");
   frame.mutable_stop();
+  EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
+  frame.mutable_stop()->set_how(static_cast<pb::Farewell>(6));
   EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");
   frame.mutable_stop()->set_how(static_cast<pb::Farewell>(-1));
   EXPECT_EQ(refusal(frame.SerializeAsString()), "stop.how is not one that we know");

@@ -26,6 +26,7 @@ void write(const Status& status, pb::Frame& frame) {
   out.set_staleness_mean(status.staleness_mean);
   out.set_training_loss(status.training_loss);
   out.set_now_ns(status.now.time_since_epoch().count());
+  out.set_stalled(clip(status.stalled));
 }
 
 Message read(const pb::SetPolicy& set) {
@@ -53,7 +54,8 @@ Message read(const pb::Status& status) {
                 .workers = status.workers(),
                 .staleness_mean = status.staleness_mean(),
                 .training_loss = status.training_loss(),
-                .now = Time{Duration{status.now_ns()}}};
+                .now = Time{Duration{status.now_ns()}},
+                .stalled = read_text(status.stalled(), "status.stalled")};
 }
 
 }  // namespace outpace::protocol

@@ -227,6 +227,7 @@ struct Status {
   double staleness_mean;  // Of all gradients so far.
   double training_loss;   // As in summary.json.
   Time now;               // The run's clock.
+  std::string stalled;    // Workers by name, for people; empty if none is.
 
   bool operator==(const Status&) const = default;
 };

@@ -18,10 +18,11 @@ struct Word {
   std::string_view text;
 };
 
-inline constexpr std::array<Word<policy::Departure>, 3> kDepartures{
+inline constexpr std::array<Word<policy::Departure>, 4> kDepartures{
     {{policy::Departure::kLeft, "left"},
      {policy::Departure::kDead, "dead"},
-     {policy::Departure::kDrained, "drained"}}};
+     {policy::Departure::kDrained, "drained"},
+     {policy::Departure::kStalled, "stalled"}}};
 
 inline constexpr std::array<Word<policy::Ending>, 3> kEndings{
     {{policy::Ending::kAbandoned, "abandoned"},

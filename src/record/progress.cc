@@ -15,8 +15,9 @@ struct Field {
 };
 
 // The first few names, and the rest as a count.
-std::string slow_names(const std::vector<std::string>& names, std::size_t shown) {
-  std::string text = "slow: ";
+std::string first_names(std::string text,
+                        const std::vector<std::string>& names,
+                        std::size_t shown) {
   for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) {
     text += (i == 0 ? "" : ", ") + names[i];
   }
@@ -46,7 +47,10 @@ std::vector<Field> fields_of(const Status& status, std::size_t slow_shown) {
   fields.push_back({fmt::format("stale {:.1f}", status.staleness_mean), 0});
   fields.push_back({"dropped " + grouped(status.dropped), 1});
   if (!status.slow.empty()) {
-    fields.push_back({slow_names(status.slow, slow_shown), 5});
+    fields.push_back({first_names("slow: ", status.slow, slow_shown), 5});
+  }
+  if (!status.stalled.empty()) {
+    fields.push_back({first_names("stalled: ", status.stalled, slow_shown), 6});
   }
   return fields;
 }

@@ -28,7 +28,8 @@ struct Status {
   std::uint32_t workers = 0;
   double staleness_mean = 0.0;
   std::uint64_t dropped = 0;
-  std::vector<std::string> slow;  // In the words of to_words(Straggler), the slowest first.
+  std::vector<std::string> slow;       // In the words of to_words(Straggler), the slowest first.
+  std::vector<std::string> stalled{};  // "worker 3".
 };
 
 // At most `width` characters. If the line is too long, fields are dropped one by one, the least

@@ -52,6 +52,15 @@ TEST(ProgressLine, IsNeverWiderThanAsked) {
   EXPECT_EQ(progress_line(example(), 3), "12.");
 }
 
+TEST(ProgressLine, NamesTheStalled) {
+  Status status = example();
+  status.live = 7;
+  status.slow.clear();
+  status.stalled = {"worker 3"};
+  EXPECT_EQ(progress_line(status, 80),
+            "12.3s  update 1,234  loss 0.412  accuracy 84.1%  live 7/8  stalled: worker 3");
+}
+
 TEST(ProgressLine, CountsTheSlowBeyondThree) {
   Status status = example();
   status.slow = {"worker 1 (9.0x)",

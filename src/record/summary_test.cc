@@ -46,7 +46,8 @@ TEST(Summary, HasEveryWorkerInDetail) {
   EXPECT_FLOAT_EQ(slow.at("median_runtime").get<float>(), 0.08F);
   EXPECT_EQ(slow.at("examples"), 3200);
   EXPECT_EQ(slow.at("share_of_examples"), 100.0 / 6000.0);
-  for (const char* key : {"cancelled", "refused", "partial", "p99_runtime", "incarnations"}) {
+  for (const char* key :
+       {"cancelled", "refused", "partial", "p99_runtime", "stalled", "incarnations"}) {
     EXPECT_TRUE(slow.contains(key)) << key;
   }
 }

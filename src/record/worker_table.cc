@@ -62,6 +62,10 @@ std::string note(const server::WorkerStatistics& worker, std::optional<double> f
   } else if (worker.incarnations > 1) {
     notes.push_back(fmt::format("joined {} times", worker.incarnations));
   }
+  if (worker.stalls > 0) {
+    notes.push_back(worker.stalls == 1 ? "stalled once"
+                                       : fmt::format("stalled {} times", grouped(worker.stalls)));
+  }
   if (worker.refused > 0) {
     notes.push_back(grouped(worker.refused) + " refused");
   }

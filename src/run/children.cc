@@ -14,6 +14,8 @@ namespace outpace::run {
 namespace {
 
 constexpr std::uint32_t kWorkerRestartsMax = 1000;  // In a row.
+// Children end with their server, which is their parent: it cannot come back without them.
+constexpr Duration kRejoinFor = std::chrono::seconds(20);
 
 // Writes what the child is told, and gives back the words that tell it so.
 template <typename Job>
@@ -50,7 +52,8 @@ std::vector<live::ChildSpec> worker_children(const job::TrainJob& job,
                               .insecure_no_tls = place.insecure_no_tls,
                               .worker = worker,
                               .workers = job.training.workers,
-                              .seed = job.training.seed};
+                              .seed = job.training.seed,
+                              .reaching = {.rejoin_for = kRejoinFor}};
     children.push_back(
         {.name = fmt::format("worker {}", worker),
          .command = [told, file = resolved_of(files, name)](
@@ -92,7 +95,8 @@ live::ChildSpec evaluator_child(const job::TrainJob& job,
                                .token_file = place.token_file,
                                .tls = place.tls,
                                .insecure_no_tls = place.insecure_no_tls,
-                               .seed = job.training.seed};
+                               .seed = job.training.seed,
+                               .reaching = {.rejoin_for = kRejoinFor}};
   return {.name = "the evaluator",
           .command = [told, file = resolved_of(files, "evaluator")](
                          std::uint32_t /*start*/) { return words_of("evaluator", told, file); },

@@ -226,6 +226,7 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
   for (const record::Straggler& straggler : record::stragglers_now(statistics)) {
     shown.slow.push_back(record::to_words(straggler));
   }
+  shown.stalled = statistics.stalled();
   terminal_.show(shown);
 }
 

@@ -39,7 +39,7 @@ job::PeerJob shared_by_peers(const job::TrainJob& job,
                     .bucket_kib = job.bucket_kib,
                     .work = job.work,
                     .weights = job.serving.weights,
-                    .patience = job.membership.patience,
+                    .patience = job.membership.patience_to_begin(),
                     .server = address,
                     .token_file = scratch.file("token"),
                     .rendezvous = scratch.file("rendezvous")};

@@ -32,9 +32,10 @@ struct Learning {
 };
 
 job::Resolved resolve(const job::SimulateJob& job) {
-  return job::resolve(job.training,
-                      {.heartbeat_timeout = job.heartbeat_timeout},
-                      read_resolve_options(job.training, job::kSimulatedWorkersMax));
+  return job::resolve(
+      job.training,
+      {.heartbeat_timeout = job.heartbeat_timeout, .progress_timeout = job.progress_timeout},
+      read_resolve_options(job.training, job::kSimulatedWorkersMax));
 }
 
 sim::ClusterOptions cluster_options(const job::SimulateJob& job, job::Resolved resolved) {

@@ -115,17 +115,19 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
   }
   const live::SessionOptions session{
       .server = job.server,
-      .token = options.token_may_come ? live::await_token_file(job.token_file, job.deadline)
-                                      : live::read_token_file(job.token_file),
+      .token = options.token_may_come
+                   ? live::await_token_file(job.token_file, job.reaching.deadline)
+                   : live::read_token_file(job.token_file),
       .tls = tls_to(job.server, job.tls, job.token_file, job.insecure_no_tls),
       .worker = WorkerId{worker},
-      .deadline = job.deadline,
-      .leaving = &leaving};
+      .deadline = job.reaching.deadline,
+      .leaving = &leaving,
+      .keep_alive = job.reaching.keep_alive};
   const std::uint32_t workers = std::max(job.workers.value_or(0), worker + 1);
   const worker::Pace pace = job::make_pace(job.work, worker, workers, whole_file);
   const std::vector<worker::Attack> attacks = job::parse_attacks(job.work.attacks, workers);
   const auto source = make_source(job.work, worker, workers, job.seed, learner);
-  live::run_worker({.session = session},
+  live::run_worker({.session = session, .rejoin_for = job.reaching.rejoin_for},
                    *source,
                    pace,
                    worker::Attacker::of(attacks, WorkerId{worker}, job.seed));
@@ -146,10 +148,11 @@ void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {
       .token = live::read_token_file(job.token_file),
       .tls = tls_to(job.server, job.tls, job.token_file, job.insecure_no_tls),
       .worker = WorkerId{0},
-      .deadline = job.deadline};
+      .deadline = job.reaching.deadline,
+      .keep_alive = job.reaching.keep_alive};
   const auto evaluator = learner.evaluator(
       {.network = job.network, .data = job.data, .seed = job.seed, .threads = job.threads});
-  live::run_evaluator(session, *evaluator);
+  live::run_evaluator(session, *evaluator, job.reaching.rejoin_for);
 }
 
 }  // namespace outpace::run

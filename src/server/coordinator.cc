@@ -10,6 +10,7 @@
 namespace outpace::server {
 namespace {
 
+// Its process is alive.
 bool is_live(auto state) {
   return state != decltype(state){};
 }
@@ -29,6 +30,7 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
             .nominal_examples =
                 std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch},
       turned_away_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
+      stall_rule_(options_.progress_timeout),
       leases_(options_.examples, options_.limits.epochs),
       next_snapshot_(options_.evaluate_every),
       awaited_(options_.workers - options_.later),
@@ -72,6 +74,8 @@ bool Coordinator::join(Time now, const Newcomer& newcomer, Effects& out) {
     too_few_since_ = now;
   }
   member.last_verdict.reset();
+  member.ended = 0;
+  member.stalls_in_a_row = 0;
   statistics_.joined(newcomer.worker, newcomer.host);
   if (started()) {
     enqueue(policy::WorkerJoined{newcomer.worker});
@@ -94,7 +98,9 @@ void Coordinator::leave(
     return;
   }
   const State state = std::exchange(member->state, State::kAbsent);
-  --live_;
+  if (state != State::kStalled) {
+    --live_;
+  }
   statistics_.left(worker);
   if (state == State::kParked) {
     parked_.erase({member->in_vain, worker});
@@ -108,7 +114,8 @@ void Coordinator::leave(
   if (live() < options_.min_workers) {
     too_few_since_ = now;
   }
-  if (started() && state != State::kParked) {  // A parked one has left already, for the policy.
+  // A parked or stalled one has left already, for the policy.
+  if (started() && state != State::kParked && state != State::kStalled) {
     enqueue(policy::WorkerLeft{worker, how});
   }
   decide_all(now, out);
@@ -126,6 +133,9 @@ void Coordinator::push(Time now,
   }
   const WorkerId worker = push.id.worker;
   member->last_heard = now;
+  if (member->state == State::kStalled) {
+    return take_late_push(now, push, out);
+  }
   if (push.examples == 0 || push.examples > total_size(member->ranges)) {
     out.emplace_back(Forget{worker});
     out.emplace_back(
@@ -187,6 +197,9 @@ void Coordinator::abandon(Time now, const protocol::GradientId& id, Effects& out
   }
   member->last_heard = now;
   statistics_.abandoned(id.worker);
+  if (member->state == State::kStalled) {
+    return take_back(now, id.worker, out);
+  }
   end_release(*member, id.worker, /*in_vain=*/true, out);
   enqueue(policy::ReleaseEnded{id.worker, id.sequence, policy::Ending::kAbandoned});
   decide_all(now, out);
@@ -229,8 +242,12 @@ void Coordinator::tick(Time now, Effects& out) {
   if (finished_) {
     return;
   }
-  if (now >= silence_check_) {
+  spare_if_late(now, out);
+  if (now >= std::max(silence_check_, spared_until_)) {
     dismiss_silent(now, out);
+  }
+  if (now >= std::max(stall_check_, spared_until_)) {
+    look_for_stalled(now, out);
   }
   if (!started() && live() >= options_.min_workers && now - too_few_since_ >= start_patience_) {
     out.emplace_back(Warn{"starting with " + std::to_string(live()) + " of " +
@@ -269,9 +286,9 @@ void Coordinator::dismiss_silent(Time now, Effects& out) {
 }
 
 Time Coordinator::next_deadline() const {
-  Time next = silence_check_;
+  Time next = next_judgement();
   if (live() < options_.min_workers) {
-    next = std::min(next, too_few_since_ + options_.patience);
+    next = std::min(next, too_few_since_ + patience());
   } else if (!started()) {
     next = std::min(next, too_few_since_ + start_patience_);
   }
@@ -340,7 +357,7 @@ void Coordinator::check_live(Time now, Effects& out) {
   if (finished_ || live() >= options_.min_workers) {
     return;
   }
-  if (nobody_will_join_ || now - too_few_since_ >= options_.patience) {
+  if (nobody_will_join_ || now - too_few_since_ >= patience()) {
     finish(now,
            ExitCode::kTooFewWorkers,
            "too few workers: " + std::to_string(live()) + " live, at least " +
@@ -434,7 +451,8 @@ Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effe
       finished_) {
     return nullptr;
   }
-  if (member->state == State::kComputing && member->sequence == id.sequence) {
+  const bool open = member->state == State::kComputing || member->state == State::kStalled;
+  if (open && member->sequence == id.sequence) {
     return member;
   }
   if (member->last_verdict && member->last_verdict->sequence == id.sequence) {

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 #include "server/learning_rate.h"
 #include "server/leases.h"
 #include "server/noise_scale.h"
+#include "server/stall.h"
 #include "server/statistics_collector.h"
 #include "update/judgement.h"
 #include "update/schedule.h"
@@ -70,8 +72,10 @@ struct CoordinatorOptions {
   std::uint64_t evaluate_every = 5120;  // Applied examples between snapshots.
   CheckpointEvery checkpoint_every;
   Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
-  Duration patience = std::chrono::seconds(60);          // For workers to come, first or again.
   Duration resume_patience = std::chrono::seconds(5);    // For one more to come, on resuming.
+  std::optional<Duration> progress_timeout;              // As in StallRule.
+  Duration patience = std::chrono::seconds(60);          // For workers to come,
+  Duration return_patience = std::chrono::minutes(10);   // and, once the run has begun, again.
 };
 
 // A worker that comes, for the first time or again. The driver counts incarnations.
@@ -129,7 +133,8 @@ class Coordinator {
   // What decides what comes next, as it is when all workers have left, and what they had pushed
   // since the last update is forgotten: their examples go out again. When it is read, the run goes
   // on once as many workers have joined as were live, or when no other has come for
-  // `resume_patience` with those that are there. REQUIRES: between two calls; if it is read, nobody has joined yet.
+  // `resume_patience` with those that are there. REQUIRES: between two calls; if it is read, nobody
+  // has joined yet.
   void keep(Time now, Archive& archive);
 
   // It would answer the open release of its worker.
@@ -141,6 +146,7 @@ class Coordinator {
   // Since the first weights were handed out. REQUIRES: started().
   [[nodiscard]] Time run_time(Time now) const;
   [[nodiscard]] Version version() const { return version_; }
+  // Workers that take part: those that are stalled do not.
   [[nodiscard]] std::uint32_t live() const { return live_; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_.statistics(); }
   // Moves the statistics out: those of many workers are large. REQUIRES: finished().
@@ -148,7 +154,7 @@ class Coordinator {
   [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
 
  private:
-  enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked };
+  enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked, kStalled };
   struct Member {
     State state = State::kAbsent;
     // Of the arrived gradient, between its arrival and the policy's answer.
@@ -159,7 +165,7 @@ class Coordinator {
     std::uint32_t examples = 0;  // Of the arrived gradient, too.
     double loss = 0.0;
     Time last_heard{};
-    // The open release; meaningful while computing.
+    // The open release; meaningful while computing. Of a stalled worker, the one that it was at.
     Sequence sequence{};
     Version version{};
     Time released{};
@@ -169,6 +175,8 @@ class Coordinator {
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
     bool turned_away = false;   // Its last gradient was: refused, or filtered.
     bool warned_of = false;     // That it is starved.
+    std::uint32_t ended = 0;    // As in StallRule, the next one as well.
+    std::uint32_t stalls_in_a_row = 0;
   };
   struct Parked {
     std::uint64_t in_vain;
@@ -215,8 +223,24 @@ class Coordinator {
   // In words; null if none is.
   [[nodiscard]] const char* limit_reached(Time now) const;
   void check_live(Time now, Effects& out);
+  [[nodiscard]] Duration patience() const {
+    return started() ? options_.return_patience : options_.patience;
+  }
   // Workers that were silent for the heartbeat timeout are counted as dead.
   void dismiss_silent(Time now, Effects& out);
+  // If this tick is late, the driver itself stood still, and what workers said meanwhile waits to
+  // be heard: judges nobody by time for a while. In coordinator_stall.cc, as all below.
+  void spare_if_late(Time now, Effects& out);
+  // When somebody may count as silent or stalled.
+  [[nodiscard]] Time next_judgement() const {
+    return std::max(std::min(silence_check_, stall_check_), spared_until_);
+  }
+  // Workers that live and were at a release for too long.
+  void look_for_stalled(Time now, Effects& out);
+  void set_aside(Time now, WorkerId worker, Effects& out);
+  // A stalled worker has answered: it takes part again.
+  void take_back(Time now, WorkerId worker, Effects& out);
+  void take_late_push(Time now, const protocol::Push& push, Effects& out);
 
   // Constant after construction.
   const CoordinatorOptions options_;
@@ -224,12 +248,15 @@ class Coordinator {
   const Observer observer_;
   const LearningRate rate_;
   const std::uint64_t turned_away_max_;  // In a row.
+  const StallRule stall_rule_;
   // State.
   Leases leases_;
   std::vector<Member> members_;
-  std::uint32_t live_ = 0;             // Members that are not absent.
+  std::uint32_t live_ = 0;             // Members that are neither absent nor stalled.
   std::set<Parked> parked_;            // Those that found no data.
   Time silence_check_ = Time::max();   // No live member is silent too long before.
+  Time stall_check_ = Time::max();     // No member is at a release for too long before.
+  Time spared_until_ = Time::min();    // Nobody counts as silent or stalled before.
   std::vector<policy::Event> events_;  // Not decided yet; empty between calls.
   policy::Decision decision_;
   std::vector<AppliedGradient> accepted_;  // Since the last commit.

@@ -134,6 +134,7 @@ void Coordinator::release(Time now, const policy::Release& action, Effects& out)
   member.version = version_;
   member.released = now;
   member.cancelled = false;
+  stall_check_ = std::min(stall_check_, now + stall_rule_.least());
   emplace<Send>(out,
                 action.worker,
                 protocol::Release{.sequence = member.sequence,
@@ -155,7 +156,9 @@ void Coordinator::cancel(const policy::Cancel& action, Effects& out) {
 // The release has had its answer; what is left of its ranges goes back.
 void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Effects& out) {
   member.answered = true;
+  member.stalls_in_a_row = member.state == State::kStalled ? member.stalls_in_a_row : 0;
   member.state = State::kIdle;
+  ++member.ended;
   if (!member.ranges.empty()) {
     leases_.give_back(worker, member.ranges);
     member.ranges.clear();

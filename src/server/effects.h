@@ -76,6 +76,10 @@ struct TakeCheckpoint {
 
 // ---- For people and for the driver's loop -----------------------------------------------------
 
+// The worker takes no part until it answers the release that it is at. Its connection stays.
+struct Stalled {
+  WorkerId worker;
+};
 // Another policy decides from this version on.
 struct Switched {
   Version version;
@@ -97,6 +101,7 @@ using Effect = std::variant<Accept,
                             Disconnect,
                             TakeSnapshot,
                             TakeCheckpoint,
+                            Stalled,
                             Switched,
                             Warn,
                             Finish>;

@@ -15,7 +15,8 @@
 namespace outpace::server {
 
 struct WorkerStatistics {
-  bool live = false;
+  bool live = false;     // It takes part.
+  bool stalled = false;  // It is alive, and at a mini-batch for too long; it is not `live`.
   std::uint32_t incarnations = 0;  // Times it joined.
   std::uint64_t accepted = 0;      // Gradients accepted.
   std::uint64_t dropped = 0;       // Arrived and forgotten.
@@ -25,6 +26,7 @@ struct WorkerStatistics {
   std::uint64_t cancelled = 0;     // Releases given up when asked to.
   std::uint64_t partial = 0;       // Of the accepted: the part that was done when cancelled.
   std::uint64_t lost = 0;          // Releases open when it died.
+  std::uint64_t stalls = 0;        // Releases that it was at for too long.
   std::uint64_t examples_applied = 0;
   double compute_seconds = 0.0;  // Of forward and backward passes, of all gradients that arrived.
   std::uint64_t starved = 0;     // Longest run of releases in a row of which nothing was applied.
@@ -59,6 +61,16 @@ struct Statistics {
   std::uint64_t examples_used_per_epoch_min = 0;
   std::uint64_t examples_used_per_epoch_max = 0;
 
+  // "worker 3", for each that is stalled at present.
+  [[nodiscard]] std::vector<std::string> stalled() const {
+    std::vector<std::string> names;
+    for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+      if (workers[worker].stalled) {
+        names.push_back("worker " + std::to_string(worker));
+      }
+    }
+    return names;
+  }
   // Of the applied gradients; 0 before the first.
   void keep(Archive& archive);
 

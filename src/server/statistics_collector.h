@@ -31,7 +31,16 @@ class StatisticsCollector {
  public:
   // REQUIRES, in all calls below: the worker has joined, now or before.
   void joined(WorkerId worker, const std::string& host);
-  void left(WorkerId worker) { of(worker).live = false; }
+  void left(WorkerId worker) { of(worker).live = of(worker).stalled = false; }
+  void stalled(WorkerId worker) {
+    of(worker).live = false;
+    of(worker).stalled = true;
+    ++of(worker).stalls;
+  }
+  void returned(WorkerId worker) {
+    of(worker).live = true;
+    of(worker).stalled = false;
+  }
 
   // A gradient has come, whatever becomes of it.
   void arrived(WorkerId worker, Duration runtime, double compute_seconds);

@@ -30,7 +30,7 @@ Cluster::Cluster(const ClusterOptions& options,
     : options_(options),
       timing_(timing),
       learning_(learning),
-      hearts_beat_(std::any_of(options.faults.begin(), options.faults.end(), can_silence)),
+      hearts_beat_(std::any_of(options.faults.begin(), options.faults.end(), takes_heartbeats)),
       at_once_(options.latency == Duration{} && options.links == nullptr && !hearts_beat_),
       warned_(std::move(warned)),
       decided_(std::move(decided)),
@@ -262,6 +262,7 @@ void Cluster::carry_out_effects() {
                  },
                  [this](const server::Finish& finish) { finish_ = finish; },
                  [this](const server::TakeCheckpoint&) { take_checkpoint(); },
+                 [this](const server::Stalled&) { ++fault_counts_.stalled; },
                  // An observer sees the policy's action in its decision.
                  Ignoring<server::Switched>{}});
   effects_.clear();

@@ -9,8 +9,9 @@
 // they share (Transfers) or without links, the server's time for a gradient, and faults of workers,
 // links and messages. Decisions, evaluations and handing out weights take no time.
 //
-// Workers send heartbeats only if a fault can silence a live worker, or if messages can be late.
-// Otherwise heartbeats would be events that find out nothing.
+// Workers send heartbeats only if a fault can silence a live worker or let it hang, or if messages
+// can be late. Otherwise heartbeats would be events that find out nothing. For the same reason, no
+// worker counts as stalled unless a fault lets one hang.
 
 #pragma once
 
@@ -74,6 +75,8 @@ struct FaultCounts {
   std::uint64_t joined_late = 0;
   std::uint64_t slowed = 0;
   std::uint64_t paused = 0;
+  std::uint64_t hung = 0;
+  std::uint64_t stalled = 0;        // By the server: workers set aside.
   std::uint64_t presumed_dead = 0;  // By the server, of workers that lived.
   std::uint64_t servers = 0;        // That died.
   MessageFaults::Counts messages;
@@ -166,7 +169,8 @@ class Cluster {
     Weights weights;  // The task's, with learning.
     // Used only with faults or links.
     double slow_factor = 1.0;
-    Time paused_until{};
+    Time paused_until{};  // It computes and reads nothing before,
+    Time silent_until{};  // and before this its heart does not beat.
     Time last_departure{};
     Time last_arrival{};
   };
@@ -194,9 +198,11 @@ class Cluster {
   void give_up(std::uint32_t worker, worker::CancelMode mode);
   static void end_task(Worker& worker);
   void befall(const Fault& fault);
-  void pause(std::uint32_t worker, Duration lasts);
+  // A worker that hangs differs from a paused one in that its heart beats.
+  void pause(std::uint32_t worker, Duration lasts, bool hangs);
   void beat(std::uint32_t worker, std::uint64_t incarnation);
   // The server's death, and another one in its place: cluster_server.cc.
+  [[nodiscard]] server::CoordinatorOptions coordinator_options() const;
   [[nodiscard]] std::unique_ptr<server::Coordinator> make_coordinator();
   void make_shard();
   void take_checkpoint();

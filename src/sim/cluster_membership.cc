@@ -56,8 +56,8 @@ void Cluster::befall(const Fault& fault) {
     worker.slow_factor = fault.factor;
     return;
   }
-  if (fault.kind == Fault::Kind::kPause) {
-    return pause(id, *fault.lasts);
+  if (fault.kind == Fault::Kind::kPause || fault.kind == Fault::Kind::kHang) {
+    return pause(id, *fault.lasts, fault.kind == Fault::Kind::kHang);
   }
   if (fault.kind == Fault::Kind::kJoin) {
     fault_counts_.joined_late += worker.alive ? 0 : 1;
@@ -65,6 +65,7 @@ void Cluster::befall(const Fault& fault) {
   }
   worker.rejoins = false;
   worker.paused_until = Time{};
+  worker.silent_until = Time{};
   if (worker.alive) {
     const bool leaves = fault.kind == Fault::Kind::kLeave;
     ++(leaves ? fault_counts_.left : fault_counts_.crashed);
@@ -75,12 +76,15 @@ void Cluster::befall(const Fault& fault) {
   }
 }
 
-void Cluster::pause(std::uint32_t worker, Duration lasts) {
+void Cluster::pause(std::uint32_t worker, Duration lasts, bool hangs) {
   Worker& paused = workers_[worker];
   if (!paused.alive) {
     return;
   }
-  ++fault_counts_.paused;
+  ++(hangs ? fault_counts_.hung : fault_counts_.paused);
+  if (!hangs) {
+    paused.silent_until = std::max(paused.silent_until, now_ + lasts);
+  }
   const Time from = std::max(now_, paused.paused_until);
   paused.paused_until = std::max(from, now_ + lasts);
   paused.last_arrival = std::max(paused.last_arrival, paused.paused_until);
@@ -129,7 +133,7 @@ void Cluster::beat(std::uint32_t worker, std::uint64_t incarnation) {
   }
   queue_.push(now_ + options_.coordinator.heartbeat_timeout / kBeatsPerTimeout,
               {Kind::kHeartbeat, worker, incarnation});
-  if (now_ >= from.paused_until) {
+  if (now_ >= from.silent_until) {
     to_server(worker,
               {.message = protocol::Heartbeat{},
                .incarnation = from.incarnation,

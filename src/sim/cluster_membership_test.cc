@@ -19,6 +19,7 @@ struct LedgerJob {
   std::uint32_t workers = 2;
   server::Limits limits{.epochs = 40};
   Duration latency = milliseconds(1);
+  std::optional<Duration> progress_timeout = std::nullopt;
 };
 
 // Of 64 examples in mini-batches of 4: 16 gradients an epoch. The weights count the uses.
@@ -31,7 +32,8 @@ ClusterResult run_with_ledger(const LedgerJob& job) {
                                          .limits = job.limits,
                                          // Each example of an update moves its number by one.
                                          .rate = 4.0 * policy->nominal_cutoff(job.workers),
-                                         .rate_scale = update::RateScale::kLinear},
+                                         .rate_scale = update::RateScale::kLinear,
+                                         .progress_timeout = job.progress_timeout},
                          .shard = {.optimizer = Spec::parse("sgd")},
                          .target = {},
                          .latency = job.latency};
@@ -99,6 +101,31 @@ TEST(ClusterFaults, APauseBeyondTheTimeoutCostsTheIncarnationAndNoExample) {
   EXPECT_EQ(found.statistics.workers[1].incarnations, 2U);
   EXPECT_EQ(found.statistics.workers[1].lost, 1U);
   expect_each_example_used(found, 40);
+}
+
+TEST(ClusterFaults, AWorkerThatHangsIsSetAsideAndComesBack) {
+  for (const char* policy : {"sync", "async", "ssp:s=2", "backup:cutoff=2", "softsync:n=2"}) {
+    SCOPED_TRACE(policy);
+    const ClusterResult found = run_with_ledger({.faults = {"hang:worker=1,at=10s,for=45s"},
+                                                 .policy = policy,
+                                                 .workers = 3,
+                                                 .limits = {.epochs = 200}});
+    EXPECT_EQ(found.faults.hung, 1U);
+    EXPECT_EQ(found.faults.stalled, 1U);
+    EXPECT_EQ(found.faults.presumed_dead, 0U);
+    EXPECT_EQ(found.statistics.workers[1].stalls, 1U);
+    EXPECT_EQ(found.statistics.workers[1].incarnations, 1U);
+    EXPECT_GT(found.statistics.workers[1].accepted, 100U) << "it works again";
+    expect_each_example_used(found, 200);
+  }
+}
+
+TEST(ClusterFaults, AHangToTheEndOfTheRunHoldsNobodyUp) {
+  const ClusterResult found = run_with_ledger({.faults = {"hang:worker=1,at=3s,for=1000s"},
+                                               .limits = {.epochs = 4},
+                                               .progress_timeout = seconds(2)});
+  EXPECT_TRUE(found.statistics.workers[1].stalled);
+  expect_each_example_used(found, 4);
 }
 
 TEST(ClusterFaults, APartitionShorterThanTheTimeoutOnlyDelays) {

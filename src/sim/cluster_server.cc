@@ -36,21 +36,27 @@ void add_to(Digest& digest, const policy::Action& action) {
       action);
 }
 
-bool kills_servers(const ClusterOptions& options) {
-  return std::any_of(options.faults.begin(), options.faults.end(), [](const Fault& fault) {
-    return fault.kind == Fault::Kind::kServer;
+bool has(const ClusterOptions& options, Fault::Kind kind) {
+  return std::any_of(options.faults.begin(), options.faults.end(), [kind](const Fault& fault) {
+    return fault.kind == kind;
   });
 }
 
-server::CoordinatorOptions coordinator_options(const ClusterOptions& cluster,
-                                               Duration silence,
-                                               std::uint32_t generation) {
-  server::CoordinatorOptions options = cluster.coordinator;
-  options.generation = generation;
-  options.later = later_workers(cluster.faults, options.workers);
-  options.heartbeat_timeout = std::max(options.heartbeat_timeout, silence);
-  options.patience = std::max(options.patience, silence);
-  if (!kills_servers(cluster)) {
+}  // namespace
+
+server::CoordinatorOptions Cluster::coordinator_options() const {
+  server::CoordinatorOptions options = options_.coordinator;
+  options.generation = generation_;
+  options.later = later_workers(options_.faults, options.workers);
+  if (!hearts_beat_) {
+    options.heartbeat_timeout = kNever;
+    options.patience = kNever;
+    options.return_patience = kNever;
+  }
+  if (!has(options_, Fault::Kind::kHang)) {
+    options.progress_timeout = kNever;
+  }
+  if (!has(options_, Fault::Kind::kServer)) {
     options.checkpoint_every = {};
   } else if (options.checkpoint_every == server::CheckpointEvery{}) {
     options.checkpoint_every.updates = kUpdatesPerCheckpoint;
@@ -58,11 +64,9 @@ server::CoordinatorOptions coordinator_options(const ClusterOptions& cluster,
   return options;
 }
 
-}  // namespace
-
 std::unique_ptr<server::Coordinator> Cluster::make_coordinator() {
   return std::make_unique<server::Coordinator>(
-      coordinator_options(options_, hearts_beat_ ? Duration{} : kNever, generation_),
+      coordinator_options(),
       options_.oracle ? std::make_unique<Oracle>([this](WorkerId worker) { return due(worker); })
                       : policy::make_policy(
                             options_.policy, options_.coordinator.workers, options_.policy_inputs),

@@ -22,6 +22,7 @@ const std::array<std::string, 12> kKinds{"crash",
                                          "join",
                                          "slow",
                                          "pause",
+                                         "hang",
                                          "server",
                                          "partition",
                                          "clog",
@@ -62,11 +63,15 @@ void read_link_fault(SpecReader& options, std::uint32_t workers, Fault& fault) {
 }  // namespace
 
 bool befalls_worker(Kind kind) {
-  return kind <= Kind::kPause;
+  return kind <= Kind::kHang;
 }
 
 bool can_silence(const Fault& fault) {
   return fault.kind == Kind::kPause || (!befalls_worker(fault.kind) && fault.kind != Kind::kServer);
+}
+
+bool takes_heartbeats(const Fault& fault) {
+  return can_silence(fault) || fault.kind == Kind::kHang;
 }
 
 std::uint32_t later_workers(const std::vector<Fault>& faults, std::uint32_t workers) {

@@ -9,6 +9,7 @@
 //                                  mini-batches that it begins in that minute take four times as
 //                                  long
 //   pause:worker=3,at=10s,for=5s   stands still, and then goes on where it was
+//   hang:worker=3,at=10s,for=60s   the same, but its heart beats
 //   partition:workers=1+3,at=10s,for=5s[,way=to_server]
 //                                  what these workers and the server send each other arrives when
 //                                  it is over; or only what they send the server, or get from it
@@ -47,6 +48,7 @@ struct Fault {
     kJoin,
     kSlow,
     kPause,
+    kHang,
     kServer,
     kPartition,
     kClog,
@@ -74,6 +76,9 @@ struct Fault {
 [[nodiscard]] bool befalls_worker(Fault::Kind kind);
 // Whether a worker that is alive may not be heard for a while.
 [[nodiscard]] bool can_silence(const Fault& fault);
+// Whether it shows only if hearts beat: it can silence a live worker, or hangs one whose heart
+// beats.
+[[nodiscard]] bool takes_heartbeats(const Fault& fault);
 
 // Workers that the run begins without: those that join later, but if that is all, the first to
 // come.

@@ -42,6 +42,16 @@ TEST(Faults, OfLinksAndMessagesAreReadFromASpec) {
   EXPECT_EQ(parse_fault("pause:worker=1,at=1s,for=2s", 4).lasts, seconds(2));
 }
 
+TEST(Faults, AHangIsNotSilentAndStillTakesHeartbeats) {
+  const Fault hang = parse_fault("hang:worker=3,at=10s,for=5s", 4);
+  EXPECT_EQ(hang.kind, Fault::Kind::kHang);
+  EXPECT_EQ(hang.lasts, Duration{seconds(5)});
+  EXPECT_FALSE(can_silence(hang));
+  EXPECT_TRUE(takes_heartbeats(hang));
+  EXPECT_FALSE(takes_heartbeats(parse_fault("crash:worker=3,at=10s,for=5s", 4)));
+  EXPECT_NE(fault_refusal("hang:worker=1,at=1s").find("for"), std::string::npos);
+}
+
 TEST(Faults, CanSilenceALivingWorkerOrNot) {
   EXPECT_FALSE(can_silence(parse_fault("crash:worker=3,at=10s,for=5s", 4)));
   EXPECT_FALSE(can_silence(parse_fault("slow:worker=3,at=10s,for=5s,factor=2", 4)));

@@ -16,12 +16,20 @@ using invariants::hold;
 
 constexpr std::size_t kEventsKept = 20;
 
-// Hearts beat, and silence means something, only with a fault that can silence.
+// Hearts beat, and silence means something, only with a fault that takes them.
 std::optional<Duration> silence_of(const Plan& plan) {
   const bool beat = std::any_of(plan.faults.begin(), plan.faults.end(), [&](const auto& fault) {
-    return sim::can_silence(sim::parse_fault(fault, plan.workers));
+    return sim::takes_heartbeats(sim::parse_fault(fault, plan.workers));
   });
   return beat ? std::optional(plan.heartbeat_timeout) : std::nullopt;
+}
+
+// Workers count as stalled only with a fault that lets one hang.
+std::optional<Duration> progress_of(const Plan& plan) {
+  const bool hangs = std::any_of(plan.faults.begin(), plan.faults.end(), [&](const auto& fault) {
+    return sim::parse_fault(fault, plan.workers).kind == sim::Fault::Kind::kHang;
+  });
+  return hangs ? plan.progress_timeout : std::nullopt;
 }
 
 std::optional<policy::BalanceOptions> balance_of(const Plan& plan) {
@@ -35,7 +43,7 @@ InvariantChecker::InvariantChecker(const Plan& plan, bool keeps_events)
 
 InvariantChecker::Known InvariantChecker::nothing() const {
   Known known{.decisions = {Spec::parse(plan_.policy), plan_.workers, balance_of(plan_)},
-              .coordination = {plan_.workers, silence_of(plan_)},
+              .coordination = {plan_.workers, silence_of(plan_), progress_of(plan_)},
               .state = {},
               .audit = std::nullopt};
   if (plan_.ledger) {
@@ -135,7 +143,8 @@ bool InvariantChecker::is_well(std::uint32_t worker) const {
   const invariants::Coordination::Member& member = known_->coordination.members()[worker];
   const bool left =
       std::find(plan_.leavers.begin(), plan_.leavers.end(), worker) != plan_.leavers.end();
-  return left ? !member.live : member.live && member.version > *healed_version_;
+  return left ? !member.live
+              : member.live && !member.stalled_at && member.version > *healed_version_;
 }
 
 bool InvariantChecker::recovered() const {

@@ -150,6 +150,19 @@ class Faults {
     }
   }
 
+  // Of workers whose hearts go on: the server must find out by the progress timeout.
+  void add_hangs() {
+    for (std::uint64_t left = draw_.one_in(2) ? draw_.between(1, 3) : 0; left > 0; --left) {
+      const Duration whole = plan_.healed.time_since_epoch();
+      const std::string begins = words(draw_.between(Duration{}, whole / 2));
+      const std::string lasts = words(draw_.between(std::chrono::milliseconds(1), whole / 10 * 4));
+      plan_.faults.push_back("hang:" + any_worker() + ",at=" + begins + ",for=" + lasts);
+    }
+    if (!draw_.one_in(4)) {  // More than any mini-batch takes that is not held up.
+      plan_.progress_timeout = draw_.between(20 * mean_, 40 * mean_);
+    }
+  }
+
   void add() {
     for (const auto kind : {&Faults::crash,
                             &Faults::leave,
@@ -280,6 +293,7 @@ Plan draw_plan(std::uint64_t seed) {
   plan.balance = draw.one_in(3);
   faults.add_joins();
   faults.add_servers();
+  faults.add_hangs();
   return plan;
 }
 
@@ -291,6 +305,7 @@ std::string to_words(const Plan& plan) {
       std::to_string(plan.examples) + " --epochs " + std::to_string(plan.epochs) + " --sampling " +
       (plan.with_replacement ? "replacement" : "epoch") + " --latency " + words(plan.latency) +
       " --apply " + words(plan.apply) + " --heartbeat-timeout " + words(plan.heartbeat_timeout) +
+      (plan.progress_timeout ? " --progress-timeout " + words(*plan.progress_timeout) : "") +
       " --seed " + std::to_string(plan.seed);
   for (const std::string& fault : plan.faults) {
     text += " --fault " + fault;

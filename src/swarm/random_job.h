@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ struct Plan {
   Duration latency{};
   Duration apply{};
   Duration heartbeat_timeout{};
-  bool ledger = false;             // Gradients have numbers, and the weights are audited.
-  std::uint64_t broken_every = 0;  // One gradient in this many is not finite; 0: none.
+  std::optional<Duration> progress_timeout;  // Nothing: by the workers' runtimes.
+  bool ledger = false;                       // Gradients have numbers, and the weights are audited.
+  std::uint64_t broken_every = 0;            // One gradient in this many is not finite; 0: none.
   std::vector<std::string> faults;
   std::uint64_t checkpoint_every = 0;  // Updates; 0: no server dies.
   Time healed{};                       // No fault has any effect from here on.

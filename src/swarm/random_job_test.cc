@@ -82,6 +82,7 @@ TEST(Plan, DrawsEveryPolicyAndEveryFaultAndOftenLeavesOneOut) {
                            "join",
                            "slow",
                            "pause",
+                           "hang",
                            "partition",
                            "clog",
                            "delay",

@@ -16,6 +16,7 @@ TEST(Trial, OfEachOfTheFirstSeedsKeepsAllInvariants) {
     faults.crashed += outcome.faults.crashed;
     faults.presumed_dead += outcome.faults.presumed_dead;
     faults.servers += outcome.faults.servers;
+    faults.stalled += outcome.faults.stalled;
     faults.messages.lost += outcome.faults.messages.lost;
     faults.messages.duplicated += outcome.faults.messages.duplicated;
     refused += outcome.refused;
@@ -23,6 +24,7 @@ TEST(Trial, OfEachOfTheFirstSeedsKeepsAllInvariants) {
   EXPECT_GT(faults.crashed, 10U);
   EXPECT_GT(faults.presumed_dead, 10U);
   EXPECT_GT(faults.servers, 10U);
+  EXPECT_GT(faults.stalled, 10U);
   EXPECT_GT(faults.messages.lost, 10U);
   EXPECT_GT(faults.messages.duplicated, 100U);
   EXPECT_GT(refused, 10U);

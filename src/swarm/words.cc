@@ -28,25 +28,26 @@ std::string to_words(const policy::Action& action) {
 std::string to_words(const policy::Event& event) {
   using Text = std::string;
   return std::visit(
-      Overloaded{[](const policy::WorkerJoined& joined) { return name(joined.worker) + " joined"; },
-                 [](const policy::WorkerLeft& left) {
-                   const bool drained = left.how == policy::Departure::kDrained;
-                   return name(left.worker) + (drained ? " found no data" : " is gone");
-                 },
-                 [](const policy::GradientArrived& gradient) {
-                   return "gradient " + std::to_string(number(gradient.release)) + " of " +
-                          name(gradient.worker) + " on version " +
-                          std::to_string(count(gradient.computed_on));
-                 },
-                 [](const policy::ReleaseEnded& ended) {
-                   return name(ended.worker) + (ended.how == policy::Ending::kAbandoned ? " gave up"
-                                                : ended.how == policy::Ending::kRefused
-                                                    ? " was refused"
-                                                    : " was filtered");
-                 },
-                 [](const policy::TimerFired&) { return Text("the timer"); },
-                 [](const policy::Measured&) { return Text("a measurement"); },
-                 [](const policy::PolicySet& set) { return "policy set to " + Text(set.policy); }},
+      Overloaded{
+          [](const policy::WorkerJoined& joined) { return name(joined.worker) + " joined"; },
+          [](const policy::WorkerLeft& left) {
+            return name(left.worker) + (left.how == policy::Departure::kDrained   ? " found no data"
+                                        : left.how == policy::Departure::kStalled ? " is stalled"
+                                                                                  : " is gone");
+          },
+          [](const policy::GradientArrived& gradient) {
+            return "gradient " + std::to_string(number(gradient.release)) + " of " +
+                   name(gradient.worker) + " on version " +
+                   std::to_string(count(gradient.computed_on));
+          },
+          [](const policy::ReleaseEnded& ended) {
+            return name(ended.worker) + (ended.how == policy::Ending::kAbandoned ? " gave up"
+                                         : ended.how == policy::Ending::kRefused ? " was refused"
+                                                                                 : " was filtered");
+          },
+          [](const policy::TimerFired&) { return Text("the timer"); },
+          [](const policy::Measured&) { return Text("a measurement"); },
+          [](const policy::PolicySet& set) { return "policy set to " + Text(set.policy); }},
       event);
 }
 

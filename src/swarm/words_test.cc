@@ -11,6 +11,8 @@ TEST(Words, SayWhatWasToldAndDecided) {
       "push of worker 3 (incarnation 2), gradient 45");
   EXPECT_EQ(to_words(server::Input{server::LeaveInput{WorkerId{1}, 2}}),
             "the connection of worker 1, incarnation 2, is gone");
+  EXPECT_EQ(to_words(policy::Event{policy::WorkerLeft{WorkerId{1}, policy::Departure::kStalled}}),
+            "worker 1 is stalled");
   EXPECT_EQ(to_words(policy::Event{policy::WorkerLeft{WorkerId{1}, policy::Departure::kDead}}),
             "worker 1 is gone");
   policy::Decision decision{.actions = {policy::Accept{WorkerId{3}, Sequence{45}, 1.0},

@@ -28,9 +28,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr int kBacklog = 1024;
+constexpr double kSilenceMost = 30'000.0;  // Seconds; the system takes little more.
 constexpr std::size_t kPathMax = sizeof(sockaddr_un::sun_path) - 1;
-// A peer whose machine or network is gone without a word is given up after this long.
-constexpr int kSilenceMs = 20'000;
 constexpr auto kToResolve = std::chrono::seconds(10);  // A name to listen at.
 
 std::string words(int error_number) {
@@ -44,17 +43,20 @@ void set(const Descriptor& socket, int level, int option, int value) {
   ::setsockopt(socket.number(), level, option, &value, sizeof(value));
 }
 
-// What every connection over TCP gets: no waiting for more to send, and an end if nobody answers.
-void tune(const Descriptor& socket, const Endpoint& endpoint) {
+// What every connection over TCP gets: no waiting for more to send, and an end if the other machine
+// does not answer for `keep_alive`: it is asked in the middle of that time, and twice more.
+void tune(const Descriptor& socket, const Endpoint& endpoint, Duration keep_alive) {
   if (endpoint.is_unix()) {
     return;
   }
+  const double silence = std::clamp(to_seconds(keep_alive), 1.0, kSilenceMost);
+  const auto seconds = [](double count) { return std::max(1, static_cast<int>(count)); };
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kSilenceMs / 2'000);
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kSilenceMs / 4'000);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds(silence / 2));
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds(silence / 4));
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
-  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceMs);
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(1e3 * silence));
 }
 
 Descriptor stream_socket(int family) {
@@ -232,23 +234,24 @@ Listener listen_on(const std::string& address) {
   }
 }
 
-Descriptor accept_from(const Descriptor& listener, Endpoint& peer) {
+Descriptor accept_from(const Descriptor& listener, Endpoint& peer, Duration keep_alive) {
   peer.size = sizeof(peer.name);
   Descriptor socket(::accept4(listener.number(),
                               reinterpret_cast<sockaddr*>(&peer.name),
                               &peer.size,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.number() >= 0) {
-    tune(socket, peer);
+    tune(socket, peer, keep_alive);
   }
   return socket;
 }
 
 Descriptor connect_to(const Endpoint& endpoint,
                       steady_clock::time_point deadline,
-                      const Descriptor& waker) {
+                      const Descriptor& waker,
+                      Duration keep_alive) {
   Descriptor socket = stream_socket(endpoint.name.ss_family);
-  tune(socket, endpoint);
+  tune(socket, endpoint, keep_alive);
   if (::connect(socket.number(), endpoint.address(), endpoint.size) == 0) {
     return socket;
   }

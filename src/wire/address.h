@@ -11,11 +11,15 @@
 
 #include <sys/socket.h>
 
+#include "base/time.h"
 #include "wire/descriptor.h"
 
 namespace outpace::wire {
 
 inline constexpr std::string_view kUnixPrefix = "unix:";
+
+// A TCP connection ends if the other machine has not answered for this long.
+inline constexpr Duration kKeepAlive = std::chrono::seconds(20);
 
 // One address of the system.
 struct Endpoint {
@@ -34,21 +38,25 @@ struct Endpoint {
                                             std::chrono::steady_clock::time_point deadline);
 
 struct Listener {
-  Descriptor socket;    // Does not block.
-  std::string address;  // As given, with the port that it got.
+  Descriptor socket;                 // Does not block.
+  std::string address;               // As given, with the port that it got.
+  Duration keep_alive = kKeepAlive;  // Of the connections that it accepts.
 };
 // Throws a usage error, "cannot listen on 127.0.0.1:4000: the port is in use; choose another
 // --listen, or port 0", if the address is taken, not ours or not well formed.
 [[nodiscard]] Listener listen_on(const std::string& address);
 
 // The next connection's socket, which does not block; negative if there is none.
-[[nodiscard]] Descriptor accept_from(const Descriptor& listener, Endpoint& peer);
+[[nodiscard]] Descriptor accept_from(const Descriptor& listener,
+                                     Endpoint& peer,
+                                     Duration keep_alive = kKeepAlive);
 
 // A connected socket that does not block. Throws an Error with the system's words if the endpoint
 // cannot be reached by the deadline. `waker` ends the wait when it can be read.
 [[nodiscard]] Descriptor connect_to(const Endpoint& endpoint,
                                     std::chrono::steady_clock::time_point deadline,
-                                    const Descriptor& waker);
+                                    const Descriptor& waker,
+                                    Duration keep_alive = kKeepAlive);
 
 // Milliseconds until then, rounded up, for poll(); 0 if it has passed.
 [[nodiscard]] int milliseconds_until(std::chrono::steady_clock::time_point deadline);

@@ -41,6 +41,7 @@ std::string name_of(const Endpoint& endpoint, int socket) {
 
 Lobby::Lobby(Listener listener, std::string token, const TlsContext* tls, Callbacks callbacks)
     : listener_(std::move(listener.socket)),
+      keep_alive_(listener.keep_alive),
       address_(std::move(listener.address)),
       token_(std::move(token)),
       tls_(tls),
@@ -99,7 +100,7 @@ void Lobby::accept() {
     return;
   }
   Endpoint peer;
-  Descriptor socket = accept_from(listener_, peer);
+  Descriptor socket = accept_from(listener_, peer, keep_alive_);
   if (socket.number() < 0) {
     full_ = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
     return;

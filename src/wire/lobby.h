@@ -82,6 +82,7 @@ class Lobby {
   void tell_refused(const Stranger& stranger);
 
   const Descriptor listener_;
+  const Duration keep_alive_;
   const std::string address_;
   const std::string token_;
   const TlsContext* const tls_;

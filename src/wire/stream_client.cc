@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/backoff.h"
 #include "base/error.h"
 #include "base/overloaded.h"
 #include "wire/address.h"
@@ -28,7 +30,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr auto kBetweenAttempts = std::chrono::milliseconds(50);
 // For one address of several, and for the server's part of a handshake.
 constexpr auto kAttempt = std::chrono::seconds(5);
 constexpr auto kHandshake = std::chrono::seconds(10);
@@ -131,6 +132,8 @@ class StreamClient final : public ClientTransport {
   // Tries until the deadline, or until the client is destroyed.
   [[nodiscard]] std::unique_ptr<ByteStream> join() {
     std::string last;
+    Backoff backoff(std::random_device{}());
+    const auto begun = steady_clock::now();
     while (true) {
       try {
         const std::vector<Endpoint> endpoints = resolve(options_.address, give_up_);
@@ -143,7 +146,10 @@ class StreamClient final : public ClientTransport {
         last = error.what();
       }
       pollfd wait{.fd = waker_.number(), .events = POLLIN, .revents = 0};
-      const auto next = std::min(give_up_, steady_clock::now() + kBetweenAttempts);
+      const auto now = steady_clock::now();
+      const auto pause = backoff.next(std::chrono::duration_cast<Duration>(now - begun));
+      const auto next =
+          std::min(give_up_, now + std::chrono::duration_cast<steady_clock::duration>(pause));
       if (::poll(&wait, 1, milliseconds_until(next)) > 0 || steady_clock::now() >= give_up_) {
         throw NotThere(fmt::format("no server at {} within {:g} s{}",
                                    options_.address,
@@ -160,7 +166,7 @@ class StreamClient final : public ClientTransport {
     for (const Endpoint& endpoint : endpoints) {
       try {
         const auto until = std::min(give_up_, steady_clock::now() + kAttempt);
-        return shake_hands(connect_to(endpoint, until, waker_));
+        return shake_hands(connect_to(endpoint, until, waker_, options_.keep_alive));
       } catch (const Refused&) {
         throw;
       } catch (const Error& error) {
@@ -289,11 +295,11 @@ class StreamClient final : public ClientTransport {
     RecordStream& stream = begin(std::move(bytes));
     while (auto next = stream.next()) {
       if (const auto* farewell = std::get_if<RecordStream::Farewell>(&*next)) {
-        return {.why = farewell->why.empty() ? "end of stream" : farewell->why};
+        return {.why = farewell->why.empty() ? "end of stream" : farewell->why, .reached = true};
       }
       sink_(std::get<Received>(std::move(*next)));
     }
-    return {.why = "connection lost: the server has closed it"};
+    return {.why = "connection lost: the server has closed it", .reached = true};
   }
 
   // Sends what has been waiting.

@@ -142,8 +142,10 @@ class StreamServer final : public ServerTransport {
     if (options.address.starts_with(kUnixPrefix) && options.shares_memory) {
       lender_ = std::make_shared<Lender>(kServerPlaces, options.warned);
     }
+    Listener listener = listen_on(options.address);
+    listener.keep_alive = options.keep_alive;
     lobby_.emplace(
-        listen_on(options.address),
+        std::move(listener),
         options.token,
         tls_.get(),
         Lobby::Callbacks{

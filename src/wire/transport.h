@@ -44,8 +44,9 @@ struct Received {
 };
 struct Closed {
   std::string why;  // For people: "connection reset", "end of stream".
-  bool refused =
-      false;  // Client side: one of the two does not know the other; trying again is no use.
+  // Client side: one of the two does not know the other; trying again is no use.
+  bool refused = false;
+  bool reached = false;  // Client side: there was a connection.
 };
 using ConnectionEvent = std::variant<Received, Closed>;
 

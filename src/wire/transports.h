@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "wire/address.h"
 #include "wire/tls_files.h"
 #include "wire/transport.h"
 
@@ -30,6 +31,7 @@ struct ServeOptions {
   std::function<void(const std::string&)> refused;  // "refused 10.0.0.7:4000: a wrong token".
   bool shares_memory = true;  // Over a Unix socket. The tests of the socket itself say false.
   std::function<void(const std::string&)> warned;  // Once, if memory cannot be shared.
+  Duration keep_alive = kKeepAlive;
 };
 // Throws a usage error if the address cannot be listened on, the token is not well formed, or a
 // file is missing or wrong.
@@ -42,9 +44,11 @@ struct ConnectOptions {
   Duration deadline = std::chrono::seconds(10);  // For reaching the server; it may start later.
   TlsFiles tls;
   bool shares_memory = true;  // As the server's.
+  Duration keep_alive = kKeepAlive;
 };
-// Returns at once and connects in the background, trying again until the deadline; what is sent
-// meanwhile is queued. Throws a usage error if the token is not well formed or a file is wrong.
+// Returns at once and connects in the background, trying again (backoff.h) until the deadline; what
+// is sent meanwhile is queued. Throws a usage error if the token is not well formed or a file is
+// wrong.
 [[nodiscard]] std::unique_ptr<ClientTransport> connect(const ConnectOptions& options,
                                                        ClientTransport::Sink sink);
 

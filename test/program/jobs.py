@@ -172,29 +172,36 @@ class LedgerJob:
     """
 
     def __init__(self, test, policy, workers=8, examples=1024, epochs=3, batch_seconds=0.004,
-                 staleness="none", options=()):
+                 staleness="none", options=(), worker_options=()):
         self.test = test
         self.examples = examples
         self.epochs = epochs
         self.run = test.folder / "run"
+        self.worker_options = (worker_options if callable(worker_options)
+                               else lambda worker: worker_options)
         self.token = test.folder / "token"
         cutoff = {"sync": workers, "dynamic": workers, "backup": 3, "softsync": workers // 2,
                   "kbatchsync": 3, "kasync": 3}.get(
             policy.partition(":")[0], 1)
-        self.server = test.start(
+        self.server_words = (
             "server", "--policy", policy, "--workers", workers, "--batch", BATCH,
             "--epochs", epochs, "--lr", BATCH * cutoff, "--lr-scale", "linear",
             "--staleness", staleness, "--listen", f"unix:{test.folder}/s", "--token-file", self.token,
-            "--out", self.run, "--json", *options)
-        self.server.until_said("listening on")
+            "--json", *options)
+        self.start_server(self.run)
         pace = batch_seconds if callable(batch_seconds) else lambda worker: batch_seconds
         self.workers = [self.start_worker(worker, pace(worker)) for worker in range(workers)]
+
+    def start_server(self, out):
+        self.run = out
+        self.server = self.test.start(*self.server_words, "--out", out)
+        self.server.until_said("listening on")
 
     def start_worker(self, worker, batch_seconds, *options):
         return self.test.start(
             "--server", f"unix:{self.test.folder}/s", "--token-file", self.token,
             "--worker", worker, "--examples", self.examples,
-            "--batch-seconds", f"{batch_seconds:f}", *options, program=LEDGER_WORKER)
+            "--batch-seconds", f"{batch_seconds:f}", *self.worker_options(worker), *options, program=LEDGER_WORKER)
 
     def gradients(self, worker):
         return self.workers[worker].out.count("\n")

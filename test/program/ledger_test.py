@@ -10,7 +10,8 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main, wait_until  # noqa: E402
+from jobs import (LEDGER_WORKER, LedgerJob, ProgramTest, main,  # noqa: E402
+                  read_json_lines, wait_until)
 
 POLICIES = ("sync", "backup:cutoff=3", "dynamic", "async", "softsync:n=2", "ssp:s=2",
             "kbatchsync:k=3", "kasync:k=3", "dssp:low=1,high=4", "psp:beta=2,s=1",
@@ -101,14 +102,25 @@ class Death(ProgramTest):
         self.assert_nothing_left()
 
     def test_workers_end_when_their_server_has_died(self):
-        job = LedgerJob(self, "async", workers=2, epochs=1000)
+        job = LedgerJob(self, "async", workers=2, epochs=1000,
+                        worker_options=("--rejoin-for", "1"))
         for worker in (0, 1):
             job.until_gradients(worker, 5)
         job.server.send(signal.SIGKILL)
         job.server.wait()
         for worker in job.workers:
             self.assertEqual(worker.wait(60), 1)
+            self.assertIn("--rejoin-for is too short", worker.err)
             self.assertEqual(len(worker.err.splitlines()), 1, worker.err)
+        self.assert_nothing_left()
+
+    def test_a_worker_that_waits_for_its_server_ends_at_once_when_told_to(self):
+        job = LedgerJob(self, "async", workers=1, epochs=1000)
+        job.until_gradients(0, 5)
+        job.server.send(signal.SIGKILL)
+        job.server.wait()
+        job.workers[0].send(signal.SIGTERM)
+        self.assertEqual(job.workers[0].wait(20), -signal.SIGTERM)
         self.assert_nothing_left()
 
 
@@ -124,6 +136,23 @@ class Return(ProgramTest):
         summary = job.summary()
         self.assertEqual(summary["workers_detail"][1]["incarnations"], 2)
         job.assert_each_example_used(summary)
+
+    def test_workers_find_a_server_that_comes_back_at_its_address(self):
+        job = LedgerJob(self, "async", workers=2, epochs=1000)
+        for worker in (0, 1):
+            job.until_gradients(worker, 5)
+        job.server.send(signal.SIGKILL)
+        job.server.wait()
+        job.start_server(self.folder / "again")
+        before = [job.gradients(worker) for worker in (0, 1)]
+        for worker in (0, 1):
+            job.until_gradients(worker, before[worker] + 5)
+        job.server.send(signal.SIGINT)
+        self.assertEqual(job.server.wait(30), 130)
+        for worker in job.workers:
+            self.assertEqual(worker.wait(30), 1)
+            self.assertIn("interrupted", worker.err)
+        self.assert_nothing_left()
 
     def test_a_stopped_worker_is_taken_for_dead_and_joins_again(self):
         job = LedgerJob(self, "sync", workers=3, epochs=4, batch_seconds=0.02,
@@ -141,6 +170,21 @@ class Return(ProgramTest):
         job.finish()
         summary = job.summary()
         self.assertGreaterEqual(summary["workers_detail"][1]["incarnations"], 2)
+        job.assert_each_example_used(summary)
+
+    def test_a_server_that_was_stopped_takes_no_live_worker_for_dead(self):
+        job = LedgerJob(self, "sync", workers=3, epochs=4, batch_seconds=0.02,
+                        options=("--heartbeat-timeout", "1s"))
+        for worker in range(3):
+            job.until_gradients(worker, 5)
+        job.server.send(signal.SIGSTOP)
+        time.sleep(3)  # The fault itself.
+        job.server.send(signal.SIGCONT)
+        job.server.until_said("the server stood still for")
+        job.finish()
+        summary = job.summary()
+        self.assertEqual([one["incarnations"] for one in summary["workers_detail"]], [1, 1, 1])
+        self.assertNotIn("silent", job.server.err)
         job.assert_each_example_used(summary)
 
     def test_a_worker_that_was_stopped_came_back_and_was_killed_is_replaced_by_a_fresh_one(self):
@@ -229,6 +273,46 @@ def caught_signals(process):
     """As bits, the first for signal 1."""
     status = pathlib.Path(f"/proc/{process}/status").read_text()
     return int(status.partition("SigCgt:")[2].split()[0], 16)
+
+
+class Hang(ProgramTest):
+    """A worker whose computing hangs while its heart beats."""
+
+    def start_job(self, policy, epochs, examples):
+        self.healed = self.folder / "healed"
+        hang = ("--hang-at", 5, "--hang-until", self.healed)
+        job = LedgerJob(self, policy, workers=3, epochs=epochs, examples=examples,
+                        batch_seconds=0.02, options=("--progress-timeout", "2s"),
+                        worker_options=lambda worker: hang if worker == 1 else ())
+        job.server.until_said("worker 1 is stalled: it is alive, and has had a mini-batch for 2 s")
+        return job
+
+    def test_nobody_waits_for_it_and_it_comes_back(self):
+        job = self.start_job("sync", epochs=6, examples=1024)
+        job.until_gradients(0, job.gradients(0) + 5)
+        asked = self.start("ctl", job.run, "status")
+        self.assertEqual(asked.wait(), 0, asked.err)
+        self.assertIn("2 of 3 workers live (stalled: worker 1)", asked.out)
+        self.healed.touch()
+        job.until_gradients(1, job.gradients(1) + 10)
+        job.finish()
+        summary = job.summary()
+        detail = summary["workers_detail"][1]
+        self.assertEqual((detail["stalled"], detail["incarnations"], detail["lost"]), (1, 1, 0))
+        job.assert_each_example_used(summary)
+        left = [one["event"] for one in read_json_lines(job.run / "decisions.jsonl")[1:]
+                if one["event"]["type"] == "worker_left"]
+        self.assertIn({"type": "worker_left", "worker": 1, "how": "stalled"}, left)
+        replayed = self.start("replay", job.run)
+        self.assertEqual(replayed.wait(), 0, replayed.err)
+
+    def test_the_run_ends_without_it(self):
+        job = self.start_job("async", epochs=2, examples=256)
+        self.assertEqual(job.server.wait(), 0, job.server.err)
+        job.workers[1].send(signal.SIGKILL)
+        job.workers[1].wait()
+        job.finish()
+        job.assert_each_example_used(job.summary())
 
 
 class Slow(ProgramTest):

@@ -4,10 +4,13 @@
 // The real session, loop, pace and transport around it; no libtorch. Prints a line for each
 // gradient computed: its tests wait for those, never for time.
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -28,6 +31,9 @@ struct Options {
   std::uint32_t worker = 0;
   std::uint64_t examples = 256;
   std::string batch_seconds = "0.004";  // What a full mini-batch takes.
+  double rejoin_for = 20.0;             // Seconds.
+  std::uint64_t hang_at = 0;            // This gradient, from 1 on,
+  std::string hang_until;               // is not done before this file is there.
 };
 
 Options parse(int argc, char** argv) {
@@ -38,6 +44,9 @@ Options parse(int argc, char** argv) {
   app.add_option("--worker", options.worker)->required();
   app.add_option("--examples", options.examples);
   app.add_option("--batch-seconds", options.batch_seconds);
+  app.add_option("--rejoin-for", options.rejoin_for);
+  app.add_option("--hang-at", options.hang_at);
+  app.add_option("--hang-until", options.hang_until);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -49,7 +58,7 @@ Options parse(int argc, char** argv) {
 // Says so for each gradient.
 class Ledger final : public worker::GradientSource {
  public:
-  explicit Ledger(std::uint64_t examples) : counts_(examples) {}
+  explicit Ledger(const Options& options) : options_(options), counts_(options.examples) {}
 
   [[nodiscard]] const protocol::Manifest& manifest() const override { return counts_.manifest(); }
   [[nodiscard]] std::uint64_t dataset_examples() const override {
@@ -62,6 +71,9 @@ class Ledger final : public worker::GradientSource {
                                               std::span<const std::uint64_t> examples,
                                               std::span<float> gradient,
                                               const Cancelled& cancelled) override {
+    if (++computed_ == options_.hang_at) {
+      hang();
+    }
     const auto loss = counts_.compute(weights, examples, gradient, cancelled);
     if (loss) {
       std::puts("gradient");
@@ -71,7 +83,18 @@ class Ledger final : public worker::GradientSource {
   }
 
  private:
+  // As a computation that does not return; it does not even notice that it is cancelled.
+  void hang() const {
+    std::puts("hangs");
+    std::fflush(stdout);
+    while (!std::filesystem::exists(options_.hang_until)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  const Options& options_;
   worker::Ledger counts_;
+  std::uint64_t computed_ = 0;
 };
 
 int run(const Options& options) {
@@ -81,7 +104,7 @@ int run(const Options& options) {
   std::getline(file, token);
   const auto trace = worker::DelayTrace::parse(options.batch_seconds, "--batch-seconds", 1);
   const worker::Pace pace(trace, WorkerId{0}, {});
-  Ledger ledger(options.examples);
+  Ledger ledger(options);
   live::Leaving leaving;
   const live::Supervisor signals({},
                                  {.interrupted = [&leaving](int signal) { leaving.ask(signal); }});
@@ -90,7 +113,8 @@ int run(const Options& options) {
                                 .tls = wire::find_tls(
                                     {}, options.token_file, options.server, wire::TlsSide::kWorker),
                                 .worker = WorkerId{options.worker},
-                                .leaving = &leaving}},
+                                .leaving = &leaving},
+                    .rejoin_for = from_seconds(options.rejoin_for)},
                    ledger,
                    pace);
   return leaving.asked() ? leaving.exit_code() : 0;

@@ -160,13 +160,17 @@ class VirtualCluster {
   }
 
   void carry_out(Effects& effects) {
-    server::carry_out(
-        effects,
-        &shard_,
-        Overloaded{[this](const Send& sent) { deliver(sent); },
-                   [this](const Warn& warning) { warnings_.push_back(warning.text); },
-                   [this](const Finish& finish) { finish_ = finish; },
-                   Ignoring<Disconnect, TakeSnapshot, TakeCheckpoint, MeasuredNorms, Switched>{}});
+    server::carry_out(effects,
+                      &shard_,
+                      Overloaded{[this](const Send& sent) { deliver(sent); },
+                                 [this](const Warn& warning) { warnings_.push_back(warning.text); },
+                                 [this](const Finish& finish) { finish_ = finish; },
+                                 Ignoring<Disconnect,
+                                          TakeSnapshot,
+                                          TakeCheckpoint,
+                                          MeasuredNorms,
+                                          Stalled,
+                                          Switched>{}});
   }
 
   // To a worker, in order: the delay of a later message is never shorter than that of an earlier.
