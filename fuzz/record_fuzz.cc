@@ -11,6 +11,7 @@
 
 #include <google/protobuf/stubs/logging.h>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "base/overloaded.h"
 #include "protocol/codec.h"
@@ -97,8 +98,8 @@ struct Heard {
 Heard hear(std::string_view bytes, const Steps& steps, const Reception& reception) {
   Heard heard;
   std::string sent;
-  wire::RecordStream stream(std::make_unique<FedStream>(bytes, steps, reception.sealed, sent),
-                            kNoLimit);
+  wire::RecordStream stream(
+      std::make_unique<FedStream>(bytes, steps, reception.sealed, sent), kNoLimit, {});
   stream.authorise(reception.authorised);
   try {
     while (heard.end.empty()) {
@@ -108,7 +109,7 @@ Heard hear(std::string_view bytes, const Steps& steps, const Reception& receptio
         break;
       }
       std::visit(Overloaded{[&](wire::Received& received) {
-                              const auto& numbers = received.payload;
+                              const std::span<const float> numbers = received.payload;
                               hold(numbers.size() <= reception.authorised, "too large a payload");
                               heard.bytes.emplace_back(
                                   protocol::encode(received.message, numbers.size()),
@@ -131,12 +132,13 @@ Heard hear(std::string_view bytes, const Steps& steps, const Reception& receptio
 // The bytes in which these messages are sent.
 std::string send_all(const Heard& heard, const Steps& steps, bool sealed) {
   std::string sent;
-  wire::RecordStream stream(std::make_unique<FedStream>("", steps, sealed, sent), kNoLimit);
+  wire::RecordStream stream(std::make_unique<FedStream>("", steps, sealed, sent), kNoLimit, {});
   for (const wire::Received& received : heard.messages) {
     stream.send(received.message,
                 received.payload.empty()
                     ? nullptr
-                    : std::make_shared<const std::vector<float>>(received.payload),
+                    : std::make_shared<const std::vector<float>>(received.payload.span().begin(),
+                                                                 received.payload.span().end()),
                 wire::More::kNone);
   }
   stream.finish("done");
@@ -149,9 +151,9 @@ void repair(std::string& stream) {
     std::array<std::uint32_t, 4> head{};
     std::memcpy(head.data(), stream.data() + at, wire::kHeadBytes);
     const std::size_t bytes = head[1];
-    head[2] = wire::crc32c(std::string_view(stream).substr(at + wire::kHeadBytes, bytes));
+    head[2] = crc32c(std::string_view(stream).substr(at + wire::kHeadBytes, bytes));
     std::memcpy(stream.data() + at, head.data(), wire::kHeadBytes);
-    head[3] = wire::crc32c(std::string_view(stream).substr(at, 3 * sizeof(head[0])));
+    head[3] = crc32c(std::string_view(stream).substr(at, 3 * sizeof(head[0])));
     std::memcpy(stream.data() + at, head.data(), wire::kHeadBytes);
     at += wire::kHeadBytes + bytes;
   }

@@ -179,7 +179,8 @@ RunEnd train(const job::TrainJob& job,
   check(job, learner);
   live::ServerOptions options =
       options_of(job.training, job.membership, job.serving, job.checkpoints);
-  options.coordinator.resume_patience = job.membership.patience;  // All workers are its children.
+  options.coordinator.resume_patience =
+      job.membership.patience_to_begin();  // All workers are its children.
   options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
   live::block_supervised_signals();
   const ScratchDirectory scratch;

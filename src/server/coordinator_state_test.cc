@@ -114,7 +114,7 @@ class StateRun {
                    },
                    [&](const TakeCheckpoint& due) { checkpoints_.push_back(count(due.version)); },
                    [&](const Finish& /*finish*/) { finished_ = true; },
-                   Ignoring<Disconnect, TakeSnapshot, Switched, Warn, MeasuredNorms>{}});
+                   Ignoring<Disconnect, TakeSnapshot, Stalled, Switched, Warn, MeasuredNorms>{}});
   }
   [[nodiscard]] std::uint32_t incarnation_of(WorkerId worker) const {
     return incarnation_ - (kAnswering - 1) + static_cast<std::uint32_t>(index(worker));

@@ -17,7 +17,7 @@ constexpr double kSecondsMost = 1e9;
 constexpr double kSlowDownMost = 1e6;
 
 // In the order of Fault::Kind, and of Fault::Way.
-const std::array<std::string, 12> kKinds{"crash",
+const std::array<std::string, 13> kKinds{"crash",
                                          "leave",
                                          "join",
                                          "slow",

@@ -74,7 +74,6 @@ class RudeWorker {
     transport_->send(
         protocol::Hello{
             .worker = WorkerId{options_.worker},
-            .incarnation = 1,
             .host = "rude",
             .dataset_examples = 1000,
             .manifest = {.tensors = {{.name = "weights", .shape = {options_.numbers}}}}},
@@ -110,7 +109,6 @@ class RudeWorker {
       id_ = {.job = welcome->job,
              .generation = welcome->generation,
              .worker = WorkerId{options_.worker},
-             .incarnation = 1,
              .sequence = {}};
       if (welcome->needs_weights) {
         transport_->send(protocol::InitialWeights{}, zeros_);
