@@ -131,10 +131,9 @@ TEST_P(RudeClientTest, IsNotKeptUpByStrangersWhoSayNothing) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 3) << "nor in its end";
 }
 
+// The address sanitizer itself opens a pipe to look at an object's type, and would have none.
+#ifndef __SANITIZE_ADDRESS__
 TEST_P(RudeClientTest, SurvivesAConnectionForWhichThereIsNoDescriptor) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizer itself opens a pipe to look at an object's type, and has none";
-#endif
   const auto server = serve();
   const RawClient client(server->address());
   const Proof proof = prove(kToken, "client", client.open());
@@ -154,6 +153,7 @@ TEST_P(RudeClientTest, SurvivesAConnectionForWhichThereIsNoDescriptor) {
   other->send(hello_from("friend"), nullptr);
   EXPECT_NE(server_.wait_hello("friend"), ConnectionId{0});
 }
+#endif
 
 TEST_P(RudeClientTest, NamesOneStrangerASecondAndCountsTheRest) {
   const auto server = serve();
