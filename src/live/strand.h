@@ -1,6 +1,7 @@
 // Handles values one at a time, in the order they were posted. A thread that posts while no other
 // thread is at work handles the value itself, because waking another thread would take longer than
-// most of the work.
+// most of the work. It handles what others post meanwhile too, but not for ever: it is the thread
+// of a connection, which nobody reads until it returns.
 
 #pragma once
 
@@ -32,10 +33,15 @@ class Strand {
   void close() {
     std::unique_lock lock(mutex_);
     free_.wait(lock, [this] { return !busy_; });
+    while (!waiting_.empty()) {
+      busy_ = true;
+      work(lock);
+    }
     closed_ = true;
   }
 
-  // The value is handled when this returns, or by the thread that is at work already.
+  // The value is handled when this returns, or by the thread that is at work already, or by the
+  // owner, which is woken.
   void post(T value) {
     std::unique_lock lock(mutex_);
     if (closed_) {
@@ -83,10 +89,15 @@ class Strand {
   }
 
  private:
-  // Handles what is there. REQUIRES: busy_, and the lock, which is free while `handle` runs.
+  static constexpr std::size_t kTurn = 32;  // Values, about, before another thread may go on.
+
+  // Handles what is there, for a turn. REQUIRES: busy_, and the lock, which is free while `handle`
+  // runs.
   void work(std::unique_lock<std::mutex>& lock) {
-    while (!waiting_.empty()) {
+    std::size_t handled = 0;
+    while (!waiting_.empty() && handled < kTurn) {
       taken_.swap(waiting_);
+      handled += taken_.size();
       lock.unlock();
       try {
         for (T& value : taken_) {
@@ -100,6 +111,10 @@ class Strand {
     }
     busy_ = false;
     free_.notify_one();
+    if (!waiting_.empty()) {
+      woken_ = true;
+      waking_.notify_one();
+    }
   }
 
   void fail(std::exception_ptr failure) {

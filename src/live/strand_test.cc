@@ -84,6 +84,46 @@ TEST(Strand, IsWorkedByOneThreadAtATimeAndKeepsEachPostersOrder) {
   EXPECT_EQ(in_order, kPosters * kPosts);
 }
 
+TEST(Strand, GivesAPosterItsThreadBackAndItsOwnerTheRest) {
+  constexpr int kLast = 1000;
+  int seen = 0;
+  Strand<int>* self = nullptr;
+  Strand<int> strand([&](int value) {  // As if another thread posted all the time.
+    ++seen;
+    if (value < kLast) {
+      self->post(value + 1);
+    }
+  });
+  self = &strand;
+  strand.open();
+  strand.post(1);
+  EXPECT_LT(seen, kLast / 10);
+  const auto start = steady_clock::now();
+  while (seen < kLast && steady_clock::now() < start + kPatience) {
+    strand.wait_until(start + kPatience);
+    strand.run([] {});
+  }
+  EXPECT_EQ(seen, kLast);
+  EXPECT_LT(steady_clock::now() - start, kPatience / 2) << "it was woken";
+}
+
+TEST(Strand, HandlesWhatIsLeftAtTheClose) {
+  constexpr int kLast = 1000;
+  int seen = 0;
+  Strand<int>* self = nullptr;
+  Strand<int> strand([&](int value) {
+    ++seen;
+    if (value < kLast) {
+      self->post(value + 1);
+    }
+  });
+  self = &strand;
+  strand.open();
+  strand.post(1);
+  strand.close();
+  EXPECT_EQ(seen, kLast);
+}
+
 TEST(Strand, DropsWhatComesAfterTheClose) {
   int seen = 0;
   Strand<int> strand([&seen](int) { ++seen; });

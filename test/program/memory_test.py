@@ -14,6 +14,7 @@ NUMBERS = 2_500_000  # Of the network: 10 MB.
 MIB = 1 << 20
 GREEDY = 4
 VERDICTS = 60  # Of the greedy workers: 600 MB have been handled, and as much is on its way.
+VERDICTS_OF_EACH = 5  # None is starved by the others.
 GIVEN_UP = 5  # Releases of the deaf worker: versions of the weights that it does not read.
 
 
@@ -52,7 +53,8 @@ class Bound(ProgramTest):
         def all_have_pushed():
             for process in (server, *greedy, deaf):
                 self.assertTrue(process.running(), process.err)
-            return (sum(one.out.count("verdict") for one in greedy) >= VERDICTS
+            verdicts = [one.out.count("verdict") for one in greedy]
+            return (sum(verdicts) >= VERDICTS and min(verdicts) >= VERDICTS_OF_EACH
                     and self.given_up_by(GREEDY) >= GIVEN_UP)
         wait_until(all_have_pushed, "the gradients of all workers")
 
