@@ -92,7 +92,7 @@ fuzz:    ## any bytes against the wire, by clang's libFuzzer: make fuzz SECONDS=
 	$(BUILD) fuzz
 	@for target in handshake record message; do \
 	  mkdir -p build/fuzz/corpus/$$target; \
-	  build/fuzz/fuzz/$${target}_fuzz -max_total_time=$(SECONDS) -timeout=20 -max_len=65536 \
+	  build/fuzz/fuzz/$${target}_fuzz -max_total_time=$(SECONDS) -timeout=60 -max_len=65536 \
 	    -print_final_stats=1 -artifact_prefix=build/fuzz/$$target- \
 	    build/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
 	done

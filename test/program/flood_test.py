@@ -85,7 +85,7 @@ class Strangers(ProgramTest):
         self.start_job(self.folder)
         for kind, count, connections in (("idle", 1, 2000), ("slow", 1, 500)):
             self.end(self.flooded_by(kind, count, connections))
-        strangers = self.flooded_by("reset", 4, 8000)
+        strangers = self.flooded_by("reset", 4, 4000)
         self.assert_the_server_ends_meanwhile()
         self.end(strangers)
 
@@ -93,9 +93,9 @@ class Strangers(ProgramTest):
         certs = self.start("certs", self.folder / "job")
         self.assertEqual(certs.wait(), 0, certs.err)
         self.start_job(self.folder / "job")
-        for kind, count, connections in (("idle", 1, 2000), ("reset", 4, 4000)):
+        for kind, count, connections in (("idle", 1, 2000), ("reset", 4, 2000)):
             self.end(self.flooded_by(kind, count, connections))
-        strangers = self.flooded_by("handshake", 2, 2000)
+        strangers = self.flooded_by("handshake", 2, 1000)
         self.assert_the_server_ends_meanwhile()
         self.end(strangers)
 
