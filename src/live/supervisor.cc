@@ -175,7 +175,7 @@ void Supervisor::end_at_once(int signal) {
 }
 
 std::vector<std::string> Supervisor::words_of(const Child& child) {
-  const std::vector<std::string> own = child.spec.command(child.starts);
+  std::vector<std::string> own = child.spec.command(child.starts);
   if (child.spec.prefix.empty()) {
     return own;
   }
