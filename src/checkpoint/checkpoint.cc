@@ -159,7 +159,9 @@ void write(const fs::path& folder, const Checkpoint& checkpoint) {
   const fs::path unfinished = path.string() + kUnfinished;
   std::error_code error;
   fs::remove_all(unfinished, error);
-  fs::create_directories(unfinished, error);
+  // Not the run's directory itself: if that is gone, it stays so.
+  fs::create_directory(folder, error);
+  fs::create_directory(unfinished, error);
   try {
     if (error) {
       throw Error(ExitCode::kFailure,

@@ -120,7 +120,8 @@ void set_options(const CLI::App& command,
                  const std::vector<std::string>& known_elsewhere,
                  job::OptionList& options) {
   std::vector<std::vector<job::Given>> layers;
-  const bool resumes = options.find(kResumeOption) != nullptr;
+  const job::Option* const resume = options.find(kResumeOption);
+  const bool resumes = resume != nullptr && !resume->is_flag();
   if (const std::string run = resumes ? file_of(command, kResumeOption) : ""; !run.empty()) {
     const std::string path = record::RunDirectory::open(run).config().string();
     layers.push_back(job::from_toml(run::whole_file(kResumeOption, path), path, options));

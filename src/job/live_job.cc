@@ -67,10 +67,11 @@ void declare_serving(OptionList& options, Serving& serving, const std::string& w
 }
 
 void declare_checkpoints(OptionList& options, Checkpoints& checkpoints) {
-  options.add("checkpoint-every",
-              checkpoints.every,
-              "Write a checkpoint into the run's directory after so many updates, or at the first "
-              "update after so much time; off: none");
+  options.add(
+      "checkpoint-every",
+      checkpoints.every,
+      "Write a checkpoint into the run's directory after this many updates, or at the first "
+      "update after this much time; off: none");
   options.add("checkpoint-keep", checkpoints.kept, "Keep this many checkpoints, the newest ones")
       .between(1);
   options

@@ -1,3 +1,5 @@
+// Tested by test/program/resume_test.py (class Resume).
+
 #include "run/checkpoint_writer.h"
 
 #include <chrono>

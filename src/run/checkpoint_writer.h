@@ -22,7 +22,7 @@ class CheckpointWriter {
   struct Options {
     std::filesystem::path folder;
     checkpoint::Head head;  // But for the version.
-    std::size_t kept = 3;   // The newest so many.
+    std::size_t kept = 3;   // The newest ones.
     std::function<void(const std::string&)> warn;
     std::function<void(const std::string&)> note;  // For the log alone. From another thread.
   };

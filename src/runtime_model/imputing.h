@@ -32,7 +32,7 @@ class Imputing final : public RuntimeModel {
   [[nodiscard]] bool forecast(Forecast& out) override;
   void keep(Archive& archive) override {
     archive.group("model", [&] { model_->keep(archive); });
-    archive("rng", rng_)("foretold", foretold_)("has_forecast", has_forecast_);
+    archive("rng", rng_)("predicted", foretold_)("has_forecast", has_forecast_);
   }
   [[nodiscard]] const std::string& believed() const override { return model_->believed(); }
 

@@ -1,3 +1,5 @@
+// Tested by src/server/coordinator_state_test.cc.
+
 #include "server/statistics.h"
 
 namespace outpace::server {

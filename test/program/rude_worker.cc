@@ -109,6 +109,7 @@ class RudeWorker {
       id_ = {.job = welcome->job,
              .generation = welcome->generation,
              .worker = WorkerId{options_.worker},
+             .incarnation = welcome->incarnation,
              .sequence = {}};
       if (welcome->needs_weights) {
         transport_->send(protocol::InitialWeights{}, zeros_);
