@@ -106,10 +106,13 @@ TEST(ClusterFaults, APauseBeyondTheTimeoutCostsTheIncarnationAndNoExample) {
 TEST(ClusterFaults, AWorkerThatHangsIsSetAsideAndComesBack) {
   for (const char* policy : {"sync", "async", "ssp:s=2", "backup:cutoff=2", "softsync:n=2"}) {
     SCOPED_TRACE(policy);
-    const ClusterResult found = run_with_ledger({.faults = {"hang:worker=1,at=10s,for=45s"},
-                                                 .policy = policy,
-                                                 .workers = 3,
-                                                 .limits = {.epochs = 200}});
+    const ClusterResult found =
+        run_with_ledger({.faults = {"hang:worker=1,at=10s,for=45s"},
+                         .policy = policy,
+                         // Where all take the same time, one is always last.
+                         .runtime = "gamma(mean=100ms,cv=0.5)",
+                         .workers = 3,
+                         .limits = {.epochs = 200}});
     EXPECT_EQ(found.faults.hung, 1U);
     EXPECT_EQ(found.faults.stalled, 1U);
     EXPECT_EQ(found.faults.presumed_dead, 0U);
