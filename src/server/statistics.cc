@@ -1,5 +1,3 @@
-// Tested by src/server/coordinator_state_test.cc.
-
 #include "server/statistics.h"
 
 namespace outpace::server {
