@@ -137,22 +137,23 @@ void Host::receive_first(Time now, wire::ConnectionId from, const protocol::Mess
 }
 
 void Host::receive_from_worker(Time now, Peer& peer, wire::Received received) {
-  std::visit(Overloaded{[&](const protocol::Push& report) {
-                          if (report.id.worker == peer.worker && received.payload.size() == 1) {
-                            take_report(now, report, received.payload.span().front());
-                          }
-                        },
-                        // A worker of a ring or a gossip brings its weights.
-                        [&](const protocol::Snapshot& brought) {
-                          take_weights(
-                              now, peer.worker, brought.version, std::move(received.payload).take());
-                        },
-                        [&](const protocol::Goodbye&) { peer.quiet = true; },
-                        protocol::IgnoringWorkers{},
-                        protocol::IgnoringEvaluators{},
-                        protocol::IgnoringServer{},
-                        protocol::IgnoringCommands{}},
-             received.message);
+  std::visit(
+      Overloaded{[&](const protocol::Push& report) {
+                   if (report.id.worker == peer.worker && received.payload.size() == 1) {
+                     take_report(now, report, received.payload.span().front());
+                   }
+                 },
+                 // A worker of a ring or a gossip brings its weights.
+                 [&](const protocol::Snapshot& brought) {
+                   take_weights(
+                       now, peer.worker, brought.version, std::move(received.payload).take());
+                 },
+                 [&](const protocol::Goodbye&) { peer.quiet = true; },
+                 protocol::IgnoringWorkers{},
+                 protocol::IgnoringEvaluators{},
+                 protocol::IgnoringServer{},
+                 protocol::IgnoringCommands{}},
+      received.message);
 }
 
 void Host::greet(Time now, wire::ConnectionId from, const protocol::Hello& hello) {

@@ -7,7 +7,7 @@ void WorkerStatistics::keep(Archive& archive) {
   archive("refused", refused)("filtered", filtered)("too_often", too_often);
   archive("cancelled", cancelled)("partial", partial)("lost", lost);
   archive("examples_applied", examples_applied)("compute_seconds", compute_seconds);
-  archive("starved", starved)("host", host);
+  archive("starved", starved)("stalls", stalls)("host", host);
 }
 
 void Statistics::keep(Archive& archive) {
