@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire \
+.PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire \
         bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -34,6 +34,11 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 FAULTS = ^(program/(ledger|resume|record|memory|flood|names|certs|signals)_|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
 test-faults: dev  ## the tests of docs/reliability.md
 	ctest --preset dev -R '$(FAULTS)'
+
+KILLS ?= 9
+resume-soak: dev  ## kill servers of six policies so often each, at random moments
+	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
+	  python3 -B test/program/resume_soak.py $(KILLS)
 
 quick: build/dev/build.ninja  ## only the tests that take no time; of one folder: make quick F=policy
 	$(BUILD) dev --target $(if $(F),$(F)_test,unit_tests)
