@@ -28,8 +28,7 @@ def version_of(run):
 
 
 class Soak(ProgramTest):
-    def until_version_moves(self, job):
-        begun = time.monotonic()
+    def until_version_moves(self, job, begun):
         first = None
         while time.monotonic() - begun < 60:
             version = version_of(job.run)
@@ -48,9 +47,10 @@ class Soak(ProgramTest):
             job.until_gradients(0, job.gradients(0) + draw.randrange(20, 150))
             job.server.send(signal.SIGKILL)
             job.server.wait()
+            begun = time.monotonic()
             job.server = self.start("server", "--resume", job.run, "--json")
             job.server.until_said("listening on")
-            seconds.append(self.until_version_moves(job))
+            seconds.append(self.until_version_moves(job, begun))
         job.finish()
         job.assert_each_example_used(job.summary())
         return seconds
