@@ -57,6 +57,8 @@ struct ServerOptions {
   std::vector<float> weights;
   // What an earlier server of this run kept (keep()), to go on with; null: the run begins.
   std::shared_ptr<Archive> resumed;
+  // The run's earlier server died before its first checkpoint: what workers had reached is lost.
+  bool begins_again = false;
 };
 
 // Shows the run to others while it goes on; called on one thread at a time.

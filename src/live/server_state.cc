@@ -60,6 +60,13 @@ void Server::look_back(const protocol::Hello& hello) {
   }
   const std::string reached = name(hello.worker) + " at " + hello.host + " had reached update " +
                               std::to_string(count(hello.seen_version));
+  if (hello.seen_job != options_.coordinator.job && options_.begins_again) {
+    if (callbacks_.warned) {
+      callbacks_.warned(reached +
+                        ", which is lost: the server had died before its first checkpoint");
+    }
+    return;
+  }
   if (hello.seen_job != options_.coordinator.job) {
     if (!coordinator_ || !coordinator_->started() || coordinator_->version() == Version{0}) {
       finish_ = {ExitCode::kWouldBeginAnew,

@@ -46,7 +46,7 @@ std::optional<checkpoint::Checkpoint> read_to_resume(
         directory.weights().string()));
   }
   if (checkpoint::list(directory.checkpoints()).empty()) {
-    say("the run had not begun: it begins");
+    say("the run has no checkpoint yet: it begins again");
     return std::nullopt;
   }
   checkpoint::Checkpoint found = checkpoint::read_newest(directory.checkpoints(), say);

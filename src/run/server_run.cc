@@ -69,6 +69,7 @@ live::ServerOptions options_of(const job::Training& training,
   }
   live::ServerOptions options = to_server_options(training, membership, serving);
   options.coordinator.checkpoint_every = checkpoints.every;
+  options.begins_again = !checkpoints.resume.empty() && !found;
   if (found) {
     options.coordinator.resume_patience = membership.heartbeat_timeout;
     options.coordinator.job = found->head.job;

@@ -3,11 +3,12 @@ the certificates. Options: what is refused of --tls-cert, --tls-key, --tls-ca an
 """
 
 import os
+import pathlib
 import ssl
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import ProgramTest, main  # noqa: E402
+from jobs import OUTPACE, ProgramTest, main  # noqa: E402
 
 ALL = ["ca.pem", "server.key", "server.pem", "worker.key", "worker.pem"]
 BEYOND = "10.255.255.1:4000"  # An address that is not this machine's.
@@ -178,8 +179,10 @@ class Options(Certs):
         said = (f"the server at {BEYOND} is beyond this machine", "`outpace certs`",
                 "add --insecure-no-tls")
         profile = self.path("profile.json", "{}")
-        for command in (("worker", *reach, "--worker", 0, "--paced", profile), ("evaluator", *reach),
-                        ("ctl", *reach, "status")):
+        commands = [("worker", *reach, "--worker", 0, "--paced", profile), ("ctl", *reach, "status")]
+        if pathlib.Path(OUTPACE + "-torch").exists():  # An evaluator takes libtorch.
+            commands.append(("evaluator", *reach))
+        for command in commands:
             self.assert_refused(command, *said)
         self.path("job/token", "secret\n")
         self.assert_refused(("ctl", "--server", BEYOND, "--token-file", "job/token", "status",

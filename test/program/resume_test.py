@@ -6,6 +6,7 @@ Real processes: `outpace server`, and torch-free workers whose final weights are
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 
@@ -89,6 +90,19 @@ class Resume(ProgramTest):
         job.kill_server()
         job.resume()
         job.finish()
+        job.assert_each_example_used(job.summary())
+
+    def test_before_the_first_checkpoint(self):
+        job = ResumableJob(self, "async", workers=2, epochs=2, every="100000")
+        job.until_checkpoint(0)
+        job.until_gradients(0, 10)
+        job.kill_server()
+        shutil.rmtree(job.run / "checkpoints")
+        job.resume()
+        job.finish()
+        self.assertIn("the run has no checkpoint yet: it begins again", job.server.err)
+        self.assertIn("which is lost: the server had died before its first checkpoint",
+                      job.server.err)
         job.assert_each_example_used(job.summary())
 
     def test_lost_updates_are_said(self):
