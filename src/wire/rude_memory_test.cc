@@ -214,7 +214,8 @@ TEST_P(MemoryTest, KeepsTheOneCopyOfBytesThatChangeMeanwhile) {
   for (std::size_t i = 1; i <= kPushes; ++i) {
     const std::span<const float> payload = log.received[i].payload.span();
     ASSERT_EQ(payload.size(), kMany);
-    // A number that changes while it is copied may have bytes of both: those of 1 and 2 mix to these.
+    // A number that changes while it is copied may have bytes of both: those of 1 and 2 mix to
+    // these.
     EXPECT_TRUE(std::all_of(payload.begin(), payload.end(), [](float value) {
       return value == 0.5F || value == 1 || value == 2 || value == 4;
     }));
