@@ -31,7 +31,7 @@ std::vector<fs::path> find(const std::string& where) {
   if (fs::exists(fs::path(where) / "checkpoint.json")) {
     return {where};
   }
-  const auto all = checkpoint::list(record::RunDirectory::open(where).checkpoints());
+  auto all = checkpoint::list(record::RunDirectory::open(where).checkpoints());
   if (all.empty()) {
     throw usage_error(where + " has no checkpoint");
   }

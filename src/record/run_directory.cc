@@ -94,7 +94,7 @@ RunDirectory RunDirectory::create_at(const fs::path& out) {
 }
 
 RunDirectory RunDirectory::reopen(const fs::path& directory, std::uint32_t generation) {
-  const RunDirectory run = open(directory);
+  RunDirectory run = open(directory);
   const fs::path earlier = directory / "earlier" / std::to_string(generation - 1);
   make_with_parents(earlier);
   std::error_code error;

@@ -319,9 +319,10 @@ RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> 
   const bool lost = !weights_lost_.empty();
   summary.why_ended += lost ? "; " + weights_lost_ : "";
   attempt([&] { record::write_summary(directory_.summary(), summary); });
-  log_->info("ended: {}", summary.why_ended);
+  std::string why = summary.why_ended;
+  log_->info("ended: {}", why);
   return {.code = lost && result.code == ExitCode::kDone ? ExitCode::kFailure : result.code,
-          .why = summary.why_ended,
+          .why = std::move(why),
           .summary = std::move(summary),
           .directory = directory_.path().string()};
 }

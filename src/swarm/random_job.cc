@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "base/rng.h"
 
@@ -156,7 +157,9 @@ class Faults {
       const Duration whole = plan_.healed.time_since_epoch();
       const std::string begins = words(draw_.between(Duration{}, whole / 2));
       const std::string lasts = words(draw_.between(std::chrono::milliseconds(1), whole / 10 * 4));
-      plan_.faults.push_back("hang:" + any_worker() + ",at=" + begins + ",for=" + lasts);
+      std::string fault = "hang:" + any_worker();
+      fault.append(",at=").append(begins).append(",for=").append(lasts);
+      plan_.faults.push_back(std::move(fault));
     }
     if (!draw_.one_in(4)) {  // More than any mini-batch takes that is not held up.
       plan_.progress_timeout = draw_.between(20 * mean_, 40 * mean_);
