@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/rng.h"
 #include "base/kept_test.h"
+#include "base/rng.h"
 #include "policy/checked_driver_test.h"
 
 namespace outpace::policy {

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/rng.h"
 #include "base/kept_test.h"
+#include "base/rng.h"
 #include "runtime_model/deep.h"
 #include "runtime_model/elfving.h"
 #include "runtime_model/ewma.h"

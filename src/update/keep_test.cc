@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/rng.h"
 #include "base/kept_test.h"
+#include "base/rng.h"
 #include "update/correction.h"
 #include "update/optimizer.h"
 
