@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -123,8 +124,13 @@ void sync_folder(const fs::path& path) {
   }
 }
 
+// A host's name may be no UTF-8.
+std::string in_text(const json& value) {
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 void write_files(const fs::path& folder, const Checkpoint& checkpoint) {
-  record::write_atomically(folder / kStateFile, checkpoint.state.json.dump(1) + "\n");
+  record::write_atomically(folder / kStateFile, in_text(checkpoint.state.json));
   protocol::Manifest manifest;
   std::vector<std::span<const float>> parts;
   for (const auto& [name, numbers] : checkpoint.state.tensors) {
@@ -140,7 +146,7 @@ void write_files(const fs::path& folder, const Checkpoint& checkpoint) {
   text["files"] = {{kStateFile, described(folder / kStateFile)},
                    {kTensorsFile, described(folder / kTensorsFile)}};
   text[kChecksum] = checksum_of(text);
-  record::write_atomically(folder / kHeadFile, text.dump(1) + "\n");
+  record::write_atomically(folder / kHeadFile, in_text(text));
 }
 
 }  // namespace
@@ -176,7 +182,7 @@ void write(const fs::path& folder, const Checkpoint& checkpoint) {
                   "cannot rename " + unfinished.string() + ": " + error.message());
     }
     sync_folder(folder);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     fs::remove_all(unfinished, error);
     throw;
   }

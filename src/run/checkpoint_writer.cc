@@ -3,11 +3,10 @@
 #include "run/checkpoint_writer.h"
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include "base/error.h"
 
 namespace outpace::run {
 namespace {
@@ -74,7 +73,7 @@ void CheckpointWriter::write(const Taken& taken) {
     if (std::exchange(failing_, false)) {
       options_.warn(fmt::format("checkpoints can be written again: update {}", count(version)));
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // Of whatever kind: training goes on.
     if (!std::exchange(failing_, true)) {
       options_.warn(fmt::format(
           "{}; training goes on, {}",
