@@ -188,8 +188,9 @@ class Server {
   void keep(Time now, Archive& archive);
   void keep_network(Archive& archive);
   void take_checkpoint(Time now);
-  // What the workers had reached with an earlier server, and is lost.
-  void look_back(const protocol::Hello& hello);
+  // Says what the worker had reached with an earlier server, and is lost. False if the run must not
+  // begin for that, and ends.
+  [[nodiscard]] bool look_back(const protocol::Hello& hello);
   // Lets waiting workers join, once there are weights and, if one is expected, an evaluator.
   void join_waiting(Time now);
   void join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects);

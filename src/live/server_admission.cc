@@ -20,8 +20,7 @@ void Server::greet_worker(Time now, wire::ConnectionId from, const protocol::Hel
   if (!clear_rank(now, from, hello)) {
     return;
   }
-  look_back(hello);
-  if (finish_) {
+  if (!look_back(hello)) {
     return;
   }
   manifest_ = hello.manifest;

@@ -1,6 +1,7 @@
 // What a server keeps of its run in a checkpoint, and how another goes on with it.
 // Tested by test/program/resume_test.py (class Resume).
 
+#include <algorithm>
 #include <utility>
 
 #include "live/server.h"
@@ -54,37 +55,36 @@ void Server::take_checkpoint(Time now) {
   }
 }
 
-void Server::look_back(const protocol::Hello& hello) {
-  if (hello.seen_job == 0 || hello.seen_version == Version{0}) {
-    return;  // It has computed for nobody.
+bool Server::look_back(const protocol::Hello& hello) {
+  if (finish_ || hello.seen_job == 0 || hello.seen_version == Version{0}) {
+    return true;  // Or it has computed for nobody.
   }
   const std::string reached = name(hello.worker) + " at " + hello.host + " had reached update " +
                               std::to_string(count(hello.seen_version));
-  if (hello.seen_job != options_.coordinator.job && options_.begins_again) {
-    if (callbacks_.warned) {
-      callbacks_.warned(reached +
-                        ", which is lost: the server had died before its first checkpoint");
-    }
-    return;
-  }
   if (hello.seen_job != options_.coordinator.job) {
-    if (!coordinator_ || !coordinator_->started() || coordinator_->version() == Version{0}) {
-      finish_ = {ExitCode::kWouldBeginAnew,
-                 reached +
-                     " of a run that this server would begin anew; go on with it by "
-                     "--resume RUN, or end its workers first"};
+    if (options_.begins_again) {
+      warn(reached + ", which is lost: the server had died before its first checkpoint");
+      return true;
     }
-    return;
+    if (coordinator_ && coordinator_->started() && coordinator_->version() > Version{0}) {
+      return true;  // This run is under way: the worker changes jobs.
+    }
+    finish_ = {ExitCode::kWouldBeginAnew,
+               reached +
+                   " of a run that this server would begin anew; go on with it by --resume "
+                   "RUN, or end its workers first"};
+    return false;
   }
   if (!resumed_at_ || coordinator_->started() || hello.seen_version <= *resumed_at_) {
-    return;
+    return true;
   }
   const std::uint64_t lost = count(hello.seen_version) - count(*resumed_at_);
-  if (lost > lost_ && callbacks_.warned) {
-    callbacks_.warned(reached + ": " + std::to_string(lost) + (lost == 1 ? " update" : " updates") +
-                      " after the checkpoint are lost, and computed again");
+  if (lost > lost_) {
+    warn(reached + ": " + std::to_string(lost) + (lost == 1 ? " update" : " updates") +
+         " after the checkpoint are lost, and computed again");
   }
   lost_ = std::max(lost_, lost);
+  return true;
 }
 
 }  // namespace outpace::live
