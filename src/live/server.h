@@ -187,6 +187,8 @@ class Server {
   // The run's state: server_state.cc.
   void keep(Time now, Archive& archive);
   void keep_network(Archive& archive);
+  // Refuses options that the state does not fit.
+  void keep_options(Archive& archive);
   void take_checkpoint(Time now);
   // Says what the worker had reached with an earlier server, and is lost. False if the run must not
   // begin for that, and ends.

@@ -21,9 +21,29 @@ void Server::keep_network(Archive& archive) {
   manifest_ = std::move(manifest);
 }
 
+void Server::keep_options(Archive& archive) {
+  const auto same = [&](const char* option, std::string now, const std::string& instead) {
+    const std::string present = now;
+    archive(option, now);
+    if (now != present) {
+      throw usage_error(std::string("--") + option + " is " + present + ", and the run's is " +
+                        now + ": a run goes on with its own" + instead);
+    }
+  };
+  archive.group("options", [&] {
+    same("policy", options_.policy.text, "; outpace ctl RUN set-policy changes it");
+    same("optimizer", options_.shard.optimizer.text, "");
+    same("staleness", options_.coordinator.staleness.name(), "");
+    same("filter", options_.shard.filter.name(), "");
+    same("seed", std::to_string(options_.coordinator.seed), "");
+    same("workers", std::to_string(options_.coordinator.workers), "");
+  });
+}
+
 // REQUIRES: writing: there are weights and a coordinator.
 void Server::keep(Time now, Archive& archive) {
   archive("examples", examples_)("policy", policy_)("set_policy", set_policy_);
+  keep_options(archive);
   keep_network(archive);
   if (archive.reads()) {
     if (examples_ == 0) {

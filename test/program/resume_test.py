@@ -167,6 +167,17 @@ class Refusal(ProgramTest):
         job.server.send(signal.SIGTERM)
         job.server.wait()
 
+    def test_of_options_that_the_state_does_not_fit(self):
+        job = ResumableJob(self, "async", workers=1, epochs=1000)
+        job.until_checkpoint(20)
+        job.kill_server()
+        for option, value, own in (("policy", "sync", "async"), ("optimizer", "adam", "sgd"),
+                                   ("seed", "9", "1"), ("workers", "2", "1")):
+            other = self.start("server", "--resume", job.run, f"--{option}", value)
+            self.assertEqual(other.wait(), 2, other.err)
+            self.assertIn(f"--{option} is {value}, and the run's is {own}", other.err)
+        self.end_all()
+
     def test_of_what_is_no_run(self):
         self.refused(2, "is not a run's directory", "server", "--resume", self.folder / "none")
         run = self.path("run")
