@@ -280,7 +280,12 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
        .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
        .workers_all_ended = [](const std::string& /*why*/) {},  // None was started here.
        .say = [&](const std::string& line) { recorder.say(line); }});
-  return recorder.finish(run_with_children(server, {}, watch));
+  const live::RunResult result = run_with_children(server, {}, watch);
+  if (result.code == ExitCode::kWouldBeginAnew) {
+    recorder.discard();  // So that the next try does not find it in the way.
+    throw Error(result.code, result.why);
+  }
+  return recorder.finish(result);
 }
 
 }  // namespace outpace::run

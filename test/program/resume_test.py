@@ -206,6 +206,7 @@ class Refusal(ProgramTest):
             "server", "--policy", "async", "--workers", "2", "--listen", f"unix:{self.folder}/s",
             "--token-file", job.token, "--out", self.folder / "again")
         self.assertEqual(again.wait(), 7, again.err)
+        self.assertFalse((self.folder / "again").exists())
         self.assertRegex(again.err.splitlines()[-1],
                          r"worker \d at .* had reached update \d+ of a run that this server would "
                          r"begin anew")
