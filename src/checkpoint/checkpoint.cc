@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -124,6 +126,23 @@ void sync_folder(const fs::path& path) {
   }
 }
 
+// Each takes the other's name, at once.
+void exchange(const fs::path& one, const fs::path& other) {
+  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) != 0) {
+    throw Error(ExitCode::kFailure,
+                "cannot exchange " + one.string() + " and " + other.string() + ": " +
+                    std::error_code(errno, std::generic_category()).message());
+  }
+}
+
+// Generation and update, as its name has them.
+std::pair<std::uint64_t, std::uint64_t> age_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const std::size_t middle = name.find("-u");
+  return {std::strtoull(name.c_str() + 1, nullptr, 10),
+          std::strtoull(name.c_str() + middle + 2, nullptr, 10)};
+}
+
 // A host's name may be no UTF-8.
 std::string in_text(const json& value) {
   return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -175,8 +194,12 @@ void write(const fs::path& folder, const Checkpoint& checkpoint) {
     }
     write_files(unfinished, checkpoint);
     sync_folder(unfinished);
-    fs::remove_all(path, error);  // Of this very update: written again.
-    fs::rename(unfinished, path, error);
+    if (fs::exists(path, error)) {  // Of this very update. One of the two is whole all along.
+      exchange(unfinished, path);
+      fs::remove_all(unfinished, error);
+    } else {
+      fs::rename(unfinished, path, error);
+    }
     if (error) {
       throw Error(ExitCode::kFailure,
                   "cannot rename " + unfinished.string() + ": " + error.message());
@@ -198,8 +221,7 @@ std::vector<fs::path> list(const fs::path& folder) {
       found.push_back(entry.path());
     }
   }
-  std::ranges::sort(
-      found, std::ranges::greater{}, [](const fs::path& path) { return path.filename().string(); });
+  std::ranges::sort(found, std::ranges::greater{}, &age_of);
   return found;
 }
 

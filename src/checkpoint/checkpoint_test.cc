@@ -48,6 +48,23 @@ TEST(Checkpoint, OfALaterGenerationIsNewer) {
   EXPECT_EQ(list(directory.path()).back().filename(), "g0001-u000000001000");
 }
 
+TEST(Checkpoint, OfTheTenThousandthGenerationIsNewerThanTheOneBefore) {
+  const TemporaryDirectory directory;
+  write(directory.path(), of_update(5, 9'999));
+  write(directory.path(), of_update(5, 10'000));
+  EXPECT_EQ(read_newest(directory.path(), ignore_skipped).head.generation, 10'000U);
+}
+
+TEST(Checkpoint, OfAnUpdateThatHasOneTakesItsPlace) {
+  const TemporaryDirectory directory;
+  write(directory.path(), of_update(5));
+  Checkpoint again = of_update(5);
+  again.state.json["update"] = 6;
+  write(directory.path(), again);
+  ASSERT_EQ(list(directory.path()).size(), 1U);
+  EXPECT_EQ(read_newest(directory.path(), ignore_skipped).state.json["update"], 6);
+}
+
 // Every file cut at each of 64 places, and changed in one byte: never read, and the one before is.
 TEST(Checkpoint, ThatIsDamagedIsNotRead) {
   const TemporaryDirectory directory;
