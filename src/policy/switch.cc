@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "base/overloaded.h"
 #include "policy/catalogue.h"
 
