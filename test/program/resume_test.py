@@ -16,43 +16,68 @@ from jobs import LedgerJob, ProgramTest, main, read_weights, wait_until  # noqa:
 POLICIES = ("sync", "dynamic", "async", "softsync:n=2", "ssp:s=2", "saps:s=8,action=refresh")
 
 
+ENDLESS = 1000  # Epochs. However slow the disk is, the server is killed while the run goes on.
+
+
+def whole_checkpoints(run):
+    """The folders of a run's checkpoints, oldest first, without one that is still written."""
+    return sorted(path for path in (run / "checkpoints").glob("g*-u*")
+                  if not path.name.endswith(".unfinished"))
+
+
 class ResumableJob(LedgerJob):
     """A ledger job whose server writes checkpoints, and may be killed and started again."""
 
-    def __init__(self, test, policy, every="20", **more):
-        super().__init__(test, policy, options=("--checkpoint-every", every), **more)
+    def __init__(self, test, policy, every="20", epochs=ENDLESS, **more):
+        super().__init__(test, policy, epochs=epochs, options=("--checkpoint-every", every), **more)
+        self.generation = 1
 
     def newest(self):
-        """The update of the newest checkpoint; -1 without one."""
-        folder = self.run / "checkpoints"
-        names = sorted(path.name for path in folder.glob("g*-u*")
-                       if not path.name.endswith(".unfinished")) if folder.exists() else []
-        return int(names[-1].partition("-u")[2]) if names else -1
+        """The update of the newest checkpoint."""
+        return int(whole_checkpoints(self.run)[-1].name.partition("-u")[2])
 
     def until_checkpoint(self, update):
+        """Waits until this server, not one before it, has written a checkpoint of at least `update`."""
+        least = f"g{self.generation:04}-u{update:012}"
+
         def there():
             self.test.assertTrue(self.server.running(), self.server.err)
-            return self.newest() >= update
-        wait_until(there, f"a checkpoint of update {update}")
+            return any(path.name >= least for path in whole_checkpoints(self.run))
+        wait_until(there, f"checkpoint {least}")
 
     def kill_server(self):
         self.server.send(signal.SIGKILL)
         self.server.wait()
 
     def resume(self, *options):
+        self.generation += 1
         self.server = self.test.start("server", "--resume", self.run, "--json", *options)
         self.server.until_said("listening on")
+
+    def state(self):
+        """What the newest checkpoint holds."""
+        inspected = self.test.start("checkpoint", "inspect", self.run)
+        self.test.assertEqual(inspected.wait(), 0, inspected.err)
+        return json.loads(inspected.out)
+
+    def choose_end(self):
+        """The next resume() ends with the epoch after the one that the newest checkpoint is in."""
+        self.epochs = self.state()["coordinator"]["leases"]["epoch"] + 2
+
+    def resume_to_the_end(self):
+        self.resume("--epochs", self.epochs)
 
 
 class Resume(ProgramTest):
     def killed_in_the_middle(self, policy, **more):
-        job = ResumableJob(self, policy, workers=4, epochs=3, **more)
+        job = ResumableJob(self, policy, workers=4, **more)
         chosen = random.Random(policy)
-        for update in (20, 60):
+        for update, resume in ((20, job.resume), (60, job.resume_to_the_end)):
             job.until_checkpoint(update)
             job.until_gradients(0, job.gradients(0) + chosen.randrange(12))
             job.kill_server()
-            job.resume()
+            job.choose_end()
+            resume()
         job.finish()
         summary = job.summary()
         self.assertIn("goes on from update", job.server.err)
@@ -65,9 +90,9 @@ class Resume(ProgramTest):
         for generation in (1, 2):
             earlier = job.run / "earlier" / str(generation)
             self.assertTrue((earlier / "decisions.jsonl").exists())
-        names = [path.name for path in (job.run / "checkpoints").iterdir()]
+        names = [path.name for path in whole_checkpoints(job.run)]
         self.assertLessEqual(len(names), 3, names)
-        self.assertTrue(max(names).startswith("g0003-"), names)
+        self.assertTrue(names[-1].startswith("g0003-"), names)
 
     def test_async(self):
         self.killed_in_the_middle("async")
@@ -85,20 +110,22 @@ class Resume(ProgramTest):
         self.killed_in_the_middle("saps:s=8,action=refresh")
 
     def test_before_the_first_update(self):
-        job = ResumableJob(self, "async", workers=2, epochs=1, every="100000")
+        job = ResumableJob(self, "async", workers=2, every="100000")
         job.until_checkpoint(0)
         job.kill_server()
-        job.resume()
+        job.choose_end()
+        job.resume_to_the_end()
         job.finish()
         job.assert_each_example_used(job.summary())
 
     def test_before_the_first_checkpoint(self):
-        job = ResumableJob(self, "async", workers=2, epochs=2, every="100000")
+        job = ResumableJob(self, "async", workers=2, every="100000")
         job.until_checkpoint(0)
         job.until_gradients(0, 10)
         job.kill_server()
+        job.choose_end()
         shutil.rmtree(job.run / "checkpoints")
-        job.resume()
+        job.resume_to_the_end()
         job.finish()
         self.assertIn("the run has no checkpoint yet: it begins again", job.server.err)
         self.assertIn("which is lost: the server had died before its first checkpoint",
@@ -106,17 +133,18 @@ class Resume(ProgramTest):
         job.assert_each_example_used(job.summary())
 
     def test_lost_updates_are_said(self):
-        job = ResumableJob(self, "async", workers=2, epochs=2, every="100000")
+        job = ResumableJob(self, "async", workers=2, every="100000")
         job.until_checkpoint(0)
         job.until_gradients(0, 10)
         job.kill_server()
-        job.resume()
+        job.choose_end()
+        job.resume_to_the_end()
         job.finish()
         self.assertRegex(job.server.err, r"had reached update \d+: \d+ updates? after the checkpoint")
         job.assert_each_example_used(job.summary())
 
     def test_an_interrupted_server_keeps_all(self):
-        job = ResumableJob(self, "sync", workers=2, epochs=3, every="100000")
+        job = ResumableJob(self, "sync", workers=2, every="100000")
         job.until_gradients(0, 30)
         job.server.send(signal.SIGTERM)
         self.assertEqual(job.server.wait(), 128 + signal.SIGTERM)
@@ -124,22 +152,24 @@ class Resume(ProgramTest):
         self.assertGreater(at, 20)
         for worker in job.workers:
             worker.wait()
-        job.resume()
+        job.choose_end()
+        job.resume_to_the_end()
         job.workers = [job.start_worker(worker, 0.004) for worker in range(2)]
         job.finish()
         self.assertIn(f"goes on from update {at}", job.server.err)
         job.assert_each_example_used(job.summary())
 
     def test_a_damaged_checkpoint_is_passed_over(self):
-        job = ResumableJob(self, "async", workers=2, epochs=3)
+        job = ResumableJob(self, "async", workers=2)
         job.until_checkpoint(40)
         job.kill_server()
-        newest = max((job.run / "checkpoints").glob("g*-u*"))
+        job.choose_end()
+        newest = whole_checkpoints(job.run)[-1]
         tensors = newest / "tensors.safetensors"
         data = bytearray(tensors.read_bytes())
         data[-1] ^= 1
         tensors.write_bytes(data)
-        job.resume()
+        job.resume_to_the_end()
         job.finish()
         self.assertIn("was changed or damaged", job.server.err)
         job.assert_each_example_used(job.summary())
@@ -158,7 +188,7 @@ class Refusal(ProgramTest):
         self.refused(2, "this run is over (epochs done)", "server", "--resume", job.run)
 
     def test_of_a_run_that_goes_on(self):
-        job = ResumableJob(self, "async", workers=1, epochs=1000)
+        job = ResumableJob(self, "async", workers=1)
         job.until_checkpoint(20)
         other = self.start("server", "--resume", job.run, "--listen", f"unix:{self.folder}/other")
         self.assertEqual(other.wait(), 2, other.err)
@@ -168,7 +198,7 @@ class Refusal(ProgramTest):
         job.server.wait()
 
     def test_of_options_that_the_state_does_not_fit(self):
-        job = ResumableJob(self, "async", workers=1, epochs=1000)
+        job = ResumableJob(self, "async", workers=1)
         job.until_checkpoint(20)
         job.kill_server()
         for option, value, own in (("policy", "sync", "async"), ("optimizer", "adam", "sgd"),
@@ -185,7 +215,7 @@ class Refusal(ProgramTest):
         self.refused(2, "config.toml", "server", "--resume", run)
 
     def test_of_another_network_or_data_set(self):
-        job = ResumableJob(self, "async", workers=1, epochs=1000)
+        job = ResumableJob(self, "async", workers=1)
         job.until_checkpoint(20)
         job.kill_server()
         job.workers[0].wait(100)
@@ -234,10 +264,8 @@ class Bits(ProgramTest):
         run, process = self.trained(name, optimizer)
         for update in updates:
             def there(least=update):
-                found = [int(path.name.partition("-u")[2])
-                         for path in (run / "checkpoints").glob("g*-u*")
-                         if not path.name.endswith(".unfinished")]
-                return found and max(found) >= least
+                found = whole_checkpoints(run)
+                return found and int(found[-1].name.partition("-u")[2]) >= least
             wait_until(there, f"a checkpoint of update {update}")
             process.send(signal.SIGKILL)
             process.wait()
@@ -273,16 +301,13 @@ class Command(ProgramTest):
         verified = self.start("checkpoint", "verify", job.run)
         self.assertEqual(verified.wait(), 0, verified.err)
         self.assertEqual(verified.out.count("whole"), 3)
-        inspected = self.start("checkpoint", "inspect", job.run)
-        self.assertEqual(inspected.wait(), 0, inspected.err)
-        state = json.loads(inspected.out)
-        self.assertEqual(state["coordinator"]["version"], job.newest())
+        self.assertEqual(job.state()["coordinator"]["version"], job.newest())
         out = self.folder / "weights.safetensors"
         exported = self.start("checkpoint", "export", job.run, "--out", out)
         self.assertEqual(exported.wait(), 0, exported.err)
         weights, header = read_weights(out)
         self.assertEqual(len(weights), job.examples)
-        newest = max((job.run / "checkpoints").glob("g*-u*"))
+        newest = whole_checkpoints(job.run)[-1]
         os.truncate(newest / "state.json", 10)
         verified = self.start("checkpoint", "verify", job.run)
         self.assertEqual(verified.wait(), 6, verified.err)
