@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire \
+.PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-checkpoint \
         bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -118,6 +118,9 @@ bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows besi
 bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, by size and clients
 	$(BUILD) release --target wire_bench
 	build/release/wire_bench $(ARGS)
+
+bench-checkpoint: release  ## what checkpoints cost a run, and how long the server pauses for one
+	python3 tools/checkpoint_cost.py $(ARGS)
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
 bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DELAYS_DIR=traces
