@@ -5,7 +5,9 @@ Real processes: `outpace server`, and torch-free workers whose final weights are
 
 import json
 import os
+import pathlib
 import random
+import re
 import shutil
 import signal
 import sys
@@ -172,6 +174,62 @@ class Resume(ProgramTest):
         job.resume_to_the_end()
         job.finish()
         self.assertIn("was changed or damaged", job.server.err)
+        job.assert_each_example_used(job.summary())
+
+
+def resources(process):
+    """(open files, threads, resident MiB) of a process."""
+    folder = pathlib.Path(f"/proc/{process.id}")
+    resident = re.search(r"VmRSS:\s+(\d+) kB", (folder / "status").read_text())[1]
+    return (len(list((folder / "fd").iterdir())), len(list((folder / "task").iterdir())),
+            int(resident) / 1024)
+
+
+class Churn(ProgramTest):
+    """A worker that joins, dies and comes again, CYCLES times (default: 60)."""
+
+    def die(self, job, cycle):
+        alone = self.files
+        worker = job.start_worker(2, 0.004)
+        if cycle % 3 == 0:
+            wait_until(lambda: worker.out, "a gradient of worker 2")
+        elif cycle % 3 == 1:
+            wait_until(lambda: resources(job.server)[0] > alone, "worker 2 to connect")
+        worker.send(signal.SIGKILL)
+        worker.wait()
+
+    def test_leaves_nothing_behind(self):
+        job = ResumableJob(self, "async", workers=3, every="100000")
+        steady, last = job.workers[:2], job.workers.pop()
+        last.send(signal.SIGKILL)
+        last.wait()
+        cycles = int(os.environ.get("CYCLES", "60"))
+        wait_until(lambda: all(worker.out for worker in steady), "gradients of both workers")
+        self.files = resources(job.server)[0]
+        for cycle in range(20):
+            self.die(job, cycle)
+        files, threads, resident = resources(job.server)
+        for cycle in range(20, cycles):
+            self.die(job, cycle)
+        for worker in steady:
+            self.assertTrue(worker.running(), worker.err)
+
+        def settled():
+            return resources(job.server)[0] <= files
+        wait_until(settled, f"the server to have {files} open files or fewer")
+        now = resources(job.server)
+        self.assertLessEqual(now[1], threads)
+        self.assertLess(now[2], resident + 16, "MiB of memory")
+        print(f"{cycles} cycles: {files} -> {now[0]} files, {threads} -> {now[1]} threads, "
+              f"{resident:.1f} -> {now[2]:.1f} MiB", file=sys.stderr)
+        job.server.send(signal.SIGTERM)
+        job.server.wait()
+        for worker in steady:
+            worker.wait()
+        job.choose_end()
+        job.resume_to_the_end()
+        job.workers = [job.start_worker(worker, 0.004) for worker in range(3)]
+        job.finish()
         job.assert_each_example_used(job.summary())
 
 
