@@ -8,7 +8,7 @@
 
 namespace outpace::protocol {
 
-using IgnoringWorkers = Ignoring<Hello, InitialWeights, Push, Abandoned, Heartbeat, Goodbye>;
+using IgnoringWorkers = Ignoring<Hello, InitialWeights, Push, Slice, Abandoned, Heartbeat, Goodbye>;
 using IgnoringEvaluators = Ignoring<Observe, Measurement>;
 using IgnoringServer = Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status>;
 // Commands of `outpace ctl`.
