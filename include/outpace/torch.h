@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/torch.h>
 
 #include "outpace/worker.h"
@@ -47,6 +50,12 @@ concept Indexed = requires(Dataset& dataset, std::vector<std::size_t> indices) {
 // parameters, before making the trainer. After the last mini-batch the module holds the weights
 // that were pulled last, which are nearly those at the end of the run.
 //
+// Where server and worker are on different machines, transfers overlap with computing. The gradient
+// of a parameter on the CPU leaves as soon as the backward pass has completed it, the last
+// parameters first (Worker::push_slice()). The mini-batch's examples are loaded while the weights
+// arrive. The forward pass begins when all weights are there: C++ modules have no hooks before
+// forward(). To begin it on the first layers' weights, use Worker::next_early() and wait_for().
+//
 // The worker and the module must outlive the trainer. Use it from one thread.
 class Trainer {
  public:
@@ -54,17 +63,24 @@ class Trainer {
     for (const auto& named : module.named_parameters()) {
       names_.push_back(named.key());
       parameters_.push_back(named.value());
+      begins_.push_back(numbers_);
+      numbers_ += static_cast<std::size_t>(named.value().numel());
     }
-    for (const ::torch::Tensor& parameter : parameters_) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const ::torch::Tensor& parameter = parameters_[i];
       if (parameter.requires_grad()) {
         const unsigned hook = parameter.register_hook([this](const ::torch::Tensor&) { poll(); });
         hooks_.emplace_back(parameter, hook);
+        hook_accumulated(i);
       }
     }
   }
   ~Trainer() {
     for (const auto& [parameter, hook] : hooks_) {
       parameter.remove_hook(hook);
+    }
+    for (const auto& [accumulator, hook] : accumulated_hooks_) {
+      accumulator->del_post_hook(hook);
     }
   }
   Trainer(const Trainer&) = delete;
@@ -79,13 +95,15 @@ class Trainer {
     if (!worker_.joined()) {
       join(*dataset.size());
     }
-    auto leased = worker_.next_view();
+    auto leased = worker_.next_early();
     if (!leased) {
       return std::nullopt;
     }
-    use(leased->weights);
     auto batch = dataset.get_batch(
         std::vector<std::size_t>(leased->examples.begin(), leased->examples.end()));
+    if (!use(leased->weights)) {
+      return next(dataset);  // The connection was lost; this mini-batch went to another worker.
+    }
     if constexpr (std::is_same_v<decltype(batch), std::vector<::torch::data::Example<>>>) {
       auto stacked = ::torch::data::transforms::Stack<>().apply_batch(std::move(batch));
       return Minibatch{std::move(stacked.data), std::move(stacked.target), leased->version};
@@ -104,9 +122,12 @@ class Trainer {
       worker_.abandon();
       return {PushOutcome::kCancelled, "given up: nobody waits for it any more"};
     }
-    const std::span<float> gradient = worker_.gradient();
-    write_gradient(gradient);
-    return worker_.push(gradient, loss.item<double>());
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (!written_[i]) {
+        write_gradient(i);
+      }
+    }
+    return worker_.push(gradient_, loss.item<double>());
   }
 
  private:
@@ -122,6 +143,13 @@ class Trainer {
   // Returns false if the pass was cancelled.
   bool backward(const ::torch::Tensor& loss) {
     clear_gradients();
+    gradient_ = worker_.gradient();
+    written_.assign(parameters_.size(), false);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (!parameters_[i].requires_grad()) {
+        write_final(i);
+      }
+    }
     pushing_ = true;
     try {
       loss.backward();
@@ -157,7 +185,8 @@ class Trainer {
     worker_.join(parameters, initial_weights, examples);
   }
 
-  void use(std::span<const float> weights) {
+  // Returns false if not all weights came.
+  [[nodiscard]] bool use(std::span<const float> weights) {
     const ::torch::NoGradGuard no_gradient;
     // Only read: from_blob() has no form for constant numbers.
     const auto all = ::torch::from_blob(const_cast<float*>(weights.data()),
@@ -166,10 +195,14 @@ class Trainer {
     std::int64_t begin = 0;
     for (::torch::Tensor& parameter : parameters_) {
       const std::int64_t end = begin + parameter.numel();
+      if (!worker_.wait_for(static_cast<std::size_t>(end))) {
+        return false;
+      }
       parameter.copy_(all.slice(/*dim=*/0, begin, end).view(parameter.sizes()));
       begin = end;
     }
     clear_gradients();
+    return true;
   }
 
   void clear_gradients() {
@@ -178,18 +211,37 @@ class Trainer {
     }
   }
 
+  // Called when the pass has added the whole gradient of a parameter to it, after every hook of the
+  // user's. On another device, the copy would hold up the rest of the pass.
+  void hook_accumulated(std::size_t i) {
+    namespace autograd = ::torch::autograd;
+    auto accumulator = autograd::impl::grad_accumulator(parameters_[i]);
+    const auto hook = accumulator->add_post_hook(std::make_unique<autograd::utils::LambdaPostHook>(
+        [this, i](const autograd::variable_list& outputs, const autograd::variable_list&) {
+          if (pushing_ && parameters_[i].is_cpu()) {
+            write_final(i);
+          }
+          return outputs;
+        }));
+    accumulated_hooks_.emplace_back(std::move(accumulator), hook);
+  }
+
+  void write_final(std::size_t i) {
+    write_gradient(i);
+    worker_.push_slice(begins_[i], begins_[i] + static_cast<std::size_t>(parameters_[i].numel()));
+  }
+
   // Zeros for a parameter that the loss does not depend on.
-  void write_gradient(std::span<float> gradient) const {
-    for (const ::torch::Tensor& parameter : parameters_) {
-      const auto part = gradient.first(static_cast<std::size_t>(parameter.numel()));
-      if (parameter.grad().defined()) {
-        const auto numbers = flat(parameter.grad());
-        std::copy_n(numbers.data_ptr<float>(), part.size(), part.begin());
-      } else {
-        std::fill(part.begin(), part.end(), 0.0F);
-      }
-      gradient = gradient.subspan(part.size());
+  void write_gradient(std::size_t i) {
+    const ::torch::Tensor& parameter = parameters_[i];
+    const auto part = gradient_.subspan(begins_[i], static_cast<std::size_t>(parameter.numel()));
+    if (parameter.grad().defined()) {
+      const auto numbers = flat(parameter.grad());
+      std::copy_n(numbers.data_ptr<float>(), part.size(), part.begin());
+    } else {
+      std::fill(part.begin(), part.end(), 0.0F);
     }
+    written_[i] = true;
   }
 
   static ::torch::Tensor flat(const ::torch::Tensor& tensor) {
@@ -199,8 +251,15 @@ class Trainer {
   Worker& worker_;
   std::vector<std::string> names_;
   std::vector<::torch::Tensor> parameters_;  // The module's own, in the job's order.
+  std::vector<std::size_t> begins_;          // Where each one's numbers begin.
+  std::size_t numbers_ = 0;
   std::vector<std::pair<::torch::Tensor, unsigned>> hooks_;
+  std::vector<std::pair<std::shared_ptr<::torch::autograd::Node>, std::uintptr_t>>
+      accumulated_hooks_;
+  // Of the current mini-batch.
   bool pushing_ = false;
+  std::span<float> gradient_;
+  std::vector<bool> written_;  // By parameter: it is in the gradient.
 };
 
 }  // namespace outpace::torch

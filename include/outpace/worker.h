@@ -7,7 +7,14 @@
 //     worker.push(mean_gradient(*minibatch), loss);
 //   }
 //
-// next_view() and gradient() do the same without copies.
+// next_view() and gradient() do the same without copies. next_early(), wait_for() and push_slice()
+// let transfers over a network overlap with computing:
+//
+//   while (const auto minibatch = worker.next_early()) {
+//     for each layer:             worker.wait_for(end of its weights); its forward pass
+//     for each layer, from last:  its backward pass into gradient(); worker.push_slice(begin, end)
+//     worker.push(worker.gradient(), loss);
+//   }
 
 #pragma once
 
@@ -65,6 +72,9 @@ struct WorkerOptions {
   std::string tls_ca;
   // Connect to a server beyond this machine without TLS, although traffic then travels unencrypted.
   bool insecure_no_tls = false;
+  // At least so many bytes of gradient leave at a time, see push_slice(). 0: a gradient leaves
+  // whole, and weights come whole.
+  std::uint64_t slice_bytes = std::uint64_t{256} << 10U;
 };
 
 // One tensor of the network. The list of all tensors defines the layout of the flat buffers of
@@ -140,11 +150,11 @@ class Worker {
  public:
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
   // OUTPACE_REJOIN_FOR, OUTPACE_KEEP_ALIVE (such as 90s or 10m), OUTPACE_TLS_CERT, OUTPACE_TLS_KEY,
-  // OUTPACE_TLS_CA and OUTPACE_INSECURE_NO_TLS (true or false). Without the three files for TLS,
-  // ca.pem, worker.pem and worker.key beside the token file count, if they are there. Under
-  // torchrun, srun, mpirun and other launchers OUTPACE_SERVER and OUTPACE_WORKER may be left out:
-  // the launcher's variables say both. `outpace run --slow` and `--delays` slow the worker down by
-  // variables of their own. Throws WorkerError, which names the variable.
+  // OUTPACE_TLS_CA, OUTPACE_INSECURE_NO_TLS (true or false) and OUTPACE_SLICE (bytes). Without the
+  // three files for TLS, ca.pem, worker.pem and worker.key beside the token file count, if they are
+  // there. Under torchrun, srun, mpirun and other launchers OUTPACE_SERVER and OUTPACE_WORKER may be
+  // left out: the launcher's variables say both. `outpace run --slow` and `--delays` slow the worker
+  // down by variables of their own. Throws WorkerError, which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);
@@ -169,6 +179,14 @@ class Worker {
   [[nodiscard]] std::optional<Minibatch> next();
   // As next(), without a copy of the weights.
   [[nodiscard]] std::optional<MinibatchView> next_view();
+  // As next_view(), but returns when the first weights are there, while others are on their way.
+  // All are of one version. REQUIRES: no weight is read before wait_for() waited for it.
+  [[nodiscard]] std::optional<MinibatchView> next_early();
+  // Waits until the first `numbers` weights of the current mini-batch are there; weights come in
+  // the parameters' order. Returns false if they will not come, because the connection was lost:
+  // then abandon() the mini-batch. REQUIRES: a mini-batch of next(). Throws WorkerError if there are
+  // fewer weights.
+  [[nodiscard]] bool wait_for(std::size_t numbers);
 
   // Whether no update needs the current mini-batch any more. Then abandon() it, or push() the part
   // that is done. The call is cheap: poll it between layers. Any thread may call it while no other
@@ -189,6 +207,12 @@ class Worker {
   // holds at first is undefined. Where server and worker are processes of one machine, the server
   // reads the gradient there. REQUIRES: a mini-batch of next().
   [[nodiscard]] std::span<float> gradient();
+  // gradient()[begin, end) is final: it may leave while the rest is computed. Numbers leave from the
+  // end of the gradient to its front, those in front of others that are not final yet wait for
+  // them. The gradient counts when push(gradient(), ...) follows, and abandon() discards it. Does
+  // not wait for the network. REQUIRES: gradient() was called for the current mini-batch. Throws
+  // WorkerError if these are no numbers of the gradient, or were final before.
+  void push_slice(std::size_t begin, std::size_t end);
   // Abandons the current mini-batch, if there is one; its examples go to other workers.
   void abandon();
   // Sets the groups' learning rates from the script's epoch `epoch` on, one for each group; they

@@ -14,7 +14,7 @@ constexpr std::array kOfServer{
     "reduce",     "min-workers",     "progress-timeout", "listen",          "trace",
     "decisions",  "restart-workers", "checkpoint-every", "checkpoint-keep", "resume",
     "token-file", "rejoin-for",      "tls-cert",         "tls-key",         "tls-ca",
-    "launcher",   "attack"};
+    "launcher",   "attack",          "slice"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -231,6 +231,7 @@ void declare(OptionList& options, TrainJob& job) {
   declare_output(options, job.output);
   declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
   declare(options, job.work);
+  declare(options, job.work.slice);
   options.add("worker-prefix",
               job.worker_prefix,
               "Words before each worker's command, {worker} replaced by its rank: "
@@ -299,6 +300,7 @@ void declare(OptionList& options, WorkerJob& job) {
   options.add("seed", job.seed, "Seed of the initial weights: the same on every worker");
   declare(options, job.reaching);
   declare(options, job.work);
+  declare(options, job.work.slice);
   options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...")
       .default_words("as the launcher says");
   options.add("workers", job.workers, "Number of workers in the job: the columns of --delays")

@@ -1,8 +1,11 @@
 #include "job/work.h"
 
+#include <cmath>
 #include <optional>
 
 #include "base/error.h"
+#include "links/units.h"
+#include "protocol/messages.h"
 
 namespace outpace::job {
 namespace {
@@ -70,6 +73,22 @@ void declare_attacks(OptionList& options, std::vector<std::string>& attacks) {
            "Make workers send wrong gradients on purpose: signflip:workers=0+1,scale=10, noise, "
            "zero or nan (repeatable)")
       .type("SPEC");
+}
+
+std::optional<SliceSize> Value<SliceSize>::parse(std::string_view text) {
+  constexpr double kMost = 4.0 * protocol::kWeightsMax;
+  const std::optional<double> bytes = text == "0" ? 0.0 : links::parse_bytes(text);
+  return bytes && *bytes <= kMost
+             ? std::optional(SliceSize{static_cast<std::uint64_t>(std::ceil(*bytes)),
+                                       std::string(text)})
+             : std::nullopt;
+}
+
+void declare(OptionList& options, SliceSize& slice) {
+  options.add("slice",
+              slice,
+              "Send a gradient in slices of at least this size while the backward pass computes the "
+              "rest, and begin the forward pass on the first weights; 0: send both whole");
 }
 
 void declare(OptionList& options, Work& work) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/spec.h"
 #include "base/time.h"
 #include "job/option_list.h"
+#include "job/value_text.h"
 #include "worker/attack.h"
 #include "worker/pace.h"
 
@@ -52,12 +54,27 @@ void declare(OptionList& options, Delays& delays);
                                                  std::uint32_t workers,
                                                  const ReadFile& read_file);
 
+// How much of a gradient leaves at a time.
+struct SliceSize {
+  std::uint64_t bytes = std::uint64_t{256} << 10U;  // 0: all.
+  std::string text = "256KiB";
+};
+template <>
+struct Value<SliceSize> {
+  static constexpr const char* kType = "SIZE";
+  static std::string takes() { return "a size with its unit such as 256KiB or 1MiB, or 0"; }
+  static std::optional<SliceSize> parse(std::string_view text);
+  static std::string text(const SliceSize& value) { return value.text; }
+};
+void declare(OptionList& options, SliceSize& slice);
+
 struct Work {
   Spec network = Spec::parse("mlp");
   Spec data = Spec::parse("fashion-mnist");
   std::string paced;  // A profile; empty: gradients are computed.
   std::uint32_t threads = 1;
   Delays delays;
+  SliceSize slice;                   // Not of a ring or gossip, and declared apart.
   std::vector<std::string> attacks;  // As worker::Attack::parse() reads them.
 };
 void declare(OptionList& options, Work& work);

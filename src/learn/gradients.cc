@@ -89,6 +89,28 @@ class TorchGradientSource final : public worker::GradientSource {
     return loss.item<double>();
   }
 
+  [[nodiscard]] std::optional<double> compute_overlapped(std::span<const float> weights,
+                                                         std::span<const std::uint64_t> examples,
+                                                         std::span<float> gradient,
+                                                         const Overlap& overlap) override {
+    CHECK(!examples.empty());
+    network_.use(weights);  // Reads none of them.
+    batch_.gather(*dataset_, examples);
+    const auto needs = [&overlap](std::size_t numbers) {
+      if (overlap.wait_for(numbers) == Weights::kGivenUp) {
+        throw GivenUp();
+      }
+    };
+    try {
+      const at::Tensor logits = network_.forward(batch_.inputs(), overlap.cancelled, needs);
+      const at::Tensor loss = at::cross_entropy_loss(logits, batch_.labels());
+      network_.gradient_in_parts(loss, gradient, overlap.ready);
+      return loss.item<double>();
+    } catch (const GivenUp&) {
+      return std::nullopt;
+    }
+  }
+
  private:
   // Constant after construction.
   Spec spec_;

@@ -174,7 +174,9 @@ void Network::use(std::span<const float> weights) {
   }
 }
 
-at::Tensor Network::forward(const at::Tensor& inputs, const Cancelled& cancelled) {
+at::Tensor Network::forward(const at::Tensor& inputs,
+                            const Cancelled& cancelled,
+                            const std::function<void(std::size_t numbers)>& needs) {
   const auto poll = [&cancelled] {
     if (cancelled && cancelled()) {
       throw GivenUp();
@@ -183,7 +185,14 @@ at::Tensor Network::forward(const at::Tensor& inputs, const Cancelled& cancelled
   std::vector<std::int64_t> shape{inputs.size(0)};
   shape.insert(shape.end(), layers_->example.begin(), layers_->example.end());
   torch::Tensor values = inputs.view(shape);
+  std::size_t numbers = 0;  // The manifest has the layers' weights in their order.
   for (torch::nn::AnyModule& layer : *layers_->sequence) {
+    if (needs) {
+      for (const torch::Tensor& parameter : layer.ptr()->parameters()) {
+        numbers += static_cast<std::size_t>(parameter.numel());
+      }
+      needs(numbers);
+    }
     poll();
     values = layer.forward(values);
     if (cancelled && values.requires_grad()) {
@@ -215,11 +224,19 @@ void Network::gradient_in_parts(const at::Tensor& loss,
   if (!std::exchange(layers_->hooked, true)) {
     layers_->hook();
   }
-  loss.backward();
-  layers_->told = {};
-  for (torch::Tensor& parameter : layers_->parameters) {
-    parameter.mutable_grad().reset();  // Otherwise the next pass would add to it.
+  const auto end = [this] {
+    layers_->told = {};
+    for (torch::Tensor& parameter : layers_->parameters) {
+      parameter.mutable_grad().reset();  // Otherwise the next pass would add to it.
+    }
+  };
+  try {
+    loss.backward();
+  } catch (...) {
+    end();
+    throw;
   }
+  end();
 }
 
 std::vector<float> Network::initial_weights(const Spec& spec,

@@ -57,13 +57,15 @@ class Network {
 
   // Returns the logits of each label, [n labels, classes], for the numbers of n examples, [n,
   // inputs], as Dataset::gather() writes them. Asks `cancelled` between layers, here and in the
-  // backward pass, and throws GivenUp. REQUIRES: use() was called; `cancelled` outlives the
-  // backward pass.
-  [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const Cancelled& cancelled);
+  // backward pass, and throws GivenUp. Tells `needs`, unless it is empty, before it reads the first
+  // `numbers` of the weights. REQUIRES: use() was called; `cancelled` outlives the backward pass.
+  [[nodiscard]] at::Tensor forward(const at::Tensor& inputs,
+                                   const Cancelled& cancelled,
+                                   const std::function<void(std::size_t numbers)>& needs = {});
   // The gradient of the loss with respect to the weights, in the manifest's order. Throws GivenUp.
   void gradient(const at::Tensor& loss, std::span<float> gradient);
   // As gradient(), tensor by tensor: calls `ready`, during the backward pass, with a tensor's index
-  // in the manifest when its gradient is complete.
+  // in the manifest when its gradient is complete. Throws GivenUp.
   void gradient_in_parts(const at::Tensor& loss,
                          std::span<float> gradient,
                          const std::function<void(std::size_t tensor)>& ready);

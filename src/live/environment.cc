@@ -115,6 +115,20 @@ Role role() {
   return found && found->world.value_or(1) > 1 ? Role::kWorker : Role::kAlone;
 }
 
+std::uint64_t slice_bytes_or(std::uint64_t by_default) {
+  constexpr std::uint64_t kMost = protocol::kWeightsMax * sizeof(float);
+  const std::string value = variable("OUTPACE_SLICE");
+  if (value.empty()) {
+    return by_default;
+  }
+  const std::optional<std::uint64_t> bytes = parse_count(value);
+  if (!bytes || *bytes > kMost) {
+    throw usage_error("OUTPACE_SLICE is '" + value +
+                      "'; it takes a number of bytes such as 262144, or 0 for whole gradients");
+  }
+  return *bytes;
+}
+
 }  // namespace
 
 outpace::WorkerOptions options_from_environment(bool ranked) {
@@ -141,6 +155,7 @@ outpace::WorkerOptions options_from_environment(bool ranked) {
   }
   options.rejoin_for = duration_from("OUTPACE_REJOIN_FOR", options.rejoin_for);
   options.keep_alive = duration_from("OUTPACE_KEEP_ALIVE", options.keep_alive);
+  options.slice_bytes = slice_bytes_or(options.slice_bytes);
   return options;
 }
 

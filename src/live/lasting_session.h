@@ -33,6 +33,7 @@ class LastingSession {
 
   // The connection over which the last task came; next() may replace it.
   [[nodiscard]] WorkerSession& session() { return *session_; }
+  [[nodiscard]] const WorkerSession& session() const { return *session_; }
 
  private:
   void connect(Duration limit);

@@ -26,6 +26,11 @@ class PacedSource final : public worker::GradientSource {
   explicit PacedSource(PacedSourceOptions options)
       : options_(std::move(options)), rng_(options_.seed, index(options_.worker)) {
     CHECK(options_.batch >= 1 && !options_.seconds.empty());
+    std::size_t tensors = 0;
+    for (const PacedLayer& layer : options_.layers) {
+      tensors += layer.tensors;
+    }
+    CHECK(options_.layers.empty() || tensors == options_.manifest.tensors.size());
     prctl(PR_SET_TIMERSLACK, 1);  // Of this thread: by default it wakes up to 50 us late.
   }
 
@@ -43,11 +48,47 @@ class PacedSource final : public worker::GradientSource {
                                               const Cancelled& cancelled) override {
     const auto end = steady_clock::now() + to_clock(draw_seconds(examples.size()));
     std::fill(gradient.begin(), gradient.end(), kGradient);
-    while (steady_clock::now() < end) {
-      if (cancelled && cancelled()) {
+    return sleep_until(end, cancelled) ? std::optional(kLoss) : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<double> compute_overlapped(std::span<const float> weights,
+                                                         std::span<const std::uint64_t> examples,
+                                                         std::span<float> gradient,
+                                                         const Overlap& overlap) override {
+    if (options_.layers.empty()) {
+      return GradientSource::compute_overlapped(weights, examples, gradient, overlap);
+    }
+    const double seconds = draw_seconds(examples.size());
+    auto at = steady_clock::now();  // What has been computed is computed by then.
+    std::fill(gradient.begin(), gradient.end(), kGradient);
+    std::size_t tensor = 0;
+    std::size_t numbers = 0;
+    for (const PacedLayer& layer : options_.layers) {
+      for (const std::size_t end = tensor + layer.tensors; tensor < end; ++tensor) {
+        numbers += options_.manifest.tensors[tensor].numbers();
+      }
+      switch (layer.tensors == 0 ? Weights::kThere : overlap.wait_for(numbers)) {
+        case Weights::kGivenUp:
+          return std::nullopt;
+        case Weights::kCame:
+          at = std::max(at, steady_clock::now());
+          break;
+        case Weights::kThere:
+          break;
+      }
+      at += to_clock(layer.forward * seconds);
+      if (!sleep_until(at, overlap.cancelled)) {
         return std::nullopt;
       }
-      std::this_thread::sleep_until(std::min(end, steady_clock::now() + kBetweenLooks));
+    }
+    for (std::size_t i = options_.layers.size(); i-- > 0;) {
+      at += to_clock(options_.layers[i].backward * seconds);
+      if (!sleep_until(at, overlap.cancelled)) {
+        return std::nullopt;
+      }
+      for (const std::size_t first = tensor - options_.layers[i].tensors; tensor > first;) {
+        overlap.ready(--tensor);
+      }
     }
     return kLoss;
   }
@@ -73,6 +114,16 @@ class PacedSource final : public worker::GradientSource {
   }
 
  private:
+  // False if it was cancelled before.
+  static bool sleep_until(steady_clock::time_point end, const Cancelled& cancelled) {
+    while (steady_clock::now() < end) {
+      if (cancelled && cancelled()) {
+        return false;
+      }
+      std::this_thread::sleep_until(std::min(end, steady_clock::now() + kBetweenLooks));
+    }
+    return true;
+  }
   static steady_clock::duration to_clock(double seconds) {
     return std::chrono::duration_cast<steady_clock::duration>(
         std::chrono::duration<double>(seconds));

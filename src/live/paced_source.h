@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,6 +17,14 @@
 
 namespace outpace::live {
 
+// The time of one layer as shares of an iteration's computing, and how many of the manifest's next
+// tensors are its weights.
+struct PacedLayer {
+  double forward;
+  double backward;
+  std::size_t tensors;
+};
+
 struct PacedSourceOptions {
   protocol::Manifest manifest;
   std::uint64_t dataset_examples;  // At least 1.
@@ -24,6 +33,10 @@ struct PacedSourceOptions {
   // Of the seconds, what comes after the last tensor's gradient is there; at most 1. The others
   // come evenly, by their sizes.
   double backward_share = 0.0;
+  // In order. A layer's forward time begins when its weights are there, and its gradient is there
+  // when its backward time has passed. Empty: all weights are needed at first, and the gradient is
+  // there at the end.
+  std::vector<PacedLayer> layers = {};
   WorkerId worker;  // Workers of one seed draw differently.
   std::uint64_t seed;
 };

@@ -86,7 +86,8 @@ void Server::receive_from_worker(Time now,
                           }
                           peers_[from].role = Role::kSentAway;  // Another may take its place.
                         },
-                        Ignoring<protocol::Hello>{},  // It has said so before.
+                        // It has said so before; and slices are put together where they are received.
+                        Ignoring<protocol::Hello, protocol::Slice>{},
                         protocol::IgnoringEvaluators{},
                         protocol::IgnoringServer{},
                         protocol::IgnoringCommands{}},

@@ -70,7 +70,8 @@ class Worker::Job {
                                                      .tls = tls(),
                                                      .worker = WorkerId{options_.worker},
                                                      .deadline = options_.deadline,
-                                                     .keep_alive = options_.keep_alive},
+                                                     .keep_alive = options_.keep_alive,
+                                                     .slice_bytes = options_.slice_bytes},
                                          .rejoin_for = options_.rejoin_for},
                      live::Offer{.manifest = manifest,
                                  .dataset_examples = examples,
@@ -83,7 +84,7 @@ class Worker::Job {
   [[nodiscard]] bool joined() const { return joined_; }
 
   std::optional<Minibatch> next() {
-    std::optional<live::LastingSession::Task> task = next_task();
+    std::optional<live::LastingSession::Task> task = next_whole_task();
     if (!task) {
       return std::nullopt;
     }
@@ -93,16 +94,15 @@ class Worker::Job {
                      .epoch = task->work.release.ranges.front().epoch};
   }
 
-  std::optional<MinibatchView> next_view() {
-    std::optional<live::LastingSession::Task> task = next_task();
-    if (!task) {
-      return std::nullopt;
-    }
-    weights_ = std::move(task->work.weights);
-    return MinibatchView{.weights = weights_.span(),
-                         .examples = std::move(task->examples),
-                         .version = count(task->work.release.version),
-                         .epoch = task->work.release.ranges.front().epoch};
+  std::optional<MinibatchView> next_view() { return view_of(next_whole_task()); }
+  std::optional<MinibatchView> next_early() { return view_of(next_task()); }
+
+  bool wait_for(std::size_t numbers) {
+    require(in_hand_ > 0, "wait_for: this worker has no mini-batch; call next_early() first");
+    require(numbers <= numbers_,
+            "wait_for: " + std::to_string(numbers) + " weights, the parameters hold " +
+                std::to_string(numbers_));
+    return session_->session().wait_for_weights(numbers);
   }
 
   [[nodiscard]] bool cancelled() {
@@ -115,15 +115,25 @@ class Worker::Job {
     return gradient_;
   }
 
+  void push_slice(std::size_t begin, std::size_t end) {
+    require(!gradient_.empty(), "push_slice: write the gradient into gradient() first");
+    session_->session().push_slice(begin, end);
+  }
+
   PushResult push(std::vector<float> gradient, double loss, std::optional<std::size_t> part) {
     const auto result = result_of(gradient.size(), loss, part);
+    require_unsliced();
     return answer([&] { return session_->session().push(result, std::move(gradient)); });
   }
 
   PushResult push(std::span<const float> gradient, double loss, std::optional<std::size_t> part) {
     const auto result = result_of(gradient.size(), loss, part);
+    const bool in_place = gradient.data() == gradient_.data();
+    if (!in_place) {
+      require_unsliced();
+    }
     return answer([&] {
-      return gradient.data() == gradient_.data()
+      return in_place
                  ? session_->session().push(result)
                  : session_->session().push(result,
                                             std::vector<float>(gradient.begin(), gradient.end()));
@@ -165,6 +175,32 @@ class Worker::Job {
   }
 
  private:
+  std::optional<MinibatchView> view_of(std::optional<live::LastingSession::Task> task) {
+    if (!task) {
+      return std::nullopt;
+    }
+    weights_ = std::move(task->work.weights);
+    return MinibatchView{.weights = weights_.span(),
+                         .examples = std::move(task->examples),
+                         .version = count(task->work.release.version),
+                         .epoch = task->work.release.ranges.front().epoch};
+  }
+
+  // If the connection is lost before all of its weights are there, the next one.
+  std::optional<live::LastingSession::Task> next_whole_task() {
+    while (true) {
+      std::optional<live::LastingSession::Task> task = next_task();
+      if (!task || session_->session().wait_for_weights(numbers_)) {
+        return task;
+      }
+    }
+  }
+
+  void require_unsliced() const {
+    require(!session_->session().slice_sent(),
+            "push: slices of gradient() have left; push gradient() itself");
+  }
+
   std::optional<live::LastingSession::Task> next_task() {
     require(joined_, "next: join() comes first");
     abandon();
@@ -280,6 +316,18 @@ PushResult Worker::push(std::span<const float> gradient,
                         double loss,
                         std::optional<std::size_t> part) {
   return for_the_public([&] { return job_->push(gradient, loss, part); });
+}
+
+std::optional<MinibatchView> Worker::next_early() {
+  return for_the_public([this] { return job_->next_early(); });
+}
+
+bool Worker::wait_for(std::size_t numbers) {
+  return for_the_public([&] { return job_->wait_for(numbers); });
+}
+
+void Worker::push_slice(std::size_t begin, std::size_t end) {
+  for_the_public([&] { job_->push_slice(begin, end); });
 }
 
 std::span<float> Worker::gradient() {

@@ -3,23 +3,19 @@
 #include "live/worker_loop.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "live/slowed.h"
 #include "worker/inbox.h"
+#include "worker/slices.h"
 
 namespace outpace::live {
 namespace {
 
-using std::chrono::steady_clock;
 using worker::CancelMode;
-
-double seconds_since(steady_clock::time_point start) {
-  return std::chrono::duration<double>(steady_clock::now() - start).count();
-}
 
 class Work {
  public:
@@ -27,7 +23,12 @@ class Work {
        worker::GradientSource& source,
        const worker::Pace& pace,
        std::optional<worker::Attacker> attacker)
-      : lasting_(session), source_(source), pace_(pace), attacker_(attacker) {}
+      : lasting_(session), source_(source), pace_(pace), attacker_(attacker) {
+    for (const std::size_t size : source.manifest().sizes()) {
+      tensors_.push_back({.begin = tensors_.empty() ? 0 : tensors_.back().end, .end = 0});
+      tensors_.back().end = tensors_.back().begin + size;
+    }
+  }
 
   void run() {
     std::uint64_t iteration = 0;
@@ -93,31 +94,16 @@ class Work {
   bool compute(const WorkerSession::Task& task,
                std::span<const std::uint64_t> examples,
                WorkerSession::Result& result) {
-    const auto abandoned = [this] { return session().cancelled() == CancelMode::kAbandon; };
     const std::size_t micro =
         task.release.may_keep_part ? micro_batch(task.release.nominal).size() : examples.size();
     double loss_sum = 0.0;
     for (std::size_t first = 0; first < examples.size(); first += micro) {
       const auto part = examples.subspan(first, std::min(micro, examples.size() - first));
-      const auto begun = steady_clock::now();
-      std::span<float> into = gradient_;
-      if (first > 0) {
-        part_gradient_.resize(gradient_.size());
-        into = part_gradient_;
-      }
-      const auto loss = source_.compute(task.weights, part, into, abandoned);
+      // Only of the last pass are the numbers final as they come.
+      const bool last = first + part.size() == examples.size();
+      const auto loss = pass(task, part, last, result);
       if (!loss) {
         return false;
-      }
-      const double took = seconds_since(begun);
-      result.compute_seconds += took;
-      const double extra = pace_.extra_seconds(took);
-      if (extra > 0.0 &&
-          session().sleep_until(session().now() + from_seconds(extra)) == CancelMode::kAbandon) {
-        return false;
-      }
-      if (first > 0) {
-        fold(result.examples, part.size());
       }
       loss_sum += *loss * static_cast<double>(part.size());
       result.examples += static_cast<std::uint32_t>(part.size());
@@ -135,10 +121,72 @@ class Work {
     return true;
   }
 
-  // gradient_ becomes the mean over `before` examples of its own and `more` of part_gradient_'s.
-  void fold(std::uint32_t before, std::size_t more) {
+  // Adds one micro-batch to the mean gradient, and returns its loss; nothing if it was given up.
+  std::optional<double> pass(const WorkerSession::Task& task,
+                             std::span<const std::uint64_t> examples,
+                             bool last,
+                             WorkerSession::Result& result) {
+    const std::uint32_t before = result.examples;
+    std::span<float> into = gradient_;
+    if (before > 0) {
+      part_gradient_.resize(gradient_.size());
+      into = part_gradient_;
+    }
+    const auto abandoned = [this] { return session().cancelled() == CancelMode::kAbandon; };
+    // An attacker corrupts the gradient when it is whole.
+    const bool slices = last && !attacker_ && session().slices();
+    Slowed slowed(session(), pace_);
+    std::optional<double> loss;
+    if (slices || !session().weights_are_there(gradient_.size())) {
+      loss = source_.compute_overlapped(
+          task.weights,
+          examples,
+          into,
+          {.cancelled = abandoned,
+           .wait_for = [&](std::size_t numbers) { return weights(slowed, numbers); },
+           .ready =
+               [&](std::size_t tensor) {
+                 if (slices) {
+                   (void)slowed.wait();
+                   slowed.aside([&] { return send(tensors_[tensor], before, examples.size()); });
+                 }
+               }});
+    } else {
+      loss = source_.compute(task.weights, examples, into, abandoned);
+    }
+    if (!loss || !slowed.wait()) {
+      return std::nullopt;
+    }
+    result.compute_seconds += slowed.computed_seconds();
+    if (!slices) {
+      fold({.begin = 0, .end = gradient_.size()}, before, examples.size());
+    }
+    return loss;
+  }
+
+  worker::GradientSource::Weights weights(Slowed& slowed, std::size_t numbers) {
+    using enum worker::GradientSource::Weights;
+    if (session().weights_are_there(numbers)) {
+      return kThere;
+    }
+    return slowed.aside([&] { return session().wait_for_weights(numbers); }) ? kCame : kGivenUp;
+  }
+
+  // A tensor of the last pass is complete.
+  bool send(worker::Slice tensor, std::uint32_t before, std::size_t more) {
+    fold(tensor, before, more);
+    session().push_slice(tensor.begin, tensor.end);
+    return true;
+  }
+
+  // These numbers of gradient_ become the mean over `before` examples of its own and `more` of
+  // part_gradient_'s.
+  void fold(worker::Slice numbers, std::uint32_t before, std::size_t more) {
+    if (before == 0) {
+      return;
+    }
     const float share = static_cast<float>(more) / static_cast<float>(before + more);
-    for (std::size_t i = 0; i < gradient_.size(); ++i) {
+    for (std::size_t i = numbers.begin; i < numbers.end; ++i) {
       gradient_[i] += share * (part_gradient_[i] - gradient_[i]);
     }
   }
@@ -154,6 +202,7 @@ class Work {
   worker::GradientSource& source_;
   const worker::Pace& pace_;
   std::optional<worker::Attacker> attacker_;
+  std::vector<worker::Slice> tensors_;  // Where each one's numbers are.
   std::span<float> gradient_;  // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;

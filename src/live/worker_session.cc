@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/overloaded.h"
 #include "protocol/senders.h"
 #include "wire/transports.h"
@@ -31,13 +32,18 @@ std::string host_name() {
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     : options_(options),
       initial_weights_(offer.initial_weights),
-      numbers_(offer.manifest.numbers()) {
-  transport_ = wire::connect({.address = options.server,
-                              .token = options.token,
-                              .deadline = options.deadline,
-                              .tls = options.tls,
-                              .keep_alive = options.keep_alive},
-                             [this](wire::ConnectionEvent event) { receive(std::move(event)); });
+      numbers_(offer.manifest.numbers()),
+      slices_(numbers_, (options.slice_bytes + sizeof(float) - 1) / sizeof(float)) {
+  wire::ConnectOptions connecting{.address = options.server,
+                                  .token = options.token,
+                                  .deadline = options.deadline,
+                                  .tls = options.tls,
+                                  .keep_alive = options.keep_alive};
+  if (options.slice_bytes > 0) {
+    connecting.progress = [this](std::uint64_t arrived) { weights_came(arrived); };
+  }
+  transport_ = wire::connect(
+      connecting, [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->authorise(numbers_);
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .process = options.process,
@@ -132,6 +138,24 @@ Time WorkerSession::now() const {
   return Time{std::chrono::duration_cast<Duration>(elapsed)};
 }
 
+bool WorkerSession::are_there(std::size_t numbers) const {
+  // A newer release comes when all of this one has come.
+  return inbox_.newest().sequence != current_ || arrived_ >= numbers;
+}
+
+bool WorkerSession::weights_are_there(std::size_t numbers) const {
+  const std::lock_guard lock(mutex_);
+  return are_there(numbers);
+}
+
+bool WorkerSession::wait_for_weights(std::size_t numbers) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    return are_there(numbers) || cancelled_.load() == worker::CancelMode::kAbandon;
+  });
+  return are_there(numbers);
+}
+
 std::span<float> WorkerSession::gradient() {
   if (gradient_.keeper == nullptr) {
     gradient_ = transport_->room(numbers_);
@@ -141,22 +165,42 @@ std::span<float> WorkerSession::gradient() {
 
 std::optional<protocol::Verdict> WorkerSession::push(const Result& result) {
   (void)gradient();
-  return push(result, std::exchange(gradient_, {}));
+  const std::size_t sent = numbers_ - slices_.unsent();
+  slices_.restart();
+  return push(result, std::exchange(gradient_, {}), sent);
+}
+
+void WorkerSession::push_slice(std::size_t begin, std::size_t end) {
+  if (!slices()) {
+    return;
+  }
+  const std::optional<worker::Slice> slice = slices_.add(begin, end);
+  if (slice) {
+    const auto numbers = gradient_.numbers.subspan(slice->begin, slice->end - slice->begin);
+    transport_->send(
+        protocol::Slice{.sequence = current_, .begin = slice->begin, .whole = numbers_},
+        wire::Payload(numbers, gradient_.keeper));
+  }
 }
 
 std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
                                                      std::vector<float> gradient) {
   auto own = std::make_shared<std::vector<float>>(std::move(gradient));
-  return push(result, wire::Room{*own, own});
+  CHECK(!slices_.begun());
+  slices_.restart();
+  return push(result, wire::Room{*own, own}, 0);
 }
 
-std::optional<protocol::Verdict> WorkerSession::push(const Result& result, wire::Room gradient) {
+std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
+                                                     wire::Room gradient,
+                                                     std::size_t sent) {
   // The numbers of a message are finite. A loss that is not is told by its gradient, which the
   // server then refuses.
   const bool finite = std::isfinite(result.loss);
-  if (!finite && !gradient.numbers.empty()) {
+  if (!finite && !gradient.numbers.empty()) {  // The front is never sent before.
     gradient.numbers.front() = std::numeric_limits<float>::quiet_NaN();
   }
+  gradient.numbers = gradient.numbers.first(gradient.numbers.size() - sent);
   transport_->send(protocol::Push{.id = identity(),
                                   .examples = result.examples,
                                   .partial = result.partial,
@@ -170,6 +214,10 @@ std::optional<protocol::Verdict> WorkerSession::push(const Result& result, wire:
 }
 
 void WorkerSession::abandon() {
+  if (slices_.begun()) {
+    gradient_ = {};  // Slices of it may still be on their way.
+  }
+  slices_.restart();
   transport_->send(protocol::Abandoned{identity()}, nullptr);
 }
 
@@ -202,6 +250,12 @@ void WorkerSession::receive(wire::ConnectionEvent event) {
   changed_.notify_all();
 }
 
+void WorkerSession::weights_came(std::uint64_t arrived) {
+  const std::lock_guard lock(mutex_);
+  arrived_ = arrived;
+  changed_.notify_all();
+}
+
 void WorkerSession::deliver(wire::Received received) {
   if (const auto* welcome = std::get_if<protocol::Welcome>(&received.message)) {
     if (!welcome_) {
@@ -212,6 +266,7 @@ void WorkerSession::deliver(wire::Received received) {
   }
   if (const auto* release = std::get_if<protocol::Release>(&received.message)) {
     weights_ = std::move(received.payload);
+    arrived_ = received.arrived;
     // A message can only be late, so the smallest difference seen is the nearest to the truth.
     const auto offset = steady_clock::now().time_since_epoch() - release->now.time_since_epoch();
     if (!clock_offset_ || offset < *clock_offset_) {

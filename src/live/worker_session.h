@@ -27,6 +27,7 @@
 #include "wire/transport.h"
 #include "wire/transports.h"
 #include "worker/inbox.h"
+#include "worker/slices.h"
 
 namespace outpace::live {
 
@@ -42,6 +43,9 @@ struct SessionOptions {
   Version seen_version{};
   Leaving* leaving = nullptr;  // Of the process, which may be told to end; outlives the session.
   Duration keep_alive = wire::kKeepAlive;  // As in wire::ConnectOptions.
+  // At least so much of a gradient is sent at a time, while the rest is computed; and a task comes
+  // before all of its weights are there. 0: both travel whole.
+  std::uint64_t slice_bytes = 0;
 };
 
 // What a worker brings to the job.
@@ -72,13 +76,19 @@ class WorkerSession {
 
   struct Task {
     protocol::Release release;
-    // In the manifest's order. They may lie where the server published them: drop them as soon as
-    // they are not needed any more, before the answer if possible.
+    // In the manifest's order; with slices, only those that wait_for_weights() waited for. They may
+    // lie where the server published them: drop them as soon as they are not needed any more,
+    // before the answer if possible.
     wire::Numbers weights;
   };
   // Waits for the next release; nothing when the run is over, or the process is told to end. Throws
   // ConnectionLost.
   [[nodiscard]] std::optional<Task> next();
+
+  // Whether the first `numbers` of the current task's weights are there.
+  [[nodiscard]] bool weights_are_there(std::size_t numbers) const;
+  // Waits for them; false if the task is to be abandoned first.
+  [[nodiscard]] bool wait_for_weights(std::size_t numbers);
 
   // Whether the current task should be given up, because the server asked for that or is gone, or
   // the process is told to end. It is cheap: poll it between layers.
@@ -97,10 +107,18 @@ class WorkerSession {
   // Memory for the next gradient, the same until it is pushed. Where server and worker share
   // memory, the server reads it there.
   [[nodiscard]] std::span<float> gradient();
+  // Whether what push_slice() is told is sent, or waits for push() all the same.
+  [[nodiscard]] bool slices() const { return options_.slice_bytes > 0 && transport_->slices(); }
+  // Numbers [begin, end) of gradient() are final, and may be sent while the rest is computed. They
+  // count if a push() without a gradient follows, and not if abandon() does. Throws a usage error
+  // if they are not numbers of the gradient, or were final before.
+  void push_slice(std::size_t begin, std::size_t end);
+  // Whether some of the current gradient has been sent.
+  [[nodiscard]] bool slice_sent() const { return slices_.begun(); }
   // Answers the current task with what was written there, and waits for the verdict; nothing if the
   // run ended first.
   std::optional<protocol::Verdict> push(const Result& result);
-  // The same with a gradient that lies elsewhere.
+  // The same with a gradient that lies elsewhere. REQUIRES: no slice was sent.
   std::optional<protocol::Verdict> push(const Result& result, std::vector<float> gradient);
   void abandon();
   // What a script says while it trains.
@@ -112,12 +130,18 @@ class WorkerSession {
 
  private:
   void receive(wire::ConnectionEvent event);
+  void weights_came(std::uint64_t arrived);
+  // REQUIRES: mutex_ is held.
+  [[nodiscard]] bool are_there(std::size_t numbers) const;
   void deliver(wire::Received received);
   // How the current task is to be given up now. REQUIRES: mutex_ is held.
   [[nodiscard]] worker::CancelMode cancel_mode() const;
   void give_up(worker::CancelMode how);
   void send_initial_weights();
-  [[nodiscard]] std::optional<protocol::Verdict> push(const Result& result, wire::Room gradient);
+  // `sent`: numbers of the gradient, of its end, that went in slices.
+  [[nodiscard]] std::optional<protocol::Verdict> push(const Result& result,
+                                                      wire::Room gradient,
+                                                      std::size_t sent);
   void beat(const std::stop_token& stop);
   [[nodiscard]] protocol::GradientId identity() const;
   [[noreturn]] void throw_closed() const;
@@ -132,6 +156,7 @@ class WorkerSession {
   std::condition_variable changed_;
   worker::Inbox inbox_;
   wire::Numbers weights_;       // Of the newest release.
+  std::uint64_t arrived_ = 0;   // Of these.
   bool needs_weights_ = false;  // The server has none, or none any more.
   bool takes_parts_ = false;    // The policy, when it released the current task.
   worker::CancelMode leaves_ = worker::CancelMode::kNone;  // Once the process is told to end.
@@ -140,6 +165,7 @@ class WorkerSession {
   // Of the thread that computes.
   Sequence current_{};
   wire::Room gradient_;  // If it has been asked for.
+  worker::Slices slices_;
   // Set under mutex_, read anywhere.
   std::atomic<worker::CancelMode> cancelled_{worker::CancelMode::kNone};
   std::unique_ptr<wire::ClientTransport> transport_;

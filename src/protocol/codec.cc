@@ -96,6 +96,12 @@ void write(const Push& push, pb::Frame& frame) {
   out.set_loss(push.loss);
   out.set_compute_seconds(push.compute_seconds);
 }
+void write(const Slice& slice, pb::Frame& frame) {
+  pb::Slice& out = *frame.mutable_slice();
+  out.set_sequence(number(slice.sequence));
+  out.set_begin(slice.begin);
+  out.set_whole(slice.whole);
+}
 void write(const Abandoned& abandoned, pb::Frame& frame) {
   write(abandoned.id, *frame.mutable_abandoned()->mutable_id());
 }
@@ -291,6 +297,17 @@ Message read(const pb::Push& push) {
               .loss = push.loss(),
               .compute_seconds = push.compute_seconds()};
 }
+// `numbers`: of its payload.
+Message read(const pb::Slice& slice, std::uint64_t numbers) {
+  require(slice.whole() <= kWeightsMax, "slice.whole", "is above 2^32 numbers");
+  require(slice.begin() >= 1, "slice.begin", "must be at least 1: the front comes with the push");
+  require(numbers >= 1, "slice", "must have a payload");
+  require(slice.begin() < slice.whole() && numbers <= slice.whole() - slice.begin(),
+          "slice",
+          "goes beyond the end of its gradient");
+  return Slice{
+      .sequence = Sequence{slice.sequence()}, .begin = slice.begin(), .whole = slice.whole()};
+}
 Message read(const pb::Abandoned& abandoned) {
   return Abandoned{.id = read_id(abandoned.has_id(), abandoned.id(), "abandoned.id")};
 }
@@ -368,6 +385,8 @@ Message read(const pb::Frame& frame) {
       return InitialWeights{};
     case pb::Frame::kPush:
       return read(frame.push());
+    case pb::Frame::kSlice:
+      return read(frame.slice(), frame.payload_numbers());
     case pb::Frame::kAbandoned:
       return read(frame.abandoned());
     case pb::Frame::kHeartbeat:
@@ -410,16 +429,34 @@ Message read(const pb::Frame& frame) {
 
 const char* name(const Message& message) {
   static constexpr std::array<const char*, std::variant_size_v<Message>> kNames = {
-      "hello",      "observe", "initial_weights", "push",    "abandoned",
-      "heartbeat",  "goodbye", "measurement",     "welcome", "release",
-      "cancel",     "verdict", "snapshot",        "stop",    "set_policy",
-      "ask_status", "answer",  "status",          "rates",   "ask_evaluator"};
+      "hello",
+      "observe",
+      "initial_weights",
+      "push",
+      "slice",
+      "abandoned",
+      "heartbeat",
+      "goodbye",
+      "measurement",
+      "welcome",
+      "release",
+      "cancel",
+      "verdict",
+      "snapshot",
+      "stop",
+      "set_policy",
+      "ask_status",
+      "answer",
+      "status",
+      "rates",
+      "ask_evaluator"};
   return kNames.at(message.index());
 }
 
 bool carries_payload(const Message& message) {
   return std::holds_alternative<InitialWeights>(message) || std::holds_alternative<Push>(message) ||
-         std::holds_alternative<Release>(message) || std::holds_alternative<Snapshot>(message);
+         std::holds_alternative<Slice>(message) || std::holds_alternative<Release>(message) ||
+         std::holds_alternative<Snapshot>(message);
 }
 
 std::string encode(const Message& message, std::uint64_t payload_numbers) {

@@ -135,7 +135,8 @@ struct Observe {
 struct InitialWeights {
   bool operator==(const InitialWeights&) const = default;
 };
-// Payload: the mean gradient over the first `examples` examples of the release's ranges.
+// Payload: the mean gradient over the first `examples` examples of the release's ranges, or its
+// front, if slices have brought the rest.
 struct Push {
   GradientId id;
   std::uint32_t examples;
@@ -144,6 +145,17 @@ struct Push {
   double compute_seconds;  // Of the forward and backward pass, without delays.
 
   bool operator==(const Push&) const = default;
+};
+// A part of a gradient that is final while the backward pass computes the rest. Payload: its
+// numbers from `begin` on. The first slice is the end of the gradient, and each one ends where the
+// one before began. They count only with the Push of the same sequence, whose payload is what is in
+// front of them; an Abandoned discards them.
+struct Slice {
+  Sequence sequence;    // Of the release that the gradient answers.
+  std::uint64_t begin;  // At least 1: the front comes with the Push.
+  std::uint64_t whole;  // Numbers of the gradient.
+
+  bool operator==(const Slice&) const = default;
 };
 // The worker gave up the release: it was cancelled and has nothing worth pushing.
 struct Abandoned {
@@ -280,6 +292,7 @@ using Message = std::variant<Hello,
                              Observe,
                              InitialWeights,
                              Push,
+                             Slice,
                              Abandoned,
                              Heartbeat,
                              Goodbye,

@@ -8,8 +8,15 @@
 
 namespace outpace::protocol {
 
-using IgnoringWorkers =
-    Ignoring<Hello, InitialWeights, Push, Abandoned, Rates, AskEvaluator, Heartbeat, Goodbye>;
+using IgnoringWorkers = Ignoring<Hello,
+                                 InitialWeights,
+                                 Push,
+                                 Slice,
+                                 Abandoned,
+                                 Rates,
+                                 AskEvaluator,
+                                 Heartbeat,
+                                 Goodbye>;
 using IgnoringEvaluators = Ignoring<Observe, Measurement>;
 using IgnoringServer = Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status>;
 // Commands of `outpace ctl`.

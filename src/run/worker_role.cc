@@ -60,6 +60,33 @@ job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options) {
   return job;
 }
 
+// A profile's tensors as layers. They have the measured layers' times if there are as many; else
+// the times are divided by the tensors' sizes. Empty if no layers were measured.
+std::vector<live::PacedLayer> paced_layers(const throughput::MeasuredProfile& profile) {
+  throughput::MeasuredLayer all{};
+  for (const throughput::MeasuredLayer& layer : profile.layers) {
+    all.forward_seconds += layer.forward_seconds;
+    all.backward_seconds += layer.backward_seconds;
+  }
+  const double seconds = all.forward_seconds + all.backward_seconds;
+  if (seconds <= 0.0) {
+    return {};
+  }
+  const std::vector<protocol::TensorInfo>& tensors = profile.manifest.tensors;
+  const bool each = profile.layers.size() == tensors.size();
+  std::vector<live::PacedLayer> layers;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const throughput::MeasuredLayer& times = each ? profile.layers[i] : all;
+    const double share = each ? 1.0
+                              : static_cast<double>(tensors[i].numbers()) /
+                                    static_cast<double>(profile.manifest.numbers());
+    layers.push_back({.forward = share * times.forward_seconds / seconds,
+                      .backward = share * times.backward_seconds / seconds,
+                      .tensors = 1});
+  }
+  return layers;
+}
+
 std::unique_ptr<worker::GradientSource> make_waiting_source(const job::Work& work,
                                                             std::uint32_t worker,
                                                             std::uint32_t workers,
@@ -71,11 +98,13 @@ std::unique_ptr<worker::GradientSource> make_waiting_source(const job::Work& wor
     std::ranges::for_each(seconds, [factor](double& one) { one *= factor; });
   }
   const double backward_share = throughput::ring_costs(profile, {}).backward_share;
+  std::vector<live::PacedLayer> layers = paced_layers(profile);
   return live::make_paced_source({.manifest = std::move(profile.manifest),
                                   .dataset_examples = profile.dataset_examples,
                                   .batch = profile.batch,
                                   .seconds = std::move(seconds),
                                   .backward_share = backward_share,
+                                  .layers = std::move(layers),
                                   .worker = WorkerId{worker},
                                   .seed = seed});
 }
@@ -122,7 +151,8 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
       .worker = WorkerId{worker},
       .deadline = job.reaching.deadline,
       .leaving = &leaving,
-      .keep_alive = job.reaching.keep_alive};
+      .keep_alive = job.reaching.keep_alive,
+      .slice_bytes = job.work.slice.bytes};
   const std::uint32_t workers = std::max(job.workers.value_or(0), worker + 1);
   const worker::Pace pace = job::make_pace(job.work, worker, workers, whole_file);
   const std::vector<worker::Attack> attacks = job::parse_attacks(job.work.attacks, workers);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -55,9 +56,13 @@ class Numbers {
   Numbers(std::vector<float> own) : own_(std::move(own)) {}
   Numbers(std::span<const float> shared, std::shared_ptr<const void> keeper)
       : shared_(shared), keeper_(std::move(keeper)) {}
+  // Numbers that are still being received, `count` in the end. REQUIRES: memory for all of them is
+  // reserved.
+  Numbers(std::shared_ptr<std::vector<float>> arriving, std::uint64_t count)
+      : shared_(arriving->data(), count), arriving_(std::move(arriving)) {}
 
   [[nodiscard]] std::span<const float> span() const {
-    return keeper_ ? shared_ : std::span<const float>(own_);
+    return keeper_ || arriving_ ? shared_ : std::span<const float>(own_);
   }
   // NOLINTNEXTLINE(google-explicit-constructor): it is one.
   operator std::span<const float>() const { return span(); }
@@ -65,9 +70,14 @@ class Numbers {
   [[nodiscard]] bool empty() const { return span().empty(); }
   [[nodiscard]] bool shared() const { return keeper_ != nullptr; }
 
-  // As a vector, without a copy if they are not shared.
+  // As a vector, without a copy if they are not shared. REQUIRES: they are whole.
   [[nodiscard]] std::vector<float> take() && {
-    if (!keeper_) {
+    if (arriving_ && arriving_.use_count() == 1) {  // The transport has let go of it.
+      std::vector<float> whole = std::move(*arriving_);
+      *this = {};
+      return whole;
+    }
+    if (!keeper_ && !arriving_) {
       return std::move(own_);
     }
     std::vector<float> copy(shared_.begin(), shared_.end());
@@ -82,7 +92,8 @@ class Numbers {
  private:
   std::vector<float> own_;
   std::span<const float> shared_;
-  std::shared_ptr<const void> keeper_;  // Null: the numbers are own_.
+  std::shared_ptr<const void> keeper_;
+  std::shared_ptr<std::vector<float>> arriving_;  // Neither this nor a keeper: they are own_.
 };
 
 }  // namespace outpace::wire

@@ -36,14 +36,17 @@ constexpr std::size_t kControlsMax = 256;
 
 RecordStream::RecordStream(std::unique_ptr<ByteStream> bytes,
                            UnreadMax unread_max,
-                           SharingOptions sharing)
+                           SharingOptions sharing,
+                           std::function<void(std::uint64_t)> progress)
     : bytes_(std::move(bytes)),
       checksums_(bytes_->sealed() ? Checksums::kNone : Checksums::kCrc32c),
       unread_max_(unread_max),
       lender_(sharing.lender),
+      progress_(std::move(progress)),
       waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       received_(new char[kFirstCapacity]),
       capacity_(kFirstCapacity),
+      reader_(progress_ != nullptr),
       writer_(checksums_),
       sharing_(std::move(sharing)) {
   if (waker_.number() < 0) {
@@ -68,7 +71,7 @@ void RecordStream::send(const protocol::Message& message, Payload payload, More 
   if (ended_ || broken_) {
     return;
   }
-  auto place = sharing_.place(payload, writer_.unreturned());
+  auto place = place_of(message, payload);
   writer_.add(message, std::move(payload), std::move(place));
   queue_controls();
   if (more == More::kNone) {
@@ -82,6 +85,16 @@ void RecordStream::send(const protocol::Message& message, Payload payload, More 
   const std::string warning = sharing_.take_warning();
   lock.unlock();
   warn(warning);
+}
+
+std::optional<LentMemory::Place> RecordStream::place_of(const protocol::Message& message,
+                                                        const Payload& payload) {
+  const bool slice = std::holds_alternative<protocol::Slice>(message);
+  const bool end = std::holds_alternative<protocol::Push>(message) ||
+                   std::holds_alternative<protocol::Abandoned>(message);
+  const bool sliced = slice || (end && slicing_);
+  slicing_ = slice || (slicing_ && !end);
+  return sliced ? std::nullopt : sharing_.place(payload, writer_.unreturned());
 }
 
 void RecordStream::warn(const std::string& why) const {
@@ -99,6 +112,11 @@ Room RecordStream::room(std::uint64_t numbers) {
   }
   auto own = std::make_shared<std::vector<float>>(numbers);
   return {*own, own};
+}
+
+bool RecordStream::may_share() {
+  const std::lock_guard lock(mutex_);
+  return sharing_.may_share();
 }
 
 void RecordStream::queue_controls() {
@@ -326,7 +344,11 @@ std::optional<RecordStream::Next> RecordStream::end_numbers() {
   check({room_.data(), room_.size()}, *std::exchange(head_, std::nullopt));
   room_ = {};
   filled_ = 0;
-  if (auto received = reader_.filled()) {
+  auto received = reader_.filled();
+  if (const auto arrived = reader_.take_arrived()) {
+    progress_(*arrived);
+  }
+  if (received) {
     return std::move(*received);
   }
   return std::nullopt;

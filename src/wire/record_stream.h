@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,7 @@
 
 #include "wire/byte_stream.h"
 #include "wire/descriptor.h"
+#include "wire/record_reader.h"
 #include "wire/records.h"
 #include "wire/sharing.h"
 #include "wire/transport.h"
@@ -32,7 +34,11 @@ namespace outpace::wire {
 class RecordStream {
  public:
   // REQUIRES: the handshake is over.
-  RecordStream(std::unique_ptr<ByteStream> bytes, UnreadMax unread_max, SharingOptions sharing);
+  // `progress`: as ConnectOptions has it; null: every payload is delivered whole.
+  RecordStream(std::unique_ptr<ByteStream> bytes,
+               UnreadMax unread_max,
+               SharingOptions sharing,
+               std::function<void(std::uint64_t)> progress = nullptr);
   ~RecordStream();
   RecordStream(const RecordStream&) = delete;
   RecordStream& operator=(const RecordStream&) = delete;
@@ -56,6 +62,8 @@ class RecordStream {
   void send(const protocol::Message& message, Payload payload, More more);
   // Room for a payload: where the peer reads it, if there is such.
   [[nodiscard]] Room room(std::uint64_t numbers);
+  // Whether payloads lie, or may come to lie, in memory that both sides share.
+  [[nodiscard]] bool may_share();
   // The largest payload, in numbers, that the peer may send from now on.
   void authorise(std::uint64_t numbers) { authorised_ = numbers; }
   // Queues the farewell, behind everything else; next() returns nothing from now on.
@@ -66,6 +74,10 @@ class RecordStream {
   void abort();
 
  private:
+  // Where the payload lies for the peer to read; nothing if it is sent. A gradient is not divided
+  // between the two. REQUIRES: mutex_ is held.
+  [[nodiscard]] std::optional<LentMemory::Place> place_of(const protocol::Message& message,
+                                                          const Payload& payload);
   // Sends what there is. REQUIRES: mutex_ is held.
   void flush();
   // The pieces of the next record go to current_; false if there is none.
@@ -106,6 +118,7 @@ class RecordStream {
   const Checksums checksums_;
   const UnreadMax unread_max_;
   const std::shared_ptr<Lender> lender_;
+  const std::function<void(std::uint64_t)> progress_;
   const Descriptor waker_;
   std::atomic<std::uint64_t> authorised_{0};
   std::atomic<std::uint64_t> sent_bytes_{0};
@@ -121,6 +134,7 @@ class RecordStream {
   // State below is guarded by mutex_.
   std::mutex mutex_;
   RecordWriter writer_;
+  bool slicing_ = false;           // Slices were queued, and not the push that completes them.
   Sharing sharing_;                // Its read() is the stream's thread's.
   std::size_t controls_ = 0;       // Records of sharing_ in current_.
   std::deque<Piece> current_;      // Of records that have been begun.

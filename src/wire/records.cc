@@ -41,6 +41,14 @@ std::uint32_t bytes_max(RecordKind kind) {
   throw broken("a record of an unknown kind");
 }
 
+// A worker begins with the first weights while the rest is on its way: it hears of them record by
+// record, and a record of a small network's must not be a large part of it.
+std::uint64_t numbers_of_record(bool release, std::uint64_t numbers) {
+  constexpr std::uint64_t kParts = 16;
+  constexpr std::uint64_t kLeast = 4096;
+  return release ? std::clamp<std::uint64_t>(numbers / kParts, kLeast, kNumbersMax) : kNumbersMax;
+}
+
 }  // namespace
 
 std::string encode_head(RecordKind kind, std::string_view body, Checksums checksums) {
@@ -96,10 +104,17 @@ void RecordWriter::add(const protocol::Message& message,
       queue_.erase(older);
     }
   }
+  if (const auto* abandoned = std::get_if<protocol::Abandoned>(&message)) {
+    std::erase_if(queue_, [&](const Outgoing& waiting) {
+      return waiting.slice_of == abandoned->id.sequence && !waiting.frame.empty();
+    });
+  }
+  const auto* slice = std::get_if<protocol::Slice>(&message);
   queue_.push_back({.frame = std::move(frame),
                     .payload = std::move(payload),
                     .place = std::move(place),
-                    .release = release});
+                    .release = release,
+                    .slice_of = slice == nullptr ? std::nullopt : std::optional(slice->sequence)});
 }
 
 void RecordWriter::clear() {
@@ -145,7 +160,8 @@ std::size_t RecordWriter::next(std::deque<Piece>& pieces) {
       oldest.sent = numbers;
     }
   } else {
-    const std::uint64_t step = std::min<std::uint64_t>(numbers - oldest.sent, kNumbersMax);
+    const std::uint64_t step =
+        std::min<std::uint64_t>(numbers - oldest.sent, numbers_of_record(oldest.release, numbers));
     Piece body(oldest.payload, oldest.sent, step);
     bytes += body.view().size();
     pieces.emplace_back(encode_head(RecordKind::kNumbers, body.view(), checksums_));
@@ -156,65 +172,6 @@ std::size_t RecordWriter::next(std::deque<Piece>& pieces) {
     queue_.pop_front();
   }
   return bytes;
-}
-
-std::optional<Received> RecordReader::take(std::string_view frame, std::uint64_t authorised) {
-  protocol::Frame begun = protocol::decode(frame);
-  const std::string name = protocol::name(begun.message);
-  if (pending_) {
-    throw broken(name + " came within the payload of " + protocol::name(pending_->message));
-  }
-  if (begun.payload_numbers > authorised) {
-    throw broken(name + " has a payload of " + std::to_string(begun.payload_numbers) +
-                 " numbers, and at most " + std::to_string(authorised) + " are allowed");
-  }
-  Received received{.message = std::move(begun.message), .payload = {}, .turn = {}};
-  if (begun.payload_numbers == 0) {
-    return received;
-  }
-  announced_ = begun.payload_numbers;
-  numbers_.clear();
-  pending_ = std::move(received);
-  return std::nullopt;
-}
-
-std::span<char> RecordReader::room(std::uint32_t bytes) {
-  if (!pending_) {
-    throw broken("numbers belong to no payload");
-  }
-  if (bytes == 0 || bytes % sizeof(float) != 0) {
-    throw broken("numbers must be whole and at least one");
-  }
-  const std::size_t begin = numbers_.size();
-  if (bytes / sizeof(float) > announced_ - begin) {
-    throw broken("numbers go beyond the end of their payload");
-  }
-  numbers_.reserve(announced_);
-  numbers_.resize(begin + bytes / sizeof(float));
-  return {reinterpret_cast<char*>(numbers_.data() + begin), bytes};
-}
-
-std::optional<Received> RecordReader::filled() {
-  if (more_numbers()) {
-    return std::nullopt;
-  }
-  return complete(std::exchange(numbers_, {}));
-}
-
-std::uint64_t RecordReader::announced() const {
-  if (!pending_) {
-    throw broken("a place in memory belongs to no payload");
-  }
-  if (!numbers_.empty()) {
-    throw broken("a payload comes over the socket and lies in memory");
-  }
-  return announced_;
-}
-
-Received RecordReader::complete(Numbers payload) {
-  Received received = *std::exchange(pending_, std::nullopt);
-  received.payload = std::move(payload);
-  return received;
 }
 
 }  // namespace outpace::wire

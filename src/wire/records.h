@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "wire/payload.h"
 #include "wire/shared_memory.h"
 #include "wire/transport.h"
@@ -97,7 +98,8 @@ class RecordWriter {
 
   // Throws a usage error if the message does not fit in a frame. A release that waits gives way to
   // a newer one: a worker that reads slowly gets the newest weights, not all that it missed.
-  // A payload that has a place in shared memory is not sent.
+  // A payload that has a place in shared memory is not sent. Slices that wait are dropped by the
+  // abandoned of their gradient, which discards those that went.
   void add(const protocol::Message& message,
            Payload payload,
            std::optional<LentMemory::Place> place = std::nullopt);
@@ -120,38 +122,13 @@ class RecordWriter {
     Payload payload;
     std::optional<LentMemory::Place> place;
     bool release = false;
+    std::optional<Sequence> slice_of = std::nullopt;
     std::uint64_t sent = 0;  // Numbers of the payload.
   };
 
   const Checksums checksums_;
   std::deque<Outgoing> queue_;
   std::deque<LentMemory::Place> unreturned_;
-};
-
-// Puts messages together again from bodies.
-class RecordReader {
- public:
-  // Takes a message's frame. Returns the message if it has no payload; else it is pending. Memory
-  // for a payload is allocated only if the frame announces at most `authorised` numbers. Throws an
-  // Error that says what is wrong; the connection cannot be used after that.
-  [[nodiscard]] std::optional<Received> take(std::string_view frame, std::uint64_t authorised);
-  // Makes room for the next numbers of the pending payload, `bytes` bytes of a record. Throws an
-  // Error if there is no payload or no room for them.
-  [[nodiscard]] std::span<char> room(std::uint32_t bytes);
-  // The numbers have been written into the room. Returns the message if its payload is whole.
-  [[nodiscard]] std::optional<Received> filled();
-  // The numbers of the pending payload, which lie elsewhere. Throws an Error if there is no such
-  // payload, or it has begun to come.
-  [[nodiscard]] std::uint64_t announced() const;
-  // The message, with these as its payload. REQUIRES: announced() returned.
-  [[nodiscard]] Received complete(Numbers payload);
-  // Whether numbers come after those that room() made room for.
-  [[nodiscard]] bool more_numbers() const { return pending_ && numbers_.size() < announced_; }
-
- private:
-  std::optional<Received> pending_;  // Its payload is not whole yet.
-  std::vector<float> numbers_;       // Of that payload, so far.
-  std::uint64_t announced_ = 0;      // Numbers in that payload.
 };
 
 }  // namespace outpace::wire

@@ -83,6 +83,8 @@ class Sharing {
                                                        std::size_t unreturned);
   // Room for a payload; nothing if there is none where the peer would read it.
   [[nodiscard]] std::optional<Room> room(std::uint64_t numbers);
+  // Whether payloads lie there, or will as soon as there has been one.
+  [[nodiscard]] bool may_share() const { return options_.lender && state_ != State::kOff; }
   // The peer's answer, empty if it has mapped what was offered. Throws an Error if it was not
   // asked.
   void answered(const std::string& why);

@@ -91,6 +91,10 @@ class StreamClient final : public ClientTransport {
     auto own = std::make_shared<std::vector<float>>(numbers);
     return {*own, own};
   }
+  bool slices() override {
+    const std::lock_guard lock(mutex_);
+    return stream_ && !stream_->may_share();
+  }
   void authorise(std::uint64_t numbers) override {
     const std::lock_guard lock(mutex_);
     authorised_ = numbers;
@@ -308,7 +312,7 @@ class StreamClient final : public ClientTransport {
     if (is_unix() && options_.shares_memory) {
       sharing.lender = std::make_shared<Lender>(kClientPlaces, nullptr);  // The server warns.
     }
-    auto stream = std::make_unique<RecordStream>(std::move(bytes), kUnlimited, std::move(sharing));
+    auto stream = std::make_unique<RecordStream>(std::move(bytes), kUnlimited, std::move(sharing), options_.progress);
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
     stream_->authorise(authorised_);

@@ -4,7 +4,9 @@
 // The contract, which transport_test.cc tests over every carrier (a Unix socket, the same
 // with shared memory, TCP, TLS):
 //  1. Messages of one connection arrive in the order they were sent, whole, with their payloads.
-//     One exception: a release that waits to be sent gives way to a newer one.
+//     A release that waits to be sent gives way to a newer one. A client that gives a `progress`
+//     gets a release when its first numbers are there. A gradient sent in slices arrives as one
+//     push, whole, or not at all.
 //  2. Nothing of a client counts before it has proved that it knows the job's token (handshake.h).
 //  3. Nothing is allocated or mapped for a payload beyond the size that the receiver authorised.
 //  4. A connection that ends, for whatever reason, yields exactly one Closed, its last event.
@@ -39,6 +41,7 @@ enum class ConnectionId : std::uint64_t {};
 struct Received {
   protocol::Message message;
   Numbers payload;  // Empty if the message carries none. On a server never in shared memory.
+  std::uint64_t arrived = 0;  // Of the payload's numbers, from the front: all, but for `progress`.
   // On a server: while a copy of this lives, the message counts as not handled.
   std::shared_ptr<void> turn;
 };
@@ -91,6 +94,9 @@ class ClientTransport {
   // Memory to write a payload of this size into, before it is sent. A server that shares memory
   // reads the payload there.
   [[nodiscard]] virtual Room room(std::uint64_t numbers) = 0;
+  // Whether a payload goes over the network, so that slices of it gain time; else the server reads
+  // it whole in memory that both share.
+  [[nodiscard]] virtual bool slices() = 0;
   virtual void authorise(std::uint64_t numbers) = 0;
   // Ends the sending side after what was queued; the server's remaining messages still arrive.
   virtual void finish() = 0;

@@ -44,6 +44,9 @@ struct ConnectOptions {
   Duration deadline = std::chrono::seconds(10);  // For reaching the server; it may start later.
   TlsFiles tls;
   bool shares_memory = true;  // As the server's.
+  // Not null: a release is delivered as soon as its first numbers are there, and this is told how
+  // many there are whenever more have come. On the sink's thread.
+  std::function<void(std::uint64_t arrived)> progress;
   Duration keep_alive = kKeepAlive;
 };
 // Returns at once and connects in the background, trying again (backoff.h) until the deadline; what

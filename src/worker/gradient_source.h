@@ -50,6 +50,32 @@ class GradientSource {
     }
     return loss;
   }
+
+  enum class Weights : std::uint8_t { kThere, kCame, kGivenUp };
+  // How transfers overlap with a pass: what it waits for, and what it tells.
+  struct Overlap {
+    Cancelled cancelled;
+    // Waits until the first `numbers` of the weights are there, before they are read: kThere if
+    // they were, kCame if it had to wait, kGivenUp if the pass is to be given up.
+    std::function<Weights(std::size_t numbers)> wait_for;
+    TensorReady ready;  // As in compute_in_parts().
+  };
+  // compute() on weights that may still be arriving, in the manifest's order: waits for those of a
+  // layer before its forward pass, if the source can; else for all at the begin.
+  [[nodiscard]] virtual std::optional<double> compute_overlapped(
+      std::span<const float> weights,
+      std::span<const std::uint64_t> examples,
+      std::span<float> gradient,
+      const Overlap& overlap) {
+    if (overlap.wait_for(weights.size()) == Weights::kGivenUp) {
+      return std::nullopt;
+    }
+    const std::optional<double> loss = compute(weights, examples, gradient, overlap.cancelled);
+    for (std::size_t tensor = loss ? manifest().tensors.size() : 0; tensor-- > 0;) {
+      overlap.ready(tensor);
+    }
+    return loss;
+  }
 };
 
 // How good weights are on the test set.

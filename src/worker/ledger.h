@@ -16,9 +16,12 @@ namespace outpace::worker {
 
 class Ledger final : public GradientSource {
  public:
-  // Of every `broken_every` gradients one is not finite; 0: none. REQUIRES: examples >= 1.
-  explicit Ledger(std::uint64_t examples, std::uint64_t broken_every = 0)
-      : manifest_{{{.name = "ledger", .shape = {examples}}}},
+  // Of every `broken_every` gradients one is not finite; 0: none. The ledger is in `tensors` parts.
+  // REQUIRES: 1 <= tensors <= examples.
+  explicit Ledger(std::uint64_t examples,
+                  std::uint64_t broken_every = 0,
+                  std::uint64_t tensors = 1)
+      : manifest_(manifest_of(examples, tensors)),
         examples_(examples),
         broken_every_(broken_every) {}
 
@@ -33,6 +36,8 @@ class Ledger final : public GradientSource {
                                               const Cancelled& cancelled) override;
 
  private:
+  static protocol::Manifest manifest_of(std::uint64_t examples, std::uint64_t tensors);
+
   protocol::Manifest manifest_;
   std::uint64_t examples_;
   std::uint64_t broken_every_;
