@@ -26,13 +26,12 @@ std::vector<Broken> check(const std::vector<Record>& history, const FinalState& 
 
 Totals count(const std::vector<Record>& history) {
   Totals totals;
-  std::map<std::string, std::uint64_t> starts;  // By who.
   for (const Record& record : history) {
     if (record.what == "fault") {
       ++totals.faults[record.get<std::string>("kind")];
     } else if (record.what == "skipped") {
       ++totals.skipped;
-    } else if (record.what == "started" && starts[record.who]++ > 0) {
+    } else if (record.what == "started" && record.get<bool>("again")) {
       ++totals.restarts[record.who.substr(0, record.who.find(' '))];
     }
   }

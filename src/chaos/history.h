@@ -11,7 +11,7 @@
 //              judged     outcome ("accepted", "dropped", "refused", "unknown")
 //   evaluator  evaluated  applied whole crc32c
 //   chaos      began      plan of the job, limits
-//              started    whose process
+//              started    whose process; again, after an end that was not in order
 //              ended      whose process, code, told, why; of a server: newest checkpoint
 //              fault      kind target lasts amount          healed  kind target
 //              skipped    a fault whose target was not there

@@ -25,6 +25,7 @@ constexpr std::array kKinds{Kind::kKill,
                             Kind::kBallast};
 
 constexpr double kKeptShare = 0.75;  // Of the kinds of faults.
+constexpr double kKills = 0.15;      // Of the faults, beside those that are drawn as any kind.
 // A target is left alone for this long after a fault, so that its recovery is tried too.
 constexpr Duration kRest = std::chrono::milliseconds(1500);
 constexpr Duration kRestOfServer = std::chrono::seconds(4);
@@ -96,7 +97,7 @@ std::string draw_target(Kind kind, const Job& job, Rng& rng) {
     return "machine";
   }
   const double draw = rng.uniform();
-  if (!is_of_network(kind) && draw < 0.25) {
+  if (!is_of_network(kind) && draw < (kind == Kind::kKill ? 0.4 : 0.25)) {
     return "server";
   }
   if (draw > 0.9 && kind != Kind::kSlow) {
@@ -198,7 +199,9 @@ Plan draw_plan(std::uint64_t seed, const Wishes& wishes) {
   Duration at = from_seconds(to_seconds(wishes.every) * rng.uniform());
   while (at < wishes.length) {
     Fault fault{.at = at};
-    fault.kind = plan.kinds[rng.below(plan.kinds.size())];
+    fault.kind = rng.uniform() < kKills && plan.kinds.front() == Kind::kKill
+                     ? Kind::kKill
+                     : plan.kinds[rng.below(plan.kinds.size())];
     fault.target = draw_target(fault.kind, plan.job, rng);
     draw_size(fault, rng);
     Duration& busy = busy_until[fault.target];

@@ -62,8 +62,12 @@ Stage::Stage(StageOptions options, Journal& journal)
   fs::create_directories(options_.folder / "logs");
   static_cast<void>(live::token_of_server((options_.folder / "token").string()));
   if (job.carrier == chaos::Carrier::kTls) {
+    // Valid for days before and after, because a certificate is the one thing that a wall clock
+    // decides on: none of the plan's jumps may make it invalid.
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    wire::write_certificates(options_.folder, wire::make_certificates(now, std::chrono::days(2)));
+    constexpr std::chrono::days kEitherWay{10};
+    wire::write_certificates(options_.folder,
+                             wire::make_certificates(now - kEitherWay, 2 * kEitherWay));
   }
   members_.push_back({.who = "server"});
   for (std::uint32_t worker = 0; worker < job.workers; ++worker) {
@@ -166,7 +170,7 @@ std::vector<std::string> Stage::words_of_other(const Member& member) const {
 }
 
 void Stage::start(Member& member, std::vector<std::string> words) {
-  member.start_again.reset();
+  const bool again = std::exchange(member.start_again, std::nullopt).has_value();
   member.restarts = true;
   member.as_told.clear();
   member.log =
@@ -185,7 +189,8 @@ void Stage::start(Member& member, std::vector<std::string> words) {
   member.process = std::make_unique<Process>(
       Command{.words = std::move(words), .variables = std::move(variables), .log = member.log});
   ++member.starts;
-  journal_.write(member.who, member.process->id(), "started", {{"start", member.starts}});
+  journal_.write(
+      member.who, member.process->id(), "started", {{"start", member.starts}, {"again", again}});
 }
 
 void Stage::start_server() {
