@@ -33,5 +33,7 @@ using AddCommand = Run (*)(job::OptionList& options);
 [[nodiscard]] Run add_whatif(job::OptionList& options);
 [[nodiscard]] Run add_compare(job::OptionList& options);
 [[nodiscard]] Run add_calibrate(job::OptionList& options);
+[[nodiscard]] Run add_chaos(job::OptionList& options);
+[[nodiscard]] Run add_chaos_process(job::OptionList& options);
 
 }  // namespace outpace::cli

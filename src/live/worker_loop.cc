@@ -22,8 +22,9 @@ class Work {
   Work(LastingSession& session,
        worker::GradientSource& source,
        const worker::Pace& pace,
-       std::optional<worker::Attacker> attacker)
-      : lasting_(session), source_(source), pace_(pace), attacker_(attacker) {
+       std::optional<worker::Attacker> attacker,
+       WorkerObserver* observer)
+      : lasting_(session), source_(source), pace_(pace), attacker_(attacker), observer_(observer) {
     for (const std::size_t size : source.manifest().sizes()) {
       tensors_.push_back({.begin = tensors_.empty() ? 0 : tensors_.back().end, .end = 0});
       tensors_.back().end = tensors_.back().begin + size;
@@ -33,6 +34,9 @@ class Work {
   void run() {
     std::uint64_t iteration = 0;
     while (auto task = lasting_.next()) {
+      if (observer_ != nullptr) {
+        observer_->released(session().welcome(), task->work);
+      }
       if (!answer(*task, iteration)) {
         session().abandon();
       }
@@ -62,7 +66,12 @@ class Work {
       attacker_->corrupt(gradient_);
     }
     task.work.weights = {};  // The server may use their memory again.
-    session().push(result);
+    if (observer_ == nullptr) {
+      session().push(result);
+      return true;
+    }
+    observer_->pushes(result);
+    observer_->judged(session().push(result));
     return true;
   }
 
@@ -203,6 +212,7 @@ class Work {
   const worker::Pace& pace_;
   std::optional<worker::Attacker> attacker_;
   std::vector<worker::Slice> tensors_;  // Where each one's numbers are.
+  WorkerObserver* observer_;   // Null: none.
   std::span<float> gradient_;  // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
@@ -213,12 +223,13 @@ class Work {
 void run_worker(const WorkerOptions& options,
                 worker::GradientSource& source,
                 const worker::Pace& pace,
-                std::optional<worker::Attacker> attacker) {
+                std::optional<worker::Attacker> attacker,
+                WorkerObserver* observer) {
   LastingSession session(options,
                          {.manifest = source.manifest(),
                           .dataset_examples = source.dataset_examples(),
                           .initial_weights = [&source] { return source.initial_weights(); }});
-  Work work(session, source, pace, attacker);
+  Work work(session, source, pace, attacker, observer);
   work.run();
   if (options.session.leaving != nullptr && options.session.leaving->asked()) {
     work.leave();
