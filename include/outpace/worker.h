@@ -68,6 +68,7 @@ struct Minibatch {
   std::vector<float> weights;
   std::vector<std::uint64_t> examples;  // Indices into the data set; at least one.
   std::uint64_t version = 0;            // Of the weights: the updates applied so far.
+  std::uint64_t epoch = 0;              // Of the first example: 0, 1, 2, ...
 };
 
 // The same without a copy: where server and worker are processes of one machine, the weights lie in
@@ -76,6 +77,7 @@ struct MinibatchView {
   std::span<const float> weights;  // Until the mini-batch is pushed or abandoned.
   std::vector<std::uint64_t> examples;
   std::uint64_t version = 0;
+  std::uint64_t epoch = 0;
 };
 
 enum class PushOutcome : std::uint8_t {

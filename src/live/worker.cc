@@ -199,7 +199,8 @@ class Worker::Job {
     }
     return Minibatch{.weights = std::move(task->work.weights).take(),
                      .examples = std::move(task->examples),
-                     .version = count(task->work.release.version)};
+                     .version = count(task->work.release.version),
+                     .epoch = task->work.release.ranges.front().epoch};
   }
 
   std::optional<MinibatchView> next_view() {
@@ -210,7 +211,8 @@ class Worker::Job {
     weights_ = std::move(task->work.weights);
     return MinibatchView{.weights = weights_.span(),
                          .examples = std::move(task->examples),
-                         .version = count(task->work.release.version)};
+                         .version = count(task->work.release.version),
+                         .epoch = task->work.release.ranges.front().epoch};
   }
 
   [[nodiscard]] bool cancelled() {
