@@ -53,3 +53,16 @@ set_target_properties(outpace_shared PROPERTIES LINK_DEPENDS
 if(NOT OUTPACE_SANITIZE)  # A sanitizer's runtime belongs to the program.
   target_link_options(outpace_shared PRIVATE -static-libstdc++ -static-libgcc)
 endif()
+
+# The package, usable from the build tree: PYTHONPATH=build/release/python.
+file(GLOB_RECURSE python_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/python
+     ${CMAKE_SOURCE_DIR}/python/outpace/*.py ${CMAKE_SOURCE_DIR}/python/outpace/py.typed)
+set(python_copies "")
+foreach(source IN LISTS python_sources)
+  set(copy ${CMAKE_BINARY_DIR}/python/${source})
+  add_custom_command(OUTPUT ${copy} DEPENDS ${CMAKE_SOURCE_DIR}/python/${source} VERBATIM
+                     COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/python/${source} ${copy})
+  list(APPEND python_copies ${copy})
+endforeach()
+add_custom_target(outpace_python ALL DEPENDS ${python_copies})
+add_dependencies(outpace_python outpace_shared)
