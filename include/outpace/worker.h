@@ -37,6 +37,17 @@ class WorkerError : public std::runtime_error {
   int exit_code_;
 };
 
+// What this process does in its job.
+enum class Role : std::uint8_t {
+  kAlone,      // There is no job: nobody started this process as a part of one.
+  kWorker,     // Use Worker::from_environment().
+  kEvaluator,  // Use Evaluator::from_environment() of outpace/evaluator.h.
+};
+// OUTPACE_ROLE says worker or evaluator. Without it a process is a worker if OUTPACE_SERVER or
+// OUTPACE_TOKEN_FILE is set, or if a launcher started it as one of several. Throws WorkerError for
+// another word.
+[[nodiscard]] Role role_from_environment();
+
 struct WorkerOptions {
   std::string server;        // "HOST:PORT" or "unix:PATH".
   std::string token;         // The job's secret: the content of the server's --token-file.
@@ -61,6 +72,34 @@ struct WorkerOptions {
 struct Parameter {
   std::string name;
   std::vector<std::uint64_t> shape;  // Every extent at least 1; empty for a scalar.
+  std::uint32_t group = 0;           // Its place in ScriptSettings::groups, if there are any.
+};
+
+// The optimizers that a script may hand over to the server. All start from zero moments, and do
+// what PyTorch's of the same name do.
+enum class Method : std::uint8_t { kSgd, kMomentum, kNesterov, kAdam, kAdamW, kLamb, kYellowFin };
+
+// How the server steps the parameters of one group. The defaults are PyTorch's, where it has one.
+struct ParameterGroup {
+  Method method = Method::kSgd;
+  double rate = 0.1;          // Learning rate; set_rates() changes it later.
+  double weight_decay = 0.0;  // L2; decoupled in AdamW.
+  double momentum = 0.9;      // Momentum and Nesterov alone; in [0, 1).
+  double beta1 = 0.9;         // This and the next two: Adam, AdamW and LAMB.
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+};
+
+// What a script says of its training beside its network and data: the same on every worker.
+struct ScriptSettings {
+  // The server's optimizer, if the server was not given one by options. Empty: the server's own.
+  // Adam, AdamW, LAMB and YellowFin do not go together with the others; YellowFin takes one group.
+  std::vector<ParameterGroup> groups;
+  // The run ends after this many passes over the data, if the server was given no limit. 0: it
+  // ends as the server's options say.
+  std::uint64_t epochs = 0;
+  // Asks `outpace run` for one more process of the same script, which evaluates.
+  bool evaluator = false;
 };
 
 struct Minibatch {
@@ -102,8 +141,10 @@ class Worker {
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
   // OUTPACE_REJOIN_FOR, OUTPACE_KEEP_ALIVE (such as 90s or 10m), OUTPACE_TLS_CERT, OUTPACE_TLS_KEY,
   // OUTPACE_TLS_CA and OUTPACE_INSECURE_NO_TLS (true or false). Without the three files for TLS,
-  // ca.pem, worker.pem and worker.key beside the token file count, if they are there. Throws
-  // WorkerError, which names the variable.
+  // ca.pem, worker.pem and worker.key beside the token file count, if they are there. Under
+  // torchrun, srun, mpirun and other launchers OUTPACE_SERVER and OUTPACE_WORKER may be left out:
+  // the launcher's variables say both. `outpace run --slow` and `--delays` slow the worker down by
+  // variables of their own. Throws WorkerError, which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);
@@ -114,10 +155,11 @@ class Worker {
   // Connects and joins the job. The first worker of a job supplies the initial weights:
   // `initial_weights` is called only then, before join() returns. `examples` is the size of the
   // data set, the same on every worker. Throws WorkerError, with code 4 if the job has other
-  // parameters or data.
+  // parameters, data or settings, or if an option of the server conflicts with the settings.
   void join(const std::vector<Parameter>& parameters,
             const std::function<std::vector<float>()>& initial_weights,
-            std::uint64_t examples);
+            std::uint64_t examples,
+            const ScriptSettings& settings = {});
   [[nodiscard]] bool joined() const;
 
   // Waits for weights and a lease of examples; returns nothing when the run is over. Over an epoch
@@ -149,6 +191,14 @@ class Worker {
   [[nodiscard]] std::span<float> gradient();
   // Abandons the current mini-batch, if there is one; its examples go to other workers.
   void abandon();
+  // Sets the groups' learning rates from the script's epoch `epoch` on, one for each group; they
+  // travel before the next push. The first worker that comes to an epoch sets them for all. Throws
+  // WorkerError if the settings of join() had no groups. A worker that reports other rates for the
+  // same epoch is sent away: its next call of next() throws WorkerError with code 4.
+  void set_rates(std::uint64_t epoch, const std::vector<double>& rates);
+  // Asks `outpace run` for an evaluator, as ScriptSettings::evaluator does, after the join. A run
+  // that has one already goes on as it is.
+  void ask_for_evaluator();
   // Leaves the job before its end; next() then returns nothing.
   void leave();
 

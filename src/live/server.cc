@@ -92,6 +92,10 @@ void Server::nobody_will_join() {
   strand_.post(NobodyWillJoin{});
 }
 
+void Server::evaluator_failed() {
+  strand_.post(EvaluatorFailed{});
+}
+
 Time Server::now() const {
   return to_time(steady_clock::now());
 }
@@ -121,6 +125,7 @@ void Server::handle(Time now, Post post) {
                         },
                         [&](const StopAsked& asked) { stop_asked(now, asked); },
                         [&](const NobodyWillJoin&) { nobody_joins(now); },
+                        [&](const EvaluatorFailed&) { evaluator_comes_ = false; },
                         [&](const TransportWarned& warning) { warn(warning.text); }},
              post);
 }
@@ -306,7 +311,8 @@ void Server::await_evaluations() {
   strand_.run([this] { send_last_snapshot(); });
   for (bool waits = true; waits;) {
     strand_.run([&] {
-      waits = evaluator_ && evaluations_.waiting() > 0;
+      const bool began = coordinator_ && coordinator_->started();
+      waits = evaluator_ ? evaluations_.waiting() > 0 : evaluator_comes_ && began;
       if (waits && now() >= deadline) {
         waits = false;
         warn("the evaluator has not measured the last weights in " +
@@ -347,6 +353,7 @@ RunResult Server::result() const {
                    .statistics = {},
                    .evaluations = evaluations_.all(),
                    .reached_target = evaluations_.reached(),
+                   .script = script_.value_or(protocol::Script{}),
                    .manifest = manifest_.value_or(protocol::Manifest{}),
                    .weights = {}};
   if (coordinator_) {

@@ -41,6 +41,14 @@
 
 namespace outpace::live {
 
+// What of a script (protocol::Script) counts beside the server's own options.
+struct ScriptTerms {
+  // The option that stands against an optimizer of the script, such as "--optimizer adam"; empty:
+  // the script's counts.
+  std::string conflict = "its own";
+  bool epochs = false;  // The script's number of epochs ends the run.
+};
+
 struct ServerOptions {
   std::string listen = "127.0.0.1:0";
   std::string token;
@@ -52,6 +60,8 @@ struct ServerOptions {
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there, or after `patience`.
   bool needs_evaluator = false;    // Without one it does not start at all.
+  bool starts_evaluator = false;   // `wants_evaluator` brings one.
+  ScriptTerms script;
   // To begin with. Without them the workers bring both.
   std::optional<protocol::Manifest> manifest;
   std::vector<float> weights;
@@ -68,6 +78,8 @@ struct ServerCallbacks {
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const server::Coordinator&, const server::Evaluations&)> status;
   std::function<void(const std::string&)> warned;
+  // A worker's script evaluates: once.
+  std::function<void()> wants_evaluator;
   // The final weights, once training is over: before the evaluator is waited for, which may hang.
   std::function<void(const protocol::Manifest&, std::span<const float> weights, Version)> trained;
   // `keep` writes all that decides what comes next, as it is now, during the call alone.
@@ -80,6 +92,7 @@ struct RunResult {
   server::Statistics statistics;
   std::vector<server::Evaluation> evaluations;
   std::optional<Time> reached_target;
+  protocol::Script script;  // As the workers brought it.
   protocol::Manifest manifest;
   std::vector<float> weights;
 };
@@ -105,6 +118,9 @@ class Server {
   void stop(ExitCode code, const std::string& why);
   // From any thread: every worker process has ended and none will be started again.
   void nobody_will_join();
+  // From any thread: the evaluator that `wants_evaluator` brought has failed; the end of the run
+  // does not wait for it.
+  void evaluator_failed();
 
  private:
   struct FromConnection {
@@ -116,10 +132,12 @@ class Server {
     std::string why;
   };
   struct NobodyWillJoin {};
+  struct EvaluatorFailed {};
   struct TransportWarned {
     std::string text;
   };
-  using Post = std::variant<FromConnection, StopAsked, NobodyWillJoin, TransportWarned>;
+  using Post =
+      std::variant<FromConnection, StopAsked, NobodyWillJoin, EvaluatorFailed, TransportWarned>;
 
   // A peer that was sent away is not heard any more, although its connection may still be open.
   enum class Role : std::uint8_t { kUnknown, kWorker, kEvaluator, kSentAway };
@@ -147,6 +165,18 @@ class Server {
   void greet_worker(Time now, wire::ConnectionId from, const protocol::Hello& hello);
   // Why the job cannot use this worker, leaving aside who holds its rank; empty if it can.
   [[nodiscard]] std::string unfit(const protocol::Hello& hello) const;
+  // Why the job cannot use what the worker's script says; empty if it can.
+  [[nodiscard]] std::string unfit(const protocol::Script& script) const;
+  // With the optimizer of the script.
+  [[nodiscard]] server::ShardOptions shard_options(const protocol::Script& script) const;
+  [[nodiscard]] server::CoordinatorOptions coordinator_options() const;
+  // The run's script is this one from now on, or none.
+  void take_script(std::optional<protocol::Script> script);
+  void take_rates(Time now,
+                  wire::ConnectionId from,
+                  const Peer& peer,
+                  const protocol::Rates& rates);
+  void ask_for_evaluator();
   // Makes room for the newcomer. False if another process that is alive holds the rank; the
   // newcomer is told.
   [[nodiscard]] bool clear_rank(Time now, wire::ConnectionId from, const protocol::Hello& newcomer);
@@ -167,7 +197,11 @@ class Server {
   // Why a peer cannot answer the release of this identity; empty if it can.
   [[nodiscard]] std::string why_not_from(const Peer& peer, const protocol::GradientId& id) const;
   // Ends the connection of a worker that broke the protocol, so that it does not wait.
-  void expel(Time now, wire::ConnectionId from, const Peer& peer, const std::string& why);
+  void expel(Time now,
+             wire::ConnectionId from,
+             const Peer& peer,
+             const std::string& why,
+             protocol::Farewell how = protocol::Farewell::kFailed);
   void take_measurement(Time now, const protocol::Measurement& measurement);
   // Commands and questions about the running job: server_control.cc.
   void set_policy(Time now, wire::ConnectionId from, const protocol::SetPolicy& set);
@@ -187,6 +221,8 @@ class Server {
   // The run's state: server_state.cc.
   void keep(Time now, Archive& archive);
   void keep_network(Archive& archive);
+  // REQUIRES: script_ was read. Throws Error if it is not of this network.
+  void check_script() const;
   // Refuses options that the state does not fit.
   void keep_options(Archive& archive);
   void take_checkpoint(Time now);
@@ -224,6 +260,8 @@ class Server {
   // State of the strand.
   std::optional<protocol::Manifest> manifest_;      // As offered, or given; fixed by the start.
   std::uint64_t examples_ = 0;                      // As offered; 0 if by nobody.
+  std::optional<protocol::Script> script_;          // As examples_; kept after the start.
+  std::optional<protocol::Rates> rates_;            // That a worker has reported last.
   std::optional<server::Shard> shard_;              // Once there are initial weights.
   std::optional<wire::ConnectionId> weights_from_;  // The worker that brought them.
   std::optional<server::Coordinator> coordinator_;
@@ -233,6 +271,8 @@ class Server {
   std::vector<std::optional<wire::ConnectionId>> connection_of_;
   std::map<WorkerId, std::uint32_t> incarnations_;  // The newest that was given.
   std::vector<const server::Send*> last_send_;      // By worker; of the current effects.
+  bool evaluator_asked_ = false;
+  bool evaluator_comes_ = false;  // One was asked for, and has neither come nor failed.
   std::optional<wire::ConnectionId> evaluator_;
   std::deque<wire::ConnectionId> next_evaluators_;  // In line, as they came.
   Time last_status_{};

@@ -25,6 +25,9 @@ void Server::greet_worker(Time now, wire::ConnectionId from, const protocol::Hel
   }
   manifest_ = hello.manifest;
   examples_ = hello.dataset_examples;
+  if (!script_) {
+    take_script(hello.script);
+  }
   const std::uint32_t incarnation = ++incarnations_[hello.worker];
   peers_[from] = {.role = Role::kWorker,
                   .worker = hello.worker,
@@ -33,8 +36,12 @@ void Server::greet_worker(Time now, wire::ConnectionId from, const protocol::Hel
                   .last_heard = now,
                   .joined = false};
   peers_[from].hello.manifest = {};
+  peers_[from].hello.script = {};
   transport_->authorise(from, manifest_->numbers());
   welcome(from, incarnation);
+  if (hello.wants_evaluator) {
+    ask_for_evaluator();
+  }
 }
 
 std::string Server::unfit(const protocol::Hello& hello) const {
@@ -50,7 +57,7 @@ std::string Server::unfit(const protocol::Hello& hello) const {
            std::to_string(options_.coordinator.workers) + ", so --worker takes 0 to " +
            std::to_string(options_.coordinator.workers - 1);
   }
-  return "";
+  return unfit(hello.script);
 }
 
 bool Server::clear_rank(Time now, wire::ConnectionId from, const protocol::Hello& newcomer) {
@@ -106,6 +113,10 @@ void Server::greet_evaluator(wire::ConnectionId from, const protocol::Observe& o
     return;
   }
   evaluator_ = from;
+  evaluator_comes_ = false;
+  if (finish_) {
+    send_last_snapshot();
+  }
 }
 
 void Server::replace_evaluator(const std::string& why) {
@@ -167,7 +178,7 @@ void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector
     dismiss(from, protocol::Farewell::kIncompatible, "initial weights: " + why);
     return;
   }
-  shard_.emplace(options_.shard, std::move(weights), manifest_->sizes());
+  shard_.emplace(shard_options(*script_), std::move(weights), manifest_->sizes());
   weights_from_ = from;
   join_waiting(now);
 }
@@ -183,6 +194,7 @@ void Server::forget_offers_of(Time now, wire::ConnectionId gone) {
   const bool workers = anybody_is(Role::kWorker);
   if (!workers) {
     examples_ = 0;
+    take_script(std::nullopt);
     manifest_ = anybody_is(Role::kEvaluator) ? manifest_ : options_.manifest;
   }
   const bool weights_left = weights_from_ && (weights_from_ == gone || !workers);
@@ -212,7 +224,7 @@ void Server::join_waiting(Time now) {
   }
   if (!coordinator_) {
     options_.coordinator.examples = examples_;
-    coordinator_.emplace(options_.coordinator,
+    coordinator_.emplace(coordinator_options(),
                          policy::make_settable_policy(
                              options_.policy, options_.coordinator.workers, options_.policy_inputs),
                          callbacks_.decided,

@@ -73,6 +73,8 @@ void Server::receive_from_worker(Time now,
                             expel(now, from, peer, "abandoned: " + why);
                           }
                         },
+                        [&](const protocol::Rates& rates) { take_rates(now, from, peer, rates); },
+                        [&](const protocol::AskEvaluator&) { ask_for_evaluator(); },
                         [&](const protocol::Heartbeat&) {
                           if (joined) {
                             coordinator_->heard(now, peer.worker, peer.incarnation);
@@ -122,14 +124,18 @@ std::string Server::why_not_from(const Peer& peer, const protocol::GradientId& i
   return "";
 }
 
-void Server::expel(Time now, wire::ConnectionId from, const Peer& peer, const std::string& why) {
+void Server::expel(Time now,
+                   wire::ConnectionId from,
+                   const Peer& peer,
+                   const std::string& why,
+                   protocol::Farewell how) {
   warn(name(peer.worker) + " is sent away: " + why);
   if (!peer.joined || !coordinator_ || connection_of_[index(peer.worker)] != from) {
-    dismiss(from, protocol::Farewell::kFailed, why);
+    dismiss(from, how, why);
     return;
   }
   server::Effects effects;
-  effects.emplace_back(server::Disconnect{peer.worker, {protocol::Farewell::kFailed, why}});
+  effects.emplace_back(server::Disconnect{peer.worker, {how, why}});
   coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
   carry_out(now, effects);
 }

@@ -45,15 +45,19 @@ void Server::keep(Time now, Archive& archive) {
   archive("examples", examples_)("policy", policy_)("set_policy", set_policy_);
   keep_options(archive);
   keep_network(archive);
+  archive("script", script_)("rates", rates_);
   if (archive.reads()) {
     if (examples_ == 0) {
       throw Error(ExitCode::kUnreadable, "state 'examples' is 0");
     }
     phases_ = policy::phases_of(Spec::parse(set_policy_));
+    check_script();
     options_.coordinator.examples = examples_;
-    shard_.emplace(options_.shard, std::vector<float>(manifest_->numbers()), manifest_->sizes());
+    shard_.emplace(shard_options(script_.value_or(protocol::Script{})),
+                   std::vector<float>(manifest_->numbers()),
+                   manifest_->sizes());
     coordinator_.emplace(
-        options_.coordinator,
+        coordinator_options(),
         policy::make_settable_policy(
             options_.policy, options_.coordinator.workers, options_.policy_inputs),
         // The run's record is looked up when it is used: watch() comes later.

@@ -1,137 +1,22 @@
 #include "outpace/worker.h"
 
 #include <chrono>
-#include <cstdlib>
-#include <set>
+#include <cmath>
 #include <span>
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "live/environment.h"
 #include "live/lasting_session.h"
-#include "live/token_file.h"
+#include "live/script.h"
 #include "wire/tls_files.h"
 
 namespace outpace {
 namespace {
 
+using live::for_the_public;
+using live::require;
 using std::chrono::steady_clock;
-
-// Runs what may throw an Error, which is not for those outside.
-template <typename Function>
-auto for_the_public(Function function) {
-  try {
-    return function();
-  } catch (const Error& error) {
-    throw WorkerError(static_cast<int>(error.code()), error.what());
-  }
-}
-
-// ---- The environment ----------------------------------------------------------------------------
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string required(const char* name, const std::string& takes) {
-  std::string value = variable(name);
-  if (value.empty()) {
-    throw usage_error(std::string(name) + " is not set; it takes " + takes);
-  }
-  return value;
-}
-
-std::uint32_t number_below(const char* name, const std::string& value, std::uint64_t limit) {
-  const std::optional<std::uint64_t> number = parse_count(value);
-  if (!number || *number >= limit) {
-    throw usage_error(std::string(name) + " is '" + value + "'; it takes 0 to " +
-                      std::to_string(limit - 1));
-  }
-  return static_cast<std::uint32_t>(*number);
-}
-
-bool truth_of(const char* name) {
-  const std::string value = variable(name);
-  if (value == "true" || value == "1") {
-    return true;
-  }
-  if (value.empty() || value == "false" || value == "0") {
-    return false;
-  }
-  throw usage_error(std::string(name) + " is '" + value + "'; it takes true or false");
-}
-
-std::chrono::nanoseconds duration_from(const char* name, std::chrono::nanoseconds by_default) {
-  const std::string value = variable(name);
-  const std::optional<Duration> found = value.empty() ? by_default : parse_duration(value);
-  if (!found) {
-    throw usage_error(std::string(name) + " is '" + value +
-                      "'; it takes a time such as 90s or 10m");
-  }
-  return *found;
-}
-
-WorkerOptions options_from_environment() {
-  WorkerOptions options;
-  options.server = required("OUTPACE_SERVER", "HOST:PORT or unix:PATH of the job's server");
-  const std::string token_file =
-      required("OUTPACE_TOKEN_FILE", "the file with the job's secret, the server's --token-file");
-  options.token = live::read_token_file(token_file);
-  const wire::TlsFiles tls = wire::find_tls({.certificate = variable("OUTPACE_TLS_CERT"),
-                                             .key = variable("OUTPACE_TLS_KEY"),
-                                             .ca = variable("OUTPACE_TLS_CA")},
-                                            token_file,
-                                            options.server,
-                                            wire::TlsSide::kWorker);
-  options.tls_certificate = tls.certificate;
-  options.tls_key = tls.key;
-  options.tls_ca = tls.ca;
-  options.insecure_no_tls = truth_of("OUTPACE_INSECURE_NO_TLS");
-  options.worker = number_below("OUTPACE_WORKER",
-                                required("OUTPACE_WORKER", "this worker's rank: 0, 1, 2, ..."),
-                                protocol::kWorkersMax);
-  options.rejoin_for = duration_from("OUTPACE_REJOIN_FOR", options.rejoin_for);
-  options.keep_alive = duration_from("OUTPACE_KEEP_ALIVE", options.keep_alive);
-  return options;
-}
-
-// ---- What the user brings -----------------------------------------------------------------------
-
-void require(bool holds, const std::string& message) {
-  if (!holds) {
-    throw usage_error(message);
-  }
-}
-
-// The server would refuse a wrong one too, but could not say so to who got it wrong.
-protocol::Manifest manifest_of(const std::vector<Parameter>& parameters) {
-  require(!parameters.empty(), "join: there are no parameters to train");
-  require(parameters.size() <= protocol::kTensorsMax,
-          "join: at most " + std::to_string(protocol::kTensorsMax) + " parameters are possible");
-  protocol::Manifest manifest;
-  std::set<std::string> names;
-  double numbers = 0;  // A product of extents may be more than any integer holds.
-  for (const Parameter& parameter : parameters) {
-    const std::string which = "join: parameter '" + parameter.name + "' ";
-    require(!parameter.name.empty() && parameter.name.size() <= protocol::kTextMax,
-            which + "needs a name of at most " + std::to_string(protocol::kTextMax) + " bytes");
-    require(names.insert(parameter.name).second, which + "is named twice");
-    require(parameter.shape.size() <= protocol::kTensorRankMax,
-            which + "has more than " + std::to_string(protocol::kTensorRankMax) + " dimensions");
-    double product = 1;
-    for (const std::uint64_t extent : parameter.shape) {
-      require(extent >= 1, which + "has an extent of 0");
-      product *= static_cast<double>(extent);
-    }
-    numbers += product;
-    require(
-        numbers <= static_cast<double>(protocol::kWeightsMax),
-        which + "takes the weights beyond " + std::to_string(protocol::kWeightsMax) + " numbers");
-    manifest.tensors.push_back({.name = parameter.name, .shape = parameter.shape});
-  }
-  return manifest;
-}
 
 PushOutcome to_outcome(protocol::Outcome outcome) {
   switch (outcome) {
@@ -160,7 +45,8 @@ class Worker::Job {
 
   void join(const std::vector<Parameter>& parameters,
             const std::function<std::vector<float>()>& initial_weights,
-            std::uint64_t examples) {
+            std::uint64_t examples,
+            const ScriptSettings& settings) {
     require(!joined_, "join: this worker has joined already");
     require(options_.worker < protocol::kWorkersMax,
             "worker " + std::to_string(options_.worker) + ": ranks are below " +
@@ -168,8 +54,10 @@ class Worker::Job {
     require(examples >= 1, "join: the data set is empty");
     wire::check_encrypted(
         options_.server, tls(), options_.insecure_no_tls, "OUTPACE_INSECURE_NO_TLS=true");
-    const protocol::Manifest manifest = manifest_of(parameters);
+    const protocol::Manifest manifest = live::manifest_of(parameters);
+    const protocol::Script script = live::script_of(settings, parameters);
     numbers_ = manifest.numbers();
+    groups_ = script.groups.size();
     const auto checked = [initial_weights, numbers = numbers_] {
       std::vector<float> weights = initial_weights();
       require(weights.size() == numbers,
@@ -177,16 +65,18 @@ class Worker::Job {
                   " initial weights, the parameters hold " + std::to_string(numbers));
       return weights;
     };
-    session_.emplace(
-        live::WorkerOptions{.session = {.server = options_.server,
-                                        .token = options_.token,
-                                        .tls = tls(),
-                                        .worker = WorkerId{options_.worker},
-                                        .deadline = options_.deadline,
-                                        .keep_alive = options_.keep_alive},
-                            .rejoin_for = options_.rejoin_for},
-        live::Offer{
-            .manifest = manifest, .dataset_examples = examples, .initial_weights = checked});
+    session_.emplace(live::WorkerOptions{.session = {.server = options_.server,
+                                                     .token = options_.token,
+                                                     .tls = tls(),
+                                                     .worker = WorkerId{options_.worker},
+                                                     .deadline = options_.deadline,
+                                                     .keep_alive = options_.keep_alive},
+                                         .rejoin_for = options_.rejoin_for},
+                     live::Offer{.manifest = manifest,
+                                 .dataset_examples = examples,
+                                 .initial_weights = checked,
+                                 .script = script,
+                                 .wants_evaluator = settings.evaluator});
     joined_ = true;
   }
 
@@ -247,6 +137,25 @@ class Worker::Job {
     }
   }
 
+  void set_rates(std::uint64_t epoch, const std::vector<double>& rates) {
+    require(joined_, "set_rates: join() comes first");
+    require(rates.size() == groups_ && groups_ > 0,
+            "set_rates: " + std::to_string(rates.size()) + " rates, and join() had " +
+                std::to_string(groups_) + " groups");
+    for (const double rate : rates) {
+      require(std::isfinite(rate) && rate >= 0.0,
+              "set_rates: a rate is " + std::to_string(rate) + "; it is finite and at least 0");
+    }
+    rates_ = protocol::Rates{.epoch = epoch, .rates = rates};
+  }
+
+  void ask_for_evaluator() {
+    require(joined_, "ask_for_evaluator: join() comes first");
+    if (session_) {
+      session_->session().ask_for_evaluator();
+    }
+  }
+
   void leave() {
     drop();
     if (session_) {
@@ -298,9 +207,14 @@ class Worker::Job {
   PushResult answer(Push push) {
     in_hand_ = 0;
     weights_ = {};  // The server may use their memory again.
+    if (rates_) {
+      session_->session().tell(*rates_);
+    }
     const std::optional<protocol::Verdict> verdict = push();
     gradient_ = {};
-    if (!verdict) {
+    if (verdict) {
+      rates_.reset();  // The server has heard them before the gradient.
+    } else {
       return {PushOutcome::kUnanswered, "the run ended or the connection was lost first"};
     }
     return {to_outcome(verdict->outcome), verdict->why.value_or("")};
@@ -317,6 +231,8 @@ class Worker::Job {
   // State.
   bool joined_ = false;
   std::uint64_t numbers_ = 0;
+  std::size_t groups_ = 0;
+  std::optional<protocol::Rates> rates_;         // To be told before the next push.
   std::optional<live::LastingSession> session_;  // From join() to the end.
   std::size_t in_hand_ = 0;  // Examples of the mini-batch that awaits its answer.
   steady_clock::time_point begun_;
@@ -325,7 +241,7 @@ class Worker::Job {
 };
 
 Worker Worker::from_environment() {
-  return for_the_public([] { return Worker(options_from_environment()); });
+  return for_the_public([] { return Worker(live::options_from_environment(/*ranked=*/true)); });
 }
 
 Worker::Worker(WorkerOptions options) : job_(std::make_unique<Job>(std::move(options))) {}
@@ -335,8 +251,9 @@ Worker& Worker::operator=(Worker&& other) noexcept = default;
 
 void Worker::join(const std::vector<Parameter>& parameters,
                   const std::function<std::vector<float>()>& initial_weights,
-                  std::uint64_t examples) {
-  for_the_public([&] { job_->join(parameters, initial_weights, examples); });
+                  std::uint64_t examples,
+                  const ScriptSettings& settings) {
+  for_the_public([&] { job_->join(parameters, initial_weights, examples, settings); });
 }
 
 bool Worker::joined() const {
@@ -371,6 +288,14 @@ std::span<float> Worker::gradient() {
 
 void Worker::abandon() {
   for_the_public([this] { job_->abandon(); });
+}
+
+void Worker::set_rates(std::uint64_t epoch, const std::vector<double>& rates) {
+  for_the_public([&] { job_->set_rates(epoch, rates); });
+}
+
+void Worker::ask_for_evaluator() {
+  for_the_public([this] { job_->ask_for_evaluator(); });
 }
 
 void Worker::leave() {

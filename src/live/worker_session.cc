@@ -45,7 +45,9 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .dataset_examples = offer.dataset_examples,
                                    .manifest = offer.manifest,
                                    .seen_job = options.seen_job,
-                                   .seen_version = options.seen_version},
+                                   .seen_version = options.seen_version,
+                                   .script = offer.script,
+                                   .wants_evaluator = offer.wants_evaluator},
                    nullptr);
   bool needed = false;
   {
@@ -169,6 +171,14 @@ std::optional<protocol::Verdict> WorkerSession::push(const Result& result, wire:
 
 void WorkerSession::abandon() {
   transport_->send(protocol::Abandoned{identity()}, nullptr);
+}
+
+void WorkerSession::tell(const protocol::Rates& rates) {
+  transport_->send(rates, nullptr);
+}
+
+void WorkerSession::ask_for_evaluator() {
+  transport_->send(protocol::AskEvaluator{}, nullptr);
 }
 
 void WorkerSession::leave() {

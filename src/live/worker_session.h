@@ -50,6 +50,8 @@ struct Offer {
   std::uint64_t dataset_examples = 0;
   // Called only if the job has none, by the constructor or by next().
   std::function<std::vector<float>()> initial_weights;
+  protocol::Script script{};
+  bool wants_evaluator = false;
 };
 
 // The server counted this worker as dead, or the connection broke. The worker may join again.
@@ -101,6 +103,9 @@ class WorkerSession {
   // The same with a gradient that lies elsewhere.
   std::optional<protocol::Verdict> push(const Result& result, std::vector<float> gradient);
   void abandon();
+  // What a script says while it trains.
+  void tell(const protocol::Rates& rates);
+  void ask_for_evaluator();
   // Leaves the job: the server counts this worker no longer. Waits until it has heard so, at most
   // some seconds. REQUIRES: no other call comes after.
   void leave();

@@ -49,6 +49,23 @@ void write(const GradientId& id, pb::GradientId& out) {
   out.set_sequence(number(id.sequence));
 }
 
+// 0 on the wire means that the field is absent, so our values start at 1.
+void write(const Script& script, pb::Script& out) {
+  for (const ParameterGroup& group : script.groups) {
+    out.add_methods(static_cast<std::uint32_t>(group.method) + 1);
+    for (const double setting : {group.rate,
+                                 group.weight_decay,
+                                 group.momentum,
+                                 group.beta1,
+                                 group.beta2,
+                                 group.epsilon}) {
+      out.add_settings(setting);
+    }
+  }
+  out.mutable_group_of()->Add(script.group_of.begin(), script.group_of.end());
+  out.set_epochs(script.epochs);
+}
+
 void write(const Hello& hello, pb::Frame& frame) {
   pb::Hello& out = *frame.mutable_hello();
   out.set_protocol(hello.protocol);
@@ -59,6 +76,10 @@ void write(const Hello& hello, pb::Frame& frame) {
   out.set_manifest(write(hello.manifest));
   out.set_seen_job(hello.seen_job);
   out.set_seen_version(count(hello.seen_version));
+  if (hello.script != Script{}) {
+    write(hello.script, *out.mutable_script());
+  }
+  out.set_wants_evaluator(hello.wants_evaluator);
 }
 void write(const Observe& observe, pb::Frame& frame) {
   frame.mutable_observe()->set_protocol(observe.protocol);
@@ -77,6 +98,13 @@ void write(const Push& push, pb::Frame& frame) {
 }
 void write(const Abandoned& abandoned, pb::Frame& frame) {
   write(abandoned.id, *frame.mutable_abandoned()->mutable_id());
+}
+void write(const Rates& rates, pb::Frame& frame) {
+  frame.mutable_rates()->set_epoch(rates.epoch);
+  frame.mutable_rates()->mutable_rates()->Add(rates.rates.begin(), rates.rates.end());
+}
+void write(const AskEvaluator& /*nothing*/, pb::Frame& frame) {
+  frame.mutable_ask_evaluator();
 }
 void write(const Heartbeat& /*nothing*/, pb::Frame& frame) {
   frame.mutable_heartbeat();
@@ -186,16 +214,67 @@ GradientId read_id(bool given, const pb::GradientId& id, const std::string& fiel
           .sequence = Sequence{id.sequence()}};
 }
 
+double read_setting(double setting, std::string_view field) {
+  require(std::isfinite(setting) && setting >= 0, field, "must be finite and at least 0");
+  return setting;
+}
+
+Script read_script(const pb::Script& script, std::size_t tensors) {
+  constexpr int kSettings = 6;
+  const int groups = script.methods_size();
+  require(groups <= static_cast<int>(kGroupsMax), "hello.script", "has more than 4096 groups");
+  require(script.settings_size() == kSettings * groups,
+          "hello.script.settings",
+          "must be six of each group");
+  require(static_cast<std::size_t>(script.group_of_size()) == (groups == 0 ? 0 : tensors),
+          "hello.script.group_of",
+          "must name a group for each tensor");
+  Script out{.groups = {}, .group_of = {}, .epochs = script.epochs()};
+  for (int i = 0; i < groups; ++i) {
+    const std::uint32_t method = script.methods(i);
+    require(method >= 1 && method <= static_cast<std::uint32_t>(Method::kYellowFin) + 1,
+            "hello.script.methods",
+            "hold one that we do not know");
+    const auto setting = [&](int which) {
+      return read_setting(script.settings(kSettings * i + which), "hello.script.settings");
+    };
+    out.groups.push_back({.method = static_cast<Method>(method - 1),
+                          .rate = setting(0),
+                          .weight_decay = setting(1),
+                          .momentum = setting(2),
+                          .beta1 = setting(3),
+                          .beta2 = setting(4),
+                          .epsilon = setting(5)});
+  }
+  for (const std::uint32_t group : script.group_of()) {
+    require(group < out.groups.size(), "hello.script.group_of", "names a group that is not there");
+    out.group_of.push_back(group);
+  }
+  return out;
+}
+
 Message read(const pb::Hello& hello) {
   require(hello.dataset_examples() >= 1, "hello.dataset_examples", "must be at least 1");
-  return Hello{.protocol = hello.protocol(),
-               .worker = read_worker(hello.worker(), "hello.worker"),
-               .process = hello.process(),
-               .host = read_text(hello.host(), "hello.host"),
-               .dataset_examples = hello.dataset_examples(),
-               .manifest = read_manifest(hello.manifest(), "hello.manifest"),
-               .seen_job = hello.seen_job(),
-               .seen_version = Version{hello.seen_version()}};
+  Hello out{.protocol = hello.protocol(),
+            .worker = read_worker(hello.worker(), "hello.worker"),
+            .process = hello.process(),
+            .host = read_text(hello.host(), "hello.host"),
+            .dataset_examples = hello.dataset_examples(),
+            .manifest = read_manifest(hello.manifest(), "hello.manifest"),
+            .seen_job = hello.seen_job(),
+            .seen_version = Version{hello.seen_version()},
+            .wants_evaluator = hello.wants_evaluator()};
+  out.script = read_script(hello.script(), out.manifest.tensors.size());
+  return out;
+}
+Message read(const pb::Rates& rates) {
+  require(rates.rates_size() >= 1, "rates.rates", "must not be empty");
+  require(rates.rates_size() <= static_cast<int>(kGroupsMax), "rates.rates", "are more than 4096");
+  Rates out{.epoch = rates.epoch(), .rates = {}};
+  for (const double rate : rates.rates()) {
+    out.rates.push_back(read_setting(rate, "rates.rates"));
+  }
+  return out;
 }
 Message read(const pb::Observe& observe) {
   return Observe{.protocol = observe.protocol(),
@@ -317,6 +396,10 @@ Message read(const pb::Frame& frame) {
       return protocol::read(frame.answer());
     case pb::Frame::kStatus:
       return protocol::read(frame.status());
+    case pb::Frame::kRates:
+      return read(frame.rates());
+    case pb::Frame::kAskEvaluator:
+      return AskEvaluator{};
     case pb::Frame::KIND_NOT_SET:
       break;
   }
@@ -327,24 +410,10 @@ Message read(const pb::Frame& frame) {
 
 const char* name(const Message& message) {
   static constexpr std::array<const char*, std::variant_size_v<Message>> kNames = {
-      "hello",
-      "observe",
-      "initial_weights",
-      "push",
-      "abandoned",
-      "heartbeat",
-      "goodbye",
-      "measurement",
-      "welcome",
-      "release",
-      "cancel",
-      "verdict",
-      "snapshot",
-      "stop",
-      "set_policy",
-      "ask_status",
-      "answer",
-      "status"};
+      "hello",      "observe", "initial_weights", "push",    "abandoned",
+      "heartbeat",  "goodbye", "measurement",     "welcome", "release",
+      "cancel",     "verdict", "snapshot",        "stop",    "set_policy",
+      "ask_status", "answer",  "status",          "rates",   "ask_evaluator"};
   return kNames.at(message.index());
 }
 

@@ -44,7 +44,10 @@ class RandomMessages {
                      .process = rng_.next(),
                      .host = text(),
                      .dataset_examples = rng_.next() | 1U,
-                     .manifest = manifest()};
+                     .manifest = manifest(),
+                     .seen_job = rng_.next(),
+                     .seen_version = Version{rng_.next()},
+                     .wants_evaluator = coin()};
       case 1:
         return Observe{.protocol = small(), .manifest = manifest()};
       case 2:
@@ -68,6 +71,10 @@ class RandomMessages {
         return SetPolicy{.protocol = small(), .policy = text()};
       case 9:
         return AskStatus{.protocol = small()};
+      case 10:
+        return Rates{.epoch = rng_.next(), .rates = {rng_.uniform(), 0.0, rng_.exponential()}};
+      case 11:
+        return AskEvaluator{};
       default:
         return from_server();
     }

@@ -22,7 +22,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -31,6 +31,7 @@ inline constexpr std::uint32_t kTensorRankMax = 16;
 inline constexpr std::uint64_t kWeightsMax = std::uint64_t{1} << 32U;  // Numbers: 16 GiB.
 inline constexpr std::size_t kTextMax = 1024;
 inline constexpr std::size_t kRangesMax = 4096;
+inline constexpr std::size_t kGroupsMax = 4096;
 inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Of a message.
 
 // Names, shapes and order of a network's parameters: the layout of the flat buffer.
@@ -49,6 +50,35 @@ struct Manifest {
   // The size of each tensor, in order.
   [[nodiscard]] std::vector<std::size_t> sizes() const;
   bool operator==(const Manifest&) const = default;
+};
+
+// An optimizer that a script hands over to the server, for the parameters of one group; each number
+// is finite and at least 0. As in include/outpace/worker.h.
+enum class Method : std::uint8_t { kSgd, kMomentum, kNesterov, kAdam, kAdamW, kLamb, kYellowFin };
+struct ParameterGroup {
+  Method method = Method::kSgd;
+  double rate = 0.0;
+  double weight_decay = 0.0;
+  double momentum = 0.0;
+  double beta1 = 0.0;
+  double beta2 = 0.0;
+  double epsilon = 0.0;
+
+  void keep(Archive& archive) {
+    archive("method", method)("rate", rate)("weight_decay", weight_decay)("momentum", momentum);
+    archive("beta1", beta1)("beta2", beta2)("epsilon", epsilon);
+  }
+  bool operator==(const ParameterGroup&) const = default;
+};
+
+// What a worker's script says of its training beside network and data: the same on every worker.
+struct Script {
+  std::vector<ParameterGroup> groups;   // Empty: it brings no optimizer.
+  std::vector<std::uint32_t> group_of;  // By tensor; empty without groups.
+  std::uint64_t epochs = 0;             // 0: it does not say.
+
+  void keep(Archive& archive) { archive("groups", groups)("group_of", group_of)("epochs", epochs); }
+  bool operator==(const Script&) const = default;
 };
 
 // Positions [begin, end) of an epoch's order (or of the sampling stream).
@@ -89,6 +119,8 @@ struct Hello {
   // Of the last release that it had: what a server must not fall behind unseen.
   std::uint64_t seen_job = 0;  // 0: none yet.
   Version seen_version{};
+  Script script{};
+  bool wants_evaluator = false;  // As AskEvaluator.
 
   bool operator==(const Hello&) const = default;
 };
@@ -118,6 +150,18 @@ struct Abandoned {
   GradientId id;
 
   bool operator==(const Abandoned&) const = default;
+};
+// The groups' learning rates from the script's epoch `epoch` on.
+struct Rates {
+  std::uint64_t epoch;
+  std::vector<double> rates;  // By group; each finite and at least 0.
+
+  void keep(Archive& archive) { archive("epoch", epoch)("rates", rates); }
+  bool operator==(const Rates&) const = default;
+};
+// The worker's script evaluates: a server that can starts an evaluator.
+struct AskEvaluator {
+  bool operator==(const AskEvaluator&) const = default;
 };
 struct Heartbeat {
   bool operator==(const Heartbeat&) const = default;
@@ -249,7 +293,9 @@ using Message = std::variant<Hello,
                              SetPolicy,
                              AskStatus,
                              Answer,
-                             Status>;
+                             Status,
+                             Rates,
+                             AskEvaluator>;
 
 // What the server sends to a worker that takes part. It makes up most of a run: a variant of these
 // three is moved and destroyed in a fraction of the time of a variant of all messages.

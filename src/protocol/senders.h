@@ -8,7 +8,8 @@
 
 namespace outpace::protocol {
 
-using IgnoringWorkers = Ignoring<Hello, InitialWeights, Push, Abandoned, Heartbeat, Goodbye>;
+using IgnoringWorkers =
+    Ignoring<Hello, InitialWeights, Push, Abandoned, Rates, AskEvaluator, Heartbeat, Goodbye>;
 using IgnoringEvaluators = Ignoring<Observe, Measurement>;
 using IgnoringServer = Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status>;
 // Commands of `outpace ctl`.

@@ -9,7 +9,32 @@
 
 namespace outpace::server {
 
+namespace {
+
+// `grouped`: set to what is made, if there are groups.
+std::unique_ptr<update::Optimizer> make_optimizer(const ShardOptions& options,
+                                                  std::size_t size,
+                                                  std::vector<std::size_t> tensors,
+                                                  update::GroupedOptimizer*& grouped) {
+  if (!options.groups) {
+    return update::make_optimizer(options.optimizer, size, std::move(tensors));
+  }
+  auto made = std::make_unique<update::GroupedOptimizer>(*options.groups, tensors);
+  grouped = made.get();
+  return made;
+}
+
+}  // namespace
+
 void check(const ShardOptions& options) {
+  if (options.groups) {
+    const std::vector<std::size_t> tensors(options.groups->group_of.size(), 1);
+    const update::GroupedOptimizer made(*options.groups, tensors);
+    for (const update::Group& group : options.groups->groups) {
+      update::check_suits(options.staleness, group.optimizer, made.scale_invariant());
+    }
+    return;
+  }
   const bool scale_invariant = update::make_optimizer(options.optimizer, 1)->scale_invariant();
   update::check_suits(options.staleness, options.optimizer, scale_invariant);
 }
@@ -18,11 +43,11 @@ Shard::Shard(const ShardOptions& options,
              std::vector<float> weights,
              std::vector<std::size_t> tensors)
     : options_(options),
-      optimizer_(update::make_optimizer(options.optimizer, weights.size(), std::move(tensors))),
+      optimizer_(make_optimizer(options, weights.size(), std::move(tensors), grouped_)),
       correction_(update::make_correction(options.staleness, weights.size())),
       aggregate_(weights.size(), options.reduce, !optimizer_->scale_invariant(), options.filter),
       weights_(std::move(weights)) {
-  update::check_suits(options.staleness, options.optimizer, optimizer_->scale_invariant());
+  check(options);
   if (options.filter.kind() == update::FilterRule::Kind::kKardam) {
     kardam_.emplace(update::Kardam::Options{.f = options.filter.f(),
                                             .of_server = options.filter.of_server(),
@@ -129,6 +154,11 @@ void Shard::step(const StepWeights& step) {
   if (kardam_) {
     kardam_->stepped(*before, weights_);
   }
+}
+
+void Shard::set_rates(std::span<const double> rates) {
+  CHECK(grouped_ != nullptr);
+  grouped_->set_rates(rates);
 }
 
 void Shard::keep(Archive& archive) {

@@ -18,6 +18,7 @@
 #include "update/aggregate.h"
 #include "update/correction.h"
 #include "update/filter.h"
+#include "update/groups.h"
 #include "update/judgement.h"
 #include "update/kardam.h"
 #include "update/optimizer.h"
@@ -32,6 +33,8 @@ struct ShardOptions {
   double weight_decay = 0.0;
   double clip_norm = 0.0;  // 0: do not clip.
   update::FilterRule filter = update::FilterRule::none();
+  // In place of optimizer and weight decay, for a network of as many tensors.
+  std::optional<update::Groups> groups = std::nullopt;
 };
 
 // Throws a usage error if the optimizer's spec is wrong, or does not suit the staleness rule.
@@ -65,6 +68,8 @@ class Shard {
   // The worker is gone: frees all that is kept for it.
   void forget_worker(WorkerId worker);
   void step(const StepWeights& step);
+  // The groups' rates, from the next step on. REQUIRES: options.groups; one for each.
+  void set_rates(std::span<const double> rates);
   // The norms of the last step that asked for them.
   [[nodiscard]] const GradientNorms& norms() const { return norms_; }
 
@@ -83,6 +88,7 @@ class Shard {
   [[nodiscard]] std::span<const float> sum_of_accepted();
 
   const ShardOptions options_;
+  update::GroupedOptimizer* grouped_ = nullptr;  // optimizer_, if there are groups.
   std::unique_ptr<update::Optimizer> optimizer_;
   std::unique_ptr<update::Correction> correction_;  // Null: the rule is a weight alone.
   std::optional<update::Kardam> kardam_;            // Nothing: no gradient is judged.

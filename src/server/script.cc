@@ -1,0 +1,62 @@
+#include "server/script.h"
+
+#include <array>
+#include <charconv>
+
+namespace outpace::server {
+namespace {
+
+// The shortest text that is read as the same number again.
+std::string text_of(double number) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number);
+  return {text.data(), end.ptr};
+}
+
+std::string moments(const protocol::ParameterGroup& group) {
+  return ":beta1=" + text_of(group.beta1) + ",beta2=" + text_of(group.beta2) +
+         ",epsilon=" + text_of(group.epsilon);
+}
+
+std::string spec_of(const protocol::ParameterGroup& group) {
+  switch (group.method) {
+    case protocol::Method::kSgd:
+      break;
+    case protocol::Method::kMomentum:
+      return "momentum:mu=" + text_of(group.momentum);
+    case protocol::Method::kNesterov:
+      return "nesterov:mu=" + text_of(group.momentum);
+    case protocol::Method::kAdam:
+      return "adam" + moments(group);
+    case protocol::Method::kAdamW:
+      return "adamw" + moments(group);
+    case protocol::Method::kLamb:
+      return "lamb" + moments(group);
+    case protocol::Method::kYellowFin:
+      return "yellowfin";
+  }
+  return "sgd";
+}
+
+}  // namespace
+
+update::Groups groups_of(const protocol::Script& script) {
+  update::Groups groups{.groups = {}, .group_of = script.group_of};
+  for (const protocol::ParameterGroup& group : script.groups) {
+    groups.groups.push_back({.optimizer = Spec::parse(spec_of(group)),
+                             .rate = group.rate,
+                             .weight_decay = group.weight_decay});
+  }
+  return groups;
+}
+
+std::string optimizer_in_words(const protocol::Script& script) {
+  if (script.groups.empty()) {
+    return "";
+  }
+  const std::size_t groups = script.groups.size();
+  return spec_of(script.groups.front()) +
+         (groups > 1 ? ", the first of " + std::to_string(groups) + " parameter groups" : "");
+}
+
+}  // namespace outpace::server
