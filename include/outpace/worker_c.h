@@ -51,6 +51,11 @@ typedef struct outpace_error {
   char message[2048];  // One line.
 } outpace_error;
 
+// What this process does in its job, by the environment: as outpace::Role, in its order; or -1 and
+// an error.
+enum { OUTPACE_ALONE = 0, OUTPACE_WORKER = 1, OUTPACE_EVALUATOR = 2 };
+OUTPACE_API int outpace_role(outpace_error* error);
+
 typedef struct outpace_worker outpace_worker;
 
 // Null texts count as empty. Times are in seconds; 0 takes worker.h's default.
@@ -72,7 +77,30 @@ typedef struct outpace_parameter {
   const char* name;
   const uint64_t* shape;
   size_t dimensions;
+  uint32_t group;  // Its place in the job's groups, if there are any.
 } outpace_parameter;
+
+// As outpace::Method, in its order.
+enum {
+  OUTPACE_SGD = 0,
+  OUTPACE_MOMENTUM = 1,
+  OUTPACE_NESTEROV = 2,
+  OUTPACE_ADAM = 3,
+  OUTPACE_ADAMW = 4,
+  OUTPACE_LAMB = 5,
+  OUTPACE_YELLOWFIN = 6
+};
+// How the server steps the parameters of one group. Numbers that a method does not use must be 0 or
+// valid.
+typedef struct outpace_group {
+  int method;
+  double rate;  // Learning rate.
+  double weight_decay;
+  double momentum;
+  double beta1;
+  double beta2;
+  double epsilon;
+} outpace_group;
 
 // Writes `numbers` initial weights, in the parameters' order; returns 0, or anything else if it
 // failed.
@@ -84,6 +112,9 @@ typedef struct outpace_job {
   uint64_t examples;  // Size of the data set.
   outpace_initial_weights initial_weights;
   void* context;
+  const outpace_group* groups;  // The server's optimizer. None: the server's options say.
+  size_t group_count;
+  uint64_t epochs;  // The run ends after this many, if no option of the server says; 0: as it says.
 } outpace_job;
 
 // All memory is the worker's. `weights` may be read until the mini-batch is pushed or abandoned,
@@ -122,6 +153,7 @@ OUTPACE_API void outpace_worker_close(outpace_worker* worker);
 OUTPACE_API int outpace_worker_join(outpace_worker* worker,
                                     const outpace_job* job,
                                     outpace_error* error);
+OUTPACE_API uint32_t outpace_worker_rank(const outpace_worker* worker);
 OUTPACE_API int outpace_worker_next(outpace_worker* worker,
                                     outpace_minibatch* minibatch,
                                     outpace_error* error);
@@ -138,7 +170,39 @@ OUTPACE_API int outpace_worker_push(outpace_worker* worker,
                                     outpace_verdict* verdict,
                                     outpace_error* error);
 OUTPACE_API int outpace_worker_abandon(outpace_worker* worker, outpace_error* error);
+// The groups' learning rates from the script's epoch `epoch` on.
+OUTPACE_API int outpace_worker_set_rates(outpace_worker* worker,
+                                         uint64_t epoch,
+                                         const double* rates,
+                                         size_t count,
+                                         outpace_error* error);
+// Asks `outpace run` for one more process of the same script, which evaluates.
+OUTPACE_API int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* error);
 OUTPACE_API int outpace_worker_leave(outpace_worker* worker, outpace_error* error);
+
+// The process beside the workers that measures snapshots of the weights.
+typedef struct outpace_evaluator outpace_evaluator;
+
+typedef struct outpace_snapshot {
+  const float* weights;  // Until the next call; null: the run is over.
+  size_t numbers;
+  uint64_t version;
+} outpace_snapshot;
+
+OUTPACE_API outpace_evaluator* outpace_evaluator_from_environment(outpace_error* error);
+OUTPACE_API void outpace_evaluator_close(outpace_evaluator* evaluator);
+// Of `job` the parameters' names and shapes count.
+OUTPACE_API int outpace_evaluator_join(outpace_evaluator* evaluator,
+                                       const outpace_job* job,
+                                       outpace_error* error);
+OUTPACE_API int outpace_evaluator_next(outpace_evaluator* evaluator,
+                                       outpace_snapshot* snapshot,
+                                       outpace_error* error);
+// `accuracy` is a share, from 0 to 1.
+OUTPACE_API int outpace_evaluator_report(outpace_evaluator* evaluator,
+                                         double accuracy,
+                                         double loss,
+                                         outpace_error* error);
 
 #ifdef __cplusplus
 }

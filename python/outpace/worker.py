@@ -16,6 +16,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Iterator, List, Mapping, Named
 from outpace import _library
 from outpace._error import OutpaceError
 from outpace._waiting import Waiting
+from outpace.groups import Group
 
 if TYPE_CHECKING:
     import numpy
@@ -72,7 +73,7 @@ class Minibatch:
         if not self.current:
             raise OutpaceError("weights: the mini-batch was pushed or abandoned; copy its weights "
                                "before, or use the next mini-batch's")
-        view = _as_array(self.address, self.numbers)
+        view = as_array(self.address, self.numbers)
         view.flags.writeable = False
         return view
 
@@ -118,17 +119,30 @@ class Worker:
             raise self._last_error()
 
     def join(self, parameters: Mapping[str, Sequence[int]],
-             initial_weights: Union[Weights, Callable[[], Weights]], examples: int) -> None:
+             initial_weights: Union[Weights, Callable[[], Weights]], examples: int, *,
+             groups: Sequence[Group] = (), group_of: Optional[Mapping[str, int]] = None,
+             epochs: int = 0) -> None:
         """Connects and joins the job.
 
         `parameters` gives each tensor's name and shape, in the order of the flat weights, the same
         on every worker. `initial_weights` are all numbers in that order, or a function that returns
         them; only the first worker of a job is asked. `examples` is the size of the data set, the
-        same on every worker. Raises OutpaceError, with code 4 if the job has other parameters or
-        data.
+        same on every worker.
+
+        `groups` says how the server steps the parameters, if no option of the server does, and
+        `group_of` which group each parameter is in (default 0). After this many `epochs` the run
+        ends, if no option of the server says (0: the script does not say either).
+
+        Raises OutpaceError, with code 4 if the job has other parameters, data, groups or epochs.
         """
         self._require_open()
-        offered = self._offer(parameters, initial_weights, examples)
+        if examples < 1:
+            raise OutpaceError("join: the data set is empty")
+        listed = _library.parameter_list(parameters, group_of or {})
+        steps = (_library.Group * len(groups))(*[(group.method.value, *group[1:])
+                                                 for group in groups])
+        offered = _library.Job(listed, len(listed), examples, self._filling(initial_weights), None,
+                               steps, len(steps), epochs)
         self._offered, before = offered, self._offered
         try:
             self._checked(self._waiting.call(self._library.outpace_worker_join, self._handle,
@@ -168,7 +182,7 @@ class Worker:
         It holds anything at first. Write the mean over the examples into it, in the parameters'
         order, and push(). Do not use it after the push.
         """
-        return _as_array(self.gradient_address(), self._numbers())
+        return as_array(self.gradient_address(), self._numbers())
 
     def gradient_address(self) -> int:
         """Where gradient() lies; the same until the mini-batch is pushed or abandoned."""
@@ -206,6 +220,28 @@ class Worker:
             self._forget()
         self._checked(code)
         return Verdict(Outcome(raw.outcome), raw.why.decode(errors="replace"))
+
+    def set_rates(self, epoch: int, rates: Sequence[float]) -> None:
+        """Sets the groups' learning rates from the script's epoch `epoch` on, one for each group.
+
+        They travel with the next push. The first worker that comes to an epoch sets them for all; a
+        worker that reports other rates for the same epoch is sent away, and next() raises
+        OutpaceError. Raises OutpaceError if join() had no groups.
+        """
+        self._require_open()
+        numbers = (ctypes.c_double * len(rates))(*rates)
+        self._checked(self._library.outpace_worker_set_rates(self._handle, epoch, numbers,
+                                                             len(rates), self._error))
+
+    def ask_for_evaluator(self) -> None:
+        """Asks `outpace run` for one more process of the same script, which evaluates."""
+        self._require_open()
+        self._checked(self._library.outpace_worker_ask_for_evaluator(self._handle, self._error))
+
+    @property
+    def rank(self) -> int:
+        """0, 1, 2, ..."""
+        return self._library.outpace_worker_rank(self._handle)
 
     @property
     def cancelled(self) -> bool:
@@ -266,17 +302,8 @@ class Worker:
         if self._waiting.interrupted:
             raise OutpaceError("this worker was interrupted while it waited; it can only be closed", 1)
 
-    def _offer(self, parameters: Mapping[str, Sequence[int]],
-               initial_weights: Union[Weights, Callable[[], Weights]],
-               examples: int) -> _library.Job:
-        if examples < 1:
-            raise OutpaceError("join: the data set is empty")
-        listed = (_library.Parameter * len(parameters))()
-        for place, (name, shape) in zip(listed, parameters.items()):
-            extents = (ctypes.c_uint64 * max(1, len(shape)))(*shape)
-            place.name = name.encode()
-            place.shape = ctypes.cast(extents, ctypes.POINTER(ctypes.c_uint64))
-            place.dimensions = len(shape)
+    def _filling(self, initial_weights: Union[Weights, Callable[[], Weights]]) -> Any:
+        """A function for C that writes the initial weights."""
 
         def fill(out: Any, numbers: int, _context: Any) -> int:
             try:
@@ -288,7 +315,7 @@ class Worker:
                 self._failure = error
                 return 1
 
-        return _library.Job(listed, len(parameters), examples, _library.InitialWeights(fill), None)
+        return _library.InitialWeights(fill)
 
     def _checked(self, code: int) -> None:
         if code != 0:
@@ -296,15 +323,15 @@ class Worker:
 
     def _last_error(self) -> BaseException:
         failure, self._failure = self._failure, None
-        return failure or OutpaceError(self._error.message.decode(errors="replace"),
-                                       self._error.code)
+        return failure or _library.error_of(self._error)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
             self.close()
 
 
-def _as_array(address: int, numbers: int) -> "numpy.ndarray":
+def as_array(address: int, numbers: int) -> "numpy.ndarray":
+    """An array over memory that somebody else keeps alive."""
     import numpy
 
     return numpy.frombuffer((ctypes.c_float * numbers).from_address(address), dtype=numpy.float32)

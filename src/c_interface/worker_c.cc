@@ -2,73 +2,32 @@
 
 #include "outpace/worker_c.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <exception>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "c_interface/to_c.h"
+#include "live/environment.h"
 #include "outpace/worker.h"
 
 // What the opaque handle points to.
 struct outpace_worker {
-  explicit outpace_worker(outpace::Worker own) : worker(std::move(own)) {}
+  explicit outpace_worker(const outpace::WorkerOptions& options)
+      : worker(options), rank(options.worker) {}
 
   outpace::Worker worker;
+  const std::uint32_t rank;
   std::size_t numbers = 0;              // Of a gradient.
   std::vector<std::uint64_t> examples;  // Of the current mini-batch.
 };
 
-namespace outpace {
+namespace outpace::c_interface {
 namespace {
-
-template <std::size_t kSize>
-void copy_text(const std::string& text,
-               char (&out)[kSize]) {  // NOLINT(modernize-avoid-c-arrays): C.
-  const std::size_t length = std::min(text.size(), kSize - 1);
-  std::memcpy(out, text.data(), length);
-  out[length] = '\0';
-}
-
-int fail(outpace_error* error, int code, const std::string& message) {
-  if (error != nullptr) {
-    error->code = code;
-    copy_text(message, error->message);
-  }
-  return code;
-}
-
-// Runs what may throw; returns OUTPACE_OK or the error's code.
-template <typename Function>
-int for_c(outpace_error* error, Function function) noexcept {
-  try {
-    function();
-    return OUTPACE_OK;
-  } catch (const WorkerError& thrown) {
-    return fail(error, thrown.exit_code(), thrown.what());
-  } catch (const std::bad_alloc&) {
-    return fail(error, OUTPACE_FAILURE, "out of memory");
-  } catch (const std::exception& thrown) {
-    return fail(error, OUTPACE_FAILURE, thrown.what());
-  } catch (...) {
-    return fail(error, OUTPACE_FAILURE, "an error that says nothing of itself");
-  }
-}
-
-void require(bool holds, const std::string& message) {
-  if (!holds) {
-    throw WorkerError(OUTPACE_USAGE, message);
-  }
-}
-
-std::string text_or_empty(const char* text) {
-  return text == nullptr ? "" : text;
-}
 
 std::chrono::nanoseconds seconds_or(double seconds, std::chrono::nanoseconds otherwise) {
   constexpr double kMost = 1e9;  // Some 30 years; nanoseconds in 64 bits hold ten times as much.
@@ -93,17 +52,6 @@ WorkerOptions to_options(const outpace_worker_options& given) {
   return options;
 }
 
-std::vector<Parameter> to_parameters(const outpace_job& job) {
-  std::vector<Parameter> parameters;
-  for (const outpace_parameter& given : std::span(job.parameters, job.count)) {
-    require(given.shape != nullptr || given.dimensions == 0, "join: a shape is null");
-    const std::span<const std::uint64_t> shape(given.shape, given.dimensions);
-    parameters.push_back(
-        {.name = text_or_empty(given.name), .shape = {shape.begin(), shape.end()}});
-  }
-  return parameters;
-}
-
 std::size_t numbers_of(const std::vector<Parameter>& parameters) {
   std::size_t numbers = 0;
   for (const Parameter& parameter : parameters) {
@@ -116,9 +64,25 @@ std::size_t numbers_of(const std::vector<Parameter>& parameters) {
   return numbers;
 }
 
+ScriptSettings to_settings(const outpace_job& job) {
+  require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
+  ScriptSettings settings{.groups = {}, .epochs = job.epochs};
+  for (const outpace_group& given : std::span(job.groups, job.group_count)) {
+    require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_YELLOWFIN,
+            "join: there is no method " + std::to_string(given.method));
+    settings.groups.push_back({.method = static_cast<Method>(given.method),
+                               .rate = given.rate,
+                               .weight_decay = given.weight_decay,
+                               .momentum = given.momentum,
+                               .beta1 = given.beta1,
+                               .beta2 = given.beta2,
+                               .epsilon = given.epsilon});
+  }
+  return settings;
+}
+
 void join(outpace_worker& worker, const outpace_job& job) {
-  require(job.parameters != nullptr && job.initial_weights != nullptr,
-          "join: parameters or initial weights are null");
+  require(job.initial_weights != nullptr, "join: the initial weights are null");
   const std::vector<Parameter> parameters = to_parameters(job);
   const std::size_t numbers = numbers_of(parameters);
   const auto initial_weights = [fill = job.initial_weights, context = job.context, numbers] {
@@ -127,7 +91,7 @@ void join(outpace_worker& worker, const outpace_job& job) {
             "join: the script failed to supply initial weights");
     return weights;
   };
-  worker.worker.join(parameters, initial_weights, job.examples);
+  worker.worker.join(parameters, initial_weights, job.examples, to_settings(job));
   worker.numbers = numbers;
 }
 
@@ -148,10 +112,16 @@ void next(outpace_worker& worker, outpace_minibatch& out) {
 }
 
 }  // namespace
-}  // namespace outpace
+}  // namespace outpace::c_interface
 
-using outpace::for_c;
-using outpace::require;
+using outpace::c_interface::for_c;
+using outpace::c_interface::require;
+
+int outpace_role(outpace_error* error) {
+  int role = -1;
+  for_c(error, [&] { role = static_cast<int>(outpace::role_from_environment()); });
+  return role;
+}
 
 int outpace_c_version(void) {
   return OUTPACE_C_VERSION;
@@ -159,7 +129,9 @@ int outpace_c_version(void) {
 
 outpace_worker* outpace_worker_from_environment(outpace_error* error) {
   outpace_worker* worker = nullptr;
-  for_c(error, [&] { worker = new outpace_worker(outpace::Worker::from_environment()); });
+  for_c(error, [&] {
+    worker = new outpace_worker(outpace::live::options_from_environment(/*ranked=*/true));
+  });
   return worker;
 }
 
@@ -167,7 +139,7 @@ outpace_worker* outpace_worker_open(const outpace_worker_options* options, outpa
   outpace_worker* worker = nullptr;
   for_c(error, [&] {
     require(options != nullptr, "open: the options are null");
-    worker = new outpace_worker(outpace::Worker(outpace::to_options(*options)));
+    worker = new outpace_worker(outpace::c_interface::to_options(*options));
   });
   return worker;
 }
@@ -179,8 +151,12 @@ void outpace_worker_close(outpace_worker* worker) {
 int outpace_worker_join(outpace_worker* worker, const outpace_job* job, outpace_error* error) {
   return for_c(error, [&] {
     require(worker != nullptr && job != nullptr, "join: an argument is null");
-    outpace::join(*worker, *job);
+    outpace::c_interface::join(*worker, *job);
   });
+}
+
+std::uint32_t outpace_worker_rank(const outpace_worker* worker) {
+  return worker == nullptr ? 0 : worker->rank;
 }
 
 int outpace_worker_next(outpace_worker* worker,
@@ -188,7 +164,7 @@ int outpace_worker_next(outpace_worker* worker,
                         outpace_error* error) {
   return for_c(error, [&] {
     require(worker != nullptr && minibatch != nullptr, "next: an argument is null");
-    outpace::next(*worker, *minibatch);
+    outpace::c_interface::next(*worker, *minibatch);
   });
 }
 
@@ -219,7 +195,7 @@ int outpace_worker_push(outpace_worker* worker,
                             loss,
                             part == 0 ? std::nullopt : std::optional<std::size_t>(part));
     verdict->outcome = static_cast<int>(result.outcome);
-    outpace::copy_text(result.why, verdict->why);
+    outpace::c_interface::copy_text(result.why, verdict->why);
   });
 }
 
@@ -227,6 +203,25 @@ int outpace_worker_abandon(outpace_worker* worker, outpace_error* error) {
   return for_c(error, [&] {
     require(worker != nullptr, "abandon: the worker is null");
     worker->worker.abandon();
+  });
+}
+
+int outpace_worker_set_rates(outpace_worker* worker,
+                             std::uint64_t epoch,
+                             const double* rates,
+                             std::size_t count,
+                             outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && (rates != nullptr || count == 0),
+            "set_rates: an argument is null");
+    worker->worker.set_rates(epoch, std::vector<double>(rates, rates + count));
+  });
+}
+
+int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "ask_for_evaluator: the worker is null");
+    worker->worker.ask_for_evaluator();
   });
 }
 

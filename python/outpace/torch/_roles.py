@@ -1,8 +1,9 @@
 """What this process does in its job."""
 
-import os
-
+from outpace.evaluator import Evaluator
+from outpace.role import Role, role
 from outpace.torch._alone import Alone
+from outpace.torch._evaluator import EvaluatorJob
 from outpace.torch._job import Job
 from outpace.torch._worker import WorkerJob
 from outpace.worker import Worker
@@ -14,6 +15,7 @@ def init() -> Job:
     `outpace run`, torchrun, srun and mpirun set it; without any, the process trains alone. Raises
     OutpaceError, which names the variable that is wrong.
     """
-    if not os.environ.get("OUTPACE_SERVER"):
+    found = role()
+    if found is Role.ALONE:
         return Alone()
-    return WorkerJob(Worker())
+    return WorkerJob(Worker()) if found is Role.WORKER else EvaluatorJob(Evaluator())

@@ -88,6 +88,7 @@ class WorkerJob(Job):
         self._rates: Optional[Tuple[Optional[int], List[float]]] = None  # The epoch's.
         self._handed_out = False  # The current mini-batch, to the script.
         self._over = False
+        self._asked = False  # For an evaluator.
         self._in_backward = False
         self._accumulation = Accumulation()
         self._version = 0
@@ -158,6 +159,9 @@ class WorkerJob(Job):
         return True
 
     def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
+        if not self._asked and self._joined_with is not None and not self._over:
+            self._asked = True
+            self.worker.ask_for_evaluator()
         return None
 
     # ---- What the sampler and the optimizer call ----------------------------------------------
