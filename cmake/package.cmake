@@ -60,7 +60,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/include/outpace)
   install(DIRECTORY include/outpace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           FILES_MATCHING PATTERN "*.h")
 endif()
-install(TARGETS outpace)
+install(TARGETS outpace outpace_shared)
 if(OUTPACE_TORCH)
   install(TARGETS outpace-torch)
 endif()

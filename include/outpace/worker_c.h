@@ -1,0 +1,209 @@
+// A worker of an Outpace job, for C and for languages that call C. It is outpace/worker.h with
+// plain structs: liboutpace.so exports these functions and nothing else, and no exception leaves
+// them.
+//
+//   outpace_error error;
+//   outpace_worker* worker = outpace_worker_from_environment(&error);
+//   outpace_worker_join(worker, &job, &error);
+//   outpace_minibatch batch;
+//   while (outpace_worker_next(worker, &batch, &error) == OUTPACE_OK && batch.count > 0) {
+//     float* gradient = outpace_worker_gradient(worker, &error);
+//     double loss = mean_gradient(&batch, gradient);
+//     outpace_verdict verdict;
+//     outpace_worker_push(worker, gradient, loss, 0, &verdict, &error);
+//   }
+//   outpace_worker_close(worker);
+//
+// A function that may fail returns OUTPACE_OK or the code of the error that it wrote. A worker
+// belongs to one thread at a time; only outpace_worker_cancelled() may be called beside.
+
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define OUTPACE_API __attribute__((visibility("default")))
+#else
+#define OUTPACE_API
+#endif
+
+// Grows by one with every change that a program built against an older header would misread.
+#define OUTPACE_C_VERSION 1
+OUTPACE_API int outpace_c_version(void);
+
+// Exit codes of Outpace's own programs.
+enum {
+  OUTPACE_OK = 0,
+  OUTPACE_FAILURE = 1,
+  OUTPACE_USAGE = 2,
+  OUTPACE_AUTHENTICATION = 3,
+  OUTPACE_INCOMPATIBLE = 4
+};
+
+// Texts end with a zero; a longer one is cut off. Written only when something failed.
+typedef struct outpace_error {
+  int code;
+  char message[2048];  // One line.
+} outpace_error;
+
+// What this process does in its job, by the environment: as outpace::Role, in its order; or -1 and
+// an error.
+enum { OUTPACE_ALONE = 0, OUTPACE_WORKER = 1, OUTPACE_EVALUATOR = 2 };
+OUTPACE_API int outpace_role(outpace_error* error);
+
+typedef struct outpace_worker outpace_worker;
+
+// Null texts count as empty. Times are in seconds; 0 takes worker.h's default.
+typedef struct outpace_worker_options {
+  const char* server;  // "HOST:PORT" or "unix:PATH".
+  const char* token;   // The job's secret itself, not its file.
+  uint32_t worker;     // Rank: 0, 1, 2, ...
+  double deadline;     // To reach the server for the first time.
+  double rejoin_for;   // To find it again.
+  double keep_alive;   // Silence of its machine after which a TCP connection counts as lost.
+  const char* tls_certificate;
+  const char* tls_key;
+  const char* tls_ca;
+  int insecure_no_tls;
+} outpace_worker_options;
+
+// One tensor of the network; `shape` has `dimensions` extents, each at least 1.
+typedef struct outpace_parameter {
+  const char* name;
+  const uint64_t* shape;
+  size_t dimensions;
+  uint32_t group;  // Its place in the job's groups, if there are any.
+} outpace_parameter;
+
+// As outpace::Method, in its order.
+enum {
+  OUTPACE_SGD = 0,
+  OUTPACE_MOMENTUM = 1,
+  OUTPACE_NESTEROV = 2,
+  OUTPACE_ADAM = 3,
+  OUTPACE_ADAMW = 4,
+  OUTPACE_LAMB = 5,
+  OUTPACE_YELLOWFIN = 6
+};
+// How the server steps the parameters of one group. Numbers that a method does not use must be 0 or
+// valid.
+typedef struct outpace_group {
+  int method;
+  double rate;  // Learning rate.
+  double weight_decay;
+  double momentum;
+  double beta1;
+  double beta2;
+  double epsilon;
+} outpace_group;
+
+// Writes `numbers` initial weights, in the parameters' order; returns 0, or anything else if it
+// failed.
+typedef int (*outpace_initial_weights)(float* weights, size_t numbers, void* context);
+
+typedef struct outpace_job {
+  const outpace_parameter* parameters;
+  size_t count;
+  uint64_t examples;  // Size of the data set.
+  outpace_initial_weights initial_weights;
+  void* context;
+  const outpace_group* groups;  // The server's optimizer. None: the server's options say.
+  size_t group_count;
+  uint64_t epochs;  // The run ends after this many, if no option of the server says; 0: as it says.
+} outpace_job;
+
+// All memory is the worker's. `weights` may be read until the mini-batch is pushed or abandoned,
+// `examples` until the next call of outpace_worker_next().
+typedef struct outpace_minibatch {
+  const float* weights;
+  size_t numbers;            // Of weights, and of a gradient.
+  const uint64_t* examples;  // Indices into the data set, from 0.
+  size_t count;              // Of examples; 0: the run is over.
+  uint64_t version;          // Of the weights: the updates applied so far.
+  uint64_t epoch;            // Of the first example: 0, 1, 2, ...
+} outpace_minibatch;
+
+// As outpace::PushOutcome, in its order.
+enum {
+  OUTPACE_ACCEPTED = 0,
+  OUTPACE_DROPPED = 1,
+  OUTPACE_REFUSED = 2,
+  OUTPACE_CANCELLED = 3,
+  OUTPACE_UNANSWERED = 4
+};
+typedef struct outpace_verdict {
+  int outcome;
+  char why[2048];  // Empty if accepted.
+} outpace_verdict;
+
+// Both return null if they failed, and do not connect yet.
+OUTPACE_API outpace_worker* outpace_worker_from_environment(outpace_error* error);
+OUTPACE_API outpace_worker* outpace_worker_open(const outpace_worker_options* options,
+                                                outpace_error* error);
+// Frees the worker; null does nothing. If the run goes on, the server counts the worker as dead.
+OUTPACE_API void outpace_worker_close(outpace_worker* worker);
+
+// Connects and joins the job. `job` may be freed afterwards, but for the function and its context,
+// which outpace_worker_next() may need again.
+OUTPACE_API int outpace_worker_join(outpace_worker* worker,
+                                    const outpace_job* job,
+                                    outpace_error* error);
+OUTPACE_API uint32_t outpace_worker_rank(const outpace_worker* worker);
+OUTPACE_API int outpace_worker_next(outpace_worker* worker,
+                                    outpace_minibatch* minibatch,
+                                    outpace_error* error);
+// 1 if no update needs the current mini-batch any more, else 0.
+OUTPACE_API int outpace_worker_cancelled(const outpace_worker* worker);
+// Memory for the gradient of the current mini-batch; null if it failed.
+OUTPACE_API float* outpace_worker_gradient(outpace_worker* worker, outpace_error* error);
+// `gradient` is the mean over the mini-batch's examples, or over the first `part` of them if that
+// is above 0. It is not copied if it is what outpace_worker_gradient() returned.
+OUTPACE_API int outpace_worker_push(outpace_worker* worker,
+                                    const float* gradient,
+                                    double loss,
+                                    size_t part,
+                                    outpace_verdict* verdict,
+                                    outpace_error* error);
+OUTPACE_API int outpace_worker_abandon(outpace_worker* worker, outpace_error* error);
+// The groups' learning rates from the script's epoch `epoch` on.
+OUTPACE_API int outpace_worker_set_rates(outpace_worker* worker,
+                                         uint64_t epoch,
+                                         const double* rates,
+                                         size_t count,
+                                         outpace_error* error);
+// Asks `outpace run` for one more process of the same script, which evaluates.
+OUTPACE_API int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* error);
+OUTPACE_API int outpace_worker_leave(outpace_worker* worker, outpace_error* error);
+
+// The process beside the workers that measures snapshots of the weights.
+typedef struct outpace_evaluator outpace_evaluator;
+
+typedef struct outpace_snapshot {
+  const float* weights;  // Until the next call; null: the run is over.
+  size_t numbers;
+  uint64_t version;
+} outpace_snapshot;
+
+OUTPACE_API outpace_evaluator* outpace_evaluator_from_environment(outpace_error* error);
+OUTPACE_API void outpace_evaluator_close(outpace_evaluator* evaluator);
+// Of `job` the parameters' names and shapes count.
+OUTPACE_API int outpace_evaluator_join(outpace_evaluator* evaluator,
+                                       const outpace_job* job,
+                                       outpace_error* error);
+OUTPACE_API int outpace_evaluator_next(outpace_evaluator* evaluator,
+                                       outpace_snapshot* snapshot,
+                                       outpace_error* error);
+// `accuracy` is a share, from 0 to 1.
+OUTPACE_API int outpace_evaluator_report(outpace_evaluator* evaluator,
+                                         double accuracy,
+                                         double loss,
+                                         outpace_error* error);
+
+#ifdef __cplusplus
+}
+#endif

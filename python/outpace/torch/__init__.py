@@ -1,0 +1,25 @@
+"""PyTorch on Outpace: the training loop of one process, on many machines of unequal speed.
+
+    import outpace.torch as op
+
+    job = op.init()                                  # of `outpace run`, a launcher, or alone
+    net, opt = job.wrap(net, opt)                    # the server makes the optimizer's steps
+    data = DataLoader(train, batch_sampler=job.sampler(train))
+    for epoch in job.epochs(50):
+        for x, y in data:
+            loss = F.cross_entropy(net(x), y)
+            if job.backward(loss):                   # False: the server does not want it any more
+                opt.step()                           # pushes, hears the verdict, has new weights
+        schedule.step()
+        job.evaluate(lambda: accuracy(net, test))    # not on the workers' time
+
+`python3 train.py` alone runs the same loop with PyTorch's own optimizer.
+"""
+
+from outpace._error import OutpaceError
+from outpace.torch._job import Job
+from outpace.torch._optimizers import LAMB, YellowFin
+from outpace.torch._roles import init
+from outpace.worker import Outcome, Verdict
+
+__all__ = ["LAMB", "Job", "Outcome", "OutpaceError", "Verdict", "YellowFin", "init"]

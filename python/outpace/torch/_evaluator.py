@@ -1,0 +1,69 @@
+"""The loop in the evaluator: no mini-batches, and snapshots of the weights to measure."""
+
+from typing import Any, Callable, Iterator, List, Optional, Sized
+
+import torch
+
+from outpace._error import OutpaceError
+from outpace.evaluator import Evaluator
+from outpace.torch._flat import Flat
+from outpace.torch._job import Evaluated, Job
+from outpace.torch._worker import Named
+
+
+class _Nothing:
+    """A batch_sampler without batches."""
+
+    def __iter__(self) -> Iterator[List[int]]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class EvaluatorJob(Job):
+    """The evaluator's part in a job: evaluate() runs its function until the run is over."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        super().__init__()
+        self._evaluator = evaluator
+        self._named: Optional[Named] = None
+        self._flat: Optional[Flat] = None
+        self._version = 0
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        self._named = Named(module, optimizer)
+        self._flat = Flat(self._named.parameters)
+        optimizer._step_count = 1  # type: ignore[attr-defined]  # A schedule would warn else.
+
+    def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
+        return _Nothing()
+
+    def epochs(self, number: int) -> Iterator[int]:
+        self.epoch = 0
+        yield 0
+
+    def backward(self, loss: torch.Tensor, *, examples: Optional[int] = None,
+                 value: Optional[float] = None, **options: Any) -> bool:
+        raise OutpaceError("backward: this process evaluates; it has no mini-batches")
+
+    def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
+        named, flat = self._named, self._flat
+        if named is None or flat is None:
+            raise OutpaceError("evaluate: job.wrap(net, optimizer) comes first")
+        self._evaluator.join(named.shapes)
+        found: Optional[Evaluated] = None
+        for snapshot in self._evaluator:
+            flat.set_weights(snapshot.address)
+            self._version = snapshot.version
+            found = function()
+            accuracy, loss = found if isinstance(found, tuple) else (found, 0.0)
+            self._evaluator.report(float(accuracy), float(loss))
+        return found
+
+    def _writes(self) -> bool:
+        return False

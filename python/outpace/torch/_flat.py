@@ -1,0 +1,115 @@
+"""A module's parameters and gradients as views of flat float32 buffers."""
+
+import ctypes
+from typing import Dict, List, Sequence
+
+import torch
+
+from outpace._error import OutpaceError
+
+
+def tensor_at(address: int, numbers: int) -> torch.Tensor:
+    """A float32 tensor over memory that somebody else keeps alive."""
+    return torch.frombuffer((ctypes.c_float * numbers).from_address(address), dtype=torch.float32)
+
+
+def check_trainable(name: str, parameter: torch.Tensor) -> None:
+    """Raises OutpaceError for a parameter that cannot be a view of float32 numbers."""
+    if parameter.layout is not torch.strided:
+        raise OutpaceError(f"wrap: parameter '{name}' is sparse; only dense parameters travel")
+    if parameter.dtype is not torch.float32:
+        raise OutpaceError(f"wrap: parameter '{name}' is {str(parameter.dtype).partition('.')[2]}; "
+                           "parameters must be float32 (autocast computes in other types)")
+
+
+class Flat:
+    """The parameters of one device, in one order, in one buffer; their gradients in another.
+
+    Construction moves the parameters' numbers into the buffer. The buffer of the gradients changes
+    with use_gradients(); in between the gradients lie in a buffer of this object.
+    """
+
+    def __init__(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+        self.parameters = list(parameters)
+        self.device = self.parameters[0].device
+        self.numbers = sum(one.numel() for one in self.parameters)
+        self.weights = torch.empty(self.numbers, device=self.device)
+        self._own_gradient = torch.zeros(self.numbers, device=self.device)
+        self.gradient = self._own_gradient
+        self._own_views = self._views_of(self._own_gradient)
+        self._views = self._own_views
+        self._views_at: Dict[int, List[torch.Tensor]] = {}  # By address; the wire has a few.
+        with torch.no_grad():
+            for parameter, view in zip(self.parameters, self._views_of(self.weights)):
+                view.copy_(parameter)
+                parameter.data = view
+        self._addresses = [one.data_ptr() for one in self.parameters]
+        self._attach()
+
+    def moved(self) -> "int | None":
+        """The index of a parameter that is no view of the buffer any more."""
+        for index, parameter in enumerate(self.parameters):
+            if parameter.data_ptr() != self._addresses[index]:
+                return index
+        return None
+
+    def set_weights(self, address: int) -> None:
+        """Copies the weights at this address into the parameters."""
+        with torch.no_grad():
+            self.weights.copy_(tensor_at(address, self.numbers))
+
+    def use_gradients(self, address: int) -> None:
+        """Gradients accumulate at this address from now on, from 0."""
+        if self.device.type != "cpu":  # They are copied by write_gradients().
+            self.clear_gradients()
+            return
+        views = self._views_at.get(address)
+        if views is None:
+            if len(self._views_at) >= 16:
+                self._views_at.clear()
+            views = self._views_of(tensor_at(address, self.numbers))
+            self._views_at[address] = views
+        self.gradient = tensor_at(address, self.numbers)
+        self._views = views
+        self.clear_gradients()
+
+    def write_gradients(self, address: int) -> None:
+        """Sees to it that the gradients lie at this address."""
+        self.gather()
+        if self.gradient.data_ptr() != address:
+            with torch.no_grad():
+                tensor_at(address, self.numbers).copy_(self.gradient)
+
+    def release_gradients(self) -> None:
+        """The wire's memory may not be touched any more: gradients are 0, in this object's own."""
+        self.gradient = self._own_gradient
+        self._views = self._own_views
+        self.clear_gradients()
+
+    def clear_gradients(self) -> None:
+        self.gradient.zero_()
+        self._attach()
+
+    def gather(self) -> None:
+        """Makes every gradient a view again, with the numbers that it has."""
+        with torch.no_grad():
+            for parameter, view in zip(self.parameters, self._views):
+                found = parameter.grad
+                if found is view:
+                    continue
+                if found is None:
+                    view.zero_()
+                else:
+                    view.copy_(found.to_dense() if found.is_sparse else found)
+                parameter.grad = view
+
+    def _attach(self) -> None:
+        for parameter, view in zip(self.parameters, self._views):
+            parameter.grad = view
+
+    def _views_of(self, buffer: torch.Tensor) -> List[torch.Tensor]:
+        views, begin = [], 0
+        for parameter in self.parameters:
+            views.append(buffer[begin : begin + parameter.numel()].view(parameter.shape))
+            begin += parameter.numel()
+        return views

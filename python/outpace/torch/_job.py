@@ -1,0 +1,133 @@
+"""What every process of a job has in common: the interface of outpace.torch."""
+
+import abc
+import os
+from typing import Any, Callable, Iterator, List, Optional, Sized, Tuple, Union
+
+import torch
+
+from outpace._error import OutpaceError
+from outpace.torch import _safetensors
+from outpace.worker import Verdict
+
+Evaluated = Union[float, Tuple[float, float]]
+
+
+class Job(abc.ABC):
+    """This process's part in a job. outpace.torch.init() makes it."""
+
+    def __init__(self) -> None:
+        self.rank = 0  # This worker's: 0, 1, 2, ...
+        self.epoch: Optional[int] = None  # The one that epochs() gave last.
+        self.verdict: Optional[Verdict] = None  # The server's on the last gradient.
+        self._module: Optional[torch.nn.Module] = None
+        self._optimizer: Optional[torch.optim.Optimizer] = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no server, and the optimizer's steps are made here."""
+        return False
+
+    @property
+    def version(self) -> int:
+        """How many updates are in the weights that the module has."""
+        return 0
+
+    def wrap(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer
+             ) -> Tuple[torch.nn.Module, torch.optim.Optimizer]:
+        """Takes both into the job, and returns them.
+
+        With a server, the parameters that the optimizer has become views of one buffer. Their
+        weights come from the server, and optimizer.step() pushes their gradients. Move the module
+        to its device, and freeze parameters, before. Raises OutpaceError if the server has no such
+        optimizer or cannot train such parameters.
+        """
+        if self._module is not None:
+            same = self._module is module and self._optimizer is optimizer
+            raise OutpaceError("wrap: this " + ("network was wrapped" if same else
+                               "job trains another network") + " already; a job trains one")
+        self._take(module, optimizer)
+        self._module, self._optimizer = module, optimizer
+        return module, optimizer
+
+    @abc.abstractmethod
+    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """wrap(), for this kind of process."""
+
+    @abc.abstractmethod
+    def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
+        """Mini-batches of indices, for DataLoader(dataset, batch_sampler=...).
+
+        With a server they are what it leases to this worker: over an epoch, all workers together
+        use every example exactly once. Their size is the server's --batch, or another one under
+        --balance. `batch_size` counts where there is no server (default 32).
+        """
+
+    @abc.abstractmethod
+    def epochs(self, number: int) -> Iterator[int]:
+        """0, 1, ..., number - 1, or fewer if the server ends the run before.
+
+        A worker that comes late passes through the epochs that are over without any mini-batch, so
+        that a schedule of the learning rate is where it should be.
+        """
+
+    @abc.abstractmethod
+    def backward(self, loss: torch.Tensor, *, examples: Optional[int] = None,
+                 value: Optional[float] = None, **options: Any) -> bool:
+        """loss.backward(**options). True if optimizer.step() is to come next.
+
+        False: no update needs this gradient any more, the pass was ended, and the next mini-batch
+        has newer weights. `loss` is a scalar, the mean over its examples. Several calls before one
+        step give the mean by examples, and each needs the number of its `examples`. `value` is the
+        loss for the record, if it is another number than `loss`, such as with a GradScaler.
+        """
+
+    @abc.abstractmethod
+    def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
+        """Measures the network: `function` returns the accuracy, or accuracy and loss.
+
+        Alone, it runs here and the result is returned. In a job, the evaluator runs it on snapshots
+        of the weights, and workers go on at once with None.
+        """
+
+    def clip_grad_norm(self, most: float) -> float:
+        """Scales the gradient to this norm at most, before optimizer.step(); returns its norm."""
+        return float(torch.nn.utils.clip_grad_norm_(self._trained(), most))
+
+    def save(self, path: "str | os.PathLike[str]") -> None:
+        """Writes the module's state_dict as safetensors, on worker 0 alone. Raises OSError."""
+        if self.rank == 0 and self._writes():
+            _safetensors.write(path, self._wrapped().state_dict())
+
+    def load(self, path: "str | os.PathLike[str]") -> None:
+        """Reads what save() wrote into the module, before the first mini-batch.
+
+        The job begins with these weights. Raises OutpaceError if the file does not fit, or if the
+        job has begun: it has the server's weights then.
+        """
+        if self._has_begun():
+            raise OutpaceError("load: the job has begun with the server's weights; load before the "
+                               "first mini-batch")
+        try:
+            self._wrapped().load_state_dict(_safetensors.read(path))
+        except RuntimeError as error:
+            if isinstance(error, OutpaceError):
+                raise
+            raise OutpaceError(f"load: {os.fspath(path)} does not fit this network: "
+                               + " ".join(str(error).split())) from None
+
+    def _writes(self) -> bool:
+        return True
+
+    def _has_begun(self) -> bool:
+        return False
+
+    def _wrapped(self) -> torch.nn.Module:
+        if self._module is None:
+            raise OutpaceError("job.wrap(net, optimizer) comes first")
+        return self._module
+
+    def _trained(self) -> List[torch.nn.Parameter]:
+        self._wrapped()
+        assert self._optimizer is not None
+        return [one for group in self._optimizer.param_groups for one in group["params"]]

@@ -1,0 +1,96 @@
+"""Which optimizer of the server a script's optimizer is, and those that only the server has."""
+
+from typing import Any, Callable, Dict, Iterable, List, Optional
+
+import torch
+
+from outpace._error import OutpaceError
+from outpace.groups import Group, Method
+
+
+class _ServersOwn(torch.optim.Optimizer):
+    """An optimizer without a step in this process: the server makes it."""
+
+    def step(self, closure: Optional[Callable[[], Any]] = None) -> None:
+        raise OutpaceError(f"{type(self).__name__} is an optimizer of the server: it takes one, and "
+                           "job.wrap() before the first step")
+
+
+class LAMB(_ServersOwn):
+    """LAMB, for large mini-batches (You et al., ICLR 2020, algorithm 2). It needs a server."""
+
+    def __init__(self, params: Iterable[Any], lr: float = 0.01, betas: "tuple[float, float]" = (
+            0.9, 0.999), eps: float = 1e-6, weight_decay: float = 0.0) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps,
+                                  "weight_decay": weight_decay})
+
+
+class YellowFin(_ServersOwn):
+    """YellowFin, which tunes momentum and rate (Zhang, Mitliagkas, MLSys 2019). It needs a server.
+
+    `lr` multiplies the rate that it finds.
+    """
+
+    def __init__(self, params: Iterable[Any], lr: float = 1.0, weight_decay: float = 0.0) -> None:
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
+
+
+def groups_of(optimizer: torch.optim.Optimizer) -> List[Group]:
+    """The optimizer as the server would make it, one for each of its groups.
+
+    Raises OutpaceError for an optimizer, or an option of one, that the server does not have.
+    """
+    to_group = _KINDS.get(type(optimizer))
+    if to_group is None:
+        known = ", ".join(kind.__name__ for kind in _KINDS)
+        raise OutpaceError(f"wrap: the server has no {type(optimizer).__name__}; use one of {known}")
+    if optimizer.state:
+        raise OutpaceError("wrap: the optimizer has made steps or has loaded a state, and the "
+                           "server would start without it; call job.wrap() before, and let "
+                           "`outpace server --resume` keep the state")
+    return [to_group(group) for group in optimizer.param_groups]
+
+
+def _refuse(group: Dict[str, Any], option: str, right: Any) -> None:
+    if group.get(option, right) not in (right, None):
+        raise OutpaceError(f"wrap: the server has no optimizer with {option}={group[option]}; "
+                           f"make it {right}")
+
+
+def _sgd(group: Dict[str, Any]) -> Group:
+    _refuse(group, "maximize", False)
+    momentum = group["momentum"]
+    if momentum == 0:
+        return Group(Method.SGD, _rate(group), float(group["weight_decay"]))
+    _refuse(group, "dampening", 0)
+    method = Method.NESTEROV if group["nesterov"] else Method.MOMENTUM
+    return Group(method, _rate(group), float(group["weight_decay"]), momentum=float(momentum))
+
+
+def _adam_like(method: Method) -> Callable[[Dict[str, Any]], Group]:
+    def to_group(group: Dict[str, Any]) -> Group:
+        _refuse(group, "amsgrad", False)
+        _refuse(group, "maximize", False)
+        _refuse(group, "decoupled_weight_decay", method is Method.ADAMW)
+        beta1, beta2 = group["betas"]
+        return Group(method, _rate(group), float(group["weight_decay"]), beta1=float(beta1),
+                     beta2=float(beta2), epsilon=float(group["eps"]))
+
+    return to_group
+
+
+def _yellowfin(group: Dict[str, Any]) -> Group:
+    return Group(Method.YELLOWFIN, _rate(group), float(group["weight_decay"]))
+
+
+def _rate(group: Dict[str, Any]) -> float:
+    return float(group["lr"])
+
+
+_KINDS: Dict[type, Callable[[Dict[str, Any]], Group]] = {
+    torch.optim.SGD: _sgd,
+    torch.optim.Adam: _adam_like(Method.ADAM),
+    torch.optim.AdamW: _adam_like(Method.ADAMW),
+    LAMB: _adam_like(Method.LAMB),
+    YellowFin: _yellowfin,
+}

@@ -1,0 +1,324 @@
+"""The loop of a worker: leases, weights and verdicts are the server's."""
+
+import atexit
+import sys
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sized, Tuple
+
+import torch
+
+from outpace._error import OutpaceError
+from outpace.groups import Group
+from outpace.torch._accumulation import Accumulation
+from outpace.torch._flat import Flat, check_trainable
+from outpace.torch._job import Evaluated, Job
+from outpace.torch._optimizers import groups_of
+from outpace.worker import Minibatch, Outcome, Verdict, Worker
+
+CANCELLED = Verdict(Outcome.CANCELLED, "given up: nobody waits for it any more")
+
+
+class _GivenUp(Exception):
+    """Ends a backward pass that is cancelled."""
+
+
+class Leases:
+    """What the server leases to this worker, as a batch_sampler."""
+
+    def __init__(self, job: "WorkerJob") -> None:
+        self._job = job
+
+    def __iter__(self) -> Iterator[List[int]]:
+        while True:
+            minibatch = self._job.hand_out()
+            if minibatch is None:
+                return
+            try:
+                yield minibatch.indices
+            except GeneratorExit:  # The script has left its loop.
+                self._job.give_up(minibatch)
+                raise
+
+
+class Named:
+    """The parameters that travel: those that the optimizer has and that need gradients."""
+
+    def __init__(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        names = {id(one): name for name, one in module.named_parameters()}
+        self.shapes: Dict[str, Tuple[int, ...]] = {}
+        self.parameters: List[torch.nn.Parameter] = []
+        self.group_of: Dict[str, int] = {}  # By name.
+        for number, group in enumerate(optimizer.param_groups):
+            for parameter in group["params"]:
+                name = names.get(id(parameter))
+                if name is None:
+                    raise OutpaceError("wrap: the optimizer has a parameter that the network does "
+                                       f"not have, of shape {list(parameter.shape)}; wrap the "
+                                       "module that has all of them")
+                if parameter.requires_grad:
+                    self._add(name, parameter, number)
+        if not self.parameters:
+            raise OutpaceError("wrap: the optimizer has no parameter that needs a gradient")
+        for name, one in module.named_modules():
+            if getattr(one, "sparse", False) is True:
+                raise OutpaceError(f"wrap: module '{name}' gives sparse gradients; make it with "
+                                   "sparse=False")
+
+    def _add(self, name: str, parameter: torch.nn.Parameter, group: int) -> None:
+        check_trainable(name, parameter)
+        if self.parameters and parameter.device != self.parameters[0].device:
+            raise OutpaceError(f"wrap: parameter '{name}' is on {parameter.device}, another is on "
+                               f"{self.parameters[0].device}; a worker has one device")
+        self.shapes[name] = tuple(parameter.shape)
+        self.parameters.append(parameter)
+        self.group_of[name] = group
+
+
+class WorkerJob(Job):
+    """A worker's part in a job."""
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__()
+        self.rank = worker.rank
+        self.worker = worker
+        self._named: Optional[Named] = None
+        self._flat: Optional[Flat] = None
+        self._examples: Optional[int] = None  # Of the data set.
+        self._epochs = 0  # That the script wants; 0: it has not said.
+        self._joined_with: Optional[List[Group]] = None
+        self._rates: Optional[Tuple[Optional[int], List[float]]] = None  # The epoch's.
+        self._handed_out = False  # The current mini-batch, to the script.
+        self._over = False
+        self._asked = False  # For an evaluator.
+        self._in_backward = False
+        self._accumulation = Accumulation()
+        self._version = 0
+        atexit.register(self._end)
+
+    # ---- What the script calls ----------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        groups_of(optimizer)  # Refuses one that the server does not have.
+        self._named = Named(module, optimizer)
+        self._flat = Flat(self._named.parameters)
+        for parameter in self._named.parameters:
+            parameter.register_hook(self._poll)
+        module.zero_grad = optimizer.zero_grad = self._zero_grad  # type: ignore[method-assign]
+        optimizer.step = self._step  # type: ignore[method-assign]
+        optimizer.add_param_group = _refuse_group  # type: ignore[method-assign]
+        # For a schedule, which warns if no step came before it: a worker that comes late makes none
+        # in the epochs that are over.
+        optimizer._step_count = 1  # type: ignore[attr-defined]
+
+    def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
+        examples = len(dataset)
+        if self._examples not in (None, examples):
+            raise OutpaceError(f"sampler: a data set of {examples} examples, after one of "
+                               f"{self._examples}; a job trains on one data set")
+        self._examples = examples
+        return Leases(self)
+
+    def epochs(self, number: int) -> Iterator[int]:
+        if number < 1:
+            raise OutpaceError(f"epochs({number}): it takes 1 or more")
+        if self._joined_with is not None:
+            raise OutpaceError("epochs: the job has begun; call it before the first mini-batch")
+        self._epochs = number
+        for self.epoch in range(number):
+            yield self.epoch
+            if self._over:
+                return
+        self._leave()
+
+    def backward(self, loss: torch.Tensor, *, examples: Optional[int] = None,
+                 value: Optional[float] = None, **options: Any) -> bool:
+        flat, minibatch = self._flat, self.worker.minibatch
+        if flat is None or minibatch is None or not self._handed_out:
+            raise OutpaceError("backward: there is no mini-batch; iterate over a DataLoader whose "
+                               "batch_sampler is job.sampler(dataset)")
+        scaled, factor = self._accumulation.begin(loss, examples)
+        if self.worker.cancelled:
+            return self._cancel()
+        flat.gather()
+        if factor != 1.0:
+            flat.gradient.mul_(factor)
+        self._in_backward = True
+        try:
+            scaled.backward(**options)
+        except _GivenUp:
+            return self._cancel()
+        finally:
+            self._in_backward = False
+        self._accumulation.end(float(loss.detach()) if value is None else value)
+        if self._accumulation.examples > len(minibatch):
+            raise OutpaceError(f"backward: {self._accumulation.examples} examples, but the "
+                               f"mini-batch has {len(minibatch)}")
+        return True
+
+    def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
+        if not self._asked and self._joined_with is not None and not self._over:
+            self._asked = True
+            self.worker.ask_for_evaluator()
+        return None
+
+    # ---- What the sampler and the optimizer call ----------------------------------------------
+
+    def hand_out(self) -> Optional[Minibatch]:
+        """The mini-batch that the script computes next; None at the end of the epoch or run."""
+        if self._joined_with is None:
+            self._join()
+        minibatch = self.worker.minibatch
+        if minibatch is not None and self._handed_out:
+            if self._accumulation.passes == 0:
+                raise OutpaceError(
+                    "sampler: the next mini-batch is wanted before job.backward() of this one. A "
+                    "DataLoader with num_workers above 0 does that; use num_workers=0. To skip a "
+                    "mini-batch, call job.skip()")
+            minibatch = None  # The script made no step, as a GradScaler does.
+        if minibatch is None and not self._over:
+            minibatch = self._advance()
+        if minibatch is None or (self.epoch is not None and minibatch.epoch > self.epoch):
+            return None
+        self._handed_out = True
+        return minibatch
+
+    def skip(self) -> None:
+        """Gives the current mini-batch back: others compute it."""
+        if self.worker.minibatch is not None:
+            self.give_up(self.worker.minibatch)
+
+    def give_up(self, minibatch: Minibatch) -> None:
+        """Gives this mini-batch back, unless it was pushed."""
+        if minibatch.current:
+            assert self._flat is not None
+            self._flat.release_gradients()
+            self.worker.abandon()
+
+    def _step(self, closure: Optional[Callable[[], Any]] = None) -> None:
+        flat, worker = self._flat, self.worker
+        assert flat is not None and self._optimizer is not None
+        if closure is not None:
+            raise OutpaceError("optimizer.step(closure): the server makes the steps; call "
+                               "job.backward(loss), then optimizer.step()")
+        if worker.minibatch is None or self._accumulation.passes == 0:
+            raise OutpaceError("optimizer.step() without job.backward(loss) before it")
+        given, wanted = self._accumulation.examples, len(worker.minibatch)
+        if given not in (0, wanted):
+            raise OutpaceError(f"optimizer.step() after backward() of {given} examples; the "
+                               f"mini-batch has {wanted}")
+        self._check_settings()
+        flat.write_gradients(worker.gradient_address())
+        try:
+            self.verdict = worker.push(self._accumulation.loss)
+        finally:
+            flat.release_gradients()
+        self._advance()
+
+    def _zero_grad(self, set_to_none: bool = False) -> None:
+        assert self._flat is not None
+        self._flat.gather()
+        self._flat.clear_gradients()
+        self._accumulation = Accumulation()
+
+    def _poll(self, _gradient: torch.Tensor) -> None:
+        if self._in_backward and self.worker.cancelled:
+            raise _GivenUp
+
+    # ---- Between the two ----------------------------------------------------------------------
+
+    def _join(self) -> None:
+        self._wrapped()
+        named, flat, optimizer = self._named, self._flat, self._optimizer
+        assert named is not None and flat is not None and optimizer is not None
+        self._check_parameters()
+        groups = groups_of(optimizer)
+        self.worker.join(named.shapes, lambda: flat.weights.cpu(), self._examples or 0,
+                         groups=groups, group_of=named.group_of, epochs=self._epochs)
+        self._joined_with = groups
+        self._rates = (0, [group.rate for group in groups])
+
+    def _advance(self) -> Optional[Minibatch]:
+        """Waits for the next mini-batch, and for the weights that belong to it."""
+        flat = self._flat
+        assert flat is not None
+        flat.release_gradients()
+        self._accumulation = Accumulation()
+        self._handed_out = False
+        minibatch = self.worker.next()
+        if minibatch is None:
+            self._over = True
+            return None
+        self._version = minibatch.version
+        flat.set_weights(minibatch.address)
+        flat.use_gradients(self.worker.gradient_address())
+        return minibatch
+
+    def _cancel(self) -> bool:
+        self.verdict = CANCELLED
+        self.skip()
+        self._advance()
+        return False
+
+    def _check_parameters(self) -> None:
+        """Raises OutpaceError if the script has changed the network since wrap()."""
+        named, flat = self._named, self._flat
+        assert named is not None and flat is not None and self._module is not None
+        known = set(map(id, named.parameters))
+        trained = set(map(id, self._trained()))
+        for name, parameter in self._module.named_parameters():
+            if id(parameter) in trained and id(parameter) not in known and parameter.requires_grad:
+                raise OutpaceError(f"parameter '{name}' needs a gradient since wrap(); change the "
+                                   "network before")
+        moved = flat.moved()
+        if moved is not None:
+            raise OutpaceError(f"parameter '{list(named.shapes)[moved]}' was moved or replaced "
+                               "after wrap(); do that before")
+
+    def _check_settings(self) -> None:
+        """Tells the server the epoch's rates. Raises OutpaceError if the script's optimizer has
+        come to differ from the server's."""
+        assert self._optimizer is not None and self._joined_with is not None
+        groups = groups_of(self._optimizer)
+        rates = [group.rate for group in groups]
+        same = [group._replace(rate=0.0) for group in groups]
+        if same != [group._replace(rate=0.0) for group in self._joined_with]:
+            raise OutpaceError("optimizer.step(): options of the optimizer were changed after "
+                               "wrap(); only the learning rate can change")
+        if self._rates == (self.epoch, rates):
+            return
+        before = self._rates
+        if before is not None and rates != before[1]:
+            if self.epoch is None or before[0] == self.epoch:
+                raise OutpaceError("optimizer.step(): the learning rate was changed within an "
+                                   "epoch; the server takes one rate for each epoch of "
+                                   "job.epochs(), so step the schedule at its end")
+        if self.epoch is not None:
+            self._check_parameters()
+            self.worker.set_rates(self.epoch, rates)
+        self._rates = (self.epoch, rates)
+
+    def _has_begun(self) -> bool:
+        return self._joined_with is not None
+
+    def _leave(self) -> None:
+        if not self._over:
+            self._over = True
+            assert self._flat is not None
+            self._flat.release_gradients()
+            self.worker.leave()
+
+    def _end(self) -> None:
+        """Leaves in order, unless an exception ends the script: then the worker counts as dead."""
+        if not hasattr(sys, "last_type") and self._joined_with is not None:
+            try:
+                self._leave()
+            except OutpaceError:
+                pass  # The connection is gone, which says the same.
+        self.worker.close()
+
+
+def _refuse_group(_group: Any) -> None:
+    raise OutpaceError("optimizer.add_param_group() after wrap(); add all parameters before")

@@ -1,0 +1,61 @@
+// Tested by test/program/python_test.py (class Evaluated).
+
+#include <optional>
+#include <utility>
+
+#include "c_interface/to_c.h"
+#include "outpace/evaluator.h"
+#include "outpace/worker_c.h"
+
+// What the opaque handle points to.
+struct outpace_evaluator {
+  explicit outpace_evaluator(outpace::Evaluator own) : evaluator(std::move(own)) {}
+
+  outpace::Evaluator evaluator;
+};
+
+using outpace::c_interface::for_c;
+using outpace::c_interface::require;
+
+outpace_evaluator* outpace_evaluator_from_environment(outpace_error* error) {
+  outpace_evaluator* evaluator = nullptr;
+  for_c(error, [&] { evaluator = new outpace_evaluator(outpace::Evaluator::from_environment()); });
+  return evaluator;
+}
+
+void outpace_evaluator_close(outpace_evaluator* evaluator) {
+  delete evaluator;
+}
+
+int outpace_evaluator_join(outpace_evaluator* evaluator,
+                           const outpace_job* job,
+                           outpace_error* error) {
+  return for_c(error, [&] {
+    require(evaluator != nullptr && job != nullptr, "join: an argument is null");
+    evaluator->evaluator.join(outpace::c_interface::to_parameters(*job));
+  });
+}
+
+int outpace_evaluator_next(outpace_evaluator* evaluator,
+                           outpace_snapshot* snapshot,
+                           outpace_error* error) {
+  return for_c(error, [&] {
+    require(evaluator != nullptr && snapshot != nullptr, "next: an argument is null");
+    *snapshot = {};
+    if (const std::optional<outpace::Snapshot> found = evaluator->evaluator.next()) {
+      *snapshot = {.weights = found->weights.data(),
+                   .numbers = found->weights.size(),
+                   .version = found->version};
+    }
+  });
+}
+
+int outpace_evaluator_report(outpace_evaluator* evaluator,
+                             double accuracy,
+                             double loss,
+                             outpace_error* error) {
+  return for_c(error, [&] {
+    require(evaluator != nullptr, "report: the evaluator is null");
+    evaluator->evaluator.report(accuracy, loss);
+  });
+}

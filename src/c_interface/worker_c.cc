@@ -1,0 +1,233 @@
+// Tested by src/c_interface/worker_c_test.cc and, in C, by test/program/c_interface_test.py.
+
+#include "outpace/worker_c.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "c_interface/to_c.h"
+#include "live/environment.h"
+#include "outpace/worker.h"
+
+// What the opaque handle points to.
+struct outpace_worker {
+  explicit outpace_worker(const outpace::WorkerOptions& options)
+      : worker(options), rank(options.worker) {}
+
+  outpace::Worker worker;
+  const std::uint32_t rank;
+  std::size_t numbers = 0;              // Of a gradient.
+  std::vector<std::uint64_t> examples;  // Of the current mini-batch.
+};
+
+namespace outpace::c_interface {
+namespace {
+
+std::chrono::nanoseconds seconds_or(double seconds, std::chrono::nanoseconds otherwise) {
+  constexpr double kMost = 1e9;  // Some 30 years; nanoseconds in 64 bits hold ten times as much.
+  require(seconds >= 0.0 && seconds <= kMost, "a time must be between 0 and 1e9 seconds");
+  return seconds == 0.0 ? otherwise
+                        : std::chrono::duration_cast<std::chrono::nanoseconds>(
+                              std::chrono::duration<double>(seconds));
+}
+
+WorkerOptions to_options(const outpace_worker_options& given) {
+  WorkerOptions options;
+  options.server = text_or_empty(given.server);
+  options.token = text_or_empty(given.token);
+  options.worker = given.worker;
+  options.deadline = seconds_or(given.deadline, options.deadline);
+  options.rejoin_for = seconds_or(given.rejoin_for, options.rejoin_for);
+  options.keep_alive = seconds_or(given.keep_alive, options.keep_alive);
+  options.tls_certificate = text_or_empty(given.tls_certificate);
+  options.tls_key = text_or_empty(given.tls_key);
+  options.tls_ca = text_or_empty(given.tls_ca);
+  options.insecure_no_tls = given.insecure_no_tls != 0;
+  return options;
+}
+
+std::size_t numbers_of(const std::vector<Parameter>& parameters) {
+  std::size_t numbers = 0;
+  for (const Parameter& parameter : parameters) {
+    std::size_t product = 1;
+    for (const std::uint64_t extent : parameter.shape) {
+      product *= extent;
+    }
+    numbers += product;
+  }
+  return numbers;
+}
+
+ScriptSettings to_settings(const outpace_job& job) {
+  require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
+  ScriptSettings settings{.groups = {}, .epochs = job.epochs};
+  for (const outpace_group& given : std::span(job.groups, job.group_count)) {
+    require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_YELLOWFIN,
+            "join: there is no method " + std::to_string(given.method));
+    settings.groups.push_back({.method = static_cast<Method>(given.method),
+                               .rate = given.rate,
+                               .weight_decay = given.weight_decay,
+                               .momentum = given.momentum,
+                               .beta1 = given.beta1,
+                               .beta2 = given.beta2,
+                               .epsilon = given.epsilon});
+  }
+  return settings;
+}
+
+void join(outpace_worker& worker, const outpace_job& job) {
+  require(job.initial_weights != nullptr, "join: the initial weights are null");
+  const std::vector<Parameter> parameters = to_parameters(job);
+  const std::size_t numbers = numbers_of(parameters);
+  const auto initial_weights = [fill = job.initial_weights, context = job.context, numbers] {
+    std::vector<float> weights(numbers);
+    require(fill(weights.data(), weights.size(), context) == 0,
+            "join: the script failed to supply initial weights");
+    return weights;
+  };
+  worker.worker.join(parameters, initial_weights, job.examples, to_settings(job));
+  worker.numbers = numbers;
+}
+
+void next(outpace_worker& worker, outpace_minibatch& out) {
+  out = {};
+  worker.examples.clear();
+  std::optional<MinibatchView> minibatch = worker.worker.next_view();
+  if (!minibatch) {
+    return;
+  }
+  worker.examples = std::move(minibatch->examples);
+  out.weights = minibatch->weights.data();
+  out.numbers = minibatch->weights.size();
+  out.examples = worker.examples.data();
+  out.count = worker.examples.size();
+  out.version = minibatch->version;
+  out.epoch = minibatch->epoch;
+}
+
+}  // namespace
+}  // namespace outpace::c_interface
+
+using outpace::c_interface::for_c;
+using outpace::c_interface::require;
+
+int outpace_role(outpace_error* error) {
+  int role = -1;
+  for_c(error, [&] { role = static_cast<int>(outpace::role_from_environment()); });
+  return role;
+}
+
+int outpace_c_version(void) {
+  return OUTPACE_C_VERSION;
+}
+
+outpace_worker* outpace_worker_from_environment(outpace_error* error) {
+  outpace_worker* worker = nullptr;
+  for_c(error, [&] {
+    worker = new outpace_worker(outpace::live::options_from_environment(/*ranked=*/true));
+  });
+  return worker;
+}
+
+outpace_worker* outpace_worker_open(const outpace_worker_options* options, outpace_error* error) {
+  outpace_worker* worker = nullptr;
+  for_c(error, [&] {
+    require(options != nullptr, "open: the options are null");
+    worker = new outpace_worker(outpace::c_interface::to_options(*options));
+  });
+  return worker;
+}
+
+void outpace_worker_close(outpace_worker* worker) {
+  delete worker;
+}
+
+int outpace_worker_join(outpace_worker* worker, const outpace_job* job, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && job != nullptr, "join: an argument is null");
+    outpace::c_interface::join(*worker, *job);
+  });
+}
+
+std::uint32_t outpace_worker_rank(const outpace_worker* worker) {
+  return worker == nullptr ? 0 : worker->rank;
+}
+
+int outpace_worker_next(outpace_worker* worker,
+                        outpace_minibatch* minibatch,
+                        outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && minibatch != nullptr, "next: an argument is null");
+    outpace::c_interface::next(*worker, *minibatch);
+  });
+}
+
+int outpace_worker_cancelled(const outpace_worker* worker) {
+  return worker != nullptr && worker->worker.cancelled() ? 1 : 0;
+}
+
+float* outpace_worker_gradient(outpace_worker* worker, outpace_error* error) {
+  float* gradient = nullptr;
+  for_c(error, [&] {
+    require(worker != nullptr, "gradient: the worker is null");
+    gradient = worker->worker.gradient().data();
+  });
+  return gradient;
+}
+
+int outpace_worker_push(outpace_worker* worker,
+                        const float* gradient,
+                        double loss,
+                        std::size_t part,
+                        outpace_verdict* verdict,
+                        outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && gradient != nullptr && verdict != nullptr,
+            "push: an argument is null");
+    const outpace::PushResult result =
+        worker->worker.push(std::span(gradient, worker->numbers),
+                            loss,
+                            part == 0 ? std::nullopt : std::optional<std::size_t>(part));
+    verdict->outcome = static_cast<int>(result.outcome);
+    outpace::c_interface::copy_text(result.why, verdict->why);
+  });
+}
+
+int outpace_worker_abandon(outpace_worker* worker, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "abandon: the worker is null");
+    worker->worker.abandon();
+  });
+}
+
+int outpace_worker_set_rates(outpace_worker* worker,
+                             std::uint64_t epoch,
+                             const double* rates,
+                             std::size_t count,
+                             outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && (rates != nullptr || count == 0),
+            "set_rates: an argument is null");
+    worker->worker.set_rates(epoch, std::vector<double>(rates, rates + count));
+  });
+}
+
+int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "ask_for_evaluator: the worker is null");
+    worker->worker.ask_for_evaluator();
+  });
+}
+
+int outpace_worker_leave(outpace_worker* worker, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "leave: the worker is null");
+    worker->worker.leave();
+  });
+}
