@@ -94,7 +94,7 @@ _FUNCTIONS = {
 
 
 def _load() -> ctypes.CDLL:
-    path = os.environ.get("OUTPACE_LIBRARY") or str(
+    path = os.environ.get("LIBOUTPACE") or str(
         pathlib.Path(__file__).with_name("liboutpace.so"))
     try:
         library = ctypes.CDLL(path)

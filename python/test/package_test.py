@@ -68,7 +68,7 @@ class Library(unittest.TestCase):
         self.assertEqual((listed[1].dimensions, listed[1].group), (0, 1))
 
     def test_a_file_that_is_no_library_is_named(self):
-        with mock.patch.dict(os.environ, {"OUTPACE_LIBRARY": "/no/such.so"}):
+        with mock.patch.dict(os.environ, {"LIBOUTPACE": "/no/such.so"}):
             with self.assertRaisesRegex(outpace.OutpaceError, "/no/such.so does not load"):
                 _library._load()
 

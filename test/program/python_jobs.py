@@ -59,6 +59,12 @@ class PythonTest(ProgramTest):
     def summary(self):
         return json.loads((self.run / "summary.json").read_text())
 
+    def waits(self, process):
+        """Whether a script of one thread waits for the server: the library has a thread that
+        listens, one whose heart beats, or both, beside the two of Python."""
+        with open(f"/proc/{process.id}/status") as status:
+            return int(status.read().partition("Threads:")[2].split()[0]) >= 3
+
     def until(self, process, condition, what):
         def holds():
             if not process.running():

@@ -5,6 +5,8 @@ Prints JSON: {"batch": indices, "version": ...} for each mini-batch, and at the 
 
 import argparse
 import json
+import os
+import time
 
 import torch
 import torch.nn.functional as F
@@ -71,6 +73,8 @@ def parse():
     options.add_argument("--evaluate", action="store_true")
     options.add_argument("--nan-at", type=int, default=-1, help="this mini-batch's loss")
     options.add_argument("--wait-until-cancelled", action="store_true")
+    options.add_argument("--hold-at", type=int, default=-1, help="this epoch, on worker 0,")
+    options.add_argument("--until", default="", help="until this file is there")
     return options.parse_args()
 
 
@@ -92,9 +96,14 @@ class WaitUntilCancelled(torch.autograd.Function):
 
 def train(args, job, net, optimizer, schedule, data):
     verdicts, count = [], 0
-    for _ in job.epochs(args.epochs) if args.epochs else range(1):
+    for epoch in job.epochs(args.epochs) if args.epochs else range(1):
+        if epoch == args.hold_at and job.rank == 0:
+            print(json.dumps({"holds": epoch}), flush=True)
+            while not os.path.exists(args.until):
+                time.sleep(0.005)
         for points, classes, indices in data:
-            print(json.dumps({"batch": indices.tolist(), "version": job.version}), flush=True)
+            print(json.dumps({"batch": indices.tolist(), "version": job.version,
+                              "epoch": epoch}), flush=True)
             parts = list(zip(points.chunk(args.accumulate), classes.chunk(args.accumulate)))
             for some, their in parts:
                 loss = F.cross_entropy(net(some), their)
