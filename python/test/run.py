@@ -1,6 +1,6 @@
 """run.py [FOLDER]: all tests beside this file, by a Python that has torch.
 
-FOLDER has the package, built; without it, OUTPACE_PYTHON names it.
+FOLDER has the package, built; without it, PYTHON_PACKAGE names it.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 
 
 def main():
-    package = (sys.argv[1:] or [os.environ["OUTPACE_PYTHON"]])[0]
+    package = (sys.argv[1:] or [os.environ["PYTHON_PACKAGE"]])[0]
     for program in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([program, "-c", "import torch, numpy"], capture_output=True).returncode == 0:
             break

@@ -104,6 +104,9 @@ void check_words(const std::vector<std::string>& words,
     known.push_back("--" + name);
   }
   for (const std::string& word : words) {
+    if (word == "--") {
+      return;  // What follows is no option of ours.
+    }
     const std::string option = word.substr(0, word.find('='));
     if (word.starts_with("--") && word.size() > 2 &&
         std::ranges::find(known, option) == known.end()) {

@@ -14,6 +14,7 @@ using Run = std::function<int(const job::OptionList& options)>;
 using AddCommand = Run (*)(job::OptionList& options);
 
 [[nodiscard]] Run add_train(job::OptionList& options);
+[[nodiscard]] Run add_run(job::OptionList& options);
 [[nodiscard]] Run add_server(job::OptionList& options);
 [[nodiscard]] Run add_worker(job::OptionList& options);
 [[nodiscard]] Run add_evaluator(job::OptionList& options);

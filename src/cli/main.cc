@@ -35,6 +35,9 @@ constexpr Command kCommands[] = {
     {"train",
      "Train on this machine: start one server and N workers, and reap all of them",
      add_train},
+    {"run",
+     "Train with your own script on this machine: start one server and the script N times",
+     add_run},
     {"server", "Run the parameter server of a job", add_server},
     {"worker", "Run one worker of a job", add_worker},
     {"evaluator", "Measure a job's test accuracy without delaying its workers", add_evaluator},
@@ -179,6 +182,7 @@ int run(const std::vector<std::string>& words) {
       const std::vector<std::string> names = other.options->names();
       known_elsewhere.insert(known_elsewhere.end(), names.begin(), names.end());
     }
+    known_elsewhere.emplace_back("role");  // Of a process that `outpace run` starts.
     set_options(*chosen, known_elsewhere, *command.options);
     return command.run(*command.options);
   } catch (const CLI::Success& success) {

@@ -1,8 +1,7 @@
 #include <memory>
-#include <optional>
 
-#include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/launch_part.h"
 #include "cli/libtorch.h"
 #include "cli/print_result.h"
 #include "job/layers.h"
@@ -14,24 +13,6 @@
 
 namespace outpace::cli {
 namespace {
-
-// This process's part in a launch, if there is one; the job then says what the launch says.
-std::optional<launch::TrainPart> join_launch(job::OptionList& options, job::TrainJob& job) {
-  const bool given = options.given("workers");
-  auto part = launch::find_train_part(
-      environment_variables(),
-      {.launcher = job.launcher,
-       .token_file = job.token_file,
-       .listen = job.serving.listen,
-       .workers = given ? std::optional(job.training.workers) : std::nullopt});
-  if (part) {
-    if (!given) {
-      options.find("workers")->set({std::to_string(part->workers)}, part->place.title);
-    }
-    job.serving.listen = part->address;
-  }
-  return part;
-}
 
 // What another process than the first of a launch does.
 int work_for_first(const job::TrainJob& job, const launch::TrainPart& part) {
@@ -62,7 +43,11 @@ Run add_train(job::OptionList& list) {
   declare(list, *job);
   return [job, &list](const job::OptionList& /*chosen*/) {
     job::fit_topology(list, *job);
-    const auto part = join_launch(list, *job);
+    const auto part = join_launch(list,
+                                  {.launcher = job->launcher,
+                                   .token_file = job->token_file,
+                                   .serving = job->serving,
+                                   .training = job->training});
     if (part && part->place.rank > 0) {
       return work_for_first(*job, *part);
     }

@@ -223,30 +223,48 @@ void declare(OptionList& options, ServerJob& job) {
       .required();
 }
 
-void declare(OptionList& options, TrainJob& job) {
-  declare(options, job.training);
-  declare_membership(options, job.membership);
-  declare_serving(options, job.serving, "server.pem and worker");
-  declare_checkpoints(options, job.checkpoints);
-  declare_output(options, job.output);
-  declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
-  declare(options, job.work);
+void declare_of_server(OptionList& options,
+                       Membership& membership,
+                       Serving& serving,
+                       Checkpoints& checkpoints,
+                       Output& output) {
+  declare_membership(options, membership);
+  declare_serving(options, serving, "server.pem and worker");
+  declare_checkpoints(options, checkpoints);
+  declare_output(options, output);
+}
+
+void declare_children(OptionList& options, std::string& worker_prefix, bool& restart_workers) {
   options.add("worker-prefix",
-              job.worker_prefix,
+              worker_prefix,
               "Words before each worker's command, {worker} replaced by its rank: "
               "'taskset -c {worker}' pins the workers");
-  options.add(
-      "restart-workers", job.restart_workers, "Restart a worker that crashed or was killed");
+  options.add("restart-workers", restart_workers, "Restart a worker that crashed or was killed");
+}
+
+void declare_launch(OptionList& options,
+                    std::string& token_file,
+                    Duration& rejoin_for,
+                    std::string& launcher) {
   options
       .add("token-file",
-           job.token_file,
+           token_file,
            "Under a launcher (torchrun, srun, mpirun, ...), which starts every worker: file with "
            "the job's secret, mode 0600; created if it does not exist")
       .type("FILE");
   options.add("rejoin-for",
-              job.rejoin_for,
+              rejoin_for,
               "Under a launcher: how long a worker on another rank tries to find a lost server");
-  declare_launcher(options, job.launcher);
+  declare_launcher(options, launcher);
+}
+
+void declare(OptionList& options, TrainJob& job) {
+  declare(options, job.training);
+  declare_of_server(options, job.membership, job.serving, job.checkpoints, job.output);
+  declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
+  declare(options, job.work);
+  declare_children(options, job.worker_prefix, job.restart_workers);
+  declare_launch(options, job.token_file, job.rejoin_for, job.launcher);
 }
 
 void fit_topology(const OptionList& options, TrainJob& job) {

@@ -79,7 +79,7 @@ struct Value<server::CheckpointEvery> {
 };
 
 struct ServerJob {
-  Training training;
+  Training training{.optimizer = Spec::parse(kScriptOptimizer)};
   Membership membership;
   Serving serving;
   Checkpoints checkpoints;
@@ -164,6 +164,17 @@ struct PeerJob {
 };
 void declare(OptionList& options, PeerJob& job);
 
+// What `train` and `run` have alike: the server, the processes that it starts, the launcher.
+void declare_of_server(OptionList& options,
+                       Membership& membership,
+                       Serving& serving,
+                       Checkpoints& checkpoints,
+                       Output& output);
+void declare_children(OptionList& options, std::string& worker_prefix, bool& restart_workers);
+void declare_launch(OptionList& options,
+                    std::string& token_file,
+                    Duration& rejoin_for,
+                    std::string& launcher);
 void declare_launcher(OptionList& options, std::string& launcher);
 
 }  // namespace outpace::job

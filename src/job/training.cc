@@ -50,7 +50,8 @@ void declare_step(OptionList& options, Training& training) {
   options.add("optimizer",
               training.optimizer,
               "Optimizer: sgd, momentum:mu=0.9, nesterov, adam, adamw, lamb or "
-              "yellowfin:gamma=0.01,tau=T");
+              "yellowfin:gamma=0.01,tau=T; under run and server also script, the one that the "
+              "workers' script brings, or else sgd");
   options.add("lr", training.rate, "Learning rate; of yellowfin a factor on the rate it finds")
       .default_words("0.1; yellowfin: 1")
       .between(0.0, kRateMost);

@@ -47,6 +47,9 @@ struct Choices<update::RateScale> {
        {"linear", update::RateScale::kLinear}}};
 };
 
+// --optimizer script: the optimizer that the workers' script brings; sgd if it brings none.
+inline constexpr const char* kScriptOptimizer = "script";
+
 struct Training {
   std::uint32_t workers = 8;
   Spec policy = Spec::parse("dynamic");

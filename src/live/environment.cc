@@ -1,12 +1,15 @@
-// Tested by src/live/environment_test.cc.
+// Tested by src/live/worker_test.cc.
 
 #include "live/environment.h"
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <unistd.h>
 
@@ -97,6 +100,26 @@ std::chrono::nanoseconds duration_from(const char* name, std::chrono::nanosecond
   return *found;
 }
 
+// Of `--slow`, one after another: "worker=3,factor=4;worker=5,factor=2".
+double slow_factor(WorkerId worker, std::size_t workers) {
+  std::vector<worker::Slow> slow;
+  std::istringstream all(variable("OUTPACE_SLOW"));
+  for (std::string one; std::getline(all, one, ';');) {
+    slow.push_back(worker::Slow::parse(one, workers));
+  }
+  return worker::slow_factor(slow, worker);
+}
+
+std::string whole_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) {
+    throw usage_error("OUTPACE_DELAYS: " + path + " cannot be read");
+  }
+  return text.str();
+}
+
 Role role() {
   const std::string word = variable("OUTPACE_ROLE");
   if (word == "worker") {
@@ -142,6 +165,27 @@ outpace::WorkerOptions options_from_environment(bool ranked) {
   options.rejoin_for = duration_from("OUTPACE_REJOIN_FOR", options.rejoin_for);
   options.keep_alive = duration_from("OUTPACE_KEEP_ALIVE", options.keep_alive);
   return options;
+}
+
+std::optional<worker::Pace> pace_from_environment(WorkerId worker) {
+  const std::string delays = variable("OUTPACE_DELAYS");
+  if (delays.empty() && variable("OUTPACE_SLOW").empty()) {
+    return std::nullopt;
+  }
+  const std::string planned = variable("OUTPACE_WORKERS");
+  const std::size_t workers =
+      planned.empty() ? index(worker) + 1
+                      : number_below("OUTPACE_WORKERS", planned, protocol::kWorkersMax + 1);
+  const bool by_iteration = variable("OUTPACE_DELAYS_BY") == "iteration";
+  worker::PaceOptions options{.by = by_iteration ? worker::DelaysBy::kIteration
+                                                 : worker::DelaysBy::kTime};
+  options.period = duration_from("OUTPACE_DELAYS_PERIOD", options.period);
+  options.factor = slow_factor(worker, workers);
+  if (delays.empty()) {
+    return worker::Pace(options);
+  }
+  return worker::Pace(
+      worker::DelayTrace::parse(whole_file(delays), delays, workers), worker, options);
 }
 
 }  // namespace outpace::live

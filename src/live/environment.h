@@ -3,12 +3,19 @@
 
 #pragma once
 
+#include <optional>
+
 #include "outpace/worker.h"
+#include "worker/pace.h"
 
 namespace outpace::live {
 
 // All that Worker::from_environment() reads; `ranked`: the rank too. Throws a usage error that
 // names the variable.
 [[nodiscard]] outpace::WorkerOptions options_from_environment(bool ranked);
+
+// How `outpace run --slow` and `--delays` slow down this worker; nothing if they do not. Throws a
+// usage error.
+[[nodiscard]] std::optional<worker::Pace> pace_from_environment(WorkerId worker);
 
 }  // namespace outpace::live

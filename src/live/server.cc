@@ -187,7 +187,8 @@ void Server::dismiss(wire::ConnectionId connection,
   }
   transport_->send(connection, protocol::Stop{how, why}, nullptr);
   transport_->close(connection);
-  if (how == protocol::Farewell::kIncompatible) {
+  // Every worker of a wrong program comes, and with --restart-workers again and again.
+  if (how == protocol::Farewell::kIncompatible && why != std::exchange(refused_, why)) {
     warn("refused a connection: " + why);
   }
 }

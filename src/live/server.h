@@ -283,6 +283,7 @@ class Server {
   std::string set_policy_;                   // The spec that phases_ are of.
   std::optional<Version> resumed_at_;
   std::uint64_t lost_ = 0;  // Updates that workers saw after the checkpoint.
+  std::string refused_;     // Why a connection was refused last.
   bool warned_of_skipping_ = false;
   Time gathers_since_{};  // Without a coordinator.
   Time wake_at_{};        // When run() looks again.

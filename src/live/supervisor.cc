@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -32,6 +34,8 @@ constexpr milliseconds kMoment = milliseconds(1000);
 // As waitpid() gives the exit code 1: restarts and reports are the same as for a child that failed.
 constexpr int kFailed = 1 << 8;
 
+constexpr std::size_t kLastLines = 30;
+
 constexpr const char* kSelf = "/proc/self/exe";
 
 constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};
@@ -53,17 +57,83 @@ void pass_on(int signal, siginfo_t* /*info*/, void* context) {
   kill(getpid(), signal);
 }
 
-std::string last_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string last;
-  for (std::string line; std::getline(file, line);) {
-    last = line.empty() ? last : line;
-  }
-  return last;
+std::uintmax_t size_of(const std::string& path) {
+  std::error_code ignored;
+  const std::uintmax_t size = std::filesystem::file_size(path, ignored);
+  return ignored ? 0 : size;
 }
 
+// From this byte on, at most `most`; empty lines at the end do not count.
+std::vector<std::string> last_lines(const std::string& path,
+                                    std::uintmax_t from,
+                                    std::size_t most) {
+  constexpr std::uintmax_t kReadMost = 1U << 18U;
+  const std::uintmax_t size = size_of(path);
+  std::ifstream file(path);
+  file.seekg(static_cast<std::streamoff>(std::max(from, size - std::min(size, kReadMost))));
+  std::deque<std::string> lines;
+  std::size_t empty = 0;  // At the end.
+  for (std::string line; std::getline(file, line);) {
+    empty = line.empty() ? empty + 1 : 0;
+    lines.push_back(std::move(line));
+    if (lines.size() - empty > most) {
+      lines.pop_front();
+    }
+  }
+  lines.resize(lines.size() - std::min(empty, lines.size()));
+  return {lines.begin(), lines.end()};
+}
+
+int open_log(const std::string& path) {
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
+}
+
+std::string name_of(const std::string& variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+// Those of this process, with `changes` as ChildSpec::variables.
+std::vector<std::string> variables_with(const std::vector<std::string>& changes) {
+  std::set<std::string> changed;
+  for (const std::string& change : changes) {
+    changed.insert(name_of(change));
+  }
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!changed.contains(name_of(*entry))) {
+      all.emplace_back(*entry);
+    }
+  }
+  for (const std::string& change : changes) {
+    if (change.find('=') != std::string::npos) {
+      all.push_back(change);
+    }
+  }
+  return all;
+}
+
+// As exec takes it; as long as the words are where they are.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) {
+    pointers.push_back(word.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// What exec is told.
+struct Command {
+  const char* program;
+  char* const* arguments;
+  char* const* variables;
+  int output;
+  int log;
+};
+
 // In the child, between fork and exec: only what POSIX allows there.
-[[noreturn]] void become(pid_t parent, int log, const char* program, char* const* arguments) {
+[[noreturn]] void become(pid_t parent, const Command& command) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) {
     _exit(1);  // The parent died before the line above.
@@ -74,12 +144,13 @@ std::string last_line(const std::string& path) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
-  execvp(program, arguments);  // glibc's allocates nothing.
+  dup2(command.output, STDOUT_FILENO);
+  dup2(command.log, STDERR_FILENO);
+  execvpe(command.program, command.arguments, command.variables);  // glibc's allocates nothing.
   constexpr std::string_view kWhy = "outpace: this program cannot be run: ";
   constexpr int kNotFound = 127;  // As a shell says it.
-  for (const std::string_view part : {kWhy, std::string_view(program), std::string_view("\n")}) {
+  for (const std::string_view part :
+       {kWhy, std::string_view(command.program), std::string_view("\n")}) {
     if (write(STDERR_FILENO, part.data(), part.size()) < 0) {
       break;
     }
@@ -105,7 +176,9 @@ Supervisor::Supervisor(std::vector<ChildSpec> children, SupervisorEvents events)
   children_.reserve(children.size());
   for (ChildSpec& spec : children) {
     Restarts restarts(spec.restarts_max);
-    children_.push_back({.spec = std::move(spec), .restarts = restarts, .start_again = {}});
+    const bool waits = spec.waits_for_start;
+    children_.push_back(
+        {.spec = std::move(spec), .waits = waits, .restarts = restarts, .start_again = {}});
   }
   thread_ = std::jthread([this] { run(); });
 }
@@ -126,7 +199,9 @@ void Supervisor::reap(milliseconds grace, milliseconds patience) {
 
 void Supervisor::run() {
   for (Child& child : children_) {
-    start(child);
+    if (!child.waits) {
+      start(child);
+    }
   }
   while (reap_grace_ms_ < 0) {
     wait_for_signal();
@@ -140,6 +215,9 @@ void Supervisor::wait_for_signal() {
   const sigset_t signals = supervised_signals();
   const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
   const int signal = sigtimedwait(&signals, nullptr, &look);
+  if (events_.looked) {
+    events_.looked();
+  }
   if (signal <= 0 || signal == SIGCHLD) {
     return;
   }
@@ -157,9 +235,7 @@ void Supervisor::wait_for_signal() {
 void Supervisor::end_at_once(int signal) {
   const auto begun = steady_clock::now();
   for (const Child& child : children_) {
-    if (child.id != 0) {
-      kill(child.id, SIGKILL);
-    }
+    send(child, SIGKILL);
   }
   // One that hangs in the kernel is left to it: it has been killed.
   for (Child& child : children_) {
@@ -176,10 +252,14 @@ void Supervisor::end_at_once(int signal) {
 
 std::vector<std::string> Supervisor::words_of(const Child& child) {
   std::vector<std::string> own = child.spec.command(child.starts);
-  if (child.spec.prefix.empty()) {
+  std::vector<std::string> words = child.spec.prefix;
+  if (child.spec.is_users) {
+    words.insert(words.end(), own.begin(), own.end());
+    return words;
+  }
+  if (words.empty()) {
     return own;
   }
-  std::vector<std::string> words = child.spec.prefix;
   words.push_back(std::filesystem::read_symlink(kSelf));
   words.insert(words.end(), own.begin() + 1, own.end());
   return words;
@@ -195,26 +275,35 @@ void Supervisor::start(Child& child) {
     ended(child, kFailed, std::string("it could not be started: ") + error.what());
     return;
   }
-  const std::string program = child.spec.prefix.empty() ? kSelf : words.front();
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) {
-    arguments.push_back(word.data());
-  }
-  arguments.push_back(nullptr);
-  const int log =
-      open(child.spec.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  const bool is_self = child.spec.prefix.empty() && !child.spec.is_users;
+  const std::string program = is_self ? kSelf : words.front();
+  std::vector<std::string> variables = variables_with(child.spec.variables);
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> environment = pointers_to(variables);
+  child.log_size = size_of(child.spec.log);
+  const int log = open_log(child.spec.log);
+  const int output = child.spec.output.empty() ? log : open_log(child.spec.output);
   const pid_t parent = getpid();
   const pid_t id = fork();
   if (id == 0) {
-    become(parent, log, program.c_str(), arguments.data());
+    become(parent,
+           {.program = program.c_str(),
+            .arguments = arguments.data(),
+            .variables = environment.data(),
+            .output = output,
+            .log = log});
   }
   const int error = errno;
-  if (log >= 0) {
-    close(log);
+  for (const int file : {log, output == log ? -1 : output}) {
+    if (file >= 0) {
+      close(file);
+    }
   }
   ++child.starts;
   child.id = std::max(id, 0);
+  if (id > 0) {
+    setpgid(id, id);  // As the child does, which may come later.
+  }
   if (id < 0) {
     ended(child,
           kFailed,
@@ -225,7 +314,7 @@ void Supervisor::start(Child& child) {
 void Supervisor::collect() {
   for (Child& child : children_) {
     int status = 0;
-    if (child.id != 0 && waitpid(child.id, &status, WNOHANG) == child.id) {
+    if (child.id != 0 && reaped(child, status)) {
       child.id = 0;
       ended(child, status);
     }
@@ -235,6 +324,24 @@ void Supervisor::collect() {
   });
   if (!workers_left && !std::exchange(told_all_ended_, true) && events_.workers_all_ended) {
     events_.workers_all_ended();
+  }
+}
+
+bool Supervisor::reaped(const Child& child, int& status) {
+  if (child.spec.is_users) {
+    siginfo_t ended{};
+    if (waitid(P_PID, static_cast<id_t>(child.id), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        ended.si_pid == 0) {
+      return false;
+    }
+    kill(-child.id, SIGKILL);  // Before its number can be another's.
+  }
+  return waitpid(child.id, &status, WNOHANG) == child.id;
+}
+
+void Supervisor::send(const Child& child, int signal) {
+  if (child.id != 0) {
+    kill(child.spec.is_users ? -child.id : child.id, signal);
   }
 }
 
@@ -251,11 +358,14 @@ void Supervisor::ended(Child& child, int status, const std::string& why) {
     child.start_again = now + *delay;
   }
   if (events_.ended) {
+    std::vector<std::string> said = last_lines(child.spec.log, child.log_size, /*most=*/kLastLines);
+    std::string last = !why.empty() ? why : said.empty() ? "" : said.back();
     events_.ended({.name = child.spec.name,
                    .is_worker = child.spec.is_worker,
                    .code = code,
                    .restarted = delay.has_value(),
-                   .last_line = why.empty() ? last_line(child.spec.log) : why,
+                   .last_line = std::move(last),
+                   .last_lines = std::move(said),
                    .crashes = child.restarts.crashes(),
                    .restart_in = delay.value_or(milliseconds(0))});
   }
@@ -263,6 +373,10 @@ void Supervisor::ended(Child& child, int status, const std::string& why) {
 
 void Supervisor::start_due() {
   for (Child& child : children_) {
+    if (child.waits && start_waiting_) {
+      child.waits = false;
+      start(child);
+    }
     if (child.start_again && steady_clock::now() >= *child.start_again) {
       start(child);
     }
@@ -286,9 +400,7 @@ void Supervisor::end_all(milliseconds grace, milliseconds patience) {
     const bool kill_now = waited >= grace + patience;
     if (kill_now || (waited >= grace && !terminated)) {
       for (const Child& child : children_) {
-        if (child.id != 0) {
-          kill(child.id, kill_now ? SIGKILL : SIGTERM);
-        }
+        send(child, kill_now ? SIGKILL : SIGTERM);
       }
       terminated = true;
     }

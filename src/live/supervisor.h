@@ -3,7 +3,8 @@
 // One thread starts, watches and ends the children. The kernel ends a child when the thread that
 // started it ends (PR_SET_PDEATHSIG), so no orphan stays, however this process dies. Children are
 // in process groups of their own, so Ctrl-C reaches only this process, and the run ends in order. A
-// second signal kills the children and ends this process at once.
+// second signal kills the children and ends this process at once. A command that is not this
+// program's may have children of its own: its process group is killed when it ends.
 
 #pragma once
 
@@ -27,21 +28,29 @@ struct ChildSpec {
   // Words before it, the first a program in PATH, which runs it: "taskset", "-c", "3".
   std::vector<std::string> prefix{};
   std::string log;                 // Standard output and error are appended to this file.
+  std::string output{};            // Standard output is appended to this one, if it is given.
   std::uint32_t restarts_max = 0;  // In a row (restarts.h).
   bool is_worker = true;
   // Whether it did what it is for since this was asked last. Null: a child that ran for a minute
   // did.
   std::function<bool()> did_well{};
+  // The command is a user's: a program in PATH or at a path, and its words. Otherwise it is this
+  // program, whatever its first word.
+  bool is_users = false;
+  // Variables beside those of this process, as "NAME=value"; "NAME" alone takes one away.
+  std::vector<std::string> variables{};
+  bool waits_for_start = false;  // start_waiting() starts it.
 };
 
 // How a child ended.
 struct ChildEnd {
   std::string name;
   bool is_worker;
-  int code;                   // Exit code, or 128 + the signal that killed it.
-  bool restarted;             // It will be started again.
-  std::string last_line;      // Of its log: what it said last.
-  std::uint32_t crashes = 1;  // In a row.
+  int code;                               // Exit code, or 128 + the signal that killed it.
+  bool restarted;                         // It will be started again.
+  std::string last_line;                  // Of its log: what it said last.
+  std::vector<std::string> last_lines{};  // Of its log since it was started, at most 30.
+  std::uint32_t crashes = 1;              // In a row.
   std::chrono::milliseconds restart_in{0};
 };
 
@@ -51,6 +60,8 @@ struct SupervisorEvents {
   std::function<void(int signal)> interrupted;
   // A second signal came: this process ends when it returns, so it must not wait for anything.
   std::function<void()> ends_at_once{};
+  // Some ten times a second while children run.
+  std::function<void()> looked{};
 };
 
 // Blocks the signals that the supervisor waits for; call in main() before any thread is started.
@@ -65,6 +76,9 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
+  // From any thread: starts the children that wait for it.
+  void start_waiting() { start_waiting_ = true; }
+
   // Children end by themselves now, for the run is over; those that do not within `grace` are told
   // to, and those that still run after `patience` more are killed.
   void reap(std::chrono::milliseconds grace,
@@ -73,8 +87,10 @@ class Supervisor {
  private:
   struct Child {
     ChildSpec spec;
-    pid_t id = 0;  // 0: not running.
+    pid_t id = 0;        // 0: not running.
+    bool waits = false;  // For start_waiting().
     std::uint32_t starts = 0;
+    std::uintmax_t log_size = 0;  // When it was started.
     std::chrono::steady_clock::time_point started{};
     Restarts restarts;
     std::optional<std::chrono::steady_clock::time_point> start_again;
@@ -85,6 +101,10 @@ class Supervisor {
   // The command line as execvp() takes it. Throws if it cannot be made, say on a full disk.
   [[nodiscard]] static std::vector<std::string> words_of(const Child& child);
   void collect();
+  // Whether the child has ended, with its status; its process group is then gone, too.
+  [[nodiscard]] static bool reaped(const Child& child, int& status);
+  // To the process, or to the group of a user's command; nothing if it does not run.
+  static void send(const Child& child, int signal);
   // `why`: what there is to say of it; empty: the last line of its log.
   void ended(Child& child, int status, const std::string& why = "");
   // Waits a moment for a signal, and handles it.
@@ -96,6 +116,7 @@ class Supervisor {
 
   std::vector<Child> children_;  // Of the thread.
   const SupervisorEvents events_;
+  std::atomic<bool> start_waiting_{false};
   bool told_all_ended_ = false;
   std::optional<std::chrono::steady_clock::time_point> interrupted_;  // By the first signal.
   std::atomic<std::int64_t> reap_grace_ms_{-1};  // Set, last, to end the thread.

@@ -36,7 +36,8 @@ PushOutcome to_outcome(protocol::Outcome outcome) {
 
 class Worker::Job {
  public:
-  explicit Job(WorkerOptions options) : options_(std::move(options)) {}
+  explicit Job(WorkerOptions options, std::optional<worker::Pace> pace = std::nullopt)
+      : options_(std::move(options)), pace_(std::move(pace)) {}
 
   [[nodiscard]] wire::TlsFiles tls() const {
     return {
@@ -122,11 +123,13 @@ class Worker::Job {
 
   PushResult push(std::vector<float> gradient, double loss, std::optional<std::size_t> part) {
     const auto result = result_of(gradient.size(), loss, part);
+    wait_for_slowness();
     return answer([&] { return session_->session().push(result, std::move(gradient)); });
   }
 
   PushResult push(std::span<const float> gradient, double loss, std::optional<std::size_t> part) {
     const auto result = result_of(gradient.size(), loss, part);
+    wait_for_slowness();
     return answer([&] {
       return gradient.data() == gradient_.data()
                  ? session_->session().push(result)
@@ -185,9 +188,33 @@ class Worker::Job {
     }
     if (task) {
       in_hand_ = task->examples.size();
+      wait_for_pace(task->work.release);
       begun_ = steady_clock::now();
     }
     return task;
+  }
+
+  // Sleeps as long as the delays say, or until the mini-batch is cancelled.
+  void wait_for_pace(const protocol::Release& release) {
+    if (pace_) {
+      const double share = static_cast<double>(in_hand_) / release.nominal;
+      const Time start = session_->session().now();
+      const Time finish = pace_->finish(start, share, iteration_++);
+      if (finish > start) {
+        (void)session_->session().sleep_until(finish);
+      }
+    }
+  }
+
+  // As a worker that computes more slowly would; not once the mini-batch is cancelled.
+  void wait_for_slowness() {
+    if (pace_) {
+      const std::chrono::duration<double> took = steady_clock::now() - begun_;
+      const double extra = pace_->extra_seconds(took.count());
+      if (extra > 0.0) {
+        (void)session_->session().sleep_until(session_->session().now() + from_seconds(extra));
+      }
+    }
   }
 
   // What a push says beside the gradient.
@@ -233,7 +260,9 @@ class Worker::Job {
   }
 
   const WorkerOptions options_;
+  const std::optional<worker::Pace> pace_;  // Of delays on demand.
   // State.
+  std::uint64_t iteration_ = 0;
   bool joined_ = false;
   std::uint64_t numbers_ = 0;
   std::size_t groups_ = 0;
@@ -246,7 +275,13 @@ class Worker::Job {
 };
 
 Worker Worker::from_environment() {
-  return for_the_public([] { return Worker(live::options_from_environment(/*ranked=*/true)); });
+  return for_the_public([] {
+    const WorkerOptions options = live::options_from_environment(/*ranked=*/true);
+    Worker worker(options);
+    worker.job_ =
+        std::make_unique<Job>(options, live::pace_from_environment(WorkerId{options.worker}));
+    return worker;
+  });
 }
 
 Worker::Worker(WorkerOptions options) : job_(std::make_unique<Job>(std::move(options))) {}

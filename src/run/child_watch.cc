@@ -55,7 +55,8 @@ live::SupervisorEvents ChildWatch::events() {
                              ": the run ends in order; a second signal ends it at once");
                 options_.end_run(ExitCode{128 + signal}, "interrupted");
               },
-          .ends_at_once = options_.ends_at_once};
+          .ends_at_once = options_.ends_at_once,
+          .looked = options_.looked};
 }
 
 std::optional<Error> ChildWatch::refusal() const {
@@ -80,7 +81,8 @@ void ChildWatch::ended(const live::ChildEnd& end) {
     first_loss_ = first_loss_.empty() ? what : first_loss_;  // Another one's end was the reason.
     return;
   }
-  if (is_refusal(end.code) && !end.restarted) {
+  const bool counts = !options_.refusals_count || options_.refusals_count();
+  if (is_refusal(end.code) && !end.restarted && counts) {
     keep_refusal(end);
     options_.end_run(ExitCode{end.code}, what);
     return;
@@ -89,13 +91,20 @@ void ChildWatch::ended(const live::ChildEnd& end) {
     evaluator_ended(end);
     return;
   }
-  options_.say(what + again(end));
+  if (options_.worker_failed) {
+    options_.worker_failed(end, again(end));
+  } else {
+    options_.say(what + again(end));
+  }
   if (options_.every_worker_counts && !end.restarted) {
     options_.end_run(end.code > 128 ? ExitCode::kTooFewWorkers : ExitCode::kFailure, what);
   }
 }
 
 void ChildWatch::evaluator_ended(const live::ChildEnd& end) {
+  if (options_.evaluator_failed) {
+    options_.evaluator_failed();
+  }
   const std::string what = in_words(end);
   const bool needed = !options_.needs_evaluator.empty();
   if (needed && end.crashes >= kEvaluatorCrashesMost) {

@@ -33,6 +33,13 @@ struct ChildWatchOptions {
   std::function<void(const std::string& line)> say;
   // The process ends when it returns: a second signal came. May be null.
   std::function<void()> ends_at_once{};
+  // Says how a worker failed, in place of one line for each; `again`: when it is started again, or
+  // empty. May be null.
+  std::function<void(const live::ChildEnd& end, const std::string& again)> worker_failed{};
+  // Whether an exit code of 2 to 6 is a refusal. Null: it always is.
+  std::function<bool()> refusals_count{};
+  std::function<void()> evaluator_failed{};  // May be null.
+  std::function<void()> looked{};            // As SupervisorEvents::looked.
 };
 
 // The option because of which a run does not end without evaluations; empty if none.

@@ -13,10 +13,6 @@
 namespace outpace::run {
 namespace {
 
-constexpr std::uint32_t kWorkerRestartsMax = 1000;  // In a row.
-// Children end with their server, which is their parent: it cannot come back without them.
-constexpr Duration kRejoinFor = std::chrono::seconds(20);
-
 // Writes what the child is told, and gives back the words that tell it so.
 template <typename Job>
 std::vector<std::string> words_of(const std::string& command,

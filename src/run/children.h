@@ -12,6 +12,10 @@
 
 namespace outpace::run {
 
+inline constexpr std::uint32_t kWorkerRestartsMax = 1000;  // In a row.
+// Children end with their server, which is their parent: it cannot come back without them.
+inline constexpr Duration kRejoinFor = std::chrono::seconds(20);
+
 // Where a child finds the job.
 struct JobPlace {
   std::string server;  // Its address.

@@ -13,12 +13,14 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <unistd.h>
 
+#include "job/run_job.h"
 #include "record/control_file.h"
 #include "record/output_file.h"
 #include "record/safetensors.h"
 #include "record/stragglers.h"
 #include "run/keep_runtime_model.h"
 #include "run/open_trace.h"
+#include "server/script.h"
 
 namespace outpace::run {
 namespace {
@@ -288,7 +290,7 @@ RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> 
   record::Summary summary{.topology = job::Value<job::Topology>::text(job_.topology),
                           .policy = job_.name,
                           .staleness = job::staleness_in_force(job_.training).text,
-                          .optimizer = job_.training.optimizer.text,
+                          .optimizer = job::without_script(job_.training).optimizer.text,
                           .lr = job::rate_in_force(job_.training),
                           .filter = job_.training.filter.text,
                           .network = job_.network,
@@ -303,6 +305,10 @@ RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> 
                           .processors = processors_.use()};
   if (const auto balance = job::balance_in_force(job_.training)) {
     summary.balance_most = balance->most;
+  }
+  if (!result.script.groups.empty()) {
+    summary.optimizer = server::optimizer_in_words(result.script);
+    summary.lr = result.script.groups.front().rate;
   }
   if (result.reached_target) {
     summary.seconds_to_target = to_seconds(*result.reached_target);

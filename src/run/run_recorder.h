@@ -68,6 +68,8 @@ class RunRecorder {
   void reachable(const std::string& server, const std::string& token_file);
   // A warning or a piece of news, for the log and the terminal. From any thread.
   void say(const std::string& line);
+  // A line of a child, for the terminal alone: its log is elsewhere. From any thread.
+  void pass_on(const std::string& line) { terminal_.pass_on(line); }
 
   // Closes the records and writes runtimes and summary, and the weights unless watch() has seen
   // them. A run whose weights no place took has failed.

@@ -2,10 +2,9 @@
 
 #include "run/server_run.h"
 
-#include <atomic>
-#include <cstdio>
-#include <filesystem>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "live/supervisor.h"
@@ -16,9 +15,9 @@
 #include "record/safetensors.h"
 #include "run/child_watch.h"
 #include "run/children.h"
+#include "run/local_run.h"
 #include "run/resume.h"
 #include "run/run_recorder.h"
-#include "run/scratch_directory.h"
 #include "run/tls.h"
 #include "run/whole_file.h"
 #include "run/worker_role.h"
@@ -31,91 +30,6 @@ namespace {
 std::uint64_t draw_job() {
   std::random_device device;
   return (std::uint64_t{device()} << 32U) | device();
-}
-
-// What a checkpoint of this run says of itself.
-checkpoint::Head head_of(const live::ServerOptions& options) {
-  return {.job = options.coordinator.job,
-          .generation = options.coordinator.generation,
-          .version = {},
-          .policy = options.policy.text,
-          .program = "outpace " OUTPACE_VERSION};
-}
-
-RecordedJob recorded(const job::TrainJob& job, const live::ServerOptions& options) {
-  return {.training = job.training,
-          .output = job.output,
-          .topology = job.topology,
-          .name = job::what_runs(job),
-          .network = job.work.network.text,
-          .data = job.work.data.text,
-          .checkpoints = job.checkpoints,
-          .head = head_of(options)};
-}
-
-// As to_server_options(); and the state of the run that goes on, if one does.
-live::ServerOptions options_of(const job::Training& training,
-                               const job::Membership& membership,
-                               job::Serving serving,
-                               const job::Checkpoints& checkpoints) {
-  std::optional<checkpoint::Checkpoint> found;
-  if (!checkpoints.resume.empty()) {
-    found = read_to_resume(checkpoints.resume, [](const std::string& line) {
-      std::fprintf(stderr, "outpace: %s\n", line.c_str());
-    });
-  }
-  if (found) {
-    serving.weights.clear();  // The checkpoint has others.
-  }
-  live::ServerOptions options = to_server_options(training, membership, serving);
-  options.coordinator.checkpoint_every = checkpoints.every;
-  options.begins_again = !checkpoints.resume.empty() && !found;
-  if (found) {
-    options.coordinator.resume_patience = membership.heartbeat_timeout;
-    options.coordinator.job = found->head.job;
-    options.coordinator.generation = found->head.generation;
-    options.resumed = std::make_shared<checkpoint::StateReader>(std::move(found->state));
-  }
-  return options;
-}
-
-// Whether an evaluation has come since it was asked last; from any thread.
-class EvaluationSeen {
- public:
-  void watch(live::ServerCallbacks& callbacks) {
-    callbacks.evaluated = [this, then = callbacks.evaluated](const server::Evaluation& found) {
-      seen_ = true;
-      then(found);
-    };
-  }
-  [[nodiscard]] bool take() { return seen_.exchange(false); }
-
- private:
-  std::atomic<bool> seen_{false};
-};
-
-// The first `workers` workers, and the evaluator unless they only wait.
-std::vector<live::ChildSpec> children_of(const job::TrainJob& job,
-                                         std::uint32_t workers,
-                                         const JobPlace& place,
-                                         const ChildFiles& files,
-                                         EvaluationSeen& evaluated) {
-  std::vector<live::ChildSpec> children = worker_children(job, workers, place, files);
-  if (job.work.paced.empty()) {
-    children.push_back(
-        evaluator_child(job, place, files, [&evaluated] { return evaluated.take(); }));
-  }
-  return children;
-}
-
-// Until the run is over and all children are gone.
-live::RunResult run_with_children(live::Server& server,
-                                  std::vector<live::ChildSpec> children,
-                                  ChildWatch& watch) {
-  live::Supervisor supervisor(std::move(children), watch.events());
-  live::RunResult result = server.run();
-  supervisor.reap(std::chrono::seconds(3));
-  return result;
 }
 
 }  // namespace
@@ -178,66 +92,30 @@ RunEnd train(const job::TrainJob& job,
              const Learner& learner) {
   wire::keep_freed_memory();
   check(job, learner);
-  live::ServerOptions options =
-      options_of(job.training, job.membership, job.serving, job.checkpoints);
-  options.coordinator.resume_patience =
-      job.membership.patience_to_begin();  // All workers are its children.
-  options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
-  live::block_supervised_signals();
-  const ScratchDirectory scratch;
-  if (options.listen.empty()) {
-    options.listen = "unix:" + scratch.file("server.sock");
-  }
-  const std::string token_file = part ? job.token_file : scratch.file("token");
-  options.token = live::token_of_server(token_file);
-  options.expects_evaluator = job.work.paced.empty();
-  const std::string needs = needs_evaluator(job.training);
-  options.needs_evaluator = !needs.empty();
-  const RecordedJob record = recorded(job, options);
-  live::Server server(std::move(options), {});
-  // After it listens: a server that cannot leaves no record in the way of the next try.
-  RunRecorder recorder(record, resolved);
-  EvaluationSeen evaluated;
-  live::ServerCallbacks callbacks = recorder.watch();
-  evaluated.watch(callbacks);
-  server.watch(std::move(callbacks));
-  recorder.reachable(server.address(), token_file);
-  const std::uint32_t workers = part ? 1 : job.training.workers;
-  if (part) {
-    recorder.say(launch::worker_in_words(part->place, part->workers) + ", and the server, at " +
-                 server.address());
-  }
-  const bool all_workers_are_children = workers == job.training.workers;
-  ChildWatch watch(
-      {.every_worker_counts = false,
-       .needs_evaluator = needs,
-       .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
-       .workers_all_ended =
-           [&](const std::string& /*why*/) {
-             if (all_workers_are_children) {
-               server.nobody_will_join();
-             }
-           },
-       .say = [&](const std::string& line) { recorder.say(line); },
-       .ends_at_once = [&] { scratch.remove(); }});
-  const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
-  const live::RunResult result =
-      run_with_children(server,
-                        children_of(job,
-                                    workers,
-                                    {.server = server.address(),
-                                     .token_file = token_file,
-                                     .tls = job.serving.tls,
-                                     .insecure_no_tls = job.serving.insecure_no_tls},
-                                    files,
-                                    evaluated),
-                        watch);
-  if (const auto refusal = watch.refusal();
-      refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
-    recorder.discard();
-    throw *refusal;
-  }
-  return recorder.finish(result);
+  const LocalJob local{.training = job.training,
+                       .membership = job.membership,
+                       .serving = job.serving,
+                       .checkpoints = job.checkpoints,
+                       .output = job.output,
+                       .name = job::what_runs(job),
+                       .network = job.work.network.text,
+                       .data = job.work.data.text,
+                       .token_file = job.token_file,
+                       .expects_evaluator = job.work.paced.empty()};
+  return run_here(local,
+                  part,
+                  resolved,
+                  [&job](std::uint32_t workers,
+                         const JobPlace& place,
+                         const ChildFiles& files,
+                         const std::function<bool()>& evaluated) {
+                    std::vector<live::ChildSpec> children =
+                        worker_children(job, workers, place, files);
+                    if (job.work.paced.empty()) {  // Workers that only wait learn nothing.
+                      children.push_back(evaluator_child(job, place, files, evaluated));
+                    }
+                    return children;
+                  });
 }
 
 RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
@@ -250,6 +128,7 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
     serving.listen = "127.0.0.1:0";
   }
   live::ServerOptions options = options_of(job.training, job.membership, serving, job.checkpoints);
+  options.script = script_terms(job.training);
   options.tls = tls_of(serving, job.token_file, wire::TlsSide::kServer);
   options.token = live::token_of_server(job.token_file);
   options.expects_evaluator =
@@ -280,7 +159,9 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
        .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
        .workers_all_ended = [](const std::string& /*why*/) {},  // None was started here.
        .say = [&](const std::string& line) { recorder.say(line); }});
-  const live::RunResult result = run_with_children(server, {}, watch);
+  live::Supervisor supervisor({}, watch.events());
+  const live::RunResult result = server.run();
+  supervisor.reap(std::chrono::seconds(0));
   if (result.code == ExitCode::kWouldBeginAnew) {
     recorder.discard();  // So that the next try does not find it in the way.
     throw Error(result.code, result.why);

@@ -51,6 +51,12 @@ void Terminal::say(const std::string& line) {
   std::fprintf(stderr, "outpace: %s\n", line.c_str());
 }
 
+void Terminal::pass_on(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  erase();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
 void Terminal::clear() {
   const std::lock_guard lock(mutex_);
   erase();

@@ -23,6 +23,8 @@ class Terminal {
   void show(const record::Status& status);
   // A line that stays. From any thread.
   void say(const std::string& line);
+  // A line of a child, as it is.
+  void pass_on(const std::string& line);
   // Removes the progress line.
   void clear();
 

@@ -10,7 +10,7 @@ import unittest
 from jobs import LedgerJob, ProgramTest, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PACKAGE = os.environ.get("OUTPACE_PYTHON", "")  # The folder that has the package, built.
+PACKAGE = os.environ.get("PYTHON_PACKAGE", "")  # The folder that has the package, built.
 SCRIPTS = ROOT / "test" / "python"
 EXAMPLES = ROOT / "examples" / "python"
 

@@ -1,0 +1,244 @@
+// Tested by test/program/result_test.py (class Train).
+
+#include "run/local_run.h"
+
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "live/token_file.h"
+#include "run/echo.h"
+#include "run/failures.h"
+#include "run/resume.h"
+#include "run/scratch_directory.h"
+#include "run/server_run.h"
+#include "run/tls.h"
+
+namespace outpace::run {
+namespace {
+
+// Whether an evaluation has come since it was asked last; from any thread.
+class EvaluationSeen {
+ public:
+  void watch(live::ServerCallbacks& callbacks) {
+    callbacks.evaluated = [this, then = callbacks.evaluated](const server::Evaluation& found) {
+      seen_ = true;
+      then(found);
+    };
+  }
+  [[nodiscard]] bool take() { return seen_.exchange(false); }
+
+ private:
+  std::atomic<bool> seen_{false};
+};
+
+// What people see of a script's processes: their output, and how they failed.
+class ScriptOutput {
+ public:
+  explicit ScriptOutput(RunRecorder& recorder)
+      : recorder_(recorder),
+        echo_([&recorder](const std::string& line) { recorder.pass_on(line); }) {}
+
+  void watch(const std::vector<live::ChildSpec>& children, job::ShowOutput show) {
+    using enum job::ShowOutput;
+    bool first = true;
+    for (const live::ChildSpec& child : children) {
+      if (show == kAll || (show == kFirst && (first || !child.is_worker))) {
+        echo_.follow(child.output, child.name);
+      }
+      first = false;
+      logs_[child.name] = child.log;
+    }
+  }
+  void look() { echo_.look(); }
+  void failed(const live::ChildEnd& end, const std::string& again) {
+    echo_.look();
+    any_failed_ = true;
+    const std::vector<std::string> lines = failures_.failed(end, again, logs_[end.name]);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      i == 0 ? recorder_.say(lines[i]) : recorder_.pass_on(lines[i]);
+    }
+  }
+  // After the children have ended.
+  void finish(const live::RunResult& result) {
+    echo_.finish();
+    for (const std::string& line : failures_.folded()) {
+      recorder_.say(line);
+    }
+    const bool nothing_came =
+        result.code == ExitCode::kTooFewWorkers && result.statistics.updates == 0;
+    if (nothing_came && !any_failed_) {
+      recorder_.say(
+          "the command ended without an error and did not join the run: it joins by the Python "
+          "package outpace, or by include/outpace/worker.h");
+    }
+  }
+
+ private:
+  RunRecorder& recorder_;
+  Echo echo_;
+  Failures failures_;
+  std::map<std::string, std::string> logs_;  // By the child's name.
+  bool any_failed_ = false;
+};
+
+RecordedJob recorded(const LocalJob& job, const live::ServerOptions& options) {
+  return {.training = job.training,
+          .output = job.output,
+          .topology = job::Topology::kServer,
+          .name = job.name,
+          .network = job.network,
+          .data = job.data,
+          .checkpoints = job.checkpoints,
+          .head = head_of(options)};
+}
+
+live::ServerOptions local_options(const LocalJob& job) {
+  live::ServerOptions options =
+      options_of(job.training, job.membership, job.serving, job.checkpoints);
+  options.coordinator.resume_patience =
+      job.membership.patience_to_begin();  // All workers are its children.
+  options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
+  options.needs_evaluator = !needs_evaluator(job.training).empty();
+  options.expects_evaluator = job.expects_evaluator;
+  if (job.script) {
+    options.starts_evaluator = true;
+    options.expects_evaluator = options.needs_evaluator;
+    options.script = script_terms(job.training);
+  }
+  return options;
+}
+
+// What of a script's run differs in how its processes are watched.
+void watch_script(ChildWatchOptions& options,
+                  ScriptOutput& output,
+                  live::Server& server,
+                  const std::atomic<bool>& begun) {
+  options.worker_failed = [&output](const live::ChildEnd& end, const std::string& again) {
+    output.failed(end, again);
+  };
+  // Later on a program's code may mean anything.
+  options.refusals_count = [&begun] { return !begun; };
+  options.evaluator_failed = [&server] { server.evaluator_failed(); };
+  options.looked = [&output] { output.look(); };
+}
+
+}  // namespace
+
+checkpoint::Head head_of(const live::ServerOptions& options) {
+  return {.job = options.coordinator.job,
+          .generation = options.coordinator.generation,
+          .version = {},
+          .policy = options.policy.text,
+          .program = "outpace " OUTPACE_VERSION};
+}
+
+live::ServerOptions options_of(const job::Training& training,
+                               const job::Membership& membership,
+                               job::Serving serving,
+                               const job::Checkpoints& checkpoints) {
+  std::optional<checkpoint::Checkpoint> found;
+  if (!checkpoints.resume.empty()) {
+    found = read_to_resume(checkpoints.resume, [](const std::string& line) {
+      std::fprintf(stderr, "outpace: %s\n", line.c_str());
+    });
+  }
+  if (found) {
+    serving.weights.clear();  // The checkpoint has others.
+  }
+  live::ServerOptions options =
+      to_server_options(job::without_script(training), membership, serving);
+  options.coordinator.checkpoint_every = checkpoints.every;
+  options.begins_again = !checkpoints.resume.empty() && !found;
+  if (found) {
+    options.coordinator.resume_patience = membership.heartbeat_timeout;
+    options.coordinator.job = found->head.job;
+    options.coordinator.generation = found->head.generation;
+    options.resumed = std::make_shared<checkpoint::StateReader>(std::move(found->state));
+  }
+  return options;
+}
+
+live::ScriptTerms script_terms(const job::Training& training) {
+  return {.conflict = job::conflicts_with_script(training), .epochs = job::script_ends(training)};
+}
+
+RunEnd run_here(const LocalJob& job,
+                const std::optional<launch::TrainPart>& part,
+                const std::string& resolved,
+                const ChildrenOf& children_of) {
+  live::ServerOptions options = local_options(job);
+  live::block_supervised_signals();
+  const ScratchDirectory scratch;
+  if (options.listen.empty()) {
+    options.listen = "unix:" + scratch.file("server.sock");
+  }
+  const std::string token_file = part ? job.token_file : scratch.file("token");
+  options.token = live::token_of_server(token_file);
+  const RecordedJob record = recorded(job, options);
+  live::Server server(std::move(options), {});
+  // After it listens: a server that cannot leaves no record in the way of the next try.
+  RunRecorder recorder(record, resolved);
+  recorder.reachable(server.address(), token_file);
+  const std::uint32_t workers = part ? 1 : job.training.workers;
+  if (part) {
+    recorder.say(launch::worker_in_words(part->place, part->workers) + ", and the server, at " +
+                 server.address());
+  }
+  EvaluationSeen evaluated;
+  std::atomic<bool> begun{false};
+  std::function<void()> start_evaluator;  // Set before the server runs.
+  live::ServerCallbacks callbacks = recorder.watch();
+  evaluated.watch(callbacks);
+  callbacks.status = [&begun, then = callbacks.status](Time now, const auto& run, const auto& all) {
+    begun = true;
+    then(now, run, all);
+  };
+  callbacks.wants_evaluator = [&start_evaluator] { start_evaluator(); };
+  server.watch(std::move(callbacks));
+  const bool all_workers_are_children = workers == job.training.workers;
+  ScriptOutput output(recorder);
+  ChildWatchOptions watched{
+      .every_worker_counts = false,
+      .needs_evaluator = needs_evaluator(job.training),
+      .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
+      .workers_all_ended =
+          [&](const std::string& /*why*/) {
+            if (all_workers_are_children) {
+              server.nobody_will_join();
+            }
+          },
+      .say = [&](const std::string& line) { recorder.say(line); },
+      .ends_at_once = [&] { scratch.remove(); }};
+  if (job.script) {
+    watch_script(watched, output, server, begun);
+  }
+  ChildWatch watch(std::move(watched));
+  std::vector<live::ChildSpec> children =
+      children_of(workers,
+                  {.server = server.address(),
+                   .token_file = token_file,
+                   .tls = job.serving.tls,
+                   .insecure_no_tls = job.serving.insecure_no_tls},
+                  {.logs = recorder.make_log_directory(), .resolved = scratch.path()},
+                  [&evaluated] { return evaluated.take(); });
+  if (job.script) {
+    output.watch(children, *job.script);
+  }
+  live::Supervisor supervisor(std::move(children), watch.events());
+  start_evaluator = [&supervisor] { supervisor.start_waiting(); };
+  const live::RunResult result = server.run();
+  supervisor.reap(std::chrono::seconds(3));
+  if (job.script) {
+    output.finish(result);
+  }
+  if (const auto refusal = watch.refusal();
+      refusal && result.code != ExitCode::kDone && result.statistics.updates == 0) {
+    recorder.discard();
+    throw *refusal;
+  }
+  return recorder.finish(result);
+}
+
+}  // namespace outpace::run

@@ -1,0 +1,208 @@
+// Tested by test/program/run_script_test.py (class Run).
+
+#include "run/script_run.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "job/value_text.h"
+#include "run/child_watch.h"
+#include "run/children.h"
+#include "run/local_run.h"
+#include "run/whole_file.h"
+#include "wire/kept_memory.h"
+
+namespace outpace::run {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool can_run(const std::string& program) {
+  std::error_code ignored;
+  return access(program.c_str(), X_OK) == 0 && !std::filesystem::is_directory(program, ignored);
+}
+
+// Throws a usage error if there is no such program, which every worker would say otherwise.
+void check_program(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    if (!can_run(program)) {
+      throw usage_error("run: " + program + " is not a program that can be run");
+    }
+    return;
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (can_run((std::filesystem::path(folder.empty() ? "." : folder) / program).string())) {
+      return;
+    }
+  }
+  throw usage_error("run: there is no program '" + program + "' in PATH");
+}
+
+void check_command(const job::RunJob& job) {
+  if (job.command.empty()) {
+    throw usage_error(
+        "run: the command is missing: outpace run --workers 8 -- python3 train.py --my-flag");
+  }
+  check_program(job.command.front());
+  job::check(job, whole_file);
+}
+
+void set(Words& variables, const std::string& name, const std::string& value) {
+  variables.push_back(value.empty() ? name : name + "=" + value);
+}
+
+void set_by_default(Words& variables, const std::string& name, const std::string& value) {
+  if (std::getenv(name.c_str()) == nullptr) {
+    set(variables, name, value);
+  }
+}
+
+// What include/outpace reads; `worker`: nothing of the evaluator.
+Words variables_of(const job::RunJob& job,
+                   const JobPlace& place,
+                   std::uint32_t workers,
+                   std::optional<std::uint32_t> worker) {
+  Words all;
+  set(all, "OUTPACE_ROLE", worker ? "worker" : "evaluator");
+  set(all, "OUTPACE_SERVER", place.server);
+  set(all, "OUTPACE_TOKEN_FILE", place.token_file);
+  set(all, "OUTPACE_WORKER", worker ? std::to_string(*worker) : "");
+  set(all, "OUTPACE_WORKERS", std::to_string(workers));
+  set(all, "OUTPACE_TLS_CERT", place.tls.certificate);
+  set(all, "OUTPACE_TLS_KEY", place.tls.key);
+  set(all, "OUTPACE_TLS_CA", place.tls.ca);
+  set(all, "OUTPACE_INSECURE_NO_TLS", place.insecure_no_tls ? "true" : "");
+  const job::Delays& delays = job.delays;
+  const bool slows = worker.has_value();
+  std::string slow;
+  for (const std::string& one : delays.slow) {
+    slow += (slow.empty() ? "" : ";") + one;
+  }
+  set(all, "OUTPACE_SLOW", slows ? slow : "");
+  const bool delayed = slows && !delays.file.empty();
+  set(all,
+      "OUTPACE_DELAYS",
+      delayed ? std::filesystem::absolute(delays.file).string() : std::string());
+  set(all,
+      "OUTPACE_DELAYS_BY",
+      delayed ? job::Value<worker::DelaysBy>::text(delays.by) : std::string());
+  set(all,
+      "OUTPACE_DELAYS_PERIOD",
+      delayed ? job::Value<Duration>::text(delays.period) : std::string());
+  if (job.threads) {
+    set(all, "OMP_NUM_THREADS", std::to_string(*job.threads));
+  } else {
+    set_by_default(all, "OMP_NUM_THREADS", "1");
+  }
+  set_by_default(all, "PYTHONUNBUFFERED", "1");  // A line is seen when it is printed.
+  return all;
+}
+
+live::ChildSpec child_of(const job::RunJob& job, const ChildFiles& files, const std::string& file) {
+  const std::filesystem::path logs(files.logs);
+  return {.name = {},
+          .command = [words = job.command](std::uint32_t /*start*/) { return words; },
+          .log = (logs / (file + ".log")).string(),
+          .output = (logs / (file + ".out")).string(),
+          .is_users = true};
+}
+
+std::vector<live::ChildSpec> children_of(const job::RunJob& job,
+                                         std::uint32_t workers,
+                                         const JobPlace& place,
+                                         const ChildFiles& files,
+                                         const std::function<bool()>& evaluated) {
+  std::vector<live::ChildSpec> children;
+  const auto variables = [&](std::optional<std::uint32_t> worker) {
+    Words all = variables_of(job, place, job.training.workers, worker);
+    set(all, "OUTPACE_REJOIN_FOR", job::Value<Duration>::text(kRejoinFor));
+    return all;
+  };
+  for (std::uint32_t worker = 0; worker < workers; ++worker) {
+    live::ChildSpec child = child_of(job, files, fmt::format("worker-{}", worker));
+    child.name = fmt::format("worker {}", worker);
+    child.prefix = prefix_words(job.worker_prefix, worker);
+    child.restarts_max = job.restart_workers ? kWorkerRestartsMax : 0;
+    child.variables = variables(worker);
+    children.push_back(std::move(child));
+  }
+  live::ChildSpec evaluator = child_of(job, files, "evaluator");
+  evaluator.name = "the evaluator";
+  evaluator.restarts_max = live::kRestartsWithoutEnd;
+  evaluator.is_worker = false;
+  evaluator.did_well = evaluated;
+  evaluator.variables = variables(std::nullopt);
+  evaluator.waits_for_start = needs_evaluator(job.training).empty();
+  children.push_back(std::move(evaluator));
+  return children;
+}
+
+}  // namespace
+
+RunEnd run_script(const job::RunJob& job,
+                  const std::optional<launch::TrainPart>& part,
+                  const std::string& resolved) {
+  wire::keep_freed_memory();
+  check_command(job);
+  const LocalJob local{.training = job.training,
+                       .membership = job.membership,
+                       .serving = job.serving,
+                       .checkpoints = job.checkpoints,
+                       .output = job.output,
+                       .name = job.training.policy.text,
+                       .network = "the script's",
+                       .data = "the script's",
+                       .token_file = job.token_file,
+                       .script = job.show_output};
+  return run_here(local,
+                  part,
+                  resolved,
+                  [&job](std::uint32_t workers,
+                         const JobPlace& place,
+                         const ChildFiles& files,
+                         const std::function<bool()>& evaluated) {
+                    return children_of(job, workers, place, files, evaluated);
+                  });
+}
+
+void become_worker(const job::RunJob& job, const launch::TrainPart& part) {
+  check_command(job);
+  Words variables = variables_of(job,
+                                 {.server = part.address,
+                                  .token_file = job.token_file,
+                                  .tls = job.serving.tls,
+                                  .insecure_no_tls = job.serving.insecure_no_tls},
+                                 part.workers,
+                                 part.place.rank);
+  set(variables, "OUTPACE_REJOIN_FOR", job::Value<Duration>::text(job.rejoin_for));
+  for (const std::string& variable : variables) {
+    const std::size_t equals = variable.find('=');
+    if (equals == std::string::npos) {
+      unsetenv(variable.c_str());
+    } else {
+      setenv(variable.substr(0, equals).c_str(), variable.substr(equals + 1).c_str(), 1);
+    }
+  }
+  Words words = prefix_words(job.worker_prefix, part.place.rank);
+  words.insert(words.end(), job.command.begin(), job.command.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  throw Error(ExitCode::kFailure, "run: " + words.front() + " cannot be run");
+}
+
+}  // namespace outpace::run

@@ -1,0 +1,46 @@
+#include "server/script.h"
+
+#include <gtest/gtest.h>
+
+namespace outpace::server {
+namespace {
+
+using protocol::Method;
+
+protocol::Script script_of(std::vector<protocol::ParameterGroup> groups) {
+  return {.groups = std::move(groups), .group_of = {0}, .epochs = 0};
+}
+
+TEST(Script, EachMethodIsAnOptimizerWithItsSettings) {
+  const auto words = [](Method method) {
+    return optimizer_in_words(script_of({{.method = method,
+                                          .rate = 0.1,
+                                          .momentum = 0.9,
+                                          .beta1 = 0.8,
+                                          .beta2 = 0.999,
+                                          .epsilon = 1e-8}}));
+  };
+  EXPECT_EQ(words(Method::kSgd), "sgd");
+  EXPECT_EQ(words(Method::kMomentum), "momentum:mu=0.9");
+  EXPECT_EQ(words(Method::kNesterov), "nesterov:mu=0.9");
+  EXPECT_EQ(words(Method::kAdam), "adam:beta1=0.8,beta2=0.999,epsilon=1e-08");
+  EXPECT_EQ(words(Method::kAdamW), "adamw:beta1=0.8,beta2=0.999,epsilon=1e-08");
+  EXPECT_EQ(words(Method::kLamb), "lamb:beta1=0.8,beta2=0.999,epsilon=1e-08");
+  EXPECT_EQ(words(Method::kYellowFin), "yellowfin");
+}
+
+TEST(Script, GroupsHaveRatesAndDecaysOfTheirOwn) {
+  const auto script = script_of({{.method = Method::kSgd, .rate = 0.1, .weight_decay = 5e-4},
+                                 {.method = Method::kMomentum, .rate = 0.01, .momentum = 0.5}});
+  const update::Groups groups = groups_of(script);
+  ASSERT_EQ(groups.groups.size(), 2U);
+  EXPECT_EQ(groups.groups[0].weight_decay, 5e-4);
+  EXPECT_EQ(groups.groups[1].rate, 0.01);
+  EXPECT_EQ(groups.groups[1].optimizer.text, "momentum:mu=0.5");
+  EXPECT_EQ(groups.group_of, script.group_of);
+  EXPECT_EQ(optimizer_in_words(script), "sgd, the first of 2 parameter groups");
+  EXPECT_EQ(optimizer_in_words({}), "");
+}
+
+}  // namespace
+}  // namespace outpace::server

@@ -1,0 +1,120 @@
+#include "update/groups.h"
+
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/memory_archive.h"
+#include "base/refusal_test.h"
+#include "base/rng.h"
+#include "update/optimizer_twin.h"
+
+namespace outpace::update {
+namespace {
+
+using Numbers = std::vector<float>;
+
+Group group(const std::string& optimizer, double rate, double weight_decay = 0.0) {
+  return {.optimizer = Spec::parse(optimizer), .rate = rate, .weight_decay = weight_decay};
+}
+
+TEST(GroupedOptimizer, StepsEachTensorByItsGroup) {
+  GroupedOptimizer grouped(
+      {.groups = {group("momentum:mu=0.5", 1.0), group("sgd", 0.25, 2.0)}, .group_of = {0, 1, 0}},
+      {1, 2, 1});
+  EXPECT_FALSE(grouped.scale_invariant());
+  Numbers weights{0, 1, -1, 4};
+  grouped.step(kUnit, Numbers{1, 1, 1, 1}, weights);
+  // sgd: w - 0.25 (1 + 2 w).
+  EXPECT_EQ(weights, (Numbers{-1, 0.25F, -0.75F, 3}));
+  grouped.step(kUnit, Numbers{1, 0, 0, 0}, weights);
+  // momentum: v = 1.5 and 0.5.
+  EXPECT_EQ(weights, (Numbers{-2.5F, 0.125F, -0.375F, 2.5F}));
+}
+
+TEST(GroupedOptimizer, MultipliesTheStepsRateByTheGroups) {
+  GroupedOptimizer grouped({.groups = {group("sgd", 0.5), group("sgd", 2.0)}, .group_of = {0, 1}},
+                           {1, 1});
+  Numbers weights{0, 0};
+  grouped.step({.rate = 0.5, .mean_weight = 1, .weight_decay = 9.0}, Numbers{1, 1}, weights);
+  EXPECT_EQ(weights, (Numbers{-0.25F, -1})) << "the step's decay does not count";
+  grouped.set_rates(std::vector<double>{4.0, 0.0});
+  grouped.step(kUnit, Numbers{1, 1}, weights);
+  EXPECT_EQ(weights, (Numbers{-4.25F, -1}));
+}
+
+TEST(GroupedOptimizer, DecaysApartFromTheGradientInAdamW) {
+  // The first step of Adam is the rate in the gradient's direction; the decay is 0.5 * 0.25 of 8.
+  GroupedOptimizer grouped(
+      {.groups = {group("adamw:epsilon=1e-12", 0.5, 0.25), group("adam:epsilon=1e-12", 0.5, 0.25)},
+       .group_of = {0, 1}},
+      {1, 1});
+  EXPECT_TRUE(grouped.scale_invariant());
+  Numbers weights{8, 8};
+  grouped.step(kUnit, Numbers{3, 3}, weights);
+  EXPECT_FLOAT_EQ(weights[0], 8 - 1 - 0.5F);
+  EXPECT_FLOAT_EQ(weights[1], 8 - 0.5F);
+}
+
+TEST(GroupedOptimizer, OneGroupStepsToTheBitAsNoGroup) {
+  constexpr std::uint64_t kSeed = 20261125;
+  const std::vector<std::size_t> tensors{5, 7, 1};
+  for (const char* spec :
+       {"sgd", "momentum", "nesterov:mu=0.8", "adam", "adamw", "lamb", "yellowfin"}) {
+    const auto plain = make_optimizer(Spec::parse(spec), 13, tensors);
+    GroupedOptimizer grouped({.groups = {group(spec, 1.0, 0.01)}, .group_of = {0, 0, 0}}, tensors);
+    Rng rng(kSeed, 0);
+    Numbers weights(13);
+    Numbers mean(13);
+    for (float& weight : weights) {
+      weight = static_cast<float>(rng.normal());
+    }
+    Numbers other = weights;
+    for (int t = 0; t < 50; ++t) {
+      for (float& number : mean) {
+        number = static_cast<float>(rng.normal());
+      }
+      const double rate = 0.1 * rng.uniform();
+      plain->step({.rate = rate, .mean_weight = 0.75, .weight_decay = 0.01}, mean, weights);
+      grouped.step({.rate = rate, .mean_weight = 0.75, .weight_decay = 0.0}, mean, other);
+      ASSERT_EQ(weights, other) << spec << ", seed " << kSeed << ", step " << t;
+    }
+  }
+}
+
+TEST(GroupedOptimizer, KeepsRatesAndMoments) {
+  const Groups groups{.groups = {group("momentum:mu=0.5", 1.0), group("sgd", 1.0)},
+                      .group_of = {0, 1}};
+  GroupedOptimizer first(groups, {1, 1});
+  Numbers weights{0, 0};
+  first.set_rates(std::vector<double>{0.5, 0.25});
+  first.step(kUnit, Numbers{1, 1}, weights);
+  MemoryArchive kept;
+  first.keep(kept);
+  kept.rewind();
+  GroupedOptimizer second(groups, {1, 1});
+  second.keep(kept);
+  Numbers other = weights;
+  first.step(kUnit, Numbers{1, 1}, weights);
+  second.step(kUnit, Numbers{1, 1}, other);
+  EXPECT_EQ(weights, other);
+  EXPECT_EQ(weights, (Numbers{-1.25F, -0.5F}));
+}
+
+TEST(GroupedOptimizer, RefusesGroupsThatDoNotGoTogether) {
+  const auto refusal = [](const std::string& one, const std::string& other) {
+    return refusal_of([&] {
+      const GroupedOptimizer made(
+          {.groups = {group(one, 1.0), group(other, 1.0)}, .group_of = {0, 1}}, {1, 1});
+    });
+  };
+  EXPECT_EQ(refusal("sgd", "adam"),
+            "the parameter groups take sgd and adam, which do not go together");
+  EXPECT_EQ(refusal("yellowfin", "yellowfin"),
+            "yellowfin takes all weights; use one parameter group");
+  EXPECT_EQ(refusal("sgd", "nesterov"), "accepted");
+}
+
+}  // namespace
+}  // namespace outpace::update

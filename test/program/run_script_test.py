@@ -1,0 +1,189 @@
+"""`outpace run`: a user's command as the workers, and what people see of how it goes and fails.
+
+SCRIPT_WORKER names a program that joins by include/outpace alone.
+"""
+
+import json
+import os
+import signal
+import sys
+
+from jobs import ProgramTest, main, read_json_lines, read_weights, wait_until
+
+SCRIPT = os.environ["SCRIPT_WORKER"]
+
+
+class ScriptTest(ProgramTest):
+    def run_script(self, *options, script=(), program=SCRIPT, workers=3):
+        self.run = self.folder / "run"
+        words = ("--out", self.run) if "--resume" not in options else ()
+        policy = () if "--policy" in options else ("--policy", "async")
+        return self.start("run", "--workers", workers, *policy, "--batch", 8, "--json", *words,
+                          *options, "--", program, *script)
+
+    def ends_well(self, process):
+        self.assertEqual(process.wait(), 0, process.err)
+        self.assert_nothing_left()
+        return json.loads(process.out)
+
+    def until_updates(self, least):
+        wait_until(lambda: [line for line in read_json_lines(self.run / "metrics.jsonl")
+                            if line.get("updates", line.get("version", 0)) >= least],
+                   f"{least} updates")
+
+    def log(self, name):
+        return (self.run / "logs" / name).read_text()
+
+
+class Run(ScriptTest):
+    def test_a_command_is_the_workers_and_shows_what_worker_0_prints(self):
+        process = self.run_script("--epochs", 4)
+        summary = self.ends_well(process)
+        self.assertEqual(summary["epochs_complete"], 4)
+        self.assertEqual(summary["examples"], 4 * 256)
+        self.assertIn("worker 0: begins\n", process.err)
+        self.assertRegex(process.err, r"worker 0: accepted \d+\n")
+        self.assertNotIn("worker 1: ", process.err)
+        self.assertIn("begins\n", self.log("worker-2.out"))
+        self.assertIn("worker  host ", process.err)  # The table.
+        self.assertFalse((self.run / "logs" / "evaluator.out").exists(), "nobody asked for one")
+
+    def test_the_script_says_when_the_run_ends_unless_an_option_does(self):
+        self.assertEqual(self.ends_well(self.run_script(script=("--epochs", 3)))
+                         ["epochs_complete"], 3)
+        self.run = self.folder / "other"
+        process = self.start("run", "--workers", 2, "--policy", "sync", "--batch", 8, "--json",
+                             "--epochs", 2, "--out", self.run, "--", SCRIPT, "--epochs", 9)
+        self.assertEqual(self.ends_well(process)["epochs_complete"], 2)
+
+    def test_a_script_that_evaluates_gets_a_process_that_does(self):
+        process = self.run_script("--evaluate-every", 64, script=("--epochs", 4, "--evaluate"))
+        summary = self.ends_well(process)
+        self.assertGreater(summary["final_accuracy"], 0.5)
+        self.assertIn("the evaluator: version", process.err)
+
+    def test_ctrl_c_ends_the_run_in_order_and_leaves_no_process_of_any_kind(self):
+        process = self.run_script("--epochs", 1000000, script=("--child", 1000))
+        self.until_updates(1)
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(), 130)
+        self.assert_nothing_left()
+        self.assertEqual(json.loads(process.out)["why_ended"], "interrupted")
+
+    def test_a_run_goes_on_from_its_checkpoint_with_its_command(self):
+        process = self.run_script("--epochs", 100000, "--checkpoint-every", 10,
+                                  script=("--momentum", 0.5, "--rate", 0.01))
+        wait_until(lambda: list((self.run / "checkpoints").glob("*")), "a checkpoint")
+        process.send(signal.SIGTERM)
+        self.assertEqual(process.wait(), 128 + signal.SIGTERM, process.err)
+        before = json.loads(process.out)["updates"]
+        again = self.start("run", "--resume", self.run, "--updates", before + 50, "--json")
+        summary = self.ends_well(again)
+        self.assertIn("goes on from update", again.err)
+        self.assertEqual(summary["updates"], before + 50)
+        self.assertTrue(summary["optimizer"].startswith("momentum:mu=0.5, the first of 2"))
+
+    def test_delays_make_a_worker_slow(self):
+        # Under sync every worker takes part, and none is faster than its delays.
+        trace = self.path("delays.csv", "0.001,0.002,0.02\n")
+        summary = self.ends_well(self.run_script(
+            "--policy", "sync", "--updates", 10, "--delays", trace, "--delays-by", "iteration",
+            "--slow", "worker=1,factor=5"))
+        for worker, least in enumerate((0.001, 0.01, 0.02)):
+            self.assertGreaterEqual(summary["workers_detail"][worker]["median_runtime"], least)
+
+
+class Failure(ScriptTest):
+    def test_a_failure_of_all_workers_is_shown_once(self):
+        process = self.run_script("--epochs", 4, script=("--fail-at", 2), workers=4)
+        self.assertNotEqual(process.wait(), 0)
+        self.assert_nothing_left()
+        self.assertEqual(process.err.count("Traceback (most recent call last):"), 1, process.err)
+        self.assertEqual(process.err.count("RuntimeError: no more memory"), 1, process.err)
+        self.assertRegex(process.err, r"outpace: worker \d exited with 1; the last lines of \S+")
+        self.assertRegex(process.err, r"outpace: workers .* failed in the same way as worker \d\n")
+
+    def test_a_worker_that_fails_is_started_again_and_the_run_goes_on(self):
+        process = self.run_script("--epochs", 40, "--restart-workers",
+                                  script=("--fail-at", 2, "--fail-once", self.folder / "failed"))
+        self.assertEqual(self.ends_well(process)["epochs_complete"], 40)
+        self.assertRegex(process.err, r"worker \d exited with 1; starting it again in 0.5 s; the "
+                                      r"last lines of")
+
+    def test_the_others_go_on_without_a_worker_that_stays_away(self):
+        process = self.run_script("--epochs", 4,
+                                  script=("--fail-at", 2, "--fail-once", self.folder / "failed",
+                                          "--exit-code", 3))
+        self.assertEqual(self.ends_well(process)["epochs_complete"], 4)
+        self.assertRegex(process.err, r"worker \d exited with 3; the last lines of")
+
+    def test_a_command_that_does_not_join_is_said_to(self):
+        process = self.run_script(program="/bin/true")
+        self.assertEqual(process.wait(), 5)
+        self.assertIn("ended without an error and did not join the run", process.err)
+        self.assert_nothing_left()
+
+    def test_a_python_script_that_cannot_begin_shows_its_traceback_once(self):
+        script = self.path("train.py", "import os\nimport nowhere_to_be_found\n")
+        process = self.run_script(program=sys.executable, script=(script,), workers=8)
+        self.assertEqual(process.wait(), 5)
+        self.assert_nothing_left()
+        self.assertEqual(process.err.count("Traceback"), 1, process.err)
+        self.assertEqual(process.err.count("No module named 'nowhere_to_be_found'"), 1)
+        self.assertIn(" failed in the same way as worker ", process.err)
+
+
+class Script(ScriptTest):
+    def test_the_servers_optimizer_is_the_scripts(self):
+        summary = self.ends_well(self.run_script(script=("--epochs", 20, "--momentum", 0.5,
+                                                         "--rate", 0.05)))
+        self.assertEqual(summary["optimizer"],
+                         "momentum:mu=0.5, the first of 2 parameter groups")
+        self.assertEqual(summary["lr"], 0.05)
+        (slope, offset), _ = read_weights(self.run / "weights.safetensors")
+        self.assertAlmostEqual(slope, 3.0, delta=0.1)
+        self.assertAlmostEqual(offset, 1.0, delta=0.1)
+
+    def test_a_schedule_that_is_the_same_on_every_worker_is_taken(self):
+        self.ends_well(self.run_script(script=("--epochs", 6, "--momentum", 0.5, "--schedule")))
+
+    def test_a_schedule_that_differs_between_workers_is_an_error_that_says_so(self):
+        process = self.run_script(script=("--epochs", 100000, "--momentum", 0.5, "--schedule",
+                                          "--differ"), workers=2)
+        process.until_said("a schedule must be the same on every worker")
+        process.send(signal.SIGINT)
+        process.wait()
+        self.assert_nothing_left()
+
+    def test_an_option_that_conflicts_with_the_script_is_refused_in_one_line(self):
+        for option in (("--optimizer", "adam"), ("--lr", "0.5"), ("--weight-decay", "0.1"),
+                       ("--schedule", "cosine:over=100")):
+            process = self.run_script(*option, script=("--momentum", 0.5))
+            self.assertEqual(process.wait(), 4)
+            self.assertIn("the script brings an optimizer, momentum:mu=0.5, the first of 2 "
+                          f"parameter groups, and the server has {' '.join(option)}; remove one",
+                          process.err.splitlines()[-1])
+            self.assertFalse(self.run.exists(), "it never began")
+            self.assert_nothing_left()
+
+
+class Refused(ScriptTest):
+    def refused(self, *words):
+        process = self.start("run", *words)
+        self.assertEqual(process.wait(), 2, process.err)
+        self.assertEqual(process.err.count("\n"), 1, process.err)
+        return process.err
+
+    def test_what_cannot_run_is_said_before_anything_starts(self):
+        self.assertIn("the command is missing: outpace run", self.refused("--workers", 2))
+        self.assertIn("there is no program 'phyton3' in PATH",
+                      self.refused("--", "phyton3", "train.py"))
+        self.assertIn("/nowhere/train is not a program that can be run",
+                      self.refused("--", "/nowhere/train"))
+        self.assertIn("unknown option '--my-flag'", self.refused("true", "--my-flag"))
+        self.assertIn("worker", self.refused("--slow", "worker=9,factor=2", "--", "true"))
+        self.assertIn("lr", self.refused("--lr", "fast", "--", "true"))
+
+
+if __name__ == "__main__":
+    main()
