@@ -1,9 +1,11 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-checkpoint \
+.PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-checkpoint python \
         bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
+# Debian's own, which has Debian's packages.
+PYTHON  ?= /usr/bin/python3
 JOBS    ?= $(shell nproc)
 SOURCES  = $(shell find src include examples bench fuzz -name '*.h' -o -name '*.cc' 2>/dev/null)
 BUILD    = cmake --build --parallel $(JOBS) --preset
@@ -47,6 +49,11 @@ quick: build/dev/build.ninja  ## only the tests that take no time; of one folder
 release: build/release/build.ninja  ## build/release/outpace, optimized
 	$(BUILD) release --target outpace
 
+python: build/release/build.ninja  ## the wheel of python/outpace, in build/python
+	@tools/install-packages.sh python
+	$(BUILD) release --target outpace_python
+	$(PYTHON) -B tools/make_wheel.py build/release build/python
+
 docs: build/dev/build.ninja  ## write docs/options.md from what the program says of its options
 	$(BUILD) dev --target outpace
 	build/dev/outpace options > docs/options.md
@@ -81,7 +88,7 @@ tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads
 
 # Passing tests are not run again until something that they could depend on changes.
 build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src include examples \
-                                     tools test bench fuzz -type f ! -name '*.pyc' 2>/dev/null)
+                                     python tools test bench fuzz -type f ! -name '*.pyc' 2>/dev/null)
 	$(MAKE) --no-print-directory test
 
 ci:      ## everything that must pass before a change lands

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that a job needs; says nothing if they are all there.
 #
-#   tools/install-packages.sh [build] [test] [ci] [fuzz] [hosts] [peers]   the groups wanted; "build" if none is named
+#   tools/install-packages.sh [build] [test] [python] [ci] [fuzz] [hosts] [peers]   the groups wanted; "build" if none is named
 #
 # The list below is the only one. A new library also needs a paragraph in DECISIONS.md.
 set -euo pipefail
@@ -38,8 +38,15 @@ build libgmock-dev            matchers in tests
 build libbenchmark-dev        benchmarks
 build libsimgrid-dev          what the simulated network is tested and measured beside
 test  python3-torch           torchrun, which starts workers
+test  python3-numpy           arrays for outpace.Worker
+test  python3-pip             installs the wheel
+test  python3-setuptools      makes the wheel
+test  python3-wheel           its format
 test  openmpi-bin             mpirun, which starts workers
 test  iproute2                hosts in network namespaces, with their own /etc/hosts
+python python3-pip            makes the wheel of python/outpace,
+python python3-setuptools     with this one,
+python python3-wheel          and its format
 hosts iproute2                hosts in network namespaces, with links of a limited rate
 ci    clang-format            the format check; 14
 ci    clang-tidy              the lint; 14
@@ -56,7 +63,7 @@ wanted=()
 for group in "${@:-build}"; do
   mapfile -t of_group < <(packages | awk -v group="$group" '$1 == group { print $2 }')
   if [ ${#of_group[@]} -eq 0 ]; then
-    say "no group '$group'; there are build, test, ci, fuzz, hosts and peers"
+    say "no group '$group'; there are build, test, python, ci, fuzz, hosts and peers"
     exit 2
   fi
   wanted+=("${of_group[@]}")

@@ -110,6 +110,8 @@ struct ScriptSettings {
   std::uint64_t epochs = 0;
   // Asks `outpace run` for one more process of the same script, which evaluates.
   bool evaluator = false;
+  // How many mini-batches MinibatchView::ahead tells, at most 256: this worker loads them early.
+  std::uint32_t ahead = 0;
 };
 
 struct Minibatch {
@@ -127,6 +129,9 @@ struct MinibatchView {
   std::vector<std::uint64_t> examples;
   std::uint64_t version = 0;
   std::uint64_t epoch = 0;
+  // Examples of this worker's next mini-batches, in order, which it may load already. Mostly: at
+  // the end of the run and after a lost connection the next mini-batch may hold other examples.
+  std::vector<std::vector<std::uint64_t>> ahead;
 };
 
 enum class PushOutcome : std::uint8_t {

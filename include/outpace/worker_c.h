@@ -115,6 +115,7 @@ typedef struct outpace_job {
   const outpace_group* groups;  // The server's optimizer. None: the server's options say.
   size_t group_count;
   uint64_t epochs;  // The run ends after this many, if no option of the server says; 0: as it says.
+  uint32_t ahead;   // How many mini-batches outpace_minibatch.ahead tells, at most 256.
 } outpace_job;
 
 // All memory is the worker's. `weights` may be read until the mini-batch is pushed or abandoned,
@@ -126,6 +127,11 @@ typedef struct outpace_minibatch {
   size_t count;              // Of examples; 0: the run is over.
   uint64_t version;          // Of the weights: the updates applied so far.
   uint64_t epoch;            // Of the first example: 0, 1, 2, ...
+  // Examples of the next mini-batches, to load them early: `ahead_sizes[i]` of them in the i-th of
+  // `ahead_count`. A next mini-batch may have others all the same; then it alone counts.
+  const uint64_t* ahead;
+  const size_t* ahead_sizes;
+  size_t ahead_count;
 } outpace_minibatch;
 
 // As outpace::PushOutcome, in its order.

@@ -42,13 +42,17 @@ class Job(ctypes.Structure):
     _fields_ = [("parameters", ctypes.POINTER(Parameter)), ("count", ctypes.c_size_t),
                 ("examples", ctypes.c_uint64), ("initial_weights", InitialWeights),
                 ("context", ctypes.c_void_p), ("groups", ctypes.POINTER(Group)),
-                ("group_count", ctypes.c_size_t), ("epochs", ctypes.c_uint64)]
+                ("group_count", ctypes.c_size_t), ("epochs", ctypes.c_uint64),
+                ("ahead", ctypes.c_uint32)]
 
 
 class Minibatch(ctypes.Structure):
     _fields_ = [("weights", ctypes.c_void_p), ("numbers", ctypes.c_size_t),
                 ("examples", ctypes.POINTER(ctypes.c_uint64)), ("count", ctypes.c_size_t),
-                ("version", ctypes.c_uint64), ("epoch", ctypes.c_uint64)]
+                ("version", ctypes.c_uint64), ("epoch", ctypes.c_uint64),
+                ("ahead", ctypes.POINTER(ctypes.c_uint64)),
+                ("ahead_sizes", ctypes.POINTER(ctypes.c_size_t)),
+                ("ahead_count", ctypes.c_size_t)]
 
 
 class Snapshot(ctypes.Structure):
@@ -90,7 +94,7 @@ _FUNCTIONS = {
 
 
 def _load() -> ctypes.CDLL:
-    path = os.environ.get("OUTPACE_LIBRARY") or str(
+    path = os.environ.get("LIBOUTPACE") or str(
         pathlib.Path(__file__).with_name("liboutpace.so"))
     try:
         library = ctypes.CDLL(path)

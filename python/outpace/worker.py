@@ -54,6 +54,11 @@ class Minibatch:
         self.indices: List[int] = raw.examples[: raw.count]  # Into the data set, from 0.
         self.version: int = raw.version  # Of the weights: the updates applied so far.
         self.epoch: int = raw.epoch  # Of the first example: 0, 1, 2, ...
+        self.ahead: List[List[int]] = []  # Indices of the next mini-batches, to load them early.
+        begin = 0
+        for size in raw.ahead_sizes[: raw.ahead_count]:
+            self.ahead.append(raw.ahead[begin : begin + size])
+            begin += size
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -117,11 +122,12 @@ class Worker:
             self._handle = self._library.outpace_worker_open(options, self._error)
         if not self._handle:
             raise self._last_error()
+        self.rank: int = self._library.outpace_worker_rank(self._handle)  # 0, 1, 2, ...
 
     def join(self, parameters: Mapping[str, Sequence[int]],
              initial_weights: Union[Weights, Callable[[], Weights]], examples: int, *,
              groups: Sequence[Group] = (), group_of: Optional[Mapping[str, int]] = None,
-             epochs: int = 0) -> None:
+             epochs: int = 0, ahead: int = 0) -> None:
         """Connects and joins the job.
 
         `parameters` gives each tensor's name and shape, in the order of the flat weights, the same
@@ -131,7 +137,9 @@ class Worker:
 
         `groups` says how the server steps the parameters, if no option of the server does, and
         `group_of` which group each parameter is in (default 0). After this many `epochs` the run
-        ends, if no option of the server says (0: the script does not say either).
+        ends, if no option of the server says (0: the script does not say either). `ahead`, at most
+        256, is how many mini-batches Minibatch.ahead tells. A next mini-batch may have other
+        examples all the same, at the end of the run and after a lost connection.
 
         Raises OutpaceError, with code 4 if the job has other parameters, data, groups or epochs.
         """
@@ -142,7 +150,7 @@ class Worker:
         steps = (_library.Group * len(groups))(*[(group.method.value, *group[1:])
                                                  for group in groups])
         offered = _library.Job(listed, len(listed), examples, self._filling(initial_weights), None,
-                               steps, len(steps), epochs)
+                               steps, len(steps), epochs, ahead)
         self._offered, before = offered, self._offered
         try:
             self._checked(self._waiting.call(self._library.outpace_worker_join, self._handle,
@@ -237,11 +245,6 @@ class Worker:
         """Asks `outpace run` for one more process of the same script, which evaluates."""
         self._require_open()
         self._checked(self._library.outpace_worker_ask_for_evaluator(self._handle, self._error))
-
-    @property
-    def rank(self) -> int:
-        """0, 1, 2, ..."""
-        return self._library.outpace_worker_rank(self._handle)
 
     @property
     def cancelled(self) -> bool:

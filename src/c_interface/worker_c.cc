@@ -22,8 +22,10 @@ struct outpace_worker {
 
   outpace::Worker worker;
   const std::uint32_t rank;
-  std::size_t numbers = 0;              // Of a gradient.
-  std::vector<std::uint64_t> examples;  // Of the current mini-batch.
+  std::size_t numbers = 0;               // Of a gradient.
+  std::vector<std::uint64_t> examples;   // Of the current mini-batch.
+  std::vector<std::uint64_t> ahead;      // Of the next ones, one after another,
+  std::vector<std::size_t> ahead_sizes;  // and how many of each.
 };
 
 namespace outpace::c_interface {
@@ -66,7 +68,7 @@ std::size_t numbers_of(const std::vector<Parameter>& parameters) {
 
 ScriptSettings to_settings(const outpace_job& job) {
   require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
-  ScriptSettings settings{.groups = {}, .epochs = job.epochs};
+  ScriptSettings settings{.groups = {}, .epochs = job.epochs, .ahead = job.ahead};
   for (const outpace_group& given : std::span(job.groups, job.group_count)) {
     require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_YELLOWFIN,
             "join: there is no method " + std::to_string(given.method));
@@ -98,6 +100,8 @@ void join(outpace_worker& worker, const outpace_job& job) {
 void next(outpace_worker& worker, outpace_minibatch& out) {
   out = {};
   worker.examples.clear();
+  worker.ahead.clear();
+  worker.ahead_sizes.clear();
   std::optional<MinibatchView> minibatch = worker.worker.next_view();
   if (!minibatch) {
     return;
@@ -109,6 +113,13 @@ void next(outpace_worker& worker, outpace_minibatch& out) {
   out.count = worker.examples.size();
   out.version = minibatch->version;
   out.epoch = minibatch->epoch;
+  for (const std::vector<std::uint64_t>& later : minibatch->ahead) {
+    worker.ahead.insert(worker.ahead.end(), later.begin(), later.end());
+    worker.ahead_sizes.push_back(later.size());
+  }
+  out.ahead = worker.ahead.data();
+  out.ahead_sizes = worker.ahead_sizes.data();
+  out.ahead_count = worker.ahead_sizes.size();
 }
 
 }  // namespace

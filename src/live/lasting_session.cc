@@ -32,7 +32,11 @@ std::optional<LastingSession::Task> LastingSession::next() {
       options_.session.seen_job = session_->welcome().job;
       options_.session.seen_version = work->release.version;
       std::vector<std::uint64_t> examples = order_->examples(work->release.ranges);
-      return Task{std::move(*work), std::move(examples)};
+      std::vector<std::vector<std::uint64_t>> ahead;
+      for (const protocol::Ranges& later : work->release.ahead) {
+        ahead.push_back(order_->examples(later));
+      }
+      return Task{std::move(*work), std::move(examples), std::move(ahead)};
     } catch (const ConnectionLost&) {
       reconnect();
     }

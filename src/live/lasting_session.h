@@ -26,6 +26,8 @@ class LastingSession {
   struct Task {
     WorkerSession::Task work;
     std::vector<std::uint64_t> examples;  // Indices into the data set.
+    // Those of the next releases, as far as the server has told them.
+    std::vector<std::vector<std::uint64_t>> ahead;
   };
   // Waits for the next release, over a new connection if need be; nothing when the run is over.
   // Throws Error if no connection comes about within `rejoin_for`.

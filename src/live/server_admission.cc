@@ -249,10 +249,12 @@ void Server::join(Time now, wire::ConnectionId connection, Peer& peer, server::E
     connection_of_.resize(worker + 1);
   }
   connection_of_[worker] = connection;  // Before the join, whose effects go to the newcomer.
-  peer.joined = coordinator_->join(
-      now,
-      {.worker = peer.worker, .incarnation = peer.incarnation, .host = peer.hello.host},
-      effects);
+  peer.joined = coordinator_->join(now,
+                                   {.worker = peer.worker,
+                                    .incarnation = peer.incarnation,
+                                    .host = peer.hello.host,
+                                    .ahead = peer.hello.ahead},
+                                   effects);
   CHECK(peer.joined);  // Each greeting gives a newer incarnation.
 }
 

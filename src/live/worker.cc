@@ -58,6 +58,9 @@ class Worker::Job {
     const protocol::Manifest manifest = live::manifest_of(parameters);
     const protocol::Script script = live::script_of(settings, parameters);
     numbers_ = manifest.numbers();
+    require(settings.ahead <= protocol::kAheadMax,
+            "join: at most " + std::to_string(protocol::kAheadMax) +
+                " mini-batches can be loaded early");
     groups_ = script.groups.size();
     const auto checked = [initial_weights, numbers = numbers_] {
       std::vector<float> weights = initial_weights();
@@ -78,7 +81,8 @@ class Worker::Job {
                                  .dataset_examples = examples,
                                  .initial_weights = checked,
                                  .script = script,
-                                 .wants_evaluator = settings.evaluator});
+                                 .wants_evaluator = settings.evaluator,
+                                 .ahead = settings.ahead});
     joined_ = true;
   }
 
@@ -186,7 +190,8 @@ class Worker::Job {
     return MinibatchView{.weights = weights_.span(),
                          .examples = std::move(task->examples),
                          .version = count(task->work.release.version),
-                         .epoch = task->work.release.ranges.front().epoch};
+                         .epoch = task->work.release.ranges.front().epoch,
+                         .ahead = std::move(task->ahead)};
   }
 
   // If the connection is lost before all of its weights are there, the next one.

@@ -53,7 +53,8 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .seen_job = options.seen_job,
                                    .seen_version = options.seen_version,
                                    .script = offer.script,
-                                   .wants_evaluator = offer.wants_evaluator},
+                                   .wants_evaluator = offer.wants_evaluator,
+                                   .ahead = offer.ahead},
                    nullptr);
   bool needed = false;
   {

@@ -56,6 +56,7 @@ struct Offer {
   std::function<std::vector<float>()> initial_weights;
   protocol::Script script{};
   bool wants_evaluator = false;
+  std::uint32_t ahead = 0;  // As in protocol::Hello.
 };
 
 // The server counted this worker as dead, or the connection broke. The worker may join again.

@@ -80,6 +80,7 @@ void write(const Hello& hello, pb::Frame& frame) {
     write(hello.script, *out.mutable_script());
   }
   out.set_wants_evaluator(hello.wants_evaluator);
+  out.set_ahead(hello.ahead);
 }
 void write(const Observe& observe, pb::Frame& frame) {
   frame.mutable_observe()->set_protocol(observe.protocol);
@@ -145,6 +146,13 @@ void write(const Release& release, pb::Frame& frame) {
     out.add_ranges(range.epoch);
     out.add_ranges(range.begin);
     out.add_ranges(range.end);
+  }
+  for (std::uint64_t lease = 0; lease < release.ahead.size(); ++lease) {
+    for (const Range& range : release.ahead[lease]) {
+      for (const std::uint64_t number : {lease, range.epoch, range.begin, range.end}) {
+        out.add_ahead(number);
+      }
+    }
   }
 }
 void write(const Cancel& cancel, pb::Frame& frame) {
@@ -260,6 +268,7 @@ Script read_script(const pb::Script& script, std::size_t tensors) {
 }
 
 Message read(const pb::Hello& hello) {
+  require(hello.ahead() <= kAheadMax, "hello.ahead", "must be at most 256");
   require(hello.dataset_examples() >= 1, "hello.dataset_examples", "must be at least 1");
   Hello out{.protocol = hello.protocol(),
             .worker = read_worker(hello.worker(), "hello.worker"),
@@ -269,7 +278,8 @@ Message read(const pb::Hello& hello) {
             .manifest = read_manifest(hello.manifest(), "hello.manifest"),
             .seen_job = hello.seen_job(),
             .seen_version = Version{hello.seen_version()},
-            .wants_evaluator = hello.wants_evaluator()};
+            .wants_evaluator = hello.wants_evaluator(),
+            .ahead = hello.ahead()};
   out.script = read_script(hello.script(), out.manifest.tensors.size());
   return out;
 }
@@ -329,6 +339,25 @@ Message read(const pb::Welcome& welcome) {
                  .with_replacement = welcome.with_replacement(),
                  .incarnation = welcome.incarnation()};
 }
+std::vector<Ranges> read_ahead(const google::protobuf::RepeatedField<std::uint64_t>& numbers) {
+  const auto fourths = static_cast<std::size_t>(numbers.size());
+  require(fourths % 4 == 0, "release.ahead", "must be fourfold");
+  require(fourths / 4 <= kRangesMax, "release.ahead", "is of more than 4096 ranges");
+  std::vector<Ranges> out;
+  for (int i = 0; i < numbers.size(); i += 4) {
+    const Range range{.epoch = numbers[i + 1], .begin = numbers[i + 2], .end = numbers[i + 3]};
+    require(range.begin < range.end && range.size() <= UINT32_MAX,
+            "release.ahead",
+            "holds a range that is empty or too large");
+    if (numbers[i] == out.size()) {
+      require(out.size() < kAheadMax, "release.ahead", "is of more than 256 releases");
+      out.emplace_back();
+    }
+    require(numbers[i] + 1 == out.size(), "release.ahead", "is not in order");
+    out.back().push_back(range);
+  }
+  return out;
+}
 Message read(const pb::Release& release) {
   require(release.nominal() >= 1, "release.nominal", "must be at least 1");
   require(release.now_ns() >= 0, "release.now", "must not be negative");
@@ -352,6 +381,7 @@ Message read(const pb::Release& release) {
     left -= range.size();
     out.ranges.push_back(range);
   }
+  out.ahead = read_ahead(release.ahead());
   return out;
 }
 Message read(const pb::Cancel& cancel) {

@@ -47,7 +47,8 @@ class RandomMessages {
                      .manifest = manifest(),
                      .seen_job = rng_.next(),
                      .seen_version = Version{rng_.next()},
-                     .wants_evaluator = coin()};
+                     .wants_evaluator = coin(),
+                     .ahead = static_cast<std::uint32_t>(rng_.below(kAheadMax + 1))};
       case 1:
         return Observe{.protocol = small(), .manifest = manifest()};
       case 2:
@@ -96,7 +97,8 @@ class RandomMessages {
                        .nominal = small() | 1U,
                        .may_keep_part = coin(),
                        .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}},
-                       .ranges = ranges()};
+                       .ranges = ranges(),
+                       .ahead = coin() ? std::vector<Ranges>{} : std::vector{ranges(), ranges()}};
       case 2:
         return Cancel{.sequence = Sequence{rng_.next()}, .keep_part = coin()};
       case 3:

@@ -32,6 +32,7 @@ inline constexpr std::uint64_t kWeightsMax = std::uint64_t{1} << 32U;  // Number
 inline constexpr std::size_t kTextMax = 1024;
 inline constexpr std::size_t kRangesMax = 4096;
 inline constexpr std::size_t kGroupsMax = 4096;
+inline constexpr std::uint32_t kAheadMax = 256;                       // Mini-batches.
 inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Of a message.
 
 // Names, shapes and order of a network's parameters: the layout of the flat buffer.
@@ -121,6 +122,7 @@ struct Hello {
   Version seen_version{};
   Script script{};
   bool wants_evaluator = false;  // As AskEvaluator.
+  std::uint32_t ahead = 0;       // How many mini-batches it prefetches the examples of.
 
   bool operator==(const Hello&) const = default;
 };
@@ -227,6 +229,9 @@ struct Release {
   bool may_keep_part;
   Time now;  // The run's clock when the message was sent.
   Ranges ranges;
+  // The ranges of the worker's next releases, in order, so that it can load their examples. It does
+  // not compute on them yet, and the next release may have others: it alone counts.
+  std::vector<Ranges> ahead{};
 
   bool operator==(const Release&) const = default;
 };

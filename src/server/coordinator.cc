@@ -66,6 +66,7 @@ bool Coordinator::join(Time now, const Newcomer& newcomer, Effects& out) {
     leave(now, newcomer.worker, member.incarnation, policy::Departure::kDead, out);
   }
   member.incarnation = newcomer.incarnation;
+  member.ahead_most = newcomer.ahead;
   member.state = State::kIdle;
   ++live_;
   member.last_heard = now;
@@ -110,6 +111,7 @@ void Coordinator::leave(
     leases_.give_back(worker, member->ranges);
     member->ranges.clear();
   }
+  give_back_ahead(*member, worker);
   out.emplace_back(ForgetWorker{worker});
   if (live() < options_.min_workers) {
     too_few_since_ = now;

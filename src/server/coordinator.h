@@ -82,7 +82,8 @@ struct CoordinatorOptions {
 struct Newcomer {
   WorkerId worker;
   std::uint32_t incarnation = 1;
-  std::string host;  // For people.
+  std::string host;         // For people.
+  std::uint32_t ahead = 0;  // Releases whose examples it is told ahead.
 };
 
 class Coordinator {
@@ -170,6 +171,9 @@ class Coordinator {
     Version version{};
     Time released{};
     protocol::Ranges ranges;
+    // Leased too: the examples of its next releases, which it may load already.
+    std::uint32_t ahead_most = 0;
+    std::vector<protocol::Ranges> ahead;
     // For a push that is repeated because its verdict was lost.
     std::optional<protocol::Verdict> last_verdict;
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
@@ -198,6 +202,10 @@ class Coordinator {
   void drop(const policy::Drop& action, Effects& out);
   void commit(Time now, Effects& out);
   void release(Time now, const policy::Release& action, Effects& out);
+  // Leases examples for the release that begins, and for those after it.
+  void lease(Member& member, const policy::Release& action);
+  // What is leased for later releases goes back.
+  void give_back_ahead(Member& member, WorkerId worker);
   void cancel(const policy::Cancel& action, Effects& out);
 
   // The gradient was not finite, or is filtered: counts it and tells the worker.

@@ -116,13 +116,7 @@ void Coordinator::commit(Time now, Effects& out) {
 void Coordinator::release(Time now, const policy::Release& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(member.state == State::kIdle && action.share > 0.0 && action.share <= policy::kShareMost);
-  const auto wanted =
-      action.share == 1.0
-          ? options_.batch
-          : std::max<std::uint64_t>(
-                1, static_cast<std::uint64_t>(std::llround(action.share * options_.batch)));
-  CHECK(member.ranges.empty());
-  leases_.take(action.worker, wanted, member.ranges, may_take_its_own(member));
+  lease(member, action);
   if (member.ranges.empty()) {
     member.state = State::kParked;
     parked_.insert({member.in_vain, action.worker});
@@ -142,7 +136,41 @@ void Coordinator::release(Time now, const policy::Release& action, Effects& out)
                                   .nominal = options_.batch,
                                   .may_keep_part = policy_->asks_for_parts(),
                                   .now = run_time(now),
-                                  .ranges = member.ranges});
+                                  .ranges = member.ranges,
+                                  .ahead = member.ahead});
+}
+
+void Coordinator::lease(Member& member, const policy::Release& action) {
+  CHECK(member.ranges.empty());
+  const std::uint64_t wanted =
+      action.share == 1.0
+          ? options_.batch
+          : std::max<std::uint64_t>(
+                1, static_cast<std::uint64_t>(std::llround(action.share * options_.batch)));
+  const bool own = may_take_its_own(member);
+  if (!member.ahead.empty()) {
+    member.ranges = std::move(member.ahead.front());
+    member.ahead.erase(member.ahead.begin());
+  } else {
+    leases_.take(action.worker, wanted, member.ranges, own);
+  }
+  if (member.ranges.empty()) {  // The run's last examples: nobody keeps any for later.
+    for (std::size_t worker = 0; worker < members_.size(); ++worker) {
+      give_back_ahead(members_[worker], WorkerId{static_cast<std::uint32_t>(worker)});
+    }
+    leases_.take(action.worker, wanted, member.ranges, own);
+  }
+  while (member.ahead.size() < member.ahead_most &&
+         leases_.fresh_left((live() + 1) * std::uint64_t{options_.batch})) {
+    leases_.take(action.worker, wanted, member.ahead.emplace_back(), own);
+  }
+}
+
+void Coordinator::give_back_ahead(Member& member, WorkerId worker) {
+  for (const protocol::Ranges& later : member.ahead) {
+    leases_.give_back(worker, later);
+  }
+  member.ahead.clear();
 }
 
 void Coordinator::cancel(const policy::Cancel& action, Effects& out) {

@@ -55,6 +55,7 @@ void Coordinator::set_aside(Time now, WorkerId worker, Effects& out) {
   statistics_.stalled(worker);
   leases_.give_back(worker, member.ranges);
   member.ranges.clear();
+  give_back_ahead(member, worker);
   out.emplace_back(ForgetWorker{worker});
   out.emplace_back(Stalled{worker});
   // It need not go on; if it can hear that, it comes back the sooner.

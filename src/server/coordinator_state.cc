@@ -13,6 +13,9 @@ void Coordinator::keep(Time now, Archive& archive) {
   protocol::Ranges out = accepted_ranges_;
   for (const Member& member : members_) {
     out.insert(out.end(), member.ranges.begin(), member.ranges.end());
+    for (const protocol::Ranges& later : member.ahead) {
+      out.insert(out.end(), later.begin(), later.end());
+    }
   }
   std::uint64_t iterations = iterations_ - accepted_.size();
   std::uint32_t live = live_;

@@ -104,6 +104,18 @@ std::uint64_t Leases::take_fresh(std::uint64_t wanted, protocol::Ranges& out) {
   return taken;
 }
 
+bool Leases::fresh_left(std::uint64_t examples) const {
+  if (epochs_ == 0) {
+    return true;
+  }
+  if (!fresh_left()) {
+    return false;
+  }
+  const std::uint64_t here = examples_ - position_;
+  const std::uint64_t later = epochs_ - epoch_ - 1;
+  return here >= examples || later >= (examples - here + examples_ - 1) / examples_;
+}
+
 void Leases::give_back(WorkerId from, const protocol::Ranges& ranges) {
   for (const protocol::Range& range : ranges) {
     const bool fresh_key =

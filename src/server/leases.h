@@ -60,6 +60,8 @@ class Leases {
   // `out`: what is with workers when it is written; it was given back, by nobody, when it is read.
   void keep(Archive& archive, const protocol::Ranges& out);
 
+  // At least this many examples were never handed out, in this epoch and those to come.
+  [[nodiscard]] bool fresh_left(std::uint64_t examples) const;
   // take() would return nothing.
   [[nodiscard]] bool empty() const;
   // take() would return nothing to this worker, without its own.

@@ -4,7 +4,7 @@
 
     job = op.init()                                  # of `outpace run`, a launcher, or alone
     net, opt = job.wrap(net, opt)                    # the server makes the optimizer's steps
-    data = DataLoader(train, batch_sampler=job.sampler(train))
+    data = job.loader(train, num_workers=2)
     for epoch in job.epochs(50):
         for x, y in data:
             loss = F.cross_entropy(net(x), y)
@@ -18,8 +18,8 @@
 
 from outpace._error import OutpaceError
 from outpace.torch._job import Job
-from outpace.torch._optimizers import LAMB, YellowFin
+from outpace.torch._optimizers import LAMB, ByServer, YellowFin
 from outpace.torch._roles import init
 from outpace.worker import Outcome, Verdict
 
-__all__ = ["LAMB", "Job", "Outcome", "OutpaceError", "Verdict", "YellowFin", "init"]
+__all__ = ["LAMB", "ByServer", "Job", "Outcome", "OutpaceError", "Verdict", "YellowFin", "init"]

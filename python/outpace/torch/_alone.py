@@ -4,6 +4,7 @@ import sys
 from typing import Any, Callable, Iterator, List, Optional, Sized
 
 import torch
+from torch.utils.data import DataLoader
 
 from outpace._error import OutpaceError
 from outpace.torch._accumulation import Accumulation
@@ -61,6 +62,10 @@ class Alone(Job):
 
     def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
         return _Shuffled(len(dataset), batch_size or BATCH)
+
+    def loader(self, dataset: Sized, *, batch_size: Optional[int] = None, **options: Any) -> Any:
+        return DataLoader(dataset, batch_sampler=self.sampler(dataset, batch_size),  # type: ignore
+                          **options)
 
     def epochs(self, number: int) -> Iterator[int]:
         for self.epoch in range(number):

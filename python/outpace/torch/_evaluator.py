@@ -43,6 +43,9 @@ class EvaluatorJob(Job):
     def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
         return _Nothing()
 
+    def loader(self, dataset: Sized, *, batch_size: Optional[int] = None, **options: Any) -> Any:
+        return _Nothing()
+
     def epochs(self, number: int) -> Iterator[int]:
         self.epoch = 0
         yield 0

@@ -64,6 +64,15 @@ class Job(abc.ABC):
         """
 
     @abc.abstractmethod
+    def loader(self, dataset: Sized, *, batch_size: Optional[int] = None, **options: Any) -> Any:
+        """DataLoader(dataset, batch_sampler=job.sampler(dataset), **options), which may prefetch.
+
+        With num_workers above 0, its processes load the examples of this worker's next
+        num_workers * prefetch_factor mini-batches. The server leases them to this worker ahead of
+        the weights, and gives them to others if this worker is gone or at the end of the run.
+        """
+
+    @abc.abstractmethod
     def epochs(self, number: int) -> Iterator[int]:
         """0, 1, ..., number - 1, or fewer if the server ends the run before.
 

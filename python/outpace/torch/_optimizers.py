@@ -35,14 +35,23 @@ class YellowFin(_ServersOwn):
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
 
 
+class ByServer(_ServersOwn):
+    """The optimizer that the server's options say: --optimizer, --lr, --schedule, --weight-decay."""
+
+    def __init__(self, params: Iterable[Any]) -> None:
+        super().__init__(params, {})
+
+
 def groups_of(optimizer: torch.optim.Optimizer) -> List[Group]:
-    """The optimizer as the server would make it, one for each of its groups.
+    """The optimizer as the server would make it, one for each of its groups; none for ByServer.
 
     Raises OutpaceError for an optimizer, or an option of one, that the server does not have.
     """
+    if type(optimizer) is ByServer:
+        return []
     to_group = _KINDS.get(type(optimizer))
     if to_group is None:
-        known = ", ".join(kind.__name__ for kind in _KINDS)
+        known = ", ".join(kind.__name__ for kind in (*_KINDS, ByServer))
         raise OutpaceError(f"wrap: the server has no {type(optimizer).__name__}; use one of {known}")
     if optimizer.state:
         raise OutpaceError("wrap: the optimizer has made steps or has loaded a state, and the "

@@ -10,10 +10,12 @@ from outpace._error import OutpaceError
 from outpace.groups import Group
 from outpace.torch._accumulation import Accumulation
 from outpace.torch._flat import Flat, check_trainable
+from outpace.torch._loader import Loader
 from outpace.torch._job import Evaluated, Job
 from outpace.torch._optimizers import groups_of
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
 
+AHEAD_MOST = 256  # As the server allows.
 CANCELLED = Verdict(Outcome.CANCELLED, "given up: nobody waits for it any more")
 
 
@@ -83,6 +85,7 @@ class WorkerJob(Job):
         self._named: Optional[Named] = None
         self._flat: Optional[Flat] = None
         self._examples: Optional[int] = None  # Of the data set.
+        self._ahead = 0  # Mini-batches that the loader loads early.
         self._epochs = 0  # That the script wants; 0: it has not said.
         self._joined_with: Optional[List[Group]] = None
         self._rates: Optional[Tuple[Optional[int], List[float]]] = None  # The epoch's.
@@ -107,7 +110,12 @@ class WorkerJob(Job):
         for parameter in self._named.parameters:
             parameter.register_hook(self._poll)
         module.zero_grad = optimizer.zero_grad = self._zero_grad  # type: ignore[method-assign]
-        optimizer.step = self._step  # type: ignore[method-assign]
+
+        def step(closure: Optional[Callable[[], Any]] = None) -> None:
+            self._step(closure)
+
+        step._with_counter = True  # type: ignore[attr-defined]  # A schedule looks for it.
+        optimizer.step = step  # type: ignore[method-assign, assignment]
         optimizer.add_param_group = _refuse_group  # type: ignore[method-assign]
         # For a schedule, which warns if no step came before it: a worker that comes late makes none
         # in the epochs that are over.
@@ -120,6 +128,12 @@ class WorkerJob(Job):
                                f"{self._examples}; a job trains on one data set")
         self._examples = examples
         return Leases(self)
+
+    def loader(self, dataset: Sized, *, batch_size: Optional[int] = None, **options: Any) -> Any:
+        self.sampler(dataset)
+        loader = Loader(self.hand_out, self.give_up, dataset, options)
+        self._ahead = loader.ahead
+        return loader
 
     def epochs(self, number: int) -> Iterator[int]:
         if number < 1:
@@ -175,8 +189,8 @@ class WorkerJob(Job):
             if self._accumulation.passes == 0:
                 raise OutpaceError(
                     "sampler: the next mini-batch is wanted before job.backward() of this one. A "
-                    "DataLoader with num_workers above 0 does that; use num_workers=0. To skip a "
-                    "mini-batch, call job.skip()")
+                    "DataLoader with num_workers above 0 does that; use job.loader(dataset, "
+                    "num_workers=N). To skip a mini-batch, call job.skip()")
             minibatch = None  # The script made no step, as a GradScaler does.
         if minibatch is None and not self._over:
             minibatch = self._advance()
@@ -236,7 +250,8 @@ class WorkerJob(Job):
         self._check_parameters()
         groups = groups_of(optimizer)
         self.worker.join(named.shapes, lambda: flat.weights.cpu(), self._examples or 0,
-                         groups=groups, group_of=named.group_of, epochs=self._epochs)
+                         groups=groups, group_of=named.group_of, epochs=self._epochs,
+                         ahead=min(self._ahead, AHEAD_MOST))
         self._joined_with = groups
         self._rates = (0, [group.rate for group in groups])
 
@@ -287,7 +302,7 @@ class WorkerJob(Job):
         if same != [group._replace(rate=0.0) for group in self._joined_with]:
             raise OutpaceError("optimizer.step(): options of the optimizer were changed after "
                                "wrap(); only the learning rate can change")
-        if self._rates == (self.epoch, rates):
+        if self._rates == (self.epoch, rates) or not groups:
             return
         before = self._rates
         if before is not None and rates != before[1]:

@@ -1,0 +1,74 @@
+"""The classic MNIST script of PyTorch, on Outpace. The lines marked + are all that was added.
+
+    python3 mnist.py                              # alone
+    outpace run --workers 4 -- python3 mnist.py   # on Outpace
+"""
+
+import argparse
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import outpace.torch as op  # +
+
+import fashion
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 8, 3, stride=2)
+        self.conv2 = nn.Conv2d(8, 16, 3, stride=2)
+        self.fc1 = nn.Linear(576, 64)
+        self.fc2 = nn.Linear(64, 10)
+
+    def forward(self, x):
+        x = F.relu(self.conv1(x))
+        x = F.relu(self.conv2(x))
+        x = F.relu(self.fc1(torch.flatten(x, 1)))
+        return self.fc2(x)
+
+
+def accuracy(net, test):
+    net.eval()
+    with torch.no_grad():
+        images, classes = test.tensors
+        right = (net(images).argmax(1) == classes).float().mean().item()
+    net.train()
+    return right
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--epochs", type=int, default=3)
+    options.add_argument("--lr", type=float, default=0.05)
+    options.add_argument("--momentum", type=float, default=0.9)
+    options.add_argument("--examples", type=int, default=60_000, help="of the data set, the first")
+    options.add_argument("--save", metavar="FILE", help="write the network there, as safetensors")
+    args = options.parse_args()
+
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    train, test = fashion.load("train", args.examples), fashion.load("t10k")
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=args.momentum)
+
+    job = op.init()  # +
+    net, optimizer = job.wrap(net, optimizer)  # +
+    data = job.loader(train)  # +, in place of DataLoader(train, shuffle=True, batch_size=32)
+
+    for _ in job.epochs(args.epochs):  # +, in place of range(args.epochs)
+        for images, classes in data:
+            loss = F.cross_entropy(net(images), classes)
+            if job.backward(loss):  # +, in place of loss.backward()
+                optimizer.step()
+        job.evaluate(lambda: accuracy(net, test))  # +
+
+    if args.save:
+        job.save(args.save)
+    print(f"worker {job.rank}: {job.version} updates, accuracy {accuracy(net, test):.3f}")
+
+
+if __name__ == "__main__":
+    main()

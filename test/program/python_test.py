@@ -1,0 +1,377 @@
+"""The Python package with real servers: it trains, learns, and equals PyTorch alone; and what goes
+wrong is said in one line."""
+
+import json
+import pathlib
+import signal
+import sys
+import textwrap
+
+sys.dont_write_bytecode = True
+from jobs import main, read_weights  # noqa: E402
+from python_jobs import (EXAMPLES, PACKAGE, PYTHON, ROOT, SCRIPTS, PythonTest,  # noqa: E402
+                         ScriptLedger)
+from resume_test import ResumableJob  # noqa: E402
+
+SCRIPT = SCRIPTS / "script.py"
+EQUAL = SCRIPTS / "equal.py"
+
+
+class Trains(PythonTest):
+    def test_two_workers_learn_under_each_kind_of_policy(self):
+        for policy in ("sync", "async"):
+            with self.subTest(policy):
+                server = self.server("--policy", policy, "--batch", 16, workers=2)
+                workers = [self.python(SCRIPT, "--optimizer", "momentum", "--epochs", 25, rank=rank)
+                           for rank in range(2)]
+                self.finish(server, *workers)
+                summary = self.summary()
+                self.assertEqual(summary["examples_used_per_epoch_min"], 1)
+                self.assertEqual(summary["examples_used_per_epoch_max"], 1)
+                self.assertEqual(summary["epochs_complete"], 25)
+                for worker in workers:
+                    end = self.lines(worker)[-1]
+                    self.assertGreater(end["accuracy"], 0.93)
+                    self.assertGreater(end["verdicts"].count("ACCEPTED"), 0)
+                for path in (self.folder / "s", self.run):
+                    path.rename(self.folder / f"{path.name}-{policy}") if path.exists() else None
+
+    def test_alone_the_same_script_learns(self):
+        alone = self.python(SCRIPT, "--optimizer", "momentum", "--epochs", 25, "--evaluate")
+        self.finish(alone)
+        self.assertGreater(self.lines(alone)[-1]["accuracy"], 0.95)
+        self.assertIn("outpace: epoch 24: accuracy 0.9", alone.err)
+
+    def test_a_late_worker_has_the_schedule_of_the_others(self):
+        server = self.server("--policy", "async", "--batch", 8, workers=2)
+        words = ("--optimizer", "momentum", "--epochs", 6, "--schedule", "--hold-at", 3, "--until",
+                 self.folder / "go")
+        first, lost = (self.python(SCRIPT, *words, rank=rank) for rank in range(2))
+        self.until(lost, lambda: "batch" in lost.out, "the second worker's first mini-batch")
+        lost.send(signal.SIGKILL)
+        lost.wait()
+        self.until(first, lambda: "holds" in first.out, "epoch 3")
+        late = self.python(SCRIPT, *words, rank=1)
+        self.until(late, lambda: "batch" in late.out, "the late worker's first mini-batch")
+        self.path("go", "")
+        self.finish(server, first, late)
+        self.assertGreaterEqual(self.lines(late)[0]["epoch"], 3)
+        self.assertNotIn("Warning", first.err + late.err)
+
+    def test_the_evaluator_is_one_more_process_of_the_script(self):
+        server = self.server("--policy", "sync", "--batch", 16, "--evaluate-every", 256, workers=1)
+        words = ("--epochs", 8, "--evaluate", "--optimizer", "momentum")
+        evaluator = self.python(SCRIPT, *words, rank=0, OUTPACE_ROLE="evaluator")
+        self.until(evaluator, lambda: self.waits(evaluator), "the evaluator's connection")
+        worker = self.python(SCRIPT, *words, rank=0)
+        self.finish(server, worker, evaluator)
+        self.assertGreater(self.summary()["final_accuracy"], 0.6)
+        self.assertEqual(self.lines(evaluator)[-1]["verdicts"], [])
+
+
+class Equal(PythonTest):
+    """A synchronous run of two workers is PyTorch alone on both mini-batches at once."""
+
+    def check(self, optimizer, most, *options):
+        server = self.server("--policy", "sync", "--batch", 16, "--updates", 100, workers=2)
+        workers = [self.python(SCRIPT, "--optimizer", optimizer, *options, rank=rank)
+                   for rank in range(2)]
+        self.finish(server, *workers)
+        batches = {}  # The examples of each update.
+        for worker in workers:
+            for line in self.lines(worker):
+                if "batch" in line:
+                    batches.setdefault(line["version"], []).extend(line["batch"])
+        self.assertEqual(sorted(batches), list(range(100)))
+        self.path("batches.json", json.dumps([batches[update] for update in range(100)]))
+        twin = self.python(EQUAL, optimizer, "batches.json", self.run / "weights.safetensors")
+        self.finish(twin)
+        distance = self.lines(twin)[-1]["relative_l2"]
+        print(f"{optimizer}: relative L2 distance of the change {distance:.2g}", file=sys.stderr)
+        self.assertLess(distance, most)
+        return workers
+
+    def test_sgd(self):
+        self.check("sgd", 1e-4)
+
+    def test_momentum(self):
+        self.check("momentum", 1e-4)
+
+    def test_nesterov(self):
+        self.check("nesterov", 1e-4)
+
+    def test_adam(self):
+        self.check("adam", 1e-2)
+
+    def test_adamw(self):
+        self.check("adamw", 1e-2)
+
+    def test_groups(self):
+        self.check("groups", 1e-4)
+
+    def test_accumulation(self):
+        self.check("momentum", 1e-4, "--accumulate", 3)
+
+
+class Verdicts(PythonTest):
+    def test_a_gradient_that_is_not_finite_is_refused(self):
+        server = self.server("--policy", "sync", "--batch", 32)
+        worker = self.python(SCRIPT, "--epochs", 2, "--nan-at", 3, rank=0)
+        self.finish(server, worker)
+        verdicts = self.lines(worker)[-1]["verdicts"]
+        self.assertEqual(verdicts[3], "REFUSED")
+        self.assertEqual(verdicts.count("REFUSED"), 1)
+        self.assertEqual(self.summary()["examples_used_per_epoch_max"], 1)
+
+    def test_a_backward_pass_that_nobody_waits_for_ends(self):
+        server = self.server("--policy", "backup:cutoff=1", "--batch", 32, "--updates", 40,
+                             workers=2)
+        workers = [self.python(SCRIPT, "--wait-until-cancelled", rank=rank) for rank in range(2)]
+        self.finish(server, *workers)
+        self.assertIn("CANCELLED", self.lines(workers[1])[-1]["verdicts"])
+
+
+class ResumableScripts(ScriptLedger, ResumableJob):
+    """Workers in Python, of a server that may be killed and started again."""
+
+
+class Faults(PythonTest):
+    """Each example counts once an epoch, whatever dies."""
+
+    def killed(self, words):
+        job = ScriptLedger(self, "async", words, workers=3, examples=512, epochs=4)
+        job.until_gradients(1, 10)
+        job.workers[1].send(signal.SIGKILL)
+        job.workers[1].wait()
+        # Its DataLoader's processes notice that it is gone.
+        job.finish()
+        job.assert_each_example_used(job.summary())
+
+    def test_a_worker_of_numpy_is_killed(self):
+        self.killed(("numpy",))
+
+    def test_a_worker_with_examples_loaded_early_is_killed(self):
+        self.killed(("torch", 2))
+
+    def resumed(self, words):
+        job = ResumableScripts(self, "async", words, workers=2, examples=512, epochs=3)
+        job.until_checkpoint(40)
+        job.kill_server()
+        job.resume()
+        job.finish()
+        self.assertIn("goes on from update", job.server.err)
+        job.assert_each_example_used(job.summary())
+
+    def test_the_server_of_numpy_workers_is_killed_and_resumed(self):
+        self.resumed(("numpy",))
+
+    def test_the_server_of_torch_workers_is_killed_and_resumed(self):
+        self.resumed(("torch", 2))
+
+    def test_an_interrupt_ends_the_wait_for_the_server(self):
+        server = self.server("--policy", "sync", workers=2)
+        worker = self.python(SCRIPT, rank=0)  # It waits for a second one.
+        self.until(worker, lambda: self.waits(worker), "the worker's connection")
+        worker.send(signal.SIGINT)
+        self.assertNotEqual(worker.wait(20), 0)
+        self.assertIn("KeyboardInterrupt", worker.err)
+        server.send(signal.SIGTERM)
+        server.wait()
+
+
+class Examples(PythonTest):
+    def test_mnist(self):
+        server = self.server("--policy", "async", "--batch", 32, workers=2)
+        words = ("--examples", 4000, "--epochs", 2, "--save", "net.safetensors")
+        workers = [self.python(EXAMPLES / "mnist.py", *words, rank=rank) for rank in range(2)]
+        self.finish(server, *workers)
+        for worker in workers:
+            self.assertGreater(float(worker.out.rpartition("accuracy ")[2]), 0.6, worker.out)
+        _, header = read_weights(self.folder / "net.safetensors")
+        self.assertIn("conv1.weight", header)
+
+    def test_adamw_with_a_data_loader_of_two_processes(self):
+        server = self.server("--policy", "sync", "--batch", 32, workers=2)
+        words = ("--examples", 2000, "--epochs", 3)
+        workers = [self.python(EXAMPLES / "adamw.py", *words, rank=rank) for rank in range(2)]
+        self.finish(server, *workers)
+        self.assertEqual(self.summary()["examples_used_per_epoch_max"], 1)
+        self.assertEqual(self.summary()["epochs_complete"], 3)
+        for worker in workers:
+            self.assertGreater(float(worker.out.rpartition("accuracy ")[2]), 0.6, worker.out)
+
+    def test_regression_with_numpy(self):
+        server = self.server("--policy", "async", "--lr", 0.1, "--epochs", 30, workers=2)
+        workers = [self.python(EXAMPLES / "regression.py", rank=rank) for rank in range(2)]
+        self.finish(server, *workers)
+
+
+class BadUse(PythonTest):
+    """One exception of one line, with the exit code of Outpace's own programs."""
+
+    PRELUDE = textwrap.dedent("""\
+        import sys, torch, outpace, outpace.torch as op
+        from torch.utils.data import DataLoader
+        sys.path.insert(0, %r)
+        from script import Points, network
+        import torch.nn.functional as F
+
+        def run():
+            net, data = network(), Points()
+            sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+            job = op.init()
+        %s
+
+        def train(job, net, optimizer, data, batches=1):
+            loader = DataLoader(data, batch_sampler=job.sampler(data))
+            for count, (x, y, _) in enumerate(loader, 1):
+                if job.backward(F.cross_entropy(net(x), y)):
+                    optimizer.step()
+                if count == batches:
+                    return
+
+        try:
+            run()
+            sys.exit("no error")
+        except outpace.OutpaceError as error:
+            assert "\\n" not in str(error), error
+            print(error, file=sys.stderr)
+            sys.exit(error.exit_code)
+        """)
+
+    def says(self, code, *said, exit_code=2, rank=0, **variables):
+        with self.subTest(said):
+            script = self.path("bad.py", self.PRELUDE % (
+                str(SCRIPTS), textwrap.indent(textwrap.dedent(code), "    ")))
+            process = self.python(script, rank=rank, **variables)
+            self.assertEqual(process.wait(), exit_code, process.err)
+            for one in said:
+                self.assertIn(one, process.err.splitlines()[-1])
+
+    def test_before_the_job(self):
+        """No server is needed to say this: the worker has not connected yet."""
+        self.path("token", "open-sesame\n")
+        self.says("job.wrap(net.double(), sgd)", "parameter '0.weight' is float64")
+        self.says("job.wrap(torch.nn.Linear(2, 2, dtype=torch.complex64), sgd)",
+                  "the optimizer has a parameter that the network does not have")
+        self.says("""
+            complex = torch.nn.Linear(2, 2, dtype=torch.complex64)
+            job.wrap(complex, torch.optim.SGD(complex.parameters(), lr=0.1))
+            """, "parameter 'weight' is complex64")
+        self.says("""
+            words = torch.nn.Embedding(9, 2, sparse=True)
+            job.wrap(torch.nn.Sequential(words), torch.optim.SGD(words.parameters(), lr=0.1))
+            """, "module '0' gives sparse gradients")
+        self.says("job.wrap(net, sgd); job.wrap(network(), sgd)", "this job trains another network")
+        self.says("job.wrap(net, torch.optim.RMSprop(net.parameters()))",
+                  "the server has no RMSprop", "SGD, Adam, AdamW")
+        self.says("job.wrap(net, torch.optim.Adam(net.parameters(), amsgrad=True))", "amsgrad=True")
+        self.says("job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, "
+                  "dampening=0.5))", "dampening=0.5")
+        self.says("job.wrap(net, sgd); sgd.step()", "optimizer.step() without job.backward(loss)")
+        self.says("job.wrap(net, sgd); job.backward(torch.tensor(1.0))", "there is no mini-batch")
+        self.says("job.wrap(net, sgd); sgd.add_param_group({'params': []})", "add_param_group()")
+        self.says("train(job, net, sgd, data)", "job.wrap(net, optimizer) comes first")
+        self.says("job.wrap(net, sgd); job.sampler(data); job.sampler(Points(16))",
+                  "a data set of 16 examples, after one of 512")
+        self.says("pass", "OUTPACE_WORKER is 'first'", OUTPACE_WORKER="first")
+        self.says("pass", "OUTPACE_ROLE is 'boss'", OUTPACE_ROLE="boss")
+
+    def test_no_server(self):
+        self.says(f"""
+            worker = outpace.Worker("unix:{self.folder}/s", token="t", deadline=0.2)
+            worker.join({{"a": (1,)}}, [0.0], examples=4)
+            """, f"{self.folder}/s", exit_code=1, rank=None)
+
+    def test_in_the_job(self):
+        server = self.server("--policy", "async", "--batch", 16, "--staleness", "none")
+        self.says("""
+            net, sgd = job.wrap(net, sgd)
+            net.add_module("more", torch.nn.Linear(2, 2))
+            sgd.param_groups[0]["params"].extend(net.more.parameters())
+            train(job, net, sgd, data)
+            """, "parameter 'more.weight' needs a gradient since wrap()")
+        self.says("""
+            net, sgd = job.wrap(net, sgd)
+            net[0].weight.data = torch.zeros(32, 2)
+            train(job, net, sgd, data)
+            """, "parameter '0.weight' was moved or replaced after wrap()")
+        self.says("""
+            net, sgd = job.wrap(net, sgd)
+            train(job, net, sgd, data)
+            sgd.param_groups[0]["weight_decay"] = 0.5
+            train(job, net, sgd, data)
+            """, "options of the optimizer were changed after wrap()")
+        self.says("""
+            net, sgd = job.wrap(net, sgd)
+            train(job, net, sgd, data)
+            sgd.param_groups[0]["lr"] = 0.5
+            train(job, net, sgd, data)
+            """, "the learning rate was changed within an epoch")
+        self.says("""
+            net, sgd = job.wrap(net, sgd)
+            for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data), num_workers=1):
+                pass
+            """, "use job.loader(dataset, num_workers=N)")
+        self.says("""
+            net, sgd = job.wrap(net, sgd)
+            for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data)):
+                job.backward(F.cross_entropy(net(x), y))
+                job.backward(F.cross_entropy(net(x), y))
+            """, "several passes before one step need examples=N")
+        server.send(signal.SIGKILL)
+        server.wait()
+
+    def test_not_the_job_s(self):
+        server = self.server("--policy", "async", "--batch", 16, "--staleness", "none",
+                             "--min-workers", 1, workers=2)
+        first = self.python(SCRIPT, "--epochs", 100_000, rank=0)
+        try:
+            self.until(first, lambda: self.waits(first), "worker 0")
+            self.says("train(*(lambda n, o: (job, n, o, Points(16)))(*job.wrap(net, sgd)))",
+                      "16", exit_code=4, rank=1)
+            self.says("""
+                other = torch.nn.Linear(2, 2)
+                other, sgd = job.wrap(other, torch.optim.SGD(other.parameters(), lr=0.1))
+                train(job, other, sgd, data)
+                """, "parameters", exit_code=4, rank=1)
+            self.says("""
+                adam = torch.optim.Adam(net.parameters())
+                net, adam = job.wrap(net, adam)
+                train(job, net, adam, data)
+                """, "adam", "sgd", exit_code=4, rank=1)
+        finally:
+            for process in (first, server):
+                process.send(signal.SIGKILL)
+                process.wait()
+
+    def test_an_option_of_the_server_that_contradicts_the_script(self):
+        server = self.server("--policy", "async", "--optimizer", "adam")
+        self.says("train(*(lambda n, o: (job, n, o, data))(*job.wrap(net, sgd)))",
+                  "the script brings an optimizer, sgd", "--optimizer", exit_code=4)
+        server.send(signal.SIGKILL)
+        server.wait()
+
+
+class Wheel(PythonTest):
+    def test_is_installed_and_loads_with_what_it_brings(self):
+        """In a folder of its own, with its own protobuf and ISA-L."""
+        made = self.start("-B", ROOT / "tools" / "make_wheel.py", pathlib.Path(PACKAGE).parent,
+                          self.folder / "wheels", program=PYTHON)
+        self.assertEqual(made.wait(), 0, made.err)
+        wheel = pathlib.Path(made.out.strip())
+        self.assertRegex(wheel.name, r"^outpace-[\d.]+-py3-none-linux_x86_64\.whl$")
+        installed = self.start("-m", "pip", "install", "--quiet", "--no-deps", "--no-index",
+                               "--target", self.folder / "site", wheel, program=PYTHON)
+        self.assertEqual(installed.wait(), 0, installed.err)
+        script = "import outpace; outpace.role(); print(open('/proc/self/maps').read())"
+        loads = self.start("-c", script, program=PYTHON,
+                           variables={"PYTHONPATH": str(self.folder / "site")})
+        self.assertEqual(loads.wait(), 0, loads.err)
+        for name in ("liboutpace.so", "libprotobuf-lite.so.32", "libisal.so.2"):
+            self.assertIn(f"{self.folder}/site/outpace/{name}", loads.out)
+        self.assertTrue((self.folder / "site" / "outpace" / "py.typed").exists())
+
+
+if __name__ == "__main__":
+    main()

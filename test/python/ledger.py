@@ -1,0 +1,52 @@
+"""A worker whose gradients count the uses of each example, by numpy or by PyTorch.
+
+    ledger.py numpy|torch EXAMPLES [PROCESSES]     # PROCESSES of the DataLoader
+
+Prints a line for each gradient. ledger_worker.cc is the same in C++.
+"""
+
+import sys
+
+
+def by_numpy(examples):
+    import numpy
+
+    import outpace
+
+    with outpace.Worker() as worker:
+        worker.join({"ledger": (examples,)}, lambda: numpy.zeros(examples), examples)
+        for batch in worker:
+            gradient = worker.gradient()
+            gradient[:] = 0
+            gradient[batch.examples] = 1 / len(batch)
+            print("gradient", worker.push(0.0).outcome.name, flush=True)
+
+
+def by_torch(examples, processes):
+    import torch
+
+    import outpace.torch as op
+
+    class Ledger(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.ledger = torch.nn.Parameter(torch.zeros(examples))
+
+        def forward(self, used):
+            return self.ledger[used].mean()
+
+    torch.set_num_threads(1)
+    job = op.init()
+    # The rate undoes the mean over a mini-batch of 4.
+    net, optimizer = job.wrap(net := Ledger(), torch.optim.SGD(net.parameters(), lr=4.0))
+    for used in job.loader(range(examples), num_workers=processes):
+        if job.backward(net(used)):
+            optimizer.step()
+            print("gradient", job.verdict.outcome.name, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "numpy":
+        by_numpy(int(sys.argv[2]))
+    else:
+        by_torch(int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,145 @@
+"""A training script for the tests of outpace.torch: what it does is in its arguments.
+
+Prints JSON: {"batch": indices, "version": ...} for each mini-batch, and at the end {"verdicts": ...}.
+"""
+
+import argparse
+import json
+import os
+import time
+
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, Dataset
+
+import outpace.torch as op
+
+EXAMPLES = 512
+
+
+class Points(Dataset):
+    """Points of the plane; their class is whether they lie in a ring. Gives its indices too."""
+
+    def __init__(self, examples=EXAMPLES):
+        random = torch.Generator().manual_seed(5)
+        self.points = torch.randn(examples, 2, generator=random)
+        self.classes = (self.points.norm(dim=1) > 1.2).long()
+
+    def __len__(self):
+        return len(self.points)
+
+    def __getitem__(self, index):
+        return self.points[index], self.classes[index], index
+
+
+def network():
+    torch.manual_seed(3)
+    return torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.Tanh(), torch.nn.Linear(32, 2))
+
+
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.2, weight_decay=1e-3),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=1e-3),
+    "nesterov": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
+    "adam": lambda p: torch.optim.Adam(p, lr=0.01, weight_decay=1e-3),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=0.1),
+}
+
+
+def groups(net):
+    """Biases have a group of their own, with twice the rate and without decay."""
+    rate = 0.05
+    return torch.optim.SGD([
+        {"params": [one for one in net.parameters() if one.dim() > 1], "weight_decay": 1e-2},
+        {"params": [one for one in net.parameters() if one.dim() == 1], "lr": 2 * rate},
+    ], lr=rate, momentum=0.9)
+
+
+def accuracy(net):
+    points = Points(256)
+    with torch.no_grad():
+        answers = net(points.points)
+    loss = F.cross_entropy(answers, points.classes).item()
+    return (answers.argmax(1) == points.classes).float().mean().item(), loss
+
+
+def parse():
+    options = argparse.ArgumentParser()
+    options.add_argument("--optimizer", default="sgd")
+    options.add_argument("--epochs", type=int, default=0)
+    options.add_argument("--examples", type=int, default=EXAMPLES)
+    options.add_argument("--accumulate", type=int, default=1, help="passes a mini-batch")
+    options.add_argument("--schedule", action="store_true")
+    options.add_argument("--evaluate", action="store_true")
+    options.add_argument("--nan-at", type=int, default=-1, help="this mini-batch's loss")
+    options.add_argument("--wait-until-cancelled", action="store_true")
+    options.add_argument("--hold-at", type=int, default=-1, help="this epoch, on worker 0,")
+    options.add_argument("--until", default="", help="until this file is there")
+    return options.parse_args()
+
+
+class WaitUntilCancelled(torch.autograd.Function):
+    """In the backward pass, waits until the server does not want it any more."""
+
+    @staticmethod
+    def forward(context, value, job):
+        context.job = job
+        return value.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        print(json.dumps({"waits": True}), flush=True)
+        while not context.job.worker.cancelled:
+            pass
+        return gradient, None
+
+
+def train(args, job, net, optimizer, schedule, data):
+    verdicts, count = [], 0
+    for epoch in job.epochs(args.epochs) if args.epochs else range(1):
+        if epoch == args.hold_at and job.rank == 0:
+            print(json.dumps({"holds": epoch}), flush=True)
+            while not os.path.exists(args.until):
+                time.sleep(0.005)
+        for points, classes, indices in data:
+            print(json.dumps({"batch": indices.tolist(), "version": job.version,
+                              "epoch": epoch}), flush=True)
+            parts = list(zip(points.chunk(args.accumulate), classes.chunk(args.accumulate)))
+            for some, their in parts:
+                loss = F.cross_entropy(net(some), their)
+                if count == args.nan_at:
+                    loss = loss * float("nan")
+                if args.wait_until_cancelled and job.rank == 1:
+                    loss = WaitUntilCancelled.apply(loss, job)
+                wanted = job.backward(loss, examples=len(some) if len(parts) > 1 else None)
+            if wanted:
+                if not job.alone:  # Nothing is copied between the backward pass and the wire.
+                    first = next(net.parameters())
+                    assert first.grad.data_ptr() == job.worker.gradient_address()
+                optimizer.step()
+            verdicts.append(job.verdict.outcome.name)
+            count += 1
+        if schedule is not None:
+            schedule.step()
+        if args.evaluate:
+            job.evaluate(lambda: accuracy(net))
+    return verdicts
+
+
+def main():
+    args = parse()
+    torch.set_num_threads(1)
+    net, points = network(), Points(args.examples)
+    optimizer = (groups(net) if args.optimizer == "groups"
+                 else OPTIMIZERS[args.optimizer](net.parameters()))
+    schedule = (torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+                if args.schedule else None)
+    job = op.init()
+    net, optimizer = job.wrap(net, optimizer)
+    data = DataLoader(points, batch_sampler=job.sampler(points))
+    verdicts = train(args, job, net, optimizer, schedule, data)
+    print(json.dumps({"verdicts": verdicts, "accuracy": accuracy(net)[0]}))
+
+
+if __name__ == "__main__":
+    main()
