@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
 .PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire \
-        bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
+        bench-peers reproduce-staleness reproduce-speed-up validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -134,6 +134,11 @@ reproduce-speed-up: release  ## how much sooner more learners are done, in virtu
 validate-throughput: release  ## predictions beside runs on hosts with limited links; takes root
 	@tools/install-packages.sh hosts
 	python3 tools/validate_throughput.py $(ARGS)
+
+validate-slices: build/release/build.ninja  ## overlap of transfers with computing, on limited links; takes root
+	@tools/install-packages.sh hosts
+	$(BUILD) release --target outpace
+	python3 tools/validate_slices.py $(ARGS)
 
 clean:   ## remove every build
 	rm -rf build

@@ -257,11 +257,10 @@ TEST(Cancelling, LeavesNothingAtEveryLayerAndTheNextGradientRight) {
 // numbers.
 TEST(Gradient, OverlappedIsTheSameToTheBitAndWaitsForTheWeightsOfEachLayer) {
   const WrittenText text;
-  for (const auto& [network, data] :
-       {std::pair<std::string, std::string>{"mlp", "fashion-mnist"},
-        {"cnn", "fashion-mnist"},
-        {"resnet8", "fashion-mnist"},
-        {"charlm", text.spec()}}) {
+  for (const auto& [network, data] : {std::pair<std::string, std::string>{"mlp", "fashion-mnist"},
+                                      {"cnn", "fashion-mnist"},
+                                      {"resnet8", "fashion-mnist"},
+                                      {"charlm", text.spec()}}) {
     SCOPED_TRACE(network);
     const auto one = make_gradient_source(Spec::parse(network), Spec::parse(data), LearnOptions{});
     const auto weights = one->initial_weights();
@@ -282,8 +281,7 @@ TEST(Gradient, OverlappedIsTheSameToTheBitAndWaitsForTheWeightsOfEachLayer) {
                EXPECT_GE(numbers, there);
                waits += numbers > there ? 1U : 0U;
                there = std::max(there, numbers);
-               std::copy_n(
-                   weights.begin(), static_cast<std::ptrdiff_t>(there), arriving.begin());
+               std::copy_n(weights.begin(), static_cast<std::ptrdiff_t>(there), arriving.begin());
                return GradientSource::Weights::kCame;
              },
          .ready = [&](std::size_t) { ++told; }});

@@ -115,17 +115,16 @@ TEST(PacedSource, GivesUpALayerWhoseWeightsDoNotCome) {
   const std::vector<float> weights(5);
   const std::vector<std::uint64_t> examples(8);
   std::vector<float> gradient(5);
-  EXPECT_FALSE(layered()
-                   ->compute_overlapped(weights,
-                                        examples,
-                                        gradient,
-                                        {.cancelled = {},
-                                         .wait_for =
-                                             [](std::size_t) {
-                                               return worker::GradientSource::Weights::kGivenUp;
-                                             },
-                                         .ready = [](std::size_t) { ADD_FAILURE(); }})
-                   .has_value());
+  EXPECT_FALSE(
+      layered()
+          ->compute_overlapped(
+              weights,
+              examples,
+              gradient,
+              {.cancelled = {},
+               .wait_for = [](std::size_t) { return worker::GradientSource::Weights::kGivenUp; },
+               .ready = [](std::size_t) { ADD_FAILURE(); }})
+          .has_value());
 }
 
 TEST(PacedSource, GivesUpInTheMiddle) {

@@ -252,10 +252,9 @@ class Worker::Job {
       require_unsliced();
     }
     return answer([&] {
-      return in_place
-                 ? session_->session().push(result)
-                 : session_->session().push(result,
-                                            std::vector<float>(gradient.begin(), gradient.end()));
+      return in_place ? session_->session().push(result)
+                      : session_->session().push(
+                            result, std::vector<float>(gradient.begin(), gradient.end()));
     });
   }
 

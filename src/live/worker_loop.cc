@@ -203,7 +203,7 @@ class Work {
   const worker::Pace& pace_;
   std::optional<worker::Attacker> attacker_;
   std::vector<worker::Slice> tensors_;  // Where each one's numbers are.
-  std::span<float> gradient_;  // The session's.
+  std::span<float> gradient_;           // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
 };

@@ -174,11 +174,11 @@ TEST_F(WorkerSlicesTest, WeightsThatWillNotComeAreNotWaitedFor) {
     wire::ServerTransport& server = *transport.get();
     server.send(from, protocol::Welcome{.heartbeat = std::chrono::seconds(1)}, nullptr);
     // More than the sockets hold: the rest waits in the server.
-    server.send(from,
-                protocol::Release{.sequence = Sequence{1},
-                                  .nominal = 2,
-                                  .ranges = {{.epoch = 0, .begin = 0, .end = 2}}},
-                std::make_shared<const std::vector<float>>(16U << 20U));
+    server.send(
+        from,
+        protocol::Release{
+            .sequence = Sequence{1}, .nominal = 2, .ranges = {{.epoch = 0, .begin = 0, .end = 2}}},
+        std::make_shared<const std::vector<float>>(16U << 20U));
   };
   auto server = wire::serve({.address = "127.0.0.1:0", .token = kSlicesToken}, sink);
   made.set_value(server.get());
@@ -187,7 +187,9 @@ TEST_F(WorkerSlicesTest, WeightsThatWillNotComeAreNotWaitedFor) {
                  .rejoin_for = std::chrono::milliseconds(1),
                  .slice_bytes = 1});
   worker.join(
-      {{.name = "huge", .shape = {16U << 20U}}}, [] { return std::vector<float>(); }, kSlicedExamples);
+      {{.name = "huge", .shape = {16U << 20U}}},
+      [] { return std::vector<float>(); },
+      kSlicedExamples);
   ASSERT_TRUE(worker.next_early());
   server.reset();
   // All or not: what matters is that it returns.

@@ -1,4 +1,4 @@
-// Tested by src/wire/rude_client_test.cc and src/wire/slices_test.cc.
+// Tested by src/wire/slices_test.cc.
 
 #include "wire/record_reader.h"
 

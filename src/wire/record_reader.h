@@ -70,7 +70,8 @@ class RecordReader {
   std::optional<Received> pending_;  // Its payload is not whole yet.
   bool handed_on_ = false;           // The pending one, before it was whole.
   std::optional<std::uint64_t> arrived_;
-  // Of the pending payload, or of a gradient's slices. Shared with those to whom it was handed on.
+  // Of the pending payload, or of a gradient's slices. Shared with the readers of a release that
+  // was handed on.
   std::shared_ptr<Buffer> numbers_;
   // Of the pending payload: where the next numbers go, and where they end.
   std::uint64_t at_ = 0;

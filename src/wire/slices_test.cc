@@ -187,10 +187,10 @@ TEST_P(SlicesTest, AReleaseIsThereWithItsFirstWeightsAndTheRestFollows) {
   ASSERT_EQ(release.payload.size(), kWhole);
   EXPECT_GE(release.arrived, 1U);
   EXPECT_LT(release.arrived, kWhole) << "nobody waited for the last one";
-  EXPECT_TRUE(std::equal(release.payload.span().begin(),
-                         release.payload.span().begin() +
-                             static_cast<std::ptrdiff_t>(release.arrived),
-                         weights->begin()));
+  EXPECT_TRUE(
+      std::equal(release.payload.span().begin(),
+                 release.payload.span().begin() + static_cast<std::ptrdiff_t>(release.arrived),
+                 weights->begin()));
   ASSERT_TRUE(progress.wait(kWhole));
   EXPECT_TRUE(release.payload == *weights);
   // What follows it comes after it, and a snapshot comes whole.
@@ -224,9 +224,9 @@ INSTANTIATE_TEST_SUITE_P(All,
 
 std::string message(const protocol::Message& message, std::uint64_t numbers) {
   return RawClient::record(RecordKind::kMessage, encode(message, numbers)) +
-         (numbers == 0 ? ""
-                       : RawClient::record(RecordKind::kNumbers,
-                                           std::string(numbers * sizeof(float), 'x')));
+         (numbers == 0
+              ? ""
+              : RawClient::record(RecordKind::kNumbers, std::string(numbers * sizeof(float), 'x')));
 }
 
 TEST_P(RudeSlicesTest, EndTheirConnectionWithAReason) {

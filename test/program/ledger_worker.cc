@@ -62,7 +62,8 @@ Options parse(int argc, char** argv) {
 // Says so for each gradient.
 class Ledger final : public worker::GradientSource {
  public:
-  explicit Ledger(const Options& options) : options_(options), counts_(options.examples, 0, options.tensors) {}
+  explicit Ledger(const Options& options)
+      : options_(options), counts_(options.examples, 0, options.tensors) {}
 
   [[nodiscard]] const protocol::Manifest& manifest() const override { return counts_.manifest(); }
   [[nodiscard]] std::uint64_t dataset_examples() const override {
