@@ -61,7 +61,7 @@ void Server::receive_from_worker(Time now,
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
   std::visit(
       Overloaded{[&](const protocol::Push& push) {
-                   take_push(now, from, peer, push, std::move(received.payload).take());
+                   take_push(now, from, peer, push, std::move(received));
                  },
                  [&](const protocol::InitialWeights&) {
                    take_initial_weights(now, from, std::move(received.payload).take());
@@ -140,10 +140,11 @@ void Server::take_push(Time now,
                        wire::ConnectionId from,
                        const Peer& peer,
                        const protocol::Push& push,
-                       std::vector<float> gradient) {
+                       wire::Received&& received) {
   if (const std::string why = why_not_from(peer, push.id); !why.empty()) {
     return expel(now, from, peer, "push: " + why);
   }
+  std::vector<float> gradient = std::move(received.payload).take();
   if (gradient.size() != manifest_->numbers()) {
     return expel(now,
                  from,
@@ -153,7 +154,7 @@ void Server::take_push(Time now,
   }
   const bool awaited = coordinator_->awaits(push.id);
   const update::Judgement judgement =
-      server::receive(*shard_, *coordinator_, push, std::move(gradient));
+      server::receive(*shard_, *coordinator_, push, std::move(gradient), received.squares);
   server::Effects effects;
   coordinator_->push(now, push, judgement, effects);
   const auto sends = [](const server::Effect& effect) {

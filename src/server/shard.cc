@@ -48,16 +48,18 @@ update::SharedWeights Shard::release(WorkerId worker) {
   return snapshot();
 }
 
-bool Shard::hold(WorkerId worker, std::vector<float> gradient) {
+bool Shard::hold(WorkerId worker, std::vector<float> gradient, std::optional<double> squared_norm) {
   CHECK(gradient.size() == weights_.size());
-  const double squared_norm = update::squared_norm(gradient);
-  if (!std::isfinite(squared_norm)) {
+  if (!squared_norm) {
+    squared_norm = update::squared_norm(gradient);
+  }
+  if (!std::isfinite(*squared_norm)) {
     return false;
   }
   if (index(worker) >= held_.size()) {
     held_.resize(index(worker) + 1);
   }
-  held_[index(worker)] = {std::move(gradient), squared_norm};
+  held_[index(worker)] = {std::move(gradient), *squared_norm};
   return true;
 }
 

@@ -51,9 +51,12 @@ class Shard {
   [[nodiscard]] update::SharedWeights release(WorkerId worker);
 
   // Holds a worker's gradient until it is accepted or forgotten; the older one of the same worker
-  // is forgotten. False, and nothing is held, if a number in it is not finite.
-  // REQUIRES: gradient.size() == weights().size().
-  [[nodiscard]] bool hold(WorkerId worker, std::vector<float> gradient);
+  // is forgotten. False, and nothing is held, if a number in it is not finite. `squared_norm`: if
+  // the gradient's is known, it is not computed again. REQUIRES: gradient.size() ==
+  // weights().size().
+  [[nodiscard]] bool hold(WorkerId worker,
+                          std::vector<float> gradient,
+                          std::optional<double> squared_norm = std::nullopt);
   // Gradients are judged one by one, before they are accepted.
   [[nodiscard]] bool judges() const { return kardam_.has_value(); }
   // What the filter finds of the gradient that is held. The filter learns from it. `computing`: as
