@@ -111,13 +111,17 @@ swarm: release  ## random jobs with random faults, held to the invariants: make 
 	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
 
 bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs
-	$(BUILD) release --target wire_bench event_queue_bench runtimes_bench simulation_bench \
-	  flows_bench
+	$(BUILD) release --target wire_bench passes_bench event_queue_bench runtimes_bench \
+	  simulation_bench flows_bench
 	@for program in build/release/*_bench; do $$program || exit 1; done
 
 bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, by size and clients
 	$(BUILD) release --target wire_bench
 	build/release/wire_bench $(ARGS)
+
+bench-passes: build/release/build.ninja  ## how often the server touches memory, beside memcpy
+	$(BUILD) release --target passes_bench
+	build/release/passes_bench $(ARGS)
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
 bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DELAYS_DIR=traces

@@ -45,7 +45,7 @@ class Shard {
         std::vector<float> weights,
         std::vector<std::size_t> tensors = {});
 
-  // A copy of the present weights; all who ask for one version share it.
+  // The present weights, which stay as they are: a step puts the next version elsewhere.
   [[nodiscard]] update::SharedWeights snapshot();
   // The same, for the release of a worker, which computes its next gradient on them.
   [[nodiscard]] update::SharedWeights release(WorkerId worker);
@@ -71,7 +71,7 @@ class Shard {
   // The norms of the last step that asked for them.
   [[nodiscard]] const GradientNorms& norms() const { return norms_; }
 
-  [[nodiscard]] std::span<const float> weights() const { return weights_; }
+  [[nodiscard]] std::span<const float> weights() const { return *weights_; }
   [[nodiscard]] std::uint64_t clipped() const { return clipped_; }
 
   // What outlasts its workers, and the gradients that are not in the weights yet.
@@ -84,17 +84,19 @@ class Shard {
   };
 
   [[nodiscard]] std::span<const float> sum_of_accepted();
+  // Keeps the memory of a version for a later one, if nobody reads it.
+  void reuse(std::shared_ptr<std::vector<float>> version);
 
   const ShardOptions options_;
   std::unique_ptr<update::Optimizer> optimizer_;
   std::unique_ptr<update::Correction> correction_;  // Null: the rule is a weight alone.
   std::optional<update::Kardam> kardam_;            // Nothing: no gradient is judged.
   update::Aggregate aggregate_;
-  std::vector<float> weights_;
-  update::SharedWeights snapshot_;  // Of weights_, if somebody has asked for it.
-  std::vector<Held> held_;          // By worker.
-  std::vector<float> sum_;          // Of an update's gradients; a field only to keep its memory.
-  double squares_ = 0.0;            // Of the norms of the accepted gradients.
+  std::shared_ptr<std::vector<float>> weights_;  // Of the present version.
+  std::vector<float> spare_;                     // For the next one; empty: none is left.
+  std::vector<Held> held_;                       // By worker.
+  std::vector<float> sum_;  // Of an update's gradients; a field only to keep its memory.
+  double squares_ = 0.0;    // Of the norms of the accepted gradients.
   GradientNorms norms_;
   std::uint64_t clipped_ = 0;
 };
