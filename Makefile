@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-checkpoint python \
-        bench-peers reproduce-staleness reproduce-speed-up validate-throughput clean
+.PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint python \
+        bench-peers reproduce-staleness reproduce-speed-up validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -118,8 +118,8 @@ swarm: release  ## random jobs with random faults, held to the invariants: make 
 	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
 
 bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs
-	$(BUILD) release --target wire_bench event_queue_bench runtimes_bench simulation_bench \
-	  flows_bench
+	$(BUILD) release --target wire_bench passes_bench event_queue_bench runtimes_bench \
+	  simulation_bench flows_bench
 	@for program in build/release/*_bench; do $$program || exit 1; done
 
 bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, by size and clients
@@ -128,6 +128,10 @@ bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, b
 
 bench-checkpoint: release  ## what checkpoints cost a run, and how long the server pauses for one
 	python3 tools/checkpoint_cost.py $(ARGS)
+
+bench-passes: build/release/build.ninja  ## how often the server touches memory, beside memcpy
+	$(BUILD) release --target passes_bench
+	build/release/passes_bench $(ARGS)
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
 bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DELAYS_DIR=traces
@@ -144,6 +148,11 @@ reproduce-speed-up: release  ## how much sooner more learners are done, in virtu
 validate-throughput: release  ## predictions beside runs on hosts with limited links; takes root
 	@tools/install-packages.sh hosts
 	python3 tools/validate_throughput.py $(ARGS)
+
+validate-slices: build/release/build.ninja  ## overlap of transfers with computing, on limited links; takes root
+	@tools/install-packages.sh hosts
+	$(BUILD) release --target outpace
+	python3 tools/validate_slices.py $(ARGS)
 
 clean:   ## remove every build
 	rm -rf build

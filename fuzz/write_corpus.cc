@@ -40,6 +40,7 @@ using protocol::Outcome;
 using protocol::Push;
 using protocol::Release;
 using protocol::SetPolicy;
+using protocol::Slice;
 using protocol::Snapshot;
 using protocol::Status;
 using protocol::Stop;
@@ -66,7 +67,7 @@ std::vector<Named> messages() {
   const std::vector<std::pair<std::string, Message>> plain = {
       {"hello",
        Hello{.worker = WorkerId{3},
-             .incarnation = 2,
+             .process = 2,
              .host = "node-3",
              .dataset_examples = 60'000,
              .manifest = manifest()}},
@@ -119,6 +120,8 @@ std::vector<Named> messages() {
       encode(
           Push{.id = kId, .examples = 64, .partial = false, .loss = 0.4, .compute_seconds = 0.02},
           7851));
+  named.emplace_back(
+      "slice", encode(Slice{.sequence = Sequence{17}, .begin = 7841, .whole = 7851}, 10));
   named.emplace_back("release", encode(release, 7851));
   named.emplace_back("snapshot", encode(Snapshot{.version = Version{512}}, 7851));
   named.emplace_back("empty", "");
@@ -155,6 +158,12 @@ std::vector<Named> records() {
   const std::string at_once = input(0, 2, "");
   const std::string sealed = input(1, 2, std::string("\7\0\200", 3));
   const std::string repaired = input(2, 2, std::string("\20\3", 2));
+  const auto slice = [](std::uint64_t begin, std::size_t count) {
+    return message_record(Slice{.sequence = kId.sequence, .begin = begin, .whole = 300}, count) +
+           numbers_record(count);
+  };
+  const std::string front = message_record(push, 100) + numbers_record(100);
+  const std::string in_slices = slice(200, 100) + heartbeat + slice(100, 100) + front;
   std::string damaged = whole;
   damaged[damaged.size() - 2] ^= 1;
   return {{"heartbeats", at_once + heartbeat + heartbeat + heartbeat + farewell},
@@ -164,6 +173,13 @@ std::vector<Named> records() {
           {"push-in-two", sealed + in_two + heartbeat + in_two},
           {"push-in-two-repaired", repaired + in_two + whole + farewell},
           {"push-damaged", at_once + damaged},
+          {"push-in-slices", repaired + in_slices + whole + in_slices + farewell},
+          {"push-in-slices-in-bytes", byte_by_byte + in_slices + farewell},
+          {"slices-abandoned",
+           sealed + slice(200, 100) + message_record(Abandoned{kId}) + in_slices + farewell},
+          {"slices-leave-a-gap", sealed + slice(200, 100) + slice(50, 100) + front},
+          {"slices-repeat", sealed + slice(200, 100) + slice(150, 100) + front},
+          {"slices-without-the-push", sealed + slice(200, 100) + slice(100, 100) + farewell},
           {"push-not-authorised", input(0, 1, "") + whole},
           {"push-broken-off", at_once + whole.substr(0, whole.size() / 2)},
           {"push-within-push", sealed + message_record(push, 300) + message_record(push, 300)},
@@ -184,7 +200,7 @@ std::vector<Named> records() {
           {"hello",
            sealed +
                message_record(Hello{.worker = WorkerId{0},
-                                    .incarnation = 1,
+                                    .process = 1,
                                     .host = "node-0",
                                     .dataset_examples = 60'000,
                                     .manifest = manifest()}) +

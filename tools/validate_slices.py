@@ -6,10 +6,10 @@ Each row is measured whole (--slice 0) and with slices.
 
 The graph of an iteration: a layer's forward pass needs its weights and the layer before, a layer's
 backward pass needs the layer behind, a layer's gradient needs its backward pass. All weights and all
-gradients cross the server's link, one direction each, and the workers share it evenly. The critical
-path has neither the server's work on gradients, nor system calls, nor the wait for a processor.
-Both numbers are times of one iteration of one worker. With async the workers drift apart, and two of
-them rarely use the link at once: an iteration may be shorter than the path that has them in phase.
+gradients cross the server's link, one direction each. Workers in step (sync) share it evenly. Others
+drift apart: for them the critical path is that of a worker alone, or the time that the link needs for
+an iteration of all of them, whichever is longer. The path has neither the server's work on gradients,
+nor system calls, nor the wait for a processor. Both numbers are times of one iteration of a worker.
 
 All rows are printed and written to a file. The exit code is 1 if a row with slices takes more than
 --most times its critical path. Needs root, for the hosts.
@@ -44,8 +44,8 @@ def parse(arguments):
     parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS), default=list(NETWORKS))
     parser.add_argument("--policies", nargs="+", default=["sync", "async"], metavar="POLICY")
     parser.add_argument("--workers", nargs="+", type=int, default=[4])
-    parser.add_argument("--slices", nargs="+", default=["64KiB"], metavar="SIZE",
-                        help="as the worker's --slice; whole gradients are measured in any case")
+    parser.add_argument("--slices", nargs="+", default=["256KiB"], metavar="SIZE",
+                        help="as the worker's --slice; whole gradients are measured too")
     parser.add_argument("--rate", type=int, default=1000, metavar="MBIT", help="of each link, Mbit/s")
     parser.add_argument("--iterations", type=int, default=40, help="of each worker")
     parser.add_argument("--most", type=float, default=1.15, metavar="FACTOR",
@@ -88,10 +88,12 @@ def critical_path(layers, workers, bytes_per_second):
     return pushed
 
 
-def whole_path(layers, workers, bytes_per_second):
-    """The same where weights and gradients travel whole."""
-    transfer = workers * sum(size for size, _, _ in layers) / bytes_per_second
-    return 2 * transfer + sum(forward + backward for _, forward, backward in layers)
+def path_of(policy, layers, workers, bytes_per_second):
+    """Seconds of one iteration; the least that is possible."""
+    if policy == "sync":
+        return critical_path(layers, workers, bytes_per_second)
+    link = workers * sum(size for size, _, _ in layers) / bytes_per_second
+    return max(critical_path(layers, 1, bytes_per_second), link)
 
 
 def iteration_seconds(decisions, workers, gradients):
@@ -166,11 +168,11 @@ def measure_all(options, folder):
                 for policy in options.policies:
                     for size in ("0", *options.slices):
                         row = {"network": name, "workers": workers, "policy": policy, "slice": size,
-                               "profile": profile, "path": critical_path(layers, workers, rate)}
+                               "profile": profile,
+                               "path": path_of(policy, layers, workers, rate)}
                         row["measured"], row["load"], row["stolen"] = validate_throughput.least_stolen(
                             lambda row=row: loaded(options, hosts, folder, row))
                         row["ratio"] = row["measured"] / row["path"]
-                        row["whole_path"] = whole_path(layers, workers, rate)
                         row["profile"] = str(profile)
                         show(row)
                         rows.append(row)

@@ -72,8 +72,8 @@ struct WorkerOptions {
   std::string tls_ca;
   // Connect to a server beyond this machine without TLS, although traffic then travels unencrypted.
   bool insecure_no_tls = false;
-  // At least so many bytes of gradient leave at a time, see push_slice(). 0: a gradient leaves
-  // whole, and weights come whole.
+  // The least size of what push_slice() sends at a time. 0: a gradient leaves whole, and weights
+  // come whole.
   std::uint64_t slice_bytes = std::uint64_t{256} << 10U;
 };
 
@@ -189,8 +189,8 @@ class Worker {
   [[nodiscard]] std::optional<MinibatchView> next_early();
   // Waits until the first `numbers` weights of the current mini-batch are there; weights come in
   // the parameters' order. Returns false if they will not come, because the connection was lost:
-  // then abandon() the mini-batch. REQUIRES: a mini-batch of next(). Throws WorkerError if there are
-  // fewer weights.
+  // then abandon() the mini-batch. REQUIRES: a mini-batch of next(). Throws WorkerError if there
+  // are fewer weights.
   [[nodiscard]] bool wait_for(std::size_t numbers);
 
   // Whether no update needs the current mini-batch any more. Then abandon() it, or push() the part
@@ -212,8 +212,8 @@ class Worker {
   // holds at first is undefined. Where server and worker are processes of one machine, the server
   // reads the gradient there. REQUIRES: a mini-batch of next().
   [[nodiscard]] std::span<float> gradient();
-  // gradient()[begin, end) is final: it may leave while the rest is computed. Numbers leave from the
-  // end of the gradient to its front, those in front of others that are not final yet wait for
+  // gradient()[begin, end) is final: it may leave while the rest is computed. Numbers leave from
+  // the end of the gradient to its front, those in front of others that are not final yet wait for
   // them. The gradient counts when push(gradient(), ...) follows, and abandon() discards it. Does
   // not wait for the network. REQUIRES: gradient() was called for the current mini-batch. Throws
   // WorkerError if these are no numbers of the gradient, or were final before.

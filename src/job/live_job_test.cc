@@ -55,6 +55,16 @@ TEST(LiveJob, AGossipTakesTwoWorkersAndNoOptionOfARing) {
             "--bucket-kib conflicts with --topology ps: it belongs to --topology ring; remove it");
 }
 
+TEST(LiveJob, SlicesAreOfAServersWorkers) {
+  Train ring;
+  ring.give("topology", "ring").give("slice", "1MiB");
+  EXPECT_EQ(refusal(ring),
+            "--slice conflicts with --topology ring: it belongs to a parameter server; remove it");
+  Train served;
+  served.give("slice", "0");
+  EXPECT_EQ(refusal(served), "accepted");
+}
+
 TEST(LiveJob, AnInterfaceAndLeaveToGoWithoutTlsGoTogether) {
   Train open;
   open.give("topology", "ring").give("peer-interface", "eth0");

@@ -79,16 +79,17 @@ std::optional<SliceSize> Value<SliceSize>::parse(std::string_view text) {
   constexpr double kMost = 4.0 * protocol::kWeightsMax;
   const std::optional<double> bytes = text == "0" ? 0.0 : links::parse_bytes(text);
   return bytes && *bytes <= kMost
-             ? std::optional(SliceSize{static_cast<std::uint64_t>(std::ceil(*bytes)),
-                                       std::string(text)})
+             ? std::optional(
+                   SliceSize{static_cast<std::uint64_t>(std::ceil(*bytes)), std::string(text)})
              : std::nullopt;
 }
 
 void declare(OptionList& options, SliceSize& slice) {
-  options.add("slice",
-              slice,
-              "Send a gradient in slices of at least this size while the backward pass computes the "
-              "rest, and begin the forward pass on the first weights; 0: send both whole");
+  options.add(
+      "slice",
+      slice,
+      "Send a gradient in slices of at least this size while the backward pass computes the "
+      "rest, and begin the forward pass on the first weights; 0: send both whole");
 }
 
 void declare(OptionList& options, Work& work) {

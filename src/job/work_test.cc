@@ -38,6 +38,21 @@ TEST(Work, AWorkerThatWaitsLongerIsNotSlowedTwice) {
   EXPECT_EQ(make_pace(computes, 0, 1, two_columns).extra_seconds(1.0), 3.0);
 }
 
+TEST(Work, ASliceHasASizeWithItsUnitOrIsZero) {
+  const auto bytes = [](const char* text) {
+    const auto size = Value<SliceSize>::parse(text);
+    return size ? std::optional(size->bytes) : std::nullopt;
+  };
+  EXPECT_EQ(bytes("0"), 0U);
+  EXPECT_EQ(bytes("1MiB"), 1U << 20U);
+  EXPECT_EQ(bytes("400kB"), 400'000U);
+  EXPECT_EQ(bytes(Value<SliceSize>::text(SliceSize{}).c_str()), SliceSize{}.bytes);
+  EXPECT_EQ(bytes("1"), std::nullopt);
+  EXPECT_EQ(bytes("-1MiB"), std::nullopt);
+  EXPECT_EQ(bytes("17GiB"), std::nullopt);
+  EXPECT_EQ(bytes("large"), std::nullopt);
+}
+
 TEST(Work, RefusesAPeriodOfZeroAndAWrongAttack) {
   Declared<Work> work;
   work.give("delays-period", "0s");

@@ -253,6 +253,75 @@ TEST(Cancelling, LeavesNothingAtEveryLayerAndTheNextGradientRight) {
   }
 }
 
+// A worker computes on weights of which only those that it waited for are there: the others are not
+// numbers.
+TEST(Gradient, OverlappedIsTheSameToTheBitAndWaitsForTheWeightsOfEachLayer) {
+  const WrittenText text;
+  for (const auto& [network, data] : {std::pair<std::string, std::string>{"mlp", "fashion-mnist"},
+                                      {"cnn", "fashion-mnist"},
+                                      {"resnet8", "fashion-mnist"},
+                                      {"charlm", text.spec()}}) {
+    SCOPED_TRACE(network);
+    const auto one = make_gradient_source(Spec::parse(network), Spec::parse(data), LearnOptions{});
+    const auto weights = one->initial_weights();
+    const std::vector<std::uint64_t> batch{3, 1, 4, 15};
+    const Result whole = gradient_of(*one, weights, batch);
+    std::vector<float> arriving(weights.size(), std::nanf(""));
+    std::vector<float> gradient(weights.size(), std::nanf(""));
+    std::size_t there = 0;
+    std::size_t waits = 0;
+    std::size_t told = 0;
+    const auto loss = one->compute_overlapped(
+        arriving,
+        batch,
+        gradient,
+        {.cancelled = [] { return false; },
+         .wait_for =
+             [&](std::size_t numbers) {
+               EXPECT_GE(numbers, there);
+               waits += numbers > there ? 1U : 0U;
+               there = std::max(there, numbers);
+               std::copy_n(weights.begin(), static_cast<std::ptrdiff_t>(there), arriving.begin());
+               return GradientSource::Weights::kCame;
+             },
+         .ready = [&](std::size_t) { ++told; }});
+    ASSERT_TRUE(loss.has_value());
+    EXPECT_EQ(*loss, whole.loss);
+    EXPECT_EQ(gradient, whole.gradient);
+    EXPECT_EQ(there, weights.size());
+    EXPECT_GE(waits, 2U) << "layer by layer";
+    EXPECT_EQ(told, one->manifest().tensors.size());
+  }
+}
+
+TEST(Gradient, OverlappedIsGivenUpWhereItWaitsAndBetweenTensorsAndLeavesNothing) {
+  const auto one = source("cnn");
+  const auto weights = one->initial_weights();
+  const auto batch = examples(0, 32);
+  const Result right = gradient_of(*one, weights, batch);
+  const auto compute = [&](int waits, int tensors) {
+    std::vector<float> gradient(weights.size());
+    return one->compute_overlapped(weights,
+                                   examples(32, 64),
+                                   gradient,
+                                   {.cancelled = [&] { return tensors <= 0; },
+                                    .wait_for =
+                                        [&](std::size_t) {
+                                          return waits-- > 0 ? GradientSource::Weights::kThere
+                                                             : GradientSource::Weights::kGivenUp;
+                                        },
+                                    .ready = [&](std::size_t) { --tensors; }});
+  };
+  constexpr int kMany = 100;
+  for (const auto& [waits, tensors] :
+       {std::pair{0, kMany}, {3, kMany}, {kMany, 1}, {kMany, 3}, {kMany, kMany}}) {
+    EXPECT_EQ(compute(waits, tensors).has_value(), waits == kMany && tensors == kMany);
+    std::vector<float> gradient(weights.size());
+    (void)one->compute_in_parts(weights, batch, gradient, [](std::size_t) {});
+    EXPECT_EQ(gradient, right.gradient);
+  }
+}
+
 TEST(Gradient, IsTheSameWhetherOrNotItMayBeCancelled) {
   const auto one = source("cnn");
   const auto weights = one->initial_weights();

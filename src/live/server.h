@@ -192,7 +192,7 @@ class Server {
                  wire::ConnectionId from,
                  const Peer& peer,
                  const protocol::Push& push,
-                 std::vector<float> gradient);
+                 wire::Received&& received);
   void take_goodbye(Time now, wire::ConnectionId from, const Peer& peer, server::Effects& effects);
   // Why a peer cannot answer the release of this identity; empty if it can.
   [[nodiscard]] std::string why_not_from(const Peer& peer, const protocol::GradientId& id) const;

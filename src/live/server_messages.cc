@@ -59,39 +59,38 @@ void Server::receive_from_worker(Time now,
                                  wire::Received received) {
   server::Effects effects;
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
-  std::visit(Overloaded{[&](const protocol::Push& push) {
-                          take_push(now, from, peer, push, std::move(received.payload).take());
-                        },
-                        [&](const protocol::InitialWeights&) {
-                          take_initial_weights(now, from, std::move(received.payload).take());
-                        },
-                        [&](const protocol::Abandoned& abandoned) {
-                          const std::string why = why_not_from(peer, abandoned.id);
-                          if (why.empty()) {
-                            coordinator_->abandon(now, abandoned.id, effects);
-                          } else {
-                            expel(now, from, peer, "abandoned: " + why);
-                          }
-                        },
-                        [&](const protocol::Rates& rates) { take_rates(now, from, peer, rates); },
-                        [&](const protocol::AskEvaluator&) { ask_for_evaluator(); },
-                        [&](const protocol::Heartbeat&) {
-                          if (joined) {
-                            coordinator_->heard(now, peer.worker, peer.incarnation);
-                          }
-                        },
-                        [&](const protocol::Goodbye&) {
-                          if (joined) {
-                            take_goodbye(now, from, peer, effects);
-                          }
-                          peers_[from].role = Role::kSentAway;  // Another may take its place.
-                        },
-                        // It has said so before; and slices are put together where they are received.
-                        Ignoring<protocol::Hello, protocol::Slice>{},
-                        protocol::IgnoringEvaluators{},
-                        protocol::IgnoringServer{},
-                        protocol::IgnoringCommands{}},
-             received.message);
+  std::visit(
+      Overloaded{[&](const protocol::Push& push) {
+                   take_push(now, from, peer, push, std::move(received));
+                 },
+                 [&](const protocol::InitialWeights&) {
+                   take_initial_weights(now, from, std::move(received.payload).take());
+                 },
+                 [&](const protocol::Abandoned& abandoned) {
+                   const std::string why = why_not_from(peer, abandoned.id);
+                   if (why.empty()) {
+                     coordinator_->abandon(now, abandoned.id, effects);
+                   } else {
+                     expel(now, from, peer, "abandoned: " + why);
+                   }
+                 },
+                 [&](const protocol::Heartbeat&) {
+                   if (joined) {
+                     coordinator_->heard(now, peer.worker, peer.incarnation);
+                   }
+                 },
+                 [&](const protocol::Goodbye&) {
+                   if (joined) {
+                     take_goodbye(now, from, peer, effects);
+                   }
+                   peers_[from].role = Role::kSentAway;  // Another may take its place.
+                 },
+                 // It has said so before; and slices are put together where they are received.
+                 Ignoring<protocol::Hello, protocol::Slice>{},
+                 protocol::IgnoringEvaluators{},
+                 protocol::IgnoringServer{},
+                 protocol::IgnoringCommands{}},
+      received.message);
   carry_out(now, effects);
 }
 
@@ -145,10 +144,11 @@ void Server::take_push(Time now,
                        wire::ConnectionId from,
                        const Peer& peer,
                        const protocol::Push& push,
-                       std::vector<float> gradient) {
+                       wire::Received&& received) {
   if (const std::string why = why_not_from(peer, push.id); !why.empty()) {
     return expel(now, from, peer, "push: " + why);
   }
+  std::vector<float> gradient = std::move(received.payload).take();
   if (gradient.size() != manifest_->numbers()) {
     return expel(now,
                  from,
@@ -158,7 +158,7 @@ void Server::take_push(Time now,
   }
   const bool awaited = coordinator_->awaits(push.id);
   const update::Judgement judgement =
-      server::receive(*shard_, *coordinator_, push, std::move(gradient));
+      server::receive(*shard_, *coordinator_, push, std::move(gradient), received.squares);
   server::Effects effects;
   coordinator_->push(now, push, judgement, effects);
   const auto sends = [](const server::Effect& effect) {

@@ -140,10 +140,9 @@ class Worker::Job {
     }
     wait_for_slowness();
     return answer([&] {
-      return in_place
-                 ? session_->session().push(result)
-                 : session_->session().push(result,
-                                            std::vector<float>(gradient.begin(), gradient.end()));
+      return in_place ? session_->session().push(result)
+                      : session_->session().push(
+                            result, std::vector<float>(gradient.begin(), gradient.end()));
     });
   }
 

@@ -212,8 +212,8 @@ class Work {
   const worker::Pace& pace_;
   std::optional<worker::Attacker> attacker_;
   std::vector<worker::Slice> tensors_;  // Where each one's numbers are.
-  WorkerObserver* observer_;   // Null: none.
-  std::span<float> gradient_;  // The session's.
+  WorkerObserver* observer_;             // Null: none.
+  std::span<float> gradient_;           // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
 };

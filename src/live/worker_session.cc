@@ -42,8 +42,8 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
   if (options.slice_bytes > 0) {
     connecting.progress = [this](std::uint64_t arrived) { weights_came(arrived); };
   }
-  transport_ = wire::connect(
-      connecting, [this](wire::ConnectionEvent event) { receive(std::move(event)); });
+  transport_ =
+      wire::connect(connecting, [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->authorise(numbers_);
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .process = options.process,

@@ -297,6 +297,10 @@ Push a_push() {
           .loss = 0.5,
           .compute_seconds = 0.1};
 }
+// Of a gradient of 8 numbers.
+std::string said_of_slice(std::uint64_t begin, std::uint64_t numbers, std::uint64_t whole = 8) {
+  return refusal(Slice{.sequence = Sequence{3}, .begin = begin, .whole = whole}, numbers);
+}
 Release a_release(Ranges ranges = {{.epoch = 0, .begin = 0, .end = 32}}) {
   return {.sequence = Sequence{1},
           .version = Version{2},
@@ -319,6 +323,20 @@ TEST(Codec, ChecksTheFieldsOfHello) {
   frame.mutable_hello()->set_dataset_examples(1);
   frame.mutable_hello()->set_host(std::string(kTextMax + 1, 'h'));
   EXPECT_EQ(refusal(frame.SerializeAsString()), "hello.host is longer than 1024 bytes");
+}
+
+TEST(Codec, ChecksWhereASliceLies) {
+  EXPECT_EQ(said_of_slice(6, 2), "");
+  EXPECT_EQ(said_of_slice(1, 7), "");
+  EXPECT_EQ(said_of_slice(0, 8), "slice.begin must be at least 1: the front comes with the push");
+  EXPECT_EQ(said_of_slice(6, 0), "slice must have a payload");
+  EXPECT_EQ(said_of_slice(6, 3), "slice goes beyond the end of its gradient");
+  EXPECT_EQ(said_of_slice(8, 1), "slice goes beyond the end of its gradient");
+  EXPECT_EQ(said_of_slice(~std::uint64_t{0}, 2), "slice goes beyond the end of its gradient");
+  EXPECT_EQ(said_of_slice(1, 1, kWeightsMax), "");
+  EXPECT_EQ(said_of_slice(1, 1, kWeightsMax + 1), "slice.whole is above 2^32 numbers");
+  const Slice slice{.sequence = Sequence{3}, .begin = 6, .whole = 8};
+  EXPECT_TRUE(decode(encode(slice, 2)).message == Message(slice));
 }
 
 TEST(Codec, ChecksTheManifest) {

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -32,8 +33,9 @@ namespace outpace::server {
 [[nodiscard]] inline update::Judgement receive(Shard& shard,
                                                const Coordinator& coordinator,
                                                const protocol::Push& push,
-                                               std::vector<float> gradient) {
-  if (!shard.hold(push.id.worker, std::move(gradient))) {
+                                               std::vector<float> gradient,
+                                               std::optional<double> squared_norm = {}) {
+  if (!shard.hold(push.id.worker, std::move(gradient), squared_norm)) {
     return update::Judgement::kNotFinite;
   }
   return shard.judges() && coordinator.awaits(push.id)

@@ -46,21 +46,18 @@ Shard::Shard(const ShardOptions& options,
       optimizer_(make_optimizer(options, weights.size(), std::move(tensors), grouped_)),
       correction_(update::make_correction(options.staleness, weights.size())),
       aggregate_(weights.size(), options.reduce, !optimizer_->scale_invariant(), options.filter),
-      weights_(std::move(weights)) {
+      weights_(std::make_shared<std::vector<float>>(std::move(weights))) {
   check(options);
   if (options.filter.kind() == update::FilterRule::Kind::kKardam) {
     kardam_.emplace(update::Kardam::Options{.f = options.filter.f(),
                                             .of_server = options.filter.of_server(),
                                             .within = options.filter.within()},
-                    weights_.size());
+                    weights_->size());
   }
 }
 
 update::SharedWeights Shard::snapshot() {
-  if (!snapshot_) {
-    snapshot_ = std::make_shared<const std::vector<float>>(weights_);
-  }
-  return snapshot_;
+  return weights_;
 }
 
 update::SharedWeights Shard::release(WorkerId worker) {
@@ -73,16 +70,18 @@ update::SharedWeights Shard::release(WorkerId worker) {
   return snapshot();
 }
 
-bool Shard::hold(WorkerId worker, std::vector<float> gradient) {
-  CHECK(gradient.size() == weights_.size());
-  const double squared_norm = update::squared_norm(gradient);
-  if (!std::isfinite(squared_norm)) {
+bool Shard::hold(WorkerId worker, std::vector<float> gradient, std::optional<double> squared_norm) {
+  CHECK(gradient.size() == weights_->size());
+  if (!squared_norm) {
+    squared_norm = update::squared_norm(gradient);
+  }
+  if (!std::isfinite(*squared_norm)) {
     return false;
   }
   if (index(worker) >= held_.size()) {
     held_.resize(index(worker) + 1);
   }
-  held_[index(worker)] = {std::move(gradient), squared_norm};
+  held_[index(worker)] = {std::move(gradient), *squared_norm};
   return true;
 }
 
@@ -93,7 +92,7 @@ update::Judgement Shard::judge(WorkerId worker, std::uint32_t computing) {
 
 void Shard::accept(const Accept& accepted) {
   Held held = std::move(held_.at(index(accepted.worker)));
-  CHECK(held.gradient.size() == weights_.size());
+  CHECK(held.gradient.size() == weights_->size());
   if (kardam_) {
     kardam_->accepted(accepted.worker);
   }
@@ -105,7 +104,7 @@ void Shard::accept(const Accept& accepted) {
   squares_ += held.squared_norm;
   if (correction_) {
     correction_->correct(
-        {.worker = accepted.worker, .examples = accepted.examples}, held.gradient, weights_);
+        {.worker = accepted.worker, .examples = accepted.examples}, held.gradient, *weights_);
   }
   const bool adds_up = correction_ && correction_->added_up();
   (void)aggregate_.add({.worker = accepted.worker,
@@ -139,20 +138,33 @@ void Shard::step(const StepWeights& step) {
               .gradients = static_cast<std::uint32_t>(aggregate_.gradients())};
   }
   squares_ = 0.0;
-  const update::SharedWeights before = correction_ || kardam_ ? snapshot() : nullptr;
   const std::optional<double> added_up = correction_ ? correction_->added_up() : std::nullopt;
-  optimizer_->step({.rate = step.rate,
-                    .mean_weight = added_up.value_or(aggregate_.mean_weight()),
-                    .weight_decay = options_.weight_decay},
-                   added_up ? sum_of_accepted() : aggregate_.mean(),
-                   weights_);
-  snapshot_ = nullptr;
+  std::vector<float> next = std::exchange(spare_, {});
+  next.resize(weights_->size());
+  optimizer_->step_into({.rate = step.rate,
+                         .mean_weight = added_up.value_or(aggregate_.mean_weight()),
+                         .weight_decay = options_.weight_decay},
+                        added_up ? sum_of_accepted() : aggregate_.mean(),
+                        *weights_,
+                        next);
+  std::shared_ptr<std::vector<float>> before =
+      std::exchange(weights_, std::make_shared<std::vector<float>>(std::move(next)));
   aggregate_.clear();
   if (correction_) {
-    correction_->stepped(*before, weights_);
+    correction_->stepped(*before, *weights_);
   }
   if (kardam_) {
-    kardam_->stepped(*before, weights_);
+    kardam_->stepped(*before, *weights_);
+  }
+  reuse(std::move(before));
+}
+
+void Shard::reuse(std::shared_ptr<std::vector<float>> version) {
+  // A reader on another thread may have been the last one just now. To copy the pointer is an
+  // acquiring operation on its count, which use_count() alone is not.
+  const std::shared_ptr<std::vector<float>> held = version;
+  if (held.use_count() == 2) {
+    spare_ = std::move(*version);
   }
 }
 
@@ -162,16 +174,16 @@ void Shard::set_rates(std::span<const double> rates) {
 }
 
 void Shard::keep(Archive& archive) {
-  archive("weights", weights_)("clipped", clipped_);
+  if (archive.reads()) {  // Others may read the present version.
+    weights_ = std::make_shared<std::vector<float>>(*weights_);
+  }
+  archive("weights", *weights_)("clipped", clipped_);
   archive.group("optimizer", [&] { optimizer_->keep(archive); });
   if (correction_) {
     archive.group("correction", [&] { correction_->keep(archive); });
   }
   if (kardam_) {
     archive.group("filter", [&] { kardam_->keep(archive); });
-  }
-  if (archive.reads()) {
-    snapshot_ = nullptr;
   }
 }
 

@@ -48,15 +48,18 @@ class Shard {
         std::vector<float> weights,
         std::vector<std::size_t> tensors = {});
 
-  // A copy of the present weights; all who ask for one version share it.
+  // The present weights, which stay as they are: a step puts the next version elsewhere.
   [[nodiscard]] update::SharedWeights snapshot();
   // The same, for the release of a worker, which computes its next gradient on them.
   [[nodiscard]] update::SharedWeights release(WorkerId worker);
 
   // Holds a worker's gradient until it is accepted or forgotten; the older one of the same worker
-  // is forgotten. False, and nothing is held, if a number in it is not finite.
-  // REQUIRES: gradient.size() == weights().size().
-  [[nodiscard]] bool hold(WorkerId worker, std::vector<float> gradient);
+  // is forgotten. False, and nothing is held, if a number in it is not finite. `squared_norm`: if
+  // the gradient's is known, it is not computed again. REQUIRES: gradient.size() ==
+  // weights().size().
+  [[nodiscard]] bool hold(WorkerId worker,
+                          std::vector<float> gradient,
+                          std::optional<double> squared_norm = std::nullopt);
   // Gradients are judged one by one, before they are accepted.
   [[nodiscard]] bool judges() const { return kardam_.has_value(); }
   // What the filter finds of the gradient that is held. The filter learns from it. `computing`: as
@@ -73,7 +76,7 @@ class Shard {
   // The norms of the last step that asked for them.
   [[nodiscard]] const GradientNorms& norms() const { return norms_; }
 
-  [[nodiscard]] std::span<const float> weights() const { return weights_; }
+  [[nodiscard]] std::span<const float> weights() const { return *weights_; }
   [[nodiscard]] std::uint64_t clipped() const { return clipped_; }
 
   // What outlasts its workers, and the gradients that are not in the weights yet.
@@ -86,6 +89,8 @@ class Shard {
   };
 
   [[nodiscard]] std::span<const float> sum_of_accepted();
+  // Keeps the memory of a version for a later one, if nobody reads it.
+  void reuse(std::shared_ptr<std::vector<float>> version);
 
   const ShardOptions options_;
   update::GroupedOptimizer* grouped_ = nullptr;  // optimizer_, if there are groups.
@@ -93,11 +98,11 @@ class Shard {
   std::unique_ptr<update::Correction> correction_;  // Null: the rule is a weight alone.
   std::optional<update::Kardam> kardam_;            // Nothing: no gradient is judged.
   update::Aggregate aggregate_;
-  std::vector<float> weights_;
-  update::SharedWeights snapshot_;  // Of weights_, if somebody has asked for it.
-  std::vector<Held> held_;          // By worker.
-  std::vector<float> sum_;          // Of an update's gradients; a field only to keep its memory.
-  double squares_ = 0.0;            // Of the norms of the accepted gradients.
+  std::shared_ptr<std::vector<float>> weights_;  // Of the present version.
+  std::vector<float> spare_;                     // For the next one; empty: none is left.
+  std::vector<Held> held_;                       // By worker.
+  std::vector<float> sum_;  // Of an update's gradients; a field only to keep its memory.
+  double squares_ = 0.0;    // Of the norms of the accepted gradients.
   GradientNorms norms_;
   std::uint64_t clipped_ = 0;
 };

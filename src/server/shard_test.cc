@@ -63,6 +63,25 @@ TEST(Shard, ClipsEachGradientBeforeItIsWeighted) {
   EXPECT_EQ(shard.clipped(), 1U);
 }
 
+TEST(Shard, PutsTheNextVersionWhereNobodyReads) {
+  Shard shard(with("none"), {1.0F});
+  const float* const first = shard.weights().data();
+  take(shard, kHolder, {1.0F});
+  shard.step({.rate = 1.0});
+  const float* const second = shard.weights().data();
+  EXPECT_NE(second, first);
+  const update::SharedWeights read = shard.snapshot();
+  EXPECT_EQ(read->data(), second) << "a version is not copied";
+  take(shard, kHolder, {1.0F});
+  shard.step({.rate = 1.0});
+  EXPECT_EQ(shard.weights().data(), first) << "whose version nobody reads any more";
+  take(shard, kHolder, {1.0F});
+  shard.step({.rate = 1.0});
+  EXPECT_NE(shard.weights().data(), second);
+  EXPECT_EQ(*read, std::vector<float>{0.0F});
+  EXPECT_EQ(shard.weights()[0], -2.0F);
+}
+
 TEST(Shard, HandsOutOneCopyOfAVersion) {
   Shard shard(with("none"), {1.0F});
   const update::SharedWeights before = shard.snapshot();

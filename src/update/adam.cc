@@ -13,9 +13,13 @@ Adam::Adam(Decay decay, const AdamOptions& options, std::size_t size)
   CHECK(options.epsilon > 0.0);
 }
 
-void Adam::step(const Step& step, std::span<const float> mean, std::span<float> weights) {
+template <typename Weight>
+void Adam::move(const Step& step,
+                std::span<const float> mean,
+                Weight weight,
+                std::span<float> moved) {
   const std::size_t size = first_.size();
-  CHECK(mean.size() == size && weights.size() == size);
+  CHECK(mean.size() == size && moved.size() == size);
   beta1_power_ *= options_.beta1;
   beta2_power_ *= options_.beta2;
 
@@ -35,12 +39,26 @@ void Adam::step(const Step& step, std::span<const float> mean, std::span<float> 
   const std::span<float> first(first_);
   const std::span<float> second(second_);
   for (std::size_t i = 0; i < size; ++i) {
-    const float gradient = mean[i] + in_gradient * weights[i];
+    const float gradient = mean[i] + in_gradient * weight(i);
     first[i] = beta1 * first[i] + fresh1 * gradient;
     second[i] = beta2 * second[i] + fresh2 * (gradient * gradient);
     const float length = std::sqrt(second[i]) * correction + epsilon;
-    weights[i] = weights[i] - shrink * weights[i] - rate * (first[i] / length);
+    moved[i] = weight(i) - shrink * weight(i) - rate * (first[i] / length);
   }
+}
+
+void Adam::step(const Step& step, std::span<const float> mean, std::span<float> weights) {
+  move(
+      step, mean, [weights](std::size_t i) { return weights[i]; }, weights);
+}
+
+void Adam::step_into(const Step& step,
+                     std::span<const float> mean,
+                     std::span<const float> weights,
+                     std::span<float> moved) {
+  CHECK(weights.size() == moved.size());
+  move(
+      step, mean, [weights](std::size_t i) { return weights[i]; }, moved);
 }
 
 }  // namespace outpace::update

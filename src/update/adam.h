@@ -37,6 +37,10 @@ class Adam final : public Optimizer {
   Adam(Decay decay, const AdamOptions& options, std::size_t size);
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
+  void step_into(const Step& step,
+                 std::span<const float> mean,
+                 std::span<const float> weights,
+                 std::span<float> moved) override;
   [[nodiscard]] bool scale_invariant() const override { return true; }
   void keep(Archive& archive) override {
     archive("beta1_power", beta1_power_)("beta2_power", beta2_power_);
@@ -44,6 +48,10 @@ class Adam final : public Optimizer {
   }
 
  private:
+  // `weight(i)`: the weight before the step, which the loop over `moved` has not passed yet.
+  template <typename Weight>
+  void move(const Step& step, std::span<const float> mean, Weight weight, std::span<float> moved);
+
   const Decay decay_;
   const AdamOptions options_;
   // beta1^t, by repeated multiplication, because pow() differs between libraries.

@@ -5,12 +5,12 @@
 #include <cstddef>
 
 #include "base/check.h"
+#include "base/square_sum.h"
 
 namespace outpace::update {
 namespace {
 
-// The sum of at(0), at(1), ... as eight independent sums, always combined in the same order. It is
-// fast without permission to reorder, and the same to the bit on every machine.
+// As SquareSum, of at(0), at(1), ...
 template <typename At>
 double sum_of_squares(std::size_t size, At at) {
   constexpr std::size_t kLanes = 8;
@@ -32,8 +32,9 @@ double sum_of_squares(std::size_t size, At at) {
 }  // namespace
 
 double squared_norm(std::span<const float> gradient) {
-  return sum_of_squares(gradient.size(),
-                        [&](std::size_t i) { return static_cast<double>(gradient[i]); });
+  SquareSum sum;
+  sum.add(gradient);
+  return sum.total();
 }
 
 double squared_distance(std::span<const float> a, std::span<const float> b) {

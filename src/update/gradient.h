@@ -7,8 +7,7 @@
 
 namespace outpace::update {
 
-// Sum of squares, in double. It is finite exactly if every number is: the largest float32 squared
-// is about 1e77, so a sum over finite numbers cannot overflow.
+// A SquareSum's: finite exactly if every number is.
 [[nodiscard]] double squared_norm(std::span<const float> gradient);
 // The squared norm of a - b, in double; finite under the same condition. REQUIRES: equal sizes.
 [[nodiscard]] double squared_distance(std::span<const float> a, std::span<const float> b);

@@ -51,15 +51,31 @@ GroupedOptimizer::GroupedOptimizer(const Groups& groups, const std::vector<std::
   scale_invariant_ = parts_.front().optimizer->scale_invariant();
 }
 
+Step GroupedOptimizer::step_of(const Part& part, const Step& step) const {
+  return {.rate = step.rate * rates_[part.group],
+          .mean_weight = step.mean_weight,
+          .weight_decay = decays_[part.group]};
+}
+
 void GroupedOptimizer::step(const Step& step,
                             std::span<const float> mean,
                             std::span<float> weights) {
   for (const Part& part : parts_) {
-    part.optimizer->step({.rate = step.rate * rates_[part.group],
-                          .mean_weight = step.mean_weight,
-                          .weight_decay = decays_[part.group]},
+    part.optimizer->step(step_of(part, step),
                          mean.subspan(part.begin, part.size),
                          weights.subspan(part.begin, part.size));
+  }
+}
+
+void GroupedOptimizer::step_into(const Step& step,
+                                 std::span<const float> mean,
+                                 std::span<const float> weights,
+                                 std::span<float> moved) {
+  for (const Part& part : parts_) {
+    part.optimizer->step_into(step_of(part, step),
+                              mean.subspan(part.begin, part.size),
+                              weights.subspan(part.begin, part.size),
+                              moved.subspan(part.begin, part.size));
   }
 }
 

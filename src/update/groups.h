@@ -35,6 +35,10 @@ class GroupedOptimizer final : public Optimizer {
 
   // The rate of a group is `step.rate` times its own; the decay of a step does not count.
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
+  void step_into(const Step& step,
+                 std::span<const float> mean,
+                 std::span<const float> weights,
+                 std::span<float> moved) override;
   [[nodiscard]] bool scale_invariant() const override { return scale_invariant_; }
   void keep(Archive& archive) override;
 
@@ -50,6 +54,8 @@ class GroupedOptimizer final : public Optimizer {
     std::size_t size;
     std::unique_ptr<Optimizer> optimizer;
   };
+
+  [[nodiscard]] Step step_of(const Part& part, const Step& step) const;
 
   std::vector<double> decays_;  // By group.
   bool scale_invariant_ = false;

@@ -9,25 +9,43 @@ Momentum::Momentum(Form form, double mu, std::size_t size)
   CHECK(mu >= 0.0 && mu < 1.0);
 }
 
-void Momentum::step(const Step& step, std::span<const float> mean, std::span<float> weights) {
+template <typename Weight>
+void Momentum::move(const Step& step,
+                    std::span<const float> mean,
+                    Weight weight,
+                    std::span<float> moved) {
   const std::size_t size = velocity_.size();
-  CHECK(mean.size() == size && weights.size() == size);
+  CHECK(mean.size() == size && moved.size() == size);
   const auto rate = static_cast<float>(step.rate);
   const auto decay = static_cast<float>(step.weight_decay * step.mean_weight);
   const float mu = mu_;
   const std::span<float> velocity(velocity_);
   if (form_ == Form::kHeavyBall) {
     for (std::size_t i = 0; i < size; ++i) {
-      velocity[i] = mu * velocity[i] + (mean[i] + decay * weights[i]);
-      weights[i] -= rate * velocity[i];
+      velocity[i] = mu * velocity[i] + (mean[i] + decay * weight(i));
+      moved[i] = weight(i) - rate * velocity[i];
     }
     return;
   }
   for (std::size_t i = 0; i < size; ++i) {
-    const float gradient = mean[i] + decay * weights[i];
+    const float gradient = mean[i] + decay * weight(i);
     velocity[i] = mu * velocity[i] + gradient;
-    weights[i] -= rate * (gradient + mu * velocity[i]);
+    moved[i] = weight(i) - rate * (gradient + mu * velocity[i]);
   }
+}
+
+void Momentum::step(const Step& step, std::span<const float> mean, std::span<float> weights) {
+  move(
+      step, mean, [weights](std::size_t i) { return weights[i]; }, weights);
+}
+
+void Momentum::step_into(const Step& step,
+                         std::span<const float> mean,
+                         std::span<const float> weights,
+                         std::span<float> moved) {
+  CHECK(weights.size() == moved.size());
+  move(
+      step, mean, [weights](std::size_t i) { return weights[i]; }, moved);
 }
 
 }  // namespace outpace::update

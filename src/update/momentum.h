@@ -27,10 +27,18 @@ class Momentum final : public Optimizer {
   Momentum(Form form, double mu, std::size_t size);
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
+  void step_into(const Step& step,
+                 std::span<const float> mean,
+                 std::span<const float> weights,
+                 std::span<float> moved) override;
   [[nodiscard]] bool scale_invariant() const override { return false; }
   void keep(Archive& archive) override { archive("velocity", velocity_); }
 
  private:
+  // `weight(i)`: the weight before the step, which the loop over `moved` has not passed yet.
+  template <typename Weight>
+  void move(const Step& step, std::span<const float> mean, Weight weight, std::span<float> moved);
+
   const Form form_;
   const float mu_;
   std::vector<float> velocity_;

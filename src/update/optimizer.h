@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -40,6 +41,17 @@ class Optimizer {
   // Moves the weights in place. `mean` is Aggregate::mean(): already weighted, unless
   // scale_invariant(). REQUIRES: both spans have the size given at construction.
   virtual void step(const Step& step, std::span<const float> mean, std::span<float> weights) = 0;
+
+  // The same with the moved weights elsewhere: `moved` was undefined, and `weights` stay as they
+  // are. A version that somebody still reads then needs no copy. REQUIRES: the spans do not
+  // overlap.
+  virtual void step_into(const Step& step,
+                         std::span<const float> mean,
+                         std::span<const float> weights,
+                         std::span<float> moved) {
+    std::copy(weights.begin(), weights.end(), moved.begin());
+    this->step(step, mean, moved);
+  }
 
   // Whether the step's length is independent of the gradient's (adam, lamb, yellowfin). If so,
   // step() takes the unweighted mean and scales its step by mean_weight itself.

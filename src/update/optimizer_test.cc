@@ -1,5 +1,6 @@
 #include "update/optimizer.h"
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <tuple>
@@ -76,6 +77,30 @@ TEST(Optimizers, StepTheSameToTheBitHoweverTheWeightsAreSplit) {
       right->step(step, gradient.subspan(10), std::span(split).subspan(10));
     }
     EXPECT_EQ(weights, split) << doc.name;
+  }
+}
+
+TEST(Optimizers, StepElsewhereAsInPlaceToTheBitAndLeaveTheWeights) {
+  for (const OptimizerDoc& doc : optimizers()) {
+    constexpr std::size_t kSize = 1003;
+    Rng rng(1, 0);
+    const auto one = make_optimizer(Spec::parse(doc.name), kSize);
+    const auto other = make_optimizer(Spec::parse(doc.name), kSize);
+    std::vector<float> in_place(kSize, 1.0F);
+    std::vector<float> mean(kSize);
+    for (int t = 0; t < 50; ++t) {
+      for (float& value : mean) {
+        value = static_cast<float>(rng.normal());
+      }
+      const Step step{.rate = 0.1, .mean_weight = 0.7, .weight_decay = 0.01};
+      const std::vector<float> weights = in_place;
+      std::vector<float> kept = weights;
+      std::vector<float> moved(kSize, std::nanf(""));
+      other->step_into(step, mean, kept, moved);
+      one->step(step, mean, in_place);
+      EXPECT_EQ(moved, in_place) << doc.name;
+      EXPECT_EQ(kept, weights) << doc.name;
+    }
   }
 }
 

@@ -18,10 +18,18 @@ class Sgd final : public Optimizer {
   explicit Sgd(std::size_t size) : size_(size) {}
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
+  void step_into(const Step& step,
+                 std::span<const float> mean,
+                 std::span<const float> weights,
+                 std::span<float> moved) override;
   [[nodiscard]] bool scale_invariant() const override { return false; }
   void keep(Archive& /*archive*/) override {}
 
  private:
+  // `weight(i)`: the weight before the step, which the loop over `moved` has not passed yet.
+  template <typename Weight>
+  void move(const Step& step, std::span<const float> mean, Weight weight, std::span<float> moved);
+
   const std::size_t size_;
 };
 

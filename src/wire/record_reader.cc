@@ -1,4 +1,4 @@
-// Tested by src/wire/rude_client_test.cc and src/wire/slices_test.cc.
+// Tested by src/wire/slices_test.cc.
 
 #include "wire/record_reader.h"
 
@@ -49,6 +49,7 @@ std::optional<Received> RecordReader::take(std::string_view frame, std::uint64_t
     }
   } else if (numbers > 0) {
     numbers_ = std::make_shared<Buffer>();
+    squares_ = {};
     at_ = 0;
     end_ = numbers;
   }
@@ -134,11 +135,24 @@ std::span<char> RecordReader::room(std::uint32_t bytes) {
     numbers_->reserve(end_);
     numbers_->resize(begin + count);
   }
-  at_ += count;
+  begun_ = std::exchange(at_, begin + count);
   return {reinterpret_cast<char*>(numbers_->data() + begin), bytes};
 }
 
+void RecordReader::add_squares() {
+  if (!std::holds_alternative<protocol::Push>(pending_->message)) {
+    return;
+  }
+  if (!sliced_) {  // The numbers of one record are still in the cache.
+    squares_.add(std::span<const float>(*numbers_).subspan(begun_));
+  } else if (!more_numbers()) {  // They came from the end to the front, and are added up forwards.
+    squares_ = {};
+    squares_.add(*numbers_);
+  }
+}
+
 std::optional<Received> RecordReader::filled() {
+  add_squares();
   arrived_ = handed_on_ ? std::optional(at_) : std::nullopt;
   if (more_numbers()) {
     if (!early_ || handed_on_ || !std::holds_alternative<protocol::Release>(pending_->message)) {
@@ -161,7 +175,7 @@ std::optional<Received> RecordReader::filled() {
     numbers_.reset();  // Before anybody hears that it is whole: take() then need not copy.
     return std::nullopt;
   }
-  return complete(std::move(*std::exchange(numbers_, nullptr)));
+  return complete(std::move(*std::exchange(numbers_, nullptr)), squares_.total());
 }
 
 std::uint64_t RecordReader::announced() const {
@@ -174,10 +188,13 @@ std::uint64_t RecordReader::announced() const {
   return end_;
 }
 
-Received RecordReader::complete(Numbers payload) {
+Received RecordReader::complete(Numbers payload, std::optional<double> squares) {
   Received received = *std::exchange(pending_, std::nullopt);
   received.payload = std::move(payload);
   received.arrived = received.payload.size();
+  if (std::holds_alternative<protocol::Push>(received.message)) {
+    received.squares = squares;
+  }
   numbers_.reset();
   return received;
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/square_sum.h"
 #include "wire/payload.h"
 #include "wire/transport.h"
 
@@ -42,8 +43,9 @@ class RecordReader {
   // The numbers of the pending payload, which lie elsewhere. Throws an Error if there is no such
   // payload, or it has begun to come.
   [[nodiscard]] std::uint64_t announced() const;
-  // The message, with these as its payload. REQUIRES: announced() returned.
-  [[nodiscard]] Received complete(Numbers payload);
+  // The message, with these as its payload and, if it is a push, its sum of squares. REQUIRES:
+  // announced() returned.
+  [[nodiscard]] Received complete(Numbers payload, std::optional<double> squares);
   // Whether numbers come after those that room() made room for.
   [[nodiscard]] bool more_numbers() const { return pending_ && at_ < end_; }
   // After filled(): how many numbers are there of a release that has been handed on before; nothing
@@ -64,15 +66,20 @@ class RecordReader {
 
   // Refuses a message that may not come while some of a gradient is there.
   void check_within_gradient(const protocol::Message& message, std::uint64_t numbers) const;
+  // Adds up what filled() has got of a push.
+  void add_squares();
   void begin_slice(const protocol::Slice& slice, std::uint64_t numbers, std::uint64_t authorised);
 
   const bool early_;
   std::optional<Received> pending_;  // Its payload is not whole yet.
   bool handed_on_ = false;           // The pending one, before it was whole.
   std::optional<std::uint64_t> arrived_;
-  // Of the pending payload, or of a gradient's slices. Shared with those to whom it was handed on.
+  // Of the pending payload, or of a gradient's slices. Shared with the readers of a release that
+  // was handed on.
   std::shared_ptr<Buffer> numbers_;
+  SquareSum squares_;  // Of a push's numbers before at_, unless it has slices.
   // Of the pending payload: where the next numbers go, and where they end.
+  std::uint64_t begun_ = 0;  // Where those of the last record went.
   std::uint64_t at_ = 0;
   std::uint64_t end_ = 0;
   std::optional<Sliced> sliced_;

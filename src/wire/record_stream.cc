@@ -377,7 +377,8 @@ std::optional<RecordStream::Next> RecordStream::end_text() {
 
 Received RecordStream::take_place(std::string_view body) {
   const std::uint64_t numbers = reader_.announced();
-  return reader_.complete(sharing_.read(decode_number(body), numbers));
+  Sharing::Read read = sharing_.read(decode_number(body), numbers);
+  return reader_.complete(std::move(read.numbers), read.squares);
 }
 
 void RecordStream::take_control(RecordKind kind, std::string_view body) {

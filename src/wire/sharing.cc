@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/square_sum.h"
 
 namespace outpace::wire {
 
@@ -120,16 +121,16 @@ void Sharing::borrow(const Descriptor& descriptor, std::uint64_t bytes, std::uin
   }
 }
 
-Numbers Sharing::read(std::uint64_t offset, std::uint64_t count) const {
+Sharing::Read Sharing::read(std::uint64_t offset, std::uint64_t count) const {
   if (!borrowed_) {
     throw Error(ExitCode::kFailure, "it has lent no memory for its payload");
   }
   const std::span<const float> numbers = borrowed_->numbers(offset, count);
   if (!options_.in_place) {
     // The one time that these bytes are read: the peer may change them at any time.
-    std::vector<float> copy(numbers.begin(), numbers.end());
+    SummedCopy copy = copy_and_sum(numbers);
     returns_->add(offset);
-    return copy;
+    return {.numbers = std::move(copy.numbers), .squares = copy.squares};
   }
   // Unmaps the memory with the last reader, and returns the place.
   struct Reader {
@@ -143,7 +144,8 @@ Numbers Sharing::read(std::uint64_t offset, std::uint64_t count) const {
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
   };
-  return {numbers, std::make_shared<const Reader>(borrowed_, returns_, offset)};
+  return {.numbers = {numbers, std::make_shared<const Reader>(borrowed_, returns_, offset)},
+          .squares = std::nullopt};
 }
 
 }  // namespace outpace::wire

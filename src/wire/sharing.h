@@ -94,9 +94,13 @@ class Sharing {
   // `authorised`: the largest payload of the peer, in numbers. Throws an Error if the peer offers
   // too often.
   void borrow(const Descriptor& descriptor, std::uint64_t bytes, std::uint64_t authorised);
+  struct Read {
+    Numbers numbers;
+    std::optional<double> squares;  // Their SquareSum, if they were copied.
+  };
   // Numbers in the memory that was borrowed. Throws an Error if they do not lie there. Only the
   // thread that borrows may call it, and it needs no lock.
-  [[nodiscard]] Numbers read(std::uint64_t offset, std::uint64_t count) const;
+  [[nodiscard]] Read read(std::uint64_t offset, std::uint64_t count) const;
 
  private:
   enum class State : std::uint8_t { kNothing, kOffered, kAccepted, kOff };

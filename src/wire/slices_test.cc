@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/square_sum.h"
 #include "protocol/codec.h"
 #include "wire/rude_client_test.h"
 #include "wire/transport_test.h"
@@ -51,6 +53,12 @@ Payload part(const std::shared_ptr<const std::vector<float>>& gradient,
   return {std::span(*gradient).subspan(begin, end - begin), gradient};
 }
 
+double squares_of(std::span<const float> numbers) {
+  SquareSum sum;
+  sum.add(numbers);
+  return sum.total();
+}
+
 class SlicesTest : public TransportTest {};
 
 INSTANTIATE_TEST_SUITE_P(All,
@@ -81,8 +89,10 @@ TEST_P(SlicesTest, ArriveAsOnePushWithWhatCameBetweenThemBefore) {
     const Received& push = log.received[2 * sequence];
     EXPECT_TRUE(push.message == protocol::Message(push_of(sequence)));
     EXPECT_TRUE(push.payload == *numbers(kWhole, static_cast<float>(sequence)));
+    EXPECT_EQ(push.squares, squares_of(push.payload));
   }
   EXPECT_TRUE(log.received[7].payload == *numbers(kWhole, 4));
+  EXPECT_EQ(log.received[7].squares, squares_of(log.received[7].payload));
 }
 
 TEST_P(SlicesTest, OfAnAbandonedGradientAreDiscarded) {
@@ -125,6 +135,26 @@ TEST_P(SlicesTest, OfAClientThatDiesBetweenThemAreNeverSeen) {
   client.reset();
   ASSERT_TRUE(server_.wait_closed(id));
   EXPECT_EQ(server_.log(id).received.size(), 2U);
+}
+
+TEST_P(SlicesTest, AndWholePushesComeWithTheirSumOfSquares) {
+  const auto server = serve();
+  Recorder events;
+  const auto client = connect(server->address(), events);
+  client->send(hello_from("a"), nullptr);
+  const ConnectionId id = server_.wait_hello("a");
+  server->authorise(id, kWhole);
+  // Where memory is shared, the first payload crosses the socket, and later ones lie there.
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    auto broken = *numbers(kWhole - i, static_cast<float>(i));
+    broken.back() = i == 3 ? HUGE_VALF : broken.back();
+    client->send(push_of(i), std::make_shared<const std::vector<float>>(std::move(broken)));
+    ASSERT_TRUE(server_.wait_received(id, 2 + i));
+    const Received push = server_.log(id).received[1 + i];
+    ASSERT_TRUE(push.squares.has_value());
+    EXPECT_EQ(*push.squares, squares_of(push.payload));
+    EXPECT_EQ(std::isfinite(*push.squares), i < 3);
+  }
 }
 
 // Whether slices gain something is the carrier's to say: memory that is shared is read whole.
@@ -187,10 +217,10 @@ TEST_P(SlicesTest, AReleaseIsThereWithItsFirstWeightsAndTheRestFollows) {
   ASSERT_EQ(release.payload.size(), kWhole);
   EXPECT_GE(release.arrived, 1U);
   EXPECT_LT(release.arrived, kWhole) << "nobody waited for the last one";
-  EXPECT_TRUE(std::equal(release.payload.span().begin(),
-                         release.payload.span().begin() +
-                             static_cast<std::ptrdiff_t>(release.arrived),
-                         weights->begin()));
+  EXPECT_TRUE(
+      std::equal(release.payload.span().begin(),
+                 release.payload.span().begin() + static_cast<std::ptrdiff_t>(release.arrived),
+                 weights->begin()));
   ASSERT_TRUE(progress.wait(kWhole));
   EXPECT_TRUE(release.payload == *weights);
   // What follows it comes after it, and a snapshot comes whole.
@@ -224,9 +254,9 @@ INSTANTIATE_TEST_SUITE_P(All,
 
 std::string message(const protocol::Message& message, std::uint64_t numbers) {
   return RawClient::record(RecordKind::kMessage, encode(message, numbers)) +
-         (numbers == 0 ? ""
-                       : RawClient::record(RecordKind::kNumbers,
-                                           std::string(numbers * sizeof(float), 'x')));
+         (numbers == 0
+              ? ""
+              : RawClient::record(RecordKind::kNumbers, std::string(numbers * sizeof(float), 'x')));
 }
 
 TEST_P(RudeSlicesTest, EndTheirConnectionWithAReason) {

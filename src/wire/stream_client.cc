@@ -312,7 +312,8 @@ class StreamClient final : public ClientTransport {
     if (is_unix() && options_.shares_memory) {
       sharing.lender = std::make_shared<Lender>(kClientPlaces, nullptr);  // The server warns.
     }
-    auto stream = std::make_unique<RecordStream>(std::move(bytes), kUnlimited, std::move(sharing), options_.progress);
+    auto stream = std::make_unique<RecordStream>(
+        std::move(bytes), kUnlimited, std::move(sharing), options_.progress);
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
     stream_->authorise(authorised_);

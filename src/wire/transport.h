@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,6 +43,8 @@ struct Received {
   protocol::Message message;
   Numbers payload;  // Empty if the message carries none. On a server never in shared memory.
   std::uint64_t arrived = 0;  // Of the payload's numbers, from the front: all, but for `progress`.
+  // Of a push: its payload's SquareSum, which the transport adds up while the numbers pass by.
+  std::optional<double> squares = std::nullopt;
   // On a server: while a copy of this lives, the message counts as not handled.
   std::shared_ptr<void> turn;
 };

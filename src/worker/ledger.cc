@@ -9,9 +9,8 @@ namespace outpace::worker {
 protocol::Manifest Ledger::manifest_of(std::uint64_t examples, std::uint64_t tensors) {
   protocol::Manifest manifest;
   for (std::uint64_t i = 0; i < tensors; ++i) {
-    manifest.tensors.push_back(
-        {.name = tensors == 1 ? "ledger" : "ledger" + std::to_string(i),
-         .shape = {examples * (i + 1) / tensors - examples * i / tensors}});
+    manifest.tensors.push_back({.name = tensors == 1 ? "ledger" : "ledger" + std::to_string(i),
+                                .shape = {examples * (i + 1) / tensors - examples * i / tensors}});
   }
   return manifest;
 }

@@ -1,8 +1,8 @@
 #include "worker/slices.h"
 
 #include <algorithm>
-#include <optional>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 

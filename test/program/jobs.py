@@ -124,6 +124,9 @@ class Process:
             return False
         wait_until(said, f"'{text}' on standard error", seconds)
 
+    def until_printed(self, text, seconds=DEADLINE):
+        wait_until(lambda: text in self.out, f"'{text}' on standard output", seconds)
+
 
 class ProgramTest(unittest.TestCase):
     """A folder, a mark that every started process inherits, and a check that none is left."""
@@ -172,21 +175,22 @@ class LedgerJob:
     """
 
     def __init__(self, test, policy, workers=8, examples=1024, epochs=3, batch_seconds=0.004,
-                 staleness="none", options=(), worker_options=()):
+                 staleness="none", options=(), worker_options=(), listen=None, token=None):
         self.test = test
         self.examples = examples
         self.epochs = epochs
         self.run = test.folder / "run"
         self.worker_options = (worker_options if callable(worker_options)
                                else lambda worker: worker_options)
-        self.token = test.folder / "token"
+        self.token = token or test.folder / "token"
         cutoff = {"sync": workers, "dynamic": workers, "backup": 3, "softsync": workers // 2,
                   "kbatchsync": 3, "kasync": 3}.get(
             policy.partition(":")[0], 1)
         self.server_words = (
             "server", "--policy", policy, "--workers", workers, "--batch", BATCH,
             "--epochs", epochs, "--lr", BATCH * cutoff, "--lr-scale", "linear",
-            "--staleness", staleness, "--listen", f"unix:{test.folder}/s", "--token-file", self.token,
+            "--staleness", staleness, "--listen", listen or f"unix:{test.folder}/s",
+            "--token-file", self.token,
             "--json", *options)
         self.start_server(self.run)
         pace = batch_seconds if callable(batch_seconds) else lambda worker: batch_seconds
@@ -196,10 +200,11 @@ class LedgerJob:
         self.run = out
         self.server = self.test.start(*self.server_words, "--out", out)
         self.server.until_said("listening on")
+        self.address = self.server.err.partition("listening on ")[2].partition(";")[0]
 
     def start_worker(self, worker, batch_seconds, *options):
         return self.test.start(
-            "--server", f"unix:{self.test.folder}/s", "--token-file", self.token,
+            "--server", self.address, "--token-file", self.token,
             "--worker", worker, "--examples", self.examples,
             "--batch-seconds", f"{batch_seconds:f}", *self.worker_options(worker), *options, program=LEDGER_WORKER)
 

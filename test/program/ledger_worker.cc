@@ -34,6 +34,8 @@ struct Options {
   double rejoin_for = 20.0;             // Seconds.
   std::uint64_t hang_at = 0;            // This gradient, from 1 on,
   std::string hang_until;               // is not done before this file is there.
+  std::uint64_t tensors = 1;            // The ledger is in so many,
+  std::uint64_t slice = 0;              // and leaves in slices of at least so many bytes.
 };
 
 Options parse(int argc, char** argv) {
@@ -47,6 +49,8 @@ Options parse(int argc, char** argv) {
   app.add_option("--rejoin-for", options.rejoin_for);
   app.add_option("--hang-at", options.hang_at);
   app.add_option("--hang-until", options.hang_until);
+  app.add_option("--tensors", options.tensors);
+  app.add_option("--slice", options.slice);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -58,7 +62,8 @@ Options parse(int argc, char** argv) {
 // Says so for each gradient.
 class Ledger final : public worker::GradientSource {
  public:
-  explicit Ledger(const Options& options) : options_(options), counts_(options.examples) {}
+  explicit Ledger(const Options& options)
+      : options_(options), counts_(options.examples, 0, options.tensors) {}
 
   [[nodiscard]] const protocol::Manifest& manifest() const override { return counts_.manifest(); }
   [[nodiscard]] std::uint64_t dataset_examples() const override {
@@ -75,6 +80,33 @@ class Ledger final : public worker::GradientSource {
       hang();
     }
     const auto loss = counts_.compute(weights, examples, gradient, cancelled);
+    if (loss) {
+      std::puts("gradient");
+      std::fflush(stdout);
+    }
+    return loss;
+  }
+
+  // Hangs when half of its slices have left.
+  [[nodiscard]] std::optional<double> compute_overlapped(std::span<const float> weights,
+                                                         std::span<const std::uint64_t> examples,
+                                                         std::span<float> gradient,
+                                                         const Overlap& overlap) override {
+    ++computed_;
+    const auto loss = overlap.wait_for(weights.size()) == Weights::kGivenUp
+                          ? std::nullopt
+                          : counts_.compute(weights, examples, gradient, overlap.cancelled);
+    for (std::uint64_t tensor = loss ? options_.tensors : 0; tensor-- > 0;) {
+      if (computed_ == options_.hang_at && tensor == options_.tensors / 2) {
+        hang();
+      }
+      if (overlap.cancelled()) {
+        std::puts("cancelled");
+        std::fflush(stdout);
+        return std::nullopt;
+      }
+      overlap.ready(tensor);
+    }
     if (loss) {
       std::puts("gradient");
       std::fflush(stdout);
@@ -113,7 +145,8 @@ int run(const Options& options) {
                                 .tls = wire::find_tls(
                                     {}, options.token_file, options.server, wire::TlsSide::kWorker),
                                 .worker = WorkerId{options.worker},
-                                .leaving = &leaving},
+                                .leaving = &leaving,
+                                .slice_bytes = options.slice},
                     .rejoin_for = from_seconds(options.rejoin_for)},
                    ledger,
                    pace);
