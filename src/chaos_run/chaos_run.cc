@@ -35,7 +35,7 @@ constexpr seconds kProgressEvery{10};
 constexpr seconds kToStart{60};
 constexpr seconds kToRecover{60};
 constexpr seconds kToEnd{30};
-constexpr seconds kToFinish{180};
+constexpr seconds kToFinish{45};  // Without an accepted gradient.
 constexpr seconds kToVanish{20};
 
 // docs/wire.md, "Limits and memory", with the server's own memory at its start.
@@ -216,12 +216,23 @@ class Run {
       for (Member& member : stage_.members()) {
         member.as_told = {0};
       }
-      wait_for([this] { return !stage_.server().running(); },
-               kToFinish,
-               fmt::format("the end of epoch {}", epochs));
+      until_finished(fmt::format("the end of epoch {}", epochs));
     }
     end_in_order(0, {0}, {0});
     return epochs;
+  }
+
+  // As long as gradients are accepted.
+  void until_finished(const std::string& what) {
+    std::uint64_t before = 0;
+    do {
+      before = journal_.accepted();
+      const auto until = steady_clock::now() + kToFinish;
+      while (stage_.server().running() && steady_clock::now() < until) {
+        tick();
+      }
+    } while (stage_.server().running() && journal_.accepted() != before);
+    wait_for([this] { return !stage_.server().running(); }, seconds(0), what);
   }
 
   // The server, by this signal if it is not 0, and then the others, by themselves.

@@ -100,6 +100,14 @@ std::uint64_t Journal::accepted(const std::string& who) const {
   return found == accepted_.end() ? 0 : found->second;
 }
 
+std::uint64_t Journal::accepted() const {
+  std::uint64_t all = 0;
+  for (const auto& [who, accepted] : accepted_) {
+    all += accepted;
+  }
+  return all;
+}
+
 void Journal::merge_all() const {
   std::vector<std::string> texts{from(folder_ / "history" / "chaos.jsonl", 0)};
   for (const Source& source : sources_) {
