@@ -137,7 +137,8 @@ class PeerJob:
             self.torchrun = subprocess.Popen(
                 [options.torchrun, "--standalone", "--nnodes=1",
                  f"--nproc_per_node={options.workers}", "--max_restarts=100000",
-                 "--monitor_interval=0.5", str(script), "--folder", str(folder), "--batch",
+                 # By its defaults, torchrun 1.13 fails with Python 3.11.
+                 "--monitor_interval=0.5", "--redirects=1", "--tee=1", str(script), "--folder", str(folder), "--batch",
                  str(options.batch), "--delay", str(options.delay), "--checkpoint-every", "10"],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
         wait_until(lambda: self.progress() is not None, TO_START, "the first step of DDP")

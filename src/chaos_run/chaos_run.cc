@@ -163,7 +163,9 @@ class Run {
   void start() {
     if (!start_all() || !until_all_take_part(kToStart, "at the start")) {
       throw Error(ExitCode::kFailure,
-                  "the job does not start; see " + (options_.folder / "logs").string());
+                  fmt::format("the job does not start: {}; its logs are in {}",
+                              last_line(stage_.server().log),
+                              (options_.folder / "logs").string()));
     }
     const chaos::Job& job = options_.plan.job;
     journal_.write("chaos",

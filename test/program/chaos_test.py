@@ -107,6 +107,7 @@ class Command(Chaos):
     def test_bad_input(self):
         self.refused("--faults has 'kil'; did you mean 'kill'?", "--faults", "kil")
         self.refused("--carrier is 'udp'", "--carrier", "udp")
+        self.refused("--policy is 'backup'", "--policy", "backup")
         self.refused("--minutes", "--minutes", 0)
         self.refused("is no history", "--check", self.folder)
         self.path("file", "x")
