@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults resume-soak release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint python \
-        bench-peers reproduce-staleness reproduce-speed-up validate-throughput validate-slices clean
+.PHONY: help setup demo test test-faults resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint python \
+        bench-chaos bench-peers reproduce-staleness reproduce-speed-up validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -33,7 +33,7 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 
-FAULTS = ^(program/(ledger|resume|record|memory|flood|names|certs|signals)_|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
+FAULTS = ^(program/(ledger|resume|record|memory|flood|names|certs|signals|chaos)_|chaos/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
 test-faults: dev  ## the tests of docs/reliability.md
 	ctest --preset dev -R '$(FAULTS)'
 
@@ -41,6 +41,12 @@ KILLS ?= 9
 resume-soak: dev  ## kill servers of six policies so often each, at random moments
 	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
 	  python3 -B test/program/resume_soak.py $(KILLS)
+
+MINUTES ?= 3
+SEED    ?= 1
+chaos: dev  ## real processes under drawn faults, and a verdict: make chaos SEED=7 MINUTES=10
+	@tools/install-packages.sh test
+	build/dev/outpace chaos --seed $(SEED) --minutes $(MINUTES)
 
 quick: build/dev/build.ninja  ## only the tests that take no time; of one folder: make quick F=policy
 	$(BUILD) dev --target $(if $(F),$(F)_test,unit_tests)
@@ -121,6 +127,11 @@ bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows besi
 	$(BUILD) release --target wire_bench passes_bench event_queue_bench runtimes_bench \
 	  simulation_bench flows_bench
 	@for program in build/release/*_bench; do $$program || exit 1; done
+
+bench-chaos: release  ## goodput while workers die and come back, beside elastic DDP; half an hour
+	$(BUILD) release --target outpace-torch
+	@tools/install-packages.sh peers
+	python3 -B tools/bench_chaos.py $(ARGS)
 
 bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, by size and clients
 	$(BUILD) release --target wire_bench

@@ -61,6 +61,10 @@ inline constexpr std::array<std::string_view, 4> kCarrierWords{
 }
 [[nodiscard]] std::optional<Carrier> carrier_of(std::string_view word);
 
+// Under these an accepted gradient counts in full, so that a ledger of whole numbers audits it.
+inline constexpr std::array<std::string_view, 6> kAuditedPolicies{
+    "sync", "dynamic", "async", "saps", "ssp", "softsync"};
+
 struct Fault {
   Duration at{};  // Since the first fault may come.
   Kind kind = Kind::kKill;

@@ -35,7 +35,7 @@ constexpr seconds kProgressEvery{10};
 constexpr seconds kToStart{60};
 constexpr seconds kToRecover{60};
 constexpr seconds kToEnd{30};
-constexpr seconds kToFinish{180};
+constexpr seconds kToFinish{30};  // Without an accepted gradient.
 constexpr seconds kToVanish{20};
 
 // docs/wire.md, "Limits and memory", with the server's own memory at its start.
@@ -163,7 +163,9 @@ class Run {
   void start() {
     if (!start_all() || !until_all_take_part(kToStart, "at the start")) {
       throw Error(ExitCode::kFailure,
-                  "the job does not start; see " + (options_.folder / "logs").string());
+                  fmt::format("the job does not start: {}; its logs are in {}",
+                              last_line(stage_.server().log),
+                              (options_.folder / "logs").string()));
     }
     const chaos::Job& job = options_.plan.job;
     journal_.write("chaos",
@@ -208,20 +210,43 @@ class Run {
     say("the server is told to end");
     end_in_order(SIGTERM, {128 + SIGTERM}, {0, 1});
     journal_.read();
-    const std::uint64_t epochs = std::max<std::uint64_t>(journal_.epochs(), 1);
+    // A whole epoch more than has begun, so that the last death below comes in the middle of it.
+    const std::uint64_t epochs = journal_.epochs() + 1;
     say(fmt::format("it goes on to the end of epoch {}", epochs));
     stage_.finish_after(epochs);
     if (start_all()) {
-      stage_.server().as_told = {0};
       for (Member& member : stage_.members()) {
         member.as_told = {0};
       }
-      wait_for([this] { return !stage_.server().running(); },
-               kToFinish,
-               fmt::format("the end of epoch {}", epochs));
+      kill_once_more();
+      until_finished(fmt::format("the end of epoch {}", epochs));
     }
-    end_in_order(0, {0}, {0});
+    end_in_order(0, {0}, {0, 128 + SIGKILL});
     return epochs;
+  }
+
+  // What a server forgets, the next one finds in the checkpoint. So one worker dies after the last
+  // server has come, and its examples must go to others without such help.
+  void kill_once_more() {
+    until_all_take_part(kToRecover, "in the last epoch");
+    Member& worker = *stage_.find("worker 0");
+    if (worker.running()) {
+      stage_.let_end(worker, {128 + SIGKILL});
+      worker.process->send(SIGKILL);
+    }
+  }
+
+  // As long as gradients are accepted.
+  void until_finished(const std::string& what) {
+    std::uint64_t before = 0;
+    do {
+      before = journal_.accepted();
+      const auto until = steady_clock::now() + kToFinish;
+      while (stage_.server().running() && steady_clock::now() < until) {
+        tick();
+      }
+    } while (stage_.server().running() && journal_.accepted() != before);
+    wait_for([this] { return !stage_.server().running(); }, seconds(0), what);
   }
 
   // The server, by this signal if it is not 0, and then the others, by themselves.

@@ -4,8 +4,8 @@
 //   2. the plan's faults come
 //   3. everything is healed, and every worker has a gradient accepted again
 //   4. the server is told to end, and writes its last checkpoint
-//   5. it goes on from there to the end of the newest epoch, so that each example must have been
-//      used exactly that often
+//   5. it goes on from there for one epoch more, in which a worker dies once more; each example
+//      must then have been used exactly that often
 //   6. no process may be left; the checker reads the history and the final weights
 
 #pragma once

@@ -155,6 +155,13 @@ void Injector::tick() {
 void Injector::heal_all() {
   std::ranges::for_each(wounds_, [this](Wound& wound) { close(wound); });
   wounds_.clear();
+  if (wire::FaultProxy* proxy = stage_.proxy()) {
+    for (const Member& member : stage_.members()) {
+      if (member.who != "server") {
+        proxy->corrupt(stage_.link_of(member.who), 0);
+      }
+    }
+  }
 }
 
 void Injector::close(Wound& wound) {

@@ -38,6 +38,7 @@ class Journal {
 
   // Of this worker: gradients that were accepted.
   [[nodiscard]] std::uint64_t accepted(const std::string& who) const;
+  [[nodiscard]] std::uint64_t accepted() const;                           // Of all.
   [[nodiscard]] std::uint64_t version() const { return version_; }        // The newest release's.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }  // As above.
   // More than the number of any epoch that an example was handed out of.

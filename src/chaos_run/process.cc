@@ -1,3 +1,5 @@
+// Tested by test/program/chaos_test.py (class Smoke).
+
 #include "chaos_run/process.h"
 
 #include <cerrno>

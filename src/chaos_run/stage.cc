@@ -261,6 +261,10 @@ void Stage::ended(Member& member, int code) {
     options_.say(
         fmt::format("{} ended with exit code {}: {}", member.who, code, last_line(member.log)));
   }
+  if (&member == &server() && member.starts == 1 && !fs::exists(run_folder())) {
+    options_.say("the server cannot run at all: " + last_line(member.log));
+    return;
+  }
   // One that was killed knows already when it is started again.
   if (!member.start_again && !right && member.restarts) {
     member.start_again = steady_clock::now() + kBeforeNextTry;

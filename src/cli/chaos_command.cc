@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -47,6 +48,13 @@ std::vector<std::string> as_strings(const Words& words) {
 chaos::Wishes read_wishes(const ChaosWords& words) {
   chaos::Wishes wishes{.length = from_seconds(60.0 * words.minutes), .every = words.every};
   if (!words.policy.empty()) {
+    const std::string name = words.policy.substr(0, words.policy.find(':'));
+    if (std::ranges::find(chaos::kAuditedPolicies, name) == chaos::kAuditedPolicies.end()) {
+      throw usage_error("--policy is '" + words.policy +
+                        "'; a ledger audits policies under which every accepted gradient counts "
+                        "in full: " +
+                        fmt::format("{}", fmt::join(chaos::kAuditedPolicies, ", ")));
+    }
     wishes.policy = words.policy;
   }
   if (!words.carrier.empty()) {

@@ -224,7 +224,6 @@ bool FaultProxy::write_some(Connection& connection, Flow& flow, Clock::time_poin
     connection.broken = connection.broken || (errno != EAGAIN && errno != EINTR);
     return false;
   }
-  passed_ += static_cast<std::uint64_t>(sent);
   flow.queued -= static_cast<std::size_t>(sent);
   flow.sent_of_first += static_cast<std::size_t>(sent);
   if (flow.sent_of_first < chunk.bytes.size()) {

@@ -14,7 +14,6 @@
 
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -58,8 +57,6 @@ class FaultProxy {
   // Nothing blocked: what waited passes on.
   void block(std::size_t link, Blocked blocked);
 
-  // Bytes that passed, of all links.
-  [[nodiscard]] std::uint64_t passed() const { return passed_; }
   // Chunks of the link that are still to be corrupted.
   [[nodiscard]] std::uint64_t still_to_corrupt(std::size_t link);
 
@@ -114,7 +111,6 @@ class FaultProxy {
 
   std::vector<std::unique_ptr<Link>> links_;
   const Descriptor waker_;
-  std::atomic<std::uint64_t> passed_{0};
   std::mutex mutex_;
   std::string server_;  // Guarded by mutex_; empty: none yet.
   // Of the thread.

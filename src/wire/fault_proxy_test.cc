@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -28,9 +30,11 @@ class ProxyTest : public testing::TestWithParam<std::string> {
  protected:
   ProxyTest() {
     if (GetParam() == "unix") {
-      server_ = listen_on("unix:" + folder_.file("s"));
-      proxy_ = std::make_unique<FaultProxy>(
-          std::vector<std::string>{"unix:" + folder_.file("a"), "unix:" + folder_.file("b")}, 1);
+      server_ = listen_on("unix:" + (folder_ / "s").string());
+      proxy_ =
+          std::make_unique<FaultProxy>(std::vector<std::string>{"unix:" + (folder_ / "a").string(),
+                                                                "unix:" + (folder_ / "b").string()},
+                                       1);
     } else {
       server_ = listen_on("127.0.0.1:0");
       proxy_ =
@@ -106,7 +110,6 @@ TEST_P(ProxyTest, PassesBytesBothWaysAndTheirEnds) {
   EXPECT_EQ(receive(server, 1), "");
   send_all(server, "last words");
   EXPECT_EQ(receive(client, 10), "last words");
-  EXPECT_EQ(proxy_->passed(), much.size() + 16);
 }
 
 TEST_P(ProxyTest, ResetsTheConnectionsOfOneLink) {
@@ -182,8 +185,9 @@ TEST_P(ProxyTest, BlocksOneWayOrBothAndPassesOnWhatWaited) {
 }
 
 TEST_P(ProxyTest, ResetsAClientWhoseServerIsNotThere) {
-  server_ = Listener{};
-  proxy_->set_server(GetParam() == "unix" ? "unix:" + folder_.file("nobody") : "127.0.0.1:1");
+  server_.socket = Descriptor();
+  proxy_->set_server(GetParam() == "unix" ? "unix:" + (folder_ / "nobody").string()
+                                          : "127.0.0.1:1");
   const Descriptor client = connect(0);
   EXPECT_NE(receive(client, 1), "x");
 }

@@ -113,12 +113,15 @@ class StreamClient final : public ClientTransport {
  private:
   void run() {
     Closed closed;
+    bool joined = false;
     try {
-      closed = converse(join());
+      std::unique_ptr<ByteStream> bytes = join();
+      joined = true;
+      closed = converse(std::move(bytes));
     } catch (const Refused& refused) {
       closed = {.why = refused.what(), .refused = true};
     } catch (const std::exception& error) {  // Also of memory that ran out.
-      closed = {.why = error.what()};
+      closed = {.why = error.what(), .reached = joined};
     }
     {
       const std::lock_guard lock(mutex_);

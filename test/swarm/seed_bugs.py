@@ -109,25 +109,25 @@ def seeded(text, bugs, path):
     return f'#include "seeded_bugs.h"\n#line 1 "{path}"\n{text}'
 
 
-def table():
+def table(bugs):
     lines = "".join(f'    {{"{name}", "{invariant}"}},  // {what}\n'
-                    for name, invariant, what, _, _, _ in BUGS)
+                    for name, invariant, what, _, _, _ in bugs)
     return ("// The seeded bugs, and the invariant that each of them breaks.\n\n#pragma once\n\n"
             "#include <array>\n#include <string_view>\n\nnamespace outpace {\n\n"
             "struct SeededBug {\n  std::string_view name;\n  std::string_view invariant;\n};\n"
             "// The one that is on; empty if none is.\nextern std::string_view seeded_bug;\n\n"
-            f"inline constexpr std::array<SeededBug, {len(BUGS)}> kSeededBugs{{{{\n{lines}}}}};\n\n"
+            f"inline constexpr std::array<SeededBug, {len(bugs)}> kSeededBugs{{{{\n{lines}}}}};\n\n"
             "}  // namespace outpace\n")
 
 
-def main(source, out):
+def main(source, out, all_bugs):
     out.mkdir(parents=True, exist_ok=True)
-    (out / "seeded_bugs.h").write_text(table())
-    for file in sorted({bug[3] for bug in BUGS}):
+    (out / "seeded_bugs.h").write_text(table(all_bugs))
+    for file in sorted({bug[3] for bug in all_bugs}):
         path = source / "src" / file
-        bugs = [bug for bug in BUGS if bug[3] == file]
+        bugs = [bug for bug in all_bugs if bug[3] == file]
         (out / file.replace("/", "_")).write_text(seeded(path.read_text(), bugs, path))
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
+    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), BUGS)
