@@ -11,7 +11,7 @@ constexpr double kBucketKibMost = 1U << 20U;
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
     "balance",    "balance-most",    "runtime-model",    "staleness",       "filter",
-    "reduce",     "min-workers",     "progress-timeout", "listen",          "trace",
+    "reduce",     "progress-timeout", "listen",          "trace",
     "decisions",  "restart-workers", "checkpoint-every", "checkpoint-keep", "resume",
     "token-file", "rejoin-for",      "tls-cert",         "tls-key",         "tls-ca",
     "launcher",   "attack"};

@@ -84,7 +84,8 @@ void Server::receive_from_worker(Time now,
                           }
                           peers_[from].role = Role::kSentAway;  // Another may take its place.
                         },
-                        Ignoring<protocol::Hello>{},  // It has said so before.
+                        // It has said hello before, and belongs to no group.
+                        Ignoring<protocol::Hello, protocol::Standing>{},
                         protocol::IgnoringEvaluators{},
                         protocol::IgnoringServer{},
                         protocol::IgnoringCommands{}},

@@ -68,6 +68,8 @@ class RandomMessages {
         return SetPolicy{.protocol = small(), .policy = text()};
       case 9:
         return AskStatus{.protocol = small()};
+      case 10:
+        return Standing{.generation = small(), .version = Version{rng_.next()}};
       default:
         return from_server();
     }
@@ -75,7 +77,7 @@ class RandomMessages {
 
  private:
   Message from_server() {
-    switch (rng_.below(8)) {
+    switch (rng_.below(10)) {
       case 0:
         return Welcome{.job = rng_.next(),
                        .generation = small(),
@@ -110,6 +112,14 @@ class RandomMessages {
                       .training_loss = rng_.normal(),
                       .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}},
                       .stalled = text()};
+      case 7:
+        return Regroup{.generation = small()};
+      case 8:
+        return Group{.generation = small(),
+                     .version = Version{rng_.next()},
+                     .members = {worker(), worker()},
+                     .ahead = worker(),
+                     .behind = {worker()}};
       default:
         return Stop{.how = static_cast<Farewell>(rng_.below(5)), .why = text()};
     }

@@ -209,8 +209,7 @@ RunEnd train(const job::TrainJob& job,
   }
   const bool all_workers_are_children = workers == job.training.workers;
   ChildWatch watch(
-      {.every_worker_counts = false,
-       .needs_evaluator = needs,
+      {.needs_evaluator = needs,
        .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
        .workers_all_ended =
            [&](const std::string& /*why*/) {
@@ -276,8 +275,7 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
     recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);
   }
   ChildWatch watch(
-      {.every_worker_counts = false,
-       .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
+      {.end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
        .workers_all_ended = [](const std::string& /*why*/) {},  // None was started here.
        .say = [&](const std::string& line) { recorder.say(line); }});
   const live::RunResult result = run_with_children(server, {}, watch);
