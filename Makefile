@@ -31,7 +31,7 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 
-FAULTS = ^(program/(ledger|resume|record|memory|flood|names|certs|signals)_|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
+FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|peer_failures)_|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
 test-faults: dev  ## the tests of docs/reliability.md
 	ctest --preset dev -R '$(FAULTS)'
 

@@ -40,6 +40,7 @@ build libsimgrid-dev          what the simulated network is tested and measured 
 test  python3-torch           torchrun, which starts workers
 test  openmpi-bin             mpirun, which starts workers
 test  iproute2                hosts in network namespaces, with their own /etc/hosts
+test  faketime                a wall clock that jumps
 hosts iproute2                hosts in network namespaces, with links of a limited rate
 ci    clang-format            the format check; 14
 ci    clang-tidy              the lint; 14

@@ -2,8 +2,8 @@
 // server's leases on its own, and all come to the same result.
 //
 // In each update, each live worker in order takes the next full mini-batch of the epoch's order,
-// exactly as `--policy sync` hands them out. At the end of the last epoch, some workers get less, or
-// nothing. An update that broke off is put back, so that its examples go to those that are left.
+// exactly as `--policy sync` hands them out. At the end of the last epoch, some workers get less,
+// or nothing. An update that broke off is put back, so that its examples go to those that are left.
 
 #pragma once
 
@@ -38,7 +38,7 @@ class BatchPlan {
   // All workers are live at first.
   explicit BatchPlan(const BatchPlanOptions& options);
 
-  // Who takes part from the next update on. REQUIRES: at least one.
+  // The workers that take part from the next update on. REQUIRES: at least one.
   void set_workers(std::vector<WorkerId> live);
   [[nodiscard]] const std::vector<WorkerId>& workers() const { return live_; }
 

@@ -104,8 +104,8 @@ TEST(Formation, NobodyIsAskedWhenTheLastIsLost) {
   EXPECT_TRUE(formation.workers().empty());
 }
 
-// Workers that die, and whose groups break, at random moments, with messages on their way. An update
-// may be complete on some workers alone.
+// Workers that die, and whose groups break, at random moments, with messages on their way. An
+// update may be complete on some workers alone.
 class RandomRing {
  public:
   explicit RandomRing(std::uint64_t seed) : rng_(seed, 0), workers_(kWorkers) {
@@ -173,9 +173,7 @@ class RandomRing {
     }
   }
   // Its members notice later, by the host's word, or at once.
-  void break_group(std::uint32_t group) {
-    broken_.insert(group);
-  }
+  void break_group(std::uint32_t group) { broken_.insert(group); }
   void read(WorkerId id, Worker& worker) {
     const Formation::Order order = worker.mail.front();
     worker.mail.pop_front();
@@ -207,8 +205,8 @@ class RandomRing {
     // A member that did not get into the group says that it is broken.
     for (std::uint32_t id = 0; id < kWorkers; ++id) {
       if (!workers_[id].dead && workers_[id].group != formation_.generation()) {
-        carry_out(formation_.stands(WorkerId{id},
-                                    at(formation_.generation(), workers_[id].version)));
+        carry_out(
+            formation_.stands(WorkerId{id}, at(formation_.generation(), workers_[id].version)));
         return true;
       }
     }

@@ -294,8 +294,7 @@ void GlooGroup::join() {
     throw_broken(cause);
   }
   for (std::jthread& thread : state_->threads) {
-    thread =
-        std::jthread([this](const std::stop_token& stop) { state_->compute_sums(stop); });
+    thread = std::jthread([this](const std::stop_token& stop) { state_->compute_sums(stop); });
   }
 }
 
@@ -378,8 +377,8 @@ void GlooGroup::wait_for_sums() {
 void GlooGroup::send(std::uint32_t to, std::uint32_t tag, std::span<const float> numbers) {
   try {
     // Gloo does not write to what it sends.
-    const auto buffer = state_->mesh->createUnboundBuffer(const_cast<float*>(numbers.data()),
-                                                          numbers.size_bytes());
+    const auto buffer =
+        state_->mesh->createUnboundBuffer(const_cast<float*>(numbers.data()), numbers.size_bytes());
     buffer->send(static_cast<int>(to), tag);
     (void)buffer->waitSend();
   } catch (const std::exception& cause) {
@@ -389,8 +388,7 @@ void GlooGroup::send(std::uint32_t to, std::uint32_t tag, std::span<const float>
 
 void GlooGroup::receive(std::uint32_t from, std::uint32_t tag, std::span<float> numbers) {
   try {
-    const auto buffer =
-        state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
+    const auto buffer = state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
     buffer->recv(static_cast<int>(from), tag);
     (void)buffer->waitRecv();
   } catch (const std::exception& cause) {
@@ -406,8 +404,7 @@ std::optional<std::uint32_t> GlooGroup::receive_any(std::uint32_t tag, std::span
         others.push_back(rank);
       }
     }
-    const auto buffer =
-        state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
+    const auto buffer = state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
     {
       const std::lock_guard lock(state_->mutex);
       state_->throw_if_broken();

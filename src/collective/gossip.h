@@ -11,8 +11,8 @@
 // does not wait for it.
 //
 // A neighbour that dies, or is silent, breaks the meetings of the others. They form a new group
-// without it (formation.h) while they go on computing, and meet again. Who asks and who answers
-// follows from the places in the group.
+// without it (formation.h) while they go on computing, and meet again. The
+// place in the group says whether a worker asks or answers.
 
 #pragma once
 
@@ -89,8 +89,8 @@ class Gossip {
   bool wants_meeting_ = false;
   bool meeting_ = false;
   bool ending_ = false;
-  bool left_ = false;   // The present group is to be left.
-  bool begun_ = false;  // There has been a group, or there will be none.
+  bool left_ = false;           // The present group is to be left.
+  bool begun_ = false;          // There has been a group, or there will be none.
   GlooGroup* group_ = nullptr;  // The present one.
   std::uint64_t meetings_ = 0;
   std::exception_ptr failure_;  // Of the averaging thread.

@@ -201,10 +201,10 @@ class Host {
   std::uint64_t next_snapshot_ = 0;
   std::map<Version, Gathered> gathering_;  // By the version at which they were asked for.
   std::map<WorkerId, std::vector<float>> last_weights_;  // Once the run is over.
-  std::vector<float> weights_;                    // Of the run: the newest that came.
-  std::vector<double> replicas_;                  // Accuracy of each of the last weights.
-  std::string gone_;  // Why there are too few workers.
-  Time deadline_ = Time::max();                   // Of the phase.
+  std::vector<float> weights_;                           // Of the run: the newest that came.
+  std::vector<double> replicas_;                         // Accuracy of each of the last weights.
+  std::string gone_;                                     // Why there are too few workers.
+  Time deadline_ = Time::max();                          // Of the phase.
   ExitCode code_ = ExitCode::kDone;
   std::string why_;
   // Constant, but for what is inside.

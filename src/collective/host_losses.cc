@@ -25,8 +25,8 @@ bool Host::too_few() const {
 }
 
 void Host::ended(Time now, const WorkerEnded& ended) {
-  const auto awaited = std::ranges::find_if(
-      awaited_, [&](WorkerId worker) { return name(worker) == ended.worker; });
+  const auto awaited =
+      std::ranges::find_if(awaited_, [&](WorkerId worker) { return name(worker) == ended.worker; });
   const bool connected = std::ranges::any_of(
       peers_, [&](const auto& peer) { return name(peer.second.worker) == ended.worker; });
   if (awaited != awaited_.end() && !connected) {
@@ -81,30 +81,30 @@ void Host::order(Time now, const std::optional<Formation::Order>& order) {
   }
   const auto tell_all = [this](const protocol::Message& message) {
     for (auto& [connection, peer] : peers_) {
-      peer.quiet = false;  // What a ring has left to do may be more than it thought.
+      // What a ring has left to do may be more than it thought.
+      peer.quiet = peer.quiet && options_.topology == Topology::kGossip;
       transport_->send(connection, message, nullptr);
     }
   };
   std::visit(
-      Overloaded{
-          [&](const protocol::Regroup& regroup) { tell_all(regroup); },
-          [&](const protocol::Group& group) {
-            tally_->formed(run_time(now), group.version, group.members);
-            if (group.members.size() < options_.workers) {
-              const bool ring = options_.topology == Topology::kRing;
-              say(std::string(ring ? "the ring" : "the gossip") + " goes on with " +
-                  std::to_string(group.members.size()) + " of " +
-                  std::to_string(options_.workers) + " workers" +
-                  (ring ? " from update " + std::to_string(count(group.version)) : ""));
-            }
-            tell_all(group);
-          },
-          [&](const Formation::GiveUp&) {
-            give_up(ExitCode::kTooFewWorkers,
-                    "the workers' connections to each other broke " +
-                        std::to_string(Formation::kBreaksMost) +
-                        " times in a row; is the network between them all right?");
-          }},
+      Overloaded{[&](const protocol::Regroup& regroup) { tell_all(regroup); },
+                 [&](const protocol::Group& group) {
+                   tally_->formed(run_time(now), group.version, group.members);
+                   if (group.members.size() < options_.workers) {
+                     const bool ring = options_.topology == Topology::kRing;
+                     say(std::string(ring ? "the ring" : "the gossip") + " goes on with " +
+                         std::to_string(group.members.size()) + " of " +
+                         std::to_string(options_.workers) + " workers" +
+                         (ring ? " from update " + std::to_string(count(group.version)) : ""));
+                   }
+                   tell_all(group);
+                 },
+                 [&](const Formation::GiveUp&) {
+                   give_up(ExitCode::kTooFewWorkers,
+                           "the workers' connections to each other broke " +
+                               std::to_string(Formation::kBreaksMost) +
+                               " times in a row; is the network between them all right?");
+                 }},
       *order);
 }
 

@@ -107,8 +107,8 @@ class Member {
   std::condition_variable changed_;
   std::optional<protocol::Stop> stop_;
   std::optional<wire::Closed> closed_;
-  std::uint32_t asked_ = 0;       // The newest generation that the host began.
-  std::uint32_t generation_ = 0;  // Of the present group, or the last.
+  std::uint32_t asked_ = 0;               // The newest generation that the host began.
+  std::uint32_t generation_ = 0;          // Of the present group, or the last.
   std::optional<protocol::Group> group_;  // The newest that came.
   std::function<void()> leave_;
   bool resigned_ = false;

@@ -8,10 +8,10 @@
 // workstations", J. Parallel Distrib. Comput. 69 (2009), section 3.
 //
 // A worker that dies, or is silent, breaks the sum that is open on all others: none of them applies
-// a part of it. Those that are left form a new ring (formation.h). Some of them may have applied the
-// last update that others had not, because the sum broke after it was complete on some. These get
-// the sum from one that has it, and take the same step. Then the examples of the open update are
-// shared out anew.
+// a part of it. Those that are left form a new ring (formation.h). Some of them may have applied
+// the last update that others had not, because the sum broke after it was complete on some. These
+// get the sum from one that has it, and take the same step. Then the examples of the open update
+// are shared out anew.
 
 #pragma once
 
@@ -82,15 +82,15 @@ class Ring {
   std::uint64_t version_ = 0;
   std::optional<BatchPlan::Update> open_;  // Update version_ + 1, once it is begun.
   std::optional<Member::Report> report_;   // Of this worker's gradient for it.
-  std::vector<float> sum_;   // The gradient; the last number counts the votes to end.
-  std::vector<float> last_;  // The sum of update version_.
-  bool ended_ = false;       // By votes: version_ is the last update.
-  float share_ = 0.0F;      // This worker's share of the update's examples.
-  bool at_once_ = true;     // Whether buckets are sent as they fill.
+  std::vector<float> sum_;                 // The gradient; the last number counts the votes to end.
+  std::vector<float> last_;                // The sum of update version_.
+  bool ended_ = false;                     // By votes: version_ is the last update.
+  float share_ = 0.0F;                     // This worker's share of the update's examples.
+  bool at_once_ = true;                    // Whether buckets are sent as they fill.
   // Otherwise they are held back and sent together when the whole gradient is ready.
   std::vector<Bucket> held_;
-  std::uint64_t applied_ = 0;  // Examples.
-  std::uint64_t snapshot_due_;  // In examples.
+  std::uint64_t applied_ = 0;       // Examples.
+  std::uint64_t snapshot_due_;      // In examples.
   std::optional<GlooGroup> group_;  // Last: its threads use the sums.
 };
 

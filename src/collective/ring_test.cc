@@ -156,10 +156,10 @@ Survivors survivors_of(HostOptions host,
         options.worker = session.worker;
         Ring ring(options, source.initial_weights(), joining, mortal, pace);
         try {
-          Member member(session,
-                        {.manifest = source.manifest(),
-                         .dataset_examples = source.dataset_examples()},
-                        [&] { return ring.weights(); });
+          Member member(
+              session,
+              {.manifest = source.manifest(), .dataset_examples = source.dataset_examples()},
+              [&] { return ring.weights(); });
           ring.run(member);
         } catch (const Died& /*as wished*/) {
           return;
@@ -175,15 +175,14 @@ Survivors survivors_of(HostOptions host,
 // Numbers that float32 holds exactly, as long as two or four workers share an update.
 TEST(Ring, AfterADeathUpdatesAreThoseOfTheWorkersThatAreLeftToTheBit) {
   constexpr std::uint64_t kUpdates = 6;
-  const Survivors left =
-      survivors_of<Distances>({.limits = {.updates = kUpdates}},
-                              {.batches = {.workers = 4, .batch = 4, .examples = 100,
-                                           .updates = kUpdates},
-                               .seed = kSeed,
-                               .rule = {.optimizer = Spec::parse("sgd"), .rate = 0.25},
-                               .bucket_bytes = 8},
-                              {3, 0, 0, 3},
-                              [] { return Distances(); });
+  const Survivors left = survivors_of<Distances>(
+      {.limits = {.updates = kUpdates}},
+      {.batches = {.workers = 4, .batch = 4, .examples = 100, .updates = kUpdates},
+       .seed = kSeed,
+       .rule = {.optimizer = Spec::parse("sgd"), .rate = 0.25},
+       .bucket_bytes = 8},
+      {3, 0, 0, 3},
+      [] { return Distances(); });
   // Both die in update 3, or in update 2 if only one that died had that one complete.
   const std::uint64_t applied = left.found.statistics.examples_applied;
   const std::uint64_t whole = (applied - kUpdates * 8) / 8;

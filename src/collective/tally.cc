@@ -7,10 +7,7 @@
 namespace outpace::collective {
 
 Tally::Tally(Topology topology, const BatchPlanOptions& batches)
-    : topology_(topology),
-      examples_(batches.examples),
-      plan_(batches),
-      reported_(batches.workers) {
+    : topology_(topology), examples_(batches.examples), plan_(batches), reported_(batches.workers) {
   statistics_.workers.resize(batches.workers);
 }
 

@@ -370,27 +370,9 @@ Message read(const pb::Frame& frame) {
 
 const char* name(const Message& message) {
   static constexpr std::array<const char*, std::variant_size_v<Message>> kNames = {
-      "hello",
-      "observe",
-      "initial_weights",
-      "push",
-      "abandoned",
-      "heartbeat",
-      "goodbye",
-      "measurement",
-      "welcome",
-      "release",
-      "cancel",
-      "verdict",
-      "snapshot",
-      "stop",
-      "set_policy",
-      "ask_status",
-      "answer",
-      "status",
-      "standing",
-      "regroup",
-      "group"};
+      "hello",       "observe",    "initial_weights", "push",   "abandoned", "heartbeat", "goodbye",
+      "measurement", "welcome",    "release",         "cancel", "verdict",   "snapshot",  "stop",
+      "set_policy",  "ask_status", "answer",          "status", "standing",  "regroup",   "group"};
   return kNames.at(message.index());
 }
 

@@ -8,9 +8,11 @@
 
 namespace outpace::protocol {
 
-using IgnoringWorkers = Ignoring<Hello, InitialWeights, Push, Abandoned, Heartbeat, Goodbye, Standing>;
+using IgnoringWorkers =
+    Ignoring<Hello, InitialWeights, Push, Abandoned, Heartbeat, Goodbye, Standing>;
 using IgnoringEvaluators = Ignoring<Observe, Measurement>;
-using IgnoringServer = Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status, Regroup, Group>;
+using IgnoringServer =
+    Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status, Regroup, Group>;
 // Commands of `outpace ctl`.
 using IgnoringCommands = Ignoring<SetPolicy, AskStatus>;
 

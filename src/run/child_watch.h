@@ -1,9 +1,8 @@
 // Watches how a run's processes end, and says when the run ends with them and why.
 //
-// With a server a worker may come and go. Without one, a worker that is gone does not come back, and
-// one that fails ends the run.
-// An evaluator that crashes is started again, and ends only a run that cannot end without it.
-// Called on the supervisor's thread; refusal() from any.
+// With a server a worker may come and go. Without one, a worker that is gone does not come back,
+// and one that fails ends the run. An evaluator that crashes is started again, and ends only a run
+// that cannot end without it. Called on the supervisor's thread; refusal() from any.
 
 #pragma once
 

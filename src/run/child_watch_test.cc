@@ -19,9 +19,11 @@ class ChildWatchTest : public testing::Test {
  protected:
   live::SupervisorEvents watch(bool without_server, const std::string& needs_evaluator = "") {
     watch_ = std::make_unique<ChildWatch>(ChildWatchOptions{
-        .worker_lost = without_server ? [this](const std::string& worker, const std::string& how) {
-          heard_.lost.push_back(worker + ": " + how);
-        } : std::function<void(const std::string&, const std::string&)>{},
+        .worker_lost =
+            without_server
+                ? [this](const std::string& worker,
+                         const std::string& how) { heard_.lost.push_back(worker + ": " + how); }
+                : std::function<void(const std::string&, const std::string&)>{},
         .needs_evaluator = needs_evaluator,
         .end_run =
             [this](ExitCode code, const std::string& why) {

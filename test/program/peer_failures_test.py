@@ -26,10 +26,16 @@ class Peers(ProgramTest):
     def metrics(self):
         return read_json_lines(self.out / "metrics.jsonl")
 
+    def live(self):
+        return [line["live"] for line in self.metrics() if "live" in line][-1]
+
+    def version(self):
+        return max((line.get("version", 0) for line in self.metrics()), default=0)
+
     def until_update(self, least):
         def reached():
             self.assertTrue(self.process.running(), self.process.err)
-            return any(line.get("version", 0) >= least for line in self.metrics())
+            return self.version() >= least
         wait_until(reached, f"update {least}")
 
     def child(self, worker):
@@ -48,6 +54,16 @@ class Peers(ProgramTest):
         self.assert_nothing_left()
         self.assertEqual(list(self.scratch.iterdir()), [])
         return json.loads(self.process.out)
+
+    def is_interrupted_while_one_is_silent(self):
+        self.start_run("--epochs", 1000)
+        self.until_update(60)
+        self.send(1, signal.SIGSTOP)
+        self.process.send(signal.SIGINT)
+        summary = self.finish(130)
+        self.assertIn("worker 1 is gone: silent", self.process.err)
+        self.assertEqual(summary["why_ended"], "interrupted")
+        self.assertTrue((self.out / "weights.safetensors").exists())
 
     def assert_ended_for(self, *texts):
         self.assertEqual(self.process.wait(), 5, self.process.err)
@@ -69,7 +85,7 @@ class Ring(Peers):
                           (self.out / "logs" / f"worker-{worker}.log").read_text()).groups()
                 for worker in survivors]
         self.assertEqual(set(ends), {(str(summary["updates"]), ends[0][1])})
-        self.assertEqual(self.metrics()[-1]["live"], len(survivors))
+        self.assertEqual(self.live(), len(survivors))
 
     def test_workers_are_killed_worker_0_among_them(self):
         process = self.start_run("--epochs", 1, "--optimizer", "momentum", "--lr", 0.05)
@@ -118,24 +134,31 @@ class Ring(Peers):
                               "worker 1 was ended by signal 9")
 
 
+    def test_it_is_interrupted_while_one_is_silent(self):
+        self.is_interrupted_while_one_is_silent()
+
+
 class Gossip(Peers):
     topology = "gossip"
 
+    def test_it_is_interrupted_while_one_is_silent(self):
+        self.is_interrupted_while_one_is_silent()
+
     def test_it_goes_on_without_the_killed_and_the_stopped(self):
-        process = self.start_run("--updates", 6000, workers=5)
+        process = self.start_run("--seconds", 25, workers=5)
         self.until_update(100)
         self.send(0, signal.SIGKILL)
         process.until_said("the gossip goes on with 4 of 5 workers")
         stopped = self.child(3)
         os.kill(stopped, signal.SIGSTOP)
-        before = self.metrics()[-1]["version"]
+        before = self.version()
         process.until_said(f"worker 3 is gone: silent for {SILENT} s")
         process.until_said("the gossip goes on with 3 of 5 workers")
-        self.assertGreater(self.metrics()[-1]["version"], before, "nobody waited")
+        self.assertGreater(self.version(), before, "nobody waited")
         os.kill(stopped, signal.SIGCONT)
         process.until_said("worker 3 exited with 5: the run goes on without this worker")
         summary = self.finish()
-        self.assertEqual(self.metrics()[-1]["live"], 3)
+        self.assertEqual(self.live(), 3)
         self.assertGreater(summary["final_accuracy"], 0.7)
         self.assertGreater(summary["worst_replica_accuracy"], 0.6)
         self.assertEqual(sum(worker["iterations"] for worker in summary["workers_detail"]),
