@@ -44,7 +44,7 @@ test  python3-setuptools      makes the wheel
 test  python3-wheel           its format
 test  openmpi-bin             mpirun, which starts workers
 test  iproute2                hosts in network namespaces, with their own /etc/hosts
-test  faketime                wall clocks that jump, in outpace chaos
+test  faketime                wall clocks that jump
 python python3-pip            makes the wheel of python/outpace,
 python python3-setuptools     with this one,
 python python3-wheel          and its format

@@ -117,11 +117,11 @@ class Tidy(unittest.TestCase):
         self.write("examples/own_network/main.cc", "#include <torch/torch.h>\n")
         self.assert_clean()
 
-    def test_of_the_ring_only_what_brings_gloo_has_torch(self):
-        self.write("src/collective/gloo_group.cc", "#include <torch/torch.h>\n")
+    def test_gloo_has_one_place(self):
+        self.write("src/collective/gloo_group.cc", "#include <gloo/context.h>\n")
         self.assert_clean()
-        self.write("src/collective/ring.cc", "#include <torch/torch.h>\n")
-        self.assert_found("src/collective/ring.cc:1", "libtorch belongs")
+        self.write("src/collective/ring.cc", "#include <gloo/context.h>\n")
+        self.assert_found("src/collective/ring.cc:1", "Gloo belongs")
 
     def test_torch_in_the_torch_free_public_header(self):
         self.write("include/outpace/worker.h", CLEAN_HEADER + "#include <torch/torch.h>\n")

@@ -157,9 +157,9 @@ class Worker {
   // OUTPACE_REJOIN_FOR, OUTPACE_KEEP_ALIVE (such as 90s or 10m), OUTPACE_TLS_CERT, OUTPACE_TLS_KEY,
   // OUTPACE_TLS_CA, OUTPACE_INSECURE_NO_TLS (true or false) and OUTPACE_SLICE (bytes). Without the
   // three files for TLS, ca.pem, worker.pem and worker.key beside the token file count, if they are
-  // there. Under torchrun, srun, mpirun and other launchers OUTPACE_SERVER and OUTPACE_WORKER may be
-  // left out: the launcher's variables say both. `outpace run --slow` and `--delays` slow the worker
-  // down by variables of their own. Throws WorkerError, which names the variable.
+  // there. Under torchrun, srun, mpirun and other launchers OUTPACE_SERVER and OUTPACE_WORKER may
+  // be left out: the launcher's variables say both. `outpace run --slow` and `--delays` slow the
+  // worker down by variables of their own. Throws WorkerError, which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);

@@ -1,9 +1,11 @@
 #include "cli/peer_role.h"
 
 #include <cstdio>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "collective/gloo_group.h"
 #include "collective/gossip.h"
@@ -66,7 +68,6 @@ void take_part(const job::PeerJob& job, Kind& kind, const worker::GradientSource
                              .initial_weights = {}},
                             [&kind] { return kind.weights(); });
   kind.run(member);
-  member.leave();
 }
 
 }  // namespace
@@ -85,16 +86,20 @@ void be_peer(const job::PeerJob& job, const run::Learner& learner) {
       run::make_source(job.work, job.worker, job.training.workers, job.training.seed, learner);
   std::vector<float> weights = first_weights(job.weights, *source);
   const collective::PeerOptions peer = peer_options(job, source->dataset_examples());
-  collective::GlooGroup group({.rank = job.worker,
-                               .size = job.training.workers,
-                               .rendezvous = job.rendezvous,
-                               .deadline = job.patience,
-                               .interface = job.peer_interface});
+  const collective::GroupOptions meeting{
+      .rendezvous = job.rendezvous, .deadline = job.patience, .interface = job.peer_interface};
   if (job.topology == job::Topology::kRing) {
-    collective::Ring ring(peer, std::move(weights), group, *source, pace);
+    collective::Ring ring(peer, std::move(weights), meeting, *source, pace);
     take_part(job, ring, *source);
+    const std::string_view bytes(reinterpret_cast<const char*>(ring.weights().data()),
+                                 ring.weights().size() * sizeof(float));
+    std::fprintf(stderr,
+                 "worker %u ended at update %llu; CRC-32C of its weights: %08x\n",
+                 job.worker,
+                 static_cast<unsigned long long>(count(ring.version())),
+                 crc32c(bytes));
   } else {
-    collective::Gossip gossip(peer, std::move(weights), group, *source, pace);
+    collective::Gossip gossip(peer, std::move(weights), meeting, *source, pace);
     take_part(job, gossip, *source);
     std::fprintf(stderr,
                  "worker %u asked for %llu meetings\n",

@@ -1,14 +1,15 @@
 // Assigns examples to the workers of a ring without a coordinator: every worker replays the
 // server's leases on its own, and all come to the same result.
 //
-// In each update, each worker in order takes the next full mini-batch of the epoch's order, exactly
-// as `--policy sync` hands them out while all workers are live. At the end of the last epoch, some
-// workers get less, or nothing.
+// In each update, each live worker in order takes the next full mini-batch of the epoch's order,
+// exactly as `--policy sync` hands them out. At the end of the last epoch, some workers get less,
+// or nothing. An update that broke off is put back, so that its examples go to those that are left.
 
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "protocol/messages.h"
 #include "server/leases.h"
@@ -21,7 +22,7 @@ struct BatchPlanOptions {
   std::uint64_t examples = 1;  // In the data set.
   // Limits; 0: none. The first limit reached ends the run.
   std::uint64_t updates = 0;
-  std::uint64_t iterations = 0;  // Counted in gradients, `workers` of them per update.
+  std::uint64_t iterations = 0;  // Counted in gradients, one of each live worker per update.
   std::uint64_t epochs = 0;
 };
 
@@ -30,20 +31,35 @@ class BatchPlan {
   struct Update {
     protocol::Ranges own;  // May be empty.
     std::uint32_t own_examples = 0;
-    std::uint64_t examples = 0;  // Over all workers; at least 1.
+    std::uint64_t examples = 0;         // Over all workers; at least 1.
+    std::vector<std::uint32_t> shares;  // Examples of each live worker, in their order.
   };
 
+  // All workers are live at first.
   explicit BatchPlan(const BatchPlanOptions& options);
+
+  // The workers that take part from the next update on. REQUIRES: at least one.
+  void set_workers(std::vector<WorkerId> live);
+  [[nodiscard]] const std::vector<WorkerId>& workers() const { return live_; }
 
   // The next update from the point of view of `worker`; nothing once a limit is reached.
   [[nodiscard]] std::optional<Update> next(WorkerId worker);
+  // The last update that next() gave was not made. REQUIRES: next() gave one since the last call.
+  void put_back();
 
  private:
+  struct Progress {
+    server::Leases leases;
+    std::uint64_t updates = 0;
+    std::uint64_t gradients = 0;
+  };
+
   // Constant after construction.
   BatchPlanOptions options_;
   // State.
-  server::Leases leases_;
-  std::uint64_t updates_ = 0;
+  std::vector<WorkerId> live_;
+  Progress done_;
+  std::optional<Progress> before_;  // Before the last update.
 };
 
 // The first multiple of `every` greater than `examples`: the next snapshot is due then. REQUIRES:

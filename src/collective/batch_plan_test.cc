@@ -79,6 +79,19 @@ TEST(BatchPlan, TheSharesOfAllWorkersUseEveryExampleOnce) {
   EXPECT_EQ(uses, std::vector<int>(kExamples, 2));
 }
 
+TEST(BatchPlan, AnUpdateThatIsPutBackGoesToThoseThatAreLeft) {
+  BatchPlan plan({.workers = 3, .batch = 2, .examples = 100, .iterations = 5});
+  EXPECT_EQ(plan.next(WorkerId{2})->own, (Ranges{Range{0, 4, 6}}));
+  EXPECT_EQ(plan.next(WorkerId{2})->own, (Ranges{Range{0, 10, 12}}));
+  plan.put_back();
+  plan.set_workers({WorkerId{0}, WorkerId{2}});
+  const auto again = plan.next(WorkerId{2});
+  EXPECT_EQ(again->own, (Ranges{Range{0, 8, 10}}));
+  EXPECT_EQ(again->examples, 4U);
+  EXPECT_EQ(again->shares, (std::vector<std::uint32_t>{2, 2}));
+  EXPECT_FALSE(plan.next(WorkerId{2}).has_value()) << "3 and 2 gradients are 5";
+}
+
 TEST(NextSnapshot, IsTheNextMultiple) {
   EXPECT_EQ(next_snapshot(0, 5120), 5120U);
   EXPECT_EQ(next_snapshot(5119, 5120), 5120U);

@@ -1,100 +1,386 @@
 #include "collective/gloo_group.h"
 
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <deque>
 #include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
 #include <vector>
 
-#include <ATen/ATen.h>
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-
-#include "base/error.h"
+#include <gloo/allreduce.h>
+#include <gloo/context.h>
+#include <gloo/math.h>
+#include <gloo/transport/address.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/device.h>
+#include <gloo/transport/pair.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
 
 namespace outpace::collective {
 namespace {
 
-using Work = c10::intrusive_ptr<c10d::Work>;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 // Heartbeats reveal a silent process, and a worker may be as slow as its delays make it. A sum
 // therefore has no timeout.
-constexpr auto kNever = std::chrono::hours(24 * 365);
+constexpr milliseconds kNever = std::chrono::hours(24 * 365);
+// For a connection to a process that is there. Gloo waits five times as long.
+constexpr milliseconds kConnect = std::chrono::seconds(2);
+// How often to look whether a process has come.
+constexpr milliseconds kLook{5};
 
-// Keeps the first line of the message; libtorch appends where in its sources the error arose.
+// Keeps the first line of the message; the rest is of Gloo's sources.
 [[noreturn]] void throw_broken(const std::exception& cause) {
   const std::string what = cause.what();
-  throw Error(ExitCode::kTooFewWorkers,
-              "the workers' connections are broken: " + what.substr(0, what.find('\n')));
+  throw GroupBroken("the workers' connections are broken: " + what.substr(0, what.find('\n')));
 }
 
-// A view, which Gloo reads and writes on its own threads.
-at::Tensor view(std::span<float> numbers) {
-  return at::from_blob(numbers.data(), {static_cast<std::int64_t>(numbers.size())});
-}
+// Ends waits. Gloo ends those for a message that has not begun, but not for one that was cut off in
+// the middle, as when the other process is stopped or dies.
+class Waits {
+ public:
+  void add(gloo::transport::UnboundBuffer& buffer) {
+    const std::lock_guard lock(mutex_);
+    buffers_.insert(&buffer);
+  }
+  void remove(gloo::transport::UnboundBuffer& buffer) {
+    const std::lock_guard lock(mutex_);
+    buffers_.erase(&buffer);
+  }
+  void end_all() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    for (gloo::transport::UnboundBuffer* buffer : buffers_) {
+      buffer->abortWaitRecv();
+      buffer->abortWaitSend();
+    }
+  }
+  // Gloo's algorithms do not look whether a wait was ended, so it has to be an exception.
+  void throw_if_ended() const {
+    if (ended_) {
+      throw std::runtime_error("the group was given up");
+    }
+  }
 
-at::Tensor view(std::span<const float> numbers) {
-  // Tensors cannot be const; Gloo does not write to what it sends.
-  return view(std::span(const_cast<float*>(numbers.data()), numbers.size()));
+ private:
+  std::mutex mutex_;
+  std::set<gloo::transport::UnboundBuffer*> buffers_;
+  std::atomic<bool> ended_ = false;
+};
+
+// A buffer of Gloo's whose waits can be ended.
+class WatchedBuffer final : public gloo::transport::UnboundBuffer {
+ public:
+  WatchedBuffer(std::unique_ptr<gloo::transport::UnboundBuffer> inner, Waits& waits)
+      : gloo::transport::UnboundBuffer(inner->ptr, inner->size),
+        inner_(std::move(inner)),
+        waits_(waits) {
+    waits_.add(*inner_);
+  }
+  ~WatchedBuffer() override { waits_.remove(*inner_); }
+  WatchedBuffer(const WatchedBuffer&) = delete;
+  WatchedBuffer& operator=(const WatchedBuffer&) = delete;
+
+  bool waitRecv(int* rank, milliseconds timeout) override {
+    waits_.throw_if_ended();
+    const bool came = inner_->waitRecv(rank, timeout);
+    waits_.throw_if_ended();
+    return came;
+  }
+  bool waitSend(int* rank, milliseconds timeout) override {
+    waits_.throw_if_ended();
+    const bool sent = inner_->waitSend(rank, timeout);
+    waits_.throw_if_ended();
+    return sent;
+  }
+  void abortWaitRecv() override { inner_->abortWaitRecv(); }
+  void abortWaitSend() override { inner_->abortWaitSend(); }
+  void send(int to, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
+    inner_->send(to, slot, offset, bytes);
+  }
+  void recv(int from, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
+    inner_->recv(from, slot, offset, bytes);
+  }
+  void recv(std::vector<int> from,
+            std::uint64_t slot,
+            std::size_t offset,
+            std::size_t bytes) override {
+    inner_->recv(std::move(from), slot, offset, bytes);
+  }
+
+ private:
+  const std::unique_ptr<gloo::transport::UnboundBuffer> inner_;
+  Waits& waits_;
+};
+
+// Gloo's connections, with buffers whose waits can be ended.
+class WatchedContext final : public gloo::transport::Context {
+ public:
+  explicit WatchedContext(std::shared_ptr<gloo::transport::Context> inner)
+      : gloo::transport::Context(inner->rank, inner->size), inner_(std::move(inner)) {}
+
+  std::unique_ptr<gloo::transport::Pair>& getPair(int rank) override {
+    return inner_->getPair(rank);
+  }
+  std::unique_ptr<gloo::transport::Pair>& createPair(int rank) override {
+    return inner_->createPair(rank);
+  }
+  std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* begin,
+                                                                      std::size_t bytes) override {
+    return std::make_unique<WatchedBuffer>(inner_->createUnboundBuffer(begin, bytes), waits_);
+  }
+
+  // Every operation throws from now on, and those of the other processes that wait for this one.
+  void break_all() {
+    char nothing = 0;
+    try {  // A wait that times out is how Gloo is told to close all connections.
+      (void)inner_->createUnboundBuffer(&nothing, sizeof(nothing))->waitRecv(milliseconds(1));
+    } catch (const std::exception& /*timed_out*/) {
+    }
+    waits_.end_all();
+  }
+
+ private:
+  const std::shared_ptr<gloo::transport::Context> inner_;
+  Waits waits_;
+};
+
+// The connections of one process to all others.
+class Mesh final : public gloo::Context {
+ public:
+  Mesh(const GroupOptions& options, const std::shared_ptr<gloo::transport::Device>& device)
+      : gloo::Context(static_cast<int>(options.rank), static_cast<int>(options.size)) {
+    inner_ = device->createContext(rank, size);
+    inner_->setTimeout(kConnect);
+    watched_ = std::make_shared<WatchedContext>(inner_);
+    device_ = device;
+    transportContext_ = watched_;
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer != rank) {
+        const std::vector<char> address = inner_->createPair(peer)->address().bytes();
+        addresses_.insert(addresses_.end(), address.begin(), address.end());
+      }
+    }
+  }
+
+  // Where each of the others connects to, in their order.
+  [[nodiscard]] const std::vector<char>& addresses() const { return addresses_; }
+
+  void connect(int peer, const std::vector<char>& theirs) {
+    const std::size_t each = theirs.size() / static_cast<std::size_t>(size - 1);
+    const auto begin =
+        theirs.begin() + static_cast<std::ptrdiff_t>(each) * (rank < peer ? rank : rank - 1);
+    getPair(peer)->connect(std::vector<char>(begin, begin + static_cast<std::ptrdiff_t>(each)));
+  }
+  void wait_without_end() {
+    inner_->setTimeout(kNever);
+    setTimeout(kNever);
+  }
+  void break_all() { watched_->break_all(); }
+
+ private:
+  std::shared_ptr<gloo::transport::Context> inner_;
+  std::shared_ptr<WatchedContext> watched_;
+  std::vector<char> addresses_;
+};
+
+// What one process says to the others through the folder.
+class Notice {
+ public:
+  Notice(const GroupOptions& options, std::uint32_t rank)
+      : path_(std::filesystem::path(options.rendezvous) /
+              (std::to_string(options.generation) + "-" + std::to_string(rank))) {}
+
+  void write(const std::vector<char>& text) const {
+    std::filesystem::create_directories(path_.parent_path());
+    const std::filesystem::path whole = path_.string() + ".new";
+    std::ofstream(whole, std::ios::binary)
+        .write(text.data(), static_cast<std::streamsize>(text.size()));
+    std::filesystem::rename(whole, path_);
+  }
+  [[nodiscard]] std::optional<std::vector<char>> read() const {
+    std::ifstream in(path_, std::ios::binary);
+    if (!in) {
+      return std::nullopt;
+    }
+    return std::vector<char>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::shared_ptr<gloo::transport::Device> device_of(const std::string& interface) {
+  gloo::transport::tcp::attr where;
+  if (interface.empty()) {
+    where.hostname = "127.0.0.1";
+  } else {
+    where.iface = interface;
+  }
+  return gloo::transport::tcp::CreateDevice(where);
 }
 
 }  // namespace
 
 struct GlooGroup::State {
-  std::unique_ptr<c10d::ProcessGroupGloo> group;
-  std::vector<Work> sums;
-  std::mutex mutex;  // Guards what follows: stop_receiving() is called from another thread.
-  Work receiving;
+  struct Sum {
+    std::span<float> numbers;
+    std::uint32_t tag;
+  };
+
+  explicit State(GroupOptions given) : options(std::move(given)) {}
+
+  [[nodiscard]] std::vector<char> addresses_of(std::uint32_t rank);
+  void compute_sums(const std::stop_token& stop);
+  void sum(const Sum& sum) const;
+  void broke(const std::exception& cause);
+  void throw_if_broken() const;
+
+  const GroupOptions options;
+  std::shared_ptr<Mesh> mesh;  // Constant once it has joined.
+  std::mutex mutex;            // Guards what follows.
+  std::condition_variable_any changed;
+  std::string broken;  // Why; empty: it is not.
+  std::deque<Sum> waiting;
+  std::size_t running = 0;
+  std::uint32_t sums = 0;
+  gloo::transport::UnboundBuffer* receiving = nullptr;
   bool stopped = false;
+  std::array<std::jthread, 2> threads;  // As many sums go on at once. Last: they stop first.
 };
 
-GlooGroup::GlooGroup(const GroupOptions& options) : state_(std::make_unique<State>()) {
+GlooGroup::GlooGroup(GroupOptions options) : state_(std::make_unique<State>(std::move(options))) {
   // Gloo writes to its sockets without MSG_NOSIGNAL. With SIGPIPE ignored, it throws an exception
   // instead.
   (void)std::signal(SIGPIPE, SIG_IGN);
+}
+
+GlooGroup::~GlooGroup() {
+  abort();
+}
+
+void GlooGroup::join() {
   try {
-    const auto store =
-        c10::make_intrusive<c10d::FileStore>(options.rendezvous, static_cast<int>(options.size));
-    store->setTimeout(std::chrono::duration_cast<std::chrono::milliseconds>(options.deadline));
-    const auto gloo = c10d::ProcessGroupGloo::Options::create(kNever);
-    gloo->devices.push_back(
-        options.interface.empty()
-            ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
-            : c10d::ProcessGroupGloo::createDeviceForInterface(options.interface));
-    gloo->threads = 2;
-    state_->group = std::make_unique<c10d::ProcessGroupGloo>(
-        store, static_cast<int>(options.rank), static_cast<int>(options.size), gloo);
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->throw_if_broken();
+      state_->mesh = std::make_shared<Mesh>(state_->options, device_of(state_->options.interface));
+    }
+    Mesh& mesh = *state_->mesh;
+    Notice(state_->options, state_->options.rank).write(mesh.addresses());
+    for (std::uint32_t rank = 0; rank < state_->options.size; ++rank) {
+      if (rank != state_->options.rank) {
+        mesh.connect(static_cast<int>(rank), state_->addresses_of(rank));
+      }
+    }
+    const std::lock_guard lock(state_->mutex);
+    state_->throw_if_broken();
+    mesh.wait_without_end();
+  } catch (const GroupBroken&) {
+    throw;
   } catch (const std::exception& cause) {
     throw_broken(cause);
+  }
+  for (std::jthread& thread : state_->threads) {
+    thread = std::jthread([this](const std::stop_token& stop) { state_->compute_sums(stop); });
   }
 }
 
-GlooGroup::~GlooGroup() = default;
+// Waits until that process has said where it listens.
+std::vector<char> GlooGroup::State::addresses_of(std::uint32_t rank) {
+  const Notice notice(options, rank);
+  const auto until = steady_clock::now() + options.deadline;
+  std::unique_lock lock(mutex);
+  while (true) {
+    throw_if_broken();
+    if (auto addresses = notice.read()) {
+      return std::move(*addresses);
+    }
+    if (steady_clock::now() >= until) {
+      throw GroupBroken("worker " + std::to_string(rank) + " of the group did not come in time");
+    }
+    changed.wait_for(lock, kLook);
+  }
+}
+
+void GlooGroup::State::throw_if_broken() const {
+  if (!broken.empty()) {
+    throw GroupBroken(broken);
+  }
+}
+
+void GlooGroup::State::broke(const std::exception& cause) {
+  const std::string what = cause.what();
+  const std::lock_guard lock(mutex);
+  if (broken.empty()) {
+    broken = "the workers' connections are broken: " + what.substr(0, what.find('\n'));
+  }
+}
+
+void GlooGroup::State::sum(const Sum& sum) const {
+  if (options.size == 1) {
+    return;
+  }
+  gloo::AllreduceOptions what(mesh);
+  what.setOutput(sum.numbers.data(), sum.numbers.size());
+  what.setTag(sum.tag);
+  void (*const add)(void*, const void*, const void*, std::size_t) = &gloo::sum<float>;
+  what.setReduceFunction(add);
+  gloo::allreduce(what);
+}
+
+void GlooGroup::State::compute_sums(const std::stop_token& stop) {
+  std::unique_lock lock(mutex);
+  while (changed.wait(lock, stop, [this] { return !waiting.empty(); })) {
+    const Sum next = waiting.front();
+    waiting.pop_front();
+    if (broken.empty()) {
+      ++running;
+      lock.unlock();
+      try {
+        sum(next);
+      } catch (const std::exception& cause) {
+        broke(cause);
+        mesh->break_all();  // The other thread, and other processes, wait for other connections.
+      }
+      lock.lock();
+      --running;
+    }
+    changed.notify_all();
+  }
+}
 
 void GlooGroup::begin_sum(std::span<float> numbers) {
-  try {
-    std::vector<at::Tensor> tensors{view(numbers)};
-    state_->sums.push_back(state_->group->allreduce(tensors));
-  } catch (const std::exception& cause) {
-    throw_broken(cause);
-  }
+  const std::lock_guard lock(state_->mutex);
+  state_->waiting.push_back({numbers, state_->sums++});
+  state_->changed.notify_all();
 }
 
 void GlooGroup::wait_for_sums() {
-  try {
-    for (const Work& sum : state_->sums) {
-      sum->wait();
-    }
-    state_->sums.clear();
-  } catch (const std::exception& cause) {
-    throw_broken(cause);
-  }
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->waiting.empty() && state_->running == 0; });
+  state_->throw_if_broken();
 }
 
 void GlooGroup::send(std::uint32_t to, std::uint32_t tag, std::span<const float> numbers) {
   try {
-    std::vector<at::Tensor> tensors{view(numbers)};
-    state_->group->send(tensors, static_cast<int>(to), static_cast<int>(tag))->wait();
+    // Gloo does not write to what it sends.
+    const auto buffer =
+        state_->mesh->createUnboundBuffer(const_cast<float*>(numbers.data()), numbers.size_bytes());
+    buffer->send(static_cast<int>(to), tag);
+    (void)buffer->waitSend();
   } catch (const std::exception& cause) {
     throw_broken(cause);
   }
@@ -102,8 +388,9 @@ void GlooGroup::send(std::uint32_t to, std::uint32_t tag, std::span<const float>
 
 void GlooGroup::receive(std::uint32_t from, std::uint32_t tag, std::span<float> numbers) {
   try {
-    std::vector<at::Tensor> tensors{view(numbers)};
-    state_->group->recv(tensors, static_cast<int>(from), static_cast<int>(tag))->wait();
+    const auto buffer = state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
+    buffer->recv(static_cast<int>(from), tag);
+    (void)buffer->waitRecv();
   } catch (const std::exception& cause) {
     throw_broken(cause);
   }
@@ -111,22 +398,42 @@ void GlooGroup::receive(std::uint32_t from, std::uint32_t tag, std::span<float> 
 
 std::optional<std::uint32_t> GlooGroup::receive_any(std::uint32_t tag, std::span<float> numbers) {
   try {
-    Work work;
+    std::vector<int> others;
+    for (int rank = 0; rank < state_->mesh->size; ++rank) {
+      if (rank != state_->mesh->rank) {
+        others.push_back(rank);
+      }
+    }
+    const auto buffer = state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
     {
       const std::lock_guard lock(state_->mutex);
+      state_->throw_if_broken();
       if (state_->stopped) {
         return std::nullopt;
       }
-      std::vector<at::Tensor> tensors{view(numbers)};
-      work = state_->receiving = state_->group->recvAnysource(tensors, static_cast<int>(tag));
+      state_->receiving = buffer.get();
     }
-    const bool came = work->wait();
+    int from = 0;
+    bool came = false;
+    std::exception_ptr failure;
+    try {
+      buffer->recv(others, tag);
+      came = buffer->waitRecv(&from);
+    } catch (...) {
+      failure = std::current_exception();
+    }
     const std::lock_guard lock(state_->mutex);
-    state_->receiving.reset();
-    if (!came) {
-      return std::nullopt;
+    state_->receiving = nullptr;
+    if (failure) {
+      std::rethrow_exception(failure);
     }
-    return static_cast<std::uint32_t>(work->sourceRank());
+    if (came) {
+      return static_cast<std::uint32_t>(from);
+    }
+    state_->throw_if_broken();
+    return std::nullopt;
+  } catch (const GroupBroken&) {
+    throw;
   } catch (const std::exception& cause) {
     throw_broken(cause);
   }
@@ -135,8 +442,26 @@ std::optional<std::uint32_t> GlooGroup::receive_any(std::uint32_t tag, std::span
 void GlooGroup::stop_receiving() {
   const std::lock_guard lock(state_->mutex);
   state_->stopped = true;
-  if (state_->receiving) {
-    state_->receiving->abort();
+  if (state_->receiving != nullptr) {
+    state_->receiving->abortWaitRecv();
+  }
+}
+
+void GlooGroup::abort() {
+  std::shared_ptr<Mesh> mesh;
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->broken.empty()) {
+      state_->broken = "the group of the workers was given up";
+    }
+    if (state_->receiving != nullptr) {
+      state_->receiving->abortWaitRecv();
+    }
+    mesh = state_->mesh;
+    state_->changed.notify_all();
+  }
+  if (mesh) {
+    mesh->break_all();
   }
 }
 

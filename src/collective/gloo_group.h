@@ -1,12 +1,12 @@
 // A group of processes that communicate without a server: sums over all processes, and messages
-// between two. Uses Gloo through libtorch's c10d, unencrypted, over loopback unless another network
-// interface is named.
+// between two. Uses Gloo, unencrypted, over loopback unless another network interface is named.
 //
-// Each process has a rank from 0 to size - 1. All join with the same rendezvous file, through which
-// they find each other's ports; no port is fixed. Every failure, such as a dead process or a closed
-// connection, is an Error with the code kTooFewWorkers. SIGPIPE is ignored in the whole process
-// once the first group exists. This is the only file that uses c10d, and it shows none of c10d's
-// headers.
+// Each process has a rank from 0 to size - 1. All join in one rendezvous folder, through which they
+// find each other's ports; no port is fixed. A group that lost a process is over: whatever waits in
+// it throws GroupBroken on all its processes, and a new group is made of those that are left. From
+// any thread, abort() breaks the group at once, so that nothing waits for a process that is silent.
+// SIGPIPE is ignored in the whole process once the first group exists. This is the only file that
+// uses Gloo, and it shows none of Gloo's headers.
 
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+#include "base/error.h"
 #include "base/time.h"
 
 namespace outpace::collective {
@@ -23,25 +24,36 @@ namespace outpace::collective {
 struct GroupOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  // A file that does not exist yet, or that the other processes are writing.
-  std::string rendezvous;
+  std::string rendezvous;  // A folder; the first process makes it.
+  // Groups that follow each other in one folder have different generations.
+  std::uint32_t generation = 1;
   Duration deadline = std::chrono::seconds(60);  // For all processes to join.
   std::string interface;  // Network interface, such as "eth0"; empty: loopback.
 };
 
+// The group is over: a process died, closed its connections, or aborted.
+class GroupBroken : public Error {
+ public:
+  explicit GroupBroken(const std::string& why) : Error(ExitCode::kTooFewWorkers, why) {}
+};
+
 class GlooGroup {
  public:
-  // Returns when all processes have joined.
-  explicit GlooGroup(const GroupOptions& options);
+  // Connects to nobody yet.
+  explicit GlooGroup(GroupOptions options);
+  // Aborts what still waits.
   ~GlooGroup();
   GlooGroup(const GlooGroup&) = delete;
   GlooGroup& operator=(const GlooGroup&) = delete;
+
+  // Returns when all processes have joined. REQUIRES: called once, before what follows.
+  void join();
 
   // Starts replacing each number by its sum over all processes, by a ring all-reduce, and returns
   // at once. REQUIRES: all processes start sums of the same lengths in the same order; the numbers
   // stay alive and untouched until wait_for_sums().
   void begin_sum(std::span<float> numbers);
-  // Waits until every started sum is complete.
+  // Waits until no sum goes on. After an exception the numbers are undefined.
   void wait_for_sums();
 
   // Sends to or receives from another rank. `tag` separates the conversations of a pair. Any thread
@@ -53,6 +65,8 @@ class GlooGroup {
                                                          std::span<float> numbers);
   // Ends the present receive_any() and all later ones. From any thread.
   void stop_receiving();
+  // Breaks the group, also while it joins. From any thread; does not wait.
+  void abort();
 
  private:
   struct State;

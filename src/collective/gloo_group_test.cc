@@ -25,6 +25,7 @@ void each_rank(std::uint32_t size, const std::function<void(GlooGroup&, std::uin
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     ranks.emplace_back([&, rank] {
       GlooGroup group({.rank = rank, .size = size, .rendezvous = folder.path() / "rendezvous"});
+      group.join();
       task(group, rank);
     });
   }
@@ -55,13 +56,15 @@ TEST(GlooGroup, OneRankAloneKeepsItsNumbers) {
 TEST(GlooGroup, WhoReceivesFromAnybodyLearnsWhoItWas) {
   constexpr std::uint32_t kOffer = 1;
   constexpr std::uint32_t kAnswer = 2;
-  each_rank(3, [](GlooGroup& group, std::uint32_t rank) {
+  std::latch over(3);  // A rank that went away would break the others' conversations.
+  each_rank(3, [&over](GlooGroup& group, std::uint32_t rank) {
     std::vector<float> numbers(100);
     if (rank != 0) {
       numbers.assign(100, static_cast<float>(rank));
       group.send(0, kOffer, numbers);
       group.receive(0, kAnswer, numbers);
       EXPECT_EQ(numbers, std::vector<float>(100, static_cast<float>(10 * rank)));
+      over.arrive_and_wait();
       return;
     }
     for (int i = 0; i < 2; ++i) {
@@ -70,6 +73,7 @@ TEST(GlooGroup, WhoReceivesFromAnybodyLearnsWhoItWas) {
       EXPECT_EQ(numbers.front(), static_cast<float>(*from));
       group.send(*from, kAnswer, std::vector<float>(100, static_cast<float>(10 * *from)));
     }
+    over.arrive_and_wait();
   });
 }
 
@@ -100,6 +104,74 @@ TEST(GlooGroup, ASumWithoutARankThatLeftIsAnErrorAndNotAWait) {
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
     }
   });
+}
+
+TEST(GlooGroup, WhatWaitsForASilentRankEndsWhenTheGroupIsAborted) {
+  std::latch over(3);  // The silent rank neither sums nor closes its connections until then.
+  each_rank(3, [&over](GlooGroup& group, std::uint32_t rank) {
+    if (rank != 2) {
+      std::vector<float> first(1000);
+      std::vector<float> second(1000);
+      group.begin_sum(first);
+      group.begin_sum(second);
+      const std::jthread breaker([&group] { group.abort(); });
+      EXPECT_THROW(group.wait_for_sums(), GroupBroken);
+      EXPECT_THROW(group.send(2, 1, first), GroupBroken);
+    }
+    over.arrive_and_wait();
+  });
+}
+
+TEST(GlooGroup, ARankThatReceivesFromAnybodyLearnsThatTheGroupIsAborted) {
+  std::latch over(2);
+  each_rank(2, [&over](GlooGroup& group, std::uint32_t rank) {
+    if (rank == 0) {
+      std::vector<float> numbers(4);
+      const std::jthread breaker([&group] { group.abort(); });
+      EXPECT_THROW((void)group.receive_any(1, numbers), GroupBroken);
+    }
+    over.arrive_and_wait();
+  });
+}
+
+TEST(GlooGroup, ARankThatWaitsForOneThatNeverComesCanBeAborted) {
+  const TemporaryDirectory folder;
+  GlooGroup group({.rank = 0, .size = 2, .rendezvous = folder.path() / "rendezvous"});
+  const std::jthread breaker([&group] { group.abort(); });
+  EXPECT_THROW(group.join(), GroupBroken);
+}
+
+TEST(GlooGroup, AGroupOfFewerFollowsOneThatIsBroken) {
+  const TemporaryDirectory folder;
+  std::latch died(3);
+  std::vector<std::jthread> ranks;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([&, rank] {
+      std::vector<float> numbers{static_cast<float>(rank + 1)};
+      {
+        GlooGroup first({.rank = rank, .size = 3, .rendezvous = folder.path() / "rendezvous"});
+        first.join();
+        if (rank != 0) {
+          first.begin_sum(numbers);
+          EXPECT_THROW(first.wait_for_sums(), GroupBroken);
+        }
+      }
+      if (rank != 0) {
+        numbers = {static_cast<float>(rank + 1)};
+        GlooGroup second({.rank = rank - 1,
+                          .size = 2,
+                          .rendezvous = folder.path() / "rendezvous",
+                          .generation = 2});
+        second.join();
+        second.begin_sum(numbers);
+        second.wait_for_sums();
+        EXPECT_EQ(numbers, std::vector<float>{5.0F});
+        died.arrive_and_wait();  // A rank that leaves would break the sum of the other.
+      } else {
+        died.arrive_and_wait();
+      }
+    });
+  }
 }
 
 // A write to a rank that has just left would end the process, now and then.

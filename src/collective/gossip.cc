@@ -24,11 +24,11 @@ constexpr std::uint32_t kAnswer = 2;
 
 Gossip::Gossip(const PeerOptions& options,
                std::vector<float> weights,
-               GlooGroup& group,
+               GroupOptions joining,
                worker::GradientSource& source,
                const worker::Pace& pace)
     : options_(options),
-      group_(group),
+      joining_(std::move(joining)),
       source_(source),
       pace_(pace),
       // All examples, in this worker's own order.
@@ -39,33 +39,92 @@ Gossip::Gossip(const PeerOptions& options,
       gradient_(weights.size()),
       weights_(std::move(weights)) {
   CHECK(options.batches.workers >= 2);
-  const bool asks = side_of(static_cast<std::uint32_t>(options.worker)) == Side::kAsks;
-  averaging_ = std::jthread([this, asks] {
-    try {
-      asks ? ask() : answer();
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      failure_ = std::current_exception();
-      meeting_ = false;
-      changed_.notify_all();
-    }
-  });
-}
-
-Gossip::~Gossip() {
-  group_.stop_receiving();
-  const std::lock_guard lock(mutex_);
-  ending_ = true;
-  changed_.notify_all();
 }
 
 void Gossip::run(Member& member) {
-  for (std::uint64_t iteration = 0; !member.stopping(); ++iteration) {
-    one_gradient(member, iteration);
-    rethrow();
+  averaging_ = std::jthread([this, &member] {
+    try {
+      average(member);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    begun_ = true;
+    changed_.notify_all();
+  });
+  {
+    std::unique_lock lock(mutex_);  // A fast worker would be far away before its first meeting.
+    changed_.wait(lock, [this] { return begun_; });
   }
-  end_meetings();
-  rethrow();
+  try {
+    for (std::uint64_t iteration = 0; !member.stopping(); ++iteration) {
+      one_gradient(member, iteration);
+      rethrow();
+    }
+    end_meetings();
+    rethrow();
+    member.leave();
+  } catch (...) {
+    end_averaging(member);
+    throw;
+  }
+  end_averaging(member);
+}
+
+void Gossip::end_averaging(Member& member) {
+  member.resign();
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+    if (group_ != nullptr) {
+      group_->abort();
+    }
+  }
+  averaging_.join();
+}
+
+void Gossip::average(Member& member) {
+  while (const auto next = member.next_group(Version{meetings()}, Member::Until::kStopped)) {
+    GroupOptions options = joining_;
+    options.rank = rank_of(options_.worker, *next);
+    options.size = static_cast<std::uint32_t>(next->members.size());
+    options.generation = next->generation;
+    GlooGroup group(std::move(options));
+    {
+      const std::lock_guard lock(mutex_);
+      group_ = &group;
+      left_ = false;
+    }
+    member.set_leave([this, &group] {
+      group.abort();
+      const std::lock_guard lock(mutex_);
+      left_ = true;
+      changed_.notify_all();
+    });
+    bool over = false;
+    try {
+      group.join();
+      {
+        const std::lock_guard lock(mutex_);
+        begun_ = true;
+        changed_.notify_all();
+      }
+      side_of(rank_of(options_.worker, *next)) == Side::kAsks ? ask(group, *next) : answer(group);
+      over = true;
+    } catch (const GroupBroken& /*why*/) {
+      // The host knows who is gone.
+    }
+    member.set_leave(nullptr);
+    const std::lock_guard lock(mutex_);
+    group_ = nullptr;
+    meeting_ = false;
+    changed_.notify_all();
+    if (over) {
+      return;
+    }
+  }
 }
 
 std::vector<float> Gossip::weights() const {
@@ -159,24 +218,28 @@ void Gossip::rethrow() {
   }
 }
 
-void Gossip::ask() {
-  Neighbours neighbours(
-      static_cast<std::uint32_t>(options_.worker), options_.batches.workers, options_.seed);
+void Gossip::ask(GlooGroup& group, const protocol::Group& members) {
+  Neighbours neighbours(rank_of(options_.worker, members),
+                        static_cast<std::uint32_t>(members.members.size()),
+                        mix(options_.seed) + members.generation);
   std::vector<float> then;
   std::vector<float> theirs(gradient_.size());
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return wants_meeting_ || ending_; });
+    changed_.wait(lock, [this] { return wants_meeting_ || ending_ || left_; });
     if (ending_) {
       return;
+    }
+    if (left_) {
+      throw GroupBroken("the group is to be left");
     }
     wants_meeting_ = false;
     meeting_ = true;
     then = weights_;
     lock.unlock();
     const std::uint32_t neighbour = neighbours.next();
-    group_.send(neighbour, kOffer, then);
-    group_.receive(neighbour, kAnswer, theirs);
+    group.send(neighbour, kOffer, then);
+    group.receive(neighbour, kAnswer, theirs);
     lock.lock();
     meet_halfway(weights_, then, theirs);
     meeting_ = false;
@@ -185,16 +248,16 @@ void Gossip::ask() {
   }
 }
 
-void Gossip::answer() {
+void Gossip::answer(GlooGroup& group) {
   std::vector<float> then;
   std::vector<float> theirs(gradient_.size());
-  while (const auto neighbour = group_.receive_any(kOffer, theirs)) {
+  while (const auto neighbour = group.receive_any(kOffer, theirs)) {
     {
       const std::lock_guard lock(mutex_);
       then = weights_;
       meet_halfway(weights_, then, theirs);
     }
-    group_.send(*neighbour, kAnswer, then);
+    group.send(*neighbour, kAnswer, then);
   }
 }
 

@@ -9,6 +9,10 @@
 // (neighbour.h). The asking worker sends its weights and receives the other's. Both then move
 // halfway to what the other had (replicas.h). A gradient that is ready before the meeting is over
 // does not wait for it.
+//
+// A neighbour that dies, or is silent, breaks the meetings of the others. They form a new group
+// without it (formation.h) while they go on computing, and meet again. The
+// place in the group says whether a worker asks or answers.
 
 #pragma once
 
@@ -32,17 +36,18 @@ namespace outpace::collective {
 class Gossip {
  public:
   // `weights`: the initial weights, equal on all workers. REQUIRES: at least 2 workers.
+  // `joining`: how to join a group; the host says in which place.
   Gossip(const PeerOptions& options,
          std::vector<float> weights,
-         GlooGroup& group,
+         GroupOptions joining,
          worker::GradientSource& source,
          const worker::Pace& pace);
-  ~Gossip();
   Gossip(const Gossip&) = delete;
   Gossip& operator=(const Gossip&) = delete;
 
-  // Runs until told to stop. Afterwards this worker asks for nothing, but still answers. Throws
-  // Error if a neighbour is gone or training diverges.
+  // Runs until told to stop. Then this worker asks for nothing, but still answers, until the host
+  // has its last weights. Throws Error if the run goes on without this worker, the host is gone, or
+  // training diverges.
   void run(Member& member);
 
   // The present weights. From any thread.
@@ -51,9 +56,12 @@ class Gossip {
   [[nodiscard]] std::uint64_t meetings() const;
 
  private:
-  // Loops of the averaging thread, one per side.
-  void ask();
-  void answer();
+  // The averaging thread's: one group after the other, and in each a loop for its side.
+  void average(Member& member);
+  void ask(GlooGroup& group, const protocol::Group& members);
+  void answer(GlooGroup& group);
+  // Ends the averaging thread.
+  void end_averaging(Member& member);
   // Called on the computing thread.
   void one_gradient(Member& member, std::uint64_t iteration);
   [[nodiscard]] protocol::Ranges next_examples();
@@ -63,7 +71,7 @@ class Gossip {
 
   // Constant after construction.
   const PeerOptions options_;
-  GlooGroup& group_;
+  const GroupOptions joining_;
   worker::GradientSource& source_;
   const worker::Pace& pace_;
   // Used by the computing thread only.
@@ -81,6 +89,9 @@ class Gossip {
   bool wants_meeting_ = false;
   bool meeting_ = false;
   bool ending_ = false;
+  bool left_ = false;           // The present group is to be left.
+  bool begun_ = false;          // There has been a group, or there will be none.
+  GlooGroup* group_ = nullptr;  // The present one.
   std::uint64_t meetings_ = 0;
   std::exception_ptr failure_;  // Of the averaging thread.
   std::jthread averaging_;      // Last, because it uses all of the above.

@@ -11,26 +11,25 @@ namespace {
 TEST(Gossip, MeetingsKeepTheMeanAndBringTheWorkersTogether) {
   constexpr std::uint32_t kWorkers = 4;
   const HostResult found = run_in_threads(
-      {.topology = Topology::kGossip, .workers = kWorkers, .limits = {.updates = 2000}},
-      [](GlooGroup& group, const live::SessionOptions& session) {
+      {.topology = Topology::kGossip, .workers = kWorkers, .limits = {.updates = 10'000}},
+      [](const GroupOptions& meeting, const live::SessionOptions& session) {
         Distances source;
         const worker::Pace pace{worker::PaceOptions{}};
         Gossip gossip({.worker = session.worker,
                        .batches = {.workers = kWorkers, .batch = 4, .examples = 100},
                        .rule = {.optimizer = Spec::parse("sgd"), .rate = 0.0}},
                       std::vector<float>(5, 0.2F * static_cast<float>(index(session.worker))),
-                      group,
+                      meeting,
                       source,
                       pace);
         Member member(session, {.manifest = source.manifest(), .dataset_examples = 100}, [&] {
           return gossip.weights();
         });
         gossip.run(member);
-        member.leave();
         EXPECT_EQ(gossip.meetings() > 0, index(session.worker) % 2 == 0);
       });
   EXPECT_EQ(found.code, ExitCode::kDone) << found.why;
-  EXPECT_GE(found.statistics.updates, 2000U);
+  EXPECT_GE(found.statistics.updates, 10'000U);
   for (const float weight : found.weights) {
     EXPECT_NEAR(weight, 0.3F, 1e-6F);
   }

@@ -31,6 +31,9 @@ Host::Host(HostOptions options, HostCallbacks callbacks)
             mailbox_.post(FromConnection{connection, std::move(event)});
           })) {
   CHECK(options_.workers >= 1);
+  for (std::uint32_t id = 0; id < options_.workers; ++id) {
+    awaited_.insert(WorkerId{id});
+  }
 }
 
 Host::~Host() = default;
@@ -41,6 +44,16 @@ void Host::stop(ExitCode code, const std::string& why) {
 
 void Host::fail(ExitCode code, const std::string& why) {
   mailbox_.post(StopAsked{code, why, /*at_once=*/true});
+}
+
+void Host::worker_ended(const std::string& worker, const std::string& how) {
+  mailbox_.post(WorkerEnded{worker, how});
+}
+
+void Host::say(const std::string& line) const {
+  if (callbacks_.warned) {
+    callbacks_.warned(line);
+  }
 }
 
 Time Host::now() const {
@@ -82,11 +95,8 @@ void Host::handle(Time now, Post post) {
                                      from.event);
                         },
                         [&](const StopAsked& asked) { stop_asked(now, asked); },
-                        [&](const StrangerRefused& refused) {
-                          if (callbacks_.warned) {
-                            callbacks_.warned(refused.text);
-                          }
-                        }},
+                        [&](const StrangerRefused& refused) { say(refused.text); },
+                        [&](const WorkerEnded& how) { ended(now, how); }},
              post);
 }
 
@@ -149,6 +159,11 @@ void Host::receive_from_worker(Time now, Peer& peer, wire::Received received) {
                        now, peer.worker, brought.version, std::move(received.payload).take());
                  },
                  [&](const protocol::Goodbye&) { peer.quiet = true; },
+                 [&](const protocol::Standing& standing) {
+                   if (phase_ == Phase::kRunning || phase_ == Phase::kStopping) {
+                     order(now, formation_.stands(peer.worker, standing));
+                   }
+                 },
                  protocol::IgnoringWorkers{},
                  protocol::IgnoringEvaluators{},
                  protocol::IgnoringServer{},
@@ -183,11 +198,17 @@ void Host::refuse(wire::ConnectionId from, const std::string& why) {
 }
 
 void Host::begin_when_all_are_there(Time now) {
-  if (peers_.size() < options_.workers || (options_.expects_evaluator && !evaluator_) ||
-      phase_ != Phase::kGathering) {
+  if (peers_.size() < awaited_.size() || (options_.expects_evaluator && !evaluator_) ||
+      phase_ != Phase::kGathering || too_few()) {
     return;
   }
-  tally_.emplace(options_.topology, options_.workers, dataset_);
+  tally_.emplace(options_.topology,
+                 BatchPlanOptions{.workers = options_.workers,
+                                  .batch = options_.batch,
+                                  .examples = dataset_,
+                                  .updates = options_.limits.updates,
+                                  .iterations = options_.limits.iterations,
+                                  .epochs = options_.limits.epochs});
   for (auto& [connection, peer] : peers_) {
     tally_->joined(peer.worker, peer.host);
     peer.last_heard = now;
@@ -203,6 +224,7 @@ void Host::begin_when_all_are_there(Time now) {
   began_ = now;
   phase_ = Phase::kRunning;
   deadline_ = Time::max();
+  order(now, formation_.begin(awaited_));
 }
 
 void Host::closed(Time now, wire::ConnectionId from, const wire::Closed& closed) {
@@ -215,16 +237,7 @@ void Host::closed(Time now, wire::ConnectionId from, const wire::Closed& closed)
   if (found == peers_.end()) {
     return;
   }
-  if (tally_) {
-    tally_->left(found->second.worker);
-  }
-  if (phase_ < Phase::kEvaluating && gone_.empty()) {
-    // The watcher of the processes knows the cause better, and reports it in a moment.
-    constexpr Duration kToSayWhy = std::chrono::seconds(3);
-    gone_ = name(found->second.worker) + " is gone: " + closed.why;
-    deadline_ = std::min(deadline_, now + kToSayWhy);
-  }
-  peers_.erase(found);
+  lose(now, from, closed.why);
 }
 
 }  // namespace outpace::collective

@@ -1,6 +1,7 @@
 // The process that starts a run without a server, and keeps its record: it hears what the workers
 // report (member.h), has weights evaluated now and then, says when it is time to end, and gathers
-// the last weights. It sees no gradient, and a ring does not wait for it.
+// the last weights. It sees no gradient, and a ring does not wait for it. A worker that dies or is
+// silent is out, and the host has the others form a new group (formation.h).
 //
 // Threads: the transport's threads post messages to a mailbox, and so does a thread that calls
 // stop(). run() does all the rest, on its caller's thread.
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "collective/formation.h"
 #include "collective/tally.h"
 #include "live/mailbox.h"
 #include "server/coordinator.h"
@@ -30,6 +33,9 @@ namespace outpace::collective {
 struct HostOptions {
   Topology topology = Topology::kRing;
   std::uint32_t workers = 1;
+  std::uint32_t batch = 32;
+  // With fewer live workers the run ends; a ring or gossip of several needs two in any case.
+  std::uint32_t min_workers = 1;
   std::string listen;
   std::string token;
   std::uint64_t seed = 1;
@@ -84,6 +90,8 @@ class Host {
   void stop(ExitCode code, const std::string& why);
   // From any thread. At once: nothing is to be expected of the workers.
   void fail(ExitCode code, const std::string& why);
+  // From any thread. The process of that worker ended, as `how` says; it does not come again.
+  void worker_ended(const std::string& worker, const std::string& how);
 
  private:
   struct FromConnection {
@@ -98,7 +106,11 @@ class Host {
   struct StrangerRefused {
     std::string text;
   };
-  using Post = std::variant<FromConnection, StopAsked, StrangerRefused>;
+  struct WorkerEnded {
+    std::string worker;
+    std::string how;
+  };
+  using Post = std::variant<FromConnection, StopAsked, StrangerRefused, WorkerEnded>;
 
   // In this order, but for a run that fails, which is over at once.
   enum class Phase : std::uint8_t {
@@ -119,7 +131,7 @@ class Host {
   struct Gathered {
     Time asked{};  // On the run's clock.
     std::uint64_t examples = 0;
-    std::vector<std::vector<float>> weights;
+    std::map<WorkerId, std::vector<float>> weights;
   };
 
   // ---- What came: host.cc ----
@@ -134,17 +146,28 @@ class Host {
   void begin_when_all_are_there(Time now);
   void closed(Time now, wire::ConnectionId from, const wire::Closed& closed);
   void stop_asked(Time now, const StopAsked& asked);
+  void ended(Time now, const WorkerEnded& ended);
+  void say(const std::string& line) const;
 
   // ---- While it runs, and how it ends: host_course.cc ----
   void take_report(Time now, const protocol::Push& report, float runtime);
   void take_weights(Time now, WorkerId worker, Version version, std::vector<float> weights);
   void take_measurement(Time now, const protocol::Measurement& measurement);
   void ask_for_weights(Version version);
+  void evaluate_gathered();
   void evaluate(Version version, Time committed, std::uint64_t examples);
   void send_to_evaluator(Version version, const std::vector<float>& weights);
   // Why the run should end; null if it should not.
   [[nodiscard]] const char* limit_reached(Time now) const;
   void check_silence(Time now);
+
+  // ---- Who is in: host_losses.cc ----
+  // The worker is gone, as `why` says, and the others go on, if they are enough.
+  void lose(Time now, wire::ConnectionId connection, const std::string& why);
+  void order(Time now, const std::optional<Formation::Order>& order);
+  [[nodiscard]] std::uint32_t workers_needed() const;
+  [[nodiscard]] bool too_few() const;
+
   // In order.
   void end(Time now, ExitCode code, const std::string& why);
   // Out of order.
@@ -168,17 +191,20 @@ class Host {
   std::optional<protocol::Manifest> manifest_;
   std::uint64_t dataset_ = 0;
   std::map<wire::ConnectionId, Peer> peers_;  // The workers.
+  std::set<WorkerId> awaited_;                // Of those, and of those that may still come.
+  Formation formation_;
+  Time last_looked_{};  // For silence.
   std::optional<wire::ConnectionId> evaluator_;
   Time began_{};
   std::optional<Tally> tally_;
   server::Evaluations evaluations_;
   std::uint64_t next_snapshot_ = 0;
-  std::map<Version, Gathered> gathering_;         // By the version at which they were asked for.
-  std::vector<std::vector<float>> last_weights_;  // As they came, once the run is over.
-  std::vector<float> weights_;                    // Of the run: the newest that came.
-  std::vector<double> replicas_;                  // Accuracy of each of the last weights.
-  std::string gone_;                              // The first worker that went before the end.
-  Time deadline_ = Time::max();                   // Of the phase.
+  std::map<Version, Gathered> gathering_;  // By the version at which they were asked for.
+  std::map<WorkerId, std::vector<float>> last_weights_;  // Once the run is over.
+  std::vector<float> weights_;                           // Of the run: the newest that came.
+  std::vector<double> replicas_;                         // Accuracy of each of the last weights.
+  std::string gone_;                                     // Why there are too few workers.
+  Time deadline_ = Time::max();                          // Of the phase.
   ExitCode code_ = ExitCode::kDone;
   std::string why_;
   // Constant, but for what is inside.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "collective/batch_plan.h"
 #include "collective/host.h"
 #include "collective/replicas.h"
@@ -12,6 +14,14 @@ namespace outpace::collective {
 namespace {
 
 constexpr const char* kEpochsDone = "epochs done";
+
+std::vector<std::vector<float>> values_of(const std::map<WorkerId, std::vector<float>>& weights) {
+  std::vector<std::vector<float>> values;
+  for (const auto& [worker, value] : weights) {
+    values.push_back(value);
+  }
+  return values;
+}
 
 }  // namespace
 
@@ -36,11 +46,11 @@ void Host::take_weights(Time now, WorkerId worker, Version version, std::vector<
   }
   if (phase_ == Phase::kCollecting) {
     if (version == tally_->version()) {
-      last_weights_.push_back(std::move(weights));
+      last_weights_[worker] = std::move(weights);
     }
     return;
   }
-  if (options_.topology == Topology::kRing) {
+  if (options_.topology == Topology::kRing && phase_ < Phase::kCollecting) {
     weights_ = std::move(weights);  // By itself, of a version that is due.
     evaluate(version, run_time(now), tally_->statistics().examples_applied);
     return;
@@ -49,13 +59,25 @@ void Host::take_weights(Time now, WorkerId worker, Version version, std::vector<
   if (found == gathering_.end() || phase_ != Phase::kRunning) {
     return;
   }
-  Gathered& gathered = found->second;
-  gathered.weights.push_back(std::move(weights));
-  if (gathered.weights.size() == options_.workers) {
-    weights_ = mean_of(gathered.weights);
-    evaluate(version, gathered.asked, gathered.examples);
-    gathering_.erase(gathering_.begin(), std::next(found));
+  found->second.weights[worker] = std::move(weights);
+  evaluate_gathered();
+}
+
+// The newest of which all live workers have brought their weights.
+void Host::evaluate_gathered() {
+  if (phase_ != Phase::kRunning || peers_.empty()) {
+    return;
   }
+  const auto complete = std::find_if(gathering_.rbegin(), gathering_.rend(), [&](const auto& one) {
+    return one.second.weights.size() == peers_.size();
+  });
+  if (complete == gathering_.rend()) {
+    return;
+  }
+  const Gathered& gathered = complete->second;
+  weights_ = mean_of(values_of(gathered.weights));
+  evaluate(complete->first, gathered.asked, gathered.examples);
+  gathering_.erase(gathering_.begin(), complete.base());
 }
 
 void Host::take_measurement(Time now, const protocol::Measurement& measurement) {
@@ -77,7 +99,7 @@ void Host::take_measurement(Time now, const protocol::Measurement& measurement) 
 // A ring's weights are those of any of its workers.
 void Host::ask_for_weights(Version version) {
   for (const auto& [connection, peer] : peers_) {
-    if (options_.topology == Topology::kGossip || peer.worker == WorkerId{0}) {
+    if (options_.topology == Topology::kGossip || peer.worker == *awaited_.begin()) {
       transport_->send(connection, protocol::Snapshot{version}, nullptr);
     }
   }
@@ -117,15 +139,29 @@ const char* Host::limit_reached(Time now) const {
 }
 
 void Host::check_silence(Time now) {
-  if (phase_ != Phase::kRunning && phase_ != Phase::kStopping) {
+  // A host that stood still itself has yet to hear what was said meanwhile.
+  const bool stood_still = now - last_looked_ > options_.heartbeat_timeout / 2;
+  last_looked_ = now;
+  if (phase_ < Phase::kRunning || phase_ > Phase::kCollecting) {
     return;
   }
-  for (const auto& [connection, peer] : peers_) {
-    if (now - peer.last_heard > options_.heartbeat_timeout) {
-      give_up(ExitCode::kTooFewWorkers,
-              name(peer.worker) + " is silent, and the others would wait for it for ever");
-      return;
+  std::vector<wire::ConnectionId> silent;
+  for (auto& [connection, peer] : peers_) {
+    if (stood_still) {
+      peer.last_heard = now;
+    } else if (now - peer.last_heard > options_.heartbeat_timeout) {
+      silent.push_back(connection);
     }
+  }
+  for (const wire::ConnectionId connection : silent) {
+    const std::string why =
+        fmt::format("silent for {:g} s", to_seconds(options_.heartbeat_timeout));
+    transport_->send(connection,
+                     protocol::Stop{protocol::Farewell::kPresumedDead,
+                                    "the run goes on without this worker: it was " + why},
+                     nullptr);
+    transport_->close(connection);
+    lose(now, connection, why);
   }
 }
 
@@ -156,17 +192,18 @@ void Host::go_on(Time now) {
     miss_deadline();
     return;
   }
-  const bool all_there = peers_.size() == options_.workers;
+  const bool ring = options_.topology == Topology::kRing;
   const bool all_quiet =
-      all_there && std::ranges::all_of(peers_, [](const auto& peer) { return peer.second.quiet; });
+      !too_few() && (formation_.formed() || !ring) &&
+      std::ranges::all_of(peers_, [](const auto& peer) { return peer.second.quiet; });
   if (phase_ == Phase::kRunning && all_quiet) {
     end(now, ExitCode::kDone, kEpochsDone);  // Else a limit was found before.
   }
   if (phase_ == Phase::kStopping && all_quiet) {
     collect(now);
   }
-  const std::size_t wanted = options_.topology == Topology::kRing ? 1 : options_.workers;
-  if (phase_ == Phase::kCollecting && last_weights_.size() == wanted) {
+  const std::size_t wanted = ring ? 1 : peers_.size();
+  if (phase_ == Phase::kCollecting && last_weights_.size() >= wanted) {
     evaluate_last(now);
   }
   const bool measured = evaluations_.waiting() == 0 &&
@@ -181,9 +218,13 @@ void Host::miss_deadline() {
   if (phase_ == Phase::kGathering) {
     give_up(ExitCode::kTooFewWorkers,
             "too few workers: " + std::to_string(peers_.size()) + " of " +
-                std::to_string(options_.workers) + " have come");
+                std::to_string(options_.workers) + " have come" +
+                (gone_.empty() ? "" : "; " + gone_));
   } else if (!gone_.empty()) {
-    give_up(ExitCode::kTooFewWorkers, gone_);
+    give_up(ExitCode::kTooFewWorkers,
+            "too few workers: " + std::to_string(peers_.size()) + " of " +
+                std::to_string(options_.workers) + " left, " + std::to_string(workers_needed()) +
+                " needed; " + gone_);
   } else {
     give_up(ExitCode::kFailure, "the workers do not end");
   }
@@ -202,7 +243,7 @@ void Host::evaluate_last(Time now) {
   const bool interrupted = static_cast<int>(code_) > 128;
   phase_ = Phase::kEvaluating;
   deadline_ = now + std::chrono::seconds(interrupted ? 10 : 60);
-  weights_ = mean_of(last_weights_);
+  weights_ = mean_of(values_of(last_weights_));
   if (callbacks_.trained) {
     callbacks_.trained(*manifest_, weights_, tally_->version());
   }
@@ -215,7 +256,7 @@ void Host::evaluate_last(Time now) {
     evaluate(tally_->version(), done.last_commit, done.examples_applied);
   }
   if (last_weights_.size() > 1) {
-    for (const std::vector<float>& weights : last_weights_) {
+    for (const auto& [worker, weights] : last_weights_) {
       send_to_evaluator(tally_->version(), weights);
     }
   }

@@ -18,7 +18,7 @@ live::Offer offer() {
 TEST(Host, KeepsTheRecordOfWhatWorkersReportAndEvaluatesTheMeanOfTheirWeights) {
   const HostResult found = run_in_threads(
       {.topology = Topology::kGossip, .workers = 2, .limits = {.updates = 4}},
-      [](GlooGroup&, const live::SessionOptions& session) {
+      [](const GroupOptions& /*meeting*/, const live::SessionOptions& session) {
         const auto rank = static_cast<float>(index(session.worker));
         Member member(session, offer(), [rank] { return std::vector<float>(5, 0.25F + rank / 2); });
         for (std::uint64_t i = 1; i <= 2; ++i) {
@@ -46,9 +46,10 @@ TEST(Host, KeepsTheRecordOfWhatWorkersReportAndEvaluatesTheMeanOfTheirWeights) {
 TEST(Host, ARunEndsAtItsTarget) {
   const HostResult found = run_in_threads(
       {.topology = Topology::kRing, .workers = 1, .target = {.target = 0.7, .consecutive = 1}},
-      [](GlooGroup&, const live::SessionOptions& session) {
+      [](const GroupOptions& /*meeting*/, const live::SessionOptions& session) {
         const std::vector<float> weights(5, 0.75F);
         Member member(session, offer(), [&] { return weights; });
+        EXPECT_TRUE(member.next_group(Version{0}, Member::Until::kOver).has_value());
         member.report({.sequence = Sequence{1},
                        .examples = 8,
                        .loss = 2.0,
@@ -67,7 +68,7 @@ TEST(Host, ARunEndsAtItsTarget) {
 TEST(Host, AWorkerThatGoesIsNamed) {
   const HostResult found =
       run_in_threads({.topology = Topology::kRing, .workers = 2},
-                     [](GlooGroup&, const live::SessionOptions& session) {
+                     [](const GroupOptions& /*meeting*/, const live::SessionOptions& session) {
                        Member member(session, offer(), [] { return std::vector<float>(5); });
                        if (session.worker == WorkerId{0}) {
                          member.sleep_until(kFar);
@@ -80,7 +81,7 @@ TEST(Host, AWorkerThatGoesIsNamed) {
 TEST(Host, AWorkerThatIsNotOfTheRunIsRefused) {
   const HostResult found = run_in_threads(
       {.topology = Topology::kRing, .workers = 1, .patience = std::chrono::milliseconds(300)},
-      [](GlooGroup&, const live::SessionOptions& session) {
+      [](const GroupOptions& /*meeting*/, const live::SessionOptions& session) {
         live::SessionOptions other = session;
         other.worker = WorkerId{1};
         try {

@@ -2,6 +2,7 @@
 
 #include "collective/member.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -27,6 +28,14 @@ std::string host_name() {
 }
 
 }  // namespace
+
+std::uint32_t rank_of(WorkerId worker, const protocol::Group& group) {
+  const auto found = std::ranges::find(group.members, worker);
+  if (found == group.members.end()) {
+    throw Error(ExitCode::kFailure, "the host named a group without " + name(worker));
+  }
+  return static_cast<std::uint32_t>(found - group.members.begin());
+}
 
 Member::Member(const live::SessionOptions& options, const live::Offer& offer, Weights weights)
     : options_(options), weights_(std::move(weights)) {
@@ -69,6 +78,57 @@ void Member::sleep_until(Time time) {
   changed_.wait_until(lock, until, [this] { return stop_ || closed_; });
 }
 
+void Member::sleep_in_group_until(Time time) {
+  std::unique_lock lock(mutex_);
+  const auto until =
+      began_ + std::chrono::duration_cast<steady_clock::duration>(time.time_since_epoch());
+  changed_.wait_until(lock, until, [this] { return stop_ || must_leave(); });
+}
+
+bool Member::dismissed() const {
+  return closed_ || (stop_ && stop_->how != protocol::Farewell::kFinished);
+}
+
+std::optional<protocol::Group> Member::next_group(Version version, Until until) {
+  std::unique_lock lock(mutex_);
+  std::optional<std::uint32_t> answered;
+  const auto over = [&] { return resigned_ || (stop_ && until == Until::kStopped); };
+  const auto to_answer = [&] { return !answered || asked_ > *answered; };
+  const auto formed = [&] {
+    return answered > generation_ && group_ && group_->generation == answered;
+  };
+  while (true) {
+    changed_.wait(lock, [&] { return dismissed() || over() || to_answer() || formed(); });
+    if (dismissed()) {
+      throw_closed();
+    }
+    if (over()) {
+      return std::nullopt;
+    }
+    if (to_answer()) {
+      answered = std::max(asked_, generation_);
+      transport_->send(protocol::Standing{.generation = *answered, .version = version}, nullptr);
+    } else {
+      generation_ = *answered;
+      return std::exchange(group_, std::nullopt);
+    }
+  }
+}
+
+void Member::resign() {
+  const std::lock_guard lock(mutex_);
+  resigned_ = true;
+  changed_.notify_all();
+}
+
+void Member::set_leave(std::function<void()> leave) {
+  const std::lock_guard lock(mutex_);
+  leave_ = std::move(leave);
+  if (leave_ && must_leave()) {
+    leave_();
+  }
+}
+
 void Member::report(const Report& report) {
   transport_->send(
       protocol::Push{.id = {.job = welcome_->job,
@@ -97,6 +157,19 @@ void Member::leave() {
   }
 }
 
+bool Member::leave_unless_regrouped() {
+  transport_->send(protocol::Goodbye{}, nullptr);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return closed_ || asked_ > generation_; });
+  if (!closed_) {
+    return false;
+  }
+  if (stop_ && stop_->how != protocol::Farewell::kFinished) {
+    throw_closed();
+  }
+  return true;
+}
+
 void Member::receive(wire::ConnectionEvent event) {
   auto* received = std::get_if<wire::Received>(&event);
   if (received != nullptr) {
@@ -113,6 +186,13 @@ void Member::receive(wire::ConnectionEvent event) {
   } else if (const auto* welcome = std::get_if<protocol::Welcome>(&received->message)) {
     welcome_ = *welcome;
     began_ = steady_clock::now();
+  } else if (const auto* regroup = std::get_if<protocol::Regroup>(&received->message)) {
+    asked_ = std::max(asked_, regroup->generation);
+  } else if (auto* group = std::get_if<protocol::Group>(&received->message)) {
+    group_ = std::move(*group);
+  }
+  if (leave_ && must_leave()) {
+    leave_();
   }
   changed_.notify_all();
 }
@@ -128,6 +208,9 @@ void Member::beat(const std::stop_token& stop) {
 void Member::throw_closed() const {
   if (stop_ && stop_->how == protocol::Farewell::kIncompatible) {
     throw Error(ExitCode::kIncompatible, stop_->why);
+  }
+  if (stop_ && stop_->how == protocol::Farewell::kPresumedDead) {
+    throw Error(ExitCode::kTooFewWorkers, stop_->why);
   }
   if (stop_) {
     throw Error(ExitCode::kFailure, stop_->why);

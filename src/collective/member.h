@@ -4,15 +4,19 @@
 //
 // The messages are those of the parameter server, with other payloads:
 //
-//   worker  Hello            it is connected to all other workers
-//   host    Welcome          all have come: begin; the run's clock is at 0
-//   worker  Push             it computed a gradient; the payload is one number, its runtime
+//   worker  Hello            it is there
+//   host    Welcome          all have come; the run's clock is at 0
+//   host    Regroup          leave your group, and say where you stand; also before the first one
+//   worker  Standing         the answer; unasked, that its group is broken
+//   host    Group            form this group
+//   worker  Push             it applied a gradient; the payload is one number, its runtime
 //   host    Snapshot         send your weights; no payload
 //   worker  Snapshot         the weights, on request or unprompted
 //   host    Stop             compute no more
 //   worker  Goodbye          it computes no more and waits for no other worker
 //
-// Then the host asks for the final weights and closes the connection.
+// Then the host asks for the final weights and closes the connection. Which groups there are, the
+// host decides (formation.h).
 //
 // Threads: the transport's thread delivers, another sends heartbeats, and the caller's thread
 // computes. One mutex guards the state.
@@ -35,6 +39,9 @@
 
 namespace outpace::collective {
 
+// The place of a worker in a group. REQUIRES: it is a member.
+[[nodiscard]] std::uint32_t rank_of(WorkerId worker, const protocol::Group& group);
+
 class Member {
  public:
   // Returns the weights to send when the host asks; called on a thread of the transport.
@@ -53,6 +60,19 @@ class Member {
   [[nodiscard]] bool stopping() const;
   // Sleeps until the run's clock shows `time` or the host says stop.
   void sleep_until(Time time);
+  // The same, or the group is to be left.
+  void sleep_in_group_until(Time time);
+
+  enum class Until : std::uint8_t { kOver, kStopped };
+  // Says that this worker is in no group and has these weights, and waits for the next group.
+  // Nothing after resign() or, if so wished, once the host said stop. Throws Error if the run goes
+  // on without this worker, or the host is gone.
+  [[nodiscard]] std::optional<protocol::Group> next_group(Version version, Until until);
+  // No group is wanted any more.
+  void resign();
+  // `leave` is called when the present group is to be left, perhaps at once, on any thread. It must
+  // not call this object. Null: there is no group.
+  void set_leave(std::function<void()> leave);
 
   struct Report {
     Sequence sequence;       // Counts this worker's gradients: 1, 2, ...
@@ -66,11 +86,16 @@ class Member {
   // Reports that this worker computes no more, and returns when the host has closed the connection.
   // Throws Error if the connection ended otherwise.
   void leave();
+  // The same, but returns false as soon as the group is to be left: there may be more to compute.
+  [[nodiscard]] bool leave_unless_regrouped();
 
  private:
   void receive(wire::ConnectionEvent event);
   void beat(const std::stop_token& stop);
   [[noreturn]] void throw_closed() const;
+  // Whether the host ended more than the computing. REQUIRES: mutex_ is held, as for the next.
+  [[nodiscard]] bool dismissed() const;
+  [[nodiscard]] bool must_leave() const { return asked_ > generation_ || dismissed(); }
 
   // Constant after construction.
   const live::SessionOptions options_;
@@ -82,6 +107,11 @@ class Member {
   std::condition_variable changed_;
   std::optional<protocol::Stop> stop_;
   std::optional<wire::Closed> closed_;
+  std::uint32_t asked_ = 0;               // The newest generation that the host began.
+  std::uint32_t generation_ = 0;          // Of the present group, or the last.
+  std::optional<protocol::Group> group_;  // The newest that came.
+  std::function<void()> leave_;
+  bool resigned_ = false;
   std::unique_ptr<wire::ClientTransport> transport_;
   std::mutex heart_mutex_;
   std::condition_variable_any heart_stopped_;

@@ -6,11 +6,14 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "update/gradient.h"
 
 namespace outpace::collective {
 namespace {
+
+constexpr std::uint32_t kCatchUp = 1;  // The tag of a sum that is handed on.
 
 // The sizes of the network's tensors, and one number more for the votes.
 std::vector<std::size_t> sizes_with_votes(const worker::GradientSource& source) {
@@ -31,7 +34,7 @@ class Slowed {
   void part(Aside aside) {
     computed_ += to_seconds(member_.now() - resumed_);
     if (const double extra = pace_.extra_seconds(computed_); extra > 0.0) {
-      member_.sleep_until(begun_ + from_seconds(computed_ + extra + besides_));
+      member_.sleep_in_group_until(begun_ + from_seconds(computed_ + extra + besides_));
     }
     const Time before = member_.now();
     aside();
@@ -54,11 +57,11 @@ class Slowed {
 
 Ring::Ring(const PeerOptions& options,
            std::vector<float> weights,
-           GlooGroup& group,
+           GroupOptions joining,
            worker::GradientSource& source,
            const worker::Pace& pace)
     : options_(options),
-      group_(group),
+      joining_(std::move(joining)),
       source_(source),
       pace_(pace),
       numbers_(weights.size()),
@@ -68,32 +71,98 @@ Ring::Ring(const PeerOptions& options,
       fill_(sizes_with_votes(source), options.bucket_bytes),
       weights_(std::move(weights)),
       sum_(numbers_ + 1),
+      last_(numbers_ + 1),
       // Clipping needs the whole gradient first, so nothing overlaps.
-      at_once_(options.clip_norm == 0.0) {}
+      at_once_(options.clip_norm == 0.0),
+      snapshot_due_(next_snapshot(0, options.evaluate_every)) {}
 
 void Ring::run(Member& member) {
-  const std::uint64_t nominal = std::uint64_t{options_.batches.batch} * options_.batches.workers;
-  std::uint64_t snapshot_due = next_snapshot(0, options_.evaluate_every);
-  for (std::uint64_t version = 1; const auto update = plan_.next(options_.worker); ++version) {
-    compute(member, *update, Sequence{version});
-    group_.wait_for_sums();
-    const std::span<const float> mean = std::span(sum_).first(numbers_);
-    if (!std::isfinite(update::squared_norm(mean))) {
-      throw Error(ExitCode::kFailure,
-                  "the gradient of update " + std::to_string(version) +
-                      " is not finite: training has diverged; try a smaller --lr");
+  while (true) {
+    try {
+      form(member);
+      train(member);
+      if (member.leave_unless_regrouped()) {
+        return;
+      }
+    } catch (const GroupBroken& /*why*/) {
+      // The host knows who is gone.
     }
-    applied_ += update->examples;
-    stepper_.step(
-        {.examples = update->examples, .nominal = nominal, .applied = applied_}, mean, weights_);
-    if (applied_ >= snapshot_due) {
-      snapshot_due = next_snapshot(applied_, options_.evaluate_every);
-      if (options_.worker == WorkerId{0}) {
-        member.bring(Version{version}, weights_);
+    leave_group(member);
+  }
+}
+
+void Ring::form(Member& member) {
+  const protocol::Group next = member.next_group(version(), Member::Until::kOver).value();
+  GroupOptions group = joining_;
+  group.rank = rank_of(options_.worker, next);
+  group.size = static_cast<std::uint32_t>(next.members.size());
+  group.generation = next.generation;
+  group_.emplace(std::move(group));
+  member.set_leave([this] { group_->abort(); });
+  group_->join();
+  catch_up(member, next);
+  plan_.set_workers(next.members);
+}
+
+void Ring::leave_group(Member& member) {
+  member.set_leave(nullptr);
+  group_.reset();
+}
+
+void Ring::catch_up(Member& member, const protocol::Group& group) {
+  if (count(group.version) == version_) {
+    if (group.ahead == options_.worker) {
+      for (const WorkerId behind : group.behind) {
+        group_->send(rank_of(behind, group), kCatchUp, last_);
       }
     }
-    if (sum_[numbers_] > 0.0F) {
-      return;  // All see the same votes, so all end with the same update.
+    if (open_) {
+      plan_.put_back();
+      open_.reset();
+    }
+    return;
+  }
+  // A sum is complete on one worker only if all took part in it.
+  CHECK(count(group.version) == version_ + 1 && open_);
+  group_->receive(rank_of(group.ahead, group), kCatchUp, last_);
+  apply(member);
+}
+
+void Ring::train(Member& member) {
+  while (!ended_) {
+    open_ = plan_.next(options_.worker);
+    if (!open_) {
+      return;
+    }
+    compute(member, *open_, Sequence{version_ + 1});
+    group_->wait_for_sums();
+    std::swap(sum_, last_);
+    apply(member);
+  }
+}
+
+void Ring::apply(Member& member) {
+  const std::span<const float> mean = std::span(last_).first(numbers_);
+  if (!std::isfinite(update::squared_norm(mean))) {
+    throw Error(ExitCode::kFailure,
+                "the gradient of update " + std::to_string(version_ + 1) +
+                    " is not finite: training has diverged; try a smaller --lr");
+  }
+  const std::uint64_t nominal = std::uint64_t{options_.batches.batch} * options_.batches.workers;
+  applied_ += open_->examples;
+  stepper_.step(
+      {.examples = open_->examples, .nominal = nominal, .applied = applied_}, mean, weights_);
+  ++version_;
+  open_.reset();
+  ended_ = last_[numbers_] > 0.0F;  // All see the same votes, so all end with the same update.
+  if (report_) {
+    member.report(*report_);
+    report_.reset();
+  }
+  if (applied_ >= snapshot_due_) {
+    snapshot_due_ = next_snapshot(applied_, options_.evaluate_every);
+    if (plan_.workers().front() == options_.worker) {
+      member.bring(version(), weights_);
     }
   }
 }
@@ -104,9 +173,10 @@ void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence seq
     const double share = static_cast<double>(update.own_examples) / options_.batches.batch;
     const Time finish = pace_.finish(start, share, number(sequence) - 1);
     if (finish > start) {
-      member.sleep_until(finish);
+      member.sleep_in_group_until(finish);
     }
   }
+  report_.reset();
   sum_[numbers_] = member.stopping() ? 1.0F : 0.0F;
   share_ = static_cast<float>(static_cast<double>(update.own_examples) /
                               static_cast<double>(update.examples));
@@ -134,11 +204,11 @@ void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence seq
         (void)update::clip(gradient, squared, options_.clip_norm);
       }
     }
-    member.report({.sequence = sequence,
-                   .examples = update.own_examples,
-                   .loss = loss,
-                   .compute_seconds = slowed.computed_seconds(),
-                   .runtime = to_seconds(member.now() - start)});
+    report_ = {.sequence = sequence,
+               .examples = update.own_examples,
+               .loss = loss,
+               .compute_seconds = slowed.computed_seconds(),
+               .runtime = to_seconds(member.now() - start)};
   }
   for (const Bucket& bucket : held_) {
     send(bucket);
@@ -161,7 +231,7 @@ void Ring::send(const Bucket& bucket) {
   for (float& number : part.first(weighed)) {
     number *= share_;
   }
-  group_.begin_sum(part);
+  group_->begin_sum(part);
 }
 
 }  // namespace outpace::collective

@@ -6,11 +6,18 @@
 // ring all-reduce of W workers, each sends and receives 2 (W - 1) / W of the gradient, in 2 (W - 1)
 // steps: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
 // workstations", J. Parallel Distrib. Comput. 69 (2009), section 3.
+//
+// A worker that dies, or is silent, breaks the sum that is open on all others: none of them applies
+// a part of it. Those that are left form a new ring (formation.h). Some of them may have applied
+// the last update that others had not, because the sum broke after it was complete on some. These
+// get the sum from one that has it, and take the same step. Then the examples of the open update
+// are shared out anew.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
@@ -28,21 +35,33 @@ namespace outpace::collective {
 
 class Ring {
  public:
-  // `weights`: equal on all workers.
+  // `weights`: equal on all workers. `joining`: how to join a group; the host says in which place.
   Ring(const PeerOptions& options,
        std::vector<float> weights,
-       GlooGroup& group,
+       GroupOptions joining,
        worker::GradientSource& source,
        const worker::Pace& pace);
 
-  // Runs until a limit is reached or any worker was told to stop. Throws Error if the ring breaks
-  // or training diverges.
+  // Runs until a limit is reached or any worker was told to stop, and the host has the last
+  // weights. Throws Error if the ring goes on without this worker, the host is gone, or training
+  // diverges.
   void run(Member& member);
 
-  // REQUIRES: run() is not running.
+  // REQUIRES: nothing is computed; the host asks only then.
   [[nodiscard]] const std::vector<float>& weights() const { return weights_; }
+  // Updates applied.
+  [[nodiscard]] Version version() const { return Version{version_}; }
 
  private:
+  // Waits for the host's word, and joins the next group.
+  void form(Member& member);
+  // Brings all to one version.
+  void catch_up(Member& member, const protocol::Group& group);
+  void leave_group(Member& member);
+  // Until there is no update left.
+  void train(Member& member);
+  // Takes the step of the open update, whose sum is last_.
+  void apply(Member& member);
   // Computes this worker's term of the sum; it is on its way to the others on return.
   void compute(Member& member, const BatchPlan::Update& update, Sequence sequence);
   void tensor_ready(std::size_t tensor);
@@ -50,7 +69,7 @@ class Ring {
 
   // Constant after construction.
   const PeerOptions options_;
-  GlooGroup& group_;
+  const GroupOptions joining_;
   worker::GradientSource& source_;
   const worker::Pace& pace_;
   const std::size_t numbers_;
@@ -60,12 +79,19 @@ class Ring {
   Stepper stepper_;
   BucketFill fill_;
   std::vector<float> weights_;
-  std::vector<float> sum_;  // The gradient; the last number counts the votes to end.
-  float share_ = 0.0F;      // This worker's share of the update's examples.
-  bool at_once_ = true;     // Whether buckets are sent as they fill.
+  std::uint64_t version_ = 0;
+  std::optional<BatchPlan::Update> open_;  // Update version_ + 1, once it is begun.
+  std::optional<Member::Report> report_;   // Of this worker's gradient for it.
+  std::vector<float> sum_;                 // The gradient; the last number counts the votes to end.
+  std::vector<float> last_;                // The sum of update version_.
+  bool ended_ = false;                     // By votes: version_ is the last update.
+  float share_ = 0.0F;                     // This worker's share of the update's examples.
+  bool at_once_ = true;                    // Whether buckets are sent as they fill.
   // Otherwise they are held back and sent together when the whole gradient is ready.
   std::vector<Bucket> held_;
-  std::uint64_t applied_ = 0;  // Examples.
+  std::uint64_t applied_ = 0;       // Examples.
+  std::uint64_t snapshot_due_;      // In examples.
+  std::optional<GlooGroup> group_;  // Last: its threads use the sums.
 };
 
 }  // namespace outpace::collective

@@ -61,27 +61,30 @@ class FirstWeight final : public worker::Evaluator {
   protocol::Manifest manifest_ = two_tensors();
 };
 
-// What a test's worker does, with its connections to the others and where the host is.
-using WorkerLife = std::function<void(GlooGroup&, const live::SessionOptions&)>;
+// What a test's worker does: how it joins the others, and where the host is.
+using WorkerLife = std::function<void(const GroupOptions& meeting, const live::SessionOptions&)>;
 
 inline HostResult run_in_threads(HostOptions options, const WorkerLife& life) {
   const TemporaryDirectory folder;
   options.listen = "unix:" + (folder.path() / "host").string();
   options.token = "secret";
   const std::uint32_t workers = options.workers;
+  const bool evaluates = options.expects_evaluator;
   Host host(std::move(options), {});
   std::vector<std::jthread> threads;
   threads.reserve(workers + 1);
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     threads.emplace_back([&, rank] {
-      GlooGroup group({.rank = rank, .size = workers, .rendezvous = folder.path() / "rendezvous"});
-      life(group, {.server = host.address(), .token = "secret", .worker = WorkerId{rank}});
+      life({.rendezvous = folder.path() / "rendezvous"},
+           {.server = host.address(), .token = "secret", .worker = WorkerId{rank}});
     });
   }
-  threads.emplace_back([&] {
-    FirstWeight evaluator;
-    live::run_evaluator({.server = host.address(), .token = "secret"}, evaluator);
-  });
+  if (evaluates) {
+    threads.emplace_back([&] {
+      FirstWeight evaluator;
+      live::run_evaluator({.server = host.address(), .token = "secret"}, evaluator);
+    });
+  }
   HostResult found = host.run();
   threads.clear();
   return found;

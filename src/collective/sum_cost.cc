@@ -43,6 +43,7 @@ SumCost measure_sum_cost(const std::string& rendezvous, std::size_t numbers, std
   SumCost cost{};
   const auto member = [&](std::uint32_t rank, SumCost& found) {
     GlooGroup group({.rank = rank, .size = 2, .rendezvous = rendezvous});
+    group.join();
     std::vector<float> one(1);
     std::vector<float> all(numbers);
     const double steps = median_sum_seconds(group, one, repeats);

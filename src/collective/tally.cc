@@ -6,10 +6,9 @@
 
 namespace outpace::collective {
 
-Tally::Tally(Topology topology, std::uint32_t workers, std::uint64_t examples)
-    : topology_(topology), examples_(examples), reported_(workers) {
-  CHECK(workers >= 1 && examples >= 1);
-  statistics_.workers.resize(workers);
+Tally::Tally(Topology topology, const BatchPlanOptions& batches)
+    : topology_(topology), examples_(batches.examples), plan_(batches), reported_(batches.workers) {
+  statistics_.workers.resize(batches.workers);
 }
 
 void Tally::joined(WorkerId worker, const std::string& host) {
@@ -31,29 +30,62 @@ std::uint32_t Tally::live() const {
 void Tally::gradient(Time now, const protocol::Push& report, float runtime) {
   const WorkerId worker = report.id.worker;
   server::WorkerStatistics& counts = statistics_.workers.at(index(worker));
-  ++counts.accepted;
-  counts.examples_applied += report.examples;
   counts.compute_seconds += report.compute_seconds;
   counts.runtimes.push_back(runtime);
   // The same smoothing as the coordinator's.
-  const double fresh = statistics_.gradients_applied == 0 ? 1.0 : 0.02;
+  const double fresh = has_loss_ ? 0.02 : 1.0;
+  has_loss_ = true;
   statistics_.training_loss += fresh * (report.loss - statistics_.training_loss);
-  ++statistics_.gradients_applied;
-  statistics_.examples_applied += report.examples;
   if (topology_ == Topology::kGossip) {
+    ++counts.accepted;
+    counts.examples_applied += report.examples;
+    ++statistics_.gradients_applied;
+    statistics_.examples_applied += report.examples;
     ++statistics_.updates;
     statistics_.last_commit = now;
     return;
   }
-  // A ring has staleness: always 0, since its gradients are of the newest weights.
-  statistics_.staleness.resize(1);
-  ++statistics_.staleness.front();
   reported_[index(worker)] = number(report.id.sequence);
-  const std::uint64_t complete = *std::ranges::min_element(reported_);
-  if (complete > statistics_.updates) {
-    statistics_.updates = complete;
+  std::uint64_t applied_by_all = number(report.id.sequence);
+  for (std::size_t i = 0; i < reported_.size(); ++i) {
+    if (statistics_.workers[i].live) {
+      applied_by_all = std::min(applied_by_all, reported_[i]);
+    }
+  }
+  last_report_ = now;
+  count_updates(now, applied_by_all);
+}
+
+void Tally::formed(Time now, Version version, const std::vector<WorkerId>& members) {
+  if (topology_ == Topology::kRing) {
+    count_updates(now, count(version));
+    plan_.set_workers(members);
+    for (std::uint64_t& reported : reported_) {
+      reported = std::min(reported, count(version));  // The rest is made again.
+    }
+  }
+}
+
+void Tally::count_updates(Time now, std::uint64_t updates) {
+  while (statistics_.updates < updates) {
+    const auto made = plan_.next(WorkerId{0});
+    if (!made) {
+      break;
+    }
+    for (std::size_t i = 0; i < made->shares.size(); ++i) {
+      if (made->shares[i] > 0) {
+        server::WorkerStatistics& counts = statistics_.workers.at(index(plan_.workers()[i]));
+        ++counts.accepted;
+        counts.examples_applied += made->shares[i];
+        ++statistics_.gradients_applied;
+      }
+    }
+    statistics_.examples_applied += made->examples;
+    ++statistics_.updates;
     statistics_.last_commit = now;
   }
+  // A ring has staleness: always 0, since its gradients are of the newest weights.
+  statistics_.staleness.assign(1, statistics_.gradients_applied);
   statistics_.epochs_complete = statistics_.examples_applied / examples_;
   const std::uint64_t used = statistics_.epochs_complete > 0 ? 1 : 0;  // batch_plan.h
   statistics_.examples_used_per_epoch_min = used;
@@ -62,7 +94,7 @@ void Tally::gradient(Time now, const protocol::Push& report, float runtime) {
 
 void Tally::finish() {
   if (topology_ == Topology::kRing) {
-    statistics_.updates = *std::ranges::max_element(reported_);
+    count_updates(last_report_, *std::ranges::max_element(reported_));
   }
 }
 

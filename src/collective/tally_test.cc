@@ -27,7 +27,7 @@ protocol::Push report(std::uint32_t worker,
 }
 
 TEST(Tally, ARingsUpdateIsOverWhenAllHaveReported) {
-  Tally tally(Topology::kRing, 2, 100);
+  Tally tally(Topology::kRing, {.workers = 2, .batch = 8, .examples = 100});
   tally.joined(WorkerId{0}, "a");
   tally.joined(WorkerId{1}, "b");
   EXPECT_EQ(tally.live(), 2U);
@@ -49,7 +49,9 @@ TEST(Tally, ARingsUpdateIsOverWhenAllHaveReported) {
 }
 
 TEST(Tally, ARingsLastUpdateCountsThoughNotAllHadExamples) {
-  Tally tally(Topology::kRing, 2, 12);
+  Tally tally(Topology::kRing, {.workers = 2, .batch = 4, .examples = 12, .epochs = 1});
+  tally.joined(WorkerId{0}, "a");
+  tally.joined(WorkerId{1}, "b");
   tally.gradient(at(1), report(0, 1, 4, 1.0), 0.00F);
   tally.gradient(at(1), report(1, 1, 4, 1.0), 0.01F);
   tally.gradient(at(2), report(0, 2, 4, 1.0), 0.00F);
@@ -59,8 +61,44 @@ TEST(Tally, ARingsLastUpdateCountsThoughNotAllHadExamples) {
   EXPECT_EQ(tally.statistics().epochs_complete, 1U);
 }
 
+TEST(Tally, AnUpdateCountsWholeThoughAWorkerDiedBeforeItReported) {
+  Tally tally(Topology::kRing, {.workers = 3, .batch = 4, .examples = 100});
+  for (std::uint32_t worker = 0; worker < 3; ++worker) {
+    tally.joined(WorkerId{worker}, "a");
+  }
+  tally.gradient(at(1), report(0, 1, 4, 1.0), 0.0F);
+  tally.left(WorkerId{2});  // It had applied the update, as the others did.
+  EXPECT_EQ(tally.statistics().updates, 0U);
+  tally.gradient(at(2), report(1, 1, 4, 1.0), 0.0F);
+  EXPECT_EQ(tally.statistics().updates, 1U);
+  EXPECT_EQ(tally.statistics().examples_applied, 12U);
+  EXPECT_EQ(tally.statistics().workers[2].examples_applied, 4U);
+  tally.formed(at(3), Version{1}, {WorkerId{0}, WorkerId{1}});
+  tally.gradient(at(4), report(0, 2, 4, 1.0), 0.0F);
+  tally.gradient(at(5), report(1, 2, 4, 1.0), 0.0F);
+  EXPECT_EQ(tally.statistics().updates, 2U);
+  EXPECT_EQ(tally.statistics().examples_applied, 20U);
+  EXPECT_EQ(tally.statistics().workers[2].examples_applied, 4U);
+}
+
+TEST(Tally, AnUpdateThatOnlyTheDeadHadAppliedIsNotCounted) {
+  Tally tally(Topology::kRing, {.workers = 3, .batch = 4, .examples = 100});
+  for (std::uint32_t worker = 0; worker < 3; ++worker) {
+    tally.joined(WorkerId{worker}, "a");
+  }
+  tally.gradient(at(1), report(2, 1, 4, 1.0), 0.0F);
+  tally.left(WorkerId{2});
+  tally.formed(at(3), Version{0}, {WorkerId{0}, WorkerId{1}});
+  EXPECT_EQ(tally.statistics().examples_applied, 0U);
+  tally.gradient(at(4), report(0, 1, 4, 1.0), 0.0F);
+  tally.gradient(at(5), report(1, 1, 4, 1.0), 0.0F);
+  tally.finish();
+  EXPECT_EQ(tally.statistics().updates, 1U);
+  EXPECT_EQ(tally.statistics().examples_applied, 8U);
+}
+
 TEST(Tally, EveryGradientOfAGossipIsAnUpdate) {
-  Tally tally(Topology::kGossip, 2, 100);
+  Tally tally(Topology::kGossip, {.workers = 2});
   tally.gradient(at(10), report(0, 1, 8, 2.0), 0.00F);
   tally.gradient(at(15), report(0, 2, 8, 2.0), 0.00F);
   tally.gradient(at(40), report(1, 1, 8, 1.0), 0.01F);
@@ -74,7 +112,7 @@ TEST(Tally, EveryGradientOfAGossipIsAnUpdate) {
 }
 
 TEST(Tally, WhoLeftIsNotLive) {
-  Tally tally(Topology::kGossip, 2, 100);
+  Tally tally(Topology::kGossip, {.workers = 2});
   tally.joined(WorkerId{0}, "a");
   tally.joined(WorkerId{1}, "b");
   tally.left(WorkerId{0});

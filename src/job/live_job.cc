@@ -10,12 +10,12 @@ constexpr double kBucketKibMost = 1U << 20U;
 
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
-    "balance",          "balance-most",    "runtime-model", "staleness",
-    "filter",           "reduce",          "min-workers",   "progress-timeout",
-    "listen",           "trace",           "decisions",     "restart-workers",
-    "checkpoint-every", "checkpoint-keep", "resume",        "token-file",
-    "rejoin-for",       "tls-cert",        "tls-key",       "tls-ca",
-    "launcher",         "attack",          "slice"};
+    "balance",         "balance-most", "runtime-model",    "staleness",
+    "filter",          "reduce",       "progress-timeout", "listen",
+    "trace",           "decisions",    "restart-workers",  "checkpoint-every",
+    "checkpoint-keep", "resume",       "token-file",       "rejoin-for",
+    "tls-cert",        "tls-key",      "tls-ca",           "launcher",
+    "attack",          "slice"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -355,7 +355,7 @@ void declare(OptionList& options, PeerJob& job) {
   options.add("token-file", job.token_file, "File with the run's secret, mode 0600")
       .type("FILE")
       .required();
-  options.add("rendezvous", job.rendezvous, "File by which the workers find each other's ports")
+  options.add("rendezvous", job.rendezvous, "Folder by which the workers find each other's ports")
       .type("FILE")
       .required();
   options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...").required();

@@ -159,7 +159,7 @@ struct PeerJob {
   Duration patience = std::chrono::seconds(60);
   std::string server;
   std::string token_file;
-  std::string rendezvous;  // A file by which the workers find each other's ports.
+  std::string rendezvous;  // A folder by which the workers find each other's ports.
   std::uint32_t worker = 0;
 };
 void declare(OptionList& options, PeerJob& job);

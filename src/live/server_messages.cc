@@ -59,38 +59,40 @@ void Server::receive_from_worker(Time now,
                                  wire::Received received) {
   server::Effects effects;
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
-  std::visit(
-      Overloaded{[&](const protocol::Push& push) {
-                   take_push(now, from, peer, push, std::move(received));
-                 },
-                 [&](const protocol::InitialWeights&) {
-                   take_initial_weights(now, from, std::move(received.payload).take());
-                 },
-                 [&](const protocol::Abandoned& abandoned) {
-                   const std::string why = why_not_from(peer, abandoned.id);
-                   if (why.empty()) {
-                     coordinator_->abandon(now, abandoned.id, effects);
-                   } else {
-                     expel(now, from, peer, "abandoned: " + why);
-                   }
-                 },
-                 [&](const protocol::Heartbeat&) {
-                   if (joined) {
-                     coordinator_->heard(now, peer.worker, peer.incarnation);
-                   }
-                 },
-                 [&](const protocol::Goodbye&) {
-                   if (joined) {
-                     take_goodbye(now, from, peer, effects);
-                   }
-                   peers_[from].role = Role::kSentAway;  // Another may take its place.
-                 },
-                 // It has said so before; and slices are put together where they are received.
-                 Ignoring<protocol::Hello, protocol::Slice>{},
-                 protocol::IgnoringEvaluators{},
-                 protocol::IgnoringServer{},
-                 protocol::IgnoringCommands{}},
-      received.message);
+  std::visit(Overloaded{[&](const protocol::Push& push) {
+                          take_push(now, from, peer, push, std::move(received));
+                        },
+                        [&](const protocol::InitialWeights&) {
+                          take_initial_weights(now, from, std::move(received.payload).take());
+                        },
+                        [&](const protocol::Abandoned& abandoned) {
+                          const std::string why = why_not_from(peer, abandoned.id);
+                          if (why.empty()) {
+                            coordinator_->abandon(now, abandoned.id, effects);
+                          } else {
+                            expel(now, from, peer, "abandoned: " + why);
+                          }
+                        },
+                        [&](const protocol::Rates& rates) { take_rates(now, from, peer, rates); },
+                        [&](const protocol::AskEvaluator&) { ask_for_evaluator(); },
+                        [&](const protocol::Heartbeat&) {
+                          if (joined) {
+                            coordinator_->heard(now, peer.worker, peer.incarnation);
+                          }
+                        },
+                        [&](const protocol::Goodbye&) {
+                          if (joined) {
+                            take_goodbye(now, from, peer, effects);
+                          }
+                          peers_[from].role = Role::kSentAway;  // Another may take its place.
+                        },
+                        // It has said hello before, and belongs to no group; and slices are put
+                        // together where they are received.
+                        Ignoring<protocol::Hello, protocol::Slice, protocol::Standing>{},
+                        protocol::IgnoringEvaluators{},
+                        protocol::IgnoringServer{},
+                        protocol::IgnoringCommands{}},
+             received.message);
   carry_out(now, effects);
 }
 

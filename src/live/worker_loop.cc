@@ -212,7 +212,7 @@ class Work {
   const worker::Pace& pace_;
   std::optional<worker::Attacker> attacker_;
   std::vector<worker::Slice> tensors_;  // Where each one's numbers are.
-  WorkerObserver* observer_;             // Null: none.
+  WorkerObserver* observer_;            // Null: none.
   std::span<float> gradient_;           // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;

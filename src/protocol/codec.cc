@@ -175,6 +175,25 @@ void write(const Stop& stop, pb::Frame& frame) {
   frame.mutable_stop()->set_how(static_cast<pb::Farewell>(static_cast<int>(stop.how) + 1));
   frame.mutable_stop()->set_why(clip(stop.why));
 }
+void write(const Standing& standing, pb::Frame& frame) {
+  frame.mutable_standing()->set_generation(standing.generation);
+  frame.mutable_standing()->set_version(count(standing.version));
+}
+void write(const Regroup& regroup, pb::Frame& frame) {
+  frame.mutable_regroup()->set_generation(regroup.generation);
+}
+void write(const Group& group, pb::Frame& frame) {
+  pb::Group& out = *frame.mutable_group();
+  out.set_generation(group.generation);
+  out.set_version(count(group.version));
+  for (const WorkerId member : group.members) {
+    out.add_members(static_cast<std::uint32_t>(member));
+  }
+  out.set_ahead(static_cast<std::uint32_t>(group.ahead));
+  for (const WorkerId worker : group.behind) {
+    out.add_behind(static_cast<std::uint32_t>(worker));
+  }
+}
 // ---- Reading ----------------------------------------------------------------------------------
 
 WorkerId read_worker(std::uint32_t worker, std::string_view field) {
@@ -405,6 +424,23 @@ Message read(const pb::Stop& stop) {
           "is not one that we know");
   return Stop{.how = static_cast<Farewell>(how - 1), .why = read_text(stop.why(), "stop.why")};
 }
+std::vector<WorkerId> read_workers(const google::protobuf::RepeatedField<std::uint32_t>& workers,
+                                   std::string_view field) {
+  require(workers.size() <= static_cast<int>(kWorkersMax), field, "are more than 65536");
+  std::vector<WorkerId> out;
+  for (const std::uint32_t worker : workers) {
+    out.push_back(read_worker(worker, field));
+  }
+  return out;
+}
+Message read(const pb::Group& group) {
+  require(!group.members().empty(), "group.members", "must not be empty");
+  return Group{.generation = group.generation(),
+               .version = Version{group.version()},
+               .members = read_workers(group.members(), "group.members"),
+               .ahead = read_worker(group.ahead(), "group.ahead"),
+               .behind = read_workers(group.behind(), "group.behind")};
+}
 Message read(const pb::Frame& frame) {
   switch (frame.kind_case()) {
     case pb::Frame::kHello:
@@ -449,6 +485,13 @@ Message read(const pb::Frame& frame) {
       return read(frame.rates());
     case pb::Frame::kAskEvaluator:
       return AskEvaluator{};
+    case pb::Frame::kStanding:
+      return Standing{.generation = frame.standing().generation(),
+                      .version = Version{frame.standing().version()}};
+    case pb::Frame::kRegroup:
+      return Regroup{.generation = frame.regroup().generation()};
+    case pb::Frame::kGroup:
+      return read(frame.group());
     case pb::Frame::KIND_NOT_SET:
       break;
   }
@@ -459,27 +502,11 @@ Message read(const pb::Frame& frame) {
 
 const char* name(const Message& message) {
   static constexpr std::array<const char*, std::variant_size_v<Message>> kNames = {
-      "hello",
-      "observe",
-      "initial_weights",
-      "push",
-      "slice",
-      "abandoned",
-      "heartbeat",
-      "goodbye",
-      "measurement",
-      "welcome",
-      "release",
-      "cancel",
-      "verdict",
-      "snapshot",
-      "stop",
-      "set_policy",
-      "ask_status",
-      "answer",
-      "status",
-      "rates",
-      "ask_evaluator"};
+      "hello",         "observe",    "initial_weights", "push",        "slice",
+      "abandoned",     "heartbeat",  "goodbye",         "measurement", "welcome",
+      "release",       "cancel",     "verdict",         "snapshot",    "stop",
+      "set_policy",    "ask_status", "answer",          "status",      "rates",
+      "ask_evaluator", "standing",   "regroup",         "group"};
   return kNames.at(message.index());
 }
 

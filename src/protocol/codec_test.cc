@@ -76,6 +76,8 @@ class RandomMessages {
         return Rates{.epoch = rng_.next(), .rates = {rng_.uniform(), 0.0, rng_.exponential()}};
       case 11:
         return AskEvaluator{};
+      case 12:
+        return Standing{.generation = small(), .version = Version{rng_.next()}};
       default:
         return from_server();
     }
@@ -83,7 +85,7 @@ class RandomMessages {
 
  private:
   Message from_server() {
-    switch (rng_.below(8)) {
+    switch (rng_.below(10)) {
       case 0:
         return Welcome{.job = rng_.next(),
                        .generation = small(),
@@ -119,6 +121,14 @@ class RandomMessages {
                       .training_loss = rng_.normal(),
                       .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}},
                       .stalled = text()};
+      case 7:
+        return Regroup{.generation = small()};
+      case 8:
+        return Group{.generation = small(),
+                     .version = Version{rng_.next()},
+                     .members = {worker(), worker()},
+                     .ahead = worker(),
+                     .behind = {worker()}};
       default:
         return Stop{.how = static_cast<Farewell>(rng_.below(5)), .why = text()};
     }

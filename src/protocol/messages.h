@@ -293,6 +293,32 @@ struct Status {
   bool operator==(const Status&) const = default;
 };
 
+// ---- Of a run without a server (collective/) --------------------------------------------------
+
+// A worker's answer to Regroup. Unasked, of its present generation: its group is broken.
+struct Standing {
+  std::uint32_t generation;
+  Version version;  // Of its weights.
+
+  bool operator==(const Standing&) const = default;
+};
+// To a worker: leave your group, and say where you stand; the next group has this generation.
+struct Regroup {
+  std::uint32_t generation;
+
+  bool operator==(const Regroup&) const = default;
+};
+// To each member: form this group. Its ranks are the places in `members`.
+struct Group {
+  std::uint32_t generation;
+  Version version;                // That all have, once `behind` got the last update from `ahead`.
+  std::vector<WorkerId> members;  // At least one.
+  WorkerId ahead{};
+  std::vector<WorkerId> behind;
+
+  bool operator==(const Group&) const = default;
+};
+
 using Message = std::variant<Hello,
                              Observe,
                              InitialWeights,
@@ -313,7 +339,10 @@ using Message = std::variant<Hello,
                              Answer,
                              Status,
                              Rates,
-                             AskEvaluator>;
+                             AskEvaluator,
+                             Standing,
+                             Regroup,
+                             Group>;
 
 // What the server sends to a worker that takes part. It makes up most of a run: a variant of these
 // three is moved and destroyed in a fraction of the time of a variant of all messages.

@@ -16,9 +16,11 @@ using IgnoringWorkers = Ignoring<Hello,
                                  Rates,
                                  AskEvaluator,
                                  Heartbeat,
-                                 Goodbye>;
+                                 Goodbye,
+                                 Standing>;
 using IgnoringEvaluators = Ignoring<Observe, Measurement>;
-using IgnoringServer = Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status>;
+using IgnoringServer =
+    Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status, Regroup, Group>;
 // Commands of `outpace ctl`.
 using IgnoringCommands = Ignoring<SetPolicy, AskStatus>;
 

@@ -76,9 +76,12 @@ void ChildWatch::ended(const live::ChildEnd& end) {
     return;
   }
   const std::string what = in_words(end);
-  const bool lost = end.code == static_cast<int>(ExitCode::kTooFewWorkers);
-  if (options_.every_worker_counts && end.is_worker && lost) {
-    first_loss_ = first_loss_.empty() ? what : first_loss_;  // Another one's end was the reason.
+  // With exit code 5 a worker says that the others went on without it.
+  const bool lost = end.code > 128 || end.code == static_cast<int>(ExitCode::kTooFewWorkers);
+  if (options_.worker_lost && end.is_worker && lost) {
+    first_loss_ = first_loss_.empty() ? what : first_loss_;
+    options_.say(what);
+    options_.worker_lost(end.name, what);
     return;
   }
   const bool counts = !options_.refusals_count || options_.refusals_count();
@@ -96,8 +99,8 @@ void ChildWatch::ended(const live::ChildEnd& end) {
   } else {
     options_.say(what + again(end));
   }
-  if (options_.every_worker_counts && !end.restarted) {
-    options_.end_run(end.code > 128 ? ExitCode::kTooFewWorkers : ExitCode::kFailure, what);
+  if (options_.worker_lost && !end.restarted) {
+    options_.end_run(ExitCode::kFailure, what);
   }
 }
 

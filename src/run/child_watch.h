@@ -1,8 +1,8 @@
 // Watches how a run's processes end, and says when the run ends with them and why.
 //
-// With a server a worker may come and go. Without one, the first worker that is gone ends the run.
-// An evaluator that crashes is started again, and ends only a run that cannot end without it.
-// Called on the supervisor's thread; refusal() from any.
+// With a server a worker may come and go. Without one, a worker that is gone does not come back,
+// and one that fails ends the run. An evaluator that crashes is started again, and ends only a run
+// that cannot end without it. Called on the supervisor's thread; refusal() from any.
 
 #pragma once
 
@@ -24,7 +24,8 @@ namespace outpace::run {
 [[nodiscard]] std::string without_program(const std::string& line);
 
 struct ChildWatchOptions {
-  bool every_worker_counts;  // A run without a server.
+  // Of a run without a server: a worker was lost. Null: with a server.
+  std::function<void(const std::string& worker, const std::string& how)> worker_lost{};
   // Why the run does not end without evaluations, for people; empty: it does.
   std::string needs_evaluator{};
   std::function<void(ExitCode, const std::string& why)> end_run;

@@ -11,14 +11,19 @@ namespace {
 struct Heard {
   std::vector<std::string> ends;
   std::vector<std::string> said;
+  std::vector<std::string> lost;
   std::vector<std::string> all_ended;
 };
 
 class ChildWatchTest : public testing::Test {
  protected:
-  live::SupervisorEvents watch(bool every_worker_counts, const std::string& needs_evaluator = "") {
+  live::SupervisorEvents watch(bool without_server, const std::string& needs_evaluator = "") {
     watch_ = std::make_unique<ChildWatch>(ChildWatchOptions{
-        .every_worker_counts = every_worker_counts,
+        .worker_lost =
+            without_server
+                ? [this](const std::string& worker,
+                         const std::string& how) { heard_.lost.push_back(worker + ": " + how); }
+                : std::function<void(const std::string&, const std::string&)>{},
         .needs_evaluator = needs_evaluator,
         .end_run =
             [this](ExitCode code, const std::string& why) {
@@ -41,12 +46,21 @@ class ChildWatchTest : public testing::Test {
   std::unique_ptr<ChildWatch> watch_;
 };
 
-TEST_F(ChildWatchTest, ALostWorkerIsNewsWithAServerAndTheEndWithoutOne) {
+TEST_F(ChildWatchTest, ALostWorkerIsNewsAndTheHostOfARunWithoutAServerHearsOfIt) {
   watch(false).ended(worker(128 + 9));
   EXPECT_EQ(heard_.said, std::vector<std::string>{"worker 1 was ended by signal 9"});
+  EXPECT_TRUE(heard_.lost.empty());
+  const auto events = watch(true);
+  events.ended(worker(128 + 9));
+  events.ended(worker(5, "outpace: the run goes on without this worker"));
   EXPECT_TRUE(heard_.ends.empty());
-  watch(true).ended(worker(128 + 9));
-  EXPECT_EQ(heard_.ends, std::vector<std::string>{"5 worker 1 was ended by signal 9"});
+  EXPECT_EQ(heard_.lost,
+            (std::vector<std::string>{
+                "worker 1: worker 1 was ended by signal 9",
+                "worker 1: worker 1 exited with 5: the run goes on without this worker"}));
+  events.ended(worker(1, "outpace: training has diverged"));
+  EXPECT_EQ(heard_.ends,
+            std::vector<std::string>{"1 worker 1 exited with 1: training has diverged"});
 }
 
 TEST_F(ChildWatchTest, ARefusalEndsTheRunAndTheFirstIsKept) {
@@ -59,7 +73,7 @@ TEST_F(ChildWatchTest, ARefusalEndsTheRunAndTheFirstIsKept) {
   EXPECT_STREQ(watch_->refusal()->what(), "another network");
 }
 
-TEST_F(ChildWatchTest, WithoutAServerTheFirstLossIsTheReasonOfTheOthers) {
+TEST_F(ChildWatchTest, WithoutAServerTheFirstLossIsNamedWhenAllAreLost) {
   const auto events = watch(true);
   events.ended(worker(5, "outpace: worker 3 is gone"));
   events.ended(worker(5, "outpace: worker 1 is gone"));
@@ -79,8 +93,8 @@ live::ChildEnd evaluator_crash(std::uint32_t in_a_row) {
 }
 
 TEST_F(ChildWatchTest, AnEvaluatorNeverEndsARunThatEndsWithoutIt) {
-  for (const bool every_worker_counts : {false, true}) {
-    const auto events = watch(every_worker_counts);
+  for (const bool without_server : {false, true}) {
+    const auto events = watch(without_server);
     for (std::uint32_t crash = 1; crash <= 1000; ++crash) {
       events.ended(evaluator_crash(crash));
     }

@@ -200,7 +200,6 @@ RunEnd run_here(const LocalJob& job,
   const bool all_workers_are_children = workers == job.training.workers;
   ScriptOutput output(recorder);
   ChildWatchOptions watched{
-      .every_worker_counts = false,
       .needs_evaluator = needs_evaluator(job.training),
       .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
       .workers_all_ended =

@@ -155,8 +155,7 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
     recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);
   }
   ChildWatch watch(
-      {.every_worker_counts = false,
-       .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
+      {.end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
        .workers_all_ended = [](const std::string& /*why*/) {},  // None was started here.
        .say = [&](const std::string& line) { recorder.say(line); }});
   live::Supervisor supervisor({}, watch.events());

@@ -54,6 +54,8 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
   const bool learns = job.work.paced.empty();
   return {.topology = without_server(job.topology),
           .workers = job.training.workers,
+          .batch = job.training.batch,
+          .min_workers = job.membership.min_workers,
           .listen = "unix:" + scratch.file("host.sock"),
           .token = live::token_of_server(scratch.file("token")),
           .seed = job.training.seed,
@@ -101,7 +103,8 @@ RunEnd train_without_server(const job::TrainJob& job,
         }));
   }
   ChildWatch watch(
-      {.every_worker_counts = true,
+      {.worker_lost = [&](const std::string& worker,
+                          const std::string& how) { host.worker_ended(worker, how); },
        .needs_evaluator = needs_evaluator(job.training),
        .end_run =
            [&](ExitCode code, const std::string& why) {

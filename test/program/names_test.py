@@ -1,15 +1,13 @@
 """Hosts: names of machines where DNS does not answer, in two network namespaces. Takes root and iproute2."""
 
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import time
-import unittest
 
 sys.dont_write_bytecode = True
-from jobs import LEDGER_WORKER, OUTPACE, ProgramTest, main, wait_until  # noqa: E402
+from jobs import LEDGER_WORKER, main, wait_until  # noqa: E402
+from namespaces import TwoHosts  # noqa: E402
 
 NETNS = pathlib.Path("/etc/netns")  # `ip netns exec` shows NETNS/name/hosts as /etc/hosts.
 NAMESERVER = "127.0.0.1"  # Of the namespace: a socket that takes every question and never answers.
@@ -22,66 +20,28 @@ signal.pause()
 """ % NAMESERVER
 # Much longer than any deadline here: a process that waits for DNS does not end in time.
 RESOLVER = f"nameserver {NAMESERVER}\noptions timeout:30 attempts:5\n"
-ADDRESSES = ("10.78.0.1", "10.78.0.2")
-HOSTS = f"127.0.0.1 localhost\n{ADDRESSES[0]} trainer\n{ADDRESSES[1]} helper\n"
+HOSTS = "127.0.0.1 localhost\n{} trainer\n{} helper\n".format(*TwoHosts.ADDRESSES)
 
 
-def ip(*words):
-    return subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
-
-
-def why_not():
-    """Why namespaces cannot be made here; empty if they can."""
-    if os.geteuid() != 0:
-        return "only root can make network namespaces"
-    if not shutil.which("ip"):
-        return "there is no ip: apt install iproute2"
-    name = f"outpace-try-{os.getpid()}"
-    made = ip("netns", "add", name)
-    ip("netns", "del", name)
-    return made.stderr.strip()
-
-
-WHY_NOT = why_not()
-
-
-@unittest.skipIf(WHY_NOT, WHY_NOT)
-class Hosts(ProgramTest):
+class Hosts(TwoHosts):
     def setUp(self):
         super().setUp()
-        self.spaces = [f"outpace-{os.getpid()}-{side}" for side in ("a", "b")]
-        self.addCleanup(self.take_down)
         for name in self.spaces:
-            self.ip("netns", "add", name)
-            self.ip("-n", name, "link", "set", "lo", "up")
             files = NETNS / name
             files.mkdir(parents=True)
             (files / "hosts").write_text(HOSTS)
             (files / "resolv.conf").write_text(RESOLVER)
             (files / "nsswitch.conf").write_text("hosts: files dns\n")
-        self.ip("-n", self.spaces[0], "link", "add", "eth0", "type", "veth", "peer", "name", "eth0",
-                "netns", self.spaces[1])
-        for name, address in zip(self.spaces, ADDRESSES):
-            self.ip("-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
-            self.ip("-n", name, "link", "set", "eth0", "up")
         for host in range(2):
             silent = self.start_on(host, "-c", SILENT, program=sys.executable)
             wait_until(lambda: "bound" in silent.out, "the name server that never answers")
 
-    def ip(self, *words):
-        done = ip(*words)
-        self.assertEqual(done.returncode, 0, f"ip {' '.join(words)}: {done.stderr}")
-
     def take_down(self):
-        self.end_all()
+        super().take_down()
         for name in self.spaces:
-            ip("netns", "del", name)
             shutil.rmtree(NETNS / name, ignore_errors=True)
         if NETNS.is_dir() and not any(NETNS.iterdir()):
             NETNS.rmdir()
-
-    def start_on(self, host, *words, program=OUTPACE):
-        return self.start("netns", "exec", self.spaces[host], program, *words, program="ip")
 
     def start_server(self, folder, *words):
         server = self.start_on(0, "server", "--listen", "trainer:0", "--workers", 1, "--policy",

@@ -1,0 +1,58 @@
+// Which workers of a run without a server are in, at which version, and in which group.
+//
+// Pure. A group loses a worker, or breaks. Then each worker that is left is told to leave it and to
+// say where it stands. When all have answered, they form the next group, at the newest version that
+// one of them has: in a ring some may have applied an update that others had not, and these get it
+// from one that has it (ring.h). Each group has a generation of its own, so an answer to an earlier
+// question counts for nothing. A worker that was lost does not come back.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "protocol/messages.h"
+
+namespace outpace::collective {
+
+class Formation {
+ public:
+  // Groups in a row that may break although nobody is lost and no update is made.
+  static constexpr std::uint32_t kBreaksMost = 10;
+
+  // The workers cannot form a group.
+  struct GiveUp {};
+  // Regroup and Group are for all workers that are in.
+  using Order = std::variant<protocol::Regroup, protocol::Group, GiveUp>;
+
+  // Asks all for the first group. REQUIRES: at least one worker; called once, before what follows.
+  [[nodiscard]] Order begin(std::set<WorkerId> workers);
+  // The worker died, or is silent. No order if nobody is left, or if it was not in.
+  [[nodiscard]] std::optional<Order> lost(WorkerId worker);
+  // The worker says where it stands.
+  [[nodiscard]] std::optional<Order> stands(WorkerId worker, const protocol::Standing& standing);
+
+  [[nodiscard]] const std::set<WorkerId>& workers() const { return workers_; }
+  [[nodiscard]] std::uint32_t generation() const { return generation_; }
+  // Whether the group of this generation was ordered.
+  [[nodiscard]] bool formed() const { return formed_; }
+
+ private:
+  Order ask();
+  [[nodiscard]] std::optional<Order> form_when_all_stand();
+
+  // State.
+  std::set<WorkerId> workers_;
+  std::uint32_t generation_ = 0;
+  bool formed_ = false;
+  std::map<WorkerId, Version> standing_;  // Of those that have answered.
+  Version version_{};                     // Of the newest group.
+  std::uint32_t breaks_ = 0;              // In a row, with nobody lost and no update.
+};
+
+}  // namespace outpace::collective
