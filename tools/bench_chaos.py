@@ -244,6 +244,7 @@ def main(words):
     parser.add_argument("--between", type=float, nargs="+", default=list(BETWEEN_DEATHS))
     parser.add_argument("--systems", nargs="+", default=[*POLICIES, PEER])
     options = parser.parse_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # What was started ends first.
     measured_runs.quiet_or_warn()
     try:
         print("\n" + measured_runs.table(measure(options)))
