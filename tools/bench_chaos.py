@@ -75,15 +75,20 @@ class OutpaceJob:
             "--lr", 0.1, "--epochs", 100000, "--listen", f"unix:{folder}/s", "--token-file",
             folder / "token", "--out", folder / "run", "--heartbeat-timeout", "5s",
             "--checkpoint-every", "10s", "--json", log="server")
-        wait_until(lambda: "listening on" in (folder / "server.err").read_text(), TO_START,
+        self.workers = []
+
+    def begin(self):
+        wait_until(lambda: "listening on" in (self.folder / "server.err").read_text(), TO_START,
                    "the server")
-        self.workers = [self.start_worker(worker) for worker in range(options.workers)]
+        self.workers = [self.start_worker(worker) for worker in range(self.options.workers)]
         wait_until(lambda: self.examples() > 0, TO_START, "the first update")
 
     def start(self, *words, log):
-        with open(self.folder / f"{log}.out", "w") as out, open(self.folder / f"{log}.err", "w") as err:
-            return subprocess.Popen([self.options.outpace, *map(str, words)], stdout=out, stderr=err,
-                                    stdin=subprocess.DEVNULL, start_new_session=True, env=self.variables)
+        command = [self.options.outpace, *map(str, words)]
+        with open(self.folder / f"{log}.out", "w") as out, \
+                open(self.folder / f"{log}.err", "w") as err:
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                    start_new_session=True, env=self.variables)
 
     def start_worker(self, worker):
         return self.start("worker", "--server", f"unix:{self.folder}/s", "--token-file",
@@ -138,9 +143,12 @@ class PeerJob:
                 [options.torchrun, "--standalone", "--nnodes=1",
                  f"--nproc_per_node={options.workers}", "--max_restarts=100000",
                  # By its defaults, torchrun 1.13 fails with Python 3.11.
-                 "--monitor_interval=0.5", "--redirects=1", "--tee=1", str(script), "--folder", str(folder), "--batch",
-                 str(options.batch), "--delay", str(options.delay), "--checkpoint-every", "10"],
+                 "--monitor_interval=0.5", "--redirects=1", "--tee=1", str(script), "--folder",
+                 str(folder), "--batch", str(options.batch), "--delay", str(options.delay), "--checkpoint-every", "10"],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        self.first = None
+
+    def begin(self):
         wait_until(lambda: self.progress() is not None, TO_START, "the first step of DDP")
         self.first = self.progress()
 
@@ -200,6 +208,7 @@ def goodput(options, system, between):
     with tempfile.TemporaryDirectory(prefix="bench-chaos-") as folder:
         job = (PeerJob if system == PEER else OutpaceJob)(options, system, pathlib.Path(folder))
         try:
+            job.begin()
             begun = time.monotonic()
             for at, what, worker in [*events, (options.seconds, "end", 0)]:
                 time.sleep(max(0.0, begun + min(at, options.seconds) - time.monotonic()))
@@ -244,6 +253,7 @@ def main(words):
     parser.add_argument("--between", type=float, nargs="+", default=list(BETWEEN_DEATHS))
     parser.add_argument("--systems", nargs="+", default=[*POLICIES, PEER])
     options = parser.parse_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # What was started ends first.
     measured_runs.quiet_or_warn()
     try:
         print("\n" + measured_runs.table(measure(options)))

@@ -153,7 +153,12 @@ class Run {
 
   bool start_all() {
     stage_.start_server();
-    if (!wait_for([this] { return stage_.listening(); }, kToStart, "the server to listen")) {
+    const auto cannot = [this] {
+      return !stage_.server().running() && !stage_.server().start_again;
+    };
+    if (!wait_for(
+            [&] { return stage_.listening() || cannot(); }, kToStart, "the server to listen") ||
+        !stage_.listening()) {
       return false;
     }
     stage_.start_others();

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "live/token_file.h"
 #include "wire/certificates.h"
@@ -29,10 +30,13 @@ constexpr std::chrono::milliseconds kBeforeNextTry{500};
 constexpr const char* kListens = "listening on ";
 
 // The learning rate that undoes the mean over an update's examples (worker/ledger.h).
-std::uint32_t learning_rate(const chaos::Job& job) {
+std::uint64_t learning_rate(const chaos::Job& job) {
   const std::string name = job.policy.substr(0, job.policy.find(':'));
-  const std::uint32_t cutoff = name == "sync" || name == "dynamic" ? job.workers
-                               : name == "softsync"                ? job.workers / 2
+  const std::size_t n = job.policy.find("n=");
+  const std::uint64_t splits =
+      n == std::string::npos ? 1 : parse_count(job.policy.substr(n + 2)).value_or(1);
+  const std::uint64_t cutoff = name == "sync" || name == "dynamic" ? job.workers
+                               : name == "softsync" && splits > 0  ? job.workers / splits
                                                                    : 1;
   return kBatch * cutoff;
 }

@@ -1,5 +1,3 @@
-// Tested by src/protocol/codec_test.cc.
-
 #include "protocol/message_writer.h"
 
 #include <string>

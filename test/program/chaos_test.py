@@ -113,6 +113,12 @@ class Command(Chaos):
         self.path("file", "x")
         self.refused("is not empty", "--out", self.folder)
 
+    def test_a_job_that_cannot_start_says_why(self):
+        process = self.chaos("--policy", "softsync:n=x", "--out", self.folder / "chaos")
+        self.assertEqual(process.popen.returncode, 1)
+        self.assertIn("the job does not start: outpace: policy 'softsync:n=x': n is 'x'",
+                      process.err.splitlines()[-1])
+
     def test_no_process_is_left_when_chaos_is_killed(self):
         process = self.start("chaos", "--minutes", 5, "--out", self.folder / "chaos")
         process.until_said("all take part")
