@@ -1,6 +1,6 @@
 """A network that is cut between two hosts, both ways or one way: both sides go on when it is over.
 
-A server and one worker on one host, two workers on the other, TLS between them. Takes root and
+A server and one worker on one host, three workers on the other, TLS between them. Takes root and
 iproute2.
 """
 
@@ -12,13 +12,13 @@ from namespaces import TwoHosts  # noqa: E402
 
 NOBODY = "02:00:00:00:00:99"  # A hardware address that no host has: what is sent there is lost.
 SILENT = "3s"  # When a worker counts as dead.
-FAR = (1, 2)  # The workers that are cut off.
+FAR = (1, 2, 3)  # The workers that are cut off.
 
 
 class RemoteJob(LedgerJob):
     """A ledger job whose server and worker 0 are on the first host, the other workers on the second."""
 
-    def __init__(self, test, policy, workers=3, examples=1024, epochs=4):
+    def __init__(self, test, policy, workers=4, examples=1024, epochs=4):
         self.test = test
         self.examples = examples
         self.epochs = epochs
@@ -29,7 +29,7 @@ class RemoteJob(LedgerJob):
         self.server = test.start_on(
             0, "server", "--policy", policy, "--workers", workers, "--batch", BATCH,
             "--epochs", epochs, "--lr", BATCH * (workers if policy == "sync" else 1),
-            "--lr-scale", "linear", "--heartbeat-timeout", SILENT,
+            "--lr-scale", "linear", "--staleness", "none", "--heartbeat-timeout", SILENT,
             "--listen", f"{test.ADDRESSES[0]}:0", "--token-file", self.folder / "token",
             "--json", "--out", self.run)
         self.server.until_said("listening on")
@@ -44,14 +44,14 @@ class RemoteJob(LedgerJob):
 class Partition(TwoHosts):
     def check(self, policy, cut, mend):
         job = RemoteJob(self, policy)
-        for worker in range(3):
+        for worker in range(4):
             job.until_gradients(worker, 5)
         cut()
         for worker in FAR:
             job.server.until_said(f"worker {worker}: silent for 3 s, taken for dead")
         # Far from the edge: the other side has given its connections up too.
         job.until_gradients(0, job.gradients(0) + 100)
-        before = [job.gradients(worker) for worker in range(3)]
+        before = [job.gradients(worker) for worker in range(4)]
         mend()
         for worker in FAR:
             job.until_gradients(worker, before[worker] + 5)
