@@ -250,7 +250,7 @@ def serve_once(options, hosts, folder, path, row, begins):
             words = [options.outpace, "worker", "--server", address, "--insecure-no-tls",
                      "--token-file", str(token),
                      "--worker", str(worker), "--workers", str(row["workers"]), "--paced",
-                     str(path)]
+                     str(path), "--slice", "0"]  # Predictions are of whole transfers.
             for slow in row["slow"]:
                 words += ["--slow", slow]
             if starts:

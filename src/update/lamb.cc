@@ -50,11 +50,19 @@ void Lamb::step_tensor(const Common& common,
   const auto beta2 = static_cast<float>(options_.beta2);
   const auto fresh1 = static_cast<float>(1.0 - options_.beta1);
   const auto fresh2 = static_cast<float>(1.0 - options_.beta2);
-  for (std::size_t i = 0; i < size; ++i) {
-    first[i] = beta1 * first[i] + fresh1 * mean[i];
-    second[i] = beta2 * second[i] + fresh2 * (mean[i] * mean[i]);
-    const float length = std::sqrt(second[i]) * common.unbias2 + epsilon;
-    direction[i] = common.unbias1 * (first[i] / length) + common.decay * weights[i];
+  // Two loops, because the compiler does not vectorize one over all five arrays; block by block,
+  // so that the second one finds its numbers in the cache.
+  constexpr std::size_t kBlock = 1024;
+  for (std::size_t at = 0; at < size; at += kBlock) {
+    const std::size_t end = std::min(size, at + kBlock);
+    for (std::size_t i = at; i < end; ++i) {
+      first[i] = beta1 * first[i] + fresh1 * mean[i];
+      second[i] = beta2 * second[i] + fresh2 * (mean[i] * mean[i]);
+    }
+    for (std::size_t i = at; i < end; ++i) {
+      const float length = std::sqrt(second[i]) * common.unbias2 + epsilon;
+      direction[i] = common.unbias1 * (first[i] / length) + common.decay * weights[i];
+    }
   }
   const double weight_norm = std::sqrt(squared_norm(weights));
   const double step_norm = std::sqrt(squared_norm(direction));

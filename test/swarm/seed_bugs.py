@@ -69,10 +69,10 @@ BUGS = [
      "  }\n"),
     ("broken_part_used", "I12", "The finite numbers of a gradient that is not finite are used.",
      "server/shard.cc",
-     "  if (!std::isfinite(squared_norm)) {\n",
-     "  if (!std::isfinite(squared_norm)) {\n"
-     "    for (std::size_t i = 0; BUG && i < weights_.size() && std::isfinite(gradient[i]); ++i) {\n"
-     "      weights_[i] -= gradient[i];\n"
+     "  if (!std::isfinite(*squared_norm)) {\n",
+     "  if (!std::isfinite(*squared_norm)) {\n"
+     "    for (std::size_t i = 0; BUG && i < weights_->size() && std::isfinite(gradient[i]); ++i) {\n"
+     "      (*weights_)[i] -= gradient[i];\n"
      "    }\n"),
     ("checkpoint_forgets", "I5", "What was out at a checkpoint is not handed out again.",
      "server/coordinator_state.cc",
