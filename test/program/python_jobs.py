@@ -76,23 +76,31 @@ class PythonTest(ProgramTest):
 class ScriptLedger(LedgerJob):
     """A ledger job whose workers are Python: by numpy, or by torch with a DataLoader's processes."""
 
-    def __init__(self, test, policy, words, **more):
+    def __init__(self, test, policy, words, hold_at=None, **more):
+        """`hold_at`: each worker waits before this gradient until go_on()."""
         self.words = words
+        self.hold = {} if hold_at is None else {"LEDGER_HOLD": f"{hold_at}:{test.folder}/go"}
         super().__init__(test, policy, **more)
 
     def start_server(self, out):
         if self.words[0] == "torch":  # The script brings the optimizer and its rate.
             words = list(self.server_words)
-            for name in ("--lr", "--lr-scale"):
-                at = words.index(name)
-                del words[at:at + 2]
+            at = words.index("--lr")
+            del words[at:at + 2]
             self.server_words = tuple(words)
         super().start_server(out)
+
+    def until_held(self):
+        for worker in self.workers:
+            self.test.until(worker, lambda one=worker: "holds" in one.out, "a worker that holds")
+
+    def go_on(self):
+        self.test.path("go", "")
 
     def start_worker(self, worker, batch_seconds, *options):
         return self.test.start(
             "-B", SCRIPTS / "ledger.py", self.words[0], self.examples, *self.words[1:],
             program=PYTHON, variables={
-                "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1",
+                **self.hold, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1",
                 "OUTPACE_SERVER": f"unix:{self.test.folder}/s", "OUTPACE_WORKER": str(worker),
                 "OUTPACE_TOKEN_FILE": str(self.token), "OUTPACE_REJOIN_FOR": "100s"})

@@ -139,12 +139,12 @@ class Faults(PythonTest):
     """Each example counts once an epoch, whatever dies."""
 
     def killed(self, words):
-        job = ScriptLedger(self, "async", words, workers=3, examples=512, epochs=4)
-        job.until_gradients(1, 10)
+        job = ScriptLedger(self, "async", words, hold_at=20, workers=3, examples=512, epochs=4)
+        job.until_held()
         job.workers[1].send(signal.SIGKILL)
         job.workers[1].wait()
-        # Its DataLoader's processes notice that it is gone.
-        job.finish()
+        job.go_on()
+        job.finish()  # Also of its DataLoader's processes.
         job.assert_each_example_used(job.summary())
 
     def test_a_worker_of_numpy_is_killed(self):
@@ -154,10 +154,12 @@ class Faults(PythonTest):
         self.killed(("torch", 2))
 
     def resumed(self, words):
-        job = ResumableScripts(self, "async", words, workers=2, examples=512, epochs=3)
+        job = ResumableScripts(self, "async", words, hold_at=40, workers=2, examples=512, epochs=3)
+        job.until_held()
         job.until_checkpoint(40)
         job.kill_server()
         job.resume()
+        job.go_on()
         job.finish()
         self.assertIn("goes on from update", job.server.err)
         job.assert_each_example_used(job.summary())
@@ -210,17 +212,11 @@ class BadUse(PythonTest):
     """One exception of one line, with the exit code of Outpace's own programs."""
 
     PRELUDE = textwrap.dedent("""\
-        import sys, torch, outpace, outpace.torch as op
+        import json, sys, torch, outpace, outpace.torch as op
         from torch.utils.data import DataLoader
         sys.path.insert(0, %r)
         from script import Points, network
         import torch.nn.functional as F
-
-        def run():
-            net, data = network(), Points()
-            sgd = torch.optim.SGD(net.parameters(), lr=0.1)
-            job = op.init()
-        %s
 
         def train(job, net, optimizer, data, batches=1):
             loader = DataLoader(data, batch_sampler=job.sampler(data))
@@ -230,125 +226,143 @@ class BadUse(PythonTest):
                 if count == batches:
                     return
 
-        try:
-            run()
-            sys.exit("no error")
-        except outpace.OutpaceError as error:
-            assert "\\n" not in str(error), error
-            print(error, file=sys.stderr)
-            sys.exit(error.exit_code)
+        for snippet in json.load(open(sys.argv[1])):
+            net, data = network(), Points()
+            names = {**globals(), "net": net, "data": data,
+                     "sgd": torch.optim.SGD(net.parameters(), lr=0.1)}
+            names["job"] = job = op.init()
+            try:
+                exec(snippet, names)
+                print(json.dumps({"said": "no error", "code": 0}))
+            except outpace.OutpaceError as error:
+                print(json.dumps({"said": str(error), "code": error.exit_code}))
+            job.worker.close()
         """)
 
-    def says(self, code, *said, exit_code=2, rank=0, **variables):
-        with self.subTest(said):
-            script = self.path("bad.py", self.PRELUDE % (
-                str(SCRIPTS), textwrap.indent(textwrap.dedent(code), "    ")))
-            process = self.python(script, rank=rank, **variables)
-            self.assertEqual(process.wait(), exit_code, process.err)
-            for one in said:
-                self.assertIn(one, process.err.splitlines()[-1])
+    def said(self, *snippets, rank=0):
+        """What each snippet raises; each has a job of its own, and all are one process."""
+        script = self.path("bad.py", self.PRELUDE % str(SCRIPTS))
+        self.path("snippets.json", json.dumps([textwrap.dedent(one) for one in snippets]))
+        process = self.python(script, "snippets.json", rank=rank)
+        self.assertEqual(process.wait(), 0, process.err)
+        found = self.lines(process)
+        self.assertEqual(len(found), len(snippets))
+        for one in found:
+            self.assertNotIn("\n", one["said"])
+        return [(one["said"], one["code"]) for one in found]
+
+    def check(self, cases, code, rank=0):
+        for (snippet, *words), (said, found) in zip(
+                cases, self.said(*(case[0] for case in cases), rank=rank)):
+            with self.subTest(snippet):
+                for word in words:
+                    self.assertIn(word, said)
+                self.assertEqual(found, code)
 
     def test_before_the_job(self):
         """No server is needed to say this: the worker has not connected yet."""
         self.path("token", "open-sesame\n")
-        self.says("job.wrap(net.double(), sgd)", "parameter '0.weight' is float64")
-        self.says("job.wrap(torch.nn.Linear(2, 2, dtype=torch.complex64), sgd)",
-                  "the optimizer has a parameter that the network does not have")
-        self.says("""
-            complex = torch.nn.Linear(2, 2, dtype=torch.complex64)
-            job.wrap(complex, torch.optim.SGD(complex.parameters(), lr=0.1))
-            """, "parameter 'weight' is complex64")
-        self.says("""
-            words = torch.nn.Embedding(9, 2, sparse=True)
-            job.wrap(torch.nn.Sequential(words), torch.optim.SGD(words.parameters(), lr=0.1))
-            """, "module '0' gives sparse gradients")
-        self.says("job.wrap(net, sgd); job.wrap(network(), sgd)", "this job trains another network")
-        self.says("job.wrap(net, torch.optim.RMSprop(net.parameters()))",
-                  "the server has no RMSprop", "SGD, Adam, AdamW")
-        self.says("job.wrap(net, torch.optim.Adam(net.parameters(), amsgrad=True))", "amsgrad=True")
-        self.says("job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, "
-                  "dampening=0.5))", "dampening=0.5")
-        self.says("job.wrap(net, sgd); sgd.step()", "optimizer.step() without job.backward(loss)")
-        self.says("job.wrap(net, sgd); job.backward(torch.tensor(1.0))", "there is no mini-batch")
-        self.says("job.wrap(net, sgd); sgd.add_param_group({'params': []})", "add_param_group()")
-        self.says("train(job, net, sgd, data)", "job.wrap(net, optimizer) comes first")
-        self.says("job.wrap(net, sgd); job.sampler(data); job.sampler(Points(16))",
-                  "a data set of 16 examples, after one of 512")
-        self.says("pass", "OUTPACE_WORKER is 'first'", OUTPACE_WORKER="first")
-        self.says("pass", "OUTPACE_ROLE is 'boss'", OUTPACE_ROLE="boss")
+        self.check((
+            ("job.wrap(net.double(), sgd)", "parameter '0.weight' is float64"),
+            ("job.wrap(torch.nn.Linear(2, 2), sgd)",
+             "the optimizer has a parameter that the network does not have"),
+            ("""
+             net = torch.nn.Linear(2, 2, dtype=torch.complex64)
+             job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1))
+             """, "parameter 'weight' is complex64"),
+            ("""
+             words = torch.nn.Embedding(9, 2, sparse=True)
+             job.wrap(torch.nn.Sequential(words), torch.optim.SGD(words.parameters(), lr=0.1))
+             """, "module '0' gives sparse gradients"),
+            ("job.wrap(net, sgd); job.wrap(network(), sgd)", "this job trains another network"),
+            ("job.wrap(net, torch.optim.RMSprop(net.parameters()))", "the server has no RMSprop",
+             "SGD, Adam, AdamW"),
+            ("job.wrap(net, torch.optim.Adam(net.parameters(), amsgrad=True))", "amsgrad=True"),
+            ("job.wrap(net, torch.optim.SGD(net.parameters(), lr=1, momentum=0.9, dampening=0.5))",
+             "dampening=0.5"),
+            ("job.wrap(net, sgd); sgd.step()", "optimizer.step() without job.backward(loss)"),
+            ("job.wrap(net, sgd); sgd.step(lambda: 0)", "optimizer.step(closure)"),
+            ("job.wrap(net, sgd); job.backward(torch.tensor(1.0))", "there is no mini-batch"),
+            ("job.wrap(net, sgd); sgd.add_param_group({'params': []})", "add_param_group()"),
+            ("train(job, net, sgd, data)", "job.wrap(net, optimizer) comes first"),
+            ("job.wrap(net, sgd); job.sampler(data); job.sampler(Points(16))",
+             "a data set of 16 examples, after one of 512")), code=2)
 
     def test_no_server(self):
-        self.says(f"""
+        self.path("token", "open-sesame\n")
+        self.check([(f"""
             worker = outpace.Worker("unix:{self.folder}/s", token="t", deadline=0.2)
             worker.join({{"a": (1,)}}, [0.0], examples=4)
-            """, f"{self.folder}/s", exit_code=1, rank=None)
+            """, f"{self.folder}/s")], code=1)
 
     def test_in_the_job(self):
-        server = self.server("--policy", "async", "--batch", 16, "--staleness", "none")
-        self.says("""
-            net, sgd = job.wrap(net, sgd)
-            net.add_module("more", torch.nn.Linear(2, 2))
-            sgd.param_groups[0]["params"].extend(net.more.parameters())
-            train(job, net, sgd, data)
-            """, "parameter 'more.weight' needs a gradient since wrap()")
-        self.says("""
-            net, sgd = job.wrap(net, sgd)
-            net[0].weight.data = torch.zeros(32, 2)
-            train(job, net, sgd, data)
-            """, "parameter '0.weight' was moved or replaced after wrap()")
-        self.says("""
-            net, sgd = job.wrap(net, sgd)
-            train(job, net, sgd, data)
-            sgd.param_groups[0]["weight_decay"] = 0.5
-            train(job, net, sgd, data)
-            """, "options of the optimizer were changed after wrap()")
-        self.says("""
-            net, sgd = job.wrap(net, sgd)
-            train(job, net, sgd, data)
-            sgd.param_groups[0]["lr"] = 0.5
-            train(job, net, sgd, data)
-            """, "the learning rate was changed within an epoch")
-        self.says("""
-            net, sgd = job.wrap(net, sgd)
-            for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data), num_workers=1):
-                pass
-            """, "use job.loader(dataset, num_workers=N)")
-        self.says("""
-            net, sgd = job.wrap(net, sgd)
-            for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data)):
-                job.backward(F.cross_entropy(net(x), y))
-                job.backward(F.cross_entropy(net(x), y))
-            """, "several passes before one step need examples=N")
+        server = self.server("--policy", "async", "--batch", 16, "--patience", "100s")
+        self.check((
+            ("""
+             job.wrap(net, sgd)
+             net.add_module("more", torch.nn.Linear(2, 2))
+             sgd.param_groups[0]["params"].extend(net.more.parameters())
+             train(job, net, sgd, data)
+             """, "parameter 'more.weight' needs a gradient since wrap()"),
+            ("""
+             job.wrap(net, sgd)
+             net[0].weight.data = torch.zeros(32, 2)
+             train(job, net, sgd, data)
+             """, "parameter '0.weight' was moved or replaced after wrap()"),
+            ("""
+             job.wrap(net, sgd)
+             train(job, net, sgd, data)
+             sgd.param_groups[0]["weight_decay"] = 0.5
+             train(job, net, sgd, data)
+             """, "options of the optimizer were changed after wrap()"),
+            ("""
+             job.wrap(net, sgd)
+             train(job, net, sgd, data)
+             sgd.param_groups[0]["lr"] = 0.5
+             train(job, net, sgd, data)
+             """, "the learning rate was changed within an epoch"),
+            ("""
+             job.wrap(net, sgd)
+             for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data), num_workers=1):
+                 pass
+             """, "use job.loader(dataset, num_workers=N)"),
+            ("""
+             job.wrap(net, sgd)
+             for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data)):
+                 job.backward(F.cross_entropy(net(x), y))
+                 job.backward(F.cross_entropy(net(x), y))
+             """, "several passes before one step need examples=N")), code=2)
         server.send(signal.SIGKILL)
         server.wait()
 
-    def test_not_the_job_s(self):
-        server = self.server("--policy", "async", "--batch", 16, "--staleness", "none",
-                             "--min-workers", 1, workers=2)
-        first = self.python(SCRIPT, "--epochs", 100_000, rank=0)
-        try:
-            self.until(first, lambda: self.waits(first), "worker 0")
-            self.says("train(*(lambda n, o: (job, n, o, Points(16)))(*job.wrap(net, sgd)))",
-                      "16", exit_code=4, rank=1)
-            self.says("""
-                other = torch.nn.Linear(2, 2)
-                other, sgd = job.wrap(other, torch.optim.SGD(other.parameters(), lr=0.1))
-                train(job, other, sgd, data)
-                """, "parameters", exit_code=4, rank=1)
-            self.says("""
-                adam = torch.optim.Adam(net.parameters())
-                net, adam = job.wrap(net, adam)
-                train(job, net, adam, data)
-                """, "adam", "sgd", exit_code=4, rank=1)
-        finally:
-            for process in (first, server):
-                process.send(signal.SIGKILL)
-                process.wait()
+    def test_not_the_jobs(self):
+        server = self.server("--policy", "async", "--batch", 16, workers=2)
+        first = self.python(SCRIPT, rank=0)
+        self.until(first, lambda: self.waits(first), "worker 0")
+        self.check((
+            ("job.wrap(net, sgd); train(job, net, sgd, Points(16))", "16"),
+            ("""
+             net = torch.nn.Linear(2, 2)
+             sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+             job.wrap(net, sgd)
+             train(job, net, sgd, data)
+             """, "another network"),
+            ("""
+             adam = torch.optim.Adam(net.parameters())
+             job.wrap(net, adam)
+             train(job, net, adam, data)
+             """, "adam", "sgd")), code=4, rank=1)
+        for process in (first, server):
+            process.send(signal.SIGKILL)
+            process.wait()
 
     def test_an_option_of_the_server_that_contradicts_the_script(self):
         server = self.server("--policy", "async", "--optimizer", "adam")
-        self.says("train(*(lambda n, o: (job, n, o, data))(*job.wrap(net, sgd)))",
-                  "the script brings an optimizer, sgd", "--optimizer", exit_code=4)
+        self.check([("job.wrap(net, sgd); train(job, net, sgd, data)",
+                     "the script brings an optimizer, sgd", "--optimizer adam")], code=4)
+        uncaught = self.python(SCRIPT, rank=0)
+        self.assertEqual(uncaught.wait(), 4, uncaught.err)
+        self.assertIn("outpace.OutpaceError: the script brings", uncaught.err.splitlines()[-1])
         server.send(signal.SIGKILL)
         server.wait()
 

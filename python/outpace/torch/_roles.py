@@ -1,5 +1,6 @@
 """What this process does in its job."""
 
+from outpace._error import end_with_its_code
 from outpace.evaluator import Evaluator
 from outpace.role import Role, role
 from outpace.torch._alone import Alone
@@ -14,8 +15,11 @@ def init() -> Job:
 
     `outpace run`, torchrun, srun and mpirun set it; without any, the process trains alone. Raises
     OutpaceError, which names the variable that is wrong.
+
+    In a job, a script that does not catch an OutpaceError ends with its exit code.
     """
     found = role()
     if found is Role.ALONE:
         return Alone()
+    end_with_its_code()
     return WorkerJob(Worker()) if found is Role.WORKER else EvaluatorJob(Evaluator())
