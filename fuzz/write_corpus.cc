@@ -102,7 +102,15 @@ std::vector<Named> messages() {
               .workers = 8,
               .staleness_mean = 6.9,
               .training_loss = 0.412,
-              .now = Time{std::chrono::seconds(12)}}}};
+              .now = Time{std::chrono::seconds(12)}}},
+      {"standing", protocol::Standing{.generation = 2, .version = Version{512}}},
+      {"regroup", protocol::Regroup{.generation = 3}},
+      {"group",
+       protocol::Group{.generation = 3,
+                       .version = Version{513},
+                       .members = {WorkerId{0}, WorkerId{3}},
+                       .ahead = WorkerId{3},
+                       .behind = {WorkerId{0}}}}};
   std::vector<Named> named;
   for (const auto& [name, message] : plain) {
     named.emplace_back(name, encode(message, 0));

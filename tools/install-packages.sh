@@ -16,7 +16,7 @@ build ccache                  compiles nothing twice
 build pkg-config              finds libraries that have no CMake package
 build python3                 runs tools/*.py
 build libtorch-dev            tensors and gradients, in src/learn
-build libgloo-dev             all-reduce between workers, by the Gloo inside libtorch; headers
+build libgloo-dev             all-reduce between workers without a server
 build libopenblas0-pthread    the fast matrix product below libtorch
 build libisal-dev             checksums of what crosses the network
 build libabsl-dev             a vector whose first element needs no allocation

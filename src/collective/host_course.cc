@@ -17,6 +17,7 @@ constexpr const char* kEpochsDone = "epochs done";
 
 std::vector<std::vector<float>> values_of(const std::map<WorkerId, std::vector<float>>& weights) {
   std::vector<std::vector<float>> values;
+  values.reserve(weights.size());
   for (const auto& [worker, value] : weights) {
     values.push_back(value);
   }
