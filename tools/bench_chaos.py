@@ -256,7 +256,7 @@ def main(words):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # What was started ends first.
     measured_runs.quiet_or_warn()
     try:
-        print("\n" + measured_runs.table(measure(options)))
+        print("\n" + "\n".join(measured_runs.table(measure(options))))
     except RunFailed as error:
         print(f"bench_chaos: {error}", file=sys.stderr)
         return 1

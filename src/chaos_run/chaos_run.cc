@@ -43,7 +43,7 @@ std::uint64_t server_memory_most(std::uint64_t at_start, const chaos::Job& job) 
   constexpr std::uint64_t kMib = std::uint64_t{1} << 20U;
   const std::uint64_t gradient = 4 * job.examples;
   // Connections, strangers' connections, weights and optimizer, and their copies of a checkpoint.
-  return at_start + job.workers * (5 * gradient + kMib) + gradient + 64 * kMib + 4 * 2 * gradient;
+  return at_start + job.workers * (5 * gradient + kMib) + gradient + 64 * kMib + 8 * gradient;
 }
 
 std::string drawn_mark() {

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -42,7 +43,7 @@ std::vector<std::string> environment_with(
     }
   }
   for (const auto& [name, value] : variables) {
-    all.push_back(name + "=" + value);
+    all.push_back(fmt::format("{}={}", name, value));
   }
   return all;
 }

@@ -4,8 +4,8 @@
     seed_bugs.py SOURCE_FOLDER OUT_FOLDER
 
 As test/swarm/seed_bugs.py, whose functions it uses. The program outpace_with_bugs is built from the
-copies; the environment variable SEEDED_BUG turns one bug on. program/chaos_test.py (class
-SeededBugs) says which rule each of them breaks.
+copies; the environment variable SEEDED_BUG turns one bug on. program/chaos_test.py (classes
+SeededBugs and SeededHangs) says which rule each of them breaks.
 """
 
 import importlib.util

@@ -144,8 +144,8 @@ class Command(Chaos):
         self.assertIn("broken: nothing lost", checked.out)
 
 
-class SeededBugs(Chaos):
-    """Each bug of test/chaos/seed_bugs.py is found, by a rule that it breaks."""
+class WithBug(Chaos):
+    """The program with a bug of test/chaos/seed_bugs.py in it."""
 
     PROGRAM = os.environ.get("OUTPACE_WITH_BUGS", "")
 
@@ -161,15 +161,15 @@ class SeededBugs(Chaos):
         self.assertTrue(not rules or got & set(rules), (bug, got, process.err))
         self.assert_nothing_left()
 
+
+class SeededBugs(WithBug):
+    """Each is found, by a rule that it breaks."""
+
     def test_without_a_bug_nothing_is_broken(self):
         self.found("", (), "--faults", "kill,stop", "--carrier", "tcp", "--policy", "async")
 
     def test_a_gradient_that_is_applied_twice(self):
         self.found("applied_twice", ["exactly once"], "--faults", "kill", "--policy", "async")
-
-    def test_a_lease_that_is_lost(self):
-        self.found("lease_lost", ["no hang", "nothing lost"], "--faults", "kill", "--policy",
-                   "async")
 
     def test_a_server_that_keeps_its_generation(self):
         self.found("generation_kept", ["monotonic", "same bits", "generations", "exactly once"],
@@ -182,6 +182,14 @@ class SeededBugs(Chaos):
     def test_a_checksum_that_is_not_looked_at(self):
         self.found("checksum_ignored", ["whole weights", "exactly once", "same bits"], "--faults",
                    "corrupt", "--carrier", "tcp", "--policy", "async")
+
+
+class SeededHangs(WithBug):
+    """Those that a wait of chaos finds."""
+
+    def test_a_lease_that_is_lost(self):
+        self.found("lease_lost", ["no hang", "nothing lost"], "--faults", "kill", "--policy",
+                   "async")
 
     def test_a_worker_that_does_not_end(self):
         self.found("end_ignored", ["no hang"], "--faults", "kill", "--policy", "async")
