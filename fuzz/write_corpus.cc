@@ -120,8 +120,8 @@ std::vector<Named> messages() {
       encode(
           Push{.id = kId, .examples = 64, .partial = false, .loss = 0.4, .compute_seconds = 0.02},
           7851));
-  named.emplace_back(
-      "slice", encode(Slice{.sequence = Sequence{17}, .begin = 7841, .whole = 7851}, 10));
+  named.emplace_back("slice",
+                     encode(Slice{.sequence = Sequence{17}, .begin = 7841, .whole = 7851}, 10));
   named.emplace_back("release", encode(release, 7851));
   named.emplace_back("snapshot", encode(Snapshot{.version = Version{512}}, 7851));
   named.emplace_back("empty", "");
