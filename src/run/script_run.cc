@@ -141,6 +141,7 @@ std::vector<live::ChildSpec> children_of(const job::RunJob& job,
   evaluator.name = "the evaluator";
   evaluator.restarts_max = live::kRestartsWithoutEnd;
   evaluator.is_worker = false;
+  evaluator.prefix = {"nice", "-n", "5"};  // What is left of the machine is enough.
   evaluator.did_well = evaluated;
   evaluator.variables = variables(std::nullopt);
   evaluator.waits_for_start = needs_evaluator(job.training).empty();

@@ -86,6 +86,8 @@ class Shard {
   };
 
   [[nodiscard]] std::span<const float> sum_of_accepted();
+  // The buffers of a script do not count.
+  [[nodiscard]] double norm_squared(std::span<const float> gradient) const;
 
   const ShardOptions options_;
   update::GroupedOptimizer* grouped_ = nullptr;  // optimizer_, if there are groups.

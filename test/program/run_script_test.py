@@ -62,6 +62,20 @@ class Run(ScriptTest):
         self.assertGreater(summary["final_accuracy"], 0.5)
         self.assertIn("the evaluator: version", process.err)
 
+    def test_a_script_may_go_on_after_its_last_mini_batch(self):
+        process = self.run_script("--epochs", 2, script=("--linger", self.folder / "go"))
+        process.until_said("the run is over, and the script goes on")
+        self.path("go", "on")
+        self.ends_well(process)
+        self.assertIn("worker 0: saved\n", process.err)
+
+    def test_ctrl_c_ends_a_script_that_goes_on_after_the_run(self):
+        process = self.run_script("--epochs", 2, script=("--linger", self.folder / "never"))
+        process.until_said("the run is over, and the script goes on")
+        process.send(signal.SIGINT)
+        self.ends_well(process)
+        self.assertNotIn("saved", process.err)
+
     def test_ctrl_c_ends_the_run_in_order_and_leaves_no_process_of_any_kind(self):
         process = self.run_script("--epochs", 1000000, script=("--child", 1000))
         self.until_updates(1)
@@ -116,6 +130,14 @@ class Failure(ScriptTest):
                                           "--exit-code", 3))
         self.assertEqual(self.ends_well(process)["epochs_complete"], 4)
         self.assertRegex(process.err, r"worker \d exited with 3; the last lines of")
+
+    def test_a_script_that_fails_after_the_run_fails_the_command(self):
+        process = self.run_script("--epochs", 2, script=("--fail-after",))
+        self.assertEqual(process.wait(), 1)
+        self.assert_nothing_left()
+        self.assertEqual(process.err.count("no space left"), 1, process.err)
+        self.assertIn("the run is done, and the script failed after it", process.err)
+        self.assertEqual(json.loads(process.out)["why_ended"], "epochs done")
 
     def test_a_command_that_does_not_join_is_said_to(self):
         process = self.run_script(program="/bin/true")
