@@ -25,7 +25,8 @@ namespace {
 struct Course {
   std::atomic<bool> begun{false};
   std::atomic<bool> evaluated{false};     // Since it was asked last.
-  std::function<void()> start_evaluator;  // Set before the server runs.
+  std::function<void()> start_evaluator;  // This and the next: set before the server runs.
+  std::function<void(bool done)> run_ends;
 };
 
 live::ServerCallbacks callbacks_of(RunRecorder& recorder, Course& course) {
@@ -40,6 +41,9 @@ live::ServerCallbacks callbacks_of(RunRecorder& recorder, Course& course) {
     then(now, coordinator, found);
   };
   callbacks.wants_evaluator = [&course] { course.start_evaluator(); };
+  callbacks.finishes = [&course](const server::Finish& finish) {
+    course.run_ends(finish.code == ExitCode::kDone);
+  };
   return callbacks;
 }
 
@@ -74,20 +78,22 @@ class ScriptOutput {
       recorder_.say("the run is over, and the script goes on; Ctrl-C ends it");
     }
   }
-  // From any thread: what the processes do now is no part of the run.
-  void run_is_over(bool done) {
+  // From any thread: what the processes do from now on is no part of the run.
+  void run_ends(bool done) {
     done_ = done;
-    over_ = true;
+    ends_ = true;
   }
+  // From any thread: nothing is waited for any more but the processes.
+  void run_is_over() { over_ = true; }
   // After finish(): whether a worker failed when the run was done.
   [[nodiscard]] bool failed_after() const { return failed_after_; }
   void failed(const live::ChildEnd& end, const std::string& again) {
     echo_.look();
-    if (over_ && !done_) {
+    if (ends_ && !done_) {
       return;  // It is told why the run ended.
     }
     any_failed_ = true;
-    failed_after_ = failed_after_ || over_;
+    failed_after_ = failed_after_ || done_;
     const std::vector<std::string> lines = failures_.failed(end, again, logs_[end.name]);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       i == 0 ? recorder_.say(lines[i]) : recorder_.pass_on(lines[i]);
@@ -116,6 +122,7 @@ class ScriptOutput {
   bool any_failed_ = false;
   bool failed_after_ = false;
   std::atomic<bool> done_{false};
+  std::atomic<bool> ends_{false};
   std::atomic<bool> over_{false};
   std::optional<std::chrono::steady_clock::time_point> over_since_;
   bool said_it_waits_ = false;
@@ -261,9 +268,10 @@ RunEnd run_here(const LocalJob& job,
     output.watch(children, *job.script);
   }
   live::Supervisor supervisor(std::move(children), watch.events());
+  course.run_ends = [&output](bool done) { output.run_ends(done); };
   course.start_evaluator = [&supervisor] { supervisor.start_waiting(); };
   const live::RunResult result = server.run();
-  output.run_is_over(result.code == ExitCode::kDone);
+  output.run_is_over();
   // A script may save and report after its last mini-batch, for as long as that takes.
   const bool may_go_on = job.script && result.code == ExitCode::kDone;
   supervisor.reap(may_go_on ? std::chrono::hours(24) : std::chrono::seconds(3));

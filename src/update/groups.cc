@@ -95,10 +95,11 @@ GroupedOptimizer::GroupedOptimizer(const Groups& groups, const std::vector<std::
     }
     const Group& of = groups.groups.at(group);
     averages_ = averages_ || update::averages(of);
+    std::unique_ptr<Optimizer> optimizer = make(of, scale_invariant_, size, std::move(sizes));
     parts_.push_back({.group = group,
                       .begin = begin,
                       .size = size,
-                      .optimizer = make(of, scale_invariant_, size, std::move(sizes)),
+                      .optimizer = std::move(optimizer),
                       .averages = update::averages(of)});
     begin += size;
   }
