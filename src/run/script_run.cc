@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "job/value_text.h"
+#include "live/token_file.h"
 #include "run/child_watch.h"
 #include "run/children.h"
 #include "run/local_run.h"
@@ -179,6 +180,8 @@ RunEnd run_script(const job::RunJob& job,
 
 void become_worker(const job::RunJob& job, const launch::TrainPart& part) {
   check_command(job);
+  // The first process makes it.
+  (void)live::await_token_file(job.token_file, job.membership.patience_to_begin());
   Words variables = variables_of(job,
                                  {.server = part.address,
                                   .token_file = job.token_file,

@@ -189,6 +189,33 @@ class Script(ScriptTest):
             self.assert_nothing_left()
 
 
+class Launched(ScriptTest):
+    def test_each_process_of_a_launch_is_one_worker_and_the_first_the_server_too(self):
+        self.run = self.folder / "run"
+
+        def process(rank):
+            return self.start("run", "--policy", "async", "--batch", 8, "--token-file",
+                              self.folder / "token", "--out", self.run, "--json", "--", SCRIPT,
+                              "--epochs", 3, "--evaluate",
+                              variables={"OMPI_COMM_WORLD_RANK": str(rank),
+                                         "OMPI_COMM_WORLD_SIZE": "3",
+                                         "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),
+                                         "OMPI_COMM_WORLD_LOCAL_SIZE": "3"})
+        others = [process(rank) for rank in (2, 1)]
+        for other in others:
+            other.until_said("of Open MPI); server unix:")
+        first = process(0)
+        self.assertEqual(first.wait(), 0, first.err)
+        for other in others:
+            self.assertEqual(other.wait(), 0, other.err)
+            self.assertIn("saved", other.out)
+        self.assert_nothing_left()
+        summary = json.loads(first.out)
+        self.assertEqual(summary["epochs_complete"], 3)
+        self.assertEqual(summary["workers"], 3)
+        self.assertIsNotNone(summary["final_accuracy"])
+
+
 class Refused(ScriptTest):
     def refused(self, *words):
         process = self.start("run", *words)
