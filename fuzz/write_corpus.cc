@@ -188,7 +188,6 @@ std::vector<Named> records() {
           {"hello",
            sealed +
                message_record(Hello{.worker = WorkerId{0},
-                                    .incarnation = 1,
                                     .host = "node-0",
                                     .dataset_examples = 60'000,
                                     .manifest = manifest()}) +

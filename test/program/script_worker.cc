@@ -34,7 +34,7 @@ struct Options {
   std::uint64_t epochs = 0;
   bool evaluate = false;
   std::string linger;       // After the run it goes on until this file is there.
-  bool fail_after = false;    // Throws after the run.
+  bool fail_after = false;  // Throws after the run.
   std::uint32_t child = 0;  // Leaves a child behind that sleeps for this many seconds.
 };
 
