@@ -102,7 +102,7 @@ class Run(ScriptTest):
         trace = self.path("delays.csv", "0.001,0.002,0.02\n")
         summary = self.ends_well(self.run_script(
             "--policy", "sync", "--updates", 10, "--delays", trace, "--delays-by", "iteration",
-            "--slow", "worker=1,factor=5"))
+            "--slow", "worker=1,factor=5", script=("--epochs", 99)))
         for worker, least in enumerate((0.001, 0.01, 0.02)):
             self.assertGreaterEqual(summary["workers_detail"][worker]["median_runtime"], least)
 
