@@ -25,6 +25,7 @@ namespace {
 
 using protocol::Abandoned;
 using protocol::Answer;
+using protocol::AskEvaluator;
 using protocol::AskStatus;
 using protocol::Cancel;
 using protocol::encode;
@@ -38,6 +39,7 @@ using protocol::Message;
 using protocol::Observe;
 using protocol::Outcome;
 using protocol::Push;
+using protocol::Rates;
 using protocol::Release;
 using protocol::SetPolicy;
 using protocol::Slice;
@@ -72,6 +74,8 @@ std::vector<Named> messages() {
              .dataset_examples = 60'000,
              .manifest = manifest()}},
       {"observe", Observe{.manifest = manifest()}},
+      {"rates", Rates{.epoch = 7, .rates = {0.1, 0.01}}},
+      {"ask-evaluator", AskEvaluator{}},
       {"abandoned", Abandoned{kId}},
       {"heartbeat", Heartbeat{}},
       {"goodbye", Goodbye{}},

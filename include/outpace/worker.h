@@ -87,14 +87,29 @@ struct Parameter {
 
 // The optimizers that a script may hand over to the server. All start from zero moments, and do
 // what PyTorch's of the same name do.
-enum class Method : std::uint8_t { kSgd, kMomentum, kNesterov, kAdam, kAdamW, kLamb, kYellowFin };
+//
+// kAverage is for buffers, such as batch-norm's running statistics: in place of a gradient a worker
+// pushes its own value, and the server keeps `momentum` parts of the value that it has and takes
+// the rest from the mean of an update's values, by examples. So every worker may keep its own
+// buffers as it trains, while evaluators, checkpoints and newcomers get the mean. It does not go
+// together with --clip-norm, a filter, or a staleness rule that corrects gradients.
+enum class Method : std::uint8_t {
+  kSgd,
+  kMomentum,
+  kNesterov,
+  kAdam,
+  kAdamW,
+  kLamb,
+  kYellowFin,
+  kAverage,
+};
 
 // How the server steps the parameters of one group. The defaults are PyTorch's, where it has one.
 struct ParameterGroup {
   Method method = Method::kSgd;
   double rate = 0.1;          // Learning rate; set_rates() changes it later.
   double weight_decay = 0.0;  // L2; decoupled in AdamW.
-  double momentum = 0.9;      // Momentum and Nesterov alone; in [0, 1).
+  double momentum = 0.9;      // Momentum, Nesterov and kAverage alone; in [0, 1).
   double beta1 = 0.9;         // This and the next two: Adam, AdamW and LAMB.
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -103,7 +118,7 @@ struct ParameterGroup {
 // What a script says of its training beside its network and data: the same on every worker.
 struct ScriptSettings {
   // The server's optimizer, if the server was not given one by options. Empty: the server's own.
-  // Adam, AdamW, LAMB and YellowFin do not go together with the others; YellowFin takes one group.
+  // Adam, AdamW and LAMB do not go together with the first three; YellowFin takes all weights.
   std::vector<ParameterGroup> groups;
   // The run ends after this many passes over the data, if the server was given no limit. 0: it
   // ends as the server's options say.

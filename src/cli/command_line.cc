@@ -61,6 +61,9 @@ std::vector<job::Given> from_words(const CLI::App& command, const job::OptionLis
       throw usage_error(option.title() + " is given twice on the command line");
     }
     std::vector<std::string> values = found->results();
+    if (option.is_positional() && option.is_repeatable() && values.front() == "--") {
+      values.erase(values.begin());  // As parse_words() put it there.
+    }
     if (option.is_flag()) {  // The last one counts: --json --json=false.
       values = {values.back().empty() ? "true" : values.back()};
     }
@@ -149,6 +152,11 @@ void set_options(const CLI::App& command,
 }
 
 void parse_words(CLI::App& app, std::vector<std::string> words) {
+  // A word more before "--": CLI11 would take "--" as the end of a list that a repeatable option
+  // began, and what follows for options again.
+  if (const auto mark = std::ranges::find(words, "--"); mark != words.end()) {
+    words.insert(mark, "--");
+  }
   std::reverse(words.begin(), words.end());  // CLI11 takes its vector from the back.
   try {
     app.parse(words);

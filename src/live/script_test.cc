@@ -54,6 +54,7 @@ class ScriptTest : public testing::Test {
   }
 
   std::future<live::RunResult> serve(live::ServerCallbacks callbacks = {}) {
+    server_.reset();  // The next one listens at the same place.
     server_ = std::make_shared<live::Server>(options_, std::move(callbacks));
     return std::async(std::launch::async, [server = server_] { return server->run(); });
   }
@@ -106,6 +107,13 @@ TEST_F(ScriptTest, EachGroupIsSteppedByItsOwnSettings) {
   train(momentum_and_sgd());
   // a: v = 1, 1.5; w = -0.5, -1.25. b: g + w = 1, 0.75; w = -0.25, -0.4375.
   EXPECT_EQ(run.get().weights, (std::vector<float>{-1.25F, -0.4375F}));
+}
+
+TEST_F(ScriptTest, ABufferIsTheMeanOfWhatWorkersPushAndReachesTheEvaluator) {
+  auto run = serve();
+  train({.groups = {{.rate = 0.5}, {.method = Method::kAverage, .momentum = 0.5}}});
+  // b: 0.5 * 0 + 0.5 * 1, then 0.5 * 0.5 + 0.5 * 1.
+  EXPECT_EQ(run.get().weights, (std::vector<float>{-1, 0.75F}));
 }
 
 TEST_F(ScriptTest, RatesChangeWithTheReportOfAnEpoch) {

@@ -202,7 +202,7 @@ void Server::warn(const std::string& text) const {
 // ---- What goes out ------------------------------------------------------------------------------
 
 void Server::carry_out(Time now, server::Effects& effects) {
-  find_last_sends(effects);
+  look_ahead(effects);
   std::vector<server::MeasuredNorms> measured;
   server::carry_out(
       effects,
@@ -234,8 +234,13 @@ void Server::carry_out(Time now, server::Effects& effects) {
   }
 }
 
-void Server::find_last_sends(const server::Effects& effects) {
+void Server::look_ahead(const server::Effects& effects) {
   for (const server::Effect& effect : effects) {
+    if (const auto* finish = std::get_if<server::Finish>(&effect)) {
+      if (callbacks_.finishes) {
+        callbacks_.finishes(*finish);
+      }
+    }
     if (const auto* sent = std::get_if<server::Send>(&effect)) {
       const std::size_t worker = index(sent->worker);
       last_send_.resize(std::max(last_send_.size(), worker + 1));

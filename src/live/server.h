@@ -80,6 +80,8 @@ struct ServerCallbacks {
   std::function<void(const std::string&)> warned;
   // A worker's script evaluates: once.
   std::function<void()> wants_evaluator;
+  // The run is about to end: before any worker hears of it.
+  std::function<void(const server::Finish&)> finishes;
   // The final weights, once training is over: before the evaluator is waited for, which may hang.
   std::function<void(const protocol::Manifest&, std::span<const float> weights, Version)> trained;
   // `keep` writes all that decides what comes next, as it is now, during the call alone.
@@ -239,8 +241,8 @@ class Server {
   void warn(const std::string& text) const;
 
   void carry_out(Time now, server::Effects& effects);
-  // Finds the last message to each worker in `effects`.
-  void find_last_sends(const server::Effects& effects);
+  // Finds the last message to each worker in `effects`, and whether the run ends with them.
+  void look_ahead(const server::Effects& effects);
   void send(const server::Send& send, wire::More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
   void disconnect(const server::Disconnect& disconnect);

@@ -346,14 +346,15 @@ void Supervisor::send(const Child& child, int signal) {
 }
 
 void Supervisor::ended(Child& child, int status, const std::string& why) {
-  if (reap_grace_ms_ >= 0) {
+  const bool run_is_over = reap_grace_ms_ >= 0;
+  if (run_is_over && (!child.spec.is_users || !child.spec.is_worker || told_to_end_)) {
     return;
   }
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   const auto now = steady_clock::now();
   const bool did_well =
       child.spec.did_well ? child.spec.did_well() : now - child.started >= kLongRun;
-  const auto delay = child.restarts.ended(code, did_well);
+  const auto delay = run_is_over ? std::nullopt : child.restarts.ended(code, did_well);
   if (delay) {
     child.start_again = now + *delay;
   }
@@ -389,20 +390,24 @@ bool Supervisor::any_running() const {
 }
 
 void Supervisor::end_all(milliseconds grace, milliseconds patience) {
-  const auto begun = steady_clock::now();
-  bool terminated = false;
+  auto begun = steady_clock::now();
+  const bool was_interrupted = interrupted_.has_value();
   while (true) {
     collect();
     if (!any_running()) {
       return;
     }
+    if (interrupted_ && !was_interrupted && grace > milliseconds(0)) {
+      begun = steady_clock::now();
+      grace = milliseconds(0);
+    }
     const auto waited = steady_clock::now() - begun;
     const bool kill_now = waited >= grace + patience;
-    if (kill_now || (waited >= grace && !terminated)) {
+    if (kill_now || (waited >= grace && !told_to_end_)) {
       for (const Child& child : children_) {
         send(child, kill_now ? SIGKILL : SIGTERM);
       }
-      terminated = true;
+      told_to_end_ = true;
     }
     wait_for_signal();
   }

@@ -55,6 +55,7 @@ struct ChildEnd {
 };
 
 struct SupervisorEvents {
+  // While the run goes on; later only of a user's worker that nobody told to end.
   std::function<void(const ChildEnd&)> ended;
   std::function<void()> workers_all_ended;  // And none will be started again.
   std::function<void(int signal)> interrupted;
@@ -80,7 +81,7 @@ class Supervisor {
   void start_waiting() { start_waiting_ = true; }
 
   // Children end by themselves now, for the run is over; those that do not within `grace` are told
-  // to, and those that still run after `patience` more are killed.
+  // to, and those that still run after `patience` more are killed. A first signal ends the grace.
   void reap(std::chrono::milliseconds grace,
             std::chrono::milliseconds patience = std::chrono::seconds(2));
 
@@ -118,6 +119,7 @@ class Supervisor {
   const SupervisorEvents events_;
   std::atomic<bool> start_waiting_{false};
   bool told_all_ended_ = false;
+  bool told_to_end_ = false;                                          // Those that were left.
   std::optional<std::chrono::steady_clock::time_point> interrupted_;  // By the first signal.
   std::atomic<std::int64_t> reap_grace_ms_{-1};  // Set, last, to end the thread.
   std::atomic<std::int64_t> reap_patience_ms_{0};

@@ -55,7 +55,16 @@ struct Manifest {
 
 // An optimizer that a script hands over to the server, for the parameters of one group; each number
 // is finite and at least 0. As in include/outpace/worker.h.
-enum class Method : std::uint8_t { kSgd, kMomentum, kNesterov, kAdam, kAdamW, kLamb, kYellowFin };
+enum class Method : std::uint8_t {
+  kSgd,
+  kMomentum,
+  kNesterov,
+  kAdam,
+  kAdamW,
+  kLamb,
+  kYellowFin,
+  kAverage,
+};
 struct ParameterGroup {
   Method method = Method::kSgd;
   double rate = 0.0;

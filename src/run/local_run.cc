@@ -3,8 +3,11 @@
 #include "run/local_run.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "live/token_file.h"
@@ -18,20 +21,31 @@
 namespace outpace::run {
 namespace {
 
-// Whether an evaluation has come since it was asked last; from any thread.
-class EvaluationSeen {
- public:
-  void watch(live::ServerCallbacks& callbacks) {
-    callbacks.evaluated = [this, then = callbacks.evaluated](const server::Evaluation& found) {
-      seen_ = true;
-      then(found);
-    };
-  }
-  [[nodiscard]] bool take() { return seen_.exchange(false); }
-
- private:
-  std::atomic<bool> seen_{false};
+// What the server's callbacks tell the other threads.
+struct Course {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> evaluated{false};     // Since it was asked last.
+  std::function<void()> start_evaluator;  // This and the next: set before the server runs.
+  std::function<void(bool done)> run_ends;
 };
+
+live::ServerCallbacks callbacks_of(RunRecorder& recorder, Course& course) {
+  live::ServerCallbacks callbacks = recorder.watch();
+  callbacks.evaluated = [&course, then = callbacks.evaluated](const server::Evaluation& found) {
+    course.evaluated = true;
+    then(found);
+  };
+  callbacks.status = [&course, then = callbacks.status](
+                         Time now, const auto& coordinator, const auto& found) {
+    course.begun = true;
+    then(now, coordinator, found);
+  };
+  callbacks.wants_evaluator = [&course] { course.start_evaluator(); };
+  callbacks.finishes = [&course](const server::Finish& finish) {
+    course.run_ends(finish.code == ExitCode::kDone);
+  };
+  return callbacks;
+}
 
 // What people see of a script's processes: their output, and how they failed.
 class ScriptOutput {
@@ -51,10 +65,35 @@ class ScriptOutput {
       logs_[child.name] = child.log;
     }
   }
-  void look() { echo_.look(); }
+  void look() {
+    using std::chrono::steady_clock;
+    constexpr auto kSoon = std::chrono::seconds(5);
+    echo_.look();
+    if (!over_) {
+      return;
+    }
+    over_since_ = over_since_.value_or(steady_clock::now());
+    if (!said_it_waits_ && steady_clock::now() - *over_since_ >= kSoon) {
+      said_it_waits_ = true;
+      recorder_.say("the run is over, and the script goes on; Ctrl-C ends it");
+    }
+  }
+  // From any thread: what the processes do from now on is no part of the run.
+  void run_ends(bool done) {
+    done_ = done;
+    ends_ = true;
+  }
+  // From any thread: nothing is waited for any more but the processes.
+  void run_is_over() { over_ = true; }
+  // After finish(): whether a worker failed when the run was done.
+  [[nodiscard]] bool failed_after() const { return failed_after_; }
   void failed(const live::ChildEnd& end, const std::string& again) {
     echo_.look();
+    if (ends_ && !done_) {
+      return;  // It is told why the run ended.
+    }
     any_failed_ = true;
+    failed_after_ = failed_after_ || done_;
     const std::vector<std::string> lines = failures_.failed(end, again, logs_[end.name]);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       i == 0 ? recorder_.say(lines[i]) : recorder_.pass_on(lines[i]);
@@ -81,6 +120,12 @@ class ScriptOutput {
   Failures failures_;
   std::map<std::string, std::string> logs_;  // By the child's name.
   bool any_failed_ = false;
+  bool failed_after_ = false;
+  std::atomic<bool> done_{false};
+  std::atomic<bool> ends_{false};
+  std::atomic<bool> over_{false};
+  std::optional<std::chrono::steady_clock::time_point> over_since_;
+  bool said_it_waits_ = false;
 };
 
 RecordedJob recorded(const LocalJob& job, const live::ServerOptions& options) {
@@ -110,16 +155,33 @@ live::ServerOptions local_options(const LocalJob& job) {
   return options;
 }
 
-// What of a script's run differs in how its processes are watched.
+ChildWatchOptions watch_options(const LocalJob& job,
+                                bool launched,
+                                live::Server& server,
+                                RunRecorder& recorder) {
+  const bool all_workers_are_children = !launched || job.training.workers == 1;
+  return {
+          .needs_evaluator = needs_evaluator(job.training),
+          .end_run = [&server](ExitCode code, const std::string& why) { server.stop(code, why); },
+          .workers_all_ended =
+              [&server, all_workers_are_children](const std::string& /*why*/) {
+                if (all_workers_are_children) {
+                  server.nobody_will_join();
+                }
+              },
+          .say = [&recorder](const std::string& line) { recorder.say(line); }};
+}
+
+// How the processes of a script are watched differently.
 void watch_script(ChildWatchOptions& options,
                   ScriptOutput& output,
                   live::Server& server,
-                  const std::atomic<bool>& begun) {
+                  const Course& course) {
   options.worker_failed = [&output](const live::ChildEnd& end, const std::string& again) {
     output.failed(end, again);
   };
   // Later on a program's code may mean anything.
-  options.refusals_count = [&begun] { return !begun; };
+  options.refusals_count = [&course] { return !course.begun; };
   options.evaluator_failed = [&server] { server.evaluator_failed(); };
   options.looked = [&output] { output.look(); };
 }
@@ -181,54 +243,38 @@ RunEnd run_here(const LocalJob& job,
   // After it listens: a server that cannot leaves no record in the way of the next try.
   RunRecorder recorder(record, resolved);
   recorder.reachable(server.address(), token_file);
-  const std::uint32_t workers = part ? 1 : job.training.workers;
   if (part) {
     recorder.say(launch::worker_in_words(part->place, part->workers) + ", and the server, at " +
                  server.address());
   }
-  EvaluationSeen evaluated;
-  std::atomic<bool> begun{false};
-  std::function<void()> start_evaluator;  // Set before the server runs.
-  live::ServerCallbacks callbacks = recorder.watch();
-  evaluated.watch(callbacks);
-  callbacks.status = [&begun, then = callbacks.status](Time now, const auto& run, const auto& all) {
-    begun = true;
-    then(now, run, all);
-  };
-  callbacks.wants_evaluator = [&start_evaluator] { start_evaluator(); };
-  server.watch(std::move(callbacks));
-  const bool all_workers_are_children = workers == job.training.workers;
+  Course course;
+  server.watch(callbacks_of(recorder, course));
   ScriptOutput output(recorder);
-  ChildWatchOptions watched{
-      .needs_evaluator = needs_evaluator(job.training),
-      .end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
-      .workers_all_ended =
-          [&](const std::string& /*why*/) {
-            if (all_workers_are_children) {
-              server.nobody_will_join();
-            }
-          },
-      .say = [&](const std::string& line) { recorder.say(line); },
-      .ends_at_once = [&] { scratch.remove(); }};
+  ChildWatchOptions watched = watch_options(job, part.has_value(), server, recorder);
+  watched.ends_at_once = [&scratch] { scratch.remove(); };
   if (job.script) {
-    watch_script(watched, output, server, begun);
+    watch_script(watched, output, server, course);
   }
   ChildWatch watch(std::move(watched));
   std::vector<live::ChildSpec> children =
-      children_of(workers,
+      children_of(part ? 1 : job.training.workers,
                   {.server = server.address(),
                    .token_file = token_file,
                    .tls = job.serving.tls,
                    .insecure_no_tls = job.serving.insecure_no_tls},
                   {.logs = recorder.make_log_directory(), .resolved = scratch.path()},
-                  [&evaluated] { return evaluated.take(); });
+                  [&course] { return course.evaluated.exchange(false); });
   if (job.script) {
     output.watch(children, *job.script);
   }
   live::Supervisor supervisor(std::move(children), watch.events());
-  start_evaluator = [&supervisor] { supervisor.start_waiting(); };
+  course.run_ends = [&output](bool done) { output.run_ends(done); };
+  course.start_evaluator = [&supervisor] { supervisor.start_waiting(); };
   const live::RunResult result = server.run();
-  supervisor.reap(std::chrono::seconds(3));
+  output.run_is_over();
+  // A script may save and report after its last mini-batch, for as long as that takes.
+  const bool may_go_on = job.script && result.code == ExitCode::kDone;
+  supervisor.reap(may_go_on ? std::chrono::hours(24) : std::chrono::seconds(3));
   if (job.script) {
     output.finish(result);
   }
@@ -237,7 +283,12 @@ RunEnd run_here(const LocalJob& job,
     recorder.discard();
     throw *refusal;
   }
-  return recorder.finish(result);
+  RunEnd end = recorder.finish(result);
+  if (end.code == ExitCode::kDone && output.failed_after()) {
+    end.code = ExitCode::kFailure;
+    end.why = "the run is done, and the script failed after it";
+  }
+  return end;
 }
 
 }  // namespace outpace::run

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "job/value_text.h"
+#include "live/token_file.h"
 #include "run/child_watch.h"
 #include "run/children.h"
 #include "run/local_run.h"
@@ -141,6 +142,7 @@ std::vector<live::ChildSpec> children_of(const job::RunJob& job,
   evaluator.name = "the evaluator";
   evaluator.restarts_max = live::kRestartsWithoutEnd;
   evaluator.is_worker = false;
+  evaluator.prefix = {"nice", "-n", "5"};  // What is left of the machine is enough.
   evaluator.did_well = evaluated;
   evaluator.variables = variables(std::nullopt);
   evaluator.waits_for_start = needs_evaluator(job.training).empty();
@@ -178,6 +180,8 @@ RunEnd run_script(const job::RunJob& job,
 
 void become_worker(const job::RunJob& job, const launch::TrainPart& part) {
   check_command(job);
+  // The first process makes it.
+  (void)live::await_token_file(job.token_file, job.membership.patience_to_begin());
   Words variables = variables_of(job,
                                  {.server = part.address,
                                   .token_file = job.token_file,

@@ -34,6 +34,8 @@ std::string spec_of(const protocol::ParameterGroup& group) {
       return "lamb" + moments(group);
     case protocol::Method::kYellowFin:
       return "yellowfin";
+    case protocol::Method::kAverage:
+      return "average:mu=" + text_of(group.momentum);
   }
   return "sgd";
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "update/gradient.h"
 
 namespace outpace::server {
@@ -24,12 +25,32 @@ std::unique_ptr<update::Optimizer> make_optimizer(const ShardOptions& options,
   return made;
 }
 
+// What would change a worker's own value as if it were a gradient.
+void check_averages(const ShardOptions& options) {
+  const auto refuse = [](const std::string& option) {
+    throw usage_error(option + " conflicts with the script's buffers, which are averaged; remove " +
+                      option + ", or let each worker keep its own buffers");
+  };
+  if (options.clip_norm > 0.0) {
+    refuse("--clip-norm");
+  }
+  if (options.filter.kind() != update::FilterRule::Kind::kNone) {
+    refuse("--filter " + options.filter.name());
+  }
+  if (update::make_correction(options.staleness, 1) != nullptr) {
+    refuse("--staleness " + options.staleness.name());
+  }
+}
+
 }  // namespace
 
 void check(const ShardOptions& options) {
   if (options.groups) {
     const std::vector<std::size_t> tensors(options.groups->group_of.size(), 1);
     const update::GroupedOptimizer made(*options.groups, tensors);
+    if (made.averages()) {
+      check_averages(options);
+    }
     for (const update::Group& group : options.groups->groups) {
       update::check_suits(options.staleness, group.optimizer, made.scale_invariant());
     }
@@ -81,7 +102,11 @@ bool Shard::hold(WorkerId worker, std::vector<float> gradient, std::optional<dou
   if (index(worker) >= held_.size()) {
     held_.resize(index(worker) + 1);
   }
-  held_[index(worker)] = {std::move(gradient), *squared_norm};
+  Held& held = held_[index(worker)];
+  held = {std::move(gradient), *squared_norm};
+  if (grouped_ != nullptr && grouped_->averages()) {
+    held.squared_norm = norm_squared(held.gradient);
+  }
   return true;
 }
 
@@ -133,7 +158,7 @@ void Shard::forget_worker(WorkerId worker) {
 
 void Shard::step(const StepWeights& step) {
   if (step.norms_for) {
-    norms_ = {.mean = std::sqrt(update::squared_norm(aggregate_.mean())),
+    norms_ = {.mean = std::sqrt(norm_squared(aggregate_.mean())),
               .single = std::sqrt(squares_ / static_cast<double>(aggregate_.gradients())),
               .gradients = static_cast<std::uint32_t>(aggregate_.gradients())};
   }
@@ -185,6 +210,11 @@ void Shard::keep(Archive& archive) {
   if (kardam_) {
     archive.group("filter", [&] { kardam_->keep(archive); });
   }
+}
+
+double Shard::norm_squared(std::span<const float> gradient) const {
+  return grouped_ != nullptr && grouped_->averages() ? grouped_->learnt_squared_norm(gradient)
+                                                     : update::squared_norm(gradient);
 }
 
 std::span<const float> Shard::sum_of_accepted() {

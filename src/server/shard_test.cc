@@ -36,6 +36,51 @@ TEST(Shard, StepsAlongTheMeanWeightedByExamples) {
   EXPECT_FLOAT_EQ(shard.weights()[1], 2.0F - 1.0F);
 }
 
+// Number 0 is learnt, number 1 a buffer.
+ShardOptions with_buffer(const std::string& staleness = "none") {
+  ShardOptions options = with(staleness);
+  options.groups = update::Groups{
+      .groups = {{.optimizer = Spec::parse("sgd"), .rate = 1.0, .weight_decay = 0.0},
+                 {.optimizer = Spec::parse("average:mu=0.5"), .rate = 1.0, .weight_decay = 0.0}},
+      .group_of = {0, 1}};
+  return options;
+}
+
+TEST(Shard, KeepsTheMeanOfBuffersByExamplesWhateverTheGradientsWeigh) {
+  Shard shard(with_buffer(), {0.0F, 8.0F}, {1, 1});
+  ASSERT_TRUE(shard.hold(kHolder, {1.0F, 4.0F}));
+  ASSERT_TRUE(shard.hold(kRival, {1.0F, 12.0F}));
+  shard.accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 0.5, .examples = 24});
+  shard.accept({.worker = kRival, .sequence = Sequence{2}, .weight = 0.5, .examples = 8});
+  shard.step({.rate = 1.0, .norms_for = Version{1}});
+  EXPECT_EQ(shard.weights()[0], -0.5F);
+  EXPECT_EQ(shard.weights()[1], 7.0F) << "half of 8, and half of the mean 6";
+  EXPECT_EQ(shard.norms().single, 1.0) << "a buffer is no gradient";
+  EXPECT_FALSE(shard.hold(kHolder, {1.0F, NAN}));
+}
+
+TEST(Shard, RefusesBuffersWithWhatChangesGradients) {
+  const auto refusal = [](const ShardOptions& options) {
+    try {
+      check(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string rest = " conflicts with the script's buffers, which are averaged; remove ";
+  const std::string end = ", or let each worker keep its own buffers";
+  EXPECT_EQ(refusal(with_buffer()), "");
+  ShardOptions clips = with_buffer();
+  clips.clip_norm = 1.0;
+  EXPECT_EQ(refusal(clips), "--clip-norm" + rest + "--clip-norm" + end);
+  ShardOptions filters = with_buffer();
+  filters.filter = update::FilterRule::parse(Spec::parse("median"));
+  EXPECT_EQ(refusal(filters), "--filter median" + rest + "--filter median" + end);
+  const ShardOptions corrects = with_buffer("dcasgd");
+  EXPECT_TRUE(refusal(corrects).starts_with("--staleness dcasgd")) << refusal(corrects);
+}
+
 TEST(Shard, HoldsNothingOfAGradientThatIsNotFinite) {
   Shard shard({.optimizer = Spec::parse("sgd")}, {1.0F, 2.0F});
   EXPECT_FALSE(shard.hold(kHolder, {1.0F, NAN}));

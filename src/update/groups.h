@@ -1,6 +1,11 @@
 // An optimizer for parameters in groups, each with settings of its own. Every run of neighbouring
 // tensors of one group is stepped by an optimizer of its own, so a step costs what one without
 // groups costs, and one group steps to the bit as no group does.
+//
+// A group may hold buffers in place of parameters (kAverage): the gradients' numbers are then
+// values of the workers, and
+//
+//   w = mu * w + (1 - mu) * mean of the values, by examples and weights.
 
 #pragma once
 
@@ -16,8 +21,10 @@
 
 namespace outpace::update {
 
+inline constexpr const char* kAverage = "average";
+
 struct Group {
-  Spec optimizer;  // As make_optimizer() takes it.
+  Spec optimizer;  // As make_optimizer() takes it; or average:mu=0.9.
   double rate;
   double weight_decay;
 };
@@ -44,7 +51,11 @@ class GroupedOptimizer final : public Optimizer {
 
   // REQUIRES: one for each group, finite and at least 0.
   void set_rates(std::span<const double> rates);
-  [[nodiscard]] std::span<const double> rates() const { return rates_; }
+
+  // Whether some group holds buffers.
+  [[nodiscard]] bool averages() const { return averages_; }
+  // The sum of squares of all numbers but those of buffers, in double.
+  [[nodiscard]] double learnt_squared_norm(std::span<const float> gradient) const;
 
  private:
   // Neighbouring tensors of one group.
@@ -53,12 +64,14 @@ class GroupedOptimizer final : public Optimizer {
     std::size_t begin;
     std::size_t size;
     std::unique_ptr<Optimizer> optimizer;
+    bool averages;
   };
 
   [[nodiscard]] Step step_of(const Part& part, const Step& step) const;
 
   std::vector<double> decays_;  // By group.
   bool scale_invariant_ = false;
+  bool averages_ = false;
   std::vector<Part> parts_;
   std::vector<double> rates_;  // By group.
 };

@@ -83,6 +83,23 @@ TEST(GroupedOptimizer, OneGroupStepsToTheBitAsNoGroup) {
   }
 }
 
+TEST(GroupedOptimizer, AveragesBuffersBesideAnyOptimizer) {
+  for (const char* spec : {"sgd", "adam"}) {
+    GroupedOptimizer grouped(
+        {.groups = {group("average:mu=0.75", 1.0), group(spec, 0.0)}, .group_of = {0, 1}}, {2, 1});
+    EXPECT_TRUE(grouped.averages());
+    EXPECT_EQ(grouped.learnt_squared_norm(Numbers{3, 4, 2}), 4.0);
+    // A mean that is weighted by one half holds the half of each value; adam's is not weighted.
+    const float half = grouped.scale_invariant() ? 1.0F : 0.5F;
+    Numbers weights{0, 8, 1};
+    const Step step{.rate = 7, .mean_weight = 0.5, .weight_decay = 0};
+    grouped.step(step, Numbers{half * 4, half * 16, 1}, weights);
+    EXPECT_EQ(weights, (Numbers{1, 10, 1})) << spec;
+    grouped.step({.rate = 7, .mean_weight = 0, .weight_decay = 0}, Numbers{0, 0, 0}, weights);
+    EXPECT_EQ(weights, (Numbers{1, 10, 1})) << "nothing counts";
+  }
+}
+
 TEST(GroupedOptimizer, KeepsRatesAndMoments) {
   const Groups groups{.groups = {group("momentum:mu=0.5", 1.0), group("sgd", 1.0)},
                       .group_of = {0, 1}};
@@ -114,6 +131,11 @@ TEST(GroupedOptimizer, RefusesGroupsThatDoNotGoTogether) {
   EXPECT_EQ(refusal("yellowfin", "yellowfin"),
             "yellowfin takes all weights; use one parameter group");
   EXPECT_EQ(refusal("sgd", "nesterov"), "accepted");
+  EXPECT_EQ(refusal("average", "average:mu=0"),
+            "all parameter groups are averaged, so nothing is trained");
+  EXPECT_EQ(refusal("average", "yellowfin"),
+            "yellowfin takes all weights; use one parameter group");
+  EXPECT_EQ(refusal("average:mu=1", "sgd").substr(0, 9), "optimizer");
 }
 
 }  // namespace

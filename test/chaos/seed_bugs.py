@@ -20,14 +20,14 @@ SWARM = pathlib.Path(__file__).resolve().parent.parent / "swarm" / "seed_bugs.py
 BUGS = [
     ("applied_twice", "exactly once", "Every 50th update is applied twice.",
      "server/shard.cc",
-     "  snapshot_ = nullptr;\n  aggregate_.clear();\n",
+     "  aggregate_.clear();\n",
      "  static int steps = 0;\n"
      "  if (BUG && ++steps % 50 == 0) {\n"
      "    optimizer_->step({.rate = step.rate, .mean_weight = 1.0, .weight_decay = 0.0},\n"
      "                     aggregate_.mean(),\n"
-     "                     weights_);\n"
+     "                     *weights_);\n"
      "  }\n"
-     "  snapshot_ = nullptr;\n  aggregate_.clear();\n"),
+     "  aggregate_.clear();\n"),
     ("lease_lost", "no hang", "The examples of a dead worker are never handed out again.",
      "server/coordinator.cc",
      "    leases_.give_back(worker, member->ranges);\n",

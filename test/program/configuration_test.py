@@ -55,7 +55,7 @@ class Precedence(Configuration):
             "heartbeat-timeout": ("9s", "environment"),
             "lr": (0.4, "command line"),
             "seed": (7, "command line"),
-            "optimizer": ("sgd", "default"),
+            "optimizer": ("script", "default"),
             "min-workers": (1, "default"),
             "schedule": ("constant", "default"),
         }

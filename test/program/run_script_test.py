@@ -62,6 +62,20 @@ class Run(ScriptTest):
         self.assertGreater(summary["final_accuracy"], 0.5)
         self.assertIn("the evaluator: version", process.err)
 
+    def test_a_script_may_go_on_after_its_last_mini_batch(self):
+        process = self.run_script("--epochs", 2, script=("--linger", self.folder / "go"))
+        process.until_said("the run is over, and the script goes on")
+        self.path("go", "on")
+        self.ends_well(process)
+        self.assertIn("worker 0: saved\n", process.err)
+
+    def test_ctrl_c_ends_a_script_that_goes_on_after_the_run(self):
+        process = self.run_script("--epochs", 2, script=("--linger", self.folder / "never"))
+        process.until_said("the run is over, and the script goes on")
+        process.send(signal.SIGINT)
+        self.ends_well(process)
+        self.assertNotIn("saved", process.err)
+
     def test_ctrl_c_ends_the_run_in_order_and_leaves_no_process_of_any_kind(self):
         process = self.run_script("--epochs", 1000000, script=("--child", 1000))
         self.until_updates(1)
@@ -88,7 +102,7 @@ class Run(ScriptTest):
         trace = self.path("delays.csv", "0.001,0.002,0.02\n")
         summary = self.ends_well(self.run_script(
             "--policy", "sync", "--updates", 10, "--delays", trace, "--delays-by", "iteration",
-            "--slow", "worker=1,factor=5"))
+            "--slow", "worker=1,factor=5", script=("--epochs", 99)))
         for worker, least in enumerate((0.001, 0.01, 0.02)):
             self.assertGreaterEqual(summary["workers_detail"][worker]["median_runtime"], least)
 
@@ -116,6 +130,14 @@ class Failure(ScriptTest):
                                           "--exit-code", 3))
         self.assertEqual(self.ends_well(process)["epochs_complete"], 4)
         self.assertRegex(process.err, r"worker \d exited with 3; the last lines of")
+
+    def test_a_script_that_fails_after_the_run_fails_the_command(self):
+        process = self.run_script("--epochs", 2, script=("--fail-after",))
+        self.assertEqual(process.wait(), 1)
+        self.assert_nothing_left()
+        self.assertEqual(process.err.count("no space left"), 1, process.err)
+        self.assertIn("the run is done, and the script failed after it", process.err)
+        self.assertEqual(json.loads(process.out)["why_ended"], "epochs done")
 
     def test_a_command_that_does_not_join_is_said_to(self):
         process = self.run_script(program="/bin/true")
@@ -165,6 +187,33 @@ class Script(ScriptTest):
                           process.err.splitlines()[-1])
             self.assertFalse(self.run.exists(), "it never began")
             self.assert_nothing_left()
+
+
+class Launched(ScriptTest):
+    def test_each_process_of_a_launch_is_one_worker_and_the_first_the_server_too(self):
+        self.run = self.folder / "run"
+
+        def process(rank):
+            return self.start("run", "--policy", "async", "--batch", 8, "--token-file",
+                              self.folder / "token", "--out", self.run, "--json", "--", SCRIPT,
+                              "--epochs", 3, "--evaluate",
+                              variables={"OMPI_COMM_WORLD_RANK": str(rank),
+                                         "OMPI_COMM_WORLD_SIZE": "3",
+                                         "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),
+                                         "OMPI_COMM_WORLD_LOCAL_SIZE": "3"})
+        others = [process(rank) for rank in (2, 1)]
+        for other in others:
+            other.until_said("of Open MPI); server unix:")
+        first = process(0)
+        self.assertEqual(first.wait(), 0, first.err)
+        for other in others:
+            self.assertEqual(other.wait(), 0, other.err)
+            self.assertIn("saved", other.out)
+        self.assert_nothing_left()
+        summary = json.loads(first.out)
+        self.assertEqual(summary["epochs_complete"], 3)
+        self.assertEqual(summary["workers"], 3)
+        self.assertIsNotNone(summary["final_accuracy"])
 
 
 class Refused(ScriptTest):

@@ -33,6 +33,8 @@ struct Options {
   bool differ = false;    // The schedule differs from rank to rank.
   std::uint64_t epochs = 0;
   bool evaluate = false;
+  std::string linger;       // After the run it goes on until this file is there.
+  bool fail_after = false;  // Throws after the run.
   std::uint32_t child = 0;  // Leaves a child behind that sleeps for this many seconds.
 };
 
@@ -49,6 +51,8 @@ Options parse(int argc, char** argv) {
   app.add_flag("--differ", options.differ);
   app.add_option("--epochs", options.epochs);
   app.add_flag("--evaluate", options.evaluate);
+  app.add_option("--linger", options.linger);
+  app.add_flag("--fail-after", options.fail_after);
   app.add_option("--child", options.child);
   app.parse(argc, argv);
   return options;
@@ -103,6 +107,14 @@ void fail_if_asked(const Options& options, std::uint64_t minibatch) {
   throw std::runtime_error("no more memory");
 }
 
+// Nothing to wait for if it has no name.
+void wait_for(const std::string& file) {
+  constexpr useconds_t kLook = 5000;
+  while (!file.empty() && !std::filesystem::exists(file)) {
+    usleep(kLook);
+  }
+}
+
 int work(const Options& options) {
   auto worker = outpace::Worker::from_environment();
   const char* rank = std::getenv("OUTPACE_WORKER");
@@ -113,9 +125,7 @@ int work(const Options& options) {
       },
       kExamples,
       settings(options));
-  while (!options.hold.empty() && !std::filesystem::exists(options.hold)) {
-    usleep(5000);
-  }
+  wait_for(options.hold);
   std::uint64_t minibatches = 0;
   std::uint64_t accepted = 0;
   std::uint64_t epoch = 0;
@@ -140,6 +150,11 @@ int work(const Options& options) {
     accepted += worker.push(gradient, loss).accepted() ? 1U : 0U;
   }
   std::printf("accepted %llu\n", static_cast<unsigned long long>(accepted));
+  wait_for(options.linger);
+  if (options.fail_after) {
+    throw std::runtime_error("no space left");
+  }
+  std::printf("saved\n");
   return 0;
 }
 
