@@ -1,4 +1,4 @@
-// Tested by test/program/python_test.py (class Evaluated).
+// Tested by test/program/python_test.py (class Trains).
 
 #include <optional>
 #include <utility>

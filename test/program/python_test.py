@@ -207,6 +207,26 @@ class Examples(PythonTest):
         workers = [self.python(EXAMPLES / "regression.py", rank=rank) for rank in range(2)]
         self.finish(server, *workers)
 
+    def test_outpace_run_starts_workers_and_the_evaluator(self):
+        run = self.start("run", "--workers", 2, "--policy", "async", "--evaluate-every", 2000,
+                         "--out", "run", "--json", "--", PYTHON, "-B", EXAMPLES / "mnist.py",
+                         "--examples", 3000, "--epochs", 2, variables={"PYTHONPATH": PACKAGE})
+        self.finish(run)
+        summary = json.loads((self.folder / "run" / "summary.json").read_text())
+        self.assertEqual(summary["epochs_complete"], 2)
+        self.assertEqual(summary["examples_used_per_epoch_max"], 1)
+        self.assertGreater(summary["final_accuracy"], 0.4)
+        self.assertIn("momentum", summary["optimizer"])
+
+    def test_outpace_run_ends_with_the_code_of_a_wrong_use(self):
+        run = self.start("run", "--workers", 2, "--optimizer", "adam", "--out", "run", "--", PYTHON,
+                         "-B", EXAMPLES / "mnist.py", "--examples", 64,
+                         variables={"PYTHONPATH": PACKAGE})
+        self.assertEqual(run.wait(), 4, run.err)
+        self.assertIn("the script brings an optimizer, momentum:mu=0.9, and the server has "
+                      "--optimizer adam", run.err)
+        self.assert_nothing_left()
+
 
 class BadUse(PythonTest):
     """One exception of one line, with the exit code of Outpace's own programs."""
