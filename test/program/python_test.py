@@ -44,13 +44,14 @@ class Trains(PythonTest):
 
     def test_a_late_worker_has_the_schedule_of_the_others(self):
         server = self.server("--policy", "async", "--batch", 8, workers=2)
-        words = ("--optimizer", "momentum", "--epochs", 6, "--schedule", "--hold-at", 3, "--until",
+        words = ("--optimizer", "momentum", "--epochs", 6, "--schedule", "--until",
                  self.folder / "go")
-        first, lost = (self.python(SCRIPT, *words, rank=rank) for rank in range(2))
-        self.until(lost, lambda: "batch" in lost.out, "the second worker's first mini-batch")
+        first = self.python(SCRIPT, *words, "--hold-at", 3, rank=0)
+        lost = self.python(SCRIPT, *words, "--hold-at", 0, "--hold-rank", 1, rank=1)
+        for worker in (first, lost):
+            self.until(worker, lambda one=worker: "holds" in one.out, "both to hold")
         lost.send(signal.SIGKILL)
         lost.wait()
-        self.until(first, lambda: "holds" in first.out, "epoch 3")
         late = self.python(SCRIPT, *words, rank=1)
         self.until(late, lambda: "batch" in late.out, "the late worker's first mini-batch")
         self.path("go", "")
@@ -67,6 +68,15 @@ class Trains(PythonTest):
         self.finish(server, worker, evaluator)
         self.assertGreater(self.summary()["final_accuracy"], 0.6)
         self.assertEqual(self.lines(evaluator)[-1]["verdicts"], [])
+
+
+    def test_worker_0_evaluates_a_network_with_running_statistics(self):
+        server = self.server("--policy", "sync", "--batch", 16, workers=2)
+        words = ("--epochs", 8, "--evaluate", "--batch-norm", "--optimizer", "momentum")
+        workers = [self.python(SCRIPT, *words, rank=rank) for rank in range(2)]
+        self.finish(server, *workers)
+        self.assertRegex(workers[0].err, "outpace: epoch 7: accuracy (0.[6-9]|1.0)")
+        self.assertNotIn("accuracy", workers[1].err)
 
 
 class Equal(PythonTest):
@@ -146,12 +156,14 @@ class Faults(PythonTest):
         job.go_on()
         job.finish()  # Also of its DataLoader's processes.
         job.assert_each_example_used(job.summary())
+        return job
 
     def test_a_worker_of_numpy_is_killed(self):
         self.killed(("numpy",))
 
     def test_a_worker_with_examples_loaded_early_is_killed(self):
-        self.killed(("torch", 2))
+        job = self.killed(("torch", 2))
+        self.assertIn("told of 4 more", job.workers[0].out)
 
     def resumed(self, words):
         job = ResumableScripts(self, "async", words, hold_at=40, workers=2, examples=512, epochs=3)
