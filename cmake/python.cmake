@@ -18,7 +18,8 @@ function(outpace_shared_objects folder)
   add_library(${target} OBJECT ${sources})
   add_dependencies(${target} outpace_messages)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
-                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                        EXPORT_COMPILE_COMMANDS OFF)  # clang-tidy has seen these sources.
   target_compile_definitions(${target} PRIVATE FMT_HEADER_ONLY)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   target_include_directories(${target} SYSTEM PRIVATE ${wire_dir})

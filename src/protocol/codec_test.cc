@@ -421,7 +421,7 @@ TEST(Codec, ChecksWhatAReleaseTellsOfTheNext) {
     pb::Frame frame;
     pb::Release& out = *frame.mutable_release();
     out.set_nominal(1);
-    for (const std::uint64_t number : {0, 0, 1}) {
+    for (const std::uint64_t number : {0U, 0U, 1U}) {
       out.add_ranges(number);
     }
     out.mutable_ahead()->Add(numbers.begin(), numbers.end());
