@@ -195,7 +195,7 @@ class Faults(PythonTest):
 
 class Examples(PythonTest):
     def test_mnist(self):
-        server = self.server("--policy", "async", "--batch", 32, workers=2)
+        server = self.server("--policy", "sync", "--batch", 16, workers=2)
         words = ("--examples", 4000, "--epochs", 2, "--save", "net.safetensors")
         workers = [self.python(EXAMPLES / "mnist.py", *words, rank=rank) for rank in range(2)]
         self.finish(server, *workers)
@@ -218,10 +218,13 @@ class Examples(PythonTest):
         server = self.server("--policy", "async", "--lr", 0.1, "--epochs", 30, workers=2)
         workers = [self.python(EXAMPLES / "regression.py", rank=rank) for rank in range(2)]
         self.finish(server, *workers)
+        weights, _ = read_weights(self.run / "weights.safetensors")
+        for found, true in zip(weights, (3.0, -2.0, 0.5, 1.0)):
+            self.assertAlmostEqual(found, true, delta=0.05)
 
     def test_outpace_run_starts_workers_and_the_evaluator(self):
-        run = self.start("run", "--workers", 2, "--policy", "async", "--evaluate-every", 2000,
-                         "--out", "run", "--json", "--", PYTHON, "-B", EXAMPLES / "mnist.py",
+        run = self.start("run", "--workers", 2, "--policy", "sync", "--batch", 16,
+                         "--evaluate-every", 2000, "--out", "run", "--json", "--", PYTHON, "-B", EXAMPLES / "mnist.py",
                          "--examples", 3000, "--epochs", 2, variables={"PYTHONPATH": PACKAGE})
         self.finish(run)
         summary = json.loads((self.folder / "run" / "summary.json").read_text())
