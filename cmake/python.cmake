@@ -18,7 +18,8 @@ function(outpace_shared_objects folder)
   add_library(${target} OBJECT ${sources})
   add_dependencies(${target} outpace_messages)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
-                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                        EXPORT_COMPILE_COMMANDS OFF)  # clang-tidy has seen these sources.
   target_compile_definitions(${target} PRIVATE FMT_HEADER_ONLY)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   target_include_directories(${target} SYSTEM PRIVATE ${wire_dir})
@@ -48,12 +49,12 @@ find_library(CRYPTO_ARCHIVE libcrypto.a REQUIRED)
 target_link_libraries(outpace_shared PRIVATE ${PROTOBUF_LITE} ${SSL_ARCHIVE}
                       ${CRYPTO_ARCHIVE} PkgConfig::ISAL Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(outpace_shared PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL
-                    -Wl,--gc-sections -Wl,--no-undefined
+                    -Wl,--gc-sections
                     -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/liboutpace.map)
 set_target_properties(outpace_shared PROPERTIES LINK_DEPENDS
                       ${CMAKE_SOURCE_DIR}/cmake/liboutpace.map)
-if(NOT OUTPACE_SANITIZE)  # A sanitizer's runtime belongs to the program.
-  target_link_options(outpace_shared PRIVATE -static-libstdc++ -static-libgcc)
+if(NOT OUTPACE_SANITIZE AND NOT OUTPACE_FUZZ)  # A sanitizer's runtime belongs to the program.
+  target_link_options(outpace_shared PRIVATE -Wl,--no-undefined -static-libstdc++ -static-libgcc)
 endif()
 
 # The package, usable from the build tree: PYTHONPATH=build/release/python.

@@ -72,7 +72,7 @@ def main():
                 optimizer.step()
         schedule.step()
         job.evaluate(measure)
-    print(f"worker {job.rank}: {job.version} updates, accuracy {measure()[0]:.3f}")
+    print(f"{job.version} updates, accuracy {measure()[0]:.3f}")
 
 
 if __name__ == "__main__":

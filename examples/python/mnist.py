@@ -30,13 +30,14 @@ class Net(nn.Module):
         return self.fc2(x)
 
 
-def accuracy(net, test):
+def accuracy_and_loss(net, test):
     net.eval()
     with torch.no_grad():
         images, classes = test.tensors
-        right = (net(images).argmax(1) == classes).float().mean().item()
+        answers = net(images)
     net.train()
-    return right
+    return ((answers.argmax(1) == classes).float().mean().item(),
+            F.cross_entropy(answers, classes).item())
 
 
 def main():
@@ -63,11 +64,11 @@ def main():
             loss = F.cross_entropy(net(images), classes)
             if job.backward(loss):  # +, in place of loss.backward()
                 optimizer.step()
-        job.evaluate(lambda: accuracy(net, test))  # +
+        job.evaluate(lambda: accuracy_and_loss(net, test))  # +
 
     if args.save:
         job.save(args.save)
-    print(f"worker {job.rank}: {job.version} updates, accuracy {accuracy(net, test):.3f}")
+    print(f"{job.version} updates, accuracy {accuracy_and_loss(net, test)[0]:.3f}")
 
 
 if __name__ == "__main__":

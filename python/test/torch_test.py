@@ -12,6 +12,7 @@ import outpace.torch as op
 from outpace.groups import Group, Method
 from outpace.torch import _safetensors
 from outpace.torch._accumulation import Accumulation
+from outpace.torch._evaluator import EvaluatorJob
 from outpace.torch._flat import Flat, tensor_at
 from outpace.torch._loader import Loader
 from outpace.torch._optimizers import groups_of
@@ -150,6 +151,26 @@ class Parameters(unittest.TestCase):
         net = network().requires_grad_(False)
         with self.assertRaisesRegex(op.OutpaceError, "no parameter that needs a gradient"):
             Named(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+
+class Evaluators(unittest.TestCase):
+    def test_refuse_a_network_whose_statistics_they_lack(self):
+        net = torch.nn.Sequential(network(), torch.nn.BatchNorm1d(2))
+        job = EvaluatorJob(mock.Mock())
+        with self.assertRaisesRegex(op.OutpaceError, "no running statistics"):
+            job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+    def test_measure_each_snapshot(self):
+        net = network()
+        weights = torch.zeros(sum(one.numel() for one in net.parameters()))
+        server = mock.MagicMock()
+        server.__iter__.return_value = [mock.Mock(address=weights.data_ptr(), version=7)]
+        job = EvaluatorJob(server)
+        job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1))
+        self.assertEqual(list(job.sampler(range(4))), [])
+        self.assertEqual(job.evaluate(lambda: (net(torch.ones(1, 3)).sum().item(), 0.5)), (0.0, 0.5))
+        server.report.assert_called_once_with(0.0, 0.5)
+        self.assertEqual((job.version, list(job.epochs(9))), (7, [0]))
 
 
 class Accumulated(unittest.TestCase):

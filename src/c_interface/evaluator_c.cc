@@ -1,4 +1,4 @@
-// Tested by test/program/python_test.py (class Evaluated).
+// Tested by test/program/python_test.py (class Trains).
 
 #include <optional>
 #include <utility>
@@ -8,6 +8,7 @@
 #include "outpace/worker_c.h"
 
 // What the opaque handle points to.
+// NOLINTNEXTLINE(readability-identifier-naming): C's name.
 struct outpace_evaluator {
   explicit outpace_evaluator(outpace::Evaluator own) : evaluator(std::move(own)) {}
 

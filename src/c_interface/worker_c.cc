@@ -16,6 +16,7 @@
 #include "outpace/worker.h"
 
 // What the opaque handle points to.
+// NOLINTNEXTLINE(readability-identifier-naming): C's name.
 struct outpace_worker {
   explicit outpace_worker(const outpace::WorkerOptions& options)
       : worker(options), rank(options.worker) {}
@@ -192,6 +193,7 @@ float* outpace_worker_gradient(outpace_worker* worker, outpace_error* error) {
   return gradient;
 }
 
+// NOLINTNEXTLINE(readability-function-size): C has no default arguments.
 int outpace_worker_push(outpace_worker* worker,
                         const float* gradient,
                         double loss,

@@ -181,6 +181,30 @@ TEST_F(WorkerTest, WhoLeavesGetsNothingMoreAndTheOthersGoOn) {
   EXPECT_EQ(run.get().code, ExitCode::kDone);
 }
 
+TEST_F(WorkerTest, TellsTheExamplesOfTheNextMinibatches) {
+  auto run = serve(1);
+  Worker worker = this->worker(0);
+  constexpr std::uint32_t kAhead = 3;
+  worker.join(line(), zeros, kExamples, {.groups = {}, .ahead = kAhead});
+  std::vector<std::vector<std::uint64_t>> told;
+  std::size_t minibatches = 0;
+  std::size_t as_told = 0;
+  while (const auto view = worker.next_view()) {
+    ++minibatches;
+    as_told += !told.empty() && told.front() == view->examples ? 1U : 0U;
+    told = view->ahead;
+    EXPECT_LE(told.size(), kAhead);
+    EXPECT_TRUE(worker.push(std::vector<float>{0, 0}, 1).accepted());
+  }
+  // All but the first, and the run's last, which no worker is told.
+  EXPECT_EQ(as_told, minibatches - 2);
+  EXPECT_EQ(run.get().code, ExitCode::kDone);
+  EXPECT_EQ(
+      error_of(
+          [&] { this->worker(1).join(line(), zeros, kExamples, {.groups = {}, .ahead = 257}); }, 2),
+      "join: at most 256 mini-batches can be loaded early");
+}
+
 // Whether the address is in memory that processes may share.
 bool is_shared(const void* address) {
   std::ifstream maps("/proc/self/maps");

@@ -479,6 +479,34 @@ TEST(Codec, ChecksTheFieldsOfRelease) {
   EXPECT_EQ(refusal(frame.SerializeAsString()), "release.ranges must be triples");
 }
 
+TEST(Codec, ChecksWhatAReleaseTellsOfTheNext) {
+  Release release = a_release();
+  release.ahead = {{{.epoch = 0, .begin = 1, .end = 2}, {.epoch = 1, .begin = 0, .end = 3}},
+                   {{.epoch = 1, .begin = 3, .end = 9}}};
+  EXPECT_EQ(refusal(release), "");
+  release.ahead[1].front().end = 3;
+  EXPECT_EQ(refusal(release), "release.ahead holds a range that is empty or too large");
+  release.ahead.assign(kAheadMax + 1, {{.epoch = 0, .begin = 0, .end = 1}});
+  EXPECT_EQ(refusal(release), "release.ahead is of more than 256 releases");
+  release.ahead.assign(1, Ranges(kRangesMax + 1, {.epoch = 0, .begin = 0, .end = 1}));
+  EXPECT_EQ(refusal(release), "release.ahead is of more than 4096 ranges");
+
+  const auto refused = [](const std::vector<std::uint64_t>& numbers) {
+    pb::Frame frame;
+    pb::Release& out = *frame.mutable_release();
+    out.set_nominal(1);
+    for (const std::uint64_t number : {0U, 0U, 1U}) {
+      out.add_ranges(number);
+    }
+    out.mutable_ahead()->Add(numbers.begin(), numbers.end());
+    return refusal(frame.SerializeAsString());
+  };
+  EXPECT_EQ(refused({0, 0, 1, 2}), "");
+  EXPECT_EQ(refused({0, 0, 1}), "release.ahead must be fourfold");
+  EXPECT_EQ(refused({1, 0, 1, 2}), "release.ahead is not in order");
+  EXPECT_EQ(refused({0, 0, 1, 2, 2, 0, 1, 2}), "release.ahead is not in order");
+}
+
 TEST(Codec, ChecksTheOtherMessages) {
   Measurement measurement{.version = Version{1}, .accuracy = 1.5, .loss = 0.1};
   EXPECT_EQ(refusal(measurement), "measurement.accuracy must lie in [0, 1]");

@@ -160,8 +160,7 @@ ChildWatchOptions watch_options(const LocalJob& job,
                                 live::Server& server,
                                 RunRecorder& recorder) {
   const bool all_workers_are_children = !launched || job.training.workers == 1;
-  return {
-          .needs_evaluator = needs_evaluator(job.training),
+  return {.needs_evaluator = needs_evaluator(job.training),
           .end_run = [&server](ExitCode code, const std::string& why) { server.stop(code, why); },
           .workers_all_ended =
               [&server, all_workers_are_children](const std::string& /*why*/) {

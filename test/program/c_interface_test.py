@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 from jobs import LedgerJob, ProgramTest, main  # noqa: E402
 
 C_WORKER = os.environ.get("C_WORKER", "")
-LIBRARY = os.environ.get("LIBOUTPACE", "")
+LIBRARY = os.environ.get("C_LIBRARY", "")
 
 
 class CJob(LedgerJob):

@@ -69,6 +69,8 @@ def by_torch(examples, processes):
             told.before()
             optimizer.step()
             told.after(job.verdict)
+            if told.count == 1 and job.worker.minibatch is not None:
+                print("told of", len(job.worker.minibatch.ahead), "more", flush=True)
 
 
 if __name__ == "__main__":

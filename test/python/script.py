@@ -32,9 +32,11 @@ class Points(Dataset):
         return self.points[index], self.classes[index], index
 
 
-def network():
+def network(normalised=False):
     torch.manual_seed(3)
-    return torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.Tanh(), torch.nn.Linear(32, 2))
+    first, last = torch.nn.Linear(2, 32), torch.nn.Linear(32, 2)
+    between = [torch.nn.BatchNorm1d(32)] if normalised else []
+    return torch.nn.Sequential(first, *between, torch.nn.Tanh(), last)
 
 
 OPTIMIZERS = {
@@ -57,8 +59,10 @@ def groups(net):
 
 def accuracy(net):
     points = Points(256)
+    net.eval()
     with torch.no_grad():
         answers = net(points.points)
+    net.train()
     loss = F.cross_entropy(answers, points.classes).item()
     return (answers.argmax(1) == points.classes).float().mean().item(), loss
 
@@ -71,9 +75,11 @@ def parse():
     options.add_argument("--accumulate", type=int, default=1, help="passes a mini-batch")
     options.add_argument("--schedule", action="store_true")
     options.add_argument("--evaluate", action="store_true")
+    options.add_argument("--batch-norm", action="store_true")
     options.add_argument("--nan-at", type=int, default=-1, help="this mini-batch's loss")
     options.add_argument("--wait-until-cancelled", action="store_true")
-    options.add_argument("--hold-at", type=int, default=-1, help="this epoch, on worker 0,")
+    options.add_argument("--hold-at", type=int, default=-1, help="in this epoch,")
+    options.add_argument("--hold-rank", type=int, default=0, help="on this worker,")
     options.add_argument("--until", default="", help="until this file is there")
     return options.parse_args()
 
@@ -94,16 +100,22 @@ class WaitUntilCancelled(torch.autograd.Function):
         return gradient, None
 
 
+def hold(args):
+    """With the first mini-batch of the epoch, until the file is there."""
+    print(json.dumps({"holds": args.hold_at}), flush=True)
+    while not os.path.exists(args.until):
+        time.sleep(0.005)
+    args.hold_at = -1
+
+
 def train(args, job, net, optimizer, schedule, data):
     verdicts, count = [], 0
     for epoch in job.epochs(args.epochs) if args.epochs else range(1):
-        if epoch == args.hold_at and job.rank == 0:
-            print(json.dumps({"holds": epoch}), flush=True)
-            while not os.path.exists(args.until):
-                time.sleep(0.005)
         for points, classes, indices in data:
             print(json.dumps({"batch": indices.tolist(), "version": job.version,
                               "epoch": epoch}), flush=True)
+            if epoch == args.hold_at and job.rank == args.hold_rank:
+                hold(args)
             parts = list(zip(points.chunk(args.accumulate), classes.chunk(args.accumulate)))
             for some, their in parts:
                 loss = F.cross_entropy(net(some), their)
@@ -129,7 +141,7 @@ def train(args, job, net, optimizer, schedule, data):
 def main():
     args = parse()
     torch.set_num_threads(1)
-    net, points = network(), Points(args.examples)
+    net, points = network(args.batch_norm), Points(args.examples)
     optimizer = (groups(net) if args.optimizer == "groups"
                  else OPTIMIZERS[args.optimizer](net.parameters()))
     schedule = (torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)

@@ -1,6 +1,5 @@
 """The loop without a server: PyTorch's own optimizer makes the steps."""
 
-import sys
 from typing import Any, Callable, Iterator, List, Optional, Sized
 
 import torch
@@ -88,8 +87,4 @@ class Alone(Job):
         return True
 
     def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
-        found = function()
-        accuracy = found[0] if isinstance(found, tuple) else found
-        when = "" if self.epoch is None else f"epoch {self.epoch}: "
-        print(f"outpace: {when}accuracy {accuracy:.4f}", file=sys.stderr)
-        return found
+        return self._measure_here(function)

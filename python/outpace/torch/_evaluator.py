@@ -7,7 +7,7 @@ import torch
 from outpace._error import OutpaceError
 from outpace.evaluator import Evaluator
 from outpace.torch._flat import Flat
-from outpace.torch._job import Evaluated, Job
+from outpace.torch._job import Evaluated, Job, has_statistics
 from outpace.torch._worker import Named
 
 
@@ -36,6 +36,10 @@ class EvaluatorJob(Job):
         return self._version
 
     def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        if has_statistics(module):
+            raise OutpaceError("wrap: this process evaluates, and has no running statistics of the "
+                               "network's batch normalisation; without an evaluator, worker 0 "
+                               "measures")
         self._named = Named(module, optimizer)
         self._flat = Flat(self._named.parameters)
         optimizer._step_count = 1  # type: ignore[attr-defined]  # A schedule would warn else.

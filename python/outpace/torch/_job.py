@@ -2,6 +2,7 @@
 
 import abc
 import os
+import sys
 from typing import Any, Callable, Iterator, List, Optional, Sized, Tuple, Union
 
 import torch
@@ -11,6 +12,12 @@ from outpace.torch import _safetensors
 from outpace.worker import Verdict
 
 Evaluated = Union[float, Tuple[float, float]]
+
+
+def has_statistics(module: torch.nn.Module) -> bool:
+    """Whether training changes more of the module than its parameters."""
+    return any(isinstance(one, torch.nn.modules.batchnorm._NormBase) and one.track_running_stats
+               for one in module.modules())
 
 
 class Job(abc.ABC):
@@ -96,7 +103,8 @@ class Job(abc.ABC):
         """Measures the network: `function` returns the accuracy, or accuracy and loss.
 
         Alone, it runs here and the result is returned. In a job, the evaluator runs it on snapshots
-        of the weights, and workers go on at once with None.
+        of the weights, and workers go on at once with None. A network with running statistics
+        (batch normalisation) is measured by worker 0 on its own time: the evaluator has none.
         """
 
     def clip_grad_norm(self, most: float) -> float:
@@ -124,6 +132,13 @@ class Job(abc.ABC):
                 raise
             raise OutpaceError(f"load: {os.fspath(path)} does not fit this network: "
                                + " ".join(str(error).split())) from None
+
+    def _measure_here(self, function: Callable[[], Evaluated]) -> Evaluated:
+        found = function()
+        accuracy = found[0] if isinstance(found, tuple) else found
+        when = "" if self.epoch is None else f"epoch {self.epoch}: "
+        print(f"outpace: {when}accuracy {accuracy:.4f}", file=sys.stderr)
+        return found
 
     def _writes(self) -> bool:
         return True

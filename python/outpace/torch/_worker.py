@@ -10,8 +10,8 @@ from outpace._error import OutpaceError
 from outpace.groups import Group
 from outpace.torch._accumulation import Accumulation
 from outpace.torch._flat import Flat, check_trainable
+from outpace.torch._job import Evaluated, Job, has_statistics
 from outpace.torch._loader import Loader
-from outpace.torch._job import Evaluated, Job
 from outpace.torch._optimizers import groups_of
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
 
@@ -92,6 +92,7 @@ class WorkerJob(Job):
         self._handed_out = False  # The current mini-batch, to the script.
         self._over = False
         self._asked = False  # For an evaluator.
+        self._worked_in: Optional[int] = None  # The epoch of the last mini-batch.
         self._in_backward = False
         self._accumulation = Accumulation()
         self._version = 0
@@ -173,6 +174,9 @@ class WorkerJob(Job):
         return True
 
     def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
+        if has_statistics(self._wrapped()):
+            mine = self.rank == 0 and self._worked_in == self.epoch
+            return self._measure_here(function) if mine else None
         if not self._asked and self._joined_with is not None and not self._over:
             self._asked = True
             self.worker.ask_for_evaluator()
@@ -197,6 +201,7 @@ class WorkerJob(Job):
         if minibatch is None or (self.epoch is not None and minibatch.epoch > self.epoch):
             return None
         self._handed_out = True
+        self._worked_in = self.epoch
         return minibatch
 
     def skip(self) -> None:
