@@ -32,9 +32,9 @@ void add_plain(const float* numbers, std::size_t size, Sums& sums) {
 [[gnu::target("avx2")]] void add_wide(const float* numbers, std::size_t size, Sums& sums) {
   add_lanes(numbers, size, sums);
 }
-const auto add_whole = __builtin_cpu_supports("avx2") != 0 ? add_wide : add_plain;
+const auto kAddWhole = __builtin_cpu_supports("avx2") != 0 ? add_wide : add_plain;
 #else
-constexpr auto add_whole = add_plain;
+constexpr auto kAddWhole = add_plain;
 #endif
 
 }  // namespace
@@ -50,7 +50,7 @@ void SquareSum::add(std::span<const float> numbers) {
     one(numbers[i]);
   }
   const std::size_t whole = (numbers.size() - i) / kLanes * kLanes;
-  add_whole(numbers.data() + i, whole, sums_);
+  kAddWhole(numbers.data() + i, whole, sums_);
   for (i += whole; i < numbers.size(); ++i) {
     one(numbers[i]);
   }

@@ -187,6 +187,7 @@ void Shard::step(const StepWeights& step) {
 void Shard::reuse(std::shared_ptr<std::vector<float>> version) {
   // A reader on another thread may have been the last one just now. To copy the pointer is an
   // acquiring operation on its count, which use_count() alone is not.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
   const std::shared_ptr<std::vector<float>> held = version;
   if (held.use_count() == 2) {
     spare_ = std::move(*version);
