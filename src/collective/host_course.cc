@@ -254,7 +254,8 @@ void Host::evaluate_last(Time now) {
     return;
   }
   if (evaluations_.newest_sent() != tally_->version()) {
-    evaluate(tally_->version(), done.last_commit, done.examples_applied);
+    evaluations_.sent_last(tally_->version(), done.last_commit, done.examples_applied);
+    send_to_evaluator(tally_->version(), weights_);
   }
   if (last_weights_.size() > 1) {
     for (const auto& [worker, weights] : last_weights_) {

@@ -349,7 +349,9 @@ void Server::send_last_snapshot() {
       !evaluations_.all().empty() && evaluations_.all().back().version == coordinator_->version();
   if (!known && evaluations_.newest_sent() != coordinator_->version()) {
     const server::Statistics& statistics = coordinator_->statistics();
-    send_snapshot(coordinator_->version(), statistics.last_commit, statistics.examples_applied);
+    evaluations_.sent_last(
+        coordinator_->version(), statistics.last_commit, statistics.examples_applied);
+    transport_->send(*evaluator_, protocol::Snapshot{coordinator_->version()}, shard_->snapshot());
   }
 }
 

@@ -8,13 +8,17 @@ bool Evaluations::sent(Version version, Time committed, std::uint64_t examples) 
     ++skipped_;
     return false;
   }
+  sent_last(version, committed, examples);
+  return true;
+}
+
+void Evaluations::sent_last(Version version, Time committed, std::uint64_t examples) {
   waiting_.push_back({.version = version,
                       .committed = committed,
                       .examples = examples,
                       .accuracy = 0.0,
                       .loss = 0.0});
   newest_sent_ = version;
-  return true;
 }
 
 std::optional<Evaluation> Evaluations::measured(const protocol::Measurement& measurement) {

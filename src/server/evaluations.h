@@ -42,6 +42,8 @@ class Evaluations {
 
   // False, and the snapshot is not to be sent, if too many are waiting: the evaluator is slow.
   [[nodiscard]] bool sent(Version version, Time committed, std::uint64_t examples);
+  // As sent(), for the run's last weights: they are measured however many are waiting.
+  void sent_last(Version version, Time committed, std::uint64_t examples);
   // The evaluator is gone, and what it had with it.
   void lost() {
     waiting_.clear();

@@ -48,6 +48,19 @@ TEST(Evaluations, SkipsSnapshotsWhenTooManyWait) {
   EXPECT_TRUE(evaluations.sent(Version{++version}, Time{}, 0));
 }
 
+TEST(Evaluations, NeverSkipsTheLastWeights) {
+  Evaluations evaluations({.target = {}, .consecutive = 1});
+  std::uint64_t version = 0;
+  while (evaluations.sent(Version{++version}, Time{}, 0)) {
+    ASSERT_LT(version, 1000U);
+  }
+  evaluations.sent_last(Version{version}, Time{}, 0);
+  for (std::uint64_t measured = 1; measured <= version; ++measured) {
+    EXPECT_TRUE(evaluations.measured({Version{measured}, 0.5, 0.5}).has_value());
+  }
+  EXPECT_EQ(evaluations.all().back().version, Version{version});
+}
+
 TEST(Evaluations, ASnapshotThatIsLostWithItsEvaluatorMayBeSentAgain) {
   Evaluations evaluations({.target = {}, .consecutive = 1});
   ASSERT_TRUE(evaluations.sent(Version{3}, Time{}, 0));

@@ -159,7 +159,8 @@ class Gossip(Peers):
         process.until_said("worker 3 exited with 5: the run goes on without this worker")
         summary = self.finish()
         self.assertEqual(self.live(), 3)
-        # Not final_accuracy: the mean of the last weights is sometimes not measured (docs/topologies.md).
+        self.assertIsNotNone(summary["final_accuracy"], process.err)
+        self.assertGreater(summary["final_accuracy"], 0.7)
         self.assertGreater(summary["worst_replica_accuracy"], 0.6)
         self.assertEqual(sum(worker["iterations"] for worker in summary["workers_detail"]),
                          summary["updates"])
