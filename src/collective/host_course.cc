@@ -64,7 +64,7 @@ void Host::take_weights(Time now, WorkerId worker, Version version, std::vector<
   evaluate_gathered();
 }
 
-// The newest of which all live workers have brought their weights.
+// Evaluates the newest version for which all live workers have brought their weights.
 void Host::evaluate_gathered() {
   if (phase_ != Phase::kRunning || peers_.empty()) {
     return;

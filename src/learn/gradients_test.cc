@@ -253,7 +253,7 @@ TEST(Cancelling, LeavesNothingAtEveryLayerAndTheNextGradientRight) {
   }
 }
 
-// A worker computes on weights of which only those that it waited for are there: the others are not
+// A worker computes while only the weights that it waited for are there: the others are not
 // numbers.
 TEST(Gradient, OverlappedIsTheSameToTheBitAndWaitsForTheWeightsOfEachLayer) {
   const WrittenText text;
