@@ -203,6 +203,7 @@ class Host {
   std::map<WorkerId, std::vector<float>> last_weights_;  // Once the run is over.
   std::vector<float> weights_;                           // Of the run: the newest that came.
   std::vector<double> replicas_;                         // Accuracy of each of the last weights.
+  std::map<std::string, std::string> ended_;             // By worker: how its process ended.
   std::string gone_;                                     // Why there are too few workers.
   Time deadline_ = Time::max();                          // Of the phase.
   ExitCode code_ = ExitCode::kDone;

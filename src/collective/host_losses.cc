@@ -25,6 +25,7 @@ bool Host::too_few() const {
 }
 
 void Host::ended(Time now, const WorkerEnded& ended) {
+  ended_[ended.worker] = ended.how;  // Its connection may be closed only later.
   const auto awaited =
       std::ranges::find_if(awaited_, [&](WorkerId worker) { return name(worker) == ended.worker; });
   const bool connected = std::ranges::any_of(
@@ -62,8 +63,9 @@ void Host::lose(Time now, wire::ConnectionId connection, const std::string& why)
     return;
   }
   if (too_few()) {
-    gone_ = gone_.empty() ? gone : gone_;
-    deadline_ = std::min(deadline_, now + kToSayWhy);
+    const auto known = ended_.find(name(worker));
+    gone_ = known != ended_.end() ? known->second : gone_.empty() ? gone : gone_;
+    deadline_ = std::min(deadline_, known != ended_.end() ? now : now + kToSayWhy);
     return;
   }
   say(gone);

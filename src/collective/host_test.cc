@@ -78,6 +78,23 @@ TEST(Host, AWorkerThatGoesIsNamed) {
   EXPECT_NE(found.why.find("worker 1 is gone"), std::string::npos) << found.why;
 }
 
+TEST(Host, SaysHowAProcessEndedAlsoIfItHeardSoBeforeTheConnectionClosed) {
+  const TemporaryDirectory folder;
+  Host host({.workers = 1,
+             .listen = "unix:" + (folder.path() / "host").string(),
+             .token = "secret",
+             .expects_evaluator = false},
+            {});
+  const std::jthread worker([&] {
+    const Member member({.server = host.address(), .token = "secret", .worker = WorkerId{0}},
+                        offer(),
+                        [] { return std::vector<float>(5); });
+    host.worker_ended("worker 0", "worker 0 was ended by signal 9");
+  });
+  EXPECT_EQ(host.run().why,
+            "too few workers: 0 of 1 left, 1 needed; worker 0 was ended by signal 9");
+}
+
 TEST(Host, AWorkerThatIsNotOfTheRunIsRefused) {
   const HostResult found = run_in_threads(
       {.topology = Topology::kRing, .workers = 1, .patience = std::chrono::milliseconds(300)},

@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 from jobs import (ProgramTest, children_of, main, read_json_lines, wait_until)  # noqa: E402
 
 EXAMPLES = 60_000  # Of fashion-mnist.
+SECONDS = "0.01"  # Of a mini-batch.
 SILENT = 4  # Seconds: on a busy machine, a worker may stand still for one or two.
 
 
@@ -17,10 +18,13 @@ class Peers(ProgramTest):
     topology = None
 
     def start_run(self, *options, workers=4):
+        """Paced, so that on no machine an epoch ends before its failures have come."""
         self.out = self.folder / "run"
+        paced = self.folder / "paced.csv"
+        paced.write_text(",".join([SECONDS] * workers) + "\n")
         self.process = self.start(
             "train", "--topology", self.topology, "--workers", workers, "--json",
-            "--heartbeat-timeout", f"{SILENT}s", "--out", self.out, *options)
+            "--delays", paced, "--heartbeat-timeout", f"{SILENT}s", "--out", self.out, *options)
         return self.process
 
     def metrics(self):
