@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <utility>
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -17,8 +17,10 @@
 namespace outpace::wire {
 namespace {
 
-// The largest piece that is sealed at once, and how much is read from the socket at once.
-constexpr std::size_t kSealedMax = std::size_t{1} << 14U;
+// The most that TLS seals in one piece; how much is given to the socket at once, and read from it:
+// a call of the system for each piece would take as long as sealing it.
+constexpr std::size_t kPieceMax = std::size_t{1} << 14U;
+constexpr std::size_t kSealedAtOnce = std::size_t{1} << 17U;
 constexpr std::size_t kReadAhead = std::size_t{1} << 17U;
 
 // OpenSSL's words for what went wrong last; empty if it has none.
@@ -75,19 +77,25 @@ int bio_moved(BIO* bio, ssize_t bytes) {
   }
   return static_cast<int>(bytes);
 }
-int bio_number(BIO* bio) {
-  return static_cast<const ByteStream*>(::BIO_get_data(bio))->number();
+TlsStream& bio_stream(BIO* bio) {
+  return *static_cast<TlsStream*>(::BIO_get_data(bio));
 }
 int bio_write(BIO* bio, const char* data, int size) {
+  TlsStream& stream = bio_stream(bio);
+  const std::string_view bytes(data, static_cast<std::size_t>(size));
+  if (stream.keeps_sealed(bytes)) {
+    ::BIO_clear_retry_flags(bio);
+    return size;
+  }
   const ssize_t sent =
-      ::send(bio_number(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+      ::send(stream.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   const int result = bio_moved(bio, sent);
   ::BIO_set_flags(bio, BIO_should_retry(bio) ? BIO_FLAGS_WRITE : 0);
   return result;
 }
 int bio_read(BIO* bio, char* data, int size) {
-  const int result =
-      bio_moved(bio, ::recv(bio_number(bio), data, static_cast<std::size_t>(size), MSG_DONTWAIT));
+  const int result = bio_moved(
+      bio, ::recv(bio_stream(bio).number(), data, static_cast<std::size_t>(size), MSG_DONTWAIT));
   ::BIO_set_flags(bio, BIO_should_retry(bio) ? BIO_FLAGS_READ : 0);
   return result;
 }
@@ -95,7 +103,7 @@ long bio_control(BIO* /*bio*/, int command, long /*number*/, void* /*data*/) {
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-BIO* make_bio(ByteStream& stream) {
+BIO* make_bio(TlsStream& stream) {
   static BIO_METHOD* const method = [] {
     BIO_METHOD* made = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
     CHECK(made != nullptr);
@@ -141,14 +149,39 @@ TlsStream::~TlsStream() {
   ::SSL_free(ssl_);
 }
 
+bool TlsStream::keeps_sealed(std::string_view bytes) {
+  if (open_) {
+    sealed_.append(bytes);
+  }
+  return open_;
+}
+
+Moved TlsStream::drain() {
+  while (drained_ < sealed_.size()) {
+    const Transfer sent = transferred(::send(number(),
+                                             sealed_.data() + drained_,
+                                             sealed_.size() - drained_,
+                                             MSG_NOSIGNAL | MSG_DONTWAIT));
+    if (sent.moved != Moved::kSome) {
+      return sent.moved;
+    }
+    drained_ += sent.bytes;
+  }
+  sealed_.clear();
+  drained_ = 0;
+  return Moved::kSome;
+}
+
 Opening TlsStream::open() {
   const std::lock_guard lock(mutex_);
   ::ERR_clear_error();
   const int result = ::SSL_do_handshake(ssl_);
   if (result == 1) {
-    // Only now: those who never get this far shall not have a large buffer.
+    // Only now: those who never get this far shall not have a large buffer, nor keep one.
     ::SSL_set_read_ahead(ssl_, 1);
     ::SSL_set_default_read_buffer_len(ssl_, kReadAhead);
+    ::SSL_clear_mode(ssl_, SSL_MODE_RELEASE_BUFFERS);
+    open_ = true;
     return Opening::kOpen;
   }
   switch (::SSL_get_error(ssl_, result)) {
@@ -183,48 +216,61 @@ Moved TlsStream::moved(int result) {
   }
 }
 
-Moved TlsStream::flush() {
+Moved TlsStream::seal(std::string_view bytes) {
   ::ERR_clear_error();
-  const int result = ::SSL_write(ssl_, staged_.data(), static_cast<int>(staged_.size()));
-  if (result > 0) {
-    CHECK(static_cast<std::size_t>(result) == staged_.size());
-    staged_.clear();
-    return Moved::kSome;
-  }
-  return moved(result);
+  const int result = ::SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
+  return result > 0 ? Moved::kSome : moved(result);
 }
 
-// What is staged was the beginning of `parts` when it was staged, and is so until it counts as
-// sent.
+// Small parts are put together first: each piece of TLS costs a header and a call of the cipher.
+Moved TlsStream::seal_some(std::span<const iovec> parts, std::size_t skip) {
+  const auto seal_staged = [this] {
+    covered_ += staged_.size();
+    const Moved result = staged_.empty() ? Moved::kSome : seal(staged_);
+    staged_.clear();
+    return result;
+  };
+  Moved result = Moved::kSome;
+  for (const iovec& part : parts) {
+    std::string_view rest(static_cast<const char*>(part.iov_base), part.iov_len);
+    rest.remove_prefix(std::exchange(skip, 0));
+    while (result == Moved::kSome && !rest.empty() && covered_ < kSealedAtOnce) {
+      const std::string_view piece = rest.substr(0, kPieceMax - staged_.size());
+      rest.remove_prefix(piece.size());
+      if (piece.size() == kPieceMax) {
+        covered_ += piece.size();
+        result = seal(piece);
+      } else {
+        staged_.append(piece);
+        result = staged_.size() == kPieceMax ? seal_staged() : result;
+      }
+    }
+  }
+  return result == Moved::kSome ? seal_staged() : result;
+}
+
+// What is covered is the beginning of `parts`, also of later calls, until it counts as sent.
 Transfer TlsStream::send(std::span<const iovec> parts) {
   const std::lock_guard lock(mutex_);
   std::size_t sent = 0;
   std::size_t offset = 0;  // In the first of `parts`.
-  while (!parts.empty()) {
-    std::size_t taken = staged_.size();  // Of an earlier call, if there is any.
-    if (taken == 0) {
-      std::size_t skip = offset;
-      for (const iovec& part : parts) {
-        const std::size_t step = std::min(part.iov_len - skip, kSealedMax - staged_.size());
-        staged_.append(static_cast<const char*>(part.iov_base) + skip, step);
-        skip = 0;
-        if (staged_.size() == kSealedMax) {
-          break;
-        }
-      }
-      taken = staged_.size();
-    }
-    if (const Moved result = taken == 0 ? Moved::kSome : flush(); result != Moved::kSome) {
+  while (true) {
+    if (const Moved result = drain(); result != Moved::kSome) {
       return {.moved = sent > 0 ? Moved::kSome : result, .bytes = sent};
     }
-    sent += taken;
-    offset += taken;
+    sent += covered_;
+    offset += std::exchange(covered_, 0);
     while (!parts.empty() && offset >= parts.front().iov_len) {
       offset -= parts.front().iov_len;
       parts = parts.subspan(1);
     }
+    if (parts.empty()) {
+      return {.moved = sent > 0 ? Moved::kSome : Moved::kBlocked, .bytes = sent};
+    }
+    if (const Moved result = seal_some(parts, offset); result != Moved::kSome) {
+      return {.moved = sent > 0 ? Moved::kSome : result, .bytes = sent};
+    }
   }
-  return {.moved = sent > 0 ? Moved::kSome : Moved::kBlocked, .bytes = sent};
 }
 
 Transfer TlsStream::receive(std::span<const iovec> parts) {
@@ -240,6 +286,9 @@ Transfer TlsStream::receive(std::span<const iovec> parts) {
       if (result <= 0) {
         const Moved why = moved(result);
         more_ = false;
+        if (covered_ == 0) {  // Else somebody is sending, and drains it.
+          (void)drain();      // TLS's own answer. If the socket is full, the next send takes it.
+        }
         return {.moved = received > 0 ? Moved::kSome : why, .bytes = received};
       }
       filled += static_cast<std::size_t>(result);

@@ -46,16 +46,27 @@ class TlsStream final : public ByteStream {
   [[nodiscard]] bool sealed() const override { return true; }
   [[nodiscard]] Binding binding() const override;
 
+  // For OpenSSL, which is within a call of this class: whether this stream keeps what was sealed,
+  // to send it later with what follows. A handshake's bytes leave at once.
+  [[nodiscard]] bool keeps_sealed(std::string_view bytes);
+
  private:
-  // Sends what is staged. Kept until OpenSSL has taken all of it, as it demands.
-  [[nodiscard]] Moved flush();
+  // Gives the socket what is sealed; kSome if nothing is left.
+  [[nodiscard]] Moved drain();
+  [[nodiscard]] Moved seal(std::string_view bytes);
+  // Seals the beginning of `parts`, without the first `skip` bytes.
+  [[nodiscard]] Moved seal_some(std::span<const iovec> parts, std::size_t skip);
   // What OpenSSL's result means. Remembers what went wrong.
   [[nodiscard]] Moved moved(int result);
 
   SSL* const ssl_;
   std::string problem_;       // Of the handshake, or of the receiver.
   mutable std::mutex mutex_;  // Of ssl_: OpenSSL does not let a sender and a receiver in together.
-  std::string staged_;
+  bool open_ = false;
+  std::string staged_;       // Small parts that are sealed as one piece.
+  std::string sealed_;       // What the socket has not taken,
+  std::size_t drained_ = 0;  // but for its first bytes.
+  std::size_t covered_ = 0;  // Bytes of the parts that are sealed in it.
   bool more_ = false;  // Of the receiver: bytes may have come that the socket no longer shows.
 };
 
