@@ -7,6 +7,7 @@
 
 namespace outpace {
 
-[[nodiscard]] std::uint32_t crc32c(std::string_view bytes);
+// `before` is that of the bytes before these, if there are any.
+[[nodiscard]] std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
 
 }  // namespace outpace

@@ -15,5 +15,9 @@ TEST(Crc32c, IsThatOfTheStandard) {
   EXPECT_EQ(crc32c(""), 0U);
 }
 
+TEST(Crc32c, GoesOnAfterWhatCameBefore) {
+  EXPECT_EQ(crc32c("6789", crc32c("12345")), 0xe3069283U);
+}
+
 }  // namespace
 }  // namespace outpace

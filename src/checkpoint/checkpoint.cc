@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -30,21 +30,31 @@ constexpr const char* kHeadFile = "checkpoint.json";
 constexpr const char* kStateFile = "state.json";
 constexpr const char* kTensorsFile = "tensors.safetensors";
 constexpr const char* kChecksum = "crc32c";
+constexpr std::size_t kAtOnce = std::size_t{1} << 20U;
 constexpr const char* kUnfinished = ".unfinished";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {
   throw Error(ExitCode::kUnreadable, "checkpoint " + path.string() + ": " + why);
 }
 
-std::string whole(const fs::path& path) {
+// A state may be many times as large as the memory that there is to spare.
+void read_in_parts(const fs::path& path, const std::function<void(std::string_view)>& take) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     refuse(path, std::error_code(errno, std::generic_category()).message());
   }
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<char> part(kAtOnce);
+  while (file.read(part.data(), static_cast<std::streamsize>(part.size())) || file.gcount() > 0) {
+    take({part.data(), static_cast<std::size_t>(file.gcount())});
+  }
   if (file.bad()) {
     refuse(path, "cannot be read to its end");
   }
+}
+
+std::string whole(const fs::path& path) {
+  std::string text;
+  read_in_parts(path, [&](std::string_view part) { text += part; });
   return text;
 }
 
@@ -58,8 +68,13 @@ json parsed(const fs::path& path, const std::string& text) {
 
 // Of the bytes that a reader will see.
 json described(const fs::path& path) {
-  const std::string bytes = whole(path);
-  return {{"bytes", bytes.size()}, {"crc32c", crc32c(bytes)}};
+  std::uint64_t bytes = 0;
+  std::uint32_t checksum = 0;
+  read_in_parts(path, [&](std::string_view part) {
+    bytes += part.size();
+    checksum = crc32c(part, checksum);
+  });
+  return {{"bytes", bytes}, {"crc32c", checksum}};
 }
 
 void check_file(const fs::path& checkpoint, const json& head, const char* name) {

@@ -66,7 +66,8 @@ void take_part(const job::PeerJob& job, Kind& kind, const worker::GradientSource
                             {.manifest = source.manifest(),
                              .dataset_examples = source.dataset_examples(),
                              .initial_weights = {}},
-                            [&kind] { return kind.weights(); });
+                            [&kind] { return kind.weights(); },
+                            job.progress_timeout.time);
   kind.run(member);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include <unistd.h>
@@ -37,8 +38,13 @@ std::uint32_t rank_of(WorkerId worker, const protocol::Group& group) {
   return static_cast<std::uint32_t>(found - group.members.begin());
 }
 
-Member::Member(const live::SessionOptions& options, const live::Offer& offer, Weights weights)
-    : options_(options), weights_(std::move(weights)) {
+Member::Member(const live::SessionOptions& options,
+               const live::Offer& offer,
+               Weights weights,
+               std::optional<Duration> progress_timeout)
+    : options_(options),
+      weights_(std::move(weights)),
+      progress_(server::StallRule(progress_timeout)) {
   transport_ = wire::connect({.address = options.server,
                               .token = options.token,
                               .deadline = options.deadline,
@@ -143,6 +149,16 @@ void Member::report(const Report& report) {
       std::make_shared<const std::vector<float>>(1, static_cast<float>(report.runtime)));
 }
 
+Member::Computing::Computing(Member& member) : member_(member) {
+  const std::lock_guard lock(member_.mutex_);
+  member_.progress_.begin(member_.now());
+}
+
+Member::Computing::~Computing() {
+  const std::lock_guard lock(member_.mutex_);
+  member_.progress_.end(member_.now());
+}
+
 void Member::bring(Version version, std::vector<float> weights) {
   transport_->send(protocol::Snapshot{version},
                    std::make_shared<const std::vector<float>>(std::move(weights)));
@@ -199,8 +215,22 @@ void Member::receive(wire::ConnectionEvent event) {
 
 void Member::beat(const std::stop_token& stop) {
   std::unique_lock lock(heart_mutex_);
+  bool stalled = false;
   while (!stop.stop_requested()) {
-    transport_->send(protocol::Heartbeat{}, nullptr);
+    const auto at_it_for = [this] {
+      const std::lock_guard guard(mutex_);
+      return progress_.stalled(now());
+    }();
+    if (!at_it_for) {
+      transport_->send(protocol::Heartbeat{}, nullptr);
+    } else if (!stalled) {
+      std::fprintf(stderr,
+                   "worker %u has been at a mini-batch for %.1f s, so it sends no heartbeats: the "
+                   "others go on without it\n",
+                   static_cast<unsigned>(index(options_.worker)),
+                   to_seconds(*at_it_for));
+    }
+    stalled = at_it_for.has_value();
     heart_stopped_.wait_for(lock, stop, welcome_->heartbeat, [] { return false; });
   }
 }

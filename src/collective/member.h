@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "collective/progress_watch.h"
 #include "live/worker_session.h"
 #include "protocol/messages.h"
 #include "wire/transport.h"
@@ -48,8 +49,11 @@ class Member {
   using Weights = std::function<std::vector<float>()>;
 
   // Connects, and returns when the run begins. Throws Error. The initial weights of `offer` are not
-  // requested.
-  Member(const live::SessionOptions& options, const live::Offer& offer, Weights weights);
+  // requested. `progress_timeout` is as in server/stall.h.
+  Member(const live::SessionOptions& options,
+         const live::Offer& offer,
+         Weights weights,
+         std::optional<Duration> progress_timeout = std::nullopt);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
@@ -82,6 +86,18 @@ class Member {
     double runtime;  // Seconds from receiving the weights to the gradient, including delays.
   };
   void report(const Report& report);
+  // Lives while a mini-batch is computed, by this worker alone: it waits for no other. While that
+  // takes too long, no heartbeats are sent, so that the others go on without this worker.
+  class Computing {
+   public:
+    explicit Computing(Member& member);
+    ~Computing();
+    Computing(const Computing&) = delete;
+    Computing& operator=(const Computing&) = delete;
+
+   private:
+    Member& member_;
+  };
   void bring(Version version, std::vector<float> weights);
   // Reports that this worker computes no more, and returns when the host has closed the connection.
   // Throws Error if the connection ended otherwise.
@@ -112,6 +128,7 @@ class Member {
   std::optional<protocol::Group> group_;  // The newest that came.
   std::function<void()> leave_;
   bool resigned_ = false;
+  ProgressWatch progress_;
   std::unique_ptr<wire::ClientTransport> transport_;
   std::mutex heart_mutex_;
   std::condition_variable_any heart_stopped_;

@@ -168,6 +168,7 @@ void Ring::apply(Member& member) {
 }
 
 void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence sequence) {
+  const Member::Computing computing(member);
   const Time start = member.now();
   if (update.own_examples > 0) {
     const double share = static_cast<double>(update.own_examples) / options_.batches.batch;

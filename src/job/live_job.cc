@@ -10,12 +10,12 @@ constexpr double kBucketKibMost = 1U << 20U;
 
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
-    "balance",         "balance-most", "runtime-model",    "staleness",
-    "filter",          "reduce",       "progress-timeout", "listen",
-    "trace",           "decisions",    "restart-workers",  "checkpoint-every",
-    "checkpoint-keep", "resume",       "token-file",       "rejoin-for",
-    "tls-cert",        "tls-key",      "tls-ca",           "launcher",
-    "attack",          "slice"};
+    "balance",   "balance-most",    "runtime-model",    "staleness",
+    "filter",    "reduce",          "listen",           "trace",
+    "decisions", "restart-workers", "checkpoint-every", "checkpoint-keep",
+    "resume",    "token-file",      "rejoin-for",       "tls-cert",
+    "tls-key",   "tls-ca",          "launcher",         "attack",
+    "slice"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -349,6 +349,10 @@ void declare(OptionList& options, PeerJob& job) {
   options.add("weights", job.weights, "Start from the weights in this safetensors file")
       .type("FILE");
   options.add("patience", job.patience, "How long to wait for the other workers");
+  options.add("progress-timeout",
+              job.progress_timeout,
+              "Send no heartbeats while a mini-batch takes longer than this time, so that the "
+              "others go on without this worker; auto: as for train");
   options.add("server", job.server, "Address of the process that keeps the record: unix:PATH")
       .type("ADDRESS")
       .required();

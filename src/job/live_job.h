@@ -157,6 +157,7 @@ struct PeerJob {
   Work work;
   std::string weights;
   Duration patience = std::chrono::seconds(60);
+  AutoDuration progress_timeout;
   std::string server;
   std::string token_file;
   std::string rendezvous;  // A folder by which the workers find each other's ports.

@@ -40,6 +40,7 @@ job::PeerJob shared_by_peers(const job::TrainJob& job,
                     .work = job.work,
                     .weights = job.serving.weights,
                     .patience = job.membership.patience_to_begin(),
+                    .progress_timeout = job.membership.progress_timeout,
                     .server = address,
                     .token_file = scratch.file("token"),
                     .rendezvous = scratch.file("rendezvous")};

@@ -17,14 +17,14 @@ SILENT = 4  # Seconds: on a busy machine, a worker may stand still for one or tw
 class Peers(ProgramTest):
     topology = None
 
-    def start_run(self, *options, workers=4):
+    def start_run(self, *options, workers=4, delays=None):
         """Paced, so that on no machine an epoch ends before its failures have come."""
         self.out = self.folder / "run"
         paced = self.folder / "paced.csv"
         paced.write_text(",".join([SECONDS] * workers) + "\n")
         self.process = self.start(
             "train", "--topology", self.topology, "--workers", workers, "--json",
-            "--delays", paced, "--heartbeat-timeout", f"{SILENT}s", "--out", self.out, *options)
+            "--delays", delays or paced, "--heartbeat-timeout", f"{SILENT}s", "--out", self.out, *options)
         return self.process
 
     def metrics(self):
@@ -123,6 +123,18 @@ class Ring(Peers):
         process.until_said("worker 1 exited with 5: the run goes on without this worker: "
                            f"it was silent for {SILENT} s")
         self.assert_exact(self.finish(), (0, 2, 3))
+
+    def test_a_worker_hangs_while_its_heart_beats(self):
+        hangs = self.folder / "hangs.csv"
+        rows = [[SECONDS] * 4 for _ in range(60)] + [[SECONDS, "1000", SECONDS, SECONDS]]
+        hangs.write_text("".join(",".join(row) + "\n" for row in rows))
+        process = self.start_run("--epochs", 1, "--progress-timeout", "3s", "--delays-by",
+                                 "iteration", delays=hangs)
+        process.until_said(f"worker 1 is gone: silent for {SILENT} s")
+        process.until_said("the ring goes on with 3 of 4 workers from update 60")
+        self.assert_exact(self.finish(), (0, 2, 3))
+        self.assertIn("so it sends no heartbeats",
+                      (self.out / "logs" / "worker-1.log").read_text())
 
     def test_a_worker_is_killed_before_it_has_joined(self):
         process = self.start_run("--epochs", 1, workers=3)
