@@ -35,6 +35,8 @@ def parse(arguments):
     parser.add_argument("--pairs", type=int, default=3, help="pairs of runs (default: 3)")
     parser.add_argument("--seconds", type=float, default=45, help="of each run (default: 45)")
     parser.add_argument("--every", default="10s", help="time between checkpoints (default: 10s)")
+    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=[*NETWORKS])
+    parser.add_argument("--optimizers", nargs="+", default=["sgd", "adam"])
     return parser.parse_args(arguments)
 
 
@@ -79,8 +81,9 @@ def measure(options, folder):
     text.write_text(TEXT * 2000)
     rows = [("network, optimizer", "without", "with", "cost", "allowed", "state MB", "pause ms",
              "copy ms", "copies")]
-    for name, (network, batch, allowed) in NETWORKS.items():
-        for optimizer in ("sgd", "adam"):
+    for name in options.networks:
+        network, batch, allowed = NETWORKS[name]
+        for optimizer in options.optimizers:
             without, with_them, ratios, paused, copies, size = [], [], [], [], [], 0
             for _ in range(options.pairs):
                 rate, _, _ = train(options, text, network, batch, optimizer, "off")
