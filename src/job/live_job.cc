@@ -99,6 +99,12 @@ void declare_output(OptionList& options, Output& output) {
   options.add("out", output.out, "Directory for the run's record")
       .type("DIR")
       .default_words("runs/TIME-POLICY");
+  options
+      .add("tensorboard",
+           output.tensorboard,
+           "Write loss, accuracy, throughput and staleness as a TensorBoard event file into this "
+           "directory")
+      .type("DIR");
   options.add("decisions",
               output.decisions,
               "Which decisions the record keeps: all; capped, the first and the newest in parts of "

@@ -30,8 +30,9 @@ struct Choices<Topology> {
 
 // What a run leaves behind and prints.
 struct Output {
-  std::string out;    // A directory; empty: the default.
-  std::string trace;  // A file; empty: none.
+  std::string out;          // A directory; empty: the default.
+  std::string trace;        // A file; empty: none.
+  std::string tensorboard;  // A directory; empty: none.
   DecisionsKept decisions;
   bool json = false;
 };

@@ -48,6 +48,25 @@ std::shared_ptr<spdlog::logger> make_log(const std::string& path) {
   return log;
 }
 
+record::WallTime wall_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration<double>(since).count()};
+}
+
+// Null if no `folder` was asked for. Throws a usage error if the file cannot be made.
+std::unique_ptr<record::TensorBoardLog> open_tensorboard(const std::string& folder,
+                                                         record::GapTold told) {
+  if (folder.empty()) {
+    return nullptr;
+  }
+  try {
+    return std::make_unique<record::TensorBoardLog>(
+        folder, "outpace." + std::to_string(::getpid()), wall_now(), std::move(told));
+  } catch (const Error& error) {
+    throw usage_error(std::string("--tensorboard: ") + error.what());
+  }
+}
+
 // Where the weights may go, the best place first. A name elsewhere says whose they are.
 std::vector<std::filesystem::path> places_for_weights(const record::RunDirectory& directory) {
   std::vector<std::filesystem::path> places{directory.weights()};
@@ -74,6 +93,8 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
       trace_(open_trace(job_.output.trace,
                         job_.training.policy.text,
                         [this](const std::string& line) { say(line); })),
+      tensorboard_(open_tensorboard(job_.output.tensorboard,
+                                    [this](const std::string& line) { say(line); })),
       metrics_(directory_.metrics(), [this](const std::string& line) { say(line); }),
       runtimes_(directory_.runtimes(), [this](const std::string& line) { say(line); }),
       processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {
@@ -123,7 +144,7 @@ live::ServerCallbacks RunRecorder::watch() {
                   trace_->append(now, event, decision);
                 }
               },
-          .evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
+          .evaluated = [this](const server::Evaluation& found) { evaluated(found); },
           .status =
               [this](Time now,
                      const server::Coordinator& coordinator,
@@ -145,7 +166,7 @@ live::ServerCallbacks RunRecorder::watch() {
 }
 
 collective::HostCallbacks RunRecorder::host_watch() {
-  return {.evaluated = [this](const server::Evaluation& found) { metrics_.append(found); },
+  return {.evaluated = [this](const server::Evaluation& found) { evaluated(found); },
           .status =
               [this](Time now,
                      const collective::Tally& tally,
@@ -177,26 +198,37 @@ void RunRecorder::say(const std::string& line) {
   terminal_.say(line);
 }
 
+void RunRecorder::evaluated(const server::Evaluation& found) {
+  metrics_.append(found);
+  if (tensorboard_) {
+    tensorboard_->append(wall_now(), found);
+  }
+}
+
+void RunRecorder::record(const Moment& moment, const record::Status& shown) {
+  const server::Statistics& statistics = moment.statistics;
+  metrics_.append({.seconds = to_seconds(moment.now),
+                   .version = statistics.updates,
+                   .examples = statistics.examples_applied,
+                   .training_loss = statistics.training_loss,
+                   .live = moment.live});
+  metrics_.flush();
+  runtimes_.append(statistics.workers);
+  if (decisions_) {
+    decisions_->flush();
+  }
+  if (trace_) {
+    trace_->flush();
+  }
+  if (tensorboard_) {
+    tensorboard_->append(wall_now(), shown);
+  }
+}
+
 void RunRecorder::status(const Moment& moment, const server::Evaluations& evaluations) {
   const Time now = moment.now;
   const server::Statistics& statistics = moment.statistics;
   processors_.look(now, statistics);
-  if (now >= next_metrics_) {
-    next_metrics_ = now + kMetricsPeriod;
-    metrics_.append({.seconds = to_seconds(now),
-                     .version = statistics.updates,
-                     .examples = statistics.examples_applied,
-                     .training_loss = statistics.training_loss,
-                     .live = moment.live});
-    metrics_.flush();
-    runtimes_.append(statistics.workers);
-    if (decisions_) {
-      decisions_->flush();
-    }
-    if (trace_) {
-      trace_->flush();
-    }
-  }
   const double window = to_seconds(now - rate_since_);
   if (window >= kRateWindow || rate_ == 0.0) {
     rate_ = window > 0.0
@@ -229,6 +261,10 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
     shown.slow.push_back(record::to_words(straggler));
   }
   shown.stalled = statistics.stalled();
+  if (now >= next_metrics_) {
+    next_metrics_ = now + kMetricsPeriod;
+    record(moment, shown);
+  }
   terminal_.show(shown);
 }
 

@@ -28,6 +28,7 @@
 #include "record/run_lock.h"
 #include "record/runtime_table.h"
 #include "record/summary.h"
+#include "record/tensorboard.h"
 #include "run/checkpoint_writer.h"
 #include "run/terminal.h"
 
@@ -86,6 +87,8 @@ class RunRecorder {
     std::uint64_t dataset;  // Examples in it.
   };
   void status(const Moment& moment, const server::Evaluations& evaluations);
+  void evaluated(const server::Evaluation& found);
+  void record(const Moment& moment, const record::Status& shown);
   [[nodiscard]] bool goes_on() const { return !job_.checkpoints.resume.empty(); }
   // Says what could not be written, and goes on.
   void attempt(const std::function<void()>& write);
@@ -105,6 +108,7 @@ class RunRecorder {
   Terminal terminal_;
   // Null if none was asked for. After the directory: a refused run leaves an older trace alone.
   std::unique_ptr<record::ChromeTrace> trace_;
+  std::unique_ptr<record::TensorBoardLog> tensorboard_;  // Null if none was asked for.
   // Nothing: nobody decides, or nothing is kept.
   std::optional<record::DecisionLogWriter> decisions_;
   record::MetricsWriter metrics_;
