@@ -20,7 +20,7 @@ except ImportError:
 
 
 def run(rate, seconds):
-    return {"examples_per_second": rate, "seconds_to_target": seconds}
+    return {"examples_per_second": rate, "seconds_to_target": seconds, "seconds": seconds or 80.0}
 
 
 class Options(unittest.TestCase):
@@ -93,10 +93,15 @@ class Traces(unittest.TestCase):
         self.assertIn("SHORT  examples/s 2.00 x ddp; goal 2.2 x (2.5 x)", lines[-2])
         self.assertIn("PASS   seconds to the target 3.00 x sooner", lines[-1])
 
-    def test_a_target_that_was_not_reached_is_short(self):
-        for pair in ((run(1000.0, None), run(2500.0, 10.0)), (run(1000.0, 9.0), run(2500.0, None))):
-            lines = bench_python.trace_lines("calm-8", "sync", {1: pair})
-            self.assertIn("SHORT  the target was not reached by both in 1 of 1", lines[-1])
+    def test_a_target_that_outpace_did_not_reach_is_short(self):
+        for ddp in (9.0, None):
+            lines = bench_python.trace_lines("calm-8", "sync", {1: (run(1.0, ddp), run(2.0, None))})
+            self.assertIn("SHORT  Outpace did not reach the target in 1 of 1 runs", lines[-1])
+
+    def test_a_target_that_ddp_did_not_reach_gives_a_lower_bound(self):
+        lines = bench_python.trace_lines("fixed-8", "async", {1: (run(1.0, None), run(2.0, 20.0))})
+        self.assertRegex(lines[3], "> 4.00$")
+        self.assertIn("PASS   seconds to the target 4.00 x sooner", lines[-1])
 
     def test_a_trace_without_a_goal_has_a_table_alone(self):
         lines = bench_python.trace_lines("bursty-4", "async", {1: (run(1.0, 1.0), run(1.0, 1.0))})
