@@ -15,6 +15,7 @@ from resume_test import ResumableJob  # noqa: E402
 
 SCRIPT = SCRIPTS / "script.py"
 EQUAL = SCRIPTS / "equal.py"
+TWIN = SCRIPTS / "twin.py"
 MEASURED = SCRIPTS / "measured.py"
 
 
@@ -202,6 +203,35 @@ class Equal(PythonTest):
 
     def test_accumulation(self):
         self.check("momentum", 1e-4, "--accumulate", 3)
+
+
+class EqualToTheCppWorker(PythonTest):
+    """A synchronous run of Python workers ends with the weights of C++ workers' run: one network, seed
+    and order of examples, 100 updates."""
+
+    def check(self, network):
+        words = ("--policy", "sync", "--workers", 2, "--batch", 32, "--updates", 100, "--seed", 7)
+        begin = self.folder / "begin.safetensors"
+        self.finish(self.python(TWIN, "begin", network, begin))
+        cpp = self.start("train", *words, "--network", network, "--data", "fashion-mnist", "--lr",
+                         0.05, "--evaluate-every", 10**9, "--weights", begin, "--out", "cpp")
+        self.finish(cpp)
+        script = self.start("run", *words, "--out", "python", "--", PYTHON, "-B", TWIN, "train",
+                            network, begin, 0.05, variables={"PYTHONPATH": PACKAGE})
+        self.finish(script)
+        compared = self.python(TWIN, "compare", begin, *(
+            self.folder / run / "weights.safetensors" for run in ("cpp", "python")))
+        self.finish(compared)
+        distance = self.lines(compared)[-1]["relative_l2"]
+        print(f"{network}: relative L2 distance of the change from the C++ worker's {distance:.2g}",
+              file=sys.stderr)
+        self.assertLess(distance, 1e-6)
+
+    def test_mlp(self):
+        self.check("mlp")
+
+    def test_cnn(self):
+        self.check("cnn")
 
 
 class Verdicts(PythonTest):

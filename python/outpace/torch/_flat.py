@@ -65,8 +65,7 @@ class Flat:
             if len(self._weights_at) >= ADDRESSES_KEPT:
                 self._weights_at.clear()
             found = self._weights_at[address] = tensor_at(address, self.numbers)
-        with torch.no_grad():
-            self.weights.copy_(found)
+        self.weights.copy_(found)  # No graph knows the buffer, so this needs no no_grad().
 
     def use_gradients(self, address: int) -> None:
         """Gradients accumulate at this address from now on, from 0."""
@@ -101,6 +100,8 @@ class Flat:
 
     def gather(self) -> None:
         """Makes every gradient a view again, with the numbers that it has."""
+        if all(one.grad is view for one, view in zip(self.parameters, self._views)):
+            return
         with torch.no_grad():
             for parameter, view in zip(self.parameters, self._views):
                 found = parameter.grad
@@ -114,7 +115,8 @@ class Flat:
 
     def _attach(self) -> None:
         for parameter, view in zip(self.parameters, self._views):
-            parameter.grad = view
+            if parameter.grad is not view:
+                parameter.grad = view
 
     def _views_of(self, buffer: torch.Tensor) -> List[torch.Tensor]:
         views, begin = [], 0
