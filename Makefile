@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
 .PHONY: help setup demo test test-faults resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint python \
-        bench-chaos bench-peers reproduce-staleness reproduce-speed-up validate-throughput validate-slices clean
+        bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -149,6 +149,11 @@ bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DEL
 	@tools/install-packages.sh peers
 	python3 tools/bench_peers.py $(if $(PEER),--peer $(PEER)) \
 	  $(if $(DELAYS_DIR),--delays-dir $(DELAYS_DIR)) $(ARGS)
+
+bench-python: release  ## scripts in Python: a worker's cost, and beside DistributedDataParallel
+	$(BUILD) release --target outpace-torch outpace_python
+	@tools/install-packages.sh peers
+	$(PYTHON) -B tools/bench_python.py $(ARGS)
 
 reproduce-staleness: release  ## the published staleness of each policy, measured here
 	python3 tools/reproduce_staleness.py $(ARGS)

@@ -108,13 +108,15 @@ def failure(command, code, errors):
     return RunFailed(f"exit code {code}; its last words:\n{tail}\ncommand: {' '.join(command)}")
 
 
-def outpace(program, arguments, seconds, command="train"):
-    """What `outpace train --json`, or another command, says of a run. The run's directory is gone afterwards.
+def outpace(program, arguments, seconds, command="train", script=()):
+    """What `outpace train --json`, or another command, says of a run; `script` is what `outpace run`
+    starts. The run's directory is gone afterwards.
 
     A run that diverged is a result too: its key "diverged" is true.
     """
     with tempfile.TemporaryDirectory(prefix="outpace-run-") as folder:
-        line = [str(program), command, *arguments, "--json", "--out", os.path.join(folder, "run")]
+        line = [str(program), command, *arguments, "--json", "--out", os.path.join(folder, "run"),
+                *(["--", *script] if script else [])]
         code, out, errors = run(line, seconds)
     result = last_json_object(out)
     diverged = result is not None and "diverged" in (result.get("why_ended") or "")

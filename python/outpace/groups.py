@@ -7,7 +7,7 @@ __all__ = ["Group", "Method"]
 
 
 class Method(enum.Enum):
-    """An optimizer of the server. Each does what PyTorch's of the same name does."""
+    """An optimizer of the server. Each but AVERAGE does what PyTorch's of the same name does."""
 
     SGD = 0
     MOMENTUM = 1
@@ -16,6 +16,7 @@ class Method(enum.Enum):
     ADAMW = 4
     LAMB = 5
     YELLOWFIN = 6
+    AVERAGE = 7  # Of buffers: a worker pushes its own values in place of a gradient.
 
 
 class Group(NamedTuple):
@@ -24,7 +25,7 @@ class Group(NamedTuple):
     method: Method = Method.SGD
     rate: float = 0.1  # Learning rate.
     weight_decay: float = 0.0  # L2; decoupled in ADAMW.
-    momentum: float = 0.9  # MOMENTUM and NESTEROV alone.
+    momentum: float = 0.9  # MOMENTUM, NESTEROV; of AVERAGE, the share that the server keeps.
     beta1: float = 0.9  # This and the next two: ADAM, ADAMW and LAMB.
     beta2: float = 0.999
     epsilon: float = 1e-8

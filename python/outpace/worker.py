@@ -172,9 +172,7 @@ class Worker:
         raw = _library.Minibatch()
         self._checked(self._waiting.call(self._library.outpace_worker_next, self._handle, raw,
                                          self._error))
-        if raw.count > 0:
-            self.minibatch = Minibatch(self, raw)
-        return self.minibatch
+        return self._take(raw)
 
     def __iter__(self) -> Iterator[Minibatch]:
         """The mini-batches until the end of the run, as next()."""
@@ -209,6 +207,40 @@ class Worker:
         what was written into gradient(). `loss` is their mean loss. Raises OutpaceError if the
         sizes are wrong.
         """
+        raw = _library.Verdict()
+        arguments, _keep = self._to_push(loss, gradient, part, raw)
+        code = self._waiting.call(self._library.outpace_worker_push, *arguments)
+        if code == 0:
+            self._forget()
+        self._checked(code)
+        return _verdict_of(raw)
+
+    def push_and_next(self, loss: float) -> "tuple[Verdict, Optional[Minibatch]]":
+        """push(loss), then next(), in less time than both: they wait together."""
+        verdict, raw = _library.Verdict(), _library.Minibatch()
+        arguments, _keep = self._to_push(loss, None, None, verdict)
+        pushed = False
+
+        def both() -> int:
+            nonlocal pushed
+            code: int = self._library.outpace_worker_push(*arguments)
+            pushed = code == 0
+            return code or self._library.outpace_worker_next(self._handle, raw, self._error)
+
+        code = self._waiting.call(both)
+        if pushed:
+            self._forget()
+        self._checked(code)
+        return _verdict_of(verdict), self._take(raw)
+
+    def _take(self, raw: _library.Minibatch) -> Optional[Minibatch]:
+        if raw.count > 0:
+            self.minibatch = Minibatch(self, raw)
+        return self.minibatch
+
+    def _to_push(self, loss: float, gradient: Optional[Weights], part: Optional[int],
+                 verdict: _library.Verdict) -> "tuple[tuple[Any, ...], Any]":
+        """The arguments of the C function, and what must live as long."""
         self._require_open()
         if self.minibatch is None:
             raise OutpaceError("push: there is no mini-batch; next() gives one")
@@ -220,14 +252,8 @@ class Worker:
             if self._gradient is None:
                 raise OutpaceError("push: there is no gradient; write it into gradient(), or pass "
                                    "it on")
-            address = self._gradient
-        raw = _library.Verdict()
-        code = self._waiting.call(self._library.outpace_worker_push, self._handle, address,
-                                  float(loss), part or 0, raw, self._error)
-        if code == 0:
-            self._forget()
-        self._checked(code)
-        return Verdict(Outcome(raw.outcome), raw.why.decode(errors="replace"))
+            address, _keep = self._gradient, None
+        return (self._handle, address, float(loss), part or 0, verdict, self._error), _keep
 
     def set_rates(self, epoch: int, rates: Sequence[float]) -> None:
         """Sets the groups' learning rates from the script's epoch `epoch` on, one for each group.
@@ -331,6 +357,10 @@ class Worker:
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
             self.close()
+
+
+def _verdict_of(raw: _library.Verdict) -> Verdict:
+    return Verdict(Outcome(raw.outcome), raw.why.decode(errors="replace"))
 
 
 def as_array(address: int, numbers: int) -> "numpy.ndarray":

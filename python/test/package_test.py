@@ -39,6 +39,7 @@ class Worker(unittest.TestCase):
     def test_refuses_calls_out_of_order(self):
         for call, said in ((self.worker.next, "join"),
                            (lambda: self.worker.push(0.0), "there is no mini-batch"),
+                           (lambda: self.worker.push_and_next(0.0), "there is no mini-batch"),
                            (self.worker.gradient_address, "no mini-batch"),
                            (lambda: self.worker.set_rates(0, [0.1]), "join"),
                            (lambda: self.worker.join({"a": (1,)}, [0.0], examples=0), "empty"),

@@ -12,6 +12,7 @@ import outpace.torch as op
 from outpace.groups import Group, Method
 from outpace.torch import _safetensors
 from outpace.torch._accumulation import Accumulation
+from outpace.torch._buffers import Buffers
 from outpace.torch._evaluator import EvaluatorJob
 from outpace.torch._flat import Flat, tensor_at
 from outpace.torch._loader import Loader
@@ -21,6 +22,63 @@ from outpace.torch._worker import Named
 
 def network():
     return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+
+
+class RunningStatistics(unittest.TestCase):
+    def normalised(self):
+        return torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2),
+                                   torch.nn.BatchNorm1d(2, track_running_stats=False))
+
+    def test_are_those_of_normalisation_that_tracks_them(self):
+        self.assertEqual(Buffers(self.normalised()).shapes,
+                         {"1.running_mean": (2,), "1.running_var": (2,)})
+        self.assertEqual(Buffers(torch.nn.BatchNorm2d(4)).shapes,
+                         {"running_mean": (4,), "running_var": (4,)})
+        self.assertEqual(Buffers(network()).shapes, {})
+
+    def test_travel_and_come_back(self):
+        net = self.normalised()
+        buffers = Buffers(net)
+        net[1].running_mean.copy_(torch.tensor([1.0, 2.0]))
+        memory = torch.zeros(buffers.numbers)
+        buffers.write(memory.data_ptr())
+        self.assertEqual(memory.tolist(), [1.0, 2.0, 1.0, 1.0])
+        memory[2] = 5.0
+        buffers.remember(memory.data_ptr())
+        memory.zero_()  # The server uses it again.
+        self.assertEqual(buffers.averaged()["1.running_var"].tolist(), [5.0, 1.0])
+        self.assertEqual(net[1].running_var.tolist(), [1.0, 1.0], "its own until it is told")
+        buffers.use_averaged()
+        self.assertEqual(net[1].running_var.tolist(), [5.0, 1.0])
+
+    def test_are_a_group_of_their_own_after_the_optimizers(self):
+        net = self.normalised()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        named = Named(net, optimizer)
+        self.assertEqual(list(named.shapes)[-2:], ["1.running_mean", "1.running_var"])
+        self.assertEqual([named.group_of[name] for name in ("0.weight", "1.running_var")], [0, 1])
+        self.assertEqual([group.method for group in named.groups(optimizer)],
+                         [Method.SGD, Method.AVERAGE])
+
+    def test_stay_with_the_worker_if_asked_or_if_the_server_takes_no_groups(self):
+        net = self.normalised()
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        for named in (Named(net, sgd, average=False), Named(net, op.ByServer(net.parameters())),
+                      Named(net, op.YellowFin(net.parameters()))):
+            self.assertNotIn("1.running_mean", named.shapes)
+            self.assertTrue(named.own_statistics)
+        self.assertFalse(Named(net, sgd).own_statistics)
+
+    def test_must_be_float32(self):
+        net = self.normalised()
+        net[1].running_var = net[1].running_var.double()
+        with self.assertRaisesRegex(op.OutpaceError, "buffer '1.running_var' is float64"):
+            Buffers(net)
+
+    def test_a_word_that_is_none(self):
+        net = network()
+        with self.assertRaisesRegex(op.OutpaceError, "buffers='mean'; it takes"):
+            op.init().wrap(net, torch.optim.SGD(net.parameters(), lr=0.1), buffers="mean")
 
 
 class Optimizers(unittest.TestCase):
@@ -158,7 +216,7 @@ class Evaluators(unittest.TestCase):
         net = torch.nn.Sequential(network(), torch.nn.BatchNorm1d(2))
         job = EvaluatorJob(mock.Mock())
         with self.assertRaisesRegex(op.OutpaceError, "no running statistics"):
-            job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1))
+            job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1), buffers="own")
 
     def test_measure_each_snapshot(self):
         net = network()

@@ -18,8 +18,8 @@
 // What the opaque handle points to.
 // NOLINTNEXTLINE(readability-identifier-naming): C's name.
 struct outpace_worker {
-  explicit outpace_worker(const outpace::WorkerOptions& options)
-      : worker(options), rank(options.worker) {}
+  outpace_worker(outpace::Worker own, std::uint32_t its_rank)
+      : worker(std::move(own)), rank(its_rank) {}
 
   outpace::Worker worker;
   const std::uint32_t rank;
@@ -71,7 +71,7 @@ ScriptSettings to_settings(const outpace_job& job) {
   require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
   ScriptSettings settings{.groups = {}, .epochs = job.epochs, .ahead = job.ahead};
   for (const outpace_group& given : std::span(job.groups, job.group_count)) {
-    require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_YELLOWFIN,
+    require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_AVERAGE,
             "join: there is no method " + std::to_string(given.method));
     settings.groups.push_back({.method = static_cast<Method>(given.method),
                                .rate = given.rate,
@@ -142,7 +142,9 @@ int outpace_c_version(void) {
 outpace_worker* outpace_worker_from_environment(outpace_error* error) {
   outpace_worker* worker = nullptr;
   for_c(error, [&] {
-    worker = new outpace_worker(outpace::live::options_from_environment(/*ranked=*/true));
+    // By worker.h's function, which also knows how `outpace run --delays` and --slow slow it down.
+    worker = new outpace_worker(outpace::Worker::from_environment(),
+                                outpace::live::options_from_environment(/*ranked=*/true).worker);
   });
   return worker;
 }
@@ -151,7 +153,8 @@ outpace_worker* outpace_worker_open(const outpace_worker_options* options, outpa
   outpace_worker* worker = nullptr;
   for_c(error, [&] {
     require(options != nullptr, "open: the options are null");
-    worker = new outpace_worker(outpace::c_interface::to_options(*options));
+    const outpace::WorkerOptions own = outpace::c_interface::to_options(*options);
+    worker = new outpace_worker(outpace::Worker(own), own.worker);
   });
   return worker;
 }

@@ -15,6 +15,8 @@ from resume_test import ResumableJob  # noqa: E402
 
 SCRIPT = SCRIPTS / "script.py"
 EQUAL = SCRIPTS / "equal.py"
+TWIN = SCRIPTS / "twin.py"
+MEASURED = SCRIPTS / "measured.py"
 
 
 class Trains(PythonTest):
@@ -69,14 +71,94 @@ class Trains(PythonTest):
         self.assertGreater(self.summary()["final_accuracy"], 0.6)
         self.assertEqual(self.lines(evaluator)[-1]["verdicts"], [])
 
-
-    def test_worker_0_evaluates_a_network_with_running_statistics(self):
+    def test_worker_0_evaluates_a_network_whose_running_statistics_stay_with_the_workers(self):
         server = self.server("--policy", "sync", "--batch", 16, workers=2)
-        words = ("--epochs", 8, "--evaluate", "--batch-norm", "--optimizer", "momentum")
+        words = ("--epochs", 8, "--evaluate", "--batch-norm", "--buffers", "own", "--optimizer",
+                 "momentum")
         workers = [self.python(SCRIPT, *words, rank=rank) for rank in range(2)]
         self.finish(server, *workers)
         self.assertRegex(workers[0].err, "outpace: epoch 7: accuracy (0.[6-9]|1.0)")
         self.assertNotIn("accuracy", workers[1].err)
+
+
+class Buffers(PythonTest):
+    """Running statistics of batch normalisation are averaged by the server."""
+
+    WORDS = ("--epochs", 8, "--evaluate", "--batch-norm", "--optimizer", "momentum")
+
+    def measured(self, path):
+        """What one process measures with the weights and buffers in this file."""
+        alone = self.python(MEASURED, path)
+        self.finish(alone)
+        return self.lines(alone)[-1]
+
+    def test_the_server_keeps_their_mean_by_examples(self):
+        # The last update is of 16 and of 8 examples, so that the mean by workers would be another.
+        server = self.server("--policy", "sync", "--batch", 16, workers=2)
+        words = (*self.WORDS[2:], "--examples", 20, "--epochs", 6)
+        workers = [self.python(SCRIPT, *words, rank=rank) for rank in range(2)]
+        self.finish(server, *workers)
+        pushed = {}  # By version: (examples, values).
+        for worker in workers:
+            size = 0
+            for line in self.lines(worker):
+                size = len(line["batch"]) if "batch" in line else size
+                if "pushes" in line:
+                    pushed.setdefault(line["version"], []).append((size, line["pushes"]))
+        mean = [0.0] * 32 + [1.0] * 32
+        for version in sorted(pushed):
+            total = sum(size for size, _ in pushed[version])
+            now = [sum(size * value for size, value in zip([one[0] for one in pushed[version]],
+                                                           values)) / total
+                   for values in zip(*(one[1] for one in pushed[version]))]
+            mean = [0.8 * old + 0.2 * new for old, new in zip(mean, now)]
+        self.assertEqual(sorted(size for size, _ in pushed[max(pushed)]), [8, 16])
+        found = self.measured(self.run / "weights.safetensors")["statistics"]
+        for one, other in zip(found, mean):
+            self.assertAlmostEqual(one, other, delta=1e-5 * max(1.0, abs(other)))
+
+    def test_the_evaluator_measures_with_them_what_one_process_does(self):
+        for policy in ("sync", "async"):
+            with self.subTest(policy):
+                run = self.start(
+                    "run", "--workers", 2, "--policy", policy, "--batch", 16, "--evaluate-every",
+                    512, "--out", policy, "--json", "--", PYTHON, "-B", SCRIPT, *self.WORDS,
+                    "--save", self.folder / f"{policy}.safetensors",
+                    variables={"PYTHONPATH": PACKAGE})
+                self.finish(run)
+                folder = self.folder / policy
+                summary = json.loads((folder / "summary.json").read_text())
+                alone = self.measured(folder / "weights.safetensors")
+                self.assertAlmostEqual(summary["final_accuracy"], alone["accuracy"], places=6)
+                self.assertGreater(alone["accuracy"], 0.6)
+                self.assertGreater(min(alone["statistics"][32:]), 0.0)
+                self.measured(self.folder / f"{policy}.safetensors")  # It fits the network.
+
+    def test_a_worker_that_comes_late_begins_with_the_mean(self):
+        server = self.server("--policy", "async", "--batch", 16, workers=2)
+        words = (*self.WORDS, "--until", self.folder / "go")
+        first = self.python(SCRIPT, *words, "--hold-at", 4, rank=0)
+        lost = self.python(SCRIPT, *words, "--hold-at", 0, "--hold-rank", 1, rank=1)
+        for worker in (first, lost):
+            self.until(worker, lambda one=worker: "holds" in one.out, "both to hold")
+        lost.send(signal.SIGKILL)
+        lost.wait()
+        late = self.python(SCRIPT, *words, rank=1)
+        self.until(late, lambda: "pushes" in late.out, "the late worker's first push")
+        self.path("go", "")
+        self.finish(server, first, late)
+        variances = next(line["pushes"] for line in self.lines(late) if "pushes" in line)[32:]
+        # One mini-batch moves a variance by a tenth: those of a newcomer would be near 1.
+        self.assertLess(min(variances), 0.5)
+
+    def test_an_option_that_corrects_gradients_conflicts_with_them(self):
+        server = self.server("--policy", "sync", "--batch", 16, "--clip-norm", 1)
+        worker = self.python(SCRIPT, *self.WORDS, rank=0)
+        self.assertEqual(worker.wait(), 4, worker.err)
+        self.assertIn("conflicts with the script's buffers, which are averaged",
+                      worker.err.splitlines()[-1])
+        server.send(signal.SIGKILL)
+        server.wait()
 
 
 class Equal(PythonTest):
@@ -121,6 +203,35 @@ class Equal(PythonTest):
 
     def test_accumulation(self):
         self.check("momentum", 1e-4, "--accumulate", 3)
+
+
+class EqualToTheCppWorker(PythonTest):
+    """A synchronous run of Python workers ends with the weights of C++ workers' run: one network, seed
+    and order of examples, 100 updates."""
+
+    def check(self, network):
+        words = ("--policy", "sync", "--workers", 2, "--batch", 32, "--updates", 100, "--seed", 7)
+        begin = self.folder / "begin.safetensors"
+        self.finish(self.python(TWIN, "begin", network, begin))
+        cpp = self.start("train", *words, "--network", network, "--data", "fashion-mnist", "--lr",
+                         0.05, "--evaluate-every", 10**9, "--weights", begin, "--out", "cpp")
+        self.finish(cpp)
+        script = self.start("run", *words, "--out", "python", "--", PYTHON, "-B", TWIN, "train",
+                            network, begin, 0.05, variables={"PYTHONPATH": PACKAGE})
+        self.finish(script)
+        compared = self.python(TWIN, "compare", begin, *(
+            self.folder / run / "weights.safetensors" for run in ("cpp", "python")))
+        self.finish(compared)
+        distance = self.lines(compared)[-1]["relative_l2"]
+        print(f"{network}: relative L2 distance of the change from the C++ worker's {distance:.2g}",
+              file=sys.stderr)
+        self.assertLess(distance, 1e-6)
+
+    def test_mlp(self):
+        self.check("mlp")
+
+    def test_cnn(self):
+        self.check("cnn")
 
 
 class Verdicts(PythonTest):
@@ -232,6 +343,15 @@ class Examples(PythonTest):
         self.assertEqual(summary["examples_used_per_epoch_max"], 1)
         self.assertGreater(summary["final_accuracy"], 0.4)
         self.assertIn("momentum", summary["optimizer"])
+
+    def test_outpace_run_slows_down_workers_by_delays(self):
+        delays = self.path("delays.csv", "0.05\n")
+        run = self.start("run", "--workers", 1, "--policy", "sync", "--batch", 16, "--updates", 8,
+                         "--delays", delays, "--delays-by", "iteration", "--out", "run", "--json",
+                         "--", PYTHON, "-B", SCRIPT, variables={"PYTHONPATH": PACKAGE})
+        self.finish(run)
+        summary = json.loads((self.folder / "run" / "summary.json").read_text())
+        self.assertGreaterEqual(summary["seconds"], 8 * 0.05)
 
     def test_outpace_run_ends_with_the_code_of_a_wrong_use(self):
         run = self.start("run", "--workers", 2, "--optimizer", "adam", "--out", "run", "--", PYTHON,

@@ -67,6 +67,11 @@ def accuracy(net):
     return (answers.argmax(1) == points.classes).float().mean().item(), loss
 
 
+def statistics(net):
+    """The running mean and variance, one after the other."""
+    return net[1].running_mean.tolist() + net[1].running_var.tolist()
+
+
 def parse():
     options = argparse.ArgumentParser()
     options.add_argument("--optimizer", default="sgd")
@@ -76,6 +81,8 @@ def parse():
     options.add_argument("--schedule", action="store_true")
     options.add_argument("--evaluate", action="store_true")
     options.add_argument("--batch-norm", action="store_true")
+    options.add_argument("--buffers", default="average")
+    options.add_argument("--save", default="", help="worker 0 writes the network there")
     options.add_argument("--nan-at", type=int, default=-1, help="this mini-batch's loss")
     options.add_argument("--wait-until-cancelled", action="store_true")
     options.add_argument("--hold-at", type=int, default=-1, help="in this epoch,")
@@ -125,6 +132,8 @@ def train(args, job, net, optimizer, schedule, data):
                     loss = WaitUntilCancelled.apply(loss, job)
                 wanted = job.backward(loss, examples=len(some) if len(parts) > 1 else None)
             if wanted:
+                if args.batch_norm:
+                    print(json.dumps({"pushes": statistics(net), "version": job.version}))
                 if not job.alone:  # Nothing is copied between the backward pass and the wire.
                     first = next(net.parameters())
                     assert first.grad.data_ptr() == job.worker.gradient_address()
@@ -147,9 +156,11 @@ def main():
     schedule = (torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
                 if args.schedule else None)
     job = op.init()
-    net, optimizer = job.wrap(net, optimizer)
+    net, optimizer = job.wrap(net, optimizer, buffers=args.buffers)
     data = DataLoader(points, batch_sampler=job.sampler(points))
     verdicts = train(args, job, net, optimizer, schedule, data)
+    if args.save:
+        job.save(args.save)
     print(json.dumps({"verdicts": verdicts, "accuracy": accuracy(net)[0]}))
 
 

@@ -44,7 +44,8 @@ class Alone(Job):
     def version(self) -> int:
         return self._steps
 
-    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
+              average: bool) -> None:
         own_step = optimizer.step
 
         def step(*arguments: Any, **options: Any) -> Any:

@@ -7,7 +7,7 @@ import torch
 from outpace._error import OutpaceError
 from outpace.evaluator import Evaluator
 from outpace.torch._flat import Flat
-from outpace.torch._job import Evaluated, Job, has_statistics
+from outpace.torch._job import Evaluated, Job
 from outpace.torch._worker import Named
 
 
@@ -35,12 +35,13 @@ class EvaluatorJob(Job):
     def version(self) -> int:
         return self._version
 
-    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        if has_statistics(module):
+    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
+              average: bool) -> None:
+        self._named = Named(module, optimizer, average)
+        if self._named.own_statistics:
             raise OutpaceError("wrap: this process evaluates, and has no running statistics of the "
-                               "network's batch normalisation; without an evaluator, worker 0 "
-                               "measures")
-        self._named = Named(module, optimizer)
+                               "network's batch normalisation, which stay with the workers; "
+                               "without an evaluator, worker 0 measures")
         self._flat = Flat(self._named.parameters)
         optimizer._step_count = 1  # type: ignore[attr-defined]  # A schedule would warn else.
 
@@ -66,6 +67,8 @@ class EvaluatorJob(Job):
         found: Optional[Evaluated] = None
         for snapshot in self._evaluator:
             flat.set_weights(snapshot.address)
+            named.buffers.remember(snapshot.address + 4 * flat.numbers)
+            named.buffers.use_averaged()
             self._version = snapshot.version
             found = function()
             accuracy, loss = found if isinstance(found, tuple) else (found, 0.0)

@@ -1,11 +1,14 @@
 """A module's parameters and gradients as views of flat float32 buffers."""
 
 import ctypes
-from typing import Dict, List, Sequence
+from typing import Dict, List, Sequence, Tuple
 
 import torch
 
 from outpace._error import OutpaceError
+
+
+ADDRESSES_KEPT = 16
 
 
 def tensor_at(address: int, numbers: int) -> torch.Tensor:
@@ -38,7 +41,9 @@ class Flat:
         self.gradient = self._own_gradient
         self._own_views = self._views_of(self._own_gradient)
         self._views = self._own_views
-        self._views_at: Dict[int, List[torch.Tensor]] = {}  # By address; the wire has a few.
+        # By address; the wire has a few of either.
+        self._gradients_at: Dict[int, Tuple[torch.Tensor, List[torch.Tensor]]] = {}
+        self._weights_at: Dict[int, torch.Tensor] = {}
         with torch.no_grad():
             for parameter, view in zip(self.parameters, self._views_of(self.weights)):
                 view.copy_(parameter)
@@ -55,22 +60,25 @@ class Flat:
 
     def set_weights(self, address: int) -> None:
         """Copies the weights at this address into the parameters."""
-        with torch.no_grad():
-            self.weights.copy_(tensor_at(address, self.numbers))
+        found = self._weights_at.get(address)
+        if found is None:
+            if len(self._weights_at) >= ADDRESSES_KEPT:
+                self._weights_at.clear()
+            found = self._weights_at[address] = tensor_at(address, self.numbers)
+        self.weights.copy_(found)  # No graph knows the buffer, so this needs no no_grad().
 
     def use_gradients(self, address: int) -> None:
         """Gradients accumulate at this address from now on, from 0."""
         if self.device.type != "cpu":  # They are copied by write_gradients().
             self.clear_gradients()
             return
-        views = self._views_at.get(address)
-        if views is None:
-            if len(self._views_at) >= 16:
-                self._views_at.clear()
-            views = self._views_of(tensor_at(address, self.numbers))
-            self._views_at[address] = views
-        self.gradient = tensor_at(address, self.numbers)
-        self._views = views
+        found = self._gradients_at.get(address)
+        if found is None:
+            if len(self._gradients_at) >= ADDRESSES_KEPT:
+                self._gradients_at.clear()
+            whole = tensor_at(address, self.numbers)
+            found = self._gradients_at[address] = (whole, self._views_of(whole))
+        self.gradient, self._views = found
         self.clear_gradients()
 
     def write_gradients(self, address: int) -> None:
@@ -92,6 +100,8 @@ class Flat:
 
     def gather(self) -> None:
         """Makes every gradient a view again, with the numbers that it has."""
+        if all(one.grad is view for one, view in zip(self.parameters, self._views)):
+            return
         with torch.no_grad():
             for parameter, view in zip(self.parameters, self._views):
                 found = parameter.grad
@@ -105,7 +115,8 @@ class Flat:
 
     def _attach(self) -> None:
         for parameter, view in zip(self.parameters, self._views):
-            parameter.grad = view
+            if parameter.grad is not view:
+                parameter.grad = view
 
     def _views_of(self, buffer: torch.Tensor) -> List[torch.Tensor]:
         views, begin = [], 0

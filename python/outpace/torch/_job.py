@@ -3,21 +3,16 @@
 import abc
 import os
 import sys
-from typing import Any, Callable, Iterator, List, Optional, Sized, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sized, Tuple, Union
 
 import torch
 
 from outpace._error import OutpaceError
 from outpace.torch import _safetensors
+from outpace.torch._buffers import WAYS
 from outpace.worker import Verdict
 
 Evaluated = Union[float, Tuple[float, float]]
-
-
-def has_statistics(module: torch.nn.Module) -> bool:
-    """Whether training changes more of the module than its parameters."""
-    return any(isinstance(one, torch.nn.modules.batchnorm._NormBase) and one.track_running_stats
-               for one in module.modules())
 
 
 class Job(abc.ABC):
@@ -40,26 +35,33 @@ class Job(abc.ABC):
         """How many updates are in the weights that the module has."""
         return 0
 
-    def wrap(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer
-             ) -> Tuple[torch.nn.Module, torch.optim.Optimizer]:
+    def wrap(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer, *,
+             buffers: str = "average") -> Tuple[torch.nn.Module, torch.optim.Optimizer]:
         """Takes both into the job, and returns them.
 
         With a server, the parameters that the optimizer has become views of one buffer. Their
         weights come from the server, and optimizer.step() pushes their gradients. Move the module
         to its device, and freeze parameters, before. Raises OutpaceError if the server has no such
         optimizer or cannot train such parameters.
+
+        Running statistics (batch normalisation) are each worker's own while it trains. With
+        buffers="average" the server keeps their mean by examples, which the evaluator, save() and
+        workers that come get. With "own" they do not travel, and worker 0 evaluates.
         """
+        if buffers not in WAYS:
+            raise OutpaceError(f"wrap: buffers={buffers!r}; it takes \"average\" or \"own\"")
         if self._module is not None:
             same = self._module is module and self._optimizer is optimizer
             raise OutpaceError("wrap: this " + ("network was wrapped" if same else
                                "job trains another network") + " already; a job trains one")
-        self._take(module, optimizer)
+        self._take(module, optimizer, buffers == "average")
         self._module, self._optimizer = module, optimizer
         return module, optimizer
 
     @abc.abstractmethod
-    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """wrap(), for this kind of process."""
+    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
+              average: bool) -> None:
+        """wrap(), for this kind of process; `average`: running statistics travel."""
 
     @abc.abstractmethod
     def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
@@ -103,8 +105,8 @@ class Job(abc.ABC):
         """Measures the network: `function` returns the accuracy, or accuracy and loss.
 
         Alone, it runs here and the result is returned. In a job, the evaluator runs it on snapshots
-        of the weights, and workers go on at once with None. A network with running statistics
-        (batch normalisation) is measured by worker 0 on its own time: the evaluator has none.
+        of the weights, and workers go on at once with None. A network whose running statistics do
+        not travel (buffers="own") is measured by worker 0 on its own time.
         """
 
     def clip_grad_norm(self, most: float) -> float:
@@ -114,7 +116,7 @@ class Job(abc.ABC):
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Writes the module's state_dict as safetensors, on worker 0 alone. Raises OSError."""
         if self.rank == 0 and self._writes():
-            _safetensors.write(path, self._wrapped().state_dict())
+            _safetensors.write(path, {**self._wrapped().state_dict(), **self._averaged()})
 
     def load(self, path: "str | os.PathLike[str]") -> None:
         """Reads what save() wrote into the module, before the first mini-batch.
@@ -139,6 +141,10 @@ class Job(abc.ABC):
         when = "" if self.epoch is None else f"epoch {self.epoch}: "
         print(f"outpace: {when}accuracy {accuracy:.4f}", file=sys.stderr)
         return found
+
+    def _averaged(self) -> Dict[str, torch.Tensor]:
+        """What the server has in place of this process's own buffers, by name."""
+        return {}
 
     def _writes(self) -> bool:
         return True

@@ -10,9 +10,10 @@ from outpace._error import OutpaceError
 from outpace.groups import Group
 from outpace.torch._accumulation import Accumulation
 from outpace.torch._flat import Flat, check_trainable
-from outpace.torch._job import Evaluated, Job, has_statistics
+from outpace.torch._buffers import AVERAGE, Buffers, statistics_of
+from outpace.torch._job import Evaluated, Job
 from outpace.torch._loader import Loader
-from outpace.torch._optimizers import groups_of
+from outpace.torch._optimizers import ByServer, YellowFin, groups_of
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
 
 AHEAD_MOST = 256  # As the server allows.
@@ -42,9 +43,11 @@ class Leases:
 
 
 class Named:
-    """The parameters that travel: those that the optimizer has and that need gradients."""
+    """What travels: the parameters that the optimizer has and that need gradients, and after them,
+    with `average`, the running statistics."""
 
-    def __init__(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    def __init__(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
+                 average: bool = True) -> None:
         names = {id(one): name for name, one in module.named_parameters()}
         self.shapes: Dict[str, Tuple[int, ...]] = {}
         self.parameters: List[torch.nn.Parameter] = []
@@ -64,6 +67,16 @@ class Named:
             if getattr(one, "sparse", False) is True:
                 raise OutpaceError(f"wrap: module '{name}' gives sparse gradients; make it with "
                                    "sparse=False")
+        # ByServer says nothing of groups to the server, and YellowFin takes all that travels.
+        average = average and not isinstance(optimizer, (ByServer, YellowFin))
+        self.own_statistics = not average and bool(statistics_of(module))
+        self.buffers = Buffers(module if average else torch.nn.Module())
+        self.shapes.update(self.buffers.shapes)
+        self.group_of.update(dict.fromkeys(self.buffers.shapes, len(optimizer.param_groups)))
+
+    def groups(self, optimizer: torch.optim.Optimizer) -> List[Group]:
+        """The optimizer's, and one of the buffers if there are any. Raises OutpaceError."""
+        return groups_of(optimizer) + ([AVERAGE] if self.buffers.shapes else [])
 
     def _add(self, name: str, parameter: torch.nn.Parameter, group: int) -> None:
         check_trainable(name, parameter)
@@ -89,7 +102,9 @@ class WorkerJob(Job):
         self._epochs = 0  # That the script wants; 0: it has not said.
         self._joined_with: Optional[List[Group]] = None
         self._rates: Optional[Tuple[Optional[int], List[float]]] = None  # The epoch's.
+        self._checked: Optional[Tuple[Optional[int], List[Dict[str, Any]]]] = None  # Settings.
         self._handed_out = False  # The current mini-batch, to the script.
+        self._begun = False  # It has had a mini-batch.
         self._over = False
         self._asked = False  # For an evaluator.
         self._worked_in: Optional[int] = None  # The epoch of the last mini-batch.
@@ -104,9 +119,10 @@ class WorkerJob(Job):
     def version(self) -> int:
         return self._version
 
-    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
+              average: bool) -> None:
         groups_of(optimizer)  # Refuses one that the server does not have.
-        self._named = Named(module, optimizer)
+        self._named = Named(module, optimizer, average)
         self._flat = Flat(self._named.parameters)
         for parameter in self._named.parameters:
             parameter.register_hook(self._poll)
@@ -174,7 +190,9 @@ class WorkerJob(Job):
         return True
 
     def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
-        if has_statistics(self._wrapped()):
+        self._wrapped()
+        assert self._named is not None
+        if self._named.own_statistics:
             mine = self.rank == 0 and self._worked_in == self.epoch
             return self._measure_here(function) if mine else None
         if not self._asked and self._joined_with is not None and not self._over:
@@ -217,8 +235,8 @@ class WorkerJob(Job):
             self.worker.abandon()
 
     def _step(self, closure: Optional[Callable[[], Any]] = None) -> None:
-        flat, worker = self._flat, self.worker
-        assert flat is not None and self._optimizer is not None
+        flat, named, worker = self._flat, self._named, self.worker
+        assert flat is not None and named is not None
         if closure is not None:
             raise OutpaceError("optimizer.step(closure): the server makes the steps; call "
                                "job.backward(loss), then optimizer.step()")
@@ -230,11 +248,13 @@ class WorkerJob(Job):
                                f"mini-batch has {wanted}")
         self._check_settings()
         flat.write_gradients(worker.gradient_address())
+        named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
         try:
-            self.verdict = worker.push(self._accumulation.loss)
-        finally:
+            self.verdict, minibatch = worker.push_and_next(self._accumulation.loss)
+        except BaseException:
             flat.release_gradients()
-        self._advance()
+            raise
+        self._begin(minibatch)
 
     def _zero_grad(self, set_to_none: bool = False) -> None:
         assert self._flat is not None
@@ -253,8 +273,12 @@ class WorkerJob(Job):
         named, flat, optimizer = self._named, self._flat, self._optimizer
         assert named is not None and flat is not None and optimizer is not None
         self._check_parameters()
-        groups = groups_of(optimizer)
-        self.worker.join(named.shapes, lambda: flat.weights.cpu(), self._examples or 0,
+        groups = named.groups(optimizer)
+
+        def initial() -> torch.Tensor:
+            return torch.cat([flat.weights.cpu(), named.buffers.values()])
+
+        self.worker.join(named.shapes, initial, self._examples or 0,
                          groups=groups, group_of=named.group_of, epochs=self._epochs,
                          ahead=min(self._ahead, AHEAD_MOST))
         self._joined_with = groups
@@ -262,17 +286,26 @@ class WorkerJob(Job):
 
     def _advance(self) -> Optional[Minibatch]:
         """Waits for the next mini-batch, and for the weights that belong to it."""
-        flat = self._flat
-        assert flat is not None
-        flat.release_gradients()
+        assert self._flat is not None
+        self._flat.release_gradients()
+        return self._begin(self.worker.next())
+
+    def _begin(self, minibatch: Optional[Minibatch]) -> Optional[Minibatch]:
+        """Takes over its weights; None: the run is over."""
+        flat, named = self._flat, self._named
+        assert flat is not None and named is not None
         self._accumulation = Accumulation()
         self._handed_out = False
-        minibatch = self.worker.next()
         if minibatch is None:
             self._over = True
+            flat.release_gradients()
             return None
         self._version = minibatch.version
         flat.set_weights(minibatch.address)
+        named.buffers.remember(minibatch.address + 4 * flat.numbers)
+        if not self._begun:
+            self._begun = True
+            named.buffers.use_averaged()
         flat.use_gradients(self.worker.gradient_address())
         return minibatch
 
@@ -301,7 +334,16 @@ class WorkerJob(Job):
         """Tells the server the epoch's rates. Raises OutpaceError if the script's optimizer has
         come to differ from the server's."""
         assert self._optimizer is not None and self._joined_with is not None
-        groups = groups_of(self._optimizer)
+        settings = [{**group, "params": None} for group in self._optimizer.param_groups]
+        if self._checked == (self.epoch, settings):
+            return
+        self._check_new_settings()
+        self._checked = (self.epoch, settings)
+
+    def _check_new_settings(self) -> None:
+        assert self._named is not None and self._optimizer is not None
+        assert self._joined_with is not None
+        groups = self._named.groups(self._optimizer)
         rates = [group.rate for group in groups]
         same = [group._replace(rate=0.0) for group in groups]
         if same != [group._replace(rate=0.0) for group in self._joined_with]:
@@ -319,6 +361,9 @@ class WorkerJob(Job):
             self._check_parameters()
             self.worker.set_rates(self.epoch, rates)
         self._rates = (self.epoch, rates)
+
+    def _averaged(self) -> Dict[str, torch.Tensor]:
+        return self._named.buffers.averaged() if self._named is not None and self._begun else {}
 
     def _has_begun(self) -> bool:
         return self._joined_with is not None
