@@ -42,6 +42,8 @@ collective::Averaging averaging_of(job::Averaging averaging) {
       return collective::Averaging::kPull;
     case job::Averaging::kPush:
       return collective::Averaging::kPush;
+    case job::Averaging::kElastic:
+      return collective::Averaging::kElastic;
   }
   return collective::Averaging::kCoupled;
 }
@@ -83,7 +85,9 @@ collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t exam
           .clip_norm = resolved.shard.clip_norm,
           .bucket_bytes = job.bucket_kib * kKib,
           .averaging = averaging_of(job.gossip.averaging),
-          .graph = graph_of(job.gossip.graph)};
+          .graph = graph_of(job.gossip.graph),
+          .average_every = job.gossip.average_every,
+          .elasticity = job.gossip.elasticity};
 }
 
 // Ring or Gossip.

@@ -130,7 +130,8 @@ void Gossip::meet_in(GlooGroup& group, const protocol::Group& members) {
       neighbours_of(
           rank, static_cast<std::uint32_t>(members.members.size()), options_.graph, across),
       mix(options_.seed) + members.generation);
-  Meetings(options_.averaging, rank, std::move(neighbours), group, replica_).run();
+  const auto alpha = static_cast<float>(options_.elasticity / options_.batches.workers);
+  Meetings(options_.averaging, alpha, rank, std::move(neighbours), group, replica_).run();
 }
 
 bool Gossip::wait_for_meeting(const Member& member) {
@@ -144,8 +145,10 @@ bool Gossip::wait_for_meeting(const Member& member) {
 }
 
 void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
-  before_ = weights();
-  replica_.want_meeting();
+  before_ = replica_.weights();
+  if (iteration % options_.average_every == 0) {
+    replica_.want_meeting();
+  }
   const Time start = member.now();
   const Time finish = pace_.finish(start, 1.0, iteration);
   if (finish > start) {

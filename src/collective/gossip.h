@@ -50,8 +50,9 @@ class Gossip {
   // training diverges.
   void run(Member& member);
 
-  // The present weights. From any thread, as the next.
-  [[nodiscard]] std::vector<float> weights() const { return replica_.weights(); }
+  // What the host gets: the present weights, or the centre of an elastic averaging, if this worker
+  // holds it. From any thread, as the next.
+  [[nodiscard]] std::vector<float> weights() const { return replica_.shown(); }
   // Completed meetings that this worker began.
   [[nodiscard]] std::uint64_t meetings() const { return replica_.meetings(); }
   // Gradients that this worker applied.

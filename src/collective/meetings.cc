@@ -17,22 +17,30 @@ constexpr std::uint32_t kRequest = 4;
 constexpr std::uint32_t kReply = 5;   // Weights.
 constexpr std::uint32_t kPushed = 6;  // Weights.
 
+constexpr std::uint32_t kToCentre = 7;  // Weights, as the next.
+constexpr std::uint32_t kOfCentre = 8;
+
+constexpr std::uint32_t kCentre = 0;  // The rank of the worker that holds it.
+
 using OneNumber = std::array<float, 1>;
 
 }  // namespace
 
 Meetings::Meetings(Averaging averaging,
+                   float alpha,
                    std::uint32_t rank,
                    Neighbours neighbours,
                    GlooGroup& group,
                    Replica& replica)
     : averaging_(averaging),
+      alpha_(alpha),
       rank_(rank),
       neighbours_(std::move(neighbours)),
       group_(group),
       replica_(replica) {}
 
 void Meetings::run() {
+  replica_.hold_centre(averaging_ == Averaging::kElastic && rank_ == kCentre);
   std::exception_ptr heard;
   std::exception_ptr sought;
   {
@@ -88,6 +96,9 @@ void Meetings::begin_own() {
     case Averaging::kPush:
       push();
       return;
+    case Averaging::kElastic:
+      meet_centre();
+      return;
   }
 }
 
@@ -114,6 +125,18 @@ void Meetings::push() {
   replica_.sent();
 }
 
+void Meetings::meet_centre() {
+  if (rank_ == kCentre) {
+    replica_.meet_centre(alpha_);
+    return;
+  }
+  const std::vector<float> then = replica_.weights();
+  std::vector<float> centre(then.size());
+  group_.send(kCentre, kToCentre, then);
+  group_.receive(kCentre, kOfCentre, centre);
+  replica_.meet_centre(then, std::move(centre), alpha_);
+}
+
 void Meetings::listen() {
   switch (averaging_) {
     case Averaging::kCoupled:
@@ -125,6 +148,9 @@ void Meetings::listen() {
       return;
     case Averaging::kPush:
       take_pushes();
+      return;
+    case Averaging::kElastic:
+      answer_for_centre();
       return;
   }
 }
@@ -155,6 +181,14 @@ void Meetings::take_pushes() {
   std::vector<float> theirs(replica_.size());
   while (group_.receive_any(kPushed, theirs)) {
     replica_.push_in(theirs);
+  }
+}
+
+// Where the centre is not, nothing comes, and this ends with the group.
+void Meetings::answer_for_centre() {
+  std::vector<float> theirs(replica_.size());
+  while (const auto worker = group_.receive_any(kToCentre, theirs)) {
+    group_.send(*worker, kOfCentre, replica_.answer_of_centre(theirs, alpha_));
   }
 }
 

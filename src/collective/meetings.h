@@ -12,6 +12,10 @@
 //   weights
 //                   and all that came. Jin, Yuan, Iandola, Keutzer, "How to scale distributed deep
 //                   learning?", 2016, has both.
+//   elastic         Sends its weights to the first worker of the group, which holds the centre, and
+//                   gets the centre. The weights move by a part of the difference, and so does the
+//                   centre. Zhang, Choromanska, LeCun, "Deep learning with Elastic Averaging SGD",
+//                   2015, algorithm 1 (EASGD; EAMSGD if the optimizer is nesterov).
 //
 // No cycle of waiting threads: listening threads wait for seeking threads alone, and these hold up
 // nobody who listens.
@@ -30,7 +34,9 @@ namespace outpace::collective {
 class Meetings {
  public:
   // `group`, which this worker has joined in place `rank`, and `replica` outlive this object.
+  // `alpha`: of elastic averaging.
   Meetings(Averaging averaging,
+           float alpha,
            std::uint32_t rank,
            Neighbours neighbours,
            GlooGroup& group,
@@ -46,16 +52,19 @@ class Meetings {
   void ask(std::uint32_t neighbour, bool own);
   void pull();
   void push();
+  void meet_centre();
   // The listening thread's.
   void listen();
   void answer();
   void take_invitations();
   void give();
   void take_pushes();
+  void answer_for_centre();
 
   [[nodiscard]] bool asks() const { return side_of(rank_) == Side::kAsks; }
 
   const Averaging averaging_;
+  const float alpha_;
   const std::uint32_t rank_;
   Neighbours neighbours_;
   GlooGroup& group_;

@@ -18,6 +18,7 @@ enum class Averaging : std::uint8_t {
   kFree,     // The same, but no gradient waits for a meeting.
   kPull,     // One moves to the middle; each gradient goes with one pull.
   kPush,     // One sends, the other moves; each gradient goes with one push.
+  kElastic,  // All move towards one centre, and it towards them (EASGD).
 };
 
 struct PeerOptions {
@@ -31,6 +32,8 @@ struct PeerOptions {
   std::size_t bucket_bytes = 1U << 20U;       // Used by a ring; the next two by a gossip.
   Averaging averaging = Averaging::kCoupled;  // REQUIRES of the next: not kComplete, unless this
   Graph graph = Graph::kBipartite;            // is kPull or kPush.
+  std::uint32_t average_every = 1;            // Gradients for each averaging that a worker begins.
+  double elasticity = 0.9;                    // Of kElastic: beta; alpha is beta / workers.
 };
 
 }  // namespace outpace::collective

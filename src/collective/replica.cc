@@ -14,6 +14,11 @@ std::vector<float> Replica::weights() const {
   return weights_;
 }
 
+std::vector<float> Replica::shown() const {
+  const std::lock_guard lock(mutex_);
+  return holds_centre_ ? centre_ : weights_;
+}
+
 std::size_t Replica::size() const {
   const std::lock_guard lock(mutex_);
   return weights_.size();
@@ -113,6 +118,40 @@ std::vector<float> Replica::answer_halfway(std::span<const float> theirs, bool o
   if (own) {
     own_is_over();
   }
+  return then;
+}
+
+void Replica::hold_centre(bool holds) {
+  const std::lock_guard lock(mutex_);
+  holds_centre_ = holds;
+  if (centre_.empty()) {
+    centre_ = weights_;
+  }
+}
+
+void Replica::meet_centre(float alpha) {
+  const std::lock_guard lock(mutex_);
+  CHECK(holds_centre_);
+  const std::vector<float> then = weights_;
+  move_towards(weights_, then, centre_, alpha);
+  const std::vector<float> centre = centre_;
+  move_towards(centre_, centre, then, alpha);
+  own_is_over();
+}
+
+void Replica::meet_centre(std::span<const float> then, std::vector<float> centre, float alpha) {
+  const std::lock_guard lock(mutex_);
+  move_towards(weights_, then, centre, alpha);
+  centre_ = centre;
+  move_towards(centre_, centre, then, alpha);
+  own_is_over();
+}
+
+std::vector<float> Replica::answer_of_centre(std::span<const float> theirs, float alpha) {
+  const std::lock_guard lock(mutex_);
+  CHECK(holds_centre_);
+  std::vector<float> then = centre_;
+  move_towards(centre_, then, theirs, alpha);
   return then;
 }
 

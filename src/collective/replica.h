@@ -24,6 +24,8 @@ class Replica {
 
   // The present weights.
   [[nodiscard]] std::vector<float> weights() const;
+  // What this worker shows of the run: the centre, if it holds it, or else its weights.
+  [[nodiscard]] std::vector<float> shown() const;
   [[nodiscard]] std::size_t size() const;
   // Meetings of this worker's own that are over.
   [[nodiscard]] std::uint64_t meetings() const;
@@ -60,6 +62,16 @@ class Replica {
   void meet_halfway(std::span<const float> then, std::span<const float> theirs, bool own);
   // Moves halfway from the present weights, and returns what they were.
   [[nodiscard]] std::vector<float> answer_halfway(std::span<const float> theirs, bool own);
+  // Elastic averaging. The centre is at first the initial weights; each worker knows it as of its
+  // last meeting with it.
+  // From now on this worker holds the centre, or another does.
+  void hold_centre(bool holds);
+  // This worker's own: moves weights and centre towards each other. REQUIRES: it holds the centre.
+  void meet_centre(float alpha);
+  // The same where another worker holds the centre: `then` is what was sent.
+  void meet_centre(std::span<const float> then, std::vector<float> centre, float alpha);
+  // Moves the centre towards another worker's weights, and returns what it was.
+  [[nodiscard]] std::vector<float> answer_of_centre(std::span<const float> theirs, float alpha);
   // This worker's own meeting is over, and nothing moved.
   void sent();
   // There is no meeting of this worker's own to be had.
@@ -73,6 +85,8 @@ class Replica {
   mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable changed_;
   std::vector<float> weights_;
+  std::vector<float> centre_;  // As far as this worker knows it; empty: the initial weights.
+  bool holds_centre_ = false;
   std::vector<float> pushed_;  // The sum of what came since the last step.
   std::uint32_t pushes_ = 0;   // How many that were.
   bool wanted_ = false;

@@ -158,6 +158,44 @@ TEST_F(ReplicaTwin, Pull) {
   }
 }
 
+// Zhang et al. 2015, algorithm 1: x_i -= alpha * (x_i - centre) and centre += alpha * (x_i -
+// centre) of the same difference, then x_i -= rate * gradient. Worker 0 holds the centre.
+TEST_F(ReplicaTwin, Elastic) {
+  constexpr float kAlpha = 0.15F;
+  double centre = papers_[0];
+  replicas_[0].hold_centre(true);
+  double sum = 15.0 + centre;
+  for (int event = 0; event < kEvents; ++event) {
+    draw(false);
+    if (i_ == 0) {
+      replicas_[0].meet_centre(kAlpha);
+    } else {
+      const std::vector<float> then = replicas_[i_].weights();
+      replicas_[i_].meet_centre(then, replicas_[0].answer_of_centre(then, kAlpha), kAlpha);
+    }
+    const double difference = static_cast<double>(kAlpha) * (papers_[i_] - centre);
+    papers_[i_] -= difference;
+    centre += difference;
+    step();
+    expect_alike();
+    ASSERT_NEAR(replicas_[0].shown().front(), centre, 1e-4);
+    sum -= gradient_;
+  }
+  EXPECT_NEAR(std::accumulate(papers_.begin(), papers_.end(), centre), sum, 1e-9);
+}
+
+TEST(Replica, TheCentreOutlivesTheWorkerThatHeldIt) {
+  Replica first({0.0F});
+  Replica next({4.0F});
+  first.hold_centre(true);
+  next.hold_centre(false);
+  next.meet_centre(std::vector{4.0F}, first.answer_of_centre(std::vector{4.0F}, 0.25F), 0.25F);
+  EXPECT_EQ(first.shown(), std::vector{1.0F});
+  EXPECT_EQ(next.shown(), std::vector{3.0F});
+  next.hold_centre(true);  // The first worker has died.
+  EXPECT_EQ(next.shown(), std::vector{1.0F});
+}
+
 // Jin et al. 2016: x_i goes to j; x_i <- the mean of x_i and of all that came - rate * gradient.
 TEST_F(ReplicaTwin, Push) {
   std::vector<std::vector<double>> came(kSize);

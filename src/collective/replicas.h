@@ -21,6 +21,15 @@ void meet_halfway(std::span<float> mine,
 // all of one size.
 void mean_with(std::span<float> mine, std::span<const float> sum, std::uint32_t count);
 
+// Elastic averaging: mine += alpha * (theirs - then), where `then` is what `mine` was when it was
+// sent. The other moves by alpha * (then - theirs), so the sum of the two stays. Zhang,
+// Choromanska, LeCun, "Deep learning with Elastic Averaging SGD", 2015, algorithm 1. REQUIRES: all
+// of one size.
+void move_towards(std::span<float> mine,
+                  std::span<const float> then,
+                  std::span<const float> theirs,
+                  float alpha);
+
 // The element-wise mean, summed in double, in order. REQUIRES: at least one replica, all of one
 // size.
 [[nodiscard]] std::vector<float> mean_of(std::span<const std::vector<float>> replicas);

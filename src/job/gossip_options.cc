@@ -5,6 +5,11 @@
 #include "base/error.h"
 
 namespace outpace::job {
+namespace {
+
+constexpr std::uint32_t kElasticEvery = 10;  // tau of most of the paper's experiments.
+
+}  // namespace
 
 void declare(OptionList& options, GossipOptions& gossip) {
   options.add(
@@ -12,7 +17,9 @@ void declare(OptionList& options, GossipOptions& gossip) {
       gossip.averaging,
       "How a gossip averages. coupled: two neighbours meet in the middle, and each gradient "
       "goes with exactly one meeting (AD-PSGD). free: no gradient waits for a meeting, and "
-      "some meetings are skipped. pull, push: only the worker that receives weights moves");
+      "some meetings are skipped. pull, push: only the worker that receives weights moves. easgd: "
+      "all move towards one "
+      "centre, and it towards them");
   options
       .add("graph",
            gossip.graph,
@@ -20,9 +27,35 @@ void declare(OptionList& options, GossipOptions& gossip) {
            "odd rank. ring: the next and the last rank. exponential: 1, 3, 5, 9, 17, ... ranks "
            "apart. complete: all, for pull and push only")
       .default_words("bipartite; --gossip pull or push: complete");
+  options
+      .add("average-every",
+           gossip.average_every,
+           "Gradients of a worker of a gossip for each averaging that it begins")
+      .between(1)
+      .default_words("1; --gossip easgd: 10");
+  options
+      .add("elasticity",
+           gossip.elasticity,
+           "beta of --gossip easgd: at each averaging, a worker moves by beta / workers of its "
+           "distance from the centre")
+      .between(0, 1);
 }
 
-void fit_graph(const OptionList& options, GossipOptions& gossip) {
+void fit_gossip(const OptionList& options, GossipOptions& gossip) {
+  const bool elastic = gossip.averaging == Averaging::kElastic;
+  if (const char* other = elastic ? "graph" : "elasticity"; options.at(other).changed()) {
+    throw usage_error(
+        "--" + std::string(other) + " conflicts with --gossip " +
+        Value<Averaging>::text(gossip.averaging) +
+        (elastic ? ", whose workers meet the centre alone" : ": it belongs to easgd") +
+        "; remove it");
+  }
+  if (elastic) {
+    if (!options.at("average-every").given()) {
+      gossip.average_every = kElasticEvery;
+    }
+    return;
+  }
   const bool both_move =
       gossip.averaging == Averaging::kCoupled || gossip.averaging == Averaging::kFree;
   if (!both_move && !options.at("graph").given()) {

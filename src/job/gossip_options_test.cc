@@ -11,7 +11,7 @@ namespace {
 using Gossip = Declared<GossipOptions>;
 
 std::string refusal(Gossip& gossip) {
-  return refusal_of([&] { fit_graph(gossip.options, gossip.job); });
+  return refusal_of([&] { fit_gossip(gossip.options, gossip.job); });
 }
 
 TEST(GossipOptions, ADefaultGossipIsThatOfThePaper) {
@@ -42,6 +42,24 @@ TEST(GossipOptions, WhereBothMoveThereAreSides) {
             "in a circle; take --graph bipartite, or --gossip pull or push");
   gossip.give("graph", "exponential");
   EXPECT_EQ(refusal(gossip), "accepted");
+}
+
+TEST(GossipOptions, EasgdAveragesSeldomAndHasNoGraph) {
+  Gossip gossip;
+  gossip.give("gossip", "easgd");
+  EXPECT_EQ(refusal(gossip), "accepted");
+  EXPECT_EQ(gossip.job.average_every, 10);
+  gossip.give("average-every", "1");
+  EXPECT_EQ(refusal(gossip), "accepted");
+  EXPECT_EQ(gossip.job.average_every, 1);
+  gossip.give("graph", "ring");
+  EXPECT_EQ(
+      refusal(gossip),
+      "--graph conflicts with --gossip easgd, whose workers meet the centre alone; remove it");
+  Gossip coupled;
+  coupled.give("elasticity", "0.5");
+  EXPECT_EQ(refusal(coupled),
+            "--elasticity conflicts with --gossip coupled: it belongs to easgd; remove it");
 }
 
 }  // namespace

@@ -276,6 +276,8 @@ void fit_topology(const OptionList& options, TrainJob& job) {
     refuse(options, job.topology, "peer-interface", "--topology ring or gossip");
     refuse(options, job.topology, "gossip", "--topology gossip");
     refuse(options, job.topology, "graph", "--topology gossip");
+    refuse(options, job.topology, "average-every", "--topology gossip");
+    refuse(options, job.topology, "elasticity", "--topology gossip");
     return;
   }
   for (const char* option : kOfServer) {
@@ -304,10 +306,12 @@ void fit_topology(const OptionList& options, TrainJob& job) {
       throw usage_error("--workers is " + std::to_string(job.training.workers) +
                         "; a gossip takes at least 2");
     }
-    fit_graph(options, job.gossip);
+    fit_gossip(options, job.gossip);
   } else {
     refuse(options, job.topology, "gossip", "--topology gossip");
     refuse(options, job.topology, "graph", "--topology gossip");
+    refuse(options, job.topology, "average-every", "--topology gossip");
+    refuse(options, job.topology, "elasticity", "--topology gossip");
   }
 }
 

@@ -54,6 +54,7 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
   const live::ServerOptions checked = to_server_options(job.training, job.membership, job.serving);
   const bool learns = job.work.paced.empty();
   return {.topology = without_server(job.topology),
+          .centre = job.gossip.averaging == job::Averaging::kElastic,
           .workers = job.training.workers,
           .batch = job.training.batch,
           .min_workers = job.membership.min_workers,

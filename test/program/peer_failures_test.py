@@ -163,6 +163,9 @@ class Gossip(Peers):
         self.goes_on_without_the_killed_and_the_stopped("--gossip", "push")
         self.assert_coupled((1, 2, 4))
 
+    def test_so_does_elastic_averaging_that_loses_the_centre(self):
+        self.goes_on_without_the_killed_and_the_stopped("--gossip", "easgd")
+
     def assert_coupled(self, workers):
         """Each gradient had a meeting of its own, and at most one meeting came to no gradient."""
         for worker in workers:

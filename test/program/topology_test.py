@@ -150,8 +150,16 @@ class Gossip(Topology):
             self.assertGreater(summary["final_accuracy"], 0.75, name)
             self.assertGreater(summary["worst_replica_accuracy"], 0.6, name)
             config = (self.folder / name / "config.toml").read_text()
-            self.assertIn(f'gossip = "{averaging}"', config)
-            self.assertIn(f'graph = "{graph}"', config)
+            self.assertIn(f"gossip = '{averaging}'", config)
+            self.assertIn(f"graph = '{graph}'", config)
+
+    def test_elastic_averaging_learns_with_and_without_momentum(self):
+        for name, options in (("easgd", ()),
+                              ("eamsgd", ("--optimizer", "nesterov", "--lr", 0.03))):
+            _, summary = self.train(name, "--topology", "gossip", "--gossip", "easgd", *options,
+                                    "--workers", 4, "--seed", 3, "--updates", 2400)
+            self.assertGreater(summary["final_accuracy"], 0.75, name)
+            self.assertIn("average-every = 10", (self.folder / name / "config.toml").read_text())
 
     def test_without_learning_nobody_moves(self):
         start, _ = self.train("start", "--policy", "sync", "--workers", 1, "--updates", 1,
@@ -211,11 +219,14 @@ class BadInput(Topology):
     def test_how_a_gossip_averages(self):
         gossip = ("--topology", "gossip")
         self.refused(*gossip, "--gossip", "loose",
-                     says=("'loose'", "coupled, free, pull or push"))
+                     says=("'loose'", "coupled, free, pull, push or easgd"))
         self.refused(*gossip, "--graph", "star",
                      says=("'star'", "complete, bipartite, ring or exponential"))
         self.refused(*gossip, "--graph", "complete",
                      says=("--graph complete", "--gossip coupled", "circle"))
+        self.refused(*gossip, "--gossip", "easgd", "--graph", "ring", says=("--graph", "centre"))
+        self.refused(*gossip, "--elasticity", 0.5, says=("--elasticity", "easgd"))
+        self.refused(*gossip, "--average-every", 0, says=("--average-every",))
         self.refused("--gossip", "pull", says=("--gossip", "--topology gossip"))
         self.refused("--topology", "ring", "--graph", "ring",
                      says=("--graph", "--topology gossip"))
