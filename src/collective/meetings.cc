@@ -1,3 +1,5 @@
+// Tested by src/collective/gossip_test.cc.
+
 #include "collective/meetings.h"
 
 #include <array>
