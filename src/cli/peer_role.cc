@@ -32,6 +32,36 @@ std::vector<float> first_weights(const std::string& file, const worker::Gradient
   return std::move(loaded.numbers);
 }
 
+collective::Averaging averaging_of(job::Averaging averaging) {
+  switch (averaging) {
+    case job::Averaging::kCoupled:
+      return collective::Averaging::kCoupled;
+    case job::Averaging::kFree:
+      return collective::Averaging::kFree;
+    case job::Averaging::kPull:
+      return collective::Averaging::kPull;
+    case job::Averaging::kPush:
+      return collective::Averaging::kPush;
+    case job::Averaging::kElastic:
+      return collective::Averaging::kElastic;
+  }
+  return collective::Averaging::kCoupled;
+}
+
+collective::Graph graph_of(job::Graph graph) {
+  switch (graph) {
+    case job::Graph::kComplete:
+      return collective::Graph::kComplete;
+    case job::Graph::kBipartite:
+      return collective::Graph::kBipartite;
+    case job::Graph::kRing:
+      return collective::Graph::kRing;
+    case job::Graph::kExponential:
+      return collective::Graph::kExponential;
+  }
+  return collective::Graph::kBipartite;
+}
+
 collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t examples) {
   const job::Resolved resolved = job::resolve(
       job.training, {.patience = job.patience}, {.workers_max = protocol::kWorkersMax});
@@ -53,7 +83,11 @@ collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t exam
                    .rate_scale = coordinator.rate_scale,
                    .weight_decay = resolved.shard.weight_decay},
           .clip_norm = resolved.shard.clip_norm,
-          .bucket_bytes = job.bucket_kib * kKib};
+          .bucket_bytes = job.bucket_kib * kKib,
+          .averaging = averaging_of(job.gossip.averaging),
+          .graph = graph_of(job.gossip.graph),
+          .average_every = job.gossip.average_every,
+          .elasticity = job.gossip.elasticity};
 }
 
 // Ring or Gossip.
@@ -103,8 +137,9 @@ void be_peer(const job::PeerJob& job, const run::Learner& learner) {
     collective::Gossip gossip(peer, std::move(weights), meeting, *source, pace);
     take_part(job, gossip, *source);
     std::fprintf(stderr,
-                 "worker %u asked for %llu meetings\n",
+                 "worker %u applied %llu gradients and began %llu meetings\n",
                  job.worker,
+                 static_cast<unsigned long long>(gossip.gradients()),
                  static_cast<unsigned long long>(gossip.meetings()));
   }
 }

@@ -9,16 +9,15 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "collective/meetings.h"
 #include "collective/neighbour.h"
-#include "collective/replicas.h"
 #include "update/gradient.h"
 
 namespace outpace::collective {
 namespace {
 
-// The two conversations of a meeting.
-constexpr std::uint32_t kOffer = 1;
-constexpr std::uint32_t kAnswer = 2;
+// How often a worker that waits for a meeting looks whether the run ends.
+constexpr std::chrono::milliseconds kLook{50};
 
 }  // namespace
 
@@ -37,7 +36,7 @@ Gossip::Gossip(const PeerOptions& options,
              options.with_replacement),
       stepper_(options.rule, source.manifest().sizes()),
       gradient_(weights.size()),
-      weights_(std::move(weights)) {
+      replica_(std::move(weights)) {
   CHECK(options.batches.workers >= 2);
 }
 
@@ -62,7 +61,7 @@ void Gossip::run(Member& member) {
       one_gradient(member, iteration);
       rethrow();
     }
-    end_meetings();
+    replica_.end_meetings();
     rethrow();
     member.leave();
   } catch (...) {
@@ -77,11 +76,11 @@ void Gossip::end_averaging(Member& member) {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
-    changed_.notify_all();
     if (group_ != nullptr) {
       group_->abort();
     }
   }
+  replica_.leave_group();
   averaging_.join();
 }
 
@@ -94,52 +93,62 @@ void Gossip::average(Member& member) {
     GlooGroup group(std::move(options));
     {
       const std::lock_guard lock(mutex_);
+      if (ending_) {
+        return;
+      }
       group_ = &group;
-      left_ = false;
     }
     member.set_leave([this, &group] {
       group.abort();
-      const std::lock_guard lock(mutex_);
-      left_ = true;
-      changed_.notify_all();
+      replica_.leave_group();
     });
-    bool over = false;
     try {
-      group.join();
-      {
-        const std::lock_guard lock(mutex_);
-        begun_ = true;
-        changed_.notify_all();
-      }
-      side_of(rank_of(options_.worker, *next)) == Side::kAsks ? ask(group, *next) : answer(group);
-      over = true;
+      meet_in(group, *next);
     } catch (const GroupBroken& /*why*/) {
       // The host knows who is gone.
     }
     member.set_leave(nullptr);
+    replica_.disconnected();
     const std::lock_guard lock(mutex_);
     group_ = nullptr;
-    meeting_ = false;
-    changed_.notify_all();
-    if (over) {
-      return;
-    }
   }
 }
 
-std::vector<float> Gossip::weights() const {
-  const std::lock_guard lock(mutex_);
-  return weights_;
+void Gossip::meet_in(GlooGroup& group, const protocol::Group& members) {
+  group.join();
+  replica_.connected();
+  {
+    const std::lock_guard lock(mutex_);
+    begun_ = true;
+    changed_.notify_all();
+  }
+  const std::uint32_t rank = rank_of(options_.worker, members);
+  const bool across =
+      options_.averaging == Averaging::kCoupled || options_.averaging == Averaging::kFree;
+  Neighbours neighbours(
+      rank,
+      neighbours_of(
+          rank, static_cast<std::uint32_t>(members.members.size()), options_.graph, across),
+      mix(options_.seed) + members.generation);
+  const auto alpha = static_cast<float>(options_.elasticity / options_.batches.workers);
+  Meetings(options_.averaging, alpha, rank, std::move(neighbours), group, replica_).run();
 }
 
-std::uint64_t Gossip::meetings() const {
-  const std::lock_guard lock(mutex_);
-  return meetings_;
+bool Gossip::wait_for_meeting(const Member& member) {
+  while (!replica_.met_within(kLook)) {
+    rethrow();
+    if (member.stopping()) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
-  before_ = weights();
-  want_meeting();
+  before_ = replica_.weights();
+  if (iteration % options_.average_every == 0) {
+    replica_.want_meeting();
+  }
   const Time start = member.now();
   const Time finish = pace_.finish(start, 1.0, iteration);
   if (finish > start) {
@@ -165,21 +174,25 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
   if (options_.clip_norm > 0.0) {
     (void)update::clip(gradient_, squared, options_.clip_norm);
   }
+  const double runtime = to_seconds(member.now() - start);
+  if (options_.averaging != Averaging::kFree && !wait_for_meeting(member)) {
+    return;
+  }
   applied_ += examples.size();
-  {
-    const std::lock_guard lock(mutex_);
+  ++gradients_;
+  replica_.step([&](std::vector<float>& weights) {
     stepper_.step({.examples = examples.size(),
                    .nominal = options_.batches.batch,
                    // The others' counts are unknown here; this worker's stands in for them.
                    .applied = applied_ * options_.batches.workers},
                   gradient_,
-                  weights_);
-  }
+                  weights);
+  });
   member.report({.sequence = Sequence{iteration + 1},
                  .examples = static_cast<std::uint32_t>(examples.size()),
                  .loss = loss,
                  .compute_seconds = took,
-                 .runtime = to_seconds(member.now() - start)});
+                 .runtime = runtime});
 }
 
 protocol::Ranges Gossip::next_examples() {
@@ -198,66 +211,10 @@ protocol::Ranges Gossip::next_examples() {
   return ranges;
 }
 
-void Gossip::want_meeting() {
-  const std::lock_guard lock(mutex_);
-  wants_meeting_ = true;  // If the last meeting is still going on, one meeting is skipped.
-  changed_.notify_all();
-}
-
-void Gossip::end_meetings() {
-  std::unique_lock lock(mutex_);
-  ending_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return !meeting_; });
-}
-
 void Gossip::rethrow() {
   const std::lock_guard lock(mutex_);
   if (failure_) {
     std::rethrow_exception(failure_);
-  }
-}
-
-void Gossip::ask(GlooGroup& group, const protocol::Group& members) {
-  Neighbours neighbours(rank_of(options_.worker, members),
-                        static_cast<std::uint32_t>(members.members.size()),
-                        mix(options_.seed) + members.generation);
-  std::vector<float> then;
-  std::vector<float> theirs(gradient_.size());
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return wants_meeting_ || ending_ || left_; });
-    if (ending_) {
-      return;
-    }
-    if (left_) {
-      throw GroupBroken("the group is to be left");
-    }
-    wants_meeting_ = false;
-    meeting_ = true;
-    then = weights_;
-    lock.unlock();
-    const std::uint32_t neighbour = neighbours.next();
-    group.send(neighbour, kOffer, then);
-    group.receive(neighbour, kAnswer, theirs);
-    lock.lock();
-    meet_halfway(weights_, then, theirs);
-    meeting_ = false;
-    ++meetings_;
-    changed_.notify_all();
-  }
-}
-
-void Gossip::answer(GlooGroup& group) {
-  std::vector<float> then;
-  std::vector<float> theirs(gradient_.size());
-  while (const auto neighbour = group.receive_any(kOffer, theirs)) {
-    {
-      const std::lock_guard lock(mutex_);
-      then = weights_;
-      meet_halfway(weights_, then, theirs);
-    }
-    group.send(*neighbour, kAnswer, then);
   }
 }
 

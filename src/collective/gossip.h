@@ -1,18 +1,17 @@
-// A worker of a gossip: asynchronous decentralised SGD (AD-PSGD).
+// A worker of a gossip: decentralised SGD. Every worker has its own weights.
 //
-// Every worker has its own weights. It computes a gradient on them; meanwhile another thread
-// averages them with the weights of a random neighbour. Then it applies the gradient to the weights
-// as they are by then. No worker waits for a slow one. Lian, Zhang, Zhang, Liu, "Asynchronous
-// Decentralized Parallel Stochastic Gradient Descent", ICML 2018, algorithm 1.
+// It computes a gradient on them; meanwhile other threads average them with the weights of a random
+// neighbour (meetings.h). Then it applies the gradient to the weights as they are by then. Lian,
+// Zhang, Zhang, Liu, "Asynchronous Decentralized Parallel Stochastic Gradient Descent", ICML 2018,
+// algorithm 1; Jin, Yuan, Iandola, Keutzer, "How to scale distributed deep learning?", 2016.
 //
-// One side of the workers asks for a meeting once per gradient, and the other side answers
-// (neighbour.h). The asking worker sends its weights and receives the other's. Both then move
-// halfway to what the other had (replicas.h). A gradient that is ready before the meeting is over
-// does not wait for it.
+// There the gradient goes with exactly one averaging. So a gradient that is ready waits for its
+// meeting, if that is not over by then: for a round trip to the neighbour, whose threads answer
+// also while it computes. With Averaging::kFree it does not wait, and a meeting may be skipped.
 //
 // A neighbour that dies, or is silent, breaks the meetings of the others. They form a new group
-// without it (formation.h) while they go on computing, and meet again. The
-// place in the group says whether a worker asks or answers.
+// without it (formation.h) and meet again. The place in the group says whether a worker asks or
+// answers.
 
 #pragma once
 
@@ -26,6 +25,7 @@
 #include "collective/gloo_group.h"
 #include "collective/member.h"
 #include "collective/peer_options.h"
+#include "collective/replica.h"
 #include "collective/stepper.h"
 #include "worker/gradient_source.h"
 #include "worker/order.h"
@@ -45,28 +45,30 @@ class Gossip {
   Gossip(const Gossip&) = delete;
   Gossip& operator=(const Gossip&) = delete;
 
-  // Runs until told to stop. Then this worker asks for nothing, but still answers, until the host
+  // Runs until told to stop. Then this worker begins no meeting, but still answers, until the host
   // has its last weights. Throws Error if the run goes on without this worker, the host is gone, or
   // training diverges.
   void run(Member& member);
 
-  // The present weights. From any thread.
-  [[nodiscard]] std::vector<float> weights() const;
-  // Completed meetings that this worker asked for.
-  [[nodiscard]] std::uint64_t meetings() const;
+  // What the host gets: the present weights, or the centre of an elastic averaging, if this worker
+  // holds it. From any thread, as the next.
+  [[nodiscard]] std::vector<float> weights() const { return replica_.shown(); }
+  // Completed meetings that this worker began.
+  [[nodiscard]] std::uint64_t meetings() const { return replica_.meetings(); }
+  // Gradients that this worker applied.
+  [[nodiscard]] std::uint64_t gradients() const { return gradients_; }
 
  private:
-  // The averaging thread's: one group after the other, and in each a loop for its side.
+  // The averaging thread's: one group after the other.
   void average(Member& member);
-  void ask(GlooGroup& group, const protocol::Group& members);
-  void answer(GlooGroup& group);
+  void meet_in(GlooGroup& group, const protocol::Group& members);
   // Ends the averaging thread.
   void end_averaging(Member& member);
   // Called on the computing thread.
   void one_gradient(Member& member, std::uint64_t iteration);
   [[nodiscard]] protocol::Ranges next_examples();
-  void want_meeting();
-  void end_meetings();
+  // Whether the gradient may be applied; if not, the run ends.
+  [[nodiscard]] bool wait_for_meeting(const Member& member);
   void rethrow();
 
   // Constant after construction.
@@ -80,19 +82,17 @@ class Gossip {
   std::uint64_t epoch_ = 0;     // The epoch of this worker's own order.
   std::uint64_t position_ = 0;  // The place of the next example in it.
   std::uint64_t applied_ = 0;   // Examples of this worker alone.
-  std::vector<float> before_;   // The weights that the gradient is computed on.
+  std::uint64_t gradients_ = 0;
+  std::vector<float> before_;  // The weights that the gradient is computed on.
   std::vector<float> gradient_;
+  // Shared; it has a lock of its own.
+  Replica replica_;
   // State below is guarded by mutex_.
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<float> weights_;
-  bool wants_meeting_ = false;
-  bool meeting_ = false;
   bool ending_ = false;
-  bool left_ = false;           // The present group is to be left.
   bool begun_ = false;          // There has been a group, or there will be none.
   GlooGroup* group_ = nullptr;  // The present one.
-  std::uint64_t meetings_ = 0;
   std::exception_ptr failure_;  // Of the averaging thread.
   std::jthread averaging_;      // Last, because it uses all of the above.
 };

@@ -32,6 +32,7 @@ namespace outpace::collective {
 
 struct HostOptions {
   Topology topology = Topology::kRing;
+  bool centre = false;  // Of a gossip: the first worker that is left brings the weights of the run.
   std::uint32_t workers = 1;
   std::uint32_t batch = 32;
   // With fewer live workers the run ends; a ring or gossip of several needs two in any case.
@@ -155,6 +156,9 @@ class Host {
   void take_measurement(Time now, const protocol::Measurement& measurement);
   void ask_for_weights(Version version);
   void evaluate_gathered();
+  // The run's weights: the centre, or else the mean of all.
+  [[nodiscard]] std::vector<float> of_run(
+      const std::map<WorkerId, std::vector<float>>& weights) const;
   void evaluate(Version version, Time committed, std::uint64_t examples);
   void send_to_evaluator(Version version, const std::vector<float>& weights);
   // Why the run should end; null if it should not.

@@ -64,6 +64,10 @@ void Host::take_weights(Time now, WorkerId worker, Version version, std::vector<
   evaluate_gathered();
 }
 
+std::vector<float> Host::of_run(const std::map<WorkerId, std::vector<float>>& weights) const {
+  return options_.centre ? weights.begin()->second : mean_of(values_of(weights));
+}
+
 // Evaluates the newest version for which all live workers have brought their weights.
 void Host::evaluate_gathered() {
   if (phase_ != Phase::kRunning || peers_.empty()) {
@@ -76,7 +80,7 @@ void Host::evaluate_gathered() {
     return;
   }
   const Gathered& gathered = complete->second;
-  weights_ = mean_of(values_of(gathered.weights));
+  weights_ = of_run(gathered.weights);
   evaluate(complete->first, gathered.asked, gathered.examples);
   gathering_.erase(gathering_.begin(), complete.base());
 }
@@ -244,7 +248,7 @@ void Host::evaluate_last(Time now) {
   const bool interrupted = static_cast<int>(code_) > 128;
   phase_ = Phase::kEvaluating;
   deadline_ = now + std::chrono::seconds(interrupted ? 10 : 60);
-  weights_ = mean_of(values_of(last_weights_));
+  weights_ = of_run(last_weights_);
   if (callbacks_.trained) {
     callbacks_.trained(*manifest_, weights_, tally_->version());
   }

@@ -1,14 +1,17 @@
 // Chooses the neighbour that a worker of a gossip averages with next.
 //
-// The workers form two sides. Workers of even rank ask, those of odd rank answer, and only pairs
-// across the sides meet. A worker that answers never waits for another, so waiting workers cannot
-// form a cycle: no draw leads to a deadlock. Lian, Zhang, Zhang, Liu, "Asynchronous Decentralized
-// Parallel Stochastic Gradient Descent" (AD-PSGD), ICML 2018, section 3, "deadlock": a bipartite
-// graph. Here the graph is complete and all neighbours are equally likely.
+// Where two workers move at once (AD-PSGD), they form two sides. Workers of even rank ask, those of
+// odd rank answer, and only pairs across the sides meet. A worker that answers never waits for
+// another, so waiting workers cannot form a cycle: no draw leads to a deadlock. Lian, Zhang, Zhang,
+// Liu, "Asynchronous Decentralized Parallel Stochastic Gradient Descent" (AD-PSGD), ICML 2018,
+// section 3, "deadlock": a bipartite graph. Where only one of two moves, there are no sides.
+//
+// All neighbours of a worker in the graph are equally likely.
 
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/rng.h"
 
@@ -20,17 +23,32 @@ enum class Side : std::uint8_t { kAsks, kAnswers };
   return rank % 2 == 0 ? Side::kAsks : Side::kAnswers;
 }
 
-// The random neighbours of one asking worker.
+// Each is undirected.
+enum class Graph : std::uint8_t {
+  kComplete,     // Any two workers.
+  kBipartite,    // Any two of different sides.
+  kRing,         // Two whose ranks are next to each other, and the last with the first.
+  kExponential,  // Ranks 1, 3, 5, 9, 17, ... (1 + 2^k) apart, around the ring.
+};
+
+// The neighbours' ranks, in order. With `across`, only those of the other side: a ring of an odd
+// number of workers then has no edge from the last worker to the first. Never empty, because ranks
+// next to each other are neighbours in each graph. REQUIRES: size >= 2 and rank < size.
+[[nodiscard]] std::vector<std::uint32_t> neighbours_of(std::uint32_t rank,
+                                                       std::uint32_t size,
+                                                       Graph graph,
+                                                       bool across);
+
+// The random neighbours of one worker.
 class Neighbours {
  public:
-  // REQUIRES: size >= 2, and rank asks.
-  Neighbours(std::uint32_t rank, std::uint32_t size, std::uint64_t seed);
+  // REQUIRES: `ranks`, which it draws from, is not empty. `rank`: of the worker itself.
+  Neighbours(std::uint32_t rank, std::vector<std::uint32_t> ranks, std::uint64_t seed);
 
-  // The rank of an answering worker.
   [[nodiscard]] std::uint32_t next();
 
  private:
-  std::uint32_t answering_;  // Number of answering workers: ranks 1, 3, 5, ...
+  std::vector<std::uint32_t> ranks_;
   Rng rng_;
 };
 

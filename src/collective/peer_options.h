@@ -7,9 +7,19 @@
 
 #include "base/ids.h"
 #include "collective/batch_plan.h"
+#include "collective/neighbour.h"
 #include "collective/stepper.h"
 
 namespace outpace::collective {
+
+// How the workers of a gossip average their weights; meetings.h says it in full.
+enum class Averaging : std::uint8_t {
+  kCoupled,  // Two meet in the middle; each gradient goes with one meeting.
+  kFree,     // The same, but no gradient waits for a meeting.
+  kPull,     // One moves to the middle; each gradient goes with one pull.
+  kPush,     // One sends, the other moves; each gradient goes with one push.
+  kElastic,  // All move towards one centre, and it towards them (EASGD).
+};
 
 struct PeerOptions {
   WorkerId worker{};
@@ -18,8 +28,12 @@ struct PeerOptions {
   bool with_replacement = false;
   std::uint64_t evaluate_every = 5120;  // Applied examples.
   StepRule rule;
-  double clip_norm = 0.0;                // 0: do not clip.
-  std::size_t bucket_bytes = 1U << 20U;  // Used by a ring.
+  double clip_norm = 0.0;                     // 0: do not clip.
+  std::size_t bucket_bytes = 1U << 20U;       // Used by a ring; the next two by a gossip.
+  Averaging averaging = Averaging::kCoupled;  // REQUIRES of the next: not kComplete, unless this
+  Graph graph = Graph::kBipartite;            // is kPull or kPush.
+  std::uint32_t average_every = 1;            // Gradients for each averaging that a worker begins.
+  double elasticity = 0.9;                    // Of kElastic: beta; alpha is beta / workers.
 };
 
 }  // namespace outpace::collective

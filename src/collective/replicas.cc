@@ -13,6 +13,24 @@ void meet_halfway(std::span<float> mine,
   }
 }
 
+void move_towards(std::span<float> mine,
+                  std::span<const float> then,
+                  std::span<const float> theirs,
+                  float alpha) {
+  CHECK(mine.size() == then.size() && mine.size() == theirs.size());
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    mine[i] += alpha * (theirs[i] - then[i]);
+  }
+}
+
+void mean_with(std::span<float> mine, std::span<const float> sum, std::uint32_t count) {
+  CHECK(mine.size() == sum.size());
+  const float part = 1.0F / (1.0F + static_cast<float>(count));
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    mine[i] = (mine[i] + sum[i]) * part;
+  }
+}
+
 std::vector<float> mean_of(std::span<const std::vector<float>> replicas) {
   CHECK(!replicas.empty());
   std::vector<double> sum(replicas.front().size());

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,19 @@ namespace outpace::collective {
 void meet_halfway(std::span<float> mine,
                   std::span<const float> then,
                   std::span<const float> theirs);
+
+// Replaces `mine` by the mean of itself and `count` others, of which `sum` is the sum. REQUIRES:
+// all of one size.
+void mean_with(std::span<float> mine, std::span<const float> sum, std::uint32_t count);
+
+// Elastic averaging: mine += alpha * (theirs - then), where `then` is what `mine` was when it was
+// sent. The other moves by alpha * (then - theirs), so the sum of the two stays. Zhang,
+// Choromanska, LeCun, "Deep learning with Elastic Averaging SGD", 2015, algorithm 1. REQUIRES: all
+// of one size.
+void move_towards(std::span<float> mine,
+                  std::span<const float> then,
+                  std::span<const float> theirs,
+                  float alpha);
 
 // The element-wise mean, summed in double, in order. REQUIRES: at least one replica, all of one
 // size.

@@ -56,7 +56,7 @@ TEST(MeetHalfway, ManyMeetingsKeepTheMeanAndEndTheDifferences) {
   ASSERT_GT(spread(replicas), 0.5F);
   std::vector<Neighbours> neighbours;
   for (std::uint32_t rank = 0; rank < kWorkers; rank += 2) {
-    neighbours.emplace_back(rank, kWorkers, 3);
+    neighbours.emplace_back(rank, neighbours_of(rank, kWorkers, Graph::kBipartite, true), 3);
   }
   for (std::size_t i = 0; i < 400; ++i) {
     const std::size_t asks = i % neighbours.size();
@@ -72,6 +72,12 @@ TEST(MeetHalfway, ManyMeetingsKeepTheMeanAndEndTheDifferences) {
   for (std::size_t i = 0; i < before.size(); ++i) {
     EXPECT_NEAR(after[i], before[i], 1e-6F);
   }
+}
+
+TEST(MeanWith, CountsEachOnce) {
+  Weights mine{1.0F, 4.0F};
+  mean_with(mine, Weights{8.0F, 2.0F}, 2);
+  EXPECT_EQ(mine, (Weights{3.0F, 2.0F}));
 }
 
 TEST(MeanOf, IsOfAll) {

@@ -118,7 +118,7 @@ void declare_topology(OptionList& options,
   options.add("topology",
               topology,
               "ps: a parameter server. ring: all-reduce, like --policy sync. gossip: neighbours "
-              "average their weights (AD-PSGD). Without a server, options of the server are "
+              "average their weights (--gossip). Without a server, options of the server are "
               "refused");
   options
       .add("peer-interface",
@@ -269,6 +269,7 @@ void declare(OptionList& options, TrainJob& job) {
   declare(options, job.training);
   declare_of_server(options, job.membership, job.serving, job.checkpoints, job.output);
   declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
+  declare(options, job.gossip);
   declare(options, job.work);
   declare(options, job.work.slice);
   declare_children(options, job.worker_prefix, job.restart_workers);
@@ -279,6 +280,10 @@ void fit_topology(const OptionList& options, TrainJob& job) {
   if (job.topology == Topology::kServer) {
     refuse(options, job.topology, "bucket-kib", "--topology ring");
     refuse(options, job.topology, "peer-interface", "--topology ring or gossip");
+    refuse(options, job.topology, "gossip", "--topology gossip");
+    refuse(options, job.topology, "graph", "--topology gossip");
+    refuse(options, job.topology, "average-every", "--topology gossip");
+    refuse(options, job.topology, "elasticity", "--topology gossip");
     return;
   }
   for (const char* option : kOfServer) {
@@ -307,6 +312,12 @@ void fit_topology(const OptionList& options, TrainJob& job) {
       throw usage_error("--workers is " + std::to_string(job.training.workers) +
                         "; a gossip takes at least 2");
     }
+    fit_gossip(options, job.gossip);
+  } else {
+    refuse(options, job.topology, "gossip", "--topology gossip");
+    refuse(options, job.topology, "graph", "--topology gossip");
+    refuse(options, job.topology, "average-every", "--topology gossip");
+    refuse(options, job.topology, "elasticity", "--topology gossip");
   }
 }
 
@@ -351,6 +362,7 @@ void declare(OptionList& options, EvaluatorJob& job) {
 void declare(OptionList& options, PeerJob& job) {
   declare(options, job.training);
   declare_topology(options, job.topology, job.peer_interface, job.bucket_kib);
+  declare(options, job.gossip);
   declare(options, job.work);
   options.add("weights", job.weights, "Start from the weights in this safetensors file")
       .type("FILE");

@@ -13,6 +13,7 @@
 #include "base/local_address.h"
 #include "base/time.h"
 #include "job/decisions_kept.h"
+#include "job/gossip_options.h"
 #include "job/option_list.h"
 #include "job/training.h"
 #include "job/work.h"
@@ -105,6 +106,7 @@ struct TrainJob {
   Topology topology = Topology::kServer;
   std::string peer_interface;       // Of workers without a server; empty: loopback.
   std::uint32_t bucket_kib = 1024;  // KiB of gradient that a ring sums at a time, at least.
+  GossipOptions gossip;
   Work work;
   std::string worker_prefix;  // Words before each worker's command.
   bool restart_workers = false;
@@ -155,6 +157,7 @@ struct PeerJob {
   Topology topology = Topology::kRing;
   std::string peer_interface;
   std::uint32_t bucket_kib = 1024;
+  GossipOptions gossip;
   Work work;
   std::string weights;
   Duration patience = std::chrono::seconds(60);

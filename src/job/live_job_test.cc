@@ -55,6 +55,21 @@ TEST(LiveJob, AGossipTakesTwoWorkersAndNoOptionOfARing) {
             "--bucket-kib conflicts with --topology ps: it belongs to --topology ring; remove it");
 }
 
+TEST(LiveJob, HowAGossipAveragesIsOfAGossip) {
+  Train ring;
+  ring.give("topology", "ring").give("gossip", "free");
+  EXPECT_EQ(refusal(ring),
+            "--gossip conflicts with --topology ring: it belongs to --topology gossip; remove it");
+  Train served;
+  served.give("graph", "ring");
+  EXPECT_EQ(refusal(served),
+            "--graph conflicts with --topology ps: it belongs to --topology gossip; remove it");
+  Train gossip;
+  gossip.give("topology", "gossip").give("gossip", "push");
+  EXPECT_EQ(refusal(gossip), "accepted");
+  EXPECT_EQ(gossip.job.gossip.graph, Graph::kComplete);
+}
+
 TEST(LiveJob, SlicesAreOfAServersWorkers) {
   Train ring;
   ring.give("topology", "ring").give("slice", "1MiB");

@@ -37,6 +37,7 @@ job::PeerJob shared_by_peers(const job::TrainJob& job,
                     .topology = job.topology,
                     .peer_interface = job.peer_interface,
                     .bucket_kib = job.bucket_kib,
+                    .gossip = job.gossip,
                     .work = job.work,
                     .weights = job.serving.weights,
                     .patience = job.membership.patience_to_begin(),
@@ -54,6 +55,7 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
   const live::ServerOptions checked = to_server_options(job.training, job.membership, job.serving);
   const bool learns = job.work.paced.empty();
   return {.topology = without_server(job.topology),
+          .centre = job.gossip.averaging == job::Averaging::kElastic,
           .workers = job.training.workers,
           .batch = job.training.batch,
           .min_workers = job.membership.min_workers,

@@ -161,16 +161,41 @@ class Gossip(Peers):
         self.is_interrupted_while_one_is_silent()
 
     def test_it_goes_on_without_the_killed_and_the_stopped(self):
-        process = self.start_run("--seconds", 25, workers=5)
+        self.goes_on_without_the_killed_and_the_stopped()
+        self.assert_coupled((1, 2, 4))
+
+    def test_so_does_a_free_one_and_by_another_graph(self):
+        self.goes_on_without_the_killed_and_the_stopped("--gossip", "free", "--graph", "ring")
+
+    def test_so_does_one_that_pulls(self):
+        self.goes_on_without_the_killed_and_the_stopped("--gossip", "pull")
+        self.assert_coupled((1, 2, 4))
+
+    def test_so_does_one_that_pushes(self):
+        self.goes_on_without_the_killed_and_the_stopped("--gossip", "push")
+        self.assert_coupled((1, 2, 4))
+
+    def test_so_does_elastic_averaging_that_loses_the_centre(self):
+        self.goes_on_without_the_killed_and_the_stopped("--gossip", "easgd")
+
+    def assert_coupled(self, workers):
+        """Each gradient had a meeting of its own, and at most one meeting came to no gradient."""
+        for worker in workers:
+            log = (self.out / "logs" / f"worker-{worker}.log").read_text()
+            gradients, meetings = map(int, re.search(
+                r"applied (\d+) gradients and began (\d+) meetings", log).groups())
+            self.assertIn(meetings - gradients, (0, 1), log)
+
+    def goes_on_without_the_killed_and_the_stopped(self, *options):
+        process = self.start_run("--seconds", 25, *options, workers=5)
         self.until_update(100)
         self.send(0, signal.SIGKILL)
         process.until_said("the gossip goes on with 4 of 5 workers")
         stopped = self.child(3)
         os.kill(stopped, signal.SIGSTOP)
-        before = self.version()
         process.until_said(f"worker 3 is gone: silent for {SILENT} s")
         process.until_said("the gossip goes on with 3 of 5 workers")
-        self.assertGreater(self.version(), before, "nobody waited")
+        self.until_update(self.version() + 20)  # Also if all three had waited for the stopped one.
         os.kill(stopped, signal.SIGCONT)
         process.until_said("worker 3 exited with 5: the run goes on without this worker")
         summary = self.finish()

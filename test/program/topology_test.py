@@ -139,6 +139,28 @@ class Gossip(Topology):
         self.assertEqual(sum(iterations), summary["updates"])
         self.assertLess(iterations[0], max(iterations[1:]))  # Nobody waited for the slow one.
 
+    def test_each_way_and_each_graph_learns_and_its_record_says_which(self):
+        for averaging, graph in (("coupled", "ring"), ("coupled", "exponential"),
+                                 ("free", "bipartite"), ("pull", "complete"),
+                                 ("push", "complete"), ("push", "ring")):
+            name = f"{averaging}-{graph}"
+            options = ("--graph", graph) if graph != "complete" else ()
+            _, summary = self.train(name, "--topology", "gossip", "--workers", 5, "--seed", 3,
+                                    "--gossip", averaging, *options, "--updates", 1600)
+            self.assertGreater(summary["final_accuracy"], 0.75, name)
+            self.assertGreater(summary["worst_replica_accuracy"], 0.6, name)
+            config = (self.folder / name / "config.toml").read_text()
+            self.assertIn(f"gossip = '{averaging}'", config)
+            self.assertIn(f"graph = '{graph}'", config)
+
+    def test_elastic_averaging_learns_with_and_without_momentum(self):
+        for name, options in (("easgd", ()),
+                              ("eamsgd", ("--optimizer", "nesterov", "--lr", 0.03))):
+            _, summary = self.train(name, "--topology", "gossip", "--gossip", "easgd", *options,
+                                    "--workers", 4, "--seed", 3, "--updates", 2400)
+            self.assertGreater(summary["final_accuracy"], 0.75, name)
+            self.assertIn("average-every = 10", (self.folder / name / "config.toml").read_text())
+
     def test_without_learning_nobody_moves(self):
         start, _ = self.train("start", "--policy", "sync", "--workers", 1, "--updates", 1,
                               "--lr", 0, "--seed", 5)
@@ -193,6 +215,21 @@ class BadInput(Topology):
         self.refused("--topology", "ring", "--peer-interface", "lo", says=("--insecure-no-tls",))
         self.refused("--topology", "ring", "--insecure-no-tls", says=("--peer-interface",))
         self.refused("--topology", "gossip", "--workers", 1, says=("--workers is 1", "at least 2"))
+
+    def test_how_a_gossip_averages(self):
+        gossip = ("--topology", "gossip")
+        self.refused(*gossip, "--gossip", "loose",
+                     says=("'loose'", "coupled, free, pull, push or easgd"))
+        self.refused(*gossip, "--graph", "star",
+                     says=("'star'", "complete, bipartite, ring or exponential"))
+        self.refused(*gossip, "--graph", "complete",
+                     says=("--graph complete", "--gossip coupled", "circle"))
+        self.refused(*gossip, "--gossip", "easgd", "--graph", "ring", says=("--graph", "centre"))
+        self.refused(*gossip, "--elasticity", 0.5, says=("--elasticity", "easgd"))
+        self.refused(*gossip, "--average-every", 0, says=("--average-every",))
+        self.refused("--gossip", "pull", says=("--gossip", "--topology gossip"))
+        self.refused("--topology", "ring", "--graph", "ring",
+                     says=("--graph", "--topology gossip"))
 
     def test_weights_of_another_network(self):
         self.train("first", "--policy", "sync", "--workers", 1, "--updates", 1)

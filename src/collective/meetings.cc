@@ -1,0 +1,197 @@
+// Tested by src/collective/gossip_test.cc.
+
+#include "collective/meetings.h"
+
+#include <array>
+#include <exception>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace outpace::collective {
+namespace {
+
+// The conversations of a pair.
+constexpr std::uint32_t kOffer = 1;   // Weights, and one number: whether the other invited to it.
+constexpr std::uint32_t kAnswer = 2;  // Weights.
+constexpr std::uint32_t kInvite = 3;  // One number, as the next.
+constexpr std::uint32_t kRequest = 4;
+constexpr std::uint32_t kReply = 5;   // Weights.
+constexpr std::uint32_t kPushed = 6;  // Weights.
+
+constexpr std::uint32_t kToCentre = 7;  // Weights, as the next.
+constexpr std::uint32_t kOfCentre = 8;
+
+constexpr std::uint32_t kCentre = 0;  // The rank of the worker that holds it.
+
+using OneNumber = std::array<float, 1>;
+
+}  // namespace
+
+Meetings::Meetings(Averaging averaging,
+                   float alpha,
+                   std::uint32_t rank,
+                   Neighbours neighbours,
+                   GlooGroup& group,
+                   Replica& replica)
+    : averaging_(averaging),
+      alpha_(alpha),
+      rank_(rank),
+      neighbours_(std::move(neighbours)),
+      group_(group),
+      replica_(replica) {}
+
+void Meetings::run() {
+  replica_.hold_centre(averaging_ == Averaging::kElastic && rank_ == kCentre);
+  std::exception_ptr heard;
+  std::exception_ptr sought;
+  {
+    const std::jthread listening([this, &heard] {
+      try {
+        listen();
+      } catch (...) {
+        heard = std::current_exception();
+      }
+      group_.abort();  // The other thread may wait in it, or for its next meeting.
+      replica_.leave_group();
+    });
+    try {
+      seek();
+    } catch (...) {
+      sought = std::current_exception();
+    }
+    group_.abort();
+  }
+  for (const std::exception_ptr& failure : {sought, heard}) {
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
+  }
+  throw GroupBroken("the group is to be left");
+}
+
+void Meetings::seek() {
+  while (const auto meeting = replica_.begin_meeting()) {
+    if (meeting->invited_by) {
+      ask(*meeting->invited_by, false);
+    } else {
+      begin_own();
+    }
+  }
+}
+
+void Meetings::begin_own() {
+  switch (averaging_) {
+    case Averaging::kCoupled:
+    case Averaging::kFree:
+      if (asks()) {
+        ask(neighbours_.next(), true);
+      } else if (averaging_ == Averaging::kCoupled) {
+        group_.send(neighbours_.next(), kInvite, OneNumber{});  // It is over once that one asks.
+      } else {
+        replica_.skip();
+      }
+      return;
+    case Averaging::kPull:
+      pull();
+      return;
+    case Averaging::kPush:
+      push();
+      return;
+    case Averaging::kElastic:
+      meet_centre();
+      return;
+  }
+}
+
+void Meetings::ask(std::uint32_t neighbour, bool own) {
+  const std::vector<float> then = replica_.weights();
+  std::vector<float> offer = then;
+  offer.push_back(own ? 0.0F : 1.0F);
+  group_.send(neighbour, kOffer, offer);
+  std::vector<float> theirs(then.size());
+  group_.receive(neighbour, kAnswer, theirs);
+  replica_.meet_halfway(then, theirs, own);
+}
+
+void Meetings::pull() {
+  const std::uint32_t neighbour = neighbours_.next();
+  std::vector<float> theirs(replica_.size());
+  group_.send(neighbour, kRequest, OneNumber{});
+  group_.receive(neighbour, kReply, theirs);
+  (void)replica_.answer_halfway(theirs, true);
+}
+
+void Meetings::push() {
+  group_.send(neighbours_.next(), kPushed, replica_.weights());
+  replica_.sent();
+}
+
+void Meetings::meet_centre() {
+  if (rank_ == kCentre) {
+    replica_.meet_centre(alpha_);
+    return;
+  }
+  const std::vector<float> then = replica_.weights();
+  std::vector<float> centre(then.size());
+  group_.send(kCentre, kToCentre, then);
+  group_.receive(kCentre, kOfCentre, centre);
+  replica_.meet_centre(then, std::move(centre), alpha_);
+}
+
+void Meetings::listen() {
+  switch (averaging_) {
+    case Averaging::kCoupled:
+    case Averaging::kFree:
+      asks() ? take_invitations() : answer();
+      return;
+    case Averaging::kPull:
+      give();
+      return;
+    case Averaging::kPush:
+      take_pushes();
+      return;
+    case Averaging::kElastic:
+      answer_for_centre();
+      return;
+  }
+}
+
+void Meetings::answer() {
+  std::vector<float> offer(replica_.size() + 1);
+  while (const auto neighbour = group_.receive_any(kOffer, offer)) {
+    const std::span<const float> theirs(offer.data(), offer.size() - 1);
+    group_.send(*neighbour, kAnswer, replica_.answer_halfway(theirs, offer.back() != 0.0F));
+  }
+}
+
+void Meetings::take_invitations() {
+  OneNumber nothing{};
+  while (const auto neighbour = group_.receive_any(kInvite, nothing)) {
+    replica_.invited(*neighbour);
+  }
+}
+
+void Meetings::give() {
+  OneNumber nothing{};
+  while (const auto neighbour = group_.receive_any(kRequest, nothing)) {
+    group_.send(*neighbour, kReply, replica_.weights());
+  }
+}
+
+void Meetings::take_pushes() {
+  std::vector<float> theirs(replica_.size());
+  while (group_.receive_any(kPushed, theirs)) {
+    replica_.push_in(theirs);
+  }
+}
+
+// Where the centre is not, nothing comes, and this ends with the group.
+void Meetings::answer_for_centre() {
+  std::vector<float> theirs(replica_.size());
+  while (const auto worker = group_.receive_any(kToCentre, theirs)) {
+    group_.send(*worker, kOfCentre, replica_.answer_of_centre(theirs, alpha_));
+  }
+}
+
+}  // namespace outpace::collective

@@ -1,0 +1,74 @@
+// The meetings of one worker with its neighbours, in one group of a gossip.
+//
+// Two threads talk. One seeks: it begins this worker's own meetings. The other listens: it answers
+// at once, whatever the worker computes, so nobody waits for a slow gradient.
+//
+//   coupled, free   Two workers of different sides (neighbour.h) meet. The one that asks sends its
+//                   weights; the one that answers sends its own, and both move halfway. Lian et
+//                   al., ICML 2018, algorithm 1 (AD-PSGD). Coupled: for a gradient of a worker that
+//                   answers, this worker invites one that asks, and that one then asks.
+//   pull            Asks for the neighbour's weights and moves halfway to them. The neighbour
+//   stays. push            Sends its weights. The neighbour averages, before its next step, its
+//   weights
+//                   and all that came. Jin, Yuan, Iandola, Keutzer, "How to scale distributed deep
+//                   learning?", 2016, has both.
+//   elastic         Sends its weights to the first worker of the group, which holds the centre, and
+//                   gets the centre. The weights move by a part of the difference, and so does the
+//                   centre. Zhang, Choromanska, LeCun, "Deep learning with Elastic Averaging SGD",
+//                   2015, algorithm 1 (EASGD; EAMSGD if the optimizer is nesterov).
+//
+// No cycle of waiting threads: listening threads wait for seeking threads alone, and these hold up
+// nobody who listens.
+
+#pragma once
+
+#include <cstdint>
+
+#include "collective/gloo_group.h"
+#include "collective/neighbour.h"
+#include "collective/peer_options.h"
+#include "collective/replica.h"
+
+namespace outpace::collective {
+
+class Meetings {
+ public:
+  // `group`, which this worker has joined in place `rank`, and `replica` outlive this object.
+  // `alpha`: of elastic averaging.
+  Meetings(Averaging averaging,
+           float alpha,
+           std::uint32_t rank,
+           Neighbours neighbours,
+           GlooGroup& group,
+           Replica& replica);
+
+  // Until the group is broken or to be left. Throws GroupBroken, always.
+  [[noreturn]] void run();
+
+ private:
+  // The seeking thread's.
+  void seek();
+  void begin_own();
+  void ask(std::uint32_t neighbour, bool own);
+  void pull();
+  void push();
+  void meet_centre();
+  // The listening thread's.
+  void listen();
+  void answer();
+  void take_invitations();
+  void give();
+  void take_pushes();
+  void answer_for_centre();
+
+  [[nodiscard]] bool asks() const { return side_of(rank_) == Side::kAsks; }
+
+  const Averaging averaging_;
+  const float alpha_;
+  const std::uint32_t rank_;
+  Neighbours neighbours_;
+  GlooGroup& group_;
+  Replica& replica_;
+};
+
+}  // namespace outpace::collective

@@ -1,0 +1,189 @@
+#include "collective/replica.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "collective/replicas.h"
+
+namespace outpace::collective {
+
+Replica::Replica(std::vector<float> weights) : weights_(std::move(weights)) {}
+
+std::vector<float> Replica::weights() const {
+  const std::lock_guard lock(mutex_);
+  return weights_;
+}
+
+std::vector<float> Replica::shown() const {
+  const std::lock_guard lock(mutex_);
+  return holds_centre_ ? centre_ : weights_;
+}
+
+std::size_t Replica::size() const {
+  const std::lock_guard lock(mutex_);
+  return weights_.size();
+}
+
+std::uint64_t Replica::meetings() const {
+  const std::lock_guard lock(mutex_);
+  return meetings_;
+}
+
+void Replica::want_meeting() {
+  const std::lock_guard lock(mutex_);
+  wanted_ = true;
+  changed_.notify_all();
+}
+
+bool Replica::met_within(std::chrono::milliseconds most) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, most, [this] { return !wanted_; });
+}
+
+void Replica::step(const std::function<void(std::vector<float>&)>& step) {
+  const std::lock_guard lock(mutex_);
+  if (pushes_ > 0) {
+    mean_with(weights_, pushed_, pushes_);
+    pushes_ = 0;
+  }
+  step(weights_);
+}
+
+void Replica::end_meetings() {
+  std::unique_lock lock(mutex_);
+  ending_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !connected_ || !(begun_ || serving_); });
+}
+
+void Replica::connected() {
+  const std::lock_guard lock(mutex_);
+  connected_ = true;
+}
+
+void Replica::disconnected() {
+  const std::lock_guard lock(mutex_);
+  connected_ = false;
+  begun_ = false;
+  serving_ = false;
+  left_ = false;
+  invitations_.clear();
+  changed_.notify_all();
+}
+
+void Replica::leave_group() {
+  const std::lock_guard lock(mutex_);
+  left_ = true;
+  changed_.notify_all();
+}
+
+std::optional<Replica::Meeting> Replica::begin_meeting() {
+  std::unique_lock lock(mutex_);
+  const auto own = [this] { return wanted_ && !begun_ && !ending_; };
+  changed_.wait(lock, [&] { return left_ || !invitations_.empty() || own(); });
+  if (left_) {
+    return std::nullopt;
+  }
+  if (own()) {
+    begun_ = true;
+    return Meeting{};
+  }
+  const std::uint32_t by = invitations_.front();
+  invitations_.pop_front();
+  serving_ = true;
+  return Meeting{by};
+}
+
+void Replica::invited(std::uint32_t by) {
+  const std::lock_guard lock(mutex_);
+  invitations_.push_back(by);
+  changed_.notify_all();
+}
+
+void Replica::meet_halfway(std::span<const float> then, std::span<const float> theirs, bool own) {
+  const std::lock_guard lock(mutex_);
+  collective::meet_halfway(weights_, then, theirs);
+  if (own) {
+    own_is_over();
+  } else {
+    serving_ = false;
+    changed_.notify_all();
+  }
+}
+
+std::vector<float> Replica::answer_halfway(std::span<const float> theirs, bool own) {
+  const std::lock_guard lock(mutex_);
+  std::vector<float> then = weights_;
+  collective::meet_halfway(weights_, then, theirs);
+  if (own) {
+    own_is_over();
+  }
+  return then;
+}
+
+void Replica::hold_centre(bool holds) {
+  const std::lock_guard lock(mutex_);
+  holds_centre_ = holds;
+  if (centre_.empty()) {
+    centre_ = weights_;
+  }
+}
+
+void Replica::meet_centre(float alpha) {
+  const std::lock_guard lock(mutex_);
+  CHECK(holds_centre_);
+  const std::vector<float> then = weights_;
+  move_towards(weights_, then, centre_, alpha);
+  const std::vector<float> centre = centre_;
+  move_towards(centre_, centre, then, alpha);
+  own_is_over();
+}
+
+void Replica::meet_centre(std::span<const float> then, std::vector<float> centre, float alpha) {
+  const std::lock_guard lock(mutex_);
+  move_towards(weights_, then, centre, alpha);
+  centre_ = centre;
+  move_towards(centre_, centre, then, alpha);
+  own_is_over();
+}
+
+std::vector<float> Replica::answer_of_centre(std::span<const float> theirs, float alpha) {
+  const std::lock_guard lock(mutex_);
+  CHECK(holds_centre_);
+  std::vector<float> then = centre_;
+  move_towards(centre_, then, theirs, alpha);
+  return then;
+}
+
+void Replica::sent() {
+  const std::lock_guard lock(mutex_);
+  own_is_over();
+}
+
+void Replica::skip() {
+  const std::lock_guard lock(mutex_);
+  wanted_ = false;
+  begun_ = false;
+  changed_.notify_all();
+}
+
+void Replica::push_in(std::span<const float> theirs) {
+  const std::lock_guard lock(mutex_);
+  CHECK(theirs.size() == weights_.size());
+  if (pushes_++ == 0) {
+    pushed_.assign(theirs.begin(), theirs.end());
+    return;
+  }
+  for (std::size_t i = 0; i < pushed_.size(); ++i) {
+    pushed_[i] += theirs[i];
+  }
+}
+
+void Replica::own_is_over() {
+  wanted_ = false;
+  begun_ = false;
+  ++meetings_;
+  changed_.notify_all();
+}
+
+}  // namespace outpace::collective

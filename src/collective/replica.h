@@ -1,0 +1,102 @@
+// One worker's weights in a gossip, and the meetings that its gradients want.
+//
+// The thread that computes gradients and the threads that talk to neighbours (meetings.h) share it.
+// A meeting is wanted, then begun, then over. A group that breaks ends no meeting: the one that is
+// wanted takes place in the next group. Any thread may call anything; the sections say which does.
+
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace outpace::collective {
+
+class Replica {
+ public:
+  explicit Replica(std::vector<float> weights);
+
+  // The present weights.
+  [[nodiscard]] std::vector<float> weights() const;
+  // What this worker shows of the run: the centre, if it holds it, or else its weights.
+  [[nodiscard]] std::vector<float> shown() const;
+  [[nodiscard]] std::size_t size() const;
+  // Meetings of this worker's own that are over.
+  [[nodiscard]] std::uint64_t meetings() const;
+
+  // ---- The computing thread ----
+  // One meeting for the next gradient. If the last is still wanted, it is this one too.
+  void want_meeting();
+  // Waits until no meeting is wanted, at most this long. Returns whether none is.
+  [[nodiscard]] bool met_within(std::chrono::milliseconds most);
+  // Averages the weights with those that came (push_in), and then steps.
+  void step(const std::function<void(std::vector<float>&)>& step);
+  // Begins no further meeting of this worker's own, and waits until none is open. Other workers'
+  // meetings go on.
+  void end_meetings();
+
+  // ---- The threads that talk to neighbours ----
+  // A group exists: meetings may begin.
+  void connected();
+  // It does not any more.
+  void disconnected();
+  // Wakes the threads of the present group, because it is to be left.
+  void leave_group();
+
+  // A meeting of this worker's own, or one that another worker invited it to.
+  struct Meeting {
+    std::optional<std::uint32_t> invited_by;
+  };
+  // Waits for the next meeting and begins it. Nothing: the group is to be left.
+  [[nodiscard]] std::optional<Meeting> begin_meeting();
+  void invited(std::uint32_t by);
+
+  // How a meeting ends. `own`: of this worker's own.
+  // Moves halfway: weights += (theirs - then) / 2, where `then` is what was sent.
+  void meet_halfway(std::span<const float> then, std::span<const float> theirs, bool own);
+  // Moves halfway from the present weights, and returns what they were.
+  [[nodiscard]] std::vector<float> answer_halfway(std::span<const float> theirs, bool own);
+  // Elastic averaging. The centre is at first the initial weights; each worker knows it as of its
+  // last meeting with it.
+  // From now on this worker holds the centre, or another does.
+  void hold_centre(bool holds);
+  // This worker's own: moves weights and centre towards each other. REQUIRES: it holds the centre.
+  void meet_centre(float alpha);
+  // The same where another worker holds the centre: `then` is what was sent.
+  void meet_centre(std::span<const float> then, std::vector<float> centre, float alpha);
+  // Moves the centre towards another worker's weights, and returns what it was.
+  [[nodiscard]] std::vector<float> answer_of_centre(std::span<const float> theirs, float alpha);
+  // This worker's own meeting is over, and nothing moved.
+  void sent();
+  // There is no meeting of this worker's own to be had.
+  void skip();
+  // Keeps another worker's weights for the next step().
+  void push_in(std::span<const float> theirs);
+
+ private:
+  void own_is_over();
+
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::condition_variable changed_;
+  std::vector<float> weights_;
+  std::vector<float> centre_;  // As far as this worker knows it; empty: the initial weights.
+  bool holds_centre_ = false;
+  std::vector<float> pushed_;  // The sum of what came since the last step.
+  std::uint32_t pushes_ = 0;   // How many that were.
+  bool wanted_ = false;
+  bool begun_ = false;    // This worker's own meeting.
+  bool serving_ = false;  // One that it was invited to.
+  bool connected_ = false;
+  bool left_ = false;
+  bool ending_ = false;
+  std::deque<std::uint32_t> invitations_;
+  std::uint64_t meetings_ = 0;
+};
+
+}  // namespace outpace::collective

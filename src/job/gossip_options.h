@@ -1,0 +1,49 @@
+// How the workers of a gossip average their weights, and which of them meet.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "job/option_list.h"
+#include "job/value_text.h"
+
+namespace outpace::job {
+
+enum class Averaging : std::uint8_t { kCoupled, kFree, kPull, kPush, kElastic };
+template <>
+struct Choices<Averaging> {
+  static constexpr std::array<std::pair<std::string_view, Averaging>, 5> kWords{
+      {{"coupled", Averaging::kCoupled},
+       {"free", Averaging::kFree},
+       {"pull", Averaging::kPull},
+       {"push", Averaging::kPush},
+       {"easgd", Averaging::kElastic}}};
+};
+
+enum class Graph : std::uint8_t { kComplete, kBipartite, kRing, kExponential };
+template <>
+struct Choices<Graph> {
+  static constexpr std::array<std::pair<std::string_view, Graph>, 4> kWords{
+      {{"complete", Graph::kComplete},
+       {"bipartite", Graph::kBipartite},
+       {"ring", Graph::kRing},
+       {"exponential", Graph::kExponential}}};
+};
+
+struct GossipOptions {
+  Averaging averaging = Averaging::kCoupled;
+  Graph graph = Graph::kBipartite;
+  std::uint32_t average_every = 1;  // Gradients for each averaging.
+  double elasticity = 0.9;          // Of easgd: beta.
+};
+void declare(OptionList& options, GossipOptions& gossip);
+
+// After the options are set. Pull and push take the complete graph unless told otherwise, and easgd
+// averages at every tenth gradient. Throws a usage error if two workers that move together would
+// have no sides, and for an option of another way to average.
+void fit_gossip(const OptionList& options, GossipOptions& gossip);
+
+}  // namespace outpace::job
