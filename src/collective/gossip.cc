@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -149,6 +150,7 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
   if (iteration % options_.average_every == 0) {
     replica_.want_meeting();
   }
+  std::optional<Member::Computing> computing(std::in_place, member);
   const Time start = member.now();
   const Time finish = pace_.finish(start, 1.0, iteration);
   if (finish > start) {
@@ -175,6 +177,7 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
     (void)update::clip(gradient_, squared, options_.clip_norm);
   }
   const double runtime = to_seconds(member.now() - start);
+  computing.reset();
   if (options_.averaging != Averaging::kFree && !wait_for_meeting(member)) {
     return;
   }

@@ -59,6 +59,16 @@ class Peers(ProgramTest):
         self.assertEqual(list(self.scratch.iterdir()), [])
         return json.loads(self.process.out)
 
+    def start_one_that_hangs(self, *options):
+        """A run whose worker 1 hangs in its 61st mini-batch, and is known to be gone."""
+        hangs = self.folder / "hangs.csv"
+        rows = [[SECONDS] * 4 for _ in range(60)] + [[SECONDS, "1000", SECONDS, SECONDS]]
+        hangs.write_text("".join(",".join(row) + "\n" for row in rows))
+        process = self.start_run("--progress-timeout", "3s", "--delays-by", "iteration", *options,
+                                 delays=hangs)
+        process.until_said(f"worker 1 is gone: silent for {SILENT} s")
+        return process
+
     def is_interrupted_while_one_is_silent(self):
         self.start_run("--epochs", 1000)
         self.until_update(60)
@@ -125,12 +135,7 @@ class Ring(Peers):
         self.assert_exact(self.finish(), (0, 2, 3))
 
     def test_a_worker_hangs_while_its_heart_beats(self):
-        hangs = self.folder / "hangs.csv"
-        rows = [[SECONDS] * 4 for _ in range(60)] + [[SECONDS, "1000", SECONDS, SECONDS]]
-        hangs.write_text("".join(",".join(row) + "\n" for row in rows))
-        process = self.start_run("--epochs", 1, "--progress-timeout", "3s", "--delays-by",
-                                 "iteration", delays=hangs)
-        process.until_said(f"worker 1 is gone: silent for {SILENT} s")
+        process = self.start_one_that_hangs("--epochs", 1)
         process.until_said("the ring goes on with 3 of 4 workers from update 60")
         self.assert_exact(self.finish(), (0, 2, 3))
         self.assertIn("so it sends no heartbeats",
@@ -205,6 +210,14 @@ class Gossip(Peers):
         self.assertGreater(summary["worst_replica_accuracy"], 0.6)
         self.assertEqual(sum(worker["iterations"] for worker in summary["workers_detail"]),
                          summary["updates"])
+
+    def test_a_worker_hangs_while_its_heart_beats(self):
+        process = self.start_one_that_hangs("--seconds", 15)
+        process.until_said("the gossip goes on with 3 of 4 workers")
+        self.finish()
+        self.assertEqual(self.live(), 3)
+        self.assertIn("so it sends no heartbeats",
+                      (self.out / "logs" / "worker-1.log").read_text())
 
     def test_the_last_but_one_ends_the_run(self):
         self.start_run("--epochs", 1000, workers=2)
