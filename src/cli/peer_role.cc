@@ -93,15 +93,16 @@ collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t exam
 // Ring or Gossip.
 template <typename Kind>
 void take_part(const job::PeerJob& job, Kind& kind, const worker::GradientSource& source) {
-  collective::Member member({.server = job.server,
-                             .token = live::read_token_file(job.token_file),
-                             .worker = WorkerId{job.worker},
-                             .deadline = job.patience},
-                            {.manifest = source.manifest(),
-                             .dataset_examples = source.dataset_examples(),
-                             .initial_weights = {}},
-                            [&kind] { return kind.weights(); },
-                            job.progress_timeout.time);
+  collective::Member member(
+      {.server = job.server,
+       .token = live::read_token_file(job.token_file),
+       .worker = WorkerId{job.worker},
+       .deadline = job.patience},
+      {.manifest = source.manifest(),
+       .dataset_examples = source.dataset_examples(),
+       .initial_weights = {}},
+      [&kind] { return kind.weights(); },
+      job.progress_timeout.time);
   kind.run(member);
 }
 
