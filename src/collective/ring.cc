@@ -211,13 +211,13 @@ void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence seq
                .compute_seconds = slowed.computed_seconds(),
                .runtime = to_seconds(member.now() - start)};
   }
-  for (const Bucket& bucket : held_) {
+  for (const worker::Bucket& bucket : held_) {
     send(bucket);
   }
 }
 
 void Ring::tensor_ready(std::size_t tensor) {
-  for (const Bucket& bucket : fill_.add(tensor)) {
+  for (const worker::Bucket& bucket : fill_.add(tensor)) {
     if (at_once_) {
       send(bucket);
     } else {
@@ -226,7 +226,7 @@ void Ring::tensor_ready(std::size_t tensor) {
   }
 }
 
-void Ring::send(const Bucket& bucket) {
+void Ring::send(const worker::Bucket& bucket) {
   const std::span<float> part = std::span(sum_).subspan(bucket.begin, bucket.end - bucket.begin);
   const std::size_t weighed = std::min(bucket.end, numbers_) - std::min(bucket.begin, numbers_);
   for (float& number : part.first(weighed)) {

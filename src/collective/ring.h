@@ -2,9 +2,9 @@
 //
 // All workers have the same weights. In each update, every worker computes the gradient of its
 // share of the next examples (batch_plan.h). The workers sum their gradients bucket by bucket
-// during the backward passes (bucket_plan.h), and each takes the same step with the same mean. In a
-// ring all-reduce of W workers, each sends and receives 2 (W - 1) / W of the gradient, in 2 (W - 1)
-// steps: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+// during the backward passes (worker/bucket_plan.h), and each takes the same step with the same
+// mean. In a ring all-reduce of W workers, each sends and receives 2 (W - 1) / W of the gradient,
+// in 2 (W - 1) steps: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
 // workstations", J. Parallel Distrib. Comput. 69 (2009), section 3.
 //
 // A worker that dies, or is silent, breaks the sum that is open on all others: none of them applies
@@ -22,11 +22,11 @@
 
 #include "base/ids.h"
 #include "collective/batch_plan.h"
-#include "collective/bucket_plan.h"
 #include "collective/gloo_group.h"
 #include "collective/member.h"
 #include "collective/peer_options.h"
 #include "collective/stepper.h"
+#include "worker/bucket_plan.h"
 #include "worker/gradient_source.h"
 #include "worker/order.h"
 #include "worker/pace.h"
@@ -65,7 +65,7 @@ class Ring {
   // Computes this worker's term of the sum; it is on its way to the others on return.
   void compute(Member& member, const BatchPlan::Update& update, Sequence sequence);
   void tensor_ready(std::size_t tensor);
-  void send(const Bucket& bucket);
+  void send(const worker::Bucket& bucket);
 
   // Constant after construction.
   const PeerOptions options_;
@@ -77,7 +77,7 @@ class Ring {
   BatchPlan plan_;
   worker::Order order_;
   Stepper stepper_;
-  BucketFill fill_;
+  worker::BucketFill fill_;
   std::vector<float> weights_;
   std::uint64_t version_ = 0;
   std::optional<BatchPlan::Update> open_;  // Update version_ + 1, once it is begun.
@@ -88,7 +88,7 @@ class Ring {
   float share_ = 0.0F;                     // This worker's share of the update's examples.
   bool at_once_ = true;                    // Whether buckets are sent as they fill.
   // Otherwise they are held back and sent together when the whole gradient is ready.
-  std::vector<Bucket> held_;
+  std::vector<worker::Bucket> held_;
   std::uint64_t applied_ = 0;       // Examples.
   std::uint64_t snapshot_due_;      // In examples.
   std::optional<GlooGroup> group_;  // Last: its threads use the sums.

@@ -1,11 +1,11 @@
-#include "collective/bucket_plan.h"
+#include "worker/bucket_plan.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/check.h"
 
-namespace outpace::collective {
+namespace outpace::worker {
 
 std::vector<Bucket> plan_buckets(std::span<const std::size_t> tensors, std::size_t bytes) {
   std::vector<Bucket> buckets;
@@ -54,4 +54,4 @@ std::span<const Bucket> BucketFill::add(std::size_t tensor) {
   return std::span(buckets_).subspan(first, next_ - first);
 }
 
-}  // namespace outpace::collective
+}  // namespace outpace::worker

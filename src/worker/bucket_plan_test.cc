@@ -1,4 +1,4 @@
-#include "collective/bucket_plan.h"
+#include "worker/bucket_plan.h"
 
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-namespace outpace::collective {
+namespace outpace::worker {
 namespace {
 
 using Buckets = std::vector<Bucket>;
@@ -71,4 +71,4 @@ TEST(BucketFill, AnyOrderOfTensorsGivesEveryBucketOnceAndInOrder) {
 }
 
 }  // namespace
-}  // namespace outpace::collective
+}  // namespace outpace::worker

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace outpace::collective {
+namespace outpace::worker {
 
 // Numbers [begin, end) of the flat gradient.
 struct Bucket {
@@ -53,4 +53,4 @@ class BucketFill {
   std::size_t next_ = 0;              // The first bucket that was not sent.
 };
 
-}  // namespace outpace::collective
+}  // namespace outpace::worker
