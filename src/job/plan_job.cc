@@ -28,7 +28,7 @@ void declare_choices(OptionList& options, PlanJob& job) {
   options.add("shards",
               job.shards,
               "Numbers of shards of the server to choose from, each on a host of its own: 1 or "
-              "1..4");
+              "1..4; train has no shards yet, and what it has is preferred");
 }
 
 void declare_objective(OptionList& options, PlanJob& job) {

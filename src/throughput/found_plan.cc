@@ -28,35 +28,67 @@ PlanOptions search_options(const job::PlanJob& job, double margin) {
 }  // namespace
 
 FoundPlan find_plan(const job::PlanJob& job, PlanChoices choices) {
-  std::vector<Candidate> candidates;
-  candidates.reserve(choices.rows.size());
-  for (PlanRow& row : choices.rows) {
-    weigh(job, choices.batch, row);
-    candidates.push_back({.guess = row.value(), .cost = row.cost});
+  std::vector<std::size_t> all;
+  std::vector<std::size_t> can_run;
+  for (std::size_t i = 0; i < choices.rows.size(); ++i) {
+    weigh(job, choices.batch, choices.rows[i]);
+    all.push_back(i);
+    if (choices.rows[i].can_run()) {
+      can_run.push_back(i);
+    }
   }
   std::map<std::size_t, PlanRow> verified;
   const auto verify = [&](std::size_t i) {
+    if (const auto known = verified.find(i); known != verified.end()) {
+      return known->second.value();
+    }
     PlanRow row = choices.verify(i);
     weigh(job, choices.batch, row);
-    return verified.insert_or_assign(i, std::move(row)).first->second.value();
+    return verified.emplace(i, std::move(row)).first->second.value();
   };
-  const Plan plan = search_plan(candidates, verify, search_options(job, choices.margin));
+  const auto search = [&](const std::vector<std::size_t>& among) {
+    std::vector<Candidate> candidates;
+    candidates.reserve(among.size());
+    for (const std::size_t i : among) {
+      candidates.push_back({.guess = choices.rows[i].value(), .cost = choices.rows[i].cost});
+    }
+    Plan plan = search_plan(
+        candidates,
+        [&](std::size_t i) { return verify(among[i]); },
+        search_options(job, choices.margin));
+    for (Planned& planned : plan.best) {
+      planned.candidate = among[planned.candidate];
+    }
+    if (plan.nearly) {
+      plan.nearly->candidate = among[plan.nearly->candidate];
+    }
+    return plan;
+  };
   const auto row_of = [&](const Planned& planned) {
     const auto found = verified.find(planned.candidate);
     return found == verified.end() ? choices.rows.at(planned.candidate) : found->second;
   };
+  const Plan plan = search(can_run.empty() ? all : can_run);
   FoundPlan found{.best = {},
                   .nearly = {},
                   .choices = choices.rows.size(),
-                  .verified = plan.verified,
+                  .can_run = can_run.size(),
+                  .verified = 0,
                   .left_out = {}};
-  found.best.reserve(plan.best.size());
   for (const Planned& planned : plan.best) {
     found.best.push_back(row_of(planned));
   }
   if (plan.nearly) {
     found.nearly = row_of(*plan.nearly);
   }
+  if (!can_run.empty() && can_run.size() < all.size()) {
+    for (const Planned& planned : search(all).best) {
+      if (!choices.rows.at(planned.candidate).can_run()) {
+        found.best.push_back(row_of(planned));
+      }
+    }
+  }
+  found.verified = verified.size();
   found.left_out.reserve(choices.left_out.size());
   for (const auto& left_out : choices.left_out) {
     found.left_out.push_back(left_out.second);

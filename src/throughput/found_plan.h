@@ -13,9 +13,12 @@
 namespace outpace::throughput {
 
 struct FoundPlan {
-  std::vector<PlanRow> best;      // The first is the one to take, or comes closest to the target.
+  // The first is the one to take, or comes closest to the target. Clusters that cannot be run come
+  // last, unless no other was asked for.
+  std::vector<PlanRow> best;
   std::optional<PlanRow> nearly;  // Nearly as good for less (throughput/cluster_search.h).
   std::size_t choices = 0;
+  std::size_t can_run = 0;   // Of the choices.
   std::size_t verified = 0;  // By a fine model.
   std::vector<std::string> left_out;
 };

@@ -76,5 +76,20 @@ TEST(FoundPlan, NamesWhatIsNearlyAsGoodAndWhatWasLeftOut) {
   EXPECT_EQ(found.left_out, std::vector<std::string>{"cutoff is '6'"});
 }
 
+TEST(FoundPlan, TakesNoShardsUnlessNothingElseWasAskedFor) {
+  PlanRow sharded = row_with(4, 500);
+  sharded.shards = 2;
+  sharded.cost = 5;
+  const FoundPlan found =
+      find_plan({}, some_choices({row_with(1, 100), row_with(4, 240), sharded}));
+  EXPECT_EQ(found.best.front().shards, 0U);
+  EXPECT_EQ(found.best.front().workers, 4U);
+  EXPECT_EQ(found.best.back().shards, 2U);
+  EXPECT_FALSE(found.best.back().can_run());
+  EXPECT_EQ(found.choices, 3U);
+  EXPECT_EQ(found.can_run, 2U);
+  EXPECT_EQ(find_plan({}, some_choices({sharded})).best.front().shards, 2U);
+}
+
 }  // namespace
 }  // namespace outpace::throughput

@@ -26,6 +26,8 @@ struct PlanRow {
   std::string bottleneck;
   std::vector<std::string> warnings;  // Where a calibrated profile extrapolates.
 
+  // Whether `outpace train` has this cluster. It has no shards yet.
+  [[nodiscard]] bool can_run() const { return shards <= 1; }
   // What is maximised: examples per second, each weighted by its efficiency.
   [[nodiscard]] double value() const { return examples_per_second * efficiency.value_or(1.0); }
   // value() of the time that one unit of cost pays for.

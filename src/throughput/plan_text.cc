@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "record/number_text.h"
+#include "throughput/sweep_text.h"
 
 namespace outpace::throughput {
 namespace {
@@ -54,12 +55,20 @@ std::string nearly_in_words(const FoundPlan& found) {
                       : "";
 }
 
+// "64 configurations", "32 configurations that train has".
+std::string chosen_from(const FoundPlan& found) {
+  const bool is_part = found.can_run > 0 && found.can_run < found.choices;
+  const std::size_t count = is_part ? found.can_run : found.choices;
+  return fmt::format(
+      "{} configuration{}{}", count, count == 1 ? "" : "s", is_part ? " that train has" : "");
+}
+
 std::string missed(const job::PlanJob& job, const FoundPlan& found) {
   const PlanRow& closest = found.best.front();
   return fmt::format(
-      "None of {} configurations reaches {}{}/s. {} comes closest: {}, {:.0f} % of it, for {:.2f} "
+      "None of {} reaches {}{}/s. {} comes closest: {}, {:.0f} % of it, for {:.2f} "
       "an hour; its bottleneck is {}.{}",
-      found.choices,
+      chosen_from(found),
       counts_worth(job) ? "a goodput of " : "",
       record::rate(*job.target),
       in_words(closest),
@@ -90,16 +99,18 @@ std::string recommendation(const job::PlanJob& job, const FoundPlan& found) {
   if (!reaches(job, first)) {
     return missed(job, found);
   }
-  std::string words = fmt::format("Take {}: {} for {:.2f} an hour, {} of {} configuration{}.",
+  std::string words = fmt::format("Take {}: {} for {:.2f} an hour, {} of {}.",
                                   in_words(first),
                                   rate_in_words(first),
                                   first.cost,
                                   why_of(job, found),
-                                  found.choices,
-                                  found.choices == 1 ? "" : "s");
+                                  chosen_from(found));
   fmt::format_to(std::back_inserter(words), " Its bottleneck is {}.", first.bottleneck);
   if (job.target && first.low && *first.low * first.efficiency.value_or(1.0) < *job.target) {
     words += " Its interval begins below the target.";
+  }
+  if (!first.can_run()) {
+    words += " train has no shards yet, so it cannot be run.";
   }
   if (job.objective != job::Objective::kCost) {
     words += nearly_in_words(found);
@@ -141,7 +152,7 @@ std::string plan_table(const job::PlanJob& job, const FoundPlan& found) {
         widest,
         row.topology.empty() ? "-" : row.topology,
         row.workers,
-        row.shards > 0 ? std::to_string(row.shards) : "-",
+        row.shards > 0 ? std::to_string(row.shards) + (row.can_run() ? "" : "*") : "-",
         record::rate(row.examples_per_second),
         interval,
         row.efficiency
@@ -159,6 +170,9 @@ std::string plan_table(const job::PlanJob& job, const FoundPlan& found) {
                  job.server_cost,
                  found.choices,
                  found.choices == 1 ? "" : "s");
+  if (!std::ranges::all_of(found.best, &PlanRow::can_run)) {
+    text += kNoShardsYet;
+  }
   for (const PlanRow& row : found.best) {
     for (const std::string& warning : row.warnings) {
       fmt::format_to(std::back_inserter(text), "{}: {}\n", in_words(row), warning);
@@ -186,6 +200,7 @@ nlohmann::ordered_json plan_row_json(const PlanRow& row) {
           {"workers", row.workers},
           {"shards",
            row.shards > 0 ? nlohmann::ordered_json(row.shards) : nlohmann::ordered_json(nullptr)},
+          {"can_run", row.can_run()},
           {"examples_per_second", row.examples_per_second},
           {"low", value_or_null(row.low)},
           {"high", value_or_null(row.high)},

@@ -11,7 +11,7 @@ FoundPlan small_plan() {
                       .policy = "async",
                       .topology = "ps",
                       .workers = 4,
-                      .shards = 2,
+                      .shards = 1,
                       .examples_per_second = 1584.0,
                       .low = 1500.0,
                       .high = 1600.0,
@@ -31,7 +31,7 @@ FoundPlan small_plan() {
 
 TEST(PlanText, RecommendsTheFirst) {
   EXPECT_EQ(recommendation({}, small_plan()),
-            "Take async on ps with 4 workers and 2 shards: 1,584 examples/s for 6.00 an hour, the "
+            "Take async on ps with 4 workers and 1 shard: 1,584 examples/s for 6.00 an hour, the "
             "most of 12 configurations. Its bottleneck is worker compute.");
   FoundPlan nearly = small_plan();
   nearly.nearly = nearly.best.back();
@@ -49,7 +49,7 @@ TEST(PlanText, SaysHowATargetIsReached) {
   EXPECT_NE(words.find("Its interval begins below the target."), std::string::npos);
   job.target = 3168.0;
   EXPECT_EQ(recommendation(job, small_plan()),
-            "None of 12 configurations reaches 3,168/s. async on ps with 4 workers and 2 shards "
+            "None of 12 configurations reaches 3,168/s. async on ps with 4 workers and 1 shard "
             "comes closest: 1,584 examples/s, 50 % of it, for 6.00 an hour; its bottleneck is "
             "worker compute.");
 }
@@ -67,7 +67,7 @@ TEST(PlanText, IsATableForPeople) {
   EXPECT_EQ(table.substr(0, table.find('\n')),
             "policy    topology  workers  shards  examples/s            interval    cost/h  "
             "examples/cost  bottleneck");
-  EXPECT_NE(table.find("async     ps              4       2       1,584      1,500 to 1,600"),
+  EXPECT_NE(table.find("async     ps              4       1       1,584      1,500 to 1,600"),
             std::string::npos);
   EXPECT_NE(table.find("-         ring            1       -         396   coarse model only"),
             std::string::npos);
@@ -98,7 +98,8 @@ TEST(PlanText, IsAnObjectForPrograms) {
   EXPECT_EQ(json["verified"], 3);
   EXPECT_EQ(json["recommended"], json["plan"][0]);
   EXPECT_TRUE(json["closest"].is_null());
-  EXPECT_EQ(json["plan"][0]["shards"], 2);
+  EXPECT_EQ(json["plan"][0]["shards"], 1);
+  EXPECT_EQ(json["plan"][0]["can_run"], true);
   EXPECT_EQ(json["plan"][0]["low"], 1500.0);
   EXPECT_TRUE(json["plan"][0]["efficiency"].is_null());
   EXPECT_TRUE(json["plan"][1]["policy"].is_null());
@@ -110,6 +111,22 @@ TEST(PlanText, IsAnObjectForPrograms) {
   const auto missed = nlohmann::json::parse(plan_json(job, small_plan()));
   EXPECT_TRUE(missed["recommended"].is_null());
   EXPECT_EQ(missed["closest"], missed["plan"][0]);
+}
+
+TEST(PlanText, MarksWhatCannotBeRun) {
+  FoundPlan found = small_plan();
+  found.can_run = 8;
+  EXPECT_NE(recommendation({}, found).find("the most of 8 configurations that train has."),
+            std::string::npos);
+  found.best.back() = found.best.front();
+  found.best.back().shards = 2;
+  const std::string table = plan_table({}, found);
+  EXPECT_NE(table.find("async     ps              4      2*       1,584"), std::string::npos);
+  EXPECT_NE(table.find("\n* not in train yet: it has no shards, so this cluster cannot be run\n"),
+            std::string::npos);
+  found.best.erase(found.best.begin());
+  EXPECT_TRUE(
+      recommendation({}, found).ends_with(" train has no shards yet, so it cannot be run."));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "throughput/sweep_text.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>
@@ -25,6 +26,7 @@ std::string sweep_json(const Sweep& sweep) {
     }
     row["topology"] = name(one.topology);
     row["shards"] = one.shards;
+    row["can_run"] = one.shards <= 1;
     row["examples_per_second"] = one.rate.examples_per_second;
     row["low"] = one.rate.low;
     row["high"] = one.rate.high;
@@ -70,11 +72,14 @@ std::string sweep_table(const Sweep& sweep) {
     const ClusterPrediction& first = *lines[key].front();
     fmt::format_to(std::back_inserter(text),
                    "{:<28} {:>7} {} {}  {}\n",
-                   std::get<0>(key),
+                   std::get<0>(key) + (first.shards > 1 ? " *" : ""),
                    first.workers,
                    fine,
                    coarse,
                    name(first.bottleneck, first.topology));
+  }
+  if (std::ranges::any_of(sweep.predictions, [](const auto& one) { return one.shards > 1; })) {
+    text += kNoShardsYet;
   }
   std::set<std::string> said;  // By the first model that finds it.
   for (const std::vector<const ClusterPrediction*>& group : by_kind_and_model(sweep.predictions)) {
