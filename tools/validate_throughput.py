@@ -280,6 +280,8 @@ def join_once(options, hosts, folder, path, row, _):
              "--peer-interface", "eth0", "--insecure-no-tls", "--worker-prefix",
              " ".join(hosts.command("{worker}", [])), "--json", "--out",
              folder / f"run-{time.monotonic_ns()}"]
+    if row["topology"] == "gossip":
+        words += ["--gossip", "free"]  # What the models describe.
     for slow in row["slow"]:
         words += ["--slow", slow]
     return json.loads(run(words, 20 * options.seconds + 600))["examples_per_second"]
