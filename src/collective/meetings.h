@@ -3,19 +3,19 @@
 // Two threads talk. One seeks: it begins this worker's own meetings. The other listens: it answers
 // at once, whatever the worker computes, so nobody waits for a slow gradient.
 //
-//   coupled, free   Two workers of different sides (neighbour.h) meet. The one that asks sends its
-//                   weights; the one that answers sends its own, and both move halfway. Lian et
-//                   al., ICML 2018, algorithm 1 (AD-PSGD). Coupled: for a gradient of a worker that
-//                   answers, this worker invites one that asks, and that one then asks.
-//   pull            Asks for the neighbour's weights and moves halfway to them. The neighbour
-//   stays. push            Sends its weights. The neighbour averages, before its next step, its
-//   weights
-//                   and all that came. Jin, Yuan, Iandola, Keutzer, "How to scale distributed deep
-//                   learning?", 2016, has both.
-//   elastic         Sends its weights to the first worker of the group, which holds the centre, and
-//                   gets the centre. The weights move by a part of the difference, and so does the
-//                   centre. Zhang, Choromanska, LeCun, "Deep learning with Elastic Averaging SGD",
-//                   2015, algorithm 1 (EASGD; EAMSGD if the optimizer is nesterov).
+// Coupled and free: two workers of different sides (neighbour.h) meet. The one that asks sends its
+// weights; the one that answers sends its own, and both move halfway. Lian et al., ICML 2018,
+// algorithm 1 (AD-PSGD). Coupled: for a gradient of a worker that answers, this worker invites one
+// that asks, and that one then asks.
+//
+// Pull: asks for the neighbour's weights and moves halfway to them. The neighbour stays.
+// Push: sends its weights. The neighbour averages, before its next step, its weights and all that
+// came. Jin, Yuan, Iandola, Keutzer, "How to scale distributed deep learning?", 2016, has both.
+//
+// Elastic: sends its weights to the first worker of the group, which holds the centre, and gets the
+// centre. The weights move by a part of the difference, and so does the centre. Zhang, Choromanska,
+// LeCun, "Deep learning with Elastic Averaging SGD", 2015, algorithm 1 (EASGD; EAMSGD if the
+// optimizer is nesterov).
 //
 // No cycle of waiting threads: listening threads wait for seeking threads alone, and these hold up
 // nobody who listens.
