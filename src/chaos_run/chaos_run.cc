@@ -207,7 +207,14 @@ class Run {
     say("healed; waiting for every worker to take part again");
     journal_.write("chaos", 0, "healed", {{"kind", "all"}});
     wait_for([this] { return stage_.listening(); }, kToRecover, "the server to listen again");
-    until_all_take_part(kToRecover, "after everything was healed");
+    journal_.read();
+    const std::uint64_t before = journal_.evaluations();
+    if (until_all_take_part(kToRecover, "after everything was healed")) {
+      // An evaluator that still looks for the server would not hear that it ends.
+      wait_for([&] { return journal_.evaluations() > before; },
+               kToRecover,
+               "an evaluation after everything was healed");
+    }
   }
 
   // Gives back how many epochs the final weights are to have.

@@ -86,6 +86,8 @@ void Journal::read() {
 void Journal::take(const chaos::Record& record) {
   if (record.what == "judged" && record.get<std::string>("outcome") == "accepted") {
     ++accepted_[record.who];
+  } else if (record.what == "evaluated") {
+    ++evaluations_;
   } else if (record.what == "released") {
     const auto generation = record.get<std::uint64_t>("generation");
     const auto version = record.get<std::uint64_t>("version");

@@ -38,7 +38,8 @@ class Journal {
 
   // Of this worker: gradients that were accepted.
   [[nodiscard]] std::uint64_t accepted(const std::string& who) const;
-  [[nodiscard]] std::uint64_t accepted() const;                           // Of all.
+  [[nodiscard]] std::uint64_t accepted() const;  // Of all.
+  [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
   [[nodiscard]] std::uint64_t version() const { return version_; }        // The newest release's.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }  // As above.
   // More than the number of any epoch that an example was handed out of.
@@ -58,6 +59,7 @@ class Journal {
   int file_;
   std::vector<Source> sources_;
   std::map<std::string, std::uint64_t> accepted_;
+  std::uint64_t evaluations_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t epochs_ = 0;

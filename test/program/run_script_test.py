@@ -118,9 +118,11 @@ class Failure(ScriptTest):
         self.assertRegex(process.err, r"outpace: workers .* failed in the same way as worker \d\n")
 
     def test_a_worker_that_fails_is_started_again_and_the_run_goes_on(self):
-        process = self.run_script("--epochs", 400, "--restart-workers",
+        # Slow enough for the worker to be back, on any machine, before the run is over.
+        slow = self.path("slow.csv", "0.02,0.02,0.02\n")
+        process = self.run_script("--epochs", 40, "--restart-workers", "--delays", slow,
                                   script=("--fail-at", 2, "--fail-once", self.folder / "failed"))
-        self.assertEqual(self.ends_well(process)["epochs_complete"], 400)
+        self.assertEqual(self.ends_well(process)["epochs_complete"], 40)
         self.assertRegex(process.err, r"worker \d exited with 1; starting it again in 0.5 s; the "
                                       r"last lines of")
 
