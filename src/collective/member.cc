@@ -190,7 +190,10 @@ void Member::receive(wire::ConnectionEvent event) {
   auto* received = std::get_if<wire::Received>(&event);
   if (received != nullptr) {
     if (const auto* asked = std::get_if<protocol::Snapshot>(&received->message)) {
-      bring(asked->version, weights_());
+      // Its answer would be a sign of life. The last weights are wanted all the same.
+      if (!stalled_for() || stopping()) {
+        bring(asked->version, weights_());
+      }
       return;
     }
   }
@@ -213,14 +216,16 @@ void Member::receive(wire::ConnectionEvent event) {
   changed_.notify_all();
 }
 
+std::optional<Duration> Member::stalled_for() const {
+  const std::lock_guard lock(mutex_);
+  return progress_.stalled(now());
+}
+
 void Member::beat(const std::stop_token& stop) {
   std::unique_lock lock(heart_mutex_);
   bool stalled = false;
   while (!stop.stop_requested()) {
-    const auto at_it_for = [this] {
-      const std::lock_guard guard(mutex_);
-      return progress_.stalled(now());
-    }();
+    const auto at_it_for = stalled_for();
     if (!at_it_for) {
       transport_->send(protocol::Heartbeat{}, nullptr);
     } else if (!stalled) {

@@ -108,6 +108,8 @@ class Member {
  private:
   void receive(wire::ConnectionEvent event);
   void beat(const std::stop_token& stop);
+  // How long the present mini-batch has taken, if that is too long.
+  [[nodiscard]] std::optional<Duration> stalled_for() const;
   [[noreturn]] void throw_closed() const;
   // Whether the host ended more than the computing. REQUIRES: mutex_ is held, as for the next.
   [[nodiscard]] bool dismissed() const;
