@@ -19,9 +19,11 @@ struct GossipEnd {
   std::array<std::atomic<std::uint64_t>, kPeers> gradients{};
 };
 
-// Without waiting, a gradient is so quick that few meetings come to many.
+// Without waiting, a gradient is so quick that few meetings come to many. With a centre a worker
+// waits for no other, so that one may be done before another has met the centre often.
 constexpr std::uint64_t updates_of(Averaging averaging) {
-  return averaging == Averaging::kFree ? 10'000 : 1'000;
+  const bool waits_for_others = averaging != Averaging::kFree && averaging != Averaging::kElastic;
+  return waits_for_others ? 1'000 : 10'000;
 }
 
 // With a rate of 0 only averaging changes weights.
