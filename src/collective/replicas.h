@@ -17,8 +17,8 @@ void meet_halfway(std::span<float> mine,
                   std::span<const float> then,
                   std::span<const float> theirs);
 
-// Replaces `mine` by the mean of itself and `count` others, of which `sum` is the sum. REQUIRES:
-// all of one size.
+// Replaces `mine` by the mean of itself and `count` others; `sum` is the others' sum. REQUIRES: all
+// of one size.
 void mean_with(std::span<float> mine, std::span<const float> sum, std::uint32_t count);
 
 // Elastic averaging: mine += alpha * (theirs - then), where `then` is what `mine` was when it was
