@@ -3,6 +3,7 @@
 SCRIPT_WORKER names a program that joins by include/outpace alone.
 """
 
+import collections
 import json
 import os
 import signal
@@ -30,6 +31,14 @@ class ScriptTest(ProgramTest):
         wait_until(lambda: [line for line in read_json_lines(self.run / "metrics.jsonl")
                             if line.get("updates", line.get("version", 0)) >= least],
                    f"{least} updates")
+
+    def until_iterations(self, least, workers):
+        def seen():
+            pushed = collections.Counter(
+                line["event"]["worker"] for line in read_json_lines(self.run / "decisions.jsonl")
+                if line.get("event", {}).get("type") == "gradient_arrived")
+            return sum(count >= least for count in pushed.values()) >= workers
+        wait_until(seen, f"{least} gradients of each of {workers} workers")
 
     def log(self, name):
         return (self.run / "logs" / name).read_text()
@@ -131,7 +140,7 @@ class Failure(ScriptTest):
                                   script=("--fail-at", 2, "--fail-once", self.folder / "failed",
                                           "--exit-code", 3))
         process.until_said("exited with 3; the last lines of")
-        self.assertTrue(process.running(), process.err)
+        self.until_iterations(3, workers=2)
         process.send(signal.SIGINT)
         self.assertEqual(process.wait(), 130, process.err)
         self.assert_nothing_left()
