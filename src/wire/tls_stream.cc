@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include <openssl/bio.h>
@@ -94,8 +96,8 @@ int bio_write(BIO* bio, const char* data, int size) {
   return result;
 }
 int bio_read(BIO* bio, char* data, int size) {
-  const int result = bio_moved(
-      bio, ::recv(bio_stream(bio).number(), data, static_cast<std::size_t>(size), MSG_DONTWAIT));
+  const int result =
+      bio_moved(bio, bio_stream(bio).give_received(data, static_cast<std::size_t>(size)));
   ::BIO_set_flags(bio, BIO_should_retry(bio) ? BIO_FLAGS_READ : 0);
   return result;
 }
@@ -156,6 +158,24 @@ bool TlsStream::keeps_sealed(std::string_view bytes) {
   return open_;
 }
 
+ssize_t TlsStream::give_received(char* data, std::size_t size) {
+  if (given_ == received_) {
+    if (ahead_ == nullptr) {
+      return ::recv(number(), data, size, MSG_DONTWAIT);
+    }
+    const ssize_t got = ::recv(number(), ahead_.get(), kReadAhead, MSG_DONTWAIT);
+    if (got <= 0) {
+      return got;
+    }
+    given_ = 0;
+    received_ = static_cast<std::size_t>(got);
+  }
+  const std::size_t bytes = std::min(size, received_ - given_);
+  std::memcpy(data, ahead_.get() + given_, bytes);
+  given_ += bytes;
+  return static_cast<ssize_t>(bytes);
+}
+
 Moved TlsStream::drain() {
   while (drained_ < sealed_.size()) {
     const Transfer sent = transferred(::send(number(),
@@ -178,8 +198,8 @@ Opening TlsStream::open() {
   const int result = ::SSL_do_handshake(ssl_);
   if (result == 1) {
     // Only now: those who never get this far shall not have a large buffer, nor keep one.
-    ::SSL_set_read_ahead(ssl_, 1);
-    ::SSL_set_default_read_buffer_len(ssl_, kReadAhead);
+    // The buffer is ours: OpenSSL 3.0 moves all of its own, for each piece, to align that piece.
+    ahead_ = std::make_unique_for_overwrite<char[]>(kReadAhead);
     ::SSL_clear_mode(ssl_, SSL_MODE_RELEASE_BUFFERS);
     open_ = true;
     return Opening::kOpen;

@@ -50,6 +50,10 @@ class TlsStream final : public ByteStream {
   // to send it later with what follows. A handshake's bytes leave at once.
   [[nodiscard]] bool keeps_sealed(std::string_view bytes);
 
+  // For OpenSSL too: gives it at most `size` bytes of what came, as recv() does. Once the stream is
+  // open, it receives more from the socket at once than OpenSSL asks for.
+  [[nodiscard]] ssize_t give_received(char* data, std::size_t size);
+
  private:
   // Gives the socket what is sealed; kSome if nothing is left.
   [[nodiscard]] Moved drain();
@@ -63,10 +67,13 @@ class TlsStream final : public ByteStream {
   std::string problem_;       // Of the handshake, or of the receiver.
   mutable std::mutex mutex_;  // Of ssl_: OpenSSL does not let a sender and a receiver in together.
   bool open_ = false;
-  std::string staged_;       // Small parts that are sealed as one piece.
-  std::string sealed_;       // What the socket has not taken,
-  std::size_t drained_ = 0;  // but for its first bytes.
-  std::size_t covered_ = 0;  // Bytes of the parts that are sealed in it.
+  std::string staged_;             // Small parts that are sealed as one piece.
+  std::string sealed_;             // What the socket has not taken,
+  std::size_t drained_ = 0;        // but for its first bytes.
+  std::size_t covered_ = 0;        // Bytes of the parts that are sealed in it.
+  std::unique_ptr<char[]> ahead_;  // What came and OpenSSL has not asked for yet,
+  std::size_t given_ = 0;          // from here
+  std::size_t received_ = 0;       // to here.
   bool more_ = false;  // Of the receiver: bytes may have come that the socket no longer shows.
 };
 
