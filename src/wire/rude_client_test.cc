@@ -183,17 +183,13 @@ TEST_P(RudeClientTest, EndsAConnectionWithAMalformedRecordAndNoOther) {
     return RawClient::record(RecordKind::kNumbers, floats(count));
   };
   const std::string changed = "was changed on the way: its checksum is another";
-  struct Case {
-    std::string bytes;
-    std::string why;
-  };
   std::string wrong_body = message(encode(Heartbeat{}, 0));
   wrong_body.back() = static_cast<char>(wrong_body.back() ^ 1);
   std::string wrong_head = message(encode(Heartbeat{}, 0));
   wrong_head[6] = 1;  // 64 KiB more.
   std::string wrong_number = message(encode(InitialWeights{}, 8)) + some(8);
   wrong_number.back() = static_cast<char>(wrong_number.back() ^ 0x40);
-  std::vector<Case> cases = {
+  std::vector<RudeCase> cases = {
       {message("rubbish"), "frame is malformed"},
       {head_of(99, 0), "a record of an unknown kind"},
       {head_of(0, 0), "a record of an unknown kind"},
@@ -218,19 +214,7 @@ TEST_P(RudeClientTest, EndsAConnectionWithAMalformedRecordAndNoOther) {
     cases.push_back({wrong_body, "a record " + changed});
     cases.push_back({wrong_number, "a record " + changed});
   }
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const std::string host = "rude " + std::to_string(i);
-    std::optional<RawClient> client(std::in_place, server->address());
-    client->join(host);
-    const ConnectionId id = server_.wait_hello(host);
-    server->authorise(id, 8);
-    client->write(cases[i].bytes);
-    EXPECT_EQ(client->read_farewell(), cases[i].why);
-    client.reset();
-    ASSERT_TRUE(server_.wait_closed(id));
-    EXPECT_EQ(server_.log(id).closed[0].why, cases[i].why);
-    EXPECT_EQ(server_.log(id).received.size(), 1U) << "the hello, and nothing of the rest";
-  }
+  expect_farewells(*server, server_, cases);
 
   bystander->send(Heartbeat{}, nullptr);
   EXPECT_TRUE(server_.wait_received(bystander_id, 2));

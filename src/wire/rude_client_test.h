@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -116,5 +117,31 @@ class RawClient {
   const Checksums checksums_;
   Descriptor socket_;
 };
+
+// What a client with the token writes, and the server's last words to it.
+struct RudeCase {
+  std::string bytes;
+  std::string why;
+};
+
+// Of each: a client that may send 8 numbers writes it, hears why that ends its connection, and
+// nothing but its hello has arrived.
+inline void expect_farewells(ServerTransport& server,
+                             Recorder& events,
+                             const std::vector<RudeCase>& cases) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string host = "rude " + std::to_string(i);
+    std::optional<RawClient> client(std::in_place, server.address());
+    client->join(host);
+    const ConnectionId id = events.wait_hello(host);
+    server.authorise(id, 8);
+    client->write(cases[i].bytes);
+    EXPECT_EQ(client->read_farewell(), cases[i].why);
+    client.reset();
+    ASSERT_TRUE(events.wait_closed(id));
+    EXPECT_EQ(events.log(id).closed[0].why, cases[i].why);
+    EXPECT_EQ(events.log(id).received.size(), 1U) << "more than the hello";
+  }
+}
 
 }  // namespace outpace::wire

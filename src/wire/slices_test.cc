@@ -268,13 +268,9 @@ TEST_P(RudeSlicesTest, EndTheirConnectionWithAReason) {
     return message(slice_of(sequence, begin, whole), numbers);
   };
   const std::string last_two = slice(1, 6, 2);
-  struct Case {
-    std::string bytes;
-    std::string why;
-  };
   std::string changed = slice(1, 6, 2);
   changed.back() = 'y';
-  std::vector<Case> cases = {
+  std::vector<RudeCase> cases = {
       // Where it lies.
       {slice(1, 4, 2), "slice [4, 6) leaves out numbers [6, 8), which come before it"},
       {last_two + slice(1, 3, 2), "slice [3, 5) leaves out numbers [5, 6), which come before it"},
@@ -321,19 +317,7 @@ TEST_P(RudeSlicesTest, EndTheirConnectionWithAReason) {
   if (!is_unix()) {
     cases.push_back({changed, "a record was changed on the way: its checksum is another"});
   }
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const std::string host = "rude " + std::to_string(i);
-    std::optional<RawClient> client(std::in_place, server->address());
-    client->join(host);
-    const ConnectionId id = server_.wait_hello(host);
-    server->authorise(id, 8);
-    client->write(cases[i].bytes);
-    EXPECT_EQ(client->read_farewell(), cases[i].why);
-    client.reset();
-    ASSERT_TRUE(server_.wait_closed(id));
-    EXPECT_EQ(server_.log(id).closed[0].why, cases[i].why);
-    EXPECT_EQ(server_.log(id).received.size(), 1U) << "the hello, and nothing of the gradient";
-  }
+  expect_farewells(*server, server_, cases);
 }
 
 TEST_P(RudeSlicesTest, OfAClientThatIsNotAuthorisedTakeNoMemory) {
