@@ -26,7 +26,8 @@ std::string joined(const std::string& path, std::string_view name) {
 
 // ---- Writing ------------------------------------------------------------------------------------
 
-StateWriter::StateWriter() : groups_{&state_.json}, paths_{""} {}
+StateWriter::StateWriter(Tensors spare)
+    : spare_(std::move(spare)), groups_{&state_.json}, paths_{""} {}
 
 json& StateWriter::put(std::string_view name, json value) {
   json& group = *groups_.back();
@@ -68,7 +69,11 @@ void StateWriter::floats(std::string_view name, std::vector<float>& values) {
       joined(paths_.back(), group.is_array() ? std::to_string(group.size()) : std::string(name));
   put(name, json{{kFloats, values.size()}});
   if (!values.empty()) {
-    state_.tensors.emplace(path, values);
+    std::vector<float>& kept = state_.tensors[path];
+    if (const auto spare = spare_.find(path); spare != spare_.end()) {
+      kept.swap(spare->second);
+    }
+    kept.assign(values.begin(), values.end());
   }
 }
 

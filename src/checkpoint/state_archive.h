@@ -24,7 +24,9 @@ struct State {
 
 class StateWriter final : public Archive {
  public:
-  StateWriter();
+  // The tensors of a state that is not needed any more lend their memory to those of the same name:
+  // new memory costs the kernel longer than the copy.
+  explicit StateWriter(Tensors spare = {});
 
   [[nodiscard]] bool reads() const override { return false; }
   // REQUIRES: every group was left.
@@ -44,6 +46,7 @@ class StateWriter final : public Archive {
   nlohmann::json& put(std::string_view name, nlohmann::json value);
 
   State state_;
+  Tensors spare_;
   std::vector<nlohmann::json*> groups_;  // From the outermost to the present one.
   std::vector<std::string> paths_;       // Of each.
 };

@@ -97,5 +97,16 @@ TEST(StateArchive, ReadsAVectorThatIsThereInItsSizeAlone) {
   EXPECT_EQ(error_of([&] { to.keep(reader); }), "6: state 'floats' has 2 floats, this job needs 3");
 }
 
+TEST(StateArchive, TakesTheMemoryOfAStateThatIsNotNeededAnyMore) {
+  Small from{1, 0.0, {1.0F, 2.0F, 3.0F}};
+  Tensors spare{{"floats", {7.0F, 8.0F, 9.0F, 10.0F}}, {"others", {5.0F}}};
+  const float* const memory = spare.at("floats").data();
+  StateWriter writer(std::move(spare));
+  from.keep(writer);
+  const State state = writer.take();
+  EXPECT_EQ(state.tensors, (Tensors{{"floats", {1.0F, 2.0F, 3.0F}}}));
+  EXPECT_EQ(state.tensors.at("floats").data(), memory);
+}
+
 }  // namespace
 }  // namespace outpace::checkpoint

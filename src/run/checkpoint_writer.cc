@@ -33,7 +33,7 @@ CheckpointWriter::~CheckpointWriter() {
 
 void CheckpointWriter::take(Version version, const std::function<void(Archive&)>& keep) {
   const auto begun = steady_clock::now();
-  checkpoint::StateWriter writer;
+  checkpoint::StateWriter writer(spare());
   keep(writer);
   Taken taken{.checkpoint = {.head = options_.head, .state = writer.take()}};
   taken.checkpoint.head.version = version;
@@ -43,6 +43,11 @@ void CheckpointWriter::take(Version version, const std::function<void(Archive&)>
   changed_.notify_one();
 }
 
+checkpoint::Tensors CheckpointWriter::spare() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(spare_, {});
+}
+
 void CheckpointWriter::write_all() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -50,10 +55,11 @@ void CheckpointWriter::write_all() {
     if (!waiting_) {
       return;
     }
-    const Taken taken = std::move(*std::exchange(waiting_, std::nullopt));
+    Taken taken = std::move(*std::exchange(waiting_, std::nullopt));
     lock.unlock();
     write(taken);
     lock.lock();
+    spare_ = std::move(taken.checkpoint.state.tensors);
   }
 }
 

@@ -41,6 +41,7 @@ class CheckpointWriter {
     double pause = 0.0;  // In seconds.
   };
 
+  [[nodiscard]] checkpoint::Tensors spare();
   void write_all();
   void write(const Taken& taken);
 
@@ -50,6 +51,7 @@ class CheckpointWriter {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Taken> waiting_;
+  checkpoint::Tensors spare_;  // Of the one written last: their memory serves the next.
   bool over_ = false;
   // Of the thread that writes.
   std::optional<Version> written_;
