@@ -67,6 +67,9 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                            ": the server did not answer in time; is it an outpace server?");
     }
     if (!welcome_) {
+      if (is_over()) {
+        return;
+      }
       throw_closed();
     }
     needed = std::exchange(needs_weights_, false);
@@ -92,10 +95,10 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
     const bool released = inbox_.take();
     takes_parts_ = released ? inbox_.newest().may_keep_part : takes_parts_;
     cancelled_ = cancel_mode();
+    if (is_over()) {
+      return std::nullopt;
+    }
     if (inbox_.stopped()) {
-      if (inbox_.stopped()->how == protocol::Farewell::kFinished) {
-        return std::nullopt;
-      }
       throw_closed();
     }
     if (closed_) {  // Nobody would take the answer to a release that came before.
@@ -116,6 +119,10 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
     }
     changed_.wait(lock);
   }
+}
+
+bool WorkerSession::is_over() const {
+  return inbox_.stopped() && inbox_.stopped()->how == protocol::Farewell::kFinished;
 }
 
 worker::CancelMode WorkerSession::sleep_until(Time time) {

@@ -67,12 +67,16 @@ class ConnectionLost : public Error {
 
 class WorkerSession {
  public:
-  // Connects and waits for the welcome. Throws Error: kAuthentication, kIncompatible, or kFailure.
+  // Connects and waits for the welcome, or for the news that the run is over, which next() then
+  // says. Throws Error: kAuthentication, kIncompatible, or kFailure.
   WorkerSession(const SessionOptions& options, const Offer& offer);
   ~WorkerSession();
   WorkerSession(const WorkerSession&) = delete;
   WorkerSession& operator=(const WorkerSession&) = delete;
 
+  // Whether the run goes on, or did when this worker came.
+  [[nodiscard]] bool welcomed() const { return welcome_.has_value(); }
+  // REQUIRES: welcomed().
   [[nodiscard]] const protocol::Welcome& welcome() const { return *welcome_; }
 
   struct Task {
@@ -138,6 +142,8 @@ class WorkerSession {
   // How the current task is to be given up now. REQUIRES: mutex_ is held.
   [[nodiscard]] worker::CancelMode cancel_mode() const;
   void give_up(worker::CancelMode how);
+  // The server has said so. REQUIRES: mutex_ is held.
+  [[nodiscard]] bool is_over() const;
   void send_initial_weights();
   // `sent`: numbers of the gradient, of its end, that went in slices.
   [[nodiscard]] std::optional<protocol::Verdict> push(const Result& result,
@@ -151,7 +157,7 @@ class WorkerSession {
   SessionOptions options_;
   const std::function<std::vector<float>()> initial_weights_;
   const std::uint64_t numbers_;               // Of weights and gradients.
-  std::optional<protocol::Welcome> welcome_;  // The first; set before the constructor returns.
+  std::optional<protocol::Welcome> welcome_;  // The first; never set once constructed.
   // State below is guarded by mutex_.
   mutable std::mutex mutex_;
   std::condition_variable changed_;

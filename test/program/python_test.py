@@ -61,6 +61,32 @@ class Trains(PythonTest):
         self.assertGreaterEqual(self.lines(late)[0]["epoch"], 3)
         self.assertNotIn("Warning", first.err + late.err)
 
+    def test_a_worker_that_comes_after_the_run_goes_on_after_its_loop(self):
+        for late in (1, 0):  # The worker that saves, too.
+            with self.subTest(f"worker {late}"):
+                gates = {name: self.folder / f"{name}-{late}"
+                         for name in ("late", "until", "linger", "save")}
+                run = self.start(
+                    "run", "--workers", 2, "--policy", "async", "--batch", 64, "--restart-workers",
+                    "--out", f"run-{late}", "--json", "--show-output", "all", "--", PYTHON, "-B",
+                    SCRIPT, "--epochs", 2, "--schedule", "--late-rank", late, "--hold-at", 0,
+                    "--hold-rank", 1 - late, *(word for name, gate in gates.items()
+                                               for word in (f"--{name}", gate)),
+                    variables={"PYTHONPATH": PACKAGE})
+                log = self.folder / f"run-{late}" / "logs" / f"worker-{late}"
+                run.until_said('{"waits": true}')
+                gates["until"].touch()
+                run.until_said("the run is over, and the script goes on")
+                gates["late"].touch()
+                self.until(run, lambda: "came when the run was over: it has computed nothing"
+                           in log.with_suffix(".log").read_text(), "the late worker")
+                gates["linger"].touch()
+                self.finish(run)
+                self.assertEqual(gates["save"].exists(), late == 1)
+                said = log.with_suffix(".log").read_text()
+                self.assertEqual("save: nothing is written" in said, late == 0, said)
+                self.assertNotIn("UserWarning", said)
+
     def test_the_evaluator_is_one_more_process_of_the_script(self):
         server = self.server("--policy", "sync", "--batch", 16, "--evaluate-every", 256, workers=1)
         words = ("--epochs", 8, "--evaluate", "--optimizer", "momentum")

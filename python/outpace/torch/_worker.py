@@ -299,6 +299,9 @@ class WorkerJob(Job):
         if minibatch is None:
             self._over = True
             flat.release_gradients()
+            if not self._begun:
+                print(f"outpace: worker {self.rank} came when the run was over: it has computed "
+                      "nothing, and its network has not the run's weights", file=sys.stderr)
             return None
         self._version = minibatch.version
         flat.set_weights(minibatch.address)
@@ -367,6 +370,13 @@ class WorkerJob(Job):
 
     def _has_begun(self) -> bool:
         return self._joined_with is not None
+
+    def _writes(self) -> bool:
+        if self._over and not self._begun:
+            print("outpace: save: nothing is written, because this worker never had the run's "
+                  "weights; they are in weights.safetensors in the run's folder", file=sys.stderr)
+            return False
+        return True
 
     def _leave(self) -> None:
         if not self._over:
