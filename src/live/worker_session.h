@@ -125,6 +125,14 @@ class WorkerSession {
   std::optional<protocol::Verdict> push(const Result& result);
   // The same with a gradient that lies elsewhere. REQUIRES: no slice was sent.
   std::optional<protocol::Verdict> push(const Result& result, std::vector<float> gradient);
+  // The same in steps: sends what was written to gradient(), and does not wait.
+  void start_push(const Result& result);
+  enum class News : std::uint8_t { kNone, kReady, kLost };
+  // Waits at most this long until finish_push() and next() need not wait. kLost: the connection is,
+  // or the server counted this worker as dead.
+  [[nodiscard]] News await_news(Duration most);
+  // Waits for the verdict, as push().
+  [[nodiscard]] std::optional<protocol::Verdict> finish_push();
   void abandon();
   // What a script says while it trains.
   void tell(const protocol::Rates& rates);
@@ -146,9 +154,7 @@ class WorkerSession {
   [[nodiscard]] bool is_over() const;
   void send_initial_weights();
   // `sent`: numbers of the gradient, of its end, that went in slices.
-  [[nodiscard]] std::optional<protocol::Verdict> push(const Result& result,
-                                                      wire::Room gradient,
-                                                      std::size_t sent);
+  void send(const Result& result, wire::Room gradient, std::size_t sent);
   void beat(const std::stop_token& stop);
   [[nodiscard]] protocol::GradientId identity() const;
   [[noreturn]] void throw_closed() const;

@@ -1,5 +1,7 @@
 #include "outpace/worker.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -324,7 +326,10 @@ TEST_F(WorkerTest, ALostConnectionIsMadeAgainByTheSameProcess) {
   Worker worker = this->worker(0);
   worker.join(line(), zeros, kExamples);
   if (worker.next()) {  // Or the connection was lost before.
-    EXPECT_EQ(worker.push({0, 0}, 0.0).outcome, PushOutcome::kUnanswered);
+    std::ranges::fill(worker.gradient(), 0.0F);
+    worker.start_push(0.0);
+    EXPECT_EQ(worker.await_news(std::chrono::seconds(30)), Worker::News::kLost);
+    EXPECT_EQ(worker.finish_push().outcome, PushOutcome::kUnanswered);
     EXPECT_TRUE(worker.cancelled());
     EXPECT_FALSE(worker.next());
   }

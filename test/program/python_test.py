@@ -330,6 +330,21 @@ class Faults(PythonTest):
         server.wait()
 
 
+    def test_an_interrupt_ends_the_wait_for_the_others(self):
+        server = self.server("--policy", "sync", "--batch", 16, workers=2)
+        held = self.python(SCRIPT, "--epochs", 9, "--hold-at", 1, "--hold-rank", 1, rank=1)
+        worker = self.python(SCRIPT, "--epochs", 9, rank=0)
+        self.until(held, lambda: "holds" in held.out, "worker 1 to hold")
+        self.until(worker, lambda: worker.out.count("batch") == held.out.count("batch"),
+                   "worker 0 to compute its part of the same update")
+        worker.send(signal.SIGINT)
+        self.assertNotEqual(worker.wait(20), 0)
+        self.assertIn("KeyboardInterrupt", worker.err)
+        for process in (held, server):
+            process.send(signal.SIGKILL)
+            process.wait()
+
+
 class Examples(PythonTest):
     def test_mnist(self):
         server = self.server("--policy", "sync", "--batch", 16, workers=2)

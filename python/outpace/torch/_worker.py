@@ -1,6 +1,7 @@
 """The loop of a worker: leases, weights and verdicts are the server's."""
 
 import atexit
+import operator
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sized, Tuple
 
@@ -102,7 +103,8 @@ class WorkerJob(Job):
         self._epochs = 0  # That the script wants; 0: it has not said.
         self._joined_with: Optional[List[Group]] = None
         self._rates: Optional[Tuple[Optional[int], List[float]]] = None  # The epoch's.
-        self._checked: Optional[Tuple[Optional[int], List[Dict[str, Any]]]] = None  # Settings.
+        self._checked: Optional[Tuple[Optional[int], List[Any]]] = None  # Settings.
+        self._settings_of: Callable[[Dict[str, Any]], Any] = _no_settings
         self._handed_out = False  # The current mini-batch, to the script.
         self._begun = False  # It has had a mini-batch.
         self._over = False
@@ -124,6 +126,9 @@ class WorkerJob(Job):
         groups_of(optimizer)  # Refuses one that the server does not have.
         self._named = Named(module, optimizer, average)
         self._flat = Flat(self._named.parameters)
+        options = [name for name in optimizer.param_groups[0] if name != "params"]
+        if options:
+            self._settings_of = operator.itemgetter(*options)
         for parameter in self._named.parameters:
             parameter.register_hook(self._poll)
         module.zero_grad = optimizer.zero_grad = self._zero_grad  # type: ignore[method-assign]
@@ -173,8 +178,8 @@ class WorkerJob(Job):
         scaled, factor = self._accumulation.begin(loss, examples)
         if self.worker.cancelled:
             return self._cancel()
-        flat.gather()
         if factor != 1.0:
+            flat.gather()
             flat.gradient.mul_(factor)
         self._in_backward = True
         try:
@@ -250,11 +255,17 @@ class WorkerJob(Job):
         flat.write_gradients(worker.gradient_address())
         named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
         try:
-            self.verdict, minibatch = worker.push_and_next(self._accumulation.loss)
+            self.verdict, minibatch = worker.push_and_next(self._accumulation.loss,
+                                                           self._prepare_gradients)
         except BaseException:
             flat.release_gradients()
             raise
         self._begin(minibatch)
+
+    def _prepare_gradients(self) -> None:
+        """While the server answers."""
+        assert self._flat is not None
+        self._flat.use_gradients(self.worker.gradient_address())
 
     def _zero_grad(self, set_to_none: bool = False) -> None:
         assert self._flat is not None
@@ -309,7 +320,9 @@ class WorkerJob(Job):
         if not self._begun:
             self._begun = True
             named.buffers.use_averaged()
-        flat.use_gradients(self.worker.gradient_address())
+        address = self.worker.gradient_address()
+        if not flat.has_gradients_at(address):
+            flat.use_gradients(address)
         return minibatch
 
     def _cancel(self) -> bool:
@@ -337,7 +350,7 @@ class WorkerJob(Job):
         """Tells the server the epoch's rates. Raises OutpaceError if the script's optimizer has
         come to differ from the server's."""
         assert self._optimizer is not None and self._joined_with is not None
-        settings = [{**group, "params": None} for group in self._optimizer.param_groups]
+        settings = list(map(self._settings_of, self._optimizer.param_groups))
         if self._checked == (self.epoch, settings):
             return
         self._check_new_settings()
@@ -393,6 +406,10 @@ class WorkerJob(Job):
             except OutpaceError:
                 pass  # The connection is gone, which says the same.
         self.worker.close()
+
+
+def _no_settings(_group: Dict[str, Any]) -> Any:
+    return None
 
 
 def _refuse_group(_group: Any) -> None:
