@@ -95,10 +95,10 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
     const bool released = inbox_.take();
     takes_parts_ = released ? inbox_.newest().may_keep_part : takes_parts_;
     cancelled_ = cancel_mode();
-    if (is_over()) {
-      return std::nullopt;
-    }
     if (inbox_.stopped()) {
+      if (inbox_.stopped()->how == protocol::Farewell::kFinished) {
+        return std::nullopt;
+      }
       throw_closed();
     }
     if (closed_) {  // Nobody would take the answer to a release that came before.

@@ -277,6 +277,15 @@ class Verdicts(PythonTest):
         self.finish(server, *workers)
         self.assertIn("CANCELLED", self.lines(workers[1])[-1]["verdicts"])
 
+    def test_the_passes_of_a_cancelled_mini_batch_that_are_done_count(self):
+        server = self.server("--policy", "saps:s=2,action=preempt", "--batch", 32, "--updates", 40,
+                             workers=2)
+        workers = [self.python(SCRIPT, "--accumulate", 4, "--parts", rank=rank)
+                   for rank in range(2)]
+        self.finish(server, *workers)
+        self.assertGreater(self.summary()["workers_detail"][1]["partial"], 0)
+        self.assertIn("ACCEPTED", self.lines(workers[1])[-1]["verdicts"])
+
 
 class ResumableScripts(ScriptLedger, ResumableJob):
     """Workers in Python, of a server that may be killed and started again."""
@@ -470,6 +479,7 @@ class BadUse(PythonTest):
              words = torch.nn.Embedding(9, 2, sparse=True)
              job.wrap(torch.nn.Sequential(words), torch.optim.SGD(words.parameters(), lr=0.1))
              """, "module '0' gives sparse gradients"),
+            ("job.wrap(net, sgd, scale_rate=True)", "start the script by `outpace run`"),
             ("job.wrap(net, sgd); job.wrap(network(), sgd)", "this job trains another network"),
             ("job.wrap(net, torch.optim.RMSprop(net.parameters()))", "the server has no RMSprop",
              "SGD, Adam, AdamW"),
@@ -516,7 +526,8 @@ class BadUse(PythonTest):
              train(job, net, sgd, data)
              sgd.param_groups[0]["lr"] = 0.5
              train(job, net, sgd, data)
-             """, "the learning rate was changed within an epoch"),
+             """, "the learning rate was changed within an epoch", "op.ByServer",
+             "--schedule cosine:over=E"),
             ("""
              job.wrap(net, sgd)
              for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data), num_workers=1):

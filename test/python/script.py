@@ -67,6 +67,10 @@ def accuracy(net):
     return (answers.argmax(1) == points.classes).float().mean().item(), loss
 
 
+RETURNS = {"accuracy": lambda accuracy, loss: accuracy, "both": lambda *found: found,
+           "names": lambda accuracy, loss: {"accuracy": accuracy, "loss": loss}}
+
+
 def statistics(net):
     """The running mean and variance, one after the other."""
     return net[1].running_mean.tolist() + net[1].running_var.tolist()
@@ -78,6 +82,9 @@ def parse():
     options.add_argument("--epochs", type=int, default=0)
     options.add_argument("--examples", type=int, default=EXAMPLES)
     options.add_argument("--accumulate", type=int, default=1, help="passes a mini-batch")
+    options.add_argument("--parts", action="store_true", help="pushes the passes that are done")
+    options.add_argument("--scale-rate", action="store_true")
+    options.add_argument("--returns", choices=("accuracy", "both", "names"), default="both")
     options.add_argument("--schedule", action="store_true")
     options.add_argument("--evaluate", action="store_true")
     options.add_argument("--batch-norm", action="store_true")
@@ -153,7 +160,12 @@ def train(args, job, net, optimizer, schedule, data):
                     loss = loss * float("nan")
                 if args.wait_until_cancelled and job.rank == 1:
                     loss = WaitUntilCancelled.apply(loss, job)
-                wanted = job.backward(loss, examples=len(some) if len(parts) > 1 else None)
+                wanted = job.backward(loss, examples=len(some) if len(parts) > 1 else None,
+                                      parts=args.parts)
+                if not wanted:
+                    break
+                while args.parts and job.rank == 1 and not job.worker.cancelled:
+                    time.sleep(0.001)  # It is slow, and is cancelled between two passes.
             if wanted:
                 if args.batch_norm:
                     print(json.dumps({"pushes": statistics(net), "version": job.version}))
@@ -166,7 +178,7 @@ def train(args, job, net, optimizer, schedule, data):
         if schedule is not None:
             schedule.step()
         if args.evaluate:
-            job.evaluate(lambda: accuracy(net))
+            job.evaluate(lambda: RETURNS[args.returns](*accuracy(net)))
     return verdicts
 
 
@@ -180,7 +192,7 @@ def main():
                 if args.schedule else None)
     job = op.init()
     args.fails = is_to_be_late(args, job)
-    net, optimizer = job.wrap(net, optimizer, buffers=args.buffers)
+    net, optimizer = job.wrap(net, optimizer, buffers=args.buffers, scale_rate=args.scale_rate)
     data = DataLoader(points, batch_sampler=job.sampler(points))
     verdicts = train(args, job, net, optimizer, schedule, data)
     if args.save:
