@@ -115,8 +115,8 @@ class Worker:
         self._offered: Optional[_library.Job] = None  # The C worker calls back into it.
         self._failure: Optional[BaseException] = None  # Of the function of the initial weights.
         self._gradient: Optional[int] = None  # Its address.
-        self._flying = False  # It has left, and its verdict has not come.
         self.minibatch: Optional[Minibatch] = None  # The current one.
+        self.void_memory = True  # As push_and_next() says.
         if server is None:
             self._handle = self._library.outpace_worker_from_environment(self._error)
         else:
@@ -228,32 +228,30 @@ class Worker:
                       ) -> "tuple[Verdict, Optional[Minibatch]]":
         """push(loss), then next(), in less time than both: they wait together.
 
-        `meanwhile` is called when the gradient has left. It may ask for gradient_address() of the
-        next mini-batch, which is another one if the connection was lost.
+        `meanwhile` is called when the gradient has left, if the connection waits in short calls. It
+        may ask for gradient_address() of the next mini-batch. `void_memory` is true afterwards if
+        that memory is not the next mini-batch's, because the connection was lost.
         """
+        self.void_memory = True
         if self._slowed:
-            verdict = self.push(loss)
-            if meanwhile is not None:
-                meanwhile()
-            return verdict, self.next()
+            return self.push(loss), self.next()
         self._require_pushable()
         if self._gradient is None:
             raise OutpaceError(NO_GRADIENT)
         start, await_, error = self._start_push, self._await, self._error
         self._checked(start(self._handle, loss, error))
         self._forget()
-        self._flying = True
         if meanwhile is not None:
             meanwhile()
         answer, raw = self._raw_verdict, self._raw_minibatch
         code = await_(self._handle, PATIENCE, answer, raw, error)
         while code == _library.WAITS:  # Between two calls, Python looks for signals.
             code = await_(self._handle, PATIENCE, answer, raw, error)
-        self._flying = False
         self._gradient = None  # A lost connection makes void what was asked for meanwhile.
         if code == _library.LOST:
             return _verdict_of(answer), self.next()
         self._checked(code)
+        self.void_memory = False
         return _verdict_of(answer), self._take(raw)
 
     def _take(self, raw: _library.Minibatch) -> Optional[Minibatch]:

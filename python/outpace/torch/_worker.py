@@ -268,7 +268,7 @@ class WorkerJob(Job):
         except BaseException:
             flat.release_gradients()
             raise
-        self._begin(minibatch)
+        self._begin(minibatch, prepared=not worker.void_memory)
 
     def _prepare_gradients(self) -> None:
         """While the server answers."""
@@ -309,8 +309,9 @@ class WorkerJob(Job):
         self._flat.release_gradients()
         return self._begin(self.worker.next())
 
-    def _begin(self, minibatch: Optional[Minibatch]) -> Optional[Minibatch]:
-        """Takes over its weights; None: the run is over."""
+    def _begin(self, minibatch: Optional[Minibatch],
+               prepared: bool = False) -> Optional[Minibatch]:
+        """Takes over its weights; None: the run is over. `prepared`: its gradients are 0 already."""
         flat, named = self._flat, self._named
         assert flat is not None and named is not None
         self._accumulation = Accumulation()
@@ -331,7 +332,7 @@ class WorkerJob(Job):
                 self._large.say(len(minibatch), self._examples)
             named.buffers.use_averaged()
         address = self.worker.gradient_address()
-        if not flat.has_gradients_at(address):
+        if not prepared or not flat.has_gradients_at(address):
             flat.use_gradients(address)
         return minibatch
 
