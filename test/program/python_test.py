@@ -278,13 +278,14 @@ class Verdicts(PythonTest):
         self.assertIn("CANCELLED", self.lines(workers[1])[-1]["verdicts"])
 
     def test_the_passes_of_a_cancelled_mini_batch_that_are_done_count(self):
-        server = self.server("--policy", "saps:s=2,action=preempt", "--batch", 32, "--updates", 40,
-                             workers=2)
-        workers = [self.python(SCRIPT, "--accumulate", 4, "--parts", rank=rank)
-                   for rank in range(2)]
-        self.finish(server, *workers)
+        server = self.server("--policy", "saps:s=2,action=preempt", "--batch", 32, workers=2)
+        words = ("--accumulate", 4, "--parts", "--epochs", 1000000)
+        workers = [self.python(SCRIPT, *words, rank=rank) for rank in range(2)]
+        self.until(workers[1], lambda: '{"part": "ACCEPTED"}' in workers[1].out, "a part to count")
+        server.send(signal.SIGTERM)
+        for process in (server, *workers):
+            process.wait()
         self.assertGreater(self.summary()["workers_detail"][1]["partial"], 0)
-        self.assertIn("ACCEPTED", self.lines(workers[1])[-1]["verdicts"])
 
 
 class ResumableScripts(ScriptLedger, ResumableJob):

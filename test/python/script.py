@@ -163,6 +163,8 @@ def train(args, job, net, optimizer, schedule, data):
                 wanted = job.backward(loss, examples=len(some) if len(parts) > 1 else None,
                                       parts=args.parts)
                 if not wanted:
+                    if args.parts:
+                        print(json.dumps({"part": job.verdict.outcome.name}), flush=True)
                     break
                 while args.parts and job.rank == 1 and not job.worker.cancelled:
                     time.sleep(0.001)  # It is slow, and is cancelled between two passes.
