@@ -46,17 +46,20 @@ def main():
     options.add_argument("--lr", type=float, default=0.05)
     options.add_argument("--momentum", type=float, default=0.9)
     options.add_argument("--examples", type=int, default=60_000, help="of the data set, the first")
+    options.add_argument("--seed", type=int, default=1, help="of the network")
+    options.add_argument("--scale-rate", action="store_true",
+                         help="multiply the rate by the number of workers' gradients of an update")
     options.add_argument("--save", metavar="FILE", help="write the network there, as safetensors")
     args = options.parse_args()
 
-    torch.manual_seed(1)
+    torch.manual_seed(args.seed)
     torch.set_num_threads(1)
     train, test = fashion.load("train", args.examples), fashion.load("t10k")
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=args.momentum)
 
     job = op.init()  # +
-    net, optimizer = job.wrap(net, optimizer)  # +
+    net, optimizer = job.wrap(net, optimizer, scale_rate=args.scale_rate)  # +
     data = job.loader(train)  # +, in place of DataLoader(train, shuffle=True, batch_size=32)
 
     for _ in job.epochs(args.epochs):  # +, in place of range(args.epochs)

@@ -83,7 +83,7 @@ def main():
     net = resnet18(args.width)
     optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=5e-4)
     schedule = torch.optim.lr_scheduler.MultiStepLR(
-        optimizer, milestones=[args.epochs // 2, args.epochs * 3 // 4], gamma=0.1)
+        optimizer, gamma=0.1, milestones=[max(1, args.epochs // 2), max(1, args.epochs * 3 // 4)])
 
     job = op.init()
     net, optimizer = job.wrap(net, optimizer)  # buffers="average": the running statistics, too

@@ -233,6 +233,24 @@ class Worker {
   // not wait for the network. REQUIRES: gradient() was called for the current mini-batch. Throws
   // WorkerError if these are no numbers of the gradient, or were final before.
   void push_slice(std::size_t begin, std::size_t end);
+  // push(gradient(), loss) in steps, for a program that cannot wait long at a time, because it must
+  // look for signals, or has other work meanwhile:
+  //
+  //   worker.start_push(loss);
+  //   while (worker.await_news(50ms) == News::kNone) { ... }
+  //   const PushResult result = worker.finish_push();
+  //   const auto minibatch = worker.next_view();
+  //
+  // start_push() sends the gradient. Memory for the next one may be asked for at once: gradient(),
+  // which a lost connection makes void. await_news() waits at most this long until the two calls
+  // after it need not wait. kLost: the connection is, and the next call of next_view() joins again.
+  // REQUIRES: a mini-batch of next() whose gradient was written into gradient().
+  enum class News : std::uint8_t { kNone, kReady, kLost };
+  void start_push(double loss);
+  [[nodiscard]] News await_news(std::chrono::nanoseconds most);
+  PushResult finish_push();
+  // Whether `outpace run --slow` or --delays make the calls of this worker sleep.
+  [[nodiscard]] bool slowed() const;
   // Abandons the current mini-batch, if there is one; its examples go to other workers.
   void abandon();
   // Sets the groups' learning rates from the script's epoch `epoch` on, one for each group; they

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Grows by one with every change that a program built against an older header would misread.
-#define OUTPACE_C_VERSION 1
+#define OUTPACE_C_VERSION 2
 OUTPACE_API int outpace_c_version(void);
 
 // Exit codes of Outpace's own programs.
@@ -176,6 +176,26 @@ OUTPACE_API int outpace_worker_push(outpace_worker* worker,
                                     size_t part,
                                     outpace_verdict* verdict,
                                     outpace_error* error);
+// The same, then outpace_worker_next(), in calls that do not wait long, so that a language's
+// runtime can look for signals in between. The first sends what was written into the memory of
+// outpace_worker_gradient(), which then may be asked for the next mini-batch's. The second waits at
+// most this many seconds and returns
+//   OUTPACE_OK     the verdict and the next mini-batch are there
+//   OUTPACE_WAITS  not yet: call it again
+//   OUTPACE_LOST   the verdict is there, the connection is lost, and so is the memory for the next
+//                  gradient; outpace_worker_next() joins again, which may take long
+// or the code of an error.
+enum { OUTPACE_WAITS = -1, OUTPACE_LOST = -2 };
+OUTPACE_API int outpace_worker_start_push(outpace_worker* worker,
+                                          double loss,
+                                          outpace_error* error);
+OUTPACE_API int outpace_worker_await(outpace_worker* worker,
+                                     double seconds,
+                                     outpace_verdict* verdict,
+                                     outpace_minibatch* minibatch,
+                                     outpace_error* error);
+// 1 if `outpace run --slow` or --delays make the calls of this worker sleep, these two too; else 0.
+OUTPACE_API int outpace_worker_slowed(const outpace_worker* worker);
 OUTPACE_API int outpace_worker_abandon(outpace_worker* worker, outpace_error* error);
 // The groups' learning rates from the script's epoch `epoch` on.
 OUTPACE_API int outpace_worker_set_rates(outpace_worker* worker,

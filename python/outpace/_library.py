@@ -7,8 +7,9 @@ from typing import Any, Mapping, Sequence
 
 from outpace._error import OutpaceError
 
-C_VERSION = 1
+C_VERSION = 2
 TEXT_BYTES = 2048
+OK, WAITS, LOST = 0, -1, -2
 
 InitialWeights = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_float), ctypes.c_size_t,
                                   ctypes.c_void_p)
@@ -77,6 +78,10 @@ _FUNCTIONS = {
     "outpace_worker_gradient": (ctypes.c_void_p, [_HANDLE, _ERROR]),
     "outpace_worker_push": (ctypes.c_int, [_HANDLE, ctypes.c_void_p, ctypes.c_double,
                                            ctypes.c_size_t, ctypes.POINTER(Verdict), _ERROR]),
+    "outpace_worker_start_push": (ctypes.c_int, [_HANDLE, ctypes.c_double, _ERROR]),
+    "outpace_worker_await": (ctypes.c_int, [_HANDLE, ctypes.c_double, ctypes.POINTER(Verdict),
+                                            ctypes.POINTER(Minibatch), _ERROR]),
+    "outpace_worker_slowed": (ctypes.c_int, [_HANDLE]),
     "outpace_worker_abandon": (ctypes.c_int, [_HANDLE, _ERROR]),
     "outpace_worker_rank": (ctypes.c_uint32, [_HANDLE]),
     "outpace_worker_set_rates": (ctypes.c_int, [_HANDLE, ctypes.c_uint64,

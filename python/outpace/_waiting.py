@@ -3,7 +3,7 @@
 Python runs a signal's handler only between two instructions of the main thread. A call into C that
 waits for the server would therefore put Ctrl-C off until the server answers. Another thread makes
 the call, and the main thread waits in Python, which a signal interrupts. The handover takes some
-12 us each way.
+0.1 ms, so push_and_next(), which is called once an iteration, waits in short calls instead.
 """
 
 import threading

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Minibatch", "Outcome", "Verdict", "Worker"]
 
+PATIENCE = 0.05  # Seconds for which a wait puts off the handler of a signal, at most.
+NO_GRADIENT = "push: there is no gradient; write it into gradient(), or pass it on"
+
 
 class Outcome(enum.Enum):
     """What became of a gradient."""
@@ -113,6 +116,7 @@ class Worker:
         self._failure: Optional[BaseException] = None  # Of the function of the initial weights.
         self._gradient: Optional[int] = None  # Its address.
         self.minibatch: Optional[Minibatch] = None  # The current one.
+        self.void_memory = True  # As push_and_next() says.
         if server is None:
             self._handle = self._library.outpace_worker_from_environment(self._error)
         else:
@@ -122,6 +126,11 @@ class Worker:
             self._handle = self._library.outpace_worker_open(options, self._error)
         if not self._handle:
             raise self._last_error()
+        # Of push_and_next(), which is called once an iteration.
+        self._start_push = self._library.outpace_worker_start_push
+        self._await = self._library.outpace_worker_await
+        self._raw_verdict, self._raw_minibatch = _library.Verdict(), _library.Minibatch()
+        self._slowed = self._library.outpace_worker_slowed(self._handle) != 0
         self.rank: int = self._library.outpace_worker_rank(self._handle)  # 0, 1, 2, ...
 
     def join(self, parameters: Mapping[str, Sequence[int]],
@@ -215,23 +224,35 @@ class Worker:
         self._checked(code)
         return _verdict_of(raw)
 
-    def push_and_next(self, loss: float) -> "tuple[Verdict, Optional[Minibatch]]":
-        """push(loss), then next(), in less time than both: they wait together."""
-        verdict, raw = _library.Verdict(), _library.Minibatch()
-        arguments, _keep = self._to_push(loss, None, None, verdict)
-        pushed = False
+    def push_and_next(self, loss: float, meanwhile: Optional[Callable[[], None]] = None,
+                      ) -> "tuple[Verdict, Optional[Minibatch]]":
+        """push(loss), then next(), in less time than both: they wait together.
 
-        def both() -> int:
-            nonlocal pushed
-            code: int = self._library.outpace_worker_push(*arguments)
-            pushed = code == 0
-            return code or self._library.outpace_worker_next(self._handle, raw, self._error)
-
-        code = self._waiting.call(both)
-        if pushed:
-            self._forget()
+        `meanwhile` is called when the gradient has left, if the connection waits in short calls. It
+        may ask for gradient_address() of the next mini-batch. `void_memory` is true afterwards if
+        that memory is not the next mini-batch's, because the connection was lost.
+        """
+        self.void_memory = True
+        if self._slowed:
+            return self.push(loss), self.next()
+        self._require_pushable()
+        if self._gradient is None:
+            raise OutpaceError(NO_GRADIENT)
+        start, await_, error = self._start_push, self._await, self._error
+        self._checked(start(self._handle, loss, error))
+        self._forget()
+        if meanwhile is not None:
+            meanwhile()
+        answer, raw = self._raw_verdict, self._raw_minibatch
+        code = await_(self._handle, PATIENCE, answer, raw, error)
+        while code == _library.WAITS:  # Between two calls, Python looks for signals.
+            code = await_(self._handle, PATIENCE, answer, raw, error)
+        self._gradient = None  # A lost connection makes void what was asked for meanwhile.
+        if code == _library.LOST:
+            return _verdict_of(answer), self.next()
         self._checked(code)
-        return _verdict_of(verdict), self._take(raw)
+        self.void_memory = False
+        return _verdict_of(answer), self._take(raw)
 
     def _take(self, raw: _library.Minibatch) -> Optional[Minibatch]:
         if raw.count > 0:
@@ -241,17 +262,14 @@ class Worker:
     def _to_push(self, loss: float, gradient: Optional[Weights], part: Optional[int],
                  verdict: _library.Verdict) -> "tuple[tuple[Any, ...], Any]":
         """The arguments of the C function, and what must live as long."""
-        self._require_open()
-        if self.minibatch is None:
-            raise OutpaceError("push: there is no mini-batch; next() gives one")
+        self._require_pushable()
         if part is not None and part < 1:
             raise OutpaceError(f"push: a part of {part} examples; it takes 1 or more")
         if gradient is not None:
             address, _keep = _as_numbers(gradient, self._numbers(), "push: the gradient")
         else:
             if self._gradient is None:
-                raise OutpaceError("push: there is no gradient; write it into gradient(), or pass "
-                                   "it on")
+                raise OutpaceError(NO_GRADIENT)
             address, _keep = self._gradient, None
         return (self._handle, address, float(loss), part or 0, verdict, self._error), _keep
 
@@ -322,6 +340,11 @@ class Worker:
         self.minibatch = None
         self._gradient = None
 
+    def _require_pushable(self) -> None:
+        self._require_open()
+        if self.minibatch is None:
+            raise OutpaceError("push: there is no mini-batch; next() gives one")
+
     def _require_open(self) -> None:
         if self._handle is None:
             raise OutpaceError("this worker is closed")
@@ -359,7 +382,12 @@ class Worker:
             self.close()
 
 
+_ACCEPTED = Verdict(Outcome.ACCEPTED, "")
+
+
 def _verdict_of(raw: _library.Verdict) -> Verdict:
+    if raw.outcome == 0:
+        return _ACCEPTED
     return Verdict(Outcome(raw.outcome), raw.why.decode(errors="replace"))
 
 

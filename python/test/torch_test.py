@@ -15,6 +15,8 @@ from outpace.torch._accumulation import Accumulation
 from outpace.torch._buffers import Buffers
 from outpace.torch._evaluator import EvaluatorJob
 from outpace.torch._flat import Flat, tensor_at
+from outpace.torch._job import measured
+from outpace.torch._large import LargeBatch
 from outpace.torch._loader import Loader
 from outpace.torch._optimizers import groups_of
 from outpace.torch._worker import Named
@@ -22,6 +24,46 @@ from outpace.torch._worker import Named
 
 def network():
     return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+
+
+class LargeBatches(unittest.TestCase):
+    def test_the_factor_grows_from_1_over_a_tenth_of_the_epochs(self):
+        large = LargeBatch(4, scales=True)
+        self.assertEqual([large.factor(epoch, 30) for epoch in range(5)], [1.0, 2.0, 3.0, 4.0, 4.0])
+        self.assertEqual([large.factor(epoch, 3) for epoch in range(3)], [1.0, 4.0, 4.0])
+        self.assertEqual(large.factor(4, 900), 3.4, "the warm-up has five epochs at most")
+        self.assertEqual(large.factor(None, 0), 4.0, "the script has not said how many there are")
+        self.assertEqual(LargeBatch(4, scales=False).factor(9, 30), 1.0)
+
+    def test_what_cannot_be_scaled_is_refused(self):
+        net = network()
+        sgd, adam = (kind(net.parameters(), lr=0.1) for kind in (torch.optim.SGD,
+                                                                 torch.optim.Adam))
+        with mock.patch.dict(os.environ, {"OUTPACE_GRADIENTS": "4"}):
+            self.assertEqual(LargeBatch.of_environment(True, sgd).gradients, 4)
+            with self.assertRaisesRegex(op.OutpaceError, "scale_rate=True is for SGD"):
+                LargeBatch.of_environment(True, adam)
+        with mock.patch.dict(os.environ, {"OUTPACE_GRADIENTS": "four"}):
+            with self.assertRaisesRegex(op.OutpaceError, "is 'four'; it takes a whole number"):
+                LargeBatch.of_environment(False, sgd)
+        with mock.patch.dict(os.environ, clear=True):
+            self.assertEqual(LargeBatch.of_environment(False, sgd).gradients, 1)
+            with self.assertRaisesRegex(op.OutpaceError, "start the script by `outpace run`"):
+                LargeBatch.of_environment(True, sgd)
+
+
+class Measured(unittest.TestCase):
+    def test_is_an_accuracy_with_a_loss_or_without(self):
+        self.assertEqual(measured(0.5), (0.5, None))
+        self.assertEqual(measured(torch.tensor(0.5)), (0.5, None))
+        self.assertEqual(measured((0.5, 2)), (0.5, 2.0))
+        self.assertEqual(measured({"accuracy": 0.5, "loss": 2}), (0.5, 2.0))
+        self.assertEqual(measured({"accuracy": 0.5}), (0.5, None))
+
+    def test_is_nothing_else(self):
+        for wrong in (None, "good", (1, 2, 3), {"loss": 1.0}, {"accuracy": 1, "f1": 2}):
+            with self.assertRaisesRegex(op.OutpaceError, "must return the accuracy, or"):
+                measured(wrong)
 
 
 class RunningStatistics(unittest.TestCase):

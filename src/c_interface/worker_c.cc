@@ -123,6 +123,11 @@ void next(outpace_worker& worker, outpace_minibatch& out) {
   out.ahead_count = worker.ahead_sizes.size();
 }
 
+void write(const PushResult& result, outpace_verdict& out) {
+  out.outcome = static_cast<int>(result.outcome);
+  copy_text(result.why, out.why);
+}
+
 }  // namespace
 }  // namespace outpace::c_interface
 
@@ -210,9 +215,46 @@ int outpace_worker_push(outpace_worker* worker,
         worker->worker.push(std::span(gradient, worker->numbers),
                             loss,
                             part == 0 ? std::nullopt : std::optional<std::size_t>(part));
-    verdict->outcome = static_cast<int>(result.outcome);
-    outpace::c_interface::copy_text(result.why, verdict->why);
+    outpace::c_interface::write(result, *verdict);
   });
+}
+
+int outpace_worker_start_push(outpace_worker* worker, double loss, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "start_push: the worker is null");
+    worker->worker.start_push(loss);
+  });
+}
+
+int outpace_worker_await(outpace_worker* worker,
+                         double seconds,
+                         outpace_verdict* verdict,
+                         outpace_minibatch* minibatch,
+                         outpace_error* error) {
+  using News = outpace::Worker::News;
+  News news = News::kReady;
+  const int code = for_c(error, [&] {
+    require(worker != nullptr && verdict != nullptr && minibatch != nullptr,
+            "await: an argument is null");
+    require(seconds >= 0.0 && seconds <= 1e9, "await: a time must be between 0 and 1e9 seconds");
+    news = worker->worker.await_news(std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(seconds)));
+    if (news == News::kNone) {
+      return;
+    }
+    outpace::c_interface::write(worker->worker.finish_push(), *verdict);
+    if (news == News::kReady) {
+      outpace::c_interface::next(*worker, *minibatch);
+    }
+  });
+  if (code != OUTPACE_OK || news == News::kReady) {
+    return code;
+  }
+  return news == News::kNone ? OUTPACE_WAITS : OUTPACE_LOST;
+}
+
+int outpace_worker_slowed(const outpace_worker* worker) {
+  return worker != nullptr && worker->worker.slowed() ? 1 : 0;
 }
 
 int outpace_worker_abandon(outpace_worker* worker, outpace_error* error) {

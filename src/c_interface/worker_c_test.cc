@@ -98,6 +98,42 @@ TEST_F(WorkerC, TrainsToTheEndOfTheRun) {
   EXPECT_EQ(running.get().code, ExitCode::kDone);
 }
 
+TEST_F(WorkerC, PushesInCallsThatWaitForALimitedTime) {
+  auto running = std::async(std::launch::async, [this] { return server_.run(); });
+  const Handle worker = open();
+  const outpace_job offered = job();
+  EXPECT_EQ(outpace_worker_slowed(worker.get()), 0);
+  EXPECT_EQ(outpace_worker_start_push(worker.get(), 0.5, &error_), OUTPACE_USAGE);
+  ASSERT_EQ(outpace_worker_join(worker.get(), &offered, &error_), OUTPACE_OK) << error_.message;
+  outpace_minibatch minibatch;
+  ASSERT_EQ(outpace_worker_next(worker.get(), &minibatch, &error_), OUTPACE_OK) << error_.message;
+  outpace_verdict verdict{};
+  EXPECT_EQ(outpace_worker_await(worker.get(), 0.0, &verdict, &minibatch, &error_), OUTPACE_USAGE);
+  EXPECT_EQ(outpace_worker_start_push(worker.get(), 0.5, &error_), OUTPACE_USAGE);
+  EXPECT_STREQ(error_.message, "start_push: write the gradient into gradient() first");
+  std::uint64_t updates = 0;
+  float* gradient = outpace_worker_gradient(worker.get(), &error_);
+  while (minibatch.count > 0) {
+    EXPECT_EQ(minibatch.version, updates++);
+    EXPECT_EQ(minibatch.weights[0], 1.0F - static_cast<float>(minibatch.version));
+    std::fill_n(gradient, minibatch.numbers, 1.0F);
+    ASSERT_EQ(outpace_worker_start_push(worker.get(), 0.5, &error_), OUTPACE_OK) << error_.message;
+    float* const next = outpace_worker_gradient(worker.get(), &error_);
+    int code = OUTPACE_WAITS;
+    while (code == OUTPACE_WAITS) {
+      code = outpace_worker_await(worker.get(), 0.001, &verdict, &minibatch, &error_);
+    }
+    ASSERT_EQ(code, OUTPACE_OK) << error_.message;
+    EXPECT_EQ(verdict.outcome, OUTPACE_ACCEPTED) << verdict.why;
+    if (minibatch.count > 0) {
+      gradient = outpace_worker_gradient(worker.get(), &error_);
+      EXPECT_EQ(gradient, next);
+    }
+  }
+  EXPECT_EQ(updates, 2 * kExamples / 4);
+  EXPECT_EQ(running.get().code, ExitCode::kDone);
+}
+
 TEST_F(WorkerC, SaysWhyAGradientDoesNotCount) {
   auto running = std::async(std::launch::async, [this] { return server_.run(); });
   const Handle worker = open();

@@ -74,6 +74,9 @@ void LastingSession::connect(Duration limit) {
       std::this_thread::sleep_for(pause);  // A signal ends the process all the same.
     }
   }
+  if (!session_->welcomed()) {
+    return;
+  }
   const protocol::Welcome& welcome = session_->welcome();
   order_.emplace(offer_.dataset_examples, welcome.seed, welcome.with_replacement);
 }

@@ -46,7 +46,7 @@ class LastingSession {
   const Offer offer_;
   // State.
   std::optional<WorkerSession> session_;
-  std::optional<worker::Order> order_;
+  std::optional<worker::Order> order_;  // Nothing if the run was over before.
 };
 
 }  // namespace outpace::live

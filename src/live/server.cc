@@ -80,8 +80,12 @@ RunResult Server::run() {
   }
   strand_.run([this] { hand_over_weights(); });
   await_evaluations();
-  strand_.close();
-  return result();
+  RunResult found;
+  strand_.run([&] {
+    found = result();
+    close_the_run();
+  });
+  return found;
 }
 
 void Server::stop(ExitCode code, const std::string& why) {
@@ -103,6 +107,10 @@ Time Server::now() const {
 // ---- What came in -------------------------------------------------------------------------------
 
 void Server::take(Post post) {
+  if (over_) {
+    take_late(post);
+    return;
+  }
   handle(now(), std::move(post));
   if (!finish_) {
     tick(now());
@@ -353,6 +361,42 @@ void Server::send_last_snapshot() {
         coordinator_->version(), statistics.last_commit, statistics.examples_applied);
     transport_->send(*evaluator_, protocol::Snapshot{coordinator_->version()}, shard_->snapshot());
   }
+}
+
+void Server::close_the_run() {
+  over_ = true;
+  callbacks_ = {};
+  for (const auto& [connection, peer] : peers_) {
+    if (peer.role == Role::kWorker) {  // It came, and never joined.
+      say_that_it_is_over(connection);
+    }
+  }
+}
+
+void Server::take_late(const Post& post) {
+  const auto* from = std::get_if<FromConnection>(&post);
+  if (from == nullptr) {
+    return;
+  }
+  if (std::holds_alternative<wire::Closed>(from->event)) {
+    peers_.erase(from->connection);
+    return;
+  }
+  const auto& message = std::get<wire::Received>(from->event).message;
+  if (std::holds_alternative<protocol::Hello>(message) ||
+      std::holds_alternative<protocol::Observe>(message)) {
+    say_that_it_is_over(from->connection);
+  } else if (std::holds_alternative<protocol::SetPolicy>(message) ||
+             std::holds_alternative<protocol::AskStatus>(message)) {
+    answer(from->connection, ExitCode::kFailure, "the run is over: " + finish_->why);
+  }
+}
+
+void Server::say_that_it_is_over(wire::ConnectionId to) {
+  const bool done = finish_->code == ExitCode::kDone;
+  dismiss(to,
+          done ? protocol::Farewell::kFinished : protocol::Farewell::kFailed,
+          "the run is over: " + finish_->why);
 }
 
 RunResult Server::result() const {

@@ -113,7 +113,8 @@ class Server {
   // Replaces the callbacks. REQUIRES: run() has not been called, which is the first to use them.
   void watch(ServerCallbacks callbacks) { callbacks_ = std::move(callbacks); }
 
-  // Serves until the run is over.
+  // Serves until the run is over. From then on, until the server is destroyed, those that come hear
+  // that it is, and no callback is called.
   [[nodiscard]] RunResult run();
 
   // From any thread: end the run with this code and reason.
@@ -254,11 +255,17 @@ class Server {
   // Waits after the end for the last version's evaluation, at most some seconds.
   void await_evaluations();
   void send_last_snapshot();
+  // run() returns: peers that never joined hear of the end, and the callbacks are not called again.
+  void close_the_run();
+  // What comes in after that: those that would join hear that it is too late.
+  void take_late(const Post& post);
+  // REQUIRES: finish_.
+  void say_that_it_is_over(wire::ConnectionId to);
   [[nodiscard]] RunResult result() const;
 
   // Constant after construction.
   ServerOptions options_;
-  ServerCallbacks callbacks_;  // Once run() is called.
+  ServerCallbacks callbacks_;  // From the call of run() to its return.
   // State of the strand.
   std::optional<protocol::Manifest> manifest_;      // As offered, or given; fixed by the start.
   std::uint64_t examples_ = 0;                      // As offered; 0 if by nobody.
@@ -279,6 +286,7 @@ class Server {
   std::deque<wire::ConnectionId> next_evaluators_;  // In line, as they came.
   Time last_status_{};
   std::optional<server::Finish> finish_;
+  bool over_ = false;                        // run() has returned.
   std::vector<policy::Phase> phases_;        // Of the policy; a Switched names one by its index.
   std::string policy_;                       // The one that decides at present.
   std::optional<wire::ConnectionId> asker_;  // Of a policy that does not decide yet.

@@ -13,6 +13,10 @@
 namespace outpace::live {
 
 void Server::greet_worker(Time now, wire::ConnectionId from, const protocol::Hello& hello) {
+  if (finish_) {
+    say_that_it_is_over(from);
+    return;
+  }
   if (const std::string why = unfit(hello); !why.empty()) {
     dismiss(from, protocol::Farewell::kIncompatible, why);
     return;
@@ -241,7 +245,7 @@ void Server::join_waiting(Time now) {
 
 void Server::join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects) {
   if (finish_) {
-    dismiss(connection, protocol::Farewell::kFinished, finish_->why);
+    say_that_it_is_over(connection);
     return;
   }
   const std::size_t worker = index(peer.worker);

@@ -115,7 +115,7 @@ class Worker::Job {
   }
 
   std::span<float> gradient() {
-    require(in_hand_ > 0, "gradient: this worker has no mini-batch; call next() first");
+    require(in_hand_ > 0 || pushing_, "gradient: this worker has no mini-batch; call next() first");
     gradient_ = session_->session().gradient();
     return gradient_;
   }
@@ -146,7 +146,35 @@ class Worker::Job {
     });
   }
 
+  void start_push(double loss) {
+    require(!gradient_.empty(), "start_push: write the gradient into gradient() first");
+    const auto result = result_of(gradient_.size(), loss, std::nullopt);
+    require(gradient_.data() == session_->session().gradient().data(),
+            "start_push: the connection was lost since gradient(); ask for its memory again");
+    wait_for_slowness();
+    begin_answer();
+    session_->session().start_push(result);
+    gradient_ = {};
+    pushing_ = true;
+  }
+
+  News await_news(std::chrono::nanoseconds most) {
+    require(pushing_, "await_news: start_push() comes first");
+    using enum live::WorkerSession::News;
+    const live::WorkerSession::News news = session_->session().await_news(most);
+    return news == kNone ? News::kNone : news == kReady ? News::kReady : News::kLost;
+  }
+
+  PushResult finish_push() {
+    require(pushing_, "finish_push: start_push() comes first");
+    pushing_ = false;
+    return result_of(session_->session().finish_push());
+  }
+
+  [[nodiscard]] bool slowed() const { return pace_.has_value(); }
+
   void abandon() {
+    pushing_ = false;
     if (in_hand_ > 0) {
       drop();
       session_->session().abandon();
@@ -272,13 +300,21 @@ class Worker::Job {
 
   template <typename Push>
   PushResult answer(Push push) {
+    begin_answer();
+    const std::optional<protocol::Verdict> verdict = push();
+    gradient_ = {};
+    return result_of(verdict);
+  }
+
+  void begin_answer() {
     in_hand_ = 0;
     weights_ = {};  // The server may use their memory again.
     if (rates_) {
       session_->session().tell(*rates_);
     }
-    const std::optional<protocol::Verdict> verdict = push();
-    gradient_ = {};
+  }
+
+  PushResult result_of(const std::optional<protocol::Verdict>& verdict) {
     if (verdict) {
       rates_.reset();  // The server has heard them before the gradient.
     } else {
@@ -289,6 +325,7 @@ class Worker::Job {
 
   // Nothing of the current mini-batch is needed any more.
   void drop() {
+    pushing_ = false;
     in_hand_ = 0;
     weights_ = {};
     gradient_ = {};
@@ -304,6 +341,7 @@ class Worker::Job {
   std::optional<protocol::Rates> rates_;         // To be told before the next push.
   std::optional<live::LastingSession> session_;  // From join() to the end.
   std::size_t in_hand_ = 0;  // Examples of the mini-batch that awaits its answer.
+  bool pushing_ = false;     // From start_push() to finish_push().
   steady_clock::time_point begun_;
   wire::Numbers weights_;      // Of the current mini-batch, if it is a view.
   std::span<float> gradient_;  // The session's, if it was asked for.
@@ -371,6 +409,22 @@ void Worker::push_slice(std::size_t begin, std::size_t end) {
 
 std::span<float> Worker::gradient() {
   return for_the_public([this] { return job_->gradient(); });
+}
+
+void Worker::start_push(double loss) {
+  for_the_public([&] { job_->start_push(loss); });
+}
+
+Worker::News Worker::await_news(std::chrono::nanoseconds most) {
+  return for_the_public([&] { return job_->await_news(most); });
+}
+
+PushResult Worker::finish_push() {
+  return for_the_public([this] { return job_->finish_push(); });
+}
+
+bool Worker::slowed() const {
+  return job_->slowed();
 }
 
 void Worker::abandon() {

@@ -67,6 +67,9 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                            ": the server did not answer in time; is it an outpace server?");
     }
     if (!welcome_) {
+      if (is_over()) {
+        return;
+      }
       throw_closed();
     }
     needed = std::exchange(needs_weights_, false);
@@ -118,6 +121,10 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
   }
 }
 
+bool WorkerSession::is_over() const {
+  return inbox_.stopped() && inbox_.stopped()->how == protocol::Farewell::kFinished;
+}
+
 worker::CancelMode WorkerSession::sleep_until(Time time) {
   std::unique_lock lock(mutex_);
   const auto offset = clock_offset_.value_or(steady_clock::duration{});
@@ -165,10 +172,35 @@ std::span<float> WorkerSession::gradient() {
 }
 
 std::optional<protocol::Verdict> WorkerSession::push(const Result& result) {
+  start_push(result);
+  return finish_push();
+}
+
+void WorkerSession::start_push(const Result& result) {
   (void)gradient();
   const std::size_t sent = numbers_ - slices_.unsent();
   slices_.restart();
-  return push(result, std::exchange(gradient_, {}), sent);
+  send(result, std::exchange(gradient_, {}), sent);
+}
+
+WorkerSession::News WorkerSession::await_news(Duration most) {
+  std::unique_lock lock(mutex_);
+  const auto lost = [this] { return closed_ || (inbox_.stopped() && !is_over()); };
+  const bool came = changed_.wait_for(lock, most, [&] {
+    return lost() || is_over() || leaves_ != worker::CancelMode::kNone || needs_weights_ ||
+           (inbox_.verdict() && inbox_.has_next() && arrived_ >= numbers_);
+  });
+  if (!came) {
+    return News::kNone;
+  }
+  return lost() && !is_over() ? News::kLost : News::kReady;
+}
+
+std::optional<protocol::Verdict> WorkerSession::finish_push() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock,
+                [this] { return inbox_.verdict().has_value() || inbox_.stopped() || closed_; });
+  return inbox_.verdict();
 }
 
 void WorkerSession::push_slice(std::size_t begin, std::size_t end) {
@@ -189,12 +221,11 @@ std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
   auto own = std::make_shared<std::vector<float>>(std::move(gradient));
   CHECK(!slices_.begun());
   slices_.restart();
-  return push(result, wire::Room{*own, own}, 0);
+  send(result, wire::Room{*own, own}, 0);
+  return finish_push();
 }
 
-std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
-                                                     wire::Room gradient,
-                                                     std::size_t sent) {
+void WorkerSession::send(const Result& result, wire::Room gradient, std::size_t sent) {
   // The numbers of a message are finite. A loss that is not is told by its gradient, which the
   // server then refuses.
   const bool finite = std::isfinite(result.loss);
@@ -208,10 +239,6 @@ std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
                                   .loss = finite ? result.loss : 0.0,
                                   .compute_seconds = result.compute_seconds},
                    std::move(gradient).payload());
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [this] { return inbox_.verdict().has_value() || inbox_.stopped() || closed_; });
-  return inbox_.verdict();
 }
 
 void WorkerSession::abandon() {

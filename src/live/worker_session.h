@@ -67,12 +67,16 @@ class ConnectionLost : public Error {
 
 class WorkerSession {
  public:
-  // Connects and waits for the welcome. Throws Error: kAuthentication, kIncompatible, or kFailure.
+  // Connects and waits for the welcome, or for the news that the run is over, which next() then
+  // says. Throws Error: kAuthentication, kIncompatible, or kFailure.
   WorkerSession(const SessionOptions& options, const Offer& offer);
   ~WorkerSession();
   WorkerSession(const WorkerSession&) = delete;
   WorkerSession& operator=(const WorkerSession&) = delete;
 
+  // Whether the run goes on, or did when this worker came.
+  [[nodiscard]] bool welcomed() const { return welcome_.has_value(); }
+  // REQUIRES: welcomed().
   [[nodiscard]] const protocol::Welcome& welcome() const { return *welcome_; }
 
   struct Task {
@@ -121,6 +125,14 @@ class WorkerSession {
   std::optional<protocol::Verdict> push(const Result& result);
   // The same with a gradient that lies elsewhere. REQUIRES: no slice was sent.
   std::optional<protocol::Verdict> push(const Result& result, std::vector<float> gradient);
+  // The same in steps: sends what was written to gradient(), and does not wait.
+  void start_push(const Result& result);
+  enum class News : std::uint8_t { kNone, kReady, kLost };
+  // Waits at most this long until finish_push() and next() need not wait. kLost: the connection is,
+  // or the server counted this worker as dead.
+  [[nodiscard]] News await_news(Duration most);
+  // Waits for the verdict, as push().
+  [[nodiscard]] std::optional<protocol::Verdict> finish_push();
   void abandon();
   // What a script says while it trains.
   void tell(const protocol::Rates& rates);
@@ -138,11 +150,11 @@ class WorkerSession {
   // How the current task is to be given up now. REQUIRES: mutex_ is held.
   [[nodiscard]] worker::CancelMode cancel_mode() const;
   void give_up(worker::CancelMode how);
+  // The server has said so. REQUIRES: mutex_ is held.
+  [[nodiscard]] bool is_over() const;
   void send_initial_weights();
   // `sent`: numbers of the gradient, of its end, that went in slices.
-  [[nodiscard]] std::optional<protocol::Verdict> push(const Result& result,
-                                                      wire::Room gradient,
-                                                      std::size_t sent);
+  void send(const Result& result, wire::Room gradient, std::size_t sent);
   void beat(const std::stop_token& stop);
   [[nodiscard]] protocol::GradientId identity() const;
   [[noreturn]] void throw_closed() const;
@@ -151,7 +163,7 @@ class WorkerSession {
   SessionOptions options_;
   const std::function<std::vector<float>()> initial_weights_;
   const std::uint64_t numbers_;               // Of weights and gradients.
-  std::optional<protocol::Welcome> welcome_;  // The first; set before the constructor returns.
+  std::optional<protocol::Welcome> welcome_;  // The first; never set once constructed.
   // State below is guarded by mutex_.
   mutable std::mutex mutex_;
   std::condition_variable changed_;

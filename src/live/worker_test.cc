@@ -1,5 +1,7 @@
 #include "outpace/worker.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,8 +73,7 @@ class WorkerTest : public testing::Test {
  protected:
   [[nodiscard]] std::string address() const { return "unix:" + (folder_ / "s").string(); }
 
-  // A server of its own thread; get() waits for the end of its run.
-  [[nodiscard]] std::future<live::RunResult> serve(std::uint32_t workers) const {
+  [[nodiscard]] live::ServerOptions server_options(std::uint32_t workers) const {
     live::ServerOptions options{.listen = address(), .token = kToken};
     options.coordinator.workers = workers;
     options.coordinator.batch = 8;
@@ -79,7 +81,11 @@ class WorkerTest : public testing::Test {
     options.coordinator.limits.epochs = kEpochs;
     options.policy = Spec::parse("async");
     options.shard.optimizer = Spec::parse("sgd");
-    auto server = std::make_unique<live::Server>(options, live::ServerCallbacks{});
+    return options;
+  }
+  // A server of its own thread; get() waits for the end of its run.
+  [[nodiscard]] std::future<live::RunResult> serve(std::uint32_t workers) const {
+    auto server = std::make_unique<live::Server>(server_options(workers), live::ServerCallbacks{});
     return std::async(std::launch::async, [server = std::move(server)] { return server->run(); });
   }
 
@@ -179,6 +185,33 @@ TEST_F(WorkerTest, WhoLeavesGetsNothingMoreAndTheOthersGoOn) {
   EXPECT_FALSE(worker.cancelled());
   EXPECT_EQ(other.get(), Ledger(kExamples, kEpochs));
   EXPECT_EQ(run.get().code, ExitCode::kDone);
+}
+
+TEST_F(WorkerTest, AWorkerThatComesAfterTheEndOfTheRunHearsSo) {
+  live::ServerOptions options = server_options(1);
+  options.coordinator.limits.epochs = 1;
+  live::Server server(options, {});
+  auto run = std::async(std::launch::async, [&server] { return server.run(); });
+  EXPECT_EQ(train(worker(0)), Ledger(kExamples, 1));
+  EXPECT_EQ(run.get().code, ExitCode::kDone);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    Worker late = worker(rank);
+    late.join(
+        line(), []() -> std::vector<float> { throw std::logic_error("asked"); }, kExamples);
+    EXPECT_FALSE(late.next());
+    EXPECT_FALSE(late.next());
+    late.ask_for_evaluator();
+    late.leave();
+  }
+}
+
+TEST_F(WorkerTest, AWorkerThatComesAfterARunThatFailedHearsWhy) {
+  live::Server server(server_options(2), {});
+  auto run = std::async(std::launch::async, [&server] { return server.run(); });
+  server.stop(ExitCode::kFailure, "the disk is full");
+  EXPECT_EQ(run.get().code, ExitCode::kFailure);
+  EXPECT_EQ(error_of([this] { worker(0).join(line(), zeros, kExamples); }, 1),
+            "the run is over: the disk is full");
 }
 
 TEST_F(WorkerTest, TellsTheExamplesOfTheNextMinibatches) {
@@ -293,7 +326,10 @@ TEST_F(WorkerTest, ALostConnectionIsMadeAgainByTheSameProcess) {
   Worker worker = this->worker(0);
   worker.join(line(), zeros, kExamples);
   if (worker.next()) {  // Or the connection was lost before.
-    EXPECT_EQ(worker.push({0, 0}, 0.0).outcome, PushOutcome::kUnanswered);
+    std::ranges::fill(worker.gradient(), 0.0F);
+    worker.start_push(0.0);
+    EXPECT_EQ(worker.await_news(std::chrono::seconds(30)), Worker::News::kLost);
+    EXPECT_EQ(worker.finish_push().outcome, PushOutcome::kUnanswered);
     EXPECT_TRUE(worker.cancelled());
     EXPECT_FALSE(worker.next());
   }

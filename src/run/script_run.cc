@@ -15,10 +15,13 @@
 
 #include "base/error.h"
 #include "job/value_text.h"
+#include "live/server.h"
 #include "live/token_file.h"
+#include "policy/catalogue.h"
 #include "run/child_watch.h"
 #include "run/children.h"
 #include "run/local_run.h"
+#include "run/server_run.h"
 #include "run/whole_file.h"
 #include "wire/kept_memory.h"
 
@@ -69,6 +72,15 @@ void set_by_default(Words& variables, const std::string& name, const std::string
   }
 }
 
+// How many gradients an update has if all workers are there: scripts scale their rate by it.
+std::uint32_t gradients_of_update(const job::RunJob& job, std::uint32_t workers) {
+  job::Training training = job::without_script(job.training);
+  training.workers = workers;
+  const live::ServerOptions options = to_server_options(training, job.membership, {});
+  return policy::make_policy(options.policy, workers, options.policy_inputs)
+      ->nominal_cutoff(workers);
+}
+
 // What include/outpace reads; `worker`: nothing of the evaluator.
 Words variables_of(const job::RunJob& job,
                    const JobPlace& place,
@@ -80,6 +92,7 @@ Words variables_of(const job::RunJob& job,
   set(all, "OUTPACE_TOKEN_FILE", place.token_file);
   set(all, "OUTPACE_WORKER", worker ? std::to_string(*worker) : "");
   set(all, "OUTPACE_WORKERS", std::to_string(workers));
+  set(all, "OUTPACE_GRADIENTS", std::to_string(gradients_of_update(job, workers)));
   set(all, "OUTPACE_TLS_CERT", place.tls.certificate);
   set(all, "OUTPACE_TLS_KEY", place.tls.key);
   set(all, "OUTPACE_TLS_CA", place.tls.ca);

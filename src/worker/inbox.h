@@ -24,6 +24,8 @@ class Inbox {
 
   // True if there is a release to compute now that was not taken yet: newest() from then on.
   [[nodiscard]] bool take();
+  // Whether take() would return true.
+  [[nodiscard]] bool has_next() const { return waiting_; }
   // REQUIRES: a release has come.
   [[nodiscard]] const protocol::Release& newest() const { return *newest_; }
   // Of the release that was taken last.

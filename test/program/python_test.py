@@ -61,6 +61,32 @@ class Trains(PythonTest):
         self.assertGreaterEqual(self.lines(late)[0]["epoch"], 3)
         self.assertNotIn("Warning", first.err + late.err)
 
+    def test_a_worker_that_comes_after_the_run_goes_on_after_its_loop(self):
+        for late in (1, 0):  # The worker that saves, too.
+            with self.subTest(f"worker {late}"):
+                gates = {name: self.folder / f"{name}-{late}"
+                         for name in ("late", "until", "linger", "save")}
+                run = self.start(
+                    "run", "--workers", 2, "--policy", "async", "--batch", 64, "--restart-workers",
+                    "--out", f"run-{late}", "--json", "--show-output", "all", "--", PYTHON, "-B",
+                    SCRIPT, "--epochs", 2, "--schedule", "--late-rank", late, "--hold-at", 0,
+                    "--hold-rank", 1 - late, *(word for name, gate in gates.items()
+                                               for word in (f"--{name}", gate)),
+                    variables={"PYTHONPATH": PACKAGE})
+                log = self.folder / f"run-{late}" / "logs" / f"worker-{late}"
+                run.until_said('{"waits": true}')
+                gates["until"].touch()
+                run.until_said("the run is over, and the script goes on")
+                gates["late"].touch()
+                self.until(run, lambda: "came when the run was over: it has computed nothing"
+                           in log.with_suffix(".log").read_text(), "the late worker")
+                gates["linger"].touch()
+                self.finish(run)
+                self.assertEqual(gates["save"].exists(), late == 1)
+                said = log.with_suffix(".log").read_text()
+                self.assertEqual("save: nothing is written" in said, late == 0, said)
+                self.assertNotIn("UserWarning", said)
+
     def test_the_evaluator_is_one_more_process_of_the_script(self):
         server = self.server("--policy", "sync", "--batch", 16, "--evaluate-every", 256, workers=1)
         words = ("--epochs", 8, "--evaluate", "--optimizer", "momentum")
@@ -251,6 +277,16 @@ class Verdicts(PythonTest):
         self.finish(server, *workers)
         self.assertIn("CANCELLED", self.lines(workers[1])[-1]["verdicts"])
 
+    def test_the_passes_of_a_cancelled_mini_batch_that_are_done_count(self):
+        server = self.server("--policy", "saps:s=2,action=preempt", "--batch", 32, workers=2)
+        words = ("--accumulate", 4, "--parts", "--epochs", 1000000)
+        workers = [self.python(SCRIPT, *words, rank=rank) for rank in range(2)]
+        self.until(workers[1], lambda: '{"part": "ACCEPTED"}' in workers[1].out, "a part to count")
+        server.send(signal.SIGTERM)
+        for process in (server, *workers):
+            process.wait()
+        self.assertGreater(self.summary()["workers_detail"][1]["partial"], 0)
+
 
 class ResumableScripts(ScriptLedger, ResumableJob):
     """Workers in Python, of a server that may be killed and started again."""
@@ -302,6 +338,21 @@ class Faults(PythonTest):
         self.assertIn("KeyboardInterrupt", worker.err)
         server.send(signal.SIGTERM)
         server.wait()
+
+
+    def test_an_interrupt_ends_the_wait_for_the_others(self):
+        server = self.server("--policy", "sync", "--batch", 16, workers=2)
+        held = self.python(SCRIPT, "--epochs", 9, "--hold-at", 1, "--hold-rank", 1, rank=1)
+        worker = self.python(SCRIPT, "--epochs", 9, rank=0)
+        self.until(held, lambda: "holds" in held.out, "worker 1 to hold")
+        self.until(worker, lambda: worker.out.count("batch") == held.out.count("batch"),
+                   "worker 0 to compute its part of the same update")
+        worker.send(signal.SIGINT)
+        self.assertNotEqual(worker.wait(20), 0)
+        self.assertIn("KeyboardInterrupt", worker.err)
+        for process in (held, server):
+            process.send(signal.SIGKILL)
+            process.wait()
 
 
 class Examples(PythonTest):
@@ -429,6 +480,7 @@ class BadUse(PythonTest):
              words = torch.nn.Embedding(9, 2, sparse=True)
              job.wrap(torch.nn.Sequential(words), torch.optim.SGD(words.parameters(), lr=0.1))
              """, "module '0' gives sparse gradients"),
+            ("job.wrap(net, sgd, scale_rate=True)", "start the script by `outpace run`"),
             ("job.wrap(net, sgd); job.wrap(network(), sgd)", "this job trains another network"),
             ("job.wrap(net, torch.optim.RMSprop(net.parameters()))", "the server has no RMSprop",
              "SGD, Adam, AdamW"),
@@ -475,7 +527,8 @@ class BadUse(PythonTest):
              train(job, net, sgd, data)
              sgd.param_groups[0]["lr"] = 0.5
              train(job, net, sgd, data)
-             """, "the learning rate was changed within an epoch"),
+             """, "the learning rate was changed within an epoch", "op.ByServer",
+             "--schedule cosine:over=E"),
             ("""
              job.wrap(net, sgd)
              for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data), num_workers=1):

@@ -78,6 +78,21 @@ class Run(ScriptTest):
         self.ends_well(process)
         self.assertIn("worker 0: saved\n", process.err)
 
+    def test_a_worker_that_joins_after_the_run_hears_that_it_is_over(self):
+        process = self.run_script("--epochs", 2, "--restart-workers", "--show-output", "all",
+                                  workers=2, script=(
+                                      "--late", self.folder / "late", "--hold",
+                                      self.folder / "begin", "--linger", self.folder / "go"))
+        process.until_said("worker 1: waits\n")
+        self.path("begin", "on")
+        process.until_said("the run is over, and the script goes on")
+        self.path("late", "on")
+        process.until_said("worker 1: accepted 0\n")
+        self.path("go", "on")
+        self.assertEqual(self.ends_well(process)["examples"], 2 * 256)
+        self.assertIn("worker 0: saved\n", process.err)
+        self.assertIn("worker 1: saved\n", process.err)
+
     def test_ctrl_c_ends_a_script_that_goes_on_after_the_run(self):
         process = self.run_script("--epochs", 2, script=("--linger", self.folder / "never"))
         process.until_said("the run is over, and the script goes on")

@@ -26,7 +26,10 @@ struct Options {
   std::string fail_once;        // A file: the process that makes it fails, later ones do not.
   std::uint32_t exit_code = 1;  // Of a failure.
   std::string hold;             // Takes no mini-batch before this file is there.
-  double momentum = -1.0;       // Brings momentum SGD of two groups; below 0: no optimizer.
+  // Worker 1 fails with its first mini-batch, and when it is started again it does not join before
+  // this file is there.
+  std::string late;
+  double momentum = -1.0;  // Brings momentum SGD of two groups; below 0: no optimizer.
   double rate = 0.1;
   bool schedule = false;  // Halves the rate each epoch.
   bool differ = false;    // The schedule differs from rank to rank.
@@ -44,6 +47,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--fail-once", options.fail_once);
   app.add_option("--exit-code", options.exit_code);
   app.add_option("--hold", options.hold);
+  app.add_option("--late", options.late);
   app.add_option("--momentum", options.momentum);
   app.add_option("--rate", options.rate);
   app.add_flag("--schedule", options.schedule);
@@ -115,9 +119,25 @@ void wait_for(const std::string& file) {
   }
 }
 
+// Whether this is the first start of worker 1. A later one waits.
+bool is_to_be_late(const Options& options, const char* rank) {
+  if (options.late.empty() || std::atoi(rank) != 1) {
+    return false;
+  }
+  const std::string begun = options.late + ".begun";
+  if (std::filesystem::exists(begun)) {
+    std::printf("waits\n");
+    wait_for(options.late);
+    return false;
+  }
+  std::ofstream(begun) << "begun\n";
+  return true;
+}
+
 int work(const Options& options) {
   auto worker = outpace::Worker::from_environment();
   const char* rank = std::getenv("OUTPACE_WORKER");
+  const bool fails = is_to_be_late(options, rank);
   worker.join(
       parameters(options),
       [] {
@@ -125,6 +145,10 @@ int work(const Options& options) {
       },
       kExamples,
       settings(options));
+  if (fails) {
+    (void)worker.next();
+    throw std::runtime_error("it is to be late");
+  }
   wait_for(options.hold);
   std::uint64_t minibatches = 0;
   std::uint64_t accepted = 0;

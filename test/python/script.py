@@ -67,6 +67,10 @@ def accuracy(net):
     return (answers.argmax(1) == points.classes).float().mean().item(), loss
 
 
+RETURNS = {"accuracy": lambda accuracy, loss: accuracy, "both": lambda *found: found,
+           "names": lambda accuracy, loss: {"accuracy": accuracy, "loss": loss}}
+
+
 def statistics(net):
     """The running mean and variance, one after the other."""
     return net[1].running_mean.tolist() + net[1].running_var.tolist()
@@ -78,6 +82,9 @@ def parse():
     options.add_argument("--epochs", type=int, default=0)
     options.add_argument("--examples", type=int, default=EXAMPLES)
     options.add_argument("--accumulate", type=int, default=1, help="passes a mini-batch")
+    options.add_argument("--parts", action="store_true", help="pushes the passes that are done")
+    options.add_argument("--scale-rate", action="store_true")
+    options.add_argument("--returns", choices=("accuracy", "both", "names"), default="both")
     options.add_argument("--schedule", action="store_true")
     options.add_argument("--evaluate", action="store_true")
     options.add_argument("--batch-norm", action="store_true")
@@ -85,6 +92,10 @@ def parse():
     options.add_argument("--save", default="", help="worker 0 writes the network there")
     options.add_argument("--nan-at", type=int, default=-1, help="this mini-batch's loss")
     options.add_argument("--wait-until-cancelled", action="store_true")
+    options.add_argument("--late", default="", help="the worker fails with its first mini-batch, "
+                         "and does not join again before this file is there")
+    options.add_argument("--late-rank", type=int, default=1, help="of that worker")
+    options.add_argument("--linger", default="", help="goes on until this file is there")
     options.add_argument("--hold-at", type=int, default=-1, help="in this epoch,")
     options.add_argument("--hold-rank", type=int, default=0, help="on this worker,")
     options.add_argument("--until", default="", help="until this file is there")
@@ -110,9 +121,26 @@ class WaitUntilCancelled(torch.autograd.Function):
 def hold(args):
     """With the first mini-batch of the epoch, until the file is there."""
     print(json.dumps({"holds": args.hold_at}), flush=True)
-    while not os.path.exists(args.until):
-        time.sleep(0.005)
+    wait_for(args.until)
     args.hold_at = -1
+
+
+def wait_for(path):
+    while path and not os.path.exists(path):
+        time.sleep(0.005)
+
+
+def is_to_be_late(args, job):
+    """Whether this is the first start of the worker that is late. A later one waits."""
+    if not args.late or job.rank != args.late_rank:
+        return False
+    begun = args.late + ".begun"
+    if not os.path.exists(begun):
+        open(begun, "w").close()
+        return True
+    print(json.dumps({"waits": True}), flush=True)
+    wait_for(args.late)
+    return False
 
 
 def train(args, job, net, optimizer, schedule, data):
@@ -121,6 +149,8 @@ def train(args, job, net, optimizer, schedule, data):
         for points, classes, indices in data:
             print(json.dumps({"batch": indices.tolist(), "version": job.version,
                               "epoch": epoch}), flush=True)
+            if args.fails:
+                os._exit(1)
             if epoch == args.hold_at and job.rank == args.hold_rank:
                 hold(args)
             parts = list(zip(points.chunk(args.accumulate), classes.chunk(args.accumulate)))
@@ -130,7 +160,14 @@ def train(args, job, net, optimizer, schedule, data):
                     loss = loss * float("nan")
                 if args.wait_until_cancelled and job.rank == 1:
                     loss = WaitUntilCancelled.apply(loss, job)
-                wanted = job.backward(loss, examples=len(some) if len(parts) > 1 else None)
+                wanted = job.backward(loss, examples=len(some) if len(parts) > 1 else None,
+                                      parts=args.parts)
+                if not wanted:
+                    if args.parts:
+                        print(json.dumps({"part": job.verdict.outcome.name}), flush=True)
+                    break
+                while args.parts and job.rank == 1 and not job.worker.cancelled:
+                    time.sleep(0.001)  # It is slow, and is cancelled between two passes.
             if wanted:
                 if args.batch_norm:
                     print(json.dumps({"pushes": statistics(net), "version": job.version}))
@@ -143,7 +180,7 @@ def train(args, job, net, optimizer, schedule, data):
         if schedule is not None:
             schedule.step()
         if args.evaluate:
-            job.evaluate(lambda: accuracy(net))
+            job.evaluate(lambda: RETURNS[args.returns](*accuracy(net)))
     return verdicts
 
 
@@ -156,11 +193,13 @@ def main():
     schedule = (torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
                 if args.schedule else None)
     job = op.init()
-    net, optimizer = job.wrap(net, optimizer, buffers=args.buffers)
+    args.fails = is_to_be_late(args, job)
+    net, optimizer = job.wrap(net, optimizer, buffers=args.buffers, scale_rate=args.scale_rate)
     data = DataLoader(points, batch_sampler=job.sampler(points))
     verdicts = train(args, job, net, optimizer, schedule, data)
     if args.save:
         job.save(args.save)
+    wait_for(args.linger)
     print(json.dumps({"verdicts": verdicts, "accuracy": accuracy(net)[0]}))
 
 

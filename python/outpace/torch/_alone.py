@@ -72,7 +72,7 @@ class Alone(Job):
             yield self.epoch
 
     def backward(self, loss: torch.Tensor, *, examples: Optional[int] = None,
-                 value: Optional[float] = None, **options: Any) -> bool:
+                 value: Optional[float] = None, parts: bool = False, **options: Any) -> bool:
         trained = self._trained()
         if self._accumulation is None:  # As with a server: a step leaves no gradients behind.
             self._accumulation = Accumulation()

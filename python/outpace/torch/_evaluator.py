@@ -7,7 +7,7 @@ import torch
 from outpace._error import OutpaceError
 from outpace.evaluator import Evaluator
 from outpace.torch._flat import Flat
-from outpace.torch._job import Evaluated, Job
+from outpace.torch._job import Evaluated, Job, measured
 from outpace.torch._worker import Named
 
 
@@ -30,6 +30,7 @@ class EvaluatorJob(Job):
         self._named: Optional[Named] = None
         self._flat: Optional[Flat] = None
         self._version = 0
+        self._said_no_loss = False
 
     @property
     def version(self) -> int:
@@ -56,7 +57,7 @@ class EvaluatorJob(Job):
         yield 0
 
     def backward(self, loss: torch.Tensor, *, examples: Optional[int] = None,
-                 value: Optional[float] = None, **options: Any) -> bool:
+                 value: Optional[float] = None, parts: bool = False, **options: Any) -> bool:
         raise OutpaceError("backward: this process evaluates; it has no mini-batches")
 
     def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
@@ -71,8 +72,12 @@ class EvaluatorJob(Job):
             named.buffers.use_averaged()
             self._version = snapshot.version
             found = function()
-            accuracy, loss = found if isinstance(found, tuple) else (found, 0.0)
-            self._evaluator.report(float(accuracy), float(loss))
+            accuracy, loss = measured(found)
+            if loss is None and not self._said_no_loss:
+                self._said_no_loss = True
+                print("outpace: evaluate's function returns an accuracy alone, so the test loss of "
+                      "0 in tables means nothing; return (accuracy, loss) to have one", flush=True)
+            self._evaluator.report(accuracy, loss or 0.0)
         return found
 
     def _writes(self) -> bool:

@@ -1,7 +1,8 @@
 """A module's parameters and gradients as views of flat float32 buffers."""
 
 import ctypes
-from typing import Dict, List, Sequence, Tuple
+import operator
+from typing import Dict, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -9,6 +10,7 @@ from outpace._error import OutpaceError
 
 
 ADDRESSES_KEPT = 16
+_grad_of = operator.attrgetter("grad")
 
 
 def tensor_at(address: int, numbers: int) -> torch.Tensor:
@@ -39,11 +41,12 @@ class Flat:
         self.weights = torch.empty(self.numbers, device=self.device)
         self._own_gradient = torch.zeros(self.numbers, device=self.device)
         self.gradient = self._own_gradient
+        self._gradient_address: Optional[int] = None  # Of the wire's memory, if it is there.
         self._own_views = self._views_of(self._own_gradient)
         self._views = self._own_views
-        # By address; the wire has a few of either.
+        self._weights_address = self.weights.data_ptr()
+        # By address; the wire has a few.
         self._gradients_at: Dict[int, Tuple[torch.Tensor, List[torch.Tensor]]] = {}
-        self._weights_at: Dict[int, torch.Tensor] = {}
         with torch.no_grad():
             for parameter, view in zip(self.parameters, self._views_of(self.weights)):
                 view.copy_(parameter)
@@ -60,12 +63,14 @@ class Flat:
 
     def set_weights(self, address: int) -> None:
         """Copies the weights at this address into the parameters."""
-        found = self._weights_at.get(address)
-        if found is None:
-            if len(self._weights_at) >= ADDRESSES_KEPT:
-                self._weights_at.clear()
-            found = self._weights_at[address] = tensor_at(address, self.numbers)
-        self.weights.copy_(found)  # No graph knows the buffer, so this needs no no_grad().
+        if self.device.type == "cpu":
+            ctypes.memmove(self._weights_address, address, 4 * self.numbers)
+        else:
+            self.weights.copy_(tensor_at(address, self.numbers))  # No graph knows the buffer.
+
+    def has_gradients_at(self, address: int) -> bool:
+        """Whether they accumulate there already."""
+        return self._gradient_address == address
 
     def use_gradients(self, address: int) -> None:
         """Gradients accumulate at this address from now on, from 0."""
@@ -79,18 +84,20 @@ class Flat:
             whole = tensor_at(address, self.numbers)
             found = self._gradients_at[address] = (whole, self._views_of(whole))
         self.gradient, self._views = found
+        self._gradient_address = address
         self.clear_gradients()
 
     def write_gradients(self, address: int) -> None:
         """Sees to it that the gradients lie at this address."""
         self.gather()
-        if self.gradient.data_ptr() != address:
+        if self._gradient_address != address:
             with torch.no_grad():
                 tensor_at(address, self.numbers).copy_(self.gradient)
 
     def release_gradients(self) -> None:
         """The wire's memory may not be touched any more: gradients are 0, in this object's own."""
         self.gradient = self._own_gradient
+        self._gradient_address = None
         self._views = self._own_views
         self.clear_gradients()
 
@@ -100,7 +107,7 @@ class Flat:
 
     def gather(self) -> None:
         """Makes every gradient a view again, with the numbers that it has."""
-        if all(one.grad is view for one, view in zip(self.parameters, self._views)):
+        if all(map(operator.is_, map(_grad_of, self.parameters), self._views)):
             return
         with torch.no_grad():
             for parameter, view in zip(self.parameters, self._views):

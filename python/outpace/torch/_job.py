@@ -12,7 +12,31 @@ from outpace.torch import _safetensors
 from outpace.torch._buffers import WAYS
 from outpace.worker import Verdict
 
-Evaluated = Union[float, Tuple[float, float]]
+# The accuracy, or accuracy and loss, or both by these names.
+Evaluated = Union[float, Tuple[float, float], Dict[str, float]]
+
+
+def measured(found: Evaluated) -> "tuple[float, Optional[float]]":
+    """Accuracy and loss of what evaluate()'s function gave; None: it gave no loss.
+
+    Raises OutpaceError if it is none of the three.
+    """
+    wrong = ""
+    try:
+        if isinstance(found, dict):
+            accuracy, loss = found["accuracy"], found.get("loss")
+            if set(found) - {"accuracy", "loss"}:
+                wrong = "the names " + ", ".join(map(repr, found))
+        elif isinstance(found, (tuple, list)):
+            accuracy, loss = found
+        else:
+            accuracy, loss = found, None
+        if not wrong:
+            return float(accuracy), None if loss is None else float(loss)
+    except (KeyError, TypeError, ValueError):
+        wrong = repr(found)
+    raise OutpaceError("evaluate: the function must return the accuracy, or (accuracy, loss), or "
+                       f"{{\"accuracy\": ..., \"loss\": ...}}; it returned {wrong}")
 
 
 class Job(abc.ABC):
@@ -22,6 +46,7 @@ class Job(abc.ABC):
         self.rank = 0  # This worker's: 0, 1, 2, ...
         self.epoch: Optional[int] = None  # The one that epochs() gave last.
         self.verdict: Optional[Verdict] = None  # The server's on the last gradient.
+        self._scale_rate = False
         self._module: Optional[torch.nn.Module] = None
         self._optimizer: Optional[torch.optim.Optimizer] = None
 
@@ -36,7 +61,7 @@ class Job(abc.ABC):
         return 0
 
     def wrap(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer, *,
-             buffers: str = "average") -> Tuple[torch.nn.Module, torch.optim.Optimizer]:
+             buffers: str = "average", scale_rate: bool = False) -> Tuple[torch.nn.Module, torch.optim.Optimizer]:
         """Takes both into the job, and returns them.
 
         With a server, the parameters that the optimizer has become views of one buffer. Their
@@ -47,6 +72,11 @@ class Job(abc.ABC):
         Running statistics (batch normalisation) are each worker's own while it trains. With
         buffers="average" the server keeps their mean by examples, which the evaluator, save() and
         workers that come get. With "own" they do not travel, and worker 0 evaluates.
+
+        With `scale_rate`, the optimizer's rates are those of one worker's mini-batch, and the server
+        takes them times the number of gradients of an update, which `outpace run` knows (1 under
+        async). A warm-up comes before: the factor grows from 1 over a tenth of the epochs, 1 to 5
+        of them. Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2. It is for SGD.
         """
         if buffers not in WAYS:
             raise OutpaceError(f"wrap: buffers={buffers!r}; it takes \"average\" or \"own\"")
@@ -54,6 +84,7 @@ class Job(abc.ABC):
             same = self._module is module and self._optimizer is optimizer
             raise OutpaceError("wrap: this " + ("network was wrapped" if same else
                                "job trains another network") + " already; a job trains one")
+        self._scale_rate = scale_rate
         self._take(module, optimizer, buffers == "average")
         self._module, self._optimizer = module, optimizer
         return module, optimizer
@@ -91,18 +122,26 @@ class Job(abc.ABC):
 
     @abc.abstractmethod
     def backward(self, loss: torch.Tensor, *, examples: Optional[int] = None,
-                 value: Optional[float] = None, **options: Any) -> bool:
+                 value: Optional[float] = None, parts: bool = False, **options: Any) -> bool:
         """loss.backward(**options). True if optimizer.step() is to come next.
 
         False: no update needs this gradient any more, the pass was ended, and the next mini-batch
         has newer weights. `loss` is a scalar, the mean over its examples. Several calls before one
         step give the mean by examples, and each needs the number of its `examples`. `value` is the
         loss for the record, if it is another number than `loss`, such as with a GradScaler.
+
+        With `parts`, a mini-batch of several calls that is cancelled is not lost: the call at hand
+        is finished, and the mean over the examples so far is pushed (job.verdict says what became
+        of it: a policy that takes no parts drops it). The calls must go through the mini-batch in
+        its order. False, as without: go on with the next mini-batch.
         """
 
     @abc.abstractmethod
     def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
-        """Measures the network: `function` returns the accuracy, or accuracy and loss.
+        """Measures the network: `function` returns (accuracy, loss).
+
+        It may return {"accuracy": ..., "loss": ...}, or the accuracy alone: then the run's tables
+        have a test loss of 0, and the evaluator says so once.
 
         Alone, it runs here and the result is returned. In a job, the evaluator runs it on snapshots
         of the weights, and workers go on at once with None. A network whose running statistics do
@@ -137,9 +176,10 @@ class Job(abc.ABC):
 
     def _measure_here(self, function: Callable[[], Evaluated]) -> Evaluated:
         found = function()
-        accuracy = found[0] if isinstance(found, tuple) else found
+        accuracy, loss = measured(found)
         when = "" if self.epoch is None else f"epoch {self.epoch}: "
-        print(f"outpace: {when}accuracy {accuracy:.4f}", file=sys.stderr)
+        and_loss = "" if loss is None else f", loss {loss:.4f}"
+        print(f"outpace: {when}accuracy {accuracy:.4f}{and_loss}", file=sys.stderr)
         return found
 
     def _averaged(self) -> Dict[str, torch.Tensor]:

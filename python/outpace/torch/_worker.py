@@ -1,6 +1,7 @@
 """The loop of a worker: leases, weights and verdicts are the server's."""
 
 import atexit
+import operator
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sized, Tuple
 
@@ -12,6 +13,7 @@ from outpace.torch._accumulation import Accumulation
 from outpace.torch._flat import Flat, check_trainable
 from outpace.torch._buffers import AVERAGE, Buffers, statistics_of
 from outpace.torch._job import Evaluated, Job
+from outpace.torch._large import LargeBatch
 from outpace.torch._loader import Loader
 from outpace.torch._optimizers import ByServer, YellowFin, groups_of
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
@@ -96,13 +98,15 @@ class WorkerJob(Job):
         self.rank = worker.rank
         self.worker = worker
         self._named: Optional[Named] = None
+        self._large = LargeBatch(1, False)
         self._flat: Optional[Flat] = None
         self._examples: Optional[int] = None  # Of the data set.
         self._ahead = 0  # Mini-batches that the loader loads early.
         self._epochs = 0  # That the script wants; 0: it has not said.
         self._joined_with: Optional[List[Group]] = None
         self._rates: Optional[Tuple[Optional[int], List[float]]] = None  # The epoch's.
-        self._checked: Optional[Tuple[Optional[int], List[Dict[str, Any]]]] = None  # Settings.
+        self._checked: Optional[Tuple[Optional[int], List[Any]]] = None  # Settings.
+        self._settings_of: Callable[[Dict[str, Any]], Any] = _no_settings
         self._handed_out = False  # The current mini-batch, to the script.
         self._begun = False  # It has had a mini-batch.
         self._over = False
@@ -122,8 +126,12 @@ class WorkerJob(Job):
     def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
               average: bool) -> None:
         groups_of(optimizer)  # Refuses one that the server does not have.
+        self._large = LargeBatch.of_environment(self._scale_rate, optimizer)
         self._named = Named(module, optimizer, average)
         self._flat = Flat(self._named.parameters)
+        options = [name for name in optimizer.param_groups[0] if name != "params"]
+        if options:
+            self._settings_of = operator.itemgetter(*options)
         for parameter in self._named.parameters:
             parameter.register_hook(self._poll)
         module.zero_grad = optimizer.zero_grad = self._zero_grad  # type: ignore[method-assign]
@@ -165,18 +173,20 @@ class WorkerJob(Job):
         self._leave()
 
     def backward(self, loss: torch.Tensor, *, examples: Optional[int] = None,
-                 value: Optional[float] = None, **options: Any) -> bool:
+                 value: Optional[float] = None, parts: bool = False, **options: Any) -> bool:
         flat, minibatch = self._flat, self.worker.minibatch
         if flat is None or minibatch is None or not self._handed_out:
             raise OutpaceError("backward: there is no mini-batch; iterate over a DataLoader whose "
                                "batch_sampler is job.sampler(dataset)")
+        if parts and examples is None:
+            raise OutpaceError("backward: parts=True needs examples=N, to say what was done")
         scaled, factor = self._accumulation.begin(loss, examples)
-        if self.worker.cancelled:
+        if self.worker.cancelled and not parts:
             return self._cancel()
-        flat.gather()
         if factor != 1.0:
+            flat.gather()
             flat.gradient.mul_(factor)
-        self._in_backward = True
+        self._in_backward = not parts
         try:
             scaled.backward(**options)
         except _GivenUp:
@@ -187,6 +197,9 @@ class WorkerJob(Job):
         if self._accumulation.examples > len(minibatch):
             raise OutpaceError(f"backward: {self._accumulation.examples} examples, but the "
                                f"mini-batch has {len(minibatch)}")
+        if parts and self._accumulation.examples < len(minibatch) and self.worker.cancelled:
+            self._push_part()
+            return False
         return True
 
     def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
@@ -250,11 +263,17 @@ class WorkerJob(Job):
         flat.write_gradients(worker.gradient_address())
         named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
         try:
-            self.verdict, minibatch = worker.push_and_next(self._accumulation.loss)
+            self.verdict, minibatch = worker.push_and_next(self._accumulation.loss,
+                                                           self._prepare_gradients)
         except BaseException:
             flat.release_gradients()
             raise
-        self._begin(minibatch)
+        self._begin(minibatch, prepared=not worker.void_memory)
+
+    def _prepare_gradients(self) -> None:
+        """While the server answers."""
+        assert self._flat is not None
+        self._flat.use_gradients(self.worker.gradient_address())
 
     def _zero_grad(self, set_to_none: bool = False) -> None:
         assert self._flat is not None
@@ -273,7 +292,7 @@ class WorkerJob(Job):
         named, flat, optimizer = self._named, self._flat, self._optimizer
         assert named is not None and flat is not None and optimizer is not None
         self._check_parameters()
-        groups = named.groups(optimizer)
+        groups = self._groups(0)
 
         def initial() -> torch.Tensor:
             return torch.cat([flat.weights.cpu(), named.buffers.values()])
@@ -290,8 +309,9 @@ class WorkerJob(Job):
         self._flat.release_gradients()
         return self._begin(self.worker.next())
 
-    def _begin(self, minibatch: Optional[Minibatch]) -> Optional[Minibatch]:
-        """Takes over its weights; None: the run is over."""
+    def _begin(self, minibatch: Optional[Minibatch],
+               prepared: bool = False) -> Optional[Minibatch]:
+        """Takes over its weights; None: the run is over. `prepared`: its gradients are 0 already."""
         flat, named = self._flat, self._named
         assert flat is not None and named is not None
         self._accumulation = Accumulation()
@@ -299,15 +319,35 @@ class WorkerJob(Job):
         if minibatch is None:
             self._over = True
             flat.release_gradients()
+            if not self._begun:
+                print(f"outpace: worker {self.rank} came when the run was over: it has computed "
+                      "nothing, and its network has not the run's weights", file=sys.stderr)
             return None
         self._version = minibatch.version
         flat.set_weights(minibatch.address)
         named.buffers.remember(minibatch.address + 4 * flat.numbers)
         if not self._begun:
             self._begun = True
+            if self.rank == 0 and self._joined_with and self._examples is not None:
+                self._large.say(len(minibatch), self._examples)
             named.buffers.use_averaged()
-        flat.use_gradients(self.worker.gradient_address())
+        address = self.worker.gradient_address()
+        if not prepared or not flat.has_gradients_at(address):
+            flat.use_gradients(address)
         return minibatch
+
+    def _push_part(self) -> None:
+        """Pushes the mean over the first examples, and takes the next mini-batch."""
+        flat, named, worker = self._flat, self._named, self.worker
+        assert flat is not None and named is not None
+        self._check_settings()
+        flat.write_gradients(worker.gradient_address())
+        named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
+        try:
+            self.verdict = worker.push(self._accumulation.loss, part=self._accumulation.examples)
+        finally:
+            flat.release_gradients()
+        self._advance()
 
     def _cancel(self) -> bool:
         self.verdict = CANCELLED
@@ -334,7 +374,7 @@ class WorkerJob(Job):
         """Tells the server the epoch's rates. Raises OutpaceError if the script's optimizer has
         come to differ from the server's."""
         assert self._optimizer is not None and self._joined_with is not None
-        settings = [{**group, "params": None} for group in self._optimizer.param_groups]
+        settings = list(map(self._settings_of, self._optimizer.param_groups))
         if self._checked == (self.epoch, settings):
             return
         self._check_new_settings()
@@ -343,7 +383,7 @@ class WorkerJob(Job):
     def _check_new_settings(self) -> None:
         assert self._named is not None and self._optimizer is not None
         assert self._joined_with is not None
-        groups = self._named.groups(self._optimizer)
+        groups = self._groups(self.epoch)
         rates = [group.rate for group in groups]
         same = [group._replace(rate=0.0) for group in groups]
         if same != [group._replace(rate=0.0) for group in self._joined_with]:
@@ -354,19 +394,37 @@ class WorkerJob(Job):
         before = self._rates
         if before is not None and rates != before[1]:
             if self.epoch is None or before[0] == self.epoch:
-                raise OutpaceError("optimizer.step(): the learning rate was changed within an "
-                                   "epoch; the server takes one rate for each epoch of "
-                                   "job.epochs(), so step the schedule at its end")
+                raise OutpaceError(
+                    "optimizer.step(): the learning rate was changed within an epoch; the server "
+                    "takes one rate for each epoch of job.epochs(). Step the schedule at its end. "
+                    "For one that changes with each update (OneCycleLR, a cosine by steps, a "
+                    "warm-up), give the optimizer to the server: op.ByServer(net.parameters()), "
+                    "with --optimizer momentum --lr 0.1 --schedule cosine:over=E,warmup=E, in "
+                    "examples")
         if self.epoch is not None:
             self._check_parameters()
             self.worker.set_rates(self.epoch, rates)
         self._rates = (self.epoch, rates)
+
+    def _groups(self, epoch: Optional[int]) -> List[Group]:
+        """The optimizer's in this epoch, and the buffers'."""
+        assert self._named is not None and self._optimizer is not None
+        factor = self._large.factor(epoch, self._epochs)
+        return [group._replace(rate=factor * group.rate)
+                for group in self._named.groups(self._optimizer)]
 
     def _averaged(self) -> Dict[str, torch.Tensor]:
         return self._named.buffers.averaged() if self._named is not None and self._begun else {}
 
     def _has_begun(self) -> bool:
         return self._joined_with is not None
+
+    def _writes(self) -> bool:
+        if self._over and not self._begun:
+            print("outpace: save: nothing is written, because this worker never had the run's "
+                  "weights; they are in weights.safetensors in the run's folder", file=sys.stderr)
+            return False
+        return True
 
     def _leave(self) -> None:
         if not self._over:
@@ -383,6 +441,10 @@ class WorkerJob(Job):
             except OutpaceError:
                 pass  # The connection is gone, which says the same.
         self.worker.close()
+
+
+def _no_settings(_group: Dict[str, Any]) -> Any:
+    return None
 
 
 def _refuse_group(_group: Any) -> None:

@@ -1,0 +1,99 @@
+"""A script in Python as others start it: by `outpace run`, torchrun and mpirun; and what a newcomer is
+told. There is no srun without its daemons: its variables are set by the test."""
+
+import json
+import shutil
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from jobs import OUTPACE, main  # noqa: E402
+from launch_test import MPIRUN, TORCHRUN, slurm_variables  # noqa: E402
+from python_jobs import PACKAGE, PYTHON, SCRIPTS, PythonTest  # noqa: E402
+
+SCRIPT = SCRIPTS / "script.py"
+
+
+class RunTest(PythonTest):
+    def run_script(self, policy, *words):
+        """The summary of a run of two workers, and what it printed."""
+        out = self.folder / f"run-{next(self.names)}"
+        run = self.start("run", "--workers", 2, "--policy", policy, "--batch", 16, "--out", out,
+                         "--json", "--", PYTHON, "-B", SCRIPT, "--epochs", 3, *words,
+                         variables={"PYTHONPATH": PACKAGE})
+        self.finish(run)
+        return json.loads((out / "summary.json").read_text()), run.err
+
+
+class LargeBatch(RunTest):
+    def test_the_run_says_that_an_update_has_the_examples_of_all_workers(self):
+        _, said = self.run_script("sync")
+        self.assertIn("worker 0: outpace: an update is the mean of 2 mini-batches, 32 examples, and "
+                      "an epoch has 16 updates (alone 32); if it learns less than alone", said)
+
+    def test_the_rate_grows_with_the_gradients_of_an_update_if_the_script_says_so(self):
+        summary, said = self.run_script("sync", "--scale-rate")
+        self.assertIn("(alone 32); the rate is multiplied by 2, after a warm-up", said)
+        self.assertEqual(summary["lr"], 0.2, "the warm-up begins with the script's rate")
+
+    def test_under_async_nothing_is_scaled(self):
+        _, said = self.run_script("async", "--scale-rate")
+        self.assertNotIn("an update is the mean", said)
+
+
+class Evaluation(RunTest):
+    def test_without_a_loss_says_that_the_loss_of_0_means_nothing(self):
+        for returns in ("accuracy", "names"):
+            with self.subTest(returns):
+                _, said = self.run_script("sync", "--evaluate", "--returns", returns)
+                self.assertEqual(said.count("returns an accuracy alone"), returns == "accuracy")
+
+
+class Launched(PythonTest):
+    """The same script, by the launchers that start it as a process of each rank."""
+
+    WORDS = ("--epochs", 3, "--optimizer", "momentum")
+
+    def both_ways(self, launcher, options):
+        """`outpace run` in each process; and then the script itself, beside a server."""
+        out = self.folder / "by-run"
+        process = self.start(*options, 2, OUTPACE, "run", "--policy", "sync", "--batch", 16,
+                             "--token-file", self.folder / "token", "--out", out, "--json", "--",
+                             PYTHON, "-B", SCRIPT, *self.WORDS, program=launcher,
+                             variables={"PYTHONPATH": PACKAGE})
+        self.finish(process)
+        self.assert_both_worked(json.loads((out / "summary.json").read_text()))
+        server = self.server("--policy", "sync", "--batch", 16, workers=2)
+        process = self.start(*options, 2, PYTHON, "-B", SCRIPT, *self.WORDS, program=launcher,
+                             variables={"PYTHONPATH": PACKAGE,
+                                        "OUTPACE_SERVER": f"unix:{self.folder}/s",
+                                        "OUTPACE_TOKEN_FILE": str(self.folder / "token")})
+        self.finish(server, process)
+        self.assert_both_worked(self.summary())
+
+    def assert_both_worked(self, summary):
+        self.assertEqual(summary["epochs_complete"], 3)
+        self.assertEqual(summary["examples_used_per_epoch_max"], 1)
+        self.assertEqual([worker["accepted"] for worker in summary["workers_detail"]], [48, 48])
+
+    @unittest.skipUnless(shutil.which("torchrun"), "there is no torchrun: apt install python3-torch")
+    def test_torchrun(self):
+        self.both_ways("torchrun", TORCHRUN)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun: apt install openmpi-bin")
+    def test_mpirun(self):
+        self.both_ways("mpirun", MPIRUN)
+
+    def test_the_variables_of_srun(self):
+        server = self.server("--policy", "sync", "--batch", 16, workers=2)
+        workers = [self.python(SCRIPT, *self.WORDS, **{
+            "OUTPACE_SERVER": f"unix:{self.folder}/s",
+            "OUTPACE_TOKEN_FILE": str(self.folder / "token"),
+            **{name: str(value) for name, value in slurm_variables(rank, 2).items()}})
+            for rank in range(2)]
+        self.finish(server, *workers)
+        self.assert_both_worked(self.summary())
+
+
+if __name__ == "__main__":
+    main()
