@@ -159,6 +159,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "ssp:s=3",
                     "saps:s=7,action=refresh",
                     "saps:s=7,action=preempt",
+                    "saps",
+                    "saps:s=2x,action=refresh",
                     "saps:s=7,action=shrink",
                     "saps:s=2,action=dampen",
                     "switch(async until updates>10 then sync until updates>300 then ssp:s=3)"));

@@ -44,6 +44,10 @@ class Switch final : public Policy {
   void decide(Time now, const Event& event, Decision& out) override;
   void keep(Archive& archive) override;
 
+  [[nodiscard]] std::optional<std::string> take_warning() override {
+    return present_->take_warning();
+  }
+
   // Of the present policy. Drivers ask once: the unit of --lr-scale stays the first policy's.
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return present_->nominal_cutoff(workers);
