@@ -88,7 +88,12 @@ std::unique_ptr<Policy> make_adasync(SpecReader& options,
   } else if (word == "kbatchsync") {
     rule.emplace<KBatchSync>(KBatchSync::Options{k});
   }
-  return std::make_unique<AdaSync>(std::move(rule), k, workers);
+  static const std::array<std::string, 2> kLosses{"training", "test"};
+  const Measure loss = options.word("loss", kLosses, "training") == "training"
+                           ? Measure::kTrainingLoss
+                           : Measure::kTestLoss;
+  return std::make_unique<AdaSync>(std::move(rule),
+                                   AdaSync::Options{.k = k, .workers = workers, .loss = loss});
 }
 
 std::unique_ptr<Policy> make_dynamic(SpecReader& options,
@@ -236,11 +241,13 @@ const std::array<Entry, 15> kEntries{{
      kAsynchronous, !kKeepsSlots,
      {{"k", "", "gradients of an update; from 1 to the number of workers"}},
      make_kbatchasync},
-    {"adasync", "An update waits for more gradients as the loss on the test set falls.",
+    {"adasync", "An update waits for more gradients as the loss falls.",
      "Dutta et al., Slow and Stale Gradients Can Win the Race, 2021",
      kAsynchronous, !kKeepsSlots,
      {{"k", "", "gradients that the first updates wait for; from 1 to the number of workers"},
-      {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"}},
+      {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"},
+      {"loss", "training", "training, the mean over some 50 gradients, after every update; or test,"
+       " as the evaluator measures it"}},
      make_adasync},
     {"softsync", "An update is the next floor(workers / n) gradients to arrive; nobody waits.",
      "Zhang et al., Staleness-aware Async-SGD for Distributed Deep Learning, 2016, section 2",

@@ -100,7 +100,9 @@ class Life {
       const auto worker = static_cast<std::uint32_t>(rng_.below(kKeptWorkers));
       if (rng_.below(30) == 0) {
         const auto version = Version{driver.version()};
-        driver.pass(Measured{Measure::kTestLoss, 1.0 + rng_.uniform(), version}, now_);
+        const double loss = 1.0 + rng_.uniform();
+        driver.pass(Measured{Measure::kTestLoss, loss, version}, now_);
+        driver.pass(Measured{Measure::kTrainingLoss, loss, version}, now_);
       }
       if (driver.computes(worker)) {
         driver.arrive(worker, {}, now_);
@@ -154,6 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "kasync:k=4",
                     "kbatchasync:k=4",
                     "adasync:k=3",
+                    "adasync:k=3,loss=test",
                     "dssp:low=1,high=4",
                     "psp:beta=2,s=1",
                     "ssp:s=3",
