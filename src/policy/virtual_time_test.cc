@@ -309,6 +309,18 @@ TEST(Saps, InterruptionsDoNotSetEachOtherOff) {
   EXPECT_NEAR(20000 / cluster.total().last_accepted, 32.0, 1.0);
 }
 
+// s = 16 is half of what 32 workers are behind on average, so more are due than may be interrupted.
+// The slow one does an example in eight updates: it has something to give in time.
+TEST(Saps, StarvesNobodyWithABoundThatIsTooSmall) {
+  const auto slow = [](std::uint32_t worker, Rng& rng) {
+    return lognormal(rng, 0.1) * (worker == 0 ? 8.0 : 1.0);
+  };
+  VirtualCluster cluster({.spec = "saps:s=16", .workers = 32, .runtime = slow});
+  cluster.run(20000);
+  EXPECT_LE(cluster.total().staleness_most, 16U);
+  EXPECT_GE(cluster.of(0).accepted, 20000U / 32 / 10);  // A tenth of an equal share.
+}
+
 TEST(Saps, DropsTheShareThatItWarnsOf) {
   const auto equal = [](std::uint32_t, Rng& rng) { return lognormal(rng, 0.1); };
   for (const std::uint64_t bound : {8U, 12U, 20U}) {
