@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
 .PHONY: help setup demo test test-faults resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint python \
-        bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up validate-throughput validate-slices clean
+        bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up saps-bound validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -160,6 +160,9 @@ reproduce-staleness: release  ## the published staleness of each policy, measure
 
 reproduce-speed-up: release  ## how much sooner more learners are done, in virtual time
 	python3 tools/reproduce_speed_up.py $(ARGS)
+
+saps-bound: release  ## what the bound of saps costs, and that nobody starves; virtual time
+	python3 -B tools/saps_bound.py $(ARGS)
 
 validate-throughput: release  ## predictions beside runs on hosts with limited links; takes root
 	@tools/install-packages.sh hosts

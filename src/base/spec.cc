@@ -125,6 +125,29 @@ double SpecReader::number(const std::string& key,
   return *value;
 }
 
+std::optional<std::variant<std::uint64_t, double>> SpecReader::count_or_multiple(
+    const std::string& key, const CountOrMultiple& limits) {
+  const auto text = find(key);
+  if (!text) {
+    return std::nullopt;
+  }
+  if (const auto count = parse_count(*text);
+      count && *count >= limits.least && *count <= limits.most) {
+    return *count;
+  }
+  const auto factor = text->back() == 'x'
+                          ? parse_number(std::string_view(*text).substr(0, text->size() - 1))
+                          : std::nullopt;
+  if (!factor || *factor < limits.multiple_least || *factor > limits.multiple_most) {
+    refuse(key,
+           *text,
+           "a whole number from " + std::to_string(limits.least) + " to " +
+               std::to_string(limits.most) + ", or a multiple from " +
+               shortest(limits.multiple_least) + "x to " + shortest(limits.multiple_most) + "x");
+  }
+  return *factor;
+}
+
 double SpecReader::seconds(const std::string& key,
                            std::optional<double> otherwise,
                            double least,

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace outpace {
@@ -44,6 +45,16 @@ class SpecReader {
                               std::optional<double> otherwise,
                               double least,
                               double most);
+  // A count, or a multiple that ends with an x ("2.5x"), each within its limits; nothing if it is
+  // not given.
+  struct CountOrMultiple {
+    std::uint64_t least;
+    std::uint64_t most;
+    double multiple_least;
+    double multiple_most;
+  };
+  [[nodiscard]] std::optional<std::variant<std::uint64_t, double>> count_or_multiple(
+      const std::string& key, const CountOrMultiple& limits);
   // A time with its unit ("100ms"), in seconds; without one it is refused, for nobody would see
   // that 100 was meant in milliseconds.
   [[nodiscard]] double seconds(const std::string& key,

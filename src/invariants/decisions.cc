@@ -6,6 +6,7 @@
 #include "base/overloaded.h"
 #include "invariants/violation.h"
 #include "policy/catalogue.h"
+#include "policy/lag_bound.h"
 
 namespace outpace::invariants {
 Decisions::Decisions(const Spec& policy,
@@ -43,7 +44,11 @@ Decisions::Rules Decisions::rules_of(const Spec& policy) {
       name == "dynamic") {
     rules.staleness_most = 0;
   } else if (name == "saps" && !policy::weighs_staleness_itself(policy)) {
-    rules.staleness_most = options.count("s", std::nullopt);
+    const policy::LagBound::Rule bound = policy::LagBound::read(options);
+    if (const auto* given = std::get_if<policy::LagBound::Given>(&bound)) {
+      rules.staleness_most = given->bound;
+    }
+    rules.staleness_by_workers = std::holds_alternative<policy::LagBound::ByWorkers>(bound);
   } else if (name == "ssp" || name == "dssp") {
     rules.ahead_most = options.count(name == "ssp" ? "s" : "high", std::nullopt);
   }
@@ -150,7 +155,10 @@ void Decisions::accepted(const policy::Event& event, const policy::Accept& accep
        "I17",
        [&] { return "a weight of " + std::to_string(accept.weight); });
   const std::uint64_t staleness = commits_ - workers_[index(accept.worker)].version;
-  hold(staleness <= rules_.staleness_most, "I3", [&] {
+  const std::uint64_t most = rules_.staleness_by_workers
+                                 ? std::max<std::uint64_t>(1, 2 * (live_ - 1))
+                                 : rules_.staleness_most;
+  hold(staleness <= most, "I3", [&] {
     return "a gradient of " + name(accept.worker) + " counts that is " + std::to_string(staleness) +
            " versions old";
   });

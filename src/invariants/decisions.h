@@ -70,6 +70,7 @@ class Decisions {
   struct Rules {
     Awaits awaits = Awaits::kAny;
     std::uint64_t staleness_most = UINT64_MAX;
+    bool staleness_by_workers = false;  // At most 2 (W - 1), of W live workers; and 1 is allowed.
     std::uint64_t ahead_most = UINT64_MAX;  // In iterations, of the slowest.
     std::uint64_t cutoff = 0;
     std::uint64_t splits = 1;

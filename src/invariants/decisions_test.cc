@@ -98,6 +98,14 @@ TEST(Decisions, KeepTheBoundsOfSspAndSaps) {
   Log saps = both("saps:s=1,action=refresh");
   saps.then(arrived(kZero, 1, 0), counts).then(arrived(kZero, 1, 1), counts);
   EXPECT_EQ(saps.broken_by(arrived(kOne, 2, 0), {accept(kOne, 2), Commit{}, Release{kOne}}), "I3");
+  Log of_two = both("saps:action=refresh");  // s = 2 (2 - 1)
+  of_two.then(arrived(kZero, 1, 0), counts).then(arrived(kZero, 1, 1), counts);
+  EXPECT_EQ(of_two.broken_by(arrived(kOne, 2, 0), {accept(kOne, 2), Commit{}, Release{kOne}}), "");
+  for (const std::uint64_t version : {2U, 4U, 5U}) {
+    of_two.then(arrived(kZero, 1, version), counts);
+  }
+  EXPECT_EQ(of_two.broken_by(arrived(kOne, 2, 3), {accept(kOne, 2), Commit{}, Release{kOne}}),
+            "I3");
   Log dampen = both("saps:s=1,action=dampen");
   dampen.then(arrived(kZero, 1, 0), counts).then(arrived(kZero, 1, 1), counts);
   EXPECT_EQ(dampen.broken_by(arrived(kOne, 2, 0), {accept(kOne, 2, 0.5), Commit{}, Release{kOne}}),

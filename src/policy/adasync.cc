@@ -6,13 +6,12 @@
 
 namespace outpace::policy {
 
-AdaSync::AdaSync(Rule rule, std::uint32_t k, std::uint32_t workers)
-    : first_k_(k), workers_(workers), rule_(std::move(rule)) {}
+AdaSync::AdaSync(Rule rule, Options options) : options_(options), rule_(std::move(rule)) {}
 
 void AdaSync::decide(Time now, const Event& event, Decision& out) {
   if (const auto* measured = std::get_if<Measured>(&event)) {
     out.clear();
-    if (measured->what == Measure::kTestLoss) {
+    if (measured->what == options_.loss) {
       hear(measured->value, out);
     }
     return;
@@ -27,8 +26,8 @@ void AdaSync::hear(double loss, Decision& out) {
   if (!first_loss_) {
     first_loss_ = loss;
   }
-  const double k = std::round(first_k_ * std::sqrt(*first_loss_ / loss));
-  const auto cutoff = static_cast<std::uint32_t>(std::clamp<double>(k, 1.0, workers_));
+  const double k = std::round(options_.k * std::sqrt(*first_loss_ / loss));
+  const auto cutoff = static_cast<std::uint32_t>(std::clamp<double>(k, 1.0, options_.workers));
   std::visit([&](auto& rule) { rule.set_cutoff(cutoff); }, rule_);
   out.reason = {.why = Why::kCutoffChosen, .a = static_cast<double>(cutoff), .b = loss};
 }
@@ -39,7 +38,7 @@ void AdaSync::keep(Archive& archive) {
 }
 
 std::uint32_t AdaSync::nominal_cutoff(std::uint32_t workers) const {
-  return std::min(first_k_, workers);
+  return std::min(options_.k, workers);
 }
 
 }  // namespace outpace::policy

@@ -1,6 +1,7 @@
 #include "policy/adasync.h"
 
 #include <cmath>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ Event measured(Measure what, double value) {
 
 // Dutta, Wang, Joshi (2021): K = K_0 sqrt(F(w_0) / F(w)), in whole gradients.
 TEST(AdaSync, WaitsForMoreByTheRootOfHowFarTheLossFell) {
-  CheckedDriver driver("adasync:k=2,rule=kbatchasync", 20);
+  CheckedDriver driver("adasync:k=2,rule=kbatchasync,loss=test", 20);
   struct Expected {
     double loss;
     double k;
@@ -34,7 +35,7 @@ TEST(AdaSync, WaitsForMoreByTheRootOfHowFarTheLossFell) {
 }
 
 TEST(AdaSync, HasTheNewCutoffFromTheNextGradientOn) {
-  CheckedDriver driver("adasync:k=1,rule=kbatchasync", 4);
+  CheckedDriver driver("adasync:k=1,rule=kbatchasync,loss=test", 4);
   driver.join_all(4);
   driver.pass(measured(Measure::kTestLoss, 2.0));
   driver.arrive(0);
@@ -47,13 +48,36 @@ TEST(AdaSync, HasTheNewCutoffFromTheNextGradientOn) {
 }
 
 TEST(AdaSync, IsNotMovedByWhatIsNoLoss) {
-  CheckedDriver driver("adasync:k=2", 4);
+  CheckedDriver driver("adasync:k=2,loss=test", 4);
   driver.pass(measured(Measure::kTestAccuracy, 0.9));
   EXPECT_EQ(driver.last().reason.why, Why::kNone);
   for (const double loss : {std::nan(""), HUGE_VAL, 0.0, -1.0}) {
     driver.pass(measured(Measure::kTestLoss, loss));
     EXPECT_EQ(driver.last().reason.why, Why::kNone) << loss;
   }
+}
+
+TEST(AdaSync, FollowsTheTrainingLossByDefaultAndTheOtherOnRequest) {
+  for (const Measure followed : {Measure::kTrainingLoss, Measure::kTestLoss}) {
+    const bool training = followed == Measure::kTrainingLoss;
+    const std::string spec = training ? "adasync:k=2" : "adasync:k=2,loss=test";
+    EXPECT_EQ(make_policy(Spec::parse(spec), 8)->asks_for_training_loss(), training);
+    CheckedDriver driver(spec, 8);
+    for (const Measure told : {Measure::kTrainingLoss, Measure::kTestLoss}) {
+      driver.pass(measured(told, 1.0));
+      EXPECT_EQ(driver.last().reason.why, told == followed ? Why::kCutoffChosen : Why::kNone);
+    }
+  }
+}
+
+TEST(AdaSync, HearsOfTheTrainingLossAsAPhaseOfASwitch) {
+  const auto asks = [](const char* spec) {
+    return make_settable_policy(Spec::parse(spec), 8)->asks_for_training_loss();
+  };
+  EXPECT_TRUE(asks("adasync:k=2"));
+  EXPECT_TRUE(asks("switch(adasync:k=2 until updates>9 then sync)"));
+  EXPECT_FALSE(asks("switch(sync until updates>9 then adasync:k=2)"));
+  EXPECT_FALSE(asks("adasync:k=2,loss=test"));
 }
 
 }  // namespace

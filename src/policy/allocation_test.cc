@@ -98,6 +98,8 @@ TEST(EveryPolicy, AllocatesNothingOnceItRuns) {
                                  "psp:beta=4,s=1",
                                  "saps:s=80,action=refresh",
                                  "saps:s=80,action=preempt",
+                                 "saps",
+                                 "saps:s=2.5x",
                                  "saps:s=80,action=shrink",
                                  "saps:s=80,action=dampen",
                                  "switch(async until updates>100 then ssp:s=2)"}) {

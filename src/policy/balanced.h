@@ -32,6 +32,9 @@ class Balanced final : public Policy {
     archive("balance", balance_)("nominal", nominal_);
   }
 
+  [[nodiscard]] std::optional<std::string> take_warning() override {
+    return inside_->take_warning();
+  }
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return inside_->nominal_cutoff(workers);
   }

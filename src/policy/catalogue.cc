@@ -30,8 +30,8 @@ namespace outpace::policy {
 namespace {
 
 constexpr const char* kDynamicModel = "auto";
-constexpr std::uint64_t kBoundMost = 1'000'000;  // Preemption keeps a list for each coming version.
-constexpr std::uint64_t kRangeMost = 10'000;     // Dssp tries each bound from low to high.
+constexpr std::uint64_t kBoundMost = 1'000'000;
+constexpr std::uint64_t kRangeMost = 10'000;  // Dssp tries each bound from low to high.
 
 std::unique_ptr<Policy> make_sync(SpecReader& /*options*/,
                                   std::uint32_t /*workers*/,
@@ -88,7 +88,12 @@ std::unique_ptr<Policy> make_adasync(SpecReader& options,
   } else if (word == "kbatchsync") {
     rule.emplace<KBatchSync>(KBatchSync::Options{k});
   }
-  return std::make_unique<AdaSync>(std::move(rule), k, workers);
+  static const std::array<std::string, 2> kLosses{"training", "test"};
+  const Measure loss = options.word("loss", kLosses, "training") == "training"
+                           ? Measure::kTrainingLoss
+                           : Measure::kTestLoss;
+  return std::make_unique<AdaSync>(std::move(rule),
+                                   AdaSync::Options{.k = k, .workers = workers, .loss = loss});
 }
 
 std::unique_ptr<Policy> make_dynamic(SpecReader& options,
@@ -162,19 +167,19 @@ std::unique_ptr<Policy> make_psp(SpecReader& options,
 }
 
 std::unique_ptr<Policy> make_saps(SpecReader& options,
-                                  std::uint32_t /*workers*/,
+                                  std::uint32_t workers,
                                   const PolicyInputs& /*inputs*/) {
   using enum Saps::Remedy;
   static constexpr std::array kRemedies{kRefresh, kPreempt, kShrink, kDampen};
   static const std::array<std::string, kRemedies.size()> kWords{
       "refresh", "preempt", "shrink", "dampen"};
-  const std::uint64_t bound = options.count("s", std::nullopt, 1, kBoundMost);
+  const LagBound::Rule bound = LagBound::read(options);
   // The default keeps the bound and starves nobody; a worker that cannot be interrupted is no
   // worse off than under refresh.
   const std::string word = options.word("action", kWords, "preempt");
   const auto place = std::find(kWords.begin(), kWords.end(), word) - kWords.begin();
-  return std::make_unique<Saps>(
-      Saps::Options{.bound = bound, .remedy = kRemedies.at(static_cast<std::size_t>(place))});
+  return std::make_unique<Saps>(Saps::Options{
+      .bound = bound, .remedy = kRemedies.at(static_cast<std::size_t>(place)), .workers = workers});
 }
 
 std::unique_ptr<Policy> make_switch(SpecReader& options,
@@ -236,11 +241,13 @@ const std::array<Entry, 15> kEntries{{
      kAsynchronous, !kKeepsSlots,
      {{"k", "", "gradients of an update; from 1 to the number of workers"}},
      make_kbatchasync},
-    {"adasync", "An update waits for more gradients as the loss on the test set falls.",
+    {"adasync", "An update waits for more gradients as the loss falls.",
      "Dutta et al., Slow and Stale Gradients Can Win the Race, 2021",
      kAsynchronous, !kKeepsSlots,
      {{"k", "", "gradients that the first updates wait for; from 1 to the number of workers"},
-      {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"}},
+      {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"},
+      {"loss", "training", "training, the mean over some 50 gradients, after every update; or test,"
+       " as the evaluator measures it"}},
      make_adasync},
     {"softsync", "An update is the next floor(workers / n) gradients to arrive; nobody waits.",
      "Zhang et al., Staleness-aware Async-SGD for Distributed Deep Learning, 2016, section 2",
@@ -271,7 +278,8 @@ const std::array<Entry, 15> kEntries{{
      "Yu et al., Accelerating Distributed Training in Heterogeneous Clusters via a"
      " Straggler-Aware Parameter Server, 2019",
      kAsynchronous, !kKeepsSlots,
-     {{"s", "", "versions that a gradient may be behind; at least 1"},
+     {{"s", "2 x (live workers - 1)",
+       "versions that a gradient may be behind; at least 1, or a multiple of the median lag: 2.5x"},
       {"action", "preempt",
        "what is done about a straggler: refresh (drop, start again on current weights),"
        " preempt (ask for the part it has, in time), shrink (smaller mini-batches),"

@@ -34,7 +34,8 @@ TEST(Catalogue, ReadsEveryDocumentedOptionAndNoOther) {
     }
     std::string spec = entry.name;
     for (const OptionDoc& option : entry.options) {
-      const std::string value = option.otherwise.empty() ? "2" : option.otherwise;
+      const bool words = option.otherwise.find(' ') != std::string::npos;  // No value: left out.
+      const std::string value = option.otherwise.empty() || words ? "2" : option.otherwise;
       spec += (spec == entry.name ? ":" : ",") + option.name + "=" + value;
     }
     EXPECT_EQ(refusal(spec, 4), "accepted");
@@ -51,7 +52,8 @@ TEST(Catalogue, RefusesWhatTheWorkersCannotFill) {
   EXPECT_EQ(refusal("backup", 8),
             "policy 'backup': cutoff is missing; it takes a whole number from 1 to 8");
   EXPECT_EQ(refusal("saps:s=0", 8),
-            "policy 'saps:s=0': s is '0'; it takes a whole number from 1 to 1000000");
+            "policy 'saps:s=0': s is '0'; it takes a whole number from 1 to 1000000, or a multiple "
+            "from 1x to 100x");
   EXPECT_EQ(refusal("saps:s=3,action=wait", 8),
             "policy 'saps:s=3,action=wait': action is 'wait'; it takes "
             "refresh|preempt|shrink|dampen");

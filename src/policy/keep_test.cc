@@ -100,7 +100,9 @@ class Life {
       const auto worker = static_cast<std::uint32_t>(rng_.below(kKeptWorkers));
       if (rng_.below(30) == 0) {
         const auto version = Version{driver.version()};
-        driver.pass(Measured{Measure::kTestLoss, 1.0 + rng_.uniform(), version}, now_);
+        const double loss = 1.0 + rng_.uniform();
+        driver.pass(Measured{Measure::kTestLoss, loss, version}, now_);
+        driver.pass(Measured{Measure::kTrainingLoss, loss, version}, now_);
       }
       if (driver.computes(worker)) {
         driver.arrive(worker, {}, now_);
@@ -154,11 +156,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "kasync:k=4",
                     "kbatchasync:k=4",
                     "adasync:k=3",
+                    "adasync:k=3,loss=test",
                     "dssp:low=1,high=4",
                     "psp:beta=2,s=1",
                     "ssp:s=3",
                     "saps:s=7,action=refresh",
                     "saps:s=7,action=preempt",
+                    "saps",
+                    "saps:s=2x,action=refresh",
                     "saps:s=7,action=shrink",
                     "saps:s=2,action=dampen",
                     "switch(async until updates>10 then sync until updates>300 then ssp:s=3)"));

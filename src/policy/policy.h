@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -179,6 +180,10 @@ class Policy {
   // What outlasts its workers: with it, a new policy of the same spec decides as this one does once
   // all workers have left, and what they had pushed since the last commit is forgotten.
   virtual void keep(Archive& archive) = 0;
+
+  // A sentence for the user, once, when the live workers do not suit the policy's options; it is
+  // asked for after each decision.
+  [[nodiscard]] virtual std::optional<std::string> take_warning() { return std::nullopt; }
 
   // Gradients in a typical update when all of `workers` live: the unit of `--lr-scale`.
   [[nodiscard]] virtual std::uint32_t nominal_cutoff(std::uint32_t workers) const = 0;

@@ -12,8 +12,13 @@ constexpr double kFallPerRelease = 1.0 / 8.0;
 
 }  // namespace
 
-Preemption::Preemption(std::uint64_t bound) : bound_(bound), heads_(bound + 1, kNobody) {
+Preemption::Preemption(std::uint64_t bound) : bound_(bound), heads_(kLists, kNobody) {
   CHECK(bound_ >= 1);
+}
+
+void Preemption::set_bound(std::uint64_t bound) {
+  CHECK(bound >= 1);
+  bound_ = bound;
 }
 
 void Preemption::join(WorkerId worker) {
@@ -59,34 +64,59 @@ void Preemption::answered(WorkerId worker, std::uint64_t version, bool whole) {
   state.crossing = std::max(seen, fallen);
 }
 
+void Preemption::earn(std::uint32_t most) {
+  earned_ = std::min(earned_ + 1, most);
+}
+
 std::optional<WorkerId> Preemption::next_due(std::uint64_t version) {
-  const std::uint32_t first = head(version);
-  if (first == kNobody) {
+  queue_due(version);
+  if (first_ == kNobody || earned_ == 0) {
     return std::nullopt;
   }
-  Worker& state = workers_[first];
-  CHECK(state.due == version);
-  unlink(first);
+  --earned_;
+  const std::uint32_t worker = first_;
+  unlink(worker);
+  Worker& state = workers_[worker];
   state.was_interrupted = true;
   state.interrupted = version;
-  return WorkerId{first};
+  return WorkerId{worker};
+}
+
+void Preemption::queue_due(std::uint64_t version) {
+  std::uint32_t next = head(version);
+  while (next != kNobody) {
+    const std::uint32_t worker = next;
+    Worker& state = workers_[worker];
+    next = state.after;
+    if (state.due != version) {
+      CHECK(state.due > version);
+      continue;
+    }
+    unlink(worker);
+    state.waiting = true;
+    state.queued = true;
+    state.before = last_;
+    state.after = kNobody;
+    (last_ == kNobody ? first_ : workers_[last_].after) = worker;
+    last_ = worker;
+  }
 }
 
 std::uint32_t& Preemption::head(std::uint64_t version) {
-  return heads_[version % heads_.size()];
+  return heads_[version % kLists];
 }
 
 void Preemption::unlink(std::uint32_t worker) {
   Worker& state = workers_[worker];
-  if (state.before == kNobody) {
-    head(state.due) = state.after;
-  } else {
-    workers_[state.before].after = state.after;
-  }
+  std::uint32_t& first = state.queued ? first_ : head(state.due);
+  (state.before == kNobody ? first : workers_[state.before].after) = state.after;
   if (state.after != kNobody) {
     workers_[state.after].before = state.before;
+  } else if (state.queued) {
+    last_ = state.before;
   }
   state.waiting = false;
+  state.queued = false;
 }
 
 }  // namespace outpace::policy

@@ -15,12 +15,18 @@
 // x is learnt for each worker: it rises at once to the most that was seen and falls by 1/8 a
 // release, because one part too late is a whole iteration lost and one interrupted early is not.
 //
-// The version at which a release falls due is known when it is given, and is at most s ahead. So
-// the releases wait in a wheel of s + 1 lists, one for each coming version, and a commit looks at
-// one list instead of at every worker.
+// Interruptions set each other off: a partial gradient comes early and is an update too, which
+// makes the next worker due. So each whole gradient that is taken up earns one interruption, and a
+// worker that is due waits in a queue until there is one. Partial gradients are never more than
+// whole ones.
+//
+// The version at which a release falls due is known when it is given. So the releases wait in a
+// wheel of lists, each for every kLists-th version, and a commit looks at one list instead of at
+// every worker.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -34,6 +40,9 @@ class Preemption {
   // REQUIRES: bound >= 1.
   explicit Preemption(std::uint64_t bound);
 
+  // The paper's s, from the next release on. REQUIRES: bound >= 1.
+  void set_bound(std::uint64_t bound);
+
   // Forgets what was learnt of a worker of this id. The only call that allocates.
   void join(WorkerId worker);
   // The worker, one of `live`, computes from `version` on. REQUIRES: it joined and does not
@@ -43,31 +52,39 @@ class Preemption {
   bool ended(WorkerId worker);
   // Learns from an answer to an interruption. REQUIRES: ended() was true for it.
   void answered(WorkerId worker, std::uint64_t version, bool whole);
+  // A whole gradient was taken up. No more than `most` interruptions are saved up.
+  void earn(std::uint32_t most);
+  void forget_earned() { earned_ = 0; }
   // The next worker to interrupt at this version; call until there is none. Each version is asked
   // for, in order, after its commit; each release is returned at most once.
   [[nodiscard]] std::optional<WorkerId> next_due(std::uint64_t version);
 
  private:
   static constexpr std::uint32_t kNobody = UINT32_MAX;
+  static constexpr std::size_t kLists = 1024;
 
   struct Worker {
     double crossing = 1.0;
     std::uint64_t due = 0;           // The version at which to interrupt.
     std::uint64_t interrupted = 0;   // The version at which it was.
-    bool waiting = false;            // It is in the list of `due`.
+    bool waiting = false;            // It is in the list of `due`, or in the queue.
+    bool queued = false;             // It is in the queue.
     bool was_interrupted = false;    // Since its last release.
-    std::uint32_t before = kNobody;  // Its neighbours in that list.
+    std::uint32_t before = kNobody;  // Its neighbours there.
     std::uint32_t after = kNobody;
   };
 
   [[nodiscard]] std::uint32_t& head(std::uint64_t version);
+  // Moves those that are due at this version to the end of the queue.
+  void queue_due(std::uint64_t version);
   void unlink(std::uint32_t worker);
 
-  // Constant after construction.
-  const std::uint64_t bound_;
-
+  std::uint64_t bound_;
   std::vector<Worker> workers_;
   std::vector<std::uint32_t> heads_;
+  std::uint32_t first_ = kNobody;  // Of the queue.
+  std::uint32_t last_ = kNobody;
+  std::uint32_t earned_ = 0;  // Interruptions.
 };
 
 }  // namespace outpace::policy

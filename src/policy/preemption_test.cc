@@ -11,10 +11,12 @@ namespace {
 
 constexpr WorkerId kFirstSlow{0};
 constexpr std::uint32_t kLive = 2;
+constexpr std::uint32_t kMembersMost = 100;  // Interruptions that are saved up at most.
 
 // The lag at which the worker is interrupted if it is released now, at `version`.
 std::uint64_t lag_when_due(Preemption& preemption, std::uint64_t& version) {
   const std::uint64_t released = version;
+  preemption.earn(kMembersMost);
   preemption.released(kFirstSlow, version, kLive);
   while (!preemption.next_due(++version)) {
   }
@@ -66,6 +68,8 @@ TEST(Preemption, NeverInterruptsWhoIsNoFurtherBehindThanAllAreOnAverage) {
   const auto lag_after_long_crossing = [](std::uint64_t bound, std::uint32_t live) {
     Preemption preemption(bound);
     preemption.join(kFirstSlow);
+    preemption.earn(kMembersMost);
+    preemption.earn(kMembersMost);
     preemption.released(kFirstSlow, 0, live);
     std::uint64_t version = 0;
     while (!preemption.next_due(++version)) {
@@ -98,18 +102,40 @@ TEST(Preemption, LearnsNoShorterCrossingFromAGradientThatHadLeft) {
   }
 }
 
-TEST(Preemption, FindsTheSameWorkersAsLookingAtEveryOne) {
-  constexpr std::uint64_t kBound = 5;
+TEST(Preemption, InterruptsOneForEachWholeGradientInTheOrderInWhichTheyFellDue) {
+  Preemption preemption(2);
+  for (std::uint32_t worker = 0; worker < 3; ++worker) {
+    preemption.join(WorkerId{worker});
+    preemption.released(WorkerId{worker}, worker, kLive);  // Due at 1, 2 and 3.
+  }
+  EXPECT_EQ(preemption.next_due(1), std::nullopt);
+  EXPECT_EQ(preemption.next_due(2), std::nullopt);
+  preemption.earn(kMembersMost);
+  EXPECT_EQ(preemption.next_due(3), WorkerId{0});
+  EXPECT_EQ(preemption.next_due(3), std::nullopt);
+  EXPECT_FALSE(preemption.ended(WorkerId{1}));  // It answered by itself: the queue closes up.
+  for (int whole = 0; whole < 5; ++whole) {
+    preemption.earn(2);
+  }
+  EXPECT_EQ(preemption.next_due(4), WorkerId{2});
+  EXPECT_EQ(preemption.next_due(4), std::nullopt);
+  preemption.released(WorkerId{1}, 4, kLive);
+  EXPECT_EQ(preemption.next_due(5), WorkerId{1}) << "one of the two was saved";
+}
+
+TEST(Preemption, FindsTheSameWorkersAsLookingAtEveryOneWithAnyBound) {
   constexpr std::uint32_t kMembers = 9;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const std::uint64_t bound = seed % 2 == 0 ? 5 : 2000;  // Once around the wheel, and twice.
     SCOPED_TRACE(seed);
     Rng rng(seed, 0);
-    Preemption preemption(kBound);
+    Preemption preemption(bound);
     std::vector<std::uint64_t> due(kMembers, 0);  // Every crossing stays 1; 0 is not waiting.
     for (std::uint32_t worker = 0; worker < kMembers; ++worker) {
       preemption.join(WorkerId{worker});
     }
-    for (std::uint64_t version = 1; version < 200; ++version) {
+    for (std::uint64_t version = 1; version < 40 * bound; ++version) {
+      preemption.earn(kMembers);
       std::vector<std::uint32_t> found;
       while (const auto worker = preemption.next_due(version)) {
         found.push_back(static_cast<std::uint32_t>(*worker));
@@ -126,7 +152,7 @@ TEST(Preemption, FindsTheSameWorkersAsLookingAtEveryOne) {
       const auto worker = static_cast<std::uint32_t>(rng.below(kMembers));
       (void)preemption.ended(WorkerId{worker});
       preemption.released(WorkerId{worker}, version, kMembers);
-      due[worker] = version + kBound - 1;
+      due[worker] = version + bound - 1;
     }
   }
 }

@@ -7,17 +7,17 @@
 
 namespace outpace::policy {
 
-Saps::Saps(Options options) : options_(options) {
-  CHECK(options_.bound >= 1);
-  if (options_.remedy == Remedy::kPreempt) {
-    preemption_.emplace(options_.bound);
-  } else if (options_.remedy == Remedy::kShrink) {
+Saps::Saps(Options options) : remedy_(options.remedy), bound_(options.bound, options.workers) {
+  if (remedy_ == Remedy::kPreempt) {
+    preemption_.emplace(bound_.now());
+  } else if (remedy_ == Remedy::kShrink) {
     shrinking_.emplace();
   }
 }
 
 void Saps::join(const WorkerJoined& event, Decision& out) {
   workers_.join(event.worker);
+  bound_.join(event.worker);
   if (preemption_) {
     preemption_->join(event.worker);
   }
@@ -30,8 +30,12 @@ void Saps::join(const WorkerJoined& event, Decision& out) {
 
 void Saps::leave(const WorkerLeft& event, Decision& out) {
   workers_.leave(event.worker);
+  bound_.leave(event.worker);
   if (preemption_) {
     preemption_->ended(event.worker);
+    if (workers_.live() == 0) {
+      preemption_->forget_earned();
+    }
   }
   if (shrinking_) {
     shrinking_->leave(event.worker);
@@ -41,7 +45,7 @@ void Saps::leave(const WorkerLeft& event, Decision& out) {
 
 void Saps::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
   const std::uint64_t lag = version_ - workers_[event.worker].version;
-  const bool late = lag > options_.bound && options_.remedy != Remedy::kDampen;
+  const bool late = lag > bound_.now() && remedy_ != Remedy::kDampen;
   if (preemption_ && preemption_->ended(event.worker)) {
     preemption_->answered(event.worker, version_, /*whole=*/!event.partial);
   }
@@ -53,6 +57,7 @@ void Saps::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
   } else {
     apply(event, lag, out);
   }
+  bound_.answered(event.worker, lag);
   release(event.worker, out);
 }
 
@@ -64,9 +69,8 @@ void Saps::end(Time /*now*/, const ReleaseEnded& event, Decision& out) {
 }
 
 void Saps::drop(const GradientArrived& event, std::uint64_t lag, Decision& out) {
-  out.reason = {.why = Why::kTooStale,
-                .a = static_cast<double>(lag),
-                .b = static_cast<double>(options_.bound)};
+  out.reason = {
+      .why = Why::kTooStale, .a = static_cast<double>(lag), .b = static_cast<double>(bound_.now())};
   if (shrinking_) {
     out.reason = {.why = Why::kStragglerShrunk,
                   .a = static_cast<double>(lag),
@@ -79,9 +83,9 @@ void Saps::apply(const GradientArrived& event, std::uint64_t staleness, Decision
   const auto tau = static_cast<double>(staleness);
   double weight = lone_weight(event);
   out.reason = {.why = Why::kEachCounts, .a = tau};
-  if (options_.remedy == Remedy::kDampen) {
+  if (remedy_ == Remedy::kDampen) {
     weight /= std::max(1.0, tau);
-    if (staleness > options_.bound) {
+    if (staleness > bound_.now()) {
       out.reason = {.why = Why::kStragglerDampened, .a = tau, .b = weight};
     }
   }
@@ -91,21 +95,29 @@ void Saps::apply(const GradientArrived& event, std::uint64_t staleness, Decision
   if (!preemption_) {
     return;
   }
+  if (!event.partial) {
+    preemption_->earn(workers_.live());
+  }
   while (const auto straggler = preemption_->next_due(version_)) {
     const std::uint64_t lag = version_ - workers_[*straggler].version;
     out.actions.push_back(Cancel{*straggler, /*keep_part=*/true});
     out.reason = {.why = Why::kStragglerCancelled,
                   .a = static_cast<double>(lag),
-                  .b = static_cast<double>(options_.bound)};
+                  .b = static_cast<double>(bound_.now())};
   }
 }
 
 void Saps::release(WorkerId worker, Decision& out) {
   workers_[worker].version = version_;
   if (preemption_) {
+    preemption_->set_bound(bound_.now());
     preemption_->released(worker, version_, workers_.live());
   }
   out.actions.push_back(Release{worker, shrinking_ ? shrinking_->share(worker) : 1.0});
+}
+
+std::optional<std::string> Saps::take_warning() {
+  return remedy_ == Remedy::kDampen ? std::nullopt : bound_.take_warning();
 }
 
 std::uint32_t Saps::nominal_cutoff(std::uint32_t /*workers*/) const {

@@ -14,14 +14,17 @@
 //   shrink    once late, it gets smaller mini-batches (shrinking.h).
 //   dampen    nothing is dropped: each gradient weighs 1 / max(1, tau), so tau has no bound.
 //
-// Under the first three no gradient with tau > s is ever taken up.
+// Under the first three no gradient with tau > s is ever taken up. s is a number, or follows the
+// live workers or their lag (lag_bound.h).
 
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "policy/by_event.h"
+#include "policy/lag_bound.h"
 #include "policy/members.h"
 #include "policy/preemption.h"
 #include "policy/shrinking.h"
@@ -34,8 +37,9 @@ class Saps final : public ByEvent {
   enum class Remedy : std::uint8_t { kRefresh, kPreempt, kShrink, kDampen };
 
   struct Options {
-    std::uint64_t bound;  // The paper's s; at least 1.
+    LagBound::Rule bound;  // The paper's s.
     Remedy remedy;
+    std::uint32_t workers;  // That the run is planned with.
   };
 
   explicit Saps(Options options);
@@ -43,6 +47,7 @@ class Saps final : public ByEvent {
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
   [[nodiscard]] bool asks_for_parts() const override { return preemption_.has_value(); }
   void keep(Archive& archive) override { archive("version", version_); }
+  [[nodiscard]] std::optional<std::string> take_warning() override;
 
  private:
   struct Worker {
@@ -61,8 +66,9 @@ class Saps final : public ByEvent {
   void release(WorkerId worker, Decision& out);
 
   // Constant after construction.
-  const Options options_;
+  const Remedy remedy_;
 
+  LagBound bound_;
   Members<Worker> workers_;
   std::uint64_t version_ = 0;             // Commits so far: V.
   std::optional<Preemption> preemption_;  // Present for preempt only.

@@ -44,6 +44,10 @@ class Switch final : public Policy {
   void decide(Time now, const Event& event, Decision& out) override;
   void keep(Archive& archive) override;
 
+  [[nodiscard]] std::optional<std::string> take_warning() override {
+    return present_->take_warning();
+  }
+
   // Of the present policy. Drivers ask once: the unit of --lr-scale stays the first policy's.
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return present_->nominal_cutoff(workers);
@@ -51,7 +55,8 @@ class Switch final : public Policy {
   [[nodiscard]] bool asks_for_parts() const override { return present_->asks_for_parts(); }
   [[nodiscard]] bool asks_for_norms() const override { return present_->asks_for_norms(); }
   [[nodiscard]] bool asks_for_training_loss() const override {
-    return !draining_ && until_ && until_->what == Watched::kTrainingLoss;
+    return present_->asks_for_training_loss() ||
+           (!draining_ && until_ && until_->what == Watched::kTrainingLoss);
   }
 
  private:

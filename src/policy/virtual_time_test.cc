@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "policy/checked_driver_test.h"
+#include "policy/lag_bound.h"
 
 namespace outpace::policy {
 namespace {
@@ -251,6 +252,85 @@ TEST(Saps, AppliesNothingBeyondTheBoundExceptDampened) {
     }
   }
   EXPECT_GT(saps_with_one_slow("dampen", 0.0).total().staleness_most, 300U);
+}
+
+// By default s = 2 (W - 1): equal workers lose nothing, and interruptions do not set each other
+// off.
+TEST(Saps, KeepsAsyncsThroughputAmongEqualWorkers) {
+  for (const std::uint32_t workers : {32U, 128U}) {
+    const auto examples_per_second = [&](const std::string& spec) {
+      VirtualCluster cluster({.spec = spec, .workers = workers, .runtime = near_equal});
+      cluster.run(20000);
+      EXPECT_LT(static_cast<double>(cluster.total().dropped), 0.02 * 20000) << spec;
+      return static_cast<double>(cluster.total().examples) / cluster.total().last_accepted;
+    };
+    const double async = examples_per_second("async");
+    for (const std::string spec : {"saps", "saps:s=2.5x", "saps:action=refresh"}) {
+      EXPECT_GE(examples_per_second(spec), 0.98 * async) << spec << " with " << workers;
+    }
+  }
+}
+
+// Machines of four workers slow down and recover, each by itself: a slowdown from 1 to 5 with a
+// memory of about a hundred mini-batches.
+VirtualCluster::Runtime drifting(std::uint32_t workers) {
+  return [logs = std::vector<double>(workers / 4, 0.0)](std::uint32_t worker, Rng& rng) mutable {
+    double& log = logs[worker / 4];
+    log = 0.9975 * log + std::sqrt(1 - 0.9975 * 0.9975) * rng.normal();
+    return lognormal(rng, 0.1) * std::exp(std::clamp(log, 0.0, 1.6));
+  };
+}
+
+TEST(Saps, KeepsTheBoundAndStarvesNobodyByDefault) {
+  for (const std::uint32_t workers : {32U, 128U}) {
+    const std::uint64_t bound = 2 * (std::uint64_t{workers} - 1);
+    const auto slow = [](std::uint32_t worker, Rng& rng) {
+      return lognormal(rng, 0.1) * (worker == 0 ? 50.0 : 1.0);
+    };
+    for (const auto& runtime : {VirtualCluster::Runtime(slow), drifting(workers)}) {
+      VirtualCluster cluster({.spec = "saps", .workers = workers, .runtime = runtime});
+      cluster.run(std::uint64_t{workers} * 400);
+      EXPECT_LE(cluster.total().staleness_most, bound);
+      EXPECT_LT(cluster.total().dropped, cluster.total().accepted / 50);
+      for (std::uint32_t worker = 0; worker < workers; ++worker) {
+        // With s = 2 (W - 1) everyone answers at least once while all make two rounds of updates.
+        EXPECT_GE(cluster.of(worker).accepted, 150U) << worker << " of " << workers;
+      }
+    }
+  }
+}
+
+// 32 equal workers, s = 31: most would be interrupted, and would interrupt the others. The pace of
+// updates shows it: async makes 320 in 10 s.
+TEST(Saps, InterruptionsDoNotSetEachOtherOff) {
+  const auto equal = [](std::uint32_t, Rng& rng) { return lognormal(rng, 0.1); };
+  VirtualCluster cluster({.spec = "saps:s=31", .workers = 32, .runtime = equal});
+  cluster.run(20000);
+  EXPECT_NEAR(20000 / cluster.total().last_accepted, 32.0, 1.0);
+}
+
+// s = 16 is half of what 32 workers are behind on average, so more are due than may be interrupted.
+// The slow one does an example in eight updates: it has something to give in time.
+TEST(Saps, StarvesNobodyWithABoundThatIsTooSmall) {
+  const auto slow = [](std::uint32_t worker, Rng& rng) {
+    return lognormal(rng, 0.1) * (worker == 0 ? 8.0 : 1.0);
+  };
+  VirtualCluster cluster({.spec = "saps:s=16", .workers = 32, .runtime = slow});
+  cluster.run(20000);
+  EXPECT_LE(cluster.total().staleness_most, 16U);
+  EXPECT_GE(cluster.of(0).accepted, 20000U / 32 / 10);  // A tenth of an equal share.
+}
+
+TEST(Saps, DropsTheShareThatItWarnsOf) {
+  const auto equal = [](std::uint32_t, Rng& rng) { return lognormal(rng, 0.1); };
+  for (const std::uint64_t bound : {8U, 12U, 20U}) {
+    VirtualCluster cluster({.spec = "saps:s=" + std::to_string(bound) + ",action=refresh",
+                            .workers = 32,
+                            .runtime = equal});
+    cluster.run(20000);
+    const double all = 20000.0 + static_cast<double>(cluster.total().dropped);
+    EXPECT_NEAR(static_cast<double>(cluster.total().dropped) / all, share_dropped(bound, 32), 0.05);
+  }
 }
 
 TEST(Saps, RefreshStarvesOneThatIsAlwaysTooSlow) {

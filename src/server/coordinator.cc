@@ -392,6 +392,9 @@ void Coordinator::decide_queued(Time now, Effects& out) {
       observer_(at, event, decision_);
     }
     carry_out(now, decision_, out);
+    if (auto warning = policy_->take_warning()) {
+      out.emplace_back(Warn{std::move(*warning)});
+    }
   }
   events_.clear();
 }

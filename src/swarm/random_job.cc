@@ -38,8 +38,17 @@ class Draw {
   Rng rng_;
 };
 
-std::string draw_phase(Draw& draw, std::uint32_t workers) {
+// A number, or as many as the cluster asks for.
+std::string draw_saps(Draw& draw, std::uint32_t workers) {
   static constexpr std::array<const char*, 4> kActions{"refresh", "preempt", "shrink", "dampen"};
+  const std::uint64_t most = std::uint64_t{2} * workers;
+  const std::uint64_t s = draw.between(1, most + 2);
+  const std::string action = std::string("action=") + draw.one_of(kActions);
+  return s > most + 1 ? "saps:" + action
+                      : "saps:s=" + (s > most ? "2.5x" : std::to_string(s)) + "," + action;
+}
+
+std::string draw_phase(Draw& draw, std::uint32_t workers) {
   static constexpr std::array<const char*, 4> kRules{
       "kasync", "kbatchasync", "ksync", "kbatchsync"};
   static constexpr std::array<const char*, 3> kModels{"auto", "last", "elfving"};
@@ -78,8 +87,7 @@ std::string draw_phase(Draw& draw, std::uint32_t workers) {
       return std::string("dynamic:model=") + draw.one_of(kModels) +
              ",decide=" + draw.one_of(kDecide) + ",min=" + std::to_string(draw.between(1, workers));
     default:
-      return "saps:s=" + std::to_string(draw.between(1, std::uint64_t{2} * workers)) +
-             ",action=" + draw.one_of(kActions);
+      return draw_saps(draw, workers);
   }
 }
 
