@@ -54,6 +54,10 @@ std::string predict_sweep(const job::PredictJob& job, const throughput::Measured
   if (!job.plot.empty()) {
     run::write_whole_file("plot", job.plot, throughput::sweep_plot(sweep, profile));
   }
+  if (!job.trace.empty()) {
+    run::write_whole_file(
+        "trace", job.trace, throughput::trace_of_operations(profile, job, run::whole_file));
+  }
   return job.json ? throughput::sweep_json(sweep) : throughput::sweep_table(sweep);
 }
 

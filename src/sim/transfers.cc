@@ -31,26 +31,55 @@ void Transfers::send(Time now, const Message& message, bool with_payload) {
   Lane& its = lane(message.way, message.worker);
   const std::size_t parts = with_payload ? options_.servers.size() : 1;
   const double bytes = with_payload ? options_.payload / static_cast<double>(parts) : 0.0;
-  const bool in_turn = with_payload && message.way == Way::kToWorker && options_.window > 0.0;
+  const bool is_weights = with_payload && message.way == Way::kToWorker;
+  const bool in_pieces = is_weights && !options_.pieces.empty();
   for (std::uint32_t part = 0; part < parts; ++part) {
+    const bool is_sending =
+        std::ranges::any_of(its, [](const Waiting& one) { return one.in_pieces && !one.complete; });
     its.push_back({.message = message,
                    .serial = sent_++,
                    .part = part,
                    .last = part + 1 == parts,
-                   .in_turn = in_turn,
-                   .left = bytes});
-    if (in_turn) {
-      turns_[part].queue.emplace_back(&its, its.back().serial);
-      next_turn(part);
-    } else {
-      start(its, its.back(), bytes);
+                   .in_turn = is_weights && options_.window > 0.0,
+                   .in_pieces = in_pieces,
+                   .left = bytes,
+                   .piece_left = in_pieces ? options_.pieces.front() : 0.0});
+    if (!in_pieces || !is_sending) {
+      begin(its, its.back());
     }
   }
 }
 
-void Transfers::start(Lane& its, Waiting& waiting, double bytes) {
+void Transfers::send_bytes(Time now, const Message& message, double bytes) {
+  CHECK(message.way == Way::kToServer && options_.servers.size() == 1);
+  advance(now);
+  Lane& its = lane(message.way, message.worker);
+  its.push_back({.message = message, .serial = sent_++, .part = 0, .last = true, .left = bytes});
+  begin(its, its.back());
+}
+
+void Transfers::begin(Lane& its, Waiting& waiting) {
+  if (waiting.in_turn) {
+    turns_[waiting.part].queue.emplace_back(&its, waiting.serial);
+    next_turn(waiting.part);
+  } else {
+    start(its, waiting);
+  }
+}
+
+void Transfers::start(Lane& its, Waiting& waiting) {
+  double bytes = waiting.left;
+  if (waiting.in_turn) {
+    bytes = std::min(bytes, waiting.turn_left);
+  }
+  if (waiting.in_pieces) {
+    const bool is_last = waiting.message.piece + 1 == options_.pieces.size();
+    bytes = is_last ? bytes : std::min(bytes, waiting.piece_left);  // Sums are rounded.
+  }
   find_route(waiting.message.way, waiting.message.worker, options_.servers[waiting.part]);
   waiting.left -= bytes;
+  waiting.turn_left -= bytes;
+  waiting.piece_left -= bytes;
   waiting.flow = flows_.start(route_, bytes);
   if (options_.use != nullptr) {
     options_.use->started(*waiting.flow, route_, bytes);
@@ -69,10 +98,12 @@ void Transfers::next_turn(std::uint32_t part) {
   turns.busy = true;
   Waiting& waiting = *std::find_if(
       its->begin(), its->end(), [&](const Waiting& one) { return one.serial == serial; });
-  start(*its, waiting, std::min(options_.window, waiting.left));
+  waiting.turn_left = options_.window;
+  start(*its, waiting);
 }
 
 void Transfers::cut_off(Time now, std::uint32_t worker, std::vector<Message>& out) {
+  CHECK(options_.pieces.empty());
   advance(now);
   if (options_.use != nullptr) {  // Before the first flow is gone: that changes all rates.
     options_.use->measure(flows_);
@@ -148,19 +179,37 @@ void Transfers::flow_completed(links::FlowId flow) {
       *std::find_if(its.begin(), its.end(), [&](const Waiting& one) { return one.flow == flow; });
   waiting.flow.reset();
   waiting.complete = waiting.left <= 0.0;
+  if (waiting.in_pieces && (waiting.complete || waiting.piece_left <= 0.0)) {
+    arrived_.push_back(waiting.message);
+    if (!waiting.complete) {
+      waiting.piece_left = options_.pieces[++waiting.message.piece];
+    }
+  }
   const std::uint32_t part = waiting.part;
-  const bool in_turn = waiting.in_turn;
-  if (!waiting.complete) {
+  const bool turn_ends = waiting.in_turn && (waiting.complete || waiting.turn_left <= 0.0);
+  const bool next_may_go = waiting.in_pieces && waiting.complete;
+  if (!waiting.complete && turn_ends) {
     turns_[part].queue.emplace_back(&its, waiting.serial);
+  } else if (!waiting.complete) {
+    start(its, waiting);
   }
   while (!its.empty() && its.front().complete) {
-    if (its.front().last) {
+    if (its.front().last && !its.front().in_pieces) {
       arrived_.push_back(its.front().message);
     }
     its.pop_front();
   }
-  if (in_turn) {
+  if (turn_ends) {
     turns_[part].busy = false;
+  }
+  if (next_may_go) {
+    const auto next = std::ranges::find_if(
+        its, [](const Waiting& one) { return one.in_pieces && !one.complete; });
+    if (next != its.end()) {
+      begin(its, *next);
+    }
+  }
+  if (turn_ends) {
     next_turn(part);
   }
 }

@@ -224,5 +224,54 @@ TEST(Transfers, ThatAreThereWhenAnotherIsSentAreToldAtOnce) {
   EXPECT_EQ(transfers.next(), at(milliseconds(200)));
 }
 
+TEST(Transfers, InPiecesAreToldOneByOneAndGoOutOneAfterAnother) {
+  Transfers::Options options = star("star");
+  options.pieces = {2e4, 8e4};
+  Transfers transfers(options, 2);
+  const Message first{kToWorker, 0, 1};
+  const Message second{kToWorker, 0, 2};
+  const Message other{kToWorker, 1, 3};
+  transfers.send(at({}), first, true);
+  transfers.send(at({}), second, true);  // Over the connection of the first.
+  transfers.send(at({}), other, true);
+  const auto piece = [](Message message, std::uint32_t index) {
+    message.piece = index;
+    return message;
+  };
+  EXPECT_EQ(run_all(transfers),
+            (Arrivals{{at(milliseconds(40)), first},
+                      {at(milliseconds(40)), other},
+                      {at(milliseconds(200)), piece(first, 1)},
+                      {at(milliseconds(200)), piece(other, 1)},
+                      {at(milliseconds(220)), second},
+                      {at(milliseconds(300)), piece(second, 1)}}));
+}
+
+TEST(Transfers, InPiecesAndInTurnKeepTheirOrder) {
+  Transfers::Options options = star("star");
+  options.pieces = {2e4, 8e4};
+  options.window = 5e4;
+  Transfers transfers(options, 2);
+  const Message first{kToWorker, 0, 1};
+  const Message other{kToWorker, 1, 2};
+  transfers.send(at({}), first, true);
+  transfers.send(at({}), other, true);
+  const Message first_end{kToWorker, 0, 1, 1};
+  const Message other_end{kToWorker, 1, 2, 1};
+  EXPECT_EQ(run_all(transfers),
+            (Arrivals{{at(milliseconds(20)), first},
+                      {at(milliseconds(70)), other},
+                      {at(milliseconds(150)), first_end},
+                      {at(milliseconds(200)), other_end}}));
+}
+
+TEST(Transfers, OfSomeBytesTakeTheirTimeOnTheLink) {
+  const Transfers::Options options = star("star");
+  Transfers transfers(options, 2);
+  const Message slice{kToServer, 0, 1};
+  transfers.send_bytes(at({}), slice, 3e4);
+  EXPECT_EQ(run_all(transfers), (Arrivals{{at(milliseconds(30)), slice}}));
+}
+
 }  // namespace
 }  // namespace outpace::sim

@@ -341,14 +341,17 @@ double ring_rate(const RingCluster& cluster, const Computing& computing, Heurist
   });
 }
 
-double gossip_rate(const RingCluster& cluster, const Computing& computing) {
+double gossip_rate(const RingCluster& cluster, const Computing& computing, job::GossipPace pace) {
   CHECK(!computing.empty());
   return mean_over_periods(computing, [&](const Period& period) {
-    double sum = 0.0;
-    for (const double seconds : period.mean) {
-      sum += 1.0 / (cluster.fixed_seconds + seconds);
+    const bool meets = pace == job::GossipPace::kCoupled && period.mean.size() > 1;
+    const double meeting = meets ? cluster.latency_seconds + cluster.payload_seconds : 0.0;
+    // Workers of even number ask those of odd number for meetings (collective/neighbour.h).
+    std::array<double, 2> sides{};
+    for (std::size_t worker = 0; worker < period.mean.size(); ++worker) {
+      sides[worker % 2] += 1.0 / (cluster.fixed_seconds + std::max(meeting, period.mean[worker]));
     }
-    return sum;
+    return meets ? 2.0 * std::min(sides[0], sides[1]) : sides[0] + sides[1];
   });
 }
 

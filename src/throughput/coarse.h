@@ -31,6 +31,7 @@
 
 #include <cstdint>
 
+#include "job/modelled_cluster.h"
 #include "throughput/barrier.h"
 #include "throughput/computing.h"
 
@@ -69,7 +70,12 @@ enum class Heuristics : std::uint8_t { kWithout, kWith };
 [[nodiscard]] double ring_rate(const RingCluster& cluster,
                                const Computing& computing,
                                Heuristics heuristics);
-[[nodiscard]] double gossip_rate(const RingCluster& cluster, const Computing& computing);
+// Free: no gradient waits for a meeting. Coupled: each gradient takes one, at which two workers
+// exchange their payloads, both ways at once; no worker is faster than its side of the gossip finds
+// partners.
+[[nodiscard]] double gossip_rate(const RingCluster& cluster,
+                                 const Computing& computing,
+                                 job::GossipPace pace);
 
 // The rate of each worker, per second, by mean-value analysis (Reiser & Lavenberg, 1980). Each
 // worker is a class of its own (Schweitzer's approximation; exact for equal workers). The stations

@@ -54,6 +54,7 @@ struct CoarseCluster {
   Barrier barrier;  // Unused without a server.
   ServedCluster served;
   RingCluster ring;
+  job::GossipPace gossip = job::GossipPace::kCoupled;
 };
 // Gradients per second by the coarse model.
 [[nodiscard]] double coarse_rate(const CoarseCluster& cluster,

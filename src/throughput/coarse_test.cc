@@ -159,7 +159,7 @@ TEST(Coarse, ARingHidesWhatFitsIntoTheBackwardPass) {
 TEST(Coarse, GossipGoesAtEachWorkersOwnPace) {
   const RingCluster cluster{
       .fixed_seconds = 0.1, .latency_seconds = 0, .payload_seconds = 2.0, .backward_share = 0};
-  EXPECT_NEAR(gossip_rate(cluster, constant({0.1, 0.4})), 5.0 + 2.0, 1e-9);
+  EXPECT_NEAR(gossip_rate(cluster, constant({0.1, 0.4}), job::GossipPace::kFree), 5.0 + 2.0, 1e-9);
 }
 
 TEST(Coarse, PeriodsCountEqually) {

@@ -46,6 +46,13 @@ struct Sweep {
                                      const job::PredictJob& job,
                                      const job::ReadFile& read_file);
 
+// The elementary operations of the job's only configuration, as a Chrome trace
+// (operations_trace.h). Throws a usage error that names the option. REQUIRES: check() of the job
+// passed, and its --trace is given.
+[[nodiscard]] std::string trace_of_operations(const MeasuredProfile& profile,
+                                              const job::PredictJob& job,
+                                              const job::ReadFile& read_file);
+
 // The policy, or without a server the topology; and the shards: "async, 4 shards".
 [[nodiscard]] std::string kind_name(const ClusterPrediction& one);
 // The predictions of each kind and model, by number of workers.

@@ -104,6 +104,26 @@ class Measured(Plan):
         self.assertEqual({one["policy"] for one in found["plan"]},
                          {"backup:cutoff=9", "backup:cutoff=18"})
 
+    def test_what_cannot_be_run_is_not_recommended(self):
+        words = ("--workers", "8", "--policy", "async", "--bandwidth", "1Mbps", "--server-cost", "0.1")
+        found = self.plan(*words, "--shards", "1,4")
+        self.assertEqual(found["recommended"]["shards"], 1)
+        self.assertEqual([one["can_run"] for one in found["plan"]], [True, False])
+        self.assertIn("of 1 configuration that train has", found["why"])
+        only = self.plan(*words, "--shards", "4")
+        self.assertEqual(only["recommended"]["shards"], 4)
+        self.assertIn("train has no shards yet, so it cannot be run.", only["why"])
+
+    def test_a_slow_link_recommends_no_gossip(self):
+        words = ("--workers", "1..16", "--topology", "ps,ring,gossip", "--bandwidth", "50kbps")
+        found = self.plan(*words)  # A worker alone: 4 kB take 670 ms, and a mini-batch takes 20.
+        self.assertEqual((found["recommended"]["topology"], found["recommended"]["workers"]), ("ring", 1))
+        self.assertEqual(found["left_out"], ["a gossip takes at least 2 workers"])
+        free = self.plan(*words, "--gossip", "free")
+        self.assertEqual(free["recommended"]["topology"], "gossip")
+        self.refuse("--topology gossip: a gossip takes at least 2 workers", "--workers", "1",
+                    "--topology", "gossip")
+
     def test_a_gossip_is_verified_too(self):
         found = self.plan("--workers", "2", "--topology", "gossip")
         self.assertEqual(found["recommended"]["model"], "fine")
