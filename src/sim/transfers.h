@@ -19,6 +19,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -43,6 +44,10 @@ class Transfers {
     // Bytes that a shard sends of one message before the next has its turn; each turn pays the
     // route's latency again. 0: all at the same time.
     double window = 0.0;
+    // How long a link needs for what one connection keeps in its queue. A transfer that begins
+    // while others are under way waits for what each of them has there, so it stays that far behind
+    // them. REQUIRES: no window, and one shard. 0: links are shared from the first byte on.
+    Duration queued{};
     // Bytes of the pieces of weights that are told one by one. They add up to the payload, and
     // there is one shard. Empty: weights are told when they are all there.
     std::vector<double> pieces = {};
@@ -90,17 +95,31 @@ class Transfers {
     std::optional<links::FlowId> flow;  // Nothing while it waits for its turn, and in the end.
     bool in_turn = false;
     bool in_pieces = false;
+    bool has_bytes = false;   // The flow.
     double left = 0.0;        // Bytes that no flow has taken yet.
     double turn_left = 0.0;   // Of these, bytes of the present turn.
     double piece_left = 0.0;  // Of these, bytes of message.piece.
     bool complete = false;    // It waits for those before it.
   };
-  using Lane = std::deque<Waiting>;  // In the order of sending.
+  struct Lane : std::deque<Waiting> {  // In the order of sending.
+    Way way = Way::kToServer;
+    std::uint32_t flows = 0;  // With bytes.
+    Time sent = Time::min();  // When the last of these ended.
+  };
 
   void advance(Time now);
   [[nodiscard]] Lane& lane(Way way, std::uint32_t worker);
   // Sends a part on its way when its turn comes.
   void begin(Lane& its, Waiting& waiting);
+  // How long a payload that begins now waits behind what other connections have in the queue.
+  [[nodiscard]] Duration behind(const Lane& its, const Waiting& waiting) const;
+  // A flow with bytes begins, or has ended, and with it what it had in the queue.
+  void occupy(Lane& its);
+  void vacate(Lane& its);
+  void begin_held(std::multimap<Time, std::pair<Lane*, std::uint64_t>>::iterator held);
+  void begin_first_held(Way way);
+  [[nodiscard]] static Waiting& find(Lane& its, std::uint64_t serial);
+  void advance_flows(Time now);
   // Sends the bytes of a part on their way up to the end of a turn or piece.
   void start(Lane& its, Waiting& waiting);
   // Gives the next message in a shard's queue its turn, unless another one has it.
@@ -121,6 +140,9 @@ class Transfers {
     bool busy = false;
   };
   std::vector<Turns> turns_;
+  std::array<std::uint32_t, 2> busy_{};  // Lanes with flows, there and back.
+  // Payloads that wait behind a queue: lane and serial number, by the end of the wait.
+  std::multimap<Time, std::pair<Lane*, std::uint64_t>> held_;
   std::uint64_t sent_ = 0;        // Parts.
   std::vector<Message> arrived_;  // Not told yet.
   // Kept for their memory.
