@@ -396,6 +396,25 @@ void GlooGroup::receive(std::uint32_t from, std::uint32_t tag, std::span<float> 
   }
 }
 
+void GlooGroup::exchange(std::uint32_t with,
+                         std::uint32_t send_tag,
+                         std::span<const float> numbers,
+                         std::uint32_t receive_tag,
+                         std::span<float> theirs) {
+  try {
+    const auto in = state_->mesh->createUnboundBuffer(theirs.data(), theirs.size_bytes());
+    // Gloo does not write to what it sends.
+    const auto out =
+        state_->mesh->createUnboundBuffer(const_cast<float*>(numbers.data()), numbers.size_bytes());
+    in->recv(static_cast<int>(with), receive_tag);
+    out->send(static_cast<int>(with), send_tag);
+    (void)out->waitSend();
+    (void)in->waitRecv();
+  } catch (const std::exception& cause) {
+    throw_broken(cause);
+  }
+}
+
 std::optional<std::uint32_t> GlooGroup::receive_any(std::uint32_t tag, std::span<float> numbers) {
   try {
     std::vector<int> others;
