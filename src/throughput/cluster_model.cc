@@ -20,6 +20,10 @@ namespace {
 
 constexpr std::size_t kPeriodsOfTrace = 64;
 constexpr std::uint64_t kBytesOfKib = 1024;
+// Linux lets a connection keep two packets in the queue of a link (TCP small queues): the one that
+// is on its way, on average half of it, and the next.
+constexpr double kQueuedPackets = 1.5;
+constexpr double kPacketBytes = 9000.0;
 
 ModelledWorkers speeds_of(const job::Delays& delays,
                           std::uint32_t workers,
@@ -72,6 +76,7 @@ ClusterModel::ClusterModel(const MeasuredProfile& profile,
       read_file_(std::move(read_file)),
       wires_(wires_of(cluster)),
       overlap_(overlap_of(profile, cluster.slice.bytes)),
+      simple_(overlap_ ? std::optional(simplified(*overlap_)) : std::nullopt),
       seconds_(profile.computing_to_predict_from()),
       uncertainty_(cluster.runtime.empty() ? profile_uncertainty(seconds_) : 0.0) {}
 
@@ -155,6 +160,20 @@ struct ClusterModel::Simulated {
   std::optional<sim::Transfers::Options> links;
 };
 
+namespace {
+
+void let_overlap(sim::ClusterOptions& cluster,
+                 sim::Transfers::Options& links,
+                 const sim::Overlap& overlap) {
+  links.pieces.clear();
+  for (const sim::Overlap::Piece& piece : overlap.pieces) {
+    links.pieces.push_back(piece.bytes);
+  }
+  cluster.overlap = &overlap;
+}
+
+}  // namespace
+
 std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKind& kind,
                                                                  const ModelledWorkers& workers,
                                                                  std::uint32_t iterations) const {
@@ -184,12 +203,13 @@ std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKi
         .payload = profile_.payload_bytes(),
         .window = wires_.window_bytes});
     links.servers = sim::place_shards(kind.shards, {}, links.topology);
+    if (kind.shards == 1 && wires_.window_bytes == 0.0) {
+      const double queued = std::min(kQueuedPackets * kPacketBytes, links.payload);
+      links.queued = from_seconds(queued / (kPayloadOfLink * wires_.bytes_per_second));
+    }
     cluster.links = &links;
-    if (overlap_ && kind.shards == 1) {
-      for (const sim::Overlap::Piece& piece : overlap_->pieces) {
-        links.pieces.push_back(piece.bytes);
-      }
-      cluster.overlap = &*overlap_;
+    if (simple_ && kind.shards == 1) {
+      let_overlap(cluster, links, *simple_);
     }
   }
   return simulated;
@@ -197,7 +217,7 @@ std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKi
 
 ThroughputEstimate ClusterModel::by_events(const ClusterKind& kind,
                                            const ModelledWorkers& workers) const {
-  const Spread spread{.seconds = spread_seconds(kind, workers), .seed = options_.seed};
+  const Spread spread = spread_of(kind, workers);
   const auto cluster = simulated(kind, workers, iterations_each(kind, workers, spread.seconds));
   const Served served =
       serve_by_events(cluster->options, timing(workers, copying_seconds(profile_, wires_)), spread);
@@ -229,24 +249,29 @@ void ClusterModel::perform(const ClusterKind& kind,
   }
   const auto cluster = simulated(kind, workers, kIterations);
   cluster->options.performed = performed;
-  const sim::Overlap whole = whole_transfers(profile_);
-  if (cluster->links && cluster->options.overlap == nullptr && kind.shards == 1) {
-    cluster->options.overlap = &whole;
-    cluster->links->pieces = {profile_.payload_bytes()};
+  const sim::Overlap told = overlap_ ? *overlap_ : whole_transfers(profile_);
+  if (cluster->links && kind.shards == 1) {
+    let_overlap(cluster->options, *cluster->links, told);
   }
   SampledTimingOptions sampled = timing(workers, copying_seconds(profile_, wires_));
-  const Spread spread{.seconds = spread_seconds(kind, workers), .seed = options_.seed};
+  const Spread spread = spread_of(kind, workers);
   sampled.begins = beginnings(spread, workers.count(), 1).front();
   perform_by_events(cluster->options, sampled);
 }
 
-double ClusterModel::spread_seconds(const ClusterKind& kind, const ModelledWorkers& workers) const {
+Spread ClusterModel::spread_of(const ClusterKind& kind, const ModelledWorkers& workers) const {
   const CoarseCluster cluster = coarse_cluster(kind, workers);
   const BarrierKind barrier = cluster.barrier.kind;
   const bool free = barrier == BarrierKind::kNone || barrier == BarrierKind::kBoundedStaleness;
-  return free && workers.count() > 1 && wires_.bytes_per_second > 0.0
-             ? workers.count() / coarse_rate(cluster, workers.computing, Heuristics::kWith)
-             : 0.0;
+  Spread spread{.seconds = 0.0, .from = 0.0, .seed = options_.seed};
+  if (free && workers.count() > 1 && wires_.bytes_per_second > 0.0) {
+    spread.seconds = workers.count() / coarse_rate(cluster, workers.computing, Heuristics::kWith);
+    // Pieces of weights that arrive after a worker's start would hold it up, and the phases would
+    // be less spread than the starts.
+    spread.from =
+        overlap_ && kind.shards == 1 ? workers.count() * cluster.served.link_seconds : 0.0;
+  }
+  return spread;
 }
 
 SampledTimingOptions ClusterModel::timing(const ModelledWorkers& workers, double besides) const {
@@ -261,7 +286,8 @@ GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) co
   const RingCluster costs = ring();
   return {.timing = timing(workers, 0.0),
           .pace = options_.gossip,
-          .meeting_seconds = costs.latency_seconds + costs.payload_seconds,
+          .meeting_seconds = meeting_seconds(costs),
+          .invitation_seconds = costs.latency_seconds,
           .apply_seconds = costs.fixed_seconds,
           .batch = profile_.batch,
           .seed = options_.seed};

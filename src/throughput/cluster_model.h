@@ -79,8 +79,7 @@ class ClusterModel {
                                                      std::uint32_t iterations) const;
   // Over how long the workers' starts are spread: without rounds, workers meet on the links by
   // chance, at any time of an iteration.
-  [[nodiscard]] double spread_seconds(const ClusterKind& kind,
-                                      const ModelledWorkers& workers) const;
+  [[nodiscard]] Spread spread_of(const ClusterKind& kind, const ModelledWorkers& workers) const;
   [[nodiscard]] RingCluster ring() const;
   // `besides`, of SampledTimingOptions.
   [[nodiscard]] SampledTimingOptions timing(const ModelledWorkers& workers, double besides) const;
@@ -99,6 +98,7 @@ class ClusterModel {
   const job::ReadFile read_file_;
   const Wires wires_;
   const std::optional<sim::Overlap> overlap_;  // Of the transfers with one server.
+  const std::optional<sim::Overlap> simple_;   // The same, as predictions simulate it.
   const std::vector<double> seconds_;
   const double uncertainty_;
 };

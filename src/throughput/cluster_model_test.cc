@@ -61,6 +61,16 @@ TEST(ClusterModel, SharesTheServersLink) {
             Bottleneck::kLink);
 }
 
+TEST(ClusterModel, WorkersOnALinkComeOutOfPhase) {
+  // Two workers in phase would share the link both ways: 20 + 4 x 33.5 ms. One that begins behind
+  // the other stays behind, until one pushes while the other receives: 20 + 2 x 33.5 ms.
+  const job::ModelledCluster slow{.bandwidth = job::Value<job::Bandwidth>::parse("1Mbps"),
+                                  .iterations = 100};
+  const double alone = 4000.0 / (125000.0 * 1448 / 1514);
+  const double apart = 2 * 8 / (0.02 + 2 * alone);
+  EXPECT_NEAR(rates_of(kAsync, 2, slow).fine, apart, 0.03 * apart);
+}
+
 TEST(ClusterModel, TakesARuntimeInPlaceOfTheProfilesComputing) {
   const job::ModelledCluster drawn{.runtime = "constant(100ms)"};
   for (const ClusterKind& kind : {kAsync, kRing}) {

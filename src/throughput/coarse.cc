@@ -341,17 +341,30 @@ double ring_rate(const RingCluster& cluster, const Computing& computing, Heurist
   });
 }
 
-double gossip_rate(const RingCluster& cluster, const Computing& computing, job::GossipPace pace) {
+double meeting_seconds(const RingCluster& cluster) {
+  return 2.0 * cluster.latency_seconds + cluster.payload_seconds;
+}
+
+double gossip_rate(const RingCluster& cluster,
+                   const Computing& computing,
+                   job::GossipPace pace,
+                   Heuristics heuristics) {
   CHECK(!computing.empty());
   return mean_over_periods(computing, [&](const Period& period) {
     const bool meets = pace == job::GossipPace::kCoupled && period.mean.size() > 1;
-    const double meeting = meets ? cluster.latency_seconds + cluster.payload_seconds : 0.0;
-    // Workers of even number ask those of odd number for meetings (collective/neighbour.h).
-    std::array<double, 2> sides{};
-    for (std::size_t worker = 0; worker < period.mean.size(); ++worker) {
-      sides[worker % 2] += 1.0 / (cluster.fixed_seconds + std::max(meeting, period.mean[worker]));
+    const double meeting = meets ? meeting_seconds(cluster) : 0.0;
+    double rate = 0.0;
+    for (const double seconds : period.mean) {
+      rate += 1.0 / (cluster.fixed_seconds + std::max(meeting, seconds));
     }
-    return meets ? 2.0 * std::min(sides[0], sides[1]) : sides[0] + sides[1];
+    if (!meets) {
+      return rate;
+    }
+    // Pairs that can meet at once: workers of odd number answer (collective/neighbour.h).
+    const auto workers = static_cast<double>(period.mean.size());
+    const double pairs = std::floor(workers / 2.0);
+    const double busy = heuristics == Heuristics::kWith ? workers / (workers + pairs - 1.0) : 1.0;
+    return std::min(rate, busy * pairs / meeting);
   });
 }
 

@@ -92,7 +92,7 @@ double coarse_rate(const CoarseCluster& cluster,
     case Topology::kRing:
       return ring_rate(cluster.ring, computing, heuristics);
     case Topology::kGossip:
-      return gossip_rate(cluster.ring, computing, cluster.gossip);
+      return gossip_rate(cluster.ring, computing, cluster.gossip, heuristics);
   }
   return 0.0;
 }

@@ -128,13 +128,13 @@ void perform_by_events(const sim::ClusterOptions& options, const SampledTimingOp
 std::vector<std::vector<double>> beginnings(const Spread& spread,
                                             std::size_t workers,
                                             std::uint64_t runs) {
-  std::vector<std::vector<double>> found(runs, std::vector<double>(workers, 0.0));
+  std::vector<std::vector<double>> found(runs, std::vector<double>(workers, spread.from));
   for (std::size_t worker = 1; worker < workers; ++worker) {
     const Permutation parts(runs, spread.seed, worker);
     Rng rng(spread.seed, worker);
     for (std::uint64_t i = 0; i < runs; ++i) {
       const double part = static_cast<double>(parts(i)) + rng.uniform();
-      found[i][worker] = spread.seconds * part / static_cast<double>(runs);
+      found[i][worker] += spread.seconds * part / static_cast<double>(runs);
     }
   }
   return found;

@@ -34,6 +34,7 @@ struct Served {
 // Random starting times of workers that no barrier synchronises.
 struct Spread {
   double seconds = 0.0;  // Starting times are spread over this span; at least 0.
+  double from = 0.0;     // The beginning of the span, seconds after the first release.
   std::uint64_t seed = 1;
 };
 

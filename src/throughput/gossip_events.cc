@@ -1,15 +1,14 @@
 #include "throughput/gossip_events.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <functional>
-#include <queue>
-#include <tuple>
+#include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "sim/event_queue.h"
 
 namespace outpace::throughput {
 namespace {
@@ -26,64 +25,137 @@ class GossipInEvents {
   // would slow each other less. The last one is the end.
   std::vector<double> run(std::uint32_t iterations) {
     for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
-      next_.push({Time{}, worker});
+      queue_.push(Time{}, {Kind::kBegin, worker});
     }
     std::vector<double> begun;
     while (true) {
-      const Begin now = next_.top();
-      next_.pop();
-      begun.push_back(to_seconds(now.time.time_since_epoch()));
-      if (workers_[now.worker].iteration == iterations) {
-        return begun;
+      const auto [now, id, event] = queue_.pop();
+      now_ = now;
+      switch (event.kind) {
+        case Kind::kBegin:
+          begun.push_back(to_seconds(now.time_since_epoch()));
+          if (workers_[event.worker].iteration == iterations) {
+            return begun;
+          }
+          begin(event.worker);
+          break;
+        case Kind::kInvited:
+          workers_[event.worker].invitations.push_back(event.other);
+          seek(event.worker);
+          break;
+        case Kind::kMet:
+          met(event.worker, event.other);
+          break;
       }
-      begin(now.worker, now.time);
     }
   }
 
  private:
-  struct Begin {
-    Time time;
+  enum class Kind : std::uint8_t { kBegin, kInvited, kMet };
+  // Of kInvited: by the other. Of kMet: the worker answered, the other asked.
+  struct Event {
+    Kind kind;
     std::uint32_t worker;
-    bool operator>(const Begin& other) const {
-      return std::tie(time, worker) > std::tie(other.time, other.worker);
-    }
+    std::uint32_t other = 0;
   };
   struct Worker {
     std::uint64_t iteration = 0;
-    Time computed{};  // When the gradient is there.
+    Time computed{};      // When the gradient is there.
+    bool wanted = false;  // A meeting of its own.
+    // One that asks.
+    bool is_seeking = false;
+    bool is_own = false;  // The meeting that it seeks.
+    std::deque<std::uint32_t> invitations;
+    // One that answers.
+    std::deque<std::uint32_t> asked;  // The first one is at a meeting with it.
+    Time answers_since{};
   };
 
-  void begin(std::uint32_t worker, Time now) {
+  static bool asks(std::uint32_t worker) { return worker % 2 == 0; }
+  [[nodiscard]] bool is_coupled() const { return gossip_.pace == job::GossipPace::kCoupled; }
+
+  // A random worker of the other side.
+  std::uint32_t neighbour_of(std::uint32_t worker) {
+    const auto workers = static_cast<std::uint32_t>(workers_.size());
+    const std::uint32_t first = asks(worker) ? 1 : 0;
+    return first + 2 * static_cast<std::uint32_t>(rng_.below((workers - first + 1) / 2));
+  }
+
+  void begin(std::uint32_t worker) {
     Worker& one = workers_[worker];
-    one.computed = timing_.finish(WorkerId{worker}, now, 1.0, one.iteration);
+    one.computed = timing_.finish(WorkerId{worker}, now_, 1.0, one.iteration);
     tell(sim::Operation::Kind::kCompute,
          worker,
-         timing_.computes_from(WorkerId{worker}, now, one.computed, 1.0, one.iteration),
+         timing_.computes_from(WorkerId{worker}, now_, one.computed, 1.0, one.iteration),
          one.computed);
     ++one.iteration;
-    if (gossip_.pace == job::GossipPace::kFree || workers_.size() == 1) {
-      return apply(worker, one.computed);
+    if (!is_coupled() || workers_.size() == 1) {
+      apply(worker, one.computed);
     }
-    std::vector<std::uint32_t>& partners = waiting_[1 - worker % 2];
-    if (partners.empty()) {
-      waiting_[worker % 2].push_back(worker);
+    if (workers_.size() == 1) {
       return;
     }
-    std::uint32_t& drawn = partners[rng_.below(partners.size())];
-    const std::uint32_t partner = drawn;
-    drawn = partners.back();
-    partners.pop_back();
-    const Time met = now + from_seconds(gossip_.meeting_seconds);
-    for (const std::uint32_t side : {worker, partner}) {
-      tell(sim::Operation::Kind::kSend, side, now, met);
-      apply(side, std::max(met, workers_[side].computed));
+    if (asks(worker)) {
+      one.wanted = true;
+      seek(worker);
+    } else if (is_coupled()) {
+      queue_.push(now_ + from_seconds(gossip_.invitation_seconds),
+                  {Kind::kInvited, neighbour_of(worker), worker});
     }
+  }
+
+  // Begins the next meeting of a worker that asks, unless it is at one.
+  void seek(std::uint32_t worker) {
+    Worker& one = workers_[worker];
+    if (one.is_seeking || (!one.wanted && one.invitations.empty())) {
+      return;
+    }
+    one.is_seeking = true;
+    one.is_own = one.wanted;
+    std::uint32_t neighbour = 0;
+    if (one.is_own) {
+      neighbour = neighbour_of(worker);
+    } else {
+      neighbour = one.invitations.front();
+      one.invitations.pop_front();
+    }
+    workers_[neighbour].asked.push_back(worker);
+    if (workers_[neighbour].asked.size() == 1) {
+      meet(neighbour);
+    }
+  }
+
+  // With the first one that asked it.
+  void meet(std::uint32_t answers) {
+    workers_[answers].answers_since = now_;
+    queue_.push(now_ + from_seconds(gossip_.meeting_seconds),
+                {Kind::kMet, answers, workers_[answers].asked.front()});
+  }
+
+  void met(std::uint32_t answers, std::uint32_t asks) {
+    for (const std::uint32_t side : {asks, answers}) {
+      tell(sim::Operation::Kind::kSend, side, workers_[answers].answers_since, now_);
+    }
+    Worker& asking = workers_[asks];
+    asking.is_seeking = false;
+    if (asking.is_own) {
+      asking.wanted = false;
+    }
+    if (is_coupled()) {
+      const std::uint32_t owner = asking.is_own ? asks : answers;
+      apply(owner, std::max(now_, workers_[owner].computed));
+    }
+    workers_[answers].asked.pop_front();
+    if (!workers_[answers].asked.empty()) {
+      meet(answers);
+    }
+    seek(asks);
   }
 
   void apply(std::uint32_t worker, Time ready) {
     const Time applied = ready + from_seconds(gossip_.apply_seconds);
     tell(sim::Operation::Kind::kApply, worker, ready, applied);
-    next_.push({applied, worker});
+    queue_.push(applied, {Kind::kBegin, worker});
   }
 
   void tell(sim::Operation::Kind kind, std::uint32_t worker, Time begin, Time end) const {
@@ -96,8 +168,8 @@ class GossipInEvents {
   SampledTiming timing_;
   Rng rng_;
   std::vector<Worker> workers_;
-  std::array<std::vector<std::uint32_t>, 2> waiting_;  // For a meeting, by side.
-  std::priority_queue<Begin, std::vector<Begin>, std::greater<>> next_;
+  sim::EventQueue<Event> queue_;
+  Time now_{};
 };
 
 }  // namespace

@@ -61,6 +61,33 @@ std::vector<sim::Overlap::Slice> slices_of(const std::vector<LayerShare>& layers
   return slices;
 }
 
+struct BytesAndTime {
+  double bytes;
+  double time;
+};
+
+// The first point, the last one, and the one furthest above the line between them, if there is one.
+std::vector<std::size_t> bent(const std::vector<BytesAndTime>& points) {
+  constexpr double kStraight = 1e-3;  // Of an iteration's computing.
+  std::vector<std::size_t> kept{0};
+  const BytesAndTime& first = points.front();
+  const BytesAndTime& last = points.back();
+  double furthest = kStraight;
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    const double share = (points[i].bytes - first.bytes) / (last.bytes - first.bytes);
+    const double above = points[i].time - (first.time + share * (last.time - first.time));
+    if (above > furthest) {
+      furthest = above;
+      kept.resize(1);
+      kept.push_back(i);
+    }
+  }
+  if (points.size() > 1) {
+    kept.push_back(points.size() - 1);
+  }
+  return kept;
+}
+
 // `seconds`: of all layers.
 std::vector<LayerShare> joined_as_told(const MeasuredProfile& profile, double seconds) {
   std::vector<LayerShare> layers;
@@ -147,6 +174,34 @@ std::optional<sim::Overlap> overlap_of(const MeasuredProfile& profile, std::uint
   overlap.pieces = pieces_of(layers, payload);
   overlap.slices = slices_of(layers, payload, slice_bytes);
   return overlap;
+}
+
+sim::Overlap simplified(const sim::Overlap& overlap) {
+  sim::Overlap simple{.layers = overlap.layers, .pieces = {}, .slices = {}};
+  // A late piece counts more, the earlier it is needed.
+  std::vector<BytesAndTime> arrive;
+  double bytes = 0.0;
+  for (const sim::Overlap::Piece& piece : overlap.pieces) {
+    bytes += piece.bytes;
+    arrive.push_back({bytes, -overlap.before_forward(piece.layer)});
+  }
+  double sent = 0.0;
+  for (const std::size_t i : bent(arrive)) {
+    simple.pieces.push_back({arrive[i].bytes - sent, overlap.pieces[i].layer});
+    sent = arrive[i].bytes;
+  }
+  std::vector<BytesAndTime> ready;
+  bytes = 0.0;
+  for (const sim::Overlap::Slice& slice : overlap.slices) {
+    ready.push_back({bytes, -overlap.after_backward(slice.layer)});
+    bytes += slice.bytes;
+  }
+  const std::vector<std::size_t> kept = bent(ready);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const double end = i + 1 < kept.size() ? ready[kept[i + 1]].bytes : bytes;
+    simple.slices.push_back({end - ready[kept[i]].bytes, overlap.slices[kept[i]].layer});
+  }
+  return simple;
 }
 
 sim::Overlap whole_transfers(const MeasuredProfile& profile) {

@@ -40,6 +40,12 @@ void tell_tensors(MeasuredProfile& profile, const std::vector<std::size_t>& need
 [[nodiscard]] std::optional<sim::Overlap> overlap_of(const MeasuredProfile& profile,
                                                      std::uint64_t slice_bytes);
 
+// With at most three pieces and three slices, for a fast prediction. At a constant rate of the link
+// an iteration ends at the maximum, over the pieces, of a linear function of the time of a byte,
+// and so does the gradient's way over the slices. So only the pieces and slices on the hull of
+// (bytes, time) can delay anything; those that are furthest from the straight line are kept.
+[[nodiscard]] sim::Overlap simplified(const sim::Overlap& overlap);
+
 // Whole transfers in the same words: all weights come before the pass, and the gradient goes after
 // it.
 [[nodiscard]] sim::Overlap whole_transfers(const MeasuredProfile& profile);

@@ -108,6 +108,31 @@ TEST(OverlapOf, JoinsTheSlicesOfDeepNetworks) {
   EXPECT_NEAR(up, 2e8, 1e-3);
 }
 
+TEST(Simplified, KeepsWhatCanDelayAnIteration) {
+  // A layer is as large as a record.
+  const auto even = overlap_of(layered(std::vector<std::uint64_t>(16, 65'536)), 1);
+  const sim::Overlap simple = simplified(*even);
+  EXPECT_EQ(simple.pieces.size(), 2U);  // On a straight line.
+  EXPECT_EQ(simple.slices.size(), 2U);
+  EXPECT_EQ(simple.layers.size(), 16U);
+  // Half of all weights in the fourth of eight layers: it is late, and its gradient too.
+  std::vector<std::uint64_t> sizes(8, 100'000);
+  sizes[3] = 700'000;
+  const sim::Overlap bent = simplified(*overlap_of(layered(sizes), 1));
+  ASSERT_EQ(bent.pieces.size(), 3U);
+  EXPECT_EQ(bent.pieces[1].layer, 3U);
+  ASSERT_EQ(bent.slices.size(), 3U);
+  EXPECT_EQ(bent.slices[1].layer, 3U);
+  double down = 0.0;
+  double up = 0.0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    down += bent.pieces[i].bytes;
+    up += bent.slices[i].bytes;
+  }
+  EXPECT_NEAR(down, 5.6e6, 1e-6);
+  EXPECT_NEAR(up, 5.6e6, 1e-6);
+}
+
 TEST(BucketsOf, AreReadyWithTheirFirstTensor) {
   // Of 90 ms; the last layer's gradient is there after 50.
   const MeasuredProfile profile = layered({100, 200, 700});
