@@ -51,6 +51,9 @@ std::string predict_sweep(const job::PredictJob& job, const throughput::Measured
   for (const auto& [policy, why] : sweep.left_out) {
     fmt::print(stderr, "outpace: left out, for it is not possible: {}\n", why);
   }
+  if (!sweep.caveat.empty()) {
+    fmt::print(stderr, "outpace: {}\n", sweep.caveat);
+  }
   if (!job.plot.empty()) {
     run::write_whole_file("plot", job.plot, throughput::sweep_plot(sweep, profile));
   }

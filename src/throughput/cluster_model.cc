@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
 
 #include "base/spec.h"
 #include "job/simulate_job.h"
@@ -280,6 +283,22 @@ SampledTimingOptions ClusterModel::timing(const ModelledWorkers& workers, double
           .paces = workers.paces,
           .factors = workers.factors,
           .cores = options_.cores};
+}
+
+std::string ClusterModel::caveat_of_gossip() const {
+  const double meeting = meeting_seconds(ring());
+  const double gradient =
+      std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / static_cast<double>(seconds_.size());
+  if (options_.gossip != job::GossipPace::kFree || meeting <= gradient) {
+    return "";
+  }
+  return fmt::format(
+      "with --gossip free no gradient waits for a meeting: here a meeting takes {:.2g} s and a "
+      "gradient {:.2g} s, so a worker meets another at most once in {:.0f} gradients, and their "
+      "weights drift apart",
+      meeting,
+      gradient,
+      meeting / gradient);
 }
 
 GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) const {

@@ -64,8 +64,11 @@ class ClusterModel {
   void perform(const ClusterKind& kind,
                const ModelledWorkers& workers,
                const sim::Performed& performed) const;
-  // Whether fine() lets transfers overlap with computing, which coarse() does not know.
-  [[nodiscard]] bool overlaps() const { return overlap_ && wires_.bytes_per_second > 0.0; }
+  // Whether links limit the cluster. Then fine() may be far above coarse(), which knows neither
+  // transfers that overlap with computing nor workers that come out of phase.
+  [[nodiscard]] bool has_links() const { return wires_.bytes_per_second > 0.0; }
+  // What to know of a free gossip whose workers seldom meet; empty otherwise.
+  [[nodiscard]] std::string caveat_of_gossip() const;
   // Examples per second if workers computed without ever waiting.
   [[nodiscard]] double computing_alone(const ModelledWorkers& workers) const;
 

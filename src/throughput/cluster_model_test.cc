@@ -169,6 +169,22 @@ TEST(ClusterModel, JoinsTheTimesOfLayersWithTheirTensors) {
   }
 }
 
+TEST(ClusterModel, SaysThatWorkersOfAFreeGossipHardlyMeet) {
+  const MeasuredProfile profile = even_profile();
+  job::ModelledCluster cluster{.bandwidth = job::Value<job::Bandwidth>::parse("1Mbps"),
+                               .gossip = job::GossipPace::kFree};
+  // 2 x 0.1 + 33.5 ms a meeting, 20 ms a gradient.
+  EXPECT_NE(ClusterModel(profile, cluster, no_file)
+                .caveat_of_gossip()
+                .find("a meeting takes 0.034 s and a gradient 0.02 s, so a worker meets another at "
+                      "most once in 2 gradients"),
+            std::string::npos);
+  cluster.gossip = job::GossipPace::kCoupled;
+  EXPECT_EQ(ClusterModel(profile, cluster, no_file).caveat_of_gossip(), "");
+  cluster = {.gossip = job::GossipPace::kFree};
+  EXPECT_EQ(ClusterModel(profile, cluster, no_file).caveat_of_gossip(), "");
+}
+
 TEST(ClusterModel, RefusesAPolicyThatTakesMoreWorkers) {
   EXPECT_NE(refusal_of([] {
               (void)rates_of({"backup:cutoff=6", Topology::kServer, 1}, 2);

@@ -17,8 +17,9 @@ namespace outpace::throughput {
 namespace {
 
 constexpr double kMarginOfCoarse = 0.1;
-// The transfers of an iteration take at most as long as what they hide behind.
-constexpr double kMarginOfOverlap = 1.0;
+// Transfers take at most as long as what they hide behind, and two workers that come out of phase
+// are at most twice as fast.
+constexpr double kMarginWithLinks = 1.0;
 
 double cost_of(const job::PlanJob& job, std::uint32_t workers, std::uint32_t servers) {
   return workers * job.worker_cost + servers * job.server_cost;
@@ -60,6 +61,9 @@ class MeasuredChoices {
           row_of(here, workers.count(), "coarse", model_.coarse(cluster, workers)));
       kinds_.push_back(here);
       possible_.insert(name_of_kind(kind));
+      if (kind.topology == Topology::kGossip) {
+        choices.caveat = model_.caveat_of_gossip();
+      }
     } catch (const Error& error) {
       choices.left_out.emplace(kind.policy, error.what());
     }
@@ -188,7 +192,7 @@ PlanChoices choices_of_measured(const MeasuredProfile& profile,
   const auto measured = std::make_shared<MeasuredChoices>(profile, job, read_file);
   PlanChoices choices{.rows = {},
                       .verify = {},
-                      .margin = measured->model().overlaps() ? kMarginOfOverlap : kMarginOfCoarse,
+                      .margin = measured->model().has_links() ? kMarginWithLinks : kMarginOfCoarse,
                       .batch = static_cast<double>(profile.batch),
                       .left_out = {}};
   choices.rows.reserve(kinds.size() * counts.size());

@@ -48,6 +48,9 @@ class Sweeper {
     for (ClusterKind kind : kinds_) {
       if (is_possible(kind, count, sweep)) {
         kind.shards = std::max(kind.shards, 1U);
+        if (kind.topology == Topology::kGossip) {
+          sweep.caveat = model_.caveat_of_gossip();
+        }
         answer(kind, workers, sweep);
       }
     }

@@ -104,6 +104,18 @@ class Measured(Plan):
         self.assertEqual({one["policy"] for one in found["plan"]},
                          {"backup:cutoff=9", "backup:cutoff=18"})
 
+    def test_a_gossip_over_a_slow_link_is_not_recommended(self):
+        words = ("--workers", "1..8", "--policy", "sync,async", "--topology", "ps,ring,gossip",
+                 "--bandwidth", "100kbps")
+        self.assertNotEqual(self.plan(*words)["recommended"]["topology"], "gossip")
+        self.assertNotIn("gossip free", self.outpace("plan", "p.json", *words).err)
+        # Who asks for one whose gradients wait for nobody is told that its workers hardly meet.
+        free = self.outpace("plan", "p.json", *words, "--gossip", "free")
+        self.assertIn("gossip", free.out)
+        self.assertIn("with --gossip free no gradient waits for a meeting: here a meeting takes 0.33 s "
+                      "and a gradient 0.02 s, so a worker meets another at most once in 17 gradients",
+                      free.err)
+
     def test_what_cannot_be_run_is_not_recommended(self):
         words = ("--workers", "8", "--policy", "async", "--bandwidth", "1Mbps", "--server-cost", "0.1")
         found = self.plan(*words, "--shards", "1,4")
