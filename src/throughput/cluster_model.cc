@@ -116,6 +116,9 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
                         .gossip = options_.gossip};
   if (kind.topology == Topology::kServer) {
     cluster.barrier = barrier_of(Spec::parse(kind.policy), workers.count());
+    if (simple_ && kind.shards == 1) {
+      cluster.hidden = hidden_transfers(*simple_);
+    }
   }
   return cluster;
 }

@@ -64,7 +64,7 @@ class Measured(Plan):
 
     def test_a_target_out_of_reach_is_said_to_be(self):
         found = self.plan("--workers", "1..16", "--policy", "async", "--bandwidth", "1Mbps",
-                          "--target", "5000")
+                          "--iterations", "100", "--target", "5000")
         self.assertFalse(found["target_reached"])
         self.assertIsNone(found["recommended"])
         self.assertIn("None of 16 configurations reaches 5,000/s", found["why"])
