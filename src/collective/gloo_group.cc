@@ -39,7 +39,7 @@ constexpr milliseconds kNever = std::chrono::hours(24 * 365);
 // For a connection to a process that is there. Gloo waits five times as long.
 constexpr milliseconds kConnect = std::chrono::seconds(2);
 // How often to look whether a process has come.
-constexpr milliseconds kLook{5};
+constexpr milliseconds kLookAgain{5};
 
 // Keeps the first line of the message; the rest is of Gloo's sources.
 [[noreturn]] void throw_broken(const std::exception& cause) {
@@ -311,7 +311,7 @@ std::vector<char> GlooGroup::State::addresses_of(std::uint32_t rank) {
     if (steady_clock::now() >= until) {
       throw GroupBroken("worker " + std::to_string(rank) + " of the group did not come in time");
     }
-    changed.wait_for(lock, kLook);
+    changed.wait_for(lock, kLookAgain);
   }
 }
 
