@@ -3,7 +3,9 @@
 For each network, `outpace profile` measures one worker and one server. Then 1 to 16 workers push
 gradients of the real size over TCP to a real server, or to each other in a ring or a gossip. They
 wait instead of computing (--paced, by the held-out half of the profile). Each process has a host of
-its own: a network namespace whose link has a limited rate.
+its own: a network namespace whose link has a limited rate. The networks `first`, `last` and `even`
+are made up: eight layers of the same time, with the weights in the first, the last, or all of them,
+and the costs of messages as measured.
 
 Each row has the measurement, the fine prediction, and the coarse prediction with and without
 heuristics. It also has how busy the processors were and how much of their time the machine's host
@@ -32,19 +34,28 @@ import network_hosts
 
 PORT = 5000
 ROUNDS = 6  # Of each worker in a run, at least.
+FREE_ROUNDS = 20  # And exactly, where phases decide: as many as the model simulates.
+GOSSIP_ROUNDS = 60  # At least: its rate is that of the whole run, in which connections grow fast.
+# Of a frame on the link: 1448 of 1514 bytes are numbers.
+PAYLOAD_OF_LINK = 1448 / 1514
 BOUND_ROUNDS = 300  # And at most, where it takes long until a bound binds.
 SLOWED = 4  # Workers of the rows in which some are slow.
 BUSY = 0.7  # Of the processors.
 STOLEN = 0.03  # Of their time, by the host of a virtual machine.
 TRIES = 3  # Of a row, while more is stolen.
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
-TOPOLOGIES = ("ring", "gossip")
+TOPOLOGIES = ("ring", "gossip:coupled", "gossip:free")
 FREE = ("async", "ssp")
 # Options of `outpace profile`; 0.4 MB and 10 MB of weights.
 NETWORKS = {"mlp": ["--network", "mlp"],
             "charlm": ["--network", "charlm:layers=3,width=256", "--batch", "1"]}
+# Made up: numbers of each layer; 1 MB of weights, 60 ms an iteration.
+LAYERS, NUMBERS, COMPUTE = 8, 250_000, 0.06
+MADE_UP = {"first": [NUMBERS - LAYERS + 1, *[1] * (LAYERS - 1)],
+           "last": [*[1] * (LAYERS - 1), NUMBERS - LAYERS + 1],
+           "even": [NUMBERS // LAYERS] * LAYERS}
 # Mbit/s: with faster links sixteen workers on two processors wait for these, and not for the link.
-RATES = {"mlp": [50, 100], "charlm": [400, 800]}
+RATES = {"mlp": [50, 100], "charlm": [800], **{name: [200] for name in MADE_UP}}
 COMPUTING = ("cnn", "resnet8")
 TEXT = "the quick brown fox jumps over the lazy dog, and runs on. "  # What charlm is profiled on.
 
@@ -56,8 +67,8 @@ def parse(arguments):
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8, 16])
     parser.add_argument("--policies", nargs="+", default=POLICIES, metavar="POLICY")
     parser.add_argument("--topologies", nargs="*", default=TOPOLOGIES,
-                        help="without a server: ring, gossip")
-    parser.add_argument("--networks", nargs="*", choices=sorted(NETWORKS), default=list(NETWORKS))
+                        help="without a server: ring, gossip:coupled, gossip:free")
+    parser.add_argument("--networks", nargs="*", choices=sorted(RATES), default=list(RATES))
     parser.add_argument("--computing", nargs="*", default=COMPUTING, metavar="NETWORK")
     parser.add_argument("--rates", nargs="+", type=int, metavar="MBIT",
                         help="of each link, Mbit/s (default: " + "; ".join(
@@ -96,11 +107,26 @@ def profile(options, folder, name, words):
     return path
 
 
+def make_up(folder, name, like):
+    """A profile of a made-up network, with the costs of the profile `like`."""
+    measured = json.loads(like.read_text())
+    measured.update({
+        "network": name, "tensors": [{"numbers": numbers} for numbers in MADE_UP[name]],
+        "layers": [{"forward_seconds": COMPUTE / 3 / LAYERS, "backward_seconds": COMPUTE / 1.5 / LAYERS}
+                   for _ in range(LAYERS)],
+        "iterations": [{"compute_seconds": COMPUTE, "rest_seconds": 0}] * 4})
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(measured))
+    return path
+
+
 def predict(options, path, row, plain=False):
     words = [options.outpace, "predict", path, "--workers", row["workers"], "--json",
-             "--topology", row["topology"]]
+             "--topology", row["topology"].partition(":")[0]]
     if row["topology"] == "ps":
         words += ["--policy", row["policy"]]
+    elif row["topology"].startswith("gossip"):
+        words += ["--gossip", row["topology"].partition(":")[2]]
     if row["link"]:
         words += ["--bandwidth", f"{row['link']}Mbps"]
     else:
@@ -175,7 +201,10 @@ def rounds_until_bound(row, batch, computing):
 def iterations_of(options, row, batch):
     """Iterations of all workers: enough for the wanted duration, and at least ROUNDS per worker."""
     expected = row["fine"] or row["coarse"]
-    rounds = max(ROUNDS, rounds_until_bound(row, batch, row["computing"]))
+    if row["runs"] > 1 and row["policy"].partition(":")[0] in FREE:
+        return FREE_ROUNDS * row["workers"]
+    least = GOSSIP_ROUNDS if row["topology"].startswith("gossip") else ROUNDS
+    rounds = max(least, rounds_until_bound(row, batch, row["computing"]))
     return max(rounds * row["workers"], int(options.seconds / row["runs"] * expected / batch))
 
 
@@ -204,17 +233,20 @@ def steady_rate(decisions):
 
 
 def beginnings(row, draw):
-    """The starting times of the workers within an iteration, for each run.
+    """The starting times of the workers, for each run.
 
-    The first worker starts at 0. Each other worker starts once in each of as many equal parts of the
+    They are within an iteration that begins when all have their first weights: a worker whose
+    weights still come would begin with the others. The first worker starts at 0 of it. Each other worker starts once in each of as many equal parts of the
     iteration as there are runs, because relative phase is what matters. None for workers that a round
     synchronises.
     """
     if row["policy"].partition(":")[0] not in FREE or row["slow"]:
         return [None] * row["runs"]
     runs, part = row["runs"], row["workers"] * row["batch"] / row["fine"] / row["runs"]
-    columns = [[0.0] * runs] + [[part * (i + draw.random()) for i in draw.sample(range(runs), runs)]
-                                for _ in range(row["workers"] - 1)]
+    first = row["weights"]
+    columns = [[first] * runs] + [[first + part * (i + draw.random())
+                                   for i in draw.sample(range(runs), runs)]
+                                  for _ in range(row["workers"] - 1)]
     return list(zip(*columns))
 
 
@@ -250,7 +282,7 @@ def serve_once(options, hosts, folder, path, row, begins):
             words = [options.outpace, "worker", "--server", address, "--insecure-no-tls",
                      "--token-file", str(token),
                      "--worker", str(worker), "--workers", str(row["workers"]), "--paced",
-                     str(path), "--slice", "0"]  # Predictions are of whole transfers.
+                     str(path)]
             for slow in row["slow"]:
                 words += ["--slow", slow]
             if starts:
@@ -275,13 +307,13 @@ def serve_once(options, hosts, folder, path, row, begins):
 def join_once(options, hosts, folder, path, row, _):
     """One run without a server, its workers on hosts of their own."""
     batch = row["batch"]
-    words = [options.outpace, "train", "--topology", row["topology"], "--paced", path, "--workers",
+    words = [options.outpace, "train", "--topology", row["topology"].partition(":")[0], "--paced", path, "--workers",
              row["workers"], "--batch", batch, "--iterations", iterations_of(options, row, batch),
              "--peer-interface", "eth0", "--insecure-no-tls", "--worker-prefix",
              " ".join(hosts.command("{worker}", [])), "--json", "--out",
              folder / f"run-{time.monotonic_ns()}"]
-    if row["topology"] == "gossip":
-        words += ["--gossip", "free"]  # What the models describe.
+    if row["topology"].startswith("gossip"):
+        words += ["--gossip", row["topology"].partition(":")[2]]
     for slow in row["slow"]:
         words += ["--slow", slow]
     return json.loads(run(words, 20 * options.seconds + 600))["examples_per_second"]
@@ -373,12 +405,16 @@ def show(row):
 
 
 def summary(rows):
-    """{model of prediction: (median error, worst error)}, in percent."""
+    """{model of prediction: (median error, 95th percentile, worst error)}, in percent.
+
+    The percentile is the smallest error that 95 % of the rows do not exceed.
+    """
     found = {}
     for what in ("fine", "coarse", "plain"):
-        errors = [abs(off(row, what)) for row in rows if row[what]]
+        errors = sorted(abs(off(row, what)) for row in rows if row[what])
         if errors:
-            found[what] = (statistics.median(errors), max(errors))
+            found[what] = (statistics.median(errors), errors[math.ceil(0.95 * len(errors)) - 1],
+                           errors[-1])
     return found
 
 
@@ -393,6 +429,10 @@ def measure_all(options, folder, profiles, stand, rows):
         row["batch"] = measured["batch"]
         row["computing"] = statistics.mean(one["compute_seconds"]
                                            for one in measured["iterations"])
+        if row["paced"]:
+            numbers = sum(one["numbers"] for one in measured["tensors"])
+            link = PAYLOAD_OF_LINK * row["link"] * 1e6 / 8
+            row["weights"] = row["workers"] * 4 * numbers / link  # Seconds until all have them.
         row.update({"fine": None, **predict(options, path, row)})
         row["plain"] = predict(options, path, row, plain=True)["coarse"]
         row["measured"], row["load"], row["stolen"] = least_stolen(
@@ -412,7 +452,11 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         profiles = {model: profile(options, folder, model, NETWORKS[model])
-                    for model in options.networks}
+                    for model in options.networks if model in NETWORKS}
+        made_up = [model for model in options.networks if model in MADE_UP]
+        if made_up:
+            costs = profiles.get("mlp") or profile(options, folder, "mlp", NETWORKS["mlp"])
+            profiles.update({model: make_up(folder, model, costs) for model in made_up})
         print("network      link       W policy                     measured      fine             coarse"
               "                           load stolen", flush=True)
         try:
@@ -420,9 +464,9 @@ def main(arguments):
         finally:
             stand.clear()
     for name, some in (("all", rows), ("not busy", [row for row in rows if is_quiet(row)])):
-        for what, (median, worst) in summary(some).items():
-            print(f"{name:8} {what:6} median error {median:5.1f} %, worst {worst:5.1f} %, "
-                  f"{len(some)} rows")
+        for what, (median, percentile, worst) in summary(some).items():
+            print(f"{name:8} {what:6} median error {median:5.1f} %, 95th percentile "
+                  f"{percentile:5.1f} %, worst {worst:5.1f} %, {len(some)} rows")
     print(f"written to {options.out}")
     return 0
 

@@ -58,7 +58,10 @@ class Rows(unittest.TestCase):
         for what, median, worst in (("fine", 2.0, 4.0), ("coarse", 1.0, 10.0),
                                     ("plain", 50.0, 100.0)):
             self.assertAlmostEqual(found[what][0], median)
-            self.assertAlmostEqual(found[what][1], worst)
+            self.assertAlmostEqual(found[what][2], worst)
+        many = [{"measured": 100.0, "fine": 100.0 + i, "coarse": None, "plain": None}
+                for i in range(1, 21)]
+        self.assertAlmostEqual(validate_throughput.summary(many)["fine"][1], 19.0)  # 19 of 20 rows.
 
     def test_what_the_host_disturbs_is_measured_again(self):
         def measured(*runs):
@@ -70,11 +73,15 @@ class Rows(unittest.TestCase):
                          ((8, 0.5, 0.1), 1))
 
     def test_workers_begin_once_in_each_part_of_an_iteration(self):
-        row = {"policy": "ssp:s=3", "slow": [], "workers": 3, "batch": 10, "fine": 10.0, "runs": 6}
+        row = {"policy": "ssp:s=3", "slow": [], "workers": 3, "batch": 10, "fine": 10.0, "runs": 6,
+               "weights": 0.0}
         found = validate_throughput.beginnings(row, random.Random(1))  # An iteration is 3 s.
         self.assertEqual({begins[0] for begins in found}, {0.0})
         for worker in (1, 2):
             self.assertEqual(sorted(int(2 * begins[worker]) for begins in found), list(range(6)))
+        later = validate_throughput.beginnings({**row, "weights": 5.0}, random.Random(1))
+        self.assertEqual({begins[0] for begins in later}, {5.0})
+        self.assertGreaterEqual(min(map(min, later)), 5.0)
         self.assertEqual(validate_throughput.beginnings({**row, "policy": "sync", "runs": 1},
                                                         random.Random(1)), [None])
 

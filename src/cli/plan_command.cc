@@ -39,6 +39,9 @@ int plan(job::PlanJob job, const job::OptionList& chosen) {
   for (const std::string& why : found.left_out) {
     fmt::print(stderr, "outpace: left out, for it is not possible: {}\n", why);
   }
+  if (!found.caveat.empty()) {
+    fmt::print(stderr, "outpace: {}\n", found.caveat);
+  }
   fmt::print("{}",
              job.json ? throughput::plan_json(job, found) : throughput::plan_table(job, found));
   std::fflush(stdout);

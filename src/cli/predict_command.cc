@@ -51,8 +51,15 @@ std::string predict_sweep(const job::PredictJob& job, const throughput::Measured
   for (const auto& [policy, why] : sweep.left_out) {
     fmt::print(stderr, "outpace: left out, for it is not possible: {}\n", why);
   }
+  if (!sweep.caveat.empty()) {
+    fmt::print(stderr, "outpace: {}\n", sweep.caveat);
+  }
   if (!job.plot.empty()) {
     run::write_whole_file("plot", job.plot, throughput::sweep_plot(sweep, profile));
+  }
+  if (!job.trace.empty()) {
+    run::write_whole_file(
+        "trace", job.trace, throughput::trace_of_operations(profile, job, run::whole_file));
   }
   return job.json ? throughput::sweep_json(sweep) : throughput::sweep_table(sweep);
 }

@@ -39,7 +39,7 @@ constexpr milliseconds kNever = std::chrono::hours(24 * 365);
 // For a connection to a process that is there. Gloo waits five times as long.
 constexpr milliseconds kConnect = std::chrono::seconds(2);
 // How often to look whether a process has come.
-constexpr milliseconds kLook{5};
+constexpr milliseconds kLookAgain{5};
 
 // Keeps the first line of the message; the rest is of Gloo's sources.
 [[noreturn]] void throw_broken(const std::exception& cause) {
@@ -311,7 +311,7 @@ std::vector<char> GlooGroup::State::addresses_of(std::uint32_t rank) {
     if (steady_clock::now() >= until) {
       throw GroupBroken("worker " + std::to_string(rank) + " of the group did not come in time");
     }
-    changed.wait_for(lock, kLook);
+    changed.wait_for(lock, kLookAgain);
   }
 }
 
@@ -391,6 +391,25 @@ void GlooGroup::receive(std::uint32_t from, std::uint32_t tag, std::span<float> 
     const auto buffer = state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
     buffer->recv(static_cast<int>(from), tag);
     (void)buffer->waitRecv();
+  } catch (const std::exception& cause) {
+    throw_broken(cause);
+  }
+}
+
+void GlooGroup::exchange(std::uint32_t with,
+                         std::uint32_t send_tag,
+                         std::span<const float> numbers,
+                         std::uint32_t receive_tag,
+                         std::span<float> theirs) {
+  try {
+    const auto in = state_->mesh->createUnboundBuffer(theirs.data(), theirs.size_bytes());
+    // Gloo does not write to what it sends.
+    const auto out =
+        state_->mesh->createUnboundBuffer(const_cast<float*>(numbers.data()), numbers.size_bytes());
+    in->recv(static_cast<int>(with), receive_tag);
+    out->send(static_cast<int>(with), send_tag);
+    (void)out->waitSend();
+    (void)in->waitRecv();
   } catch (const std::exception& cause) {
     throw_broken(cause);
   }

@@ -60,6 +60,13 @@ class GlooGroup {
   // may call these, but only one at a time per tag.
   void send(std::uint32_t to, std::uint32_t tag, std::span<const float> numbers);
   void receive(std::uint32_t from, std::uint32_t tag, std::span<float> numbers);
+  // Both at once, so that a link carries both ways. The other rank does the same with the tags the
+  // other way round.
+  void exchange(std::uint32_t with,
+                std::uint32_t send_tag,
+                std::span<const float> numbers,
+                std::uint32_t receive_tag,
+                std::span<float> theirs);
   // Receives from the first sender and returns its rank; nothing after stop_receiving().
   [[nodiscard]] std::optional<std::uint32_t> receive_any(std::uint32_t tag,
                                                          std::span<float> numbers);

@@ -77,6 +77,18 @@ TEST(GlooGroup, WhoReceivesFromAnybodyLearnsWhoItWas) {
   });
 }
 
+TEST(GlooGroup, TwoExchangeAtOnce) {
+  std::latch over(2);
+  each_rank(2, [&over](GlooGroup& group, std::uint32_t rank) {
+    const std::size_t size = 1'000'000;  // More than the sockets hold: neither may wait first.
+    const std::vector<float> mine(size, static_cast<float>(rank));
+    std::vector<float> theirs(size, -1.0F);
+    group.exchange(1 - rank, rank == 0 ? 1 : 2, mine, rank == 0 ? 2 : 1, theirs);
+    EXPECT_EQ(theirs, std::vector<float>(size, static_cast<float>(1 - rank)));
+    over.arrive_and_wait();
+  });
+}
+
 TEST(GlooGroup, AReceiverCanBeStopped) {
   std::latch stopped(2);  // A sender that went away would be an error.
   each_rank(2, [&stopped](GlooGroup& group, std::uint32_t rank) {

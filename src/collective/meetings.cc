@@ -12,12 +12,13 @@ namespace outpace::collective {
 namespace {
 
 // The conversations of a pair.
-constexpr std::uint32_t kOffer = 1;   // Weights, and one number: whether the other invited to it.
+constexpr std::uint32_t kOffer = 1;   // Weights, of the one that asks.
 constexpr std::uint32_t kAnswer = 2;  // Weights.
 constexpr std::uint32_t kInvite = 3;  // One number, as the next.
 constexpr std::uint32_t kRequest = 4;
 constexpr std::uint32_t kReply = 5;   // Weights.
 constexpr std::uint32_t kPushed = 6;  // Weights.
+constexpr std::uint32_t kAsk = 9;     // One number: whether the other invited to it.
 
 constexpr std::uint32_t kToCentre = 7;  // Weights, as the next.
 constexpr std::uint32_t kOfCentre = 8;
@@ -105,12 +106,10 @@ void Meetings::begin_own() {
 }
 
 void Meetings::ask(std::uint32_t neighbour, bool own) {
+  group_.send(neighbour, kAsk, OneNumber{own ? 0.0F : 1.0F});
   const std::vector<float> then = replica_.weights();
-  std::vector<float> offer = then;
-  offer.push_back(own ? 0.0F : 1.0F);
-  group_.send(neighbour, kOffer, offer);
   std::vector<float> theirs(then.size());
-  group_.receive(neighbour, kAnswer, theirs);
+  group_.exchange(neighbour, kOffer, then, kAnswer, theirs);
   replica_.meet_halfway(then, theirs, own);
 }
 
@@ -158,10 +157,12 @@ void Meetings::listen() {
 }
 
 void Meetings::answer() {
-  std::vector<float> offer(replica_.size() + 1);
-  while (const auto neighbour = group_.receive_any(kOffer, offer)) {
-    const std::span<const float> theirs(offer.data(), offer.size() - 1);
-    group_.send(*neighbour, kAnswer, replica_.answer_halfway(theirs, offer.back() != 0.0F));
+  OneNumber invited{};
+  std::vector<float> theirs(replica_.size());
+  while (const auto neighbour = group_.receive_any(kAsk, invited)) {
+    const std::vector<float> then = replica_.weights();
+    group_.exchange(*neighbour, kAnswer, then, kOffer, theirs);
+    replica_.meet_halfway(then, theirs, invited.front() != 0.0F);
   }
 }
 

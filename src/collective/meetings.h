@@ -3,8 +3,8 @@
 // Two threads talk. One seeks: it begins this worker's own meetings. The other listens: it answers
 // at once, whatever the worker computes, so nobody waits for a slow gradient.
 //
-// Coupled and free: two workers of different sides (neighbour.h) meet. The one that asks sends its
-// weights; the one that answers sends its own, and both move halfway. Lian et al., ICML 2018,
+// Coupled and free: two workers of different sides (neighbour.h) meet. One asks; then both send
+// their weights at once, and both move halfway between what they sent. Lian et al., ICML 2018,
 // algorithm 1 (AD-PSGD). Coupled: for a gradient of a worker that answers, this worker invites one
 // that asks, and that one then asks.
 //

@@ -6,8 +6,6 @@
 namespace outpace::job {
 namespace {
 
-constexpr double kBucketKibMost = 1U << 20U;
-
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
     "balance",   "balance-most",    "runtime-model",    "staleness",

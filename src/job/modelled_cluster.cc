@@ -12,6 +12,19 @@ void declare(OptionList& options, ModelledCluster& cluster) {
   options.add("latency",
               cluster.latency,
               "Latency of a message, each way, in addition to the profile's own");
+  options.add("slice",
+              cluster.slice,
+              "Least size of a slice of a gradient, as in train; 0: a worker computes between two "
+              "whole transfers");
+  options
+      .add("bucket-kib",
+           cluster.bucket_kib,
+           "KiB of gradient, at least, that a ring sums at a time, as in train")
+      .between(1, kBucketKibMost);
+  options.add("gossip",
+              cluster.gossip,
+              "Pace of a gossip: coupled, each gradient takes a meeting with a neighbour; free, no "
+              "gradient waits for one");
   declare_send_window(options, cluster.send_window);
   options
       .add("runtime",

@@ -3,9 +3,12 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -18,9 +21,20 @@ namespace outpace::job {
 inline constexpr std::uint32_t kModelledWorkersMost = 10'000;
 inline constexpr std::uint32_t kModelledShardsMost = 256;
 
+// Of a gossip: each gradient takes one meeting, or none waits for any.
+enum class GossipPace : std::uint8_t { kCoupled, kFree };
+template <>
+struct Choices<GossipPace> {
+  static constexpr std::array<std::pair<std::string_view, GossipPace>, 2> kWords{
+      {{"coupled", GossipPace::kCoupled}, {"free", GossipPace::kFree}}};
+};
+
 struct ModelledCluster {
   std::optional<Bandwidth> bandwidth;  // Nothing: links cost no time.
   Duration latency{};
+  SliceSize slice;                  // As of train; 0: transfers do not overlap with computing.
+  std::uint32_t bucket_kib = 1024;  // Of a ring.
+  GossipPace gossip = GossipPace::kCoupled;
   std::optional<Bytes> send_window;  // Nothing: weights for several workers go out together.
   std::string runtime;               // Empty: the profile's computing.
   Delays delays;

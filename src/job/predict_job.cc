@@ -1,5 +1,7 @@
 #include "job/predict_job.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "job/policy_list.h"
 
@@ -21,7 +23,9 @@ void declare_sweep(OptionList& options, PredictJob& job) {
       .type("TOPOLOGIES")
       .separated_by(',')
       .default_words("ps");
-  options.add("shards", job.shards, "Numbers of shards of the server to predict: 1 or 1..4");
+  options.add("shards",
+              job.shards,
+              "Numbers of shards of the server to predict: 1 or 1..4; train has no shards yet");
   options
       .add("models",
            job.models,
@@ -64,10 +68,29 @@ void check_calibrated(const PredictJob& job) {
   check_one("topology", job.topologies.size());
 }
 
+// A trace is of one configuration.
+void check_trace(const PredictJob& job) {
+  const auto check_single = [](const char* option, std::size_t values) {
+    if (values != 1) {
+      throw usage_error(std::string("--trace takes one configuration, and --") + option + " has " +
+                        std::to_string(values) + " values; give one");
+    }
+  };
+  check_single("workers", workers_in_force(job).size());
+  check_single("topology", std::max<std::size_t>(1, job.topologies.size()));
+  if (job.topologies.empty() || job.topologies.front() == "ps") {
+    check_single("policy", policies_in_force(job.policies).size());
+    check_single("shards", job.shards.counts.size());
+  }
+}
+
 void check_measured(const PredictJob& job) {
   check_most("workers", job.workers.value_or(count_list(kWorkersByDefault)), kModelledWorkersMost);
   check_most("shards", job.shards, kModelledShardsMost);
   check(job.cluster);
+  if (!job.trace.empty()) {
+    check_trace(job);
+  }
 }
 
 }  // namespace
@@ -106,6 +129,13 @@ void declare(OptionList& options, PredictJob& job) {
   declare_sweep(options, job);
   declare(options, job.cluster);
   options.add("plot", job.plot, "Draw the predictions to this SVG file").type("FILE");
+  options
+      .add("trace",
+           job.trace,
+           "Write the elementary operations of one configuration to this file, as a Chrome trace "
+           "for "
+           "ui.perfetto.dev")
+      .type("FILE");
   declare_configurations(options, job);
   declare_workers_per_node(options, job.placing);
   declare_placed_batch(options, job.placing);
@@ -132,7 +162,7 @@ void check(const OptionList& options, const PredictJob& job, ProfileKind kind) {
     return;
   }
   std::vector<std::string> others = modelled_cluster_options();
-  others.insert(others.end(), {"shards", "models", "plot"});
+  others.insert(others.end(), {"shards", "models", "plot", "trace"});
   refuse_with(options, kind, others);
   check_calibrated(job);
 }

@@ -57,6 +57,7 @@ struct PredictJob {
   std::vector<PredictionModel> models{PredictionModel::kFine, PredictionModel::kCoarse};
   ModelledCluster cluster;
   std::string plot;            // A file; empty: none.
+  std::string trace;           // A file, of the only configuration; empty: none.
   std::string configurations;  // A table of a calibrated profile's configurations; empty: none.
   Placing placing;
   bool json = false;

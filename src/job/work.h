@@ -68,6 +68,8 @@ struct Value<SliceSize> {
 };
 void declare(OptionList& options, SliceSize& slice);
 
+inline constexpr double kBucketKibMost = 1U << 20U;  // Of --bucket-kib.
+
 struct Work {
   Spec network = Spec::parse("mlp");
   Spec data = Spec::parse("fashion-mnist");

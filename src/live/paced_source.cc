@@ -100,14 +100,9 @@ class PacedSource final : public worker::GradientSource {
     const double seconds = draw_seconds(examples.size());
     const auto end = steady_clock::now() + to_clock(seconds);
     std::fill(gradient.begin(), gradient.end(), kGradient);
-    const auto& tensors = options_.manifest.tensors;
-    const auto after_first =
-        static_cast<double>(std::max<std::uint64_t>(1, gradient.size() - tensors.back().numbers()));
-    std::uint64_t left = gradient.size();
-    for (std::size_t tensor = tensors.size(); tensor-- > 0;) {
-      left -= tensors[tensor].numbers();
-      const double part = options_.backward_share * static_cast<double>(left) / after_first;
-      std::this_thread::sleep_until(end - to_clock(part * seconds));
+    const std::vector<double> behind = behind_tensors();
+    for (std::size_t tensor = behind.size(); tensor-- > 0;) {
+      std::this_thread::sleep_until(end - to_clock(behind[tensor] * seconds));
       ready(tensor);
     }
     return kLoss;
@@ -123,6 +118,27 @@ class PacedSource final : public worker::GradientSource {
       std::this_thread::sleep_until(std::min(end, steady_clock::now() + kBetweenLooks));
     }
     return true;
+  }
+  // The share of computing that comes after the gradient of each tensor is there.
+  [[nodiscard]] std::vector<double> behind_tensors() const {
+    const auto& tensors = options_.manifest.tensors;
+    std::vector<double> behind;
+    double share = 0.0;
+    for (const PacedLayer& layer : options_.layers) {
+      behind.insert(behind.end(), layer.tensors, share);
+      share += layer.backward;
+    }
+    if (!options_.layers.empty()) {
+      return behind;
+    }
+    const auto after_first = static_cast<double>(
+        std::max<std::uint64_t>(1, options_.manifest.numbers() - tensors.back().numbers()));
+    std::uint64_t left = 0;
+    for (const protocol::TensorInfo& tensor : tensors) {
+      behind.push_back(options_.backward_share * static_cast<double>(left) / after_first);
+      left += tensor.numbers();
+    }
+    return behind;
   }
   static steady_clock::duration to_clock(double seconds) {
     return std::chrono::duration_cast<steady_clock::duration>(

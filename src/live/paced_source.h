@@ -30,8 +30,8 @@ struct PacedSourceOptions {
   std::uint64_t dataset_examples;  // At least 1.
   std::uint32_t batch;             // Examples to which the seconds belong; at least 1.
   std::vector<double> seconds;     // Drawn from, with replacement; not empty.
-  // Of the seconds, what comes after the last tensor's gradient is there; at most 1. The others
-  // come evenly, by their sizes.
+  // Without layers: of the seconds, what comes after the last tensor's gradient is there; at
+  // most 1. The others come evenly, by their sizes.
   double backward_share = 0.0;
   // In order. A layer's forward time begins when its weights are there, and its gradient is there
   // when its backward time has passed. Empty: all weights are needed at first, and the gradient is

@@ -19,6 +19,7 @@
 #include "run/scratch_directory.h"
 #include "run/server_run.h"
 #include "server/shard.h"
+#include "throughput/operations.h"
 #include "throughput/pass_events.h"
 #include "throughput/pass_marks.h"
 #include "throughput/quantile.h"
@@ -61,12 +62,27 @@ class Stopwatch final : public worker::GradientSource {
       marks.between.push_back(seconds_now());
       return cancelled();
     };
-    const auto loss = source_.compute(weights, examples, gradient, noting);
+    // The first pass tells which layer needs which weights; it is one of the warm-up.
+    const bool is_first = passes_.empty();
+    const auto loss = is_first
+                          ? source_.compute_overlapped(weights,
+                                                       examples,
+                                                       gradient,
+                                                       {.cancelled = noting,
+                                                        .wait_for =
+                                                            [this](std::size_t numbers) {
+                                                              needs_.push_back(numbers);
+                                                              return Weights::kThere;
+                                                            },
+                                                        .ready = [](std::size_t /*tensor*/) {}})
+                          : source_.compute(weights, examples, gradient, noting);
     marks.end = seconds_now();
     passes_.push_back(std::move(marks));
     return loss;
   }
 
+  // How many of the weights each layer needs, with those of the layers before.
+  [[nodiscard]] const std::vector<std::size_t>& needs() const { return needs_; }
   // Without those of the warm-up.
   [[nodiscard]] std::span<const PassMarks> passes() const {
     return std::span(passes_).subspan(std::min(passes_.size(), kWarmUp));
@@ -75,10 +91,16 @@ class Stopwatch final : public worker::GradientSource {
  private:
   worker::GradientSource& source_;
   std::vector<PassMarks> passes_;
+  std::vector<std::size_t> needs_;
+};
+
+struct Run {
+  std::vector<PassMarks> passes;
+  std::vector<std::size_t> needs;
 };
 
 // The passes of one worker, in a job of its own.
-std::vector<PassMarks> run(const job::ProfileJob& job, worker::GradientSource& source) {
+Run run(const job::ProfileJob& job, worker::GradientSource& source) {
   job::Training training = job.training;
   // The rest of the last iteration is not seen.
   training.limits.iterations = kWarmUp + job.iterations + 1;
@@ -90,7 +112,8 @@ std::vector<PassMarks> run(const job::ProfileJob& job, worker::GradientSource& s
   if (stopwatch.passes().size() < 2) {
     throw Error(ExitCode::kFailure, "the worker computed fewer iterations than it was asked for");
   }
-  return {stopwatch.passes().begin(), stopwatch.passes().end()};
+  return {.passes = {stopwatch.passes().begin(), stopwatch.passes().end()},
+          .needs = stopwatch.needs()};
 }
 
 double median_rest(std::span<const throughput::MeasuredIteration> iterations) {
@@ -111,7 +134,7 @@ double message_seconds(const job::ProfileJob& job) {
                                                .seconds = {0.0},
                                                .worker = WorkerId{0},
                                                .seed = 1});
-  return median_rest(throughput::iterations_of(run(job, *source))) / 2.0;
+  return median_rest(throughput::iterations_of(run(job, *source).passes)) / 2.0;
 }
 
 // From a gradient that has come to weights that can go out.
@@ -148,7 +171,7 @@ MeasuredWorker measure_worker(const job::ProfileJob& job,
                                          .data = job.data,
                                          .seed = job.training.seed,
                                          .threads = job.threads});
-  const std::vector<PassMarks> passes = run(job, *source);
+  const auto [passes, needs] = run(job, *source);
   throughput::MeasuredProfile profile{.network = job.network.text,
                                       .data = job.data.text,
                                       .batch = job.training.batch,
@@ -158,6 +181,7 @@ MeasuredWorker measure_worker(const job::ProfileJob& job,
                                       .layers = throughput::layers_of(passes),
                                       .apply_seconds = apply_seconds(job, source->manifest()),
                                       .message_seconds = message_seconds(job)};
+  throughput::tell_tensors(profile, needs);
   const double of_bytes =
       median_rest(profile.iterations) - profile.apply_seconds - 2.0 * profile.message_seconds;
   profile.byte_seconds = std::max(0.0, of_bytes / (2.0 * profile.payload_bytes()));

@@ -19,6 +19,7 @@
 #include "run/whole_file.h"
 #include "throughput/coarse_cluster.h"
 #include "throughput/measured_profile.h"
+#include "throughput/operations.h"
 #include "wire/kept_memory.h"
 #include "worker/attack.h"
 
@@ -63,26 +64,10 @@ job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options) {
 // A profile's tensors as layers. They have the measured layers' times if there are as many; else
 // the times are divided by the tensors' sizes. Empty if no layers were measured.
 std::vector<live::PacedLayer> paced_layers(const throughput::MeasuredProfile& profile) {
-  throughput::MeasuredLayer all{};
-  for (const throughput::MeasuredLayer& layer : profile.layers) {
-    all.forward_seconds += layer.forward_seconds;
-    all.backward_seconds += layer.backward_seconds;
-  }
-  const double seconds = all.forward_seconds + all.backward_seconds;
-  if (seconds <= 0.0) {
-    return {};
-  }
-  const std::vector<protocol::TensorInfo>& tensors = profile.manifest.tensors;
-  const bool each = profile.layers.size() == tensors.size();
   std::vector<live::PacedLayer> layers;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const throughput::MeasuredLayer& times = each ? profile.layers[i] : all;
-    const double share = each ? 1.0
-                              : static_cast<double>(tensors[i].numbers()) /
-                                    static_cast<double>(profile.manifest.numbers());
-    layers.push_back({.forward = share * times.forward_seconds / seconds,
-                      .backward = share * times.backward_seconds / seconds,
-                      .tensors = 1});
+  for (const throughput::LayerShare& layer : throughput::join_layers(profile)) {
+    layers.push_back(
+        {.forward = layer.forward, .backward = layer.backward, .tensors = layer.tensors});
   }
   return layers;
 }

@@ -50,6 +50,16 @@ Cluster::Cluster(const ClusterOptions& options,
     attackers_.push_back(
         worker::Attacker::of(options_.attacks, WorkerId{worker}, options_.coordinator.seed));
   }
+  if (options_.overlap != nullptr) {
+    CHECK(options_.links != nullptr && options_.faults.empty() && learning_ == nullptr);
+    overlapped_.resize(workers_.size());
+    for (const Overlap::Piece& piece : options_.overlap->pieces) {
+      needed_after_.push_back(options_.overlap->before_forward(piece.layer));
+    }
+    for (const Overlap::Slice& slice : options_.overlap->slices) {
+      ready_before_.push_back(options_.overlap->after_backward(slice.layer));
+    }
+  }
   coordinator_ = make_coordinator();
 }
 
@@ -190,6 +200,10 @@ void Cluster::handle_now(const Event& event) {
       return beat(event.worker, event.number);
     case Kind::kServerBack:
       return server_back();
+    case Kind::kPiece:
+      return piece_arrived(event.worker, event.number);
+    case Kind::kSlice:
+      return slice_computed(event.worker);
   }
 }
 
@@ -201,6 +215,7 @@ void Cluster::at_server(std::uint32_t worker, std::size_t slot) {
     return serve(worker, slot);
   }
   server_free_ = std::max(server_free_, now_) + options_.apply;
+  perform({Operation::Kind::kApply, worker, 0, server_free_ - options_.apply, server_free_});
   queue_.push(server_free_, {Kind::kServed, worker, slot});
 }
 
@@ -298,6 +313,9 @@ void Cluster::to_worker(std::uint32_t worker, protocol::Message message, Weights
     return;
   }
   const bool is_release = std::holds_alternative<protocol::Release>(message);
+  if (is_release && !overlapped_.empty()) {
+    overlapped_[worker].released = now_;
+  }
   post({Kind::kAtWorker,
         worker,
         store({.message = std::move(message),

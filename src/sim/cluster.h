@@ -38,6 +38,7 @@
 #include "sim/event_queue.h"
 #include "sim/faults.h"
 #include "sim/message_faults.h"
+#include "sim/overlap.h"
 #include "sim/timing.h"
 #include "sim/transfers.h"
 #include "worker/attack.h"
@@ -65,7 +66,11 @@ struct ClusterOptions {
   std::vector<Fault> faults;
   std::vector<worker::Attack> attacks;        // Used only with learning.
   const Transfers::Options* links = nullptr;  // Belong to the caller.
-  ClusterObserver* observer = nullptr;        // Belongs to the caller.
+  // Transfers overlap with computing; belongs to the caller. REQUIRES: links tell weights in its
+  // pieces, and there are neither faults nor learning.
+  const Overlap* overlap = nullptr;
+  Performed performed;                  // Told of each operation; may be empty.
+  ClusterObserver* observer = nullptr;  // Belongs to the caller.
 };
 
 // How often each kind of fault happened.
@@ -138,7 +143,9 @@ class Cluster {
     kDeadline,
     kTransfers,
     kHeartbeat,
-    kServerBack
+    kServerBack,
+    kPiece,
+    kSlice
   };
   struct Event {
     Kind kind;
@@ -173,6 +180,27 @@ class Cluster {
     Time silent_until{};  // and before this its heart does not beat.
     Time last_departure{};
     Time last_arrival{};
+  };
+  // What a worker has for the server, in the order in which it goes out.
+  struct Outgoing {
+    std::optional<std::size_t> slot;  // Of a message; nothing for a slice.
+    double bytes = 0.0;
+    std::size_t part = 0;  // The last slice that it has.
+    Time begun{};          // When its first byte left.
+  };
+  // A worker whose transfers overlap with its computing (cluster_overlap.cc).
+  struct Overlapped {
+    std::deque<Outgoing> queue;  // The first one is under way.
+    Time released{};             // When the server sent the newest weights.
+    // The task: when its computing begins and how long it takes, without any wait for weights.
+    Time from{};
+    double seconds = 0.0;
+    Duration waited{};             // For weights.
+    std::vector<Time> arrived;     // The pieces.
+    bool complete = false;         // All of them have arrived.
+    std::size_t next_slice = 0;    // That is not computed yet.
+    std::optional<EventId> slice;  // When it is.
+    double sliced = 0.0;           // Bytes that slices have taken.
   };
 
   void schedule_beginning();
@@ -220,6 +248,23 @@ class Cluster {
   void push(std::uint32_t worker);
   void to_server(std::uint32_t worker, Mail mail);
 
+  // Transfers that overlap with computing: cluster_overlap.cc.
+  void begin_overlapped(std::uint32_t worker, Time done, double share);
+  void piece_arrived(std::uint32_t worker, std::size_t piece);
+  void schedule_slice(std::uint32_t worker);
+  void slice_computed(std::uint32_t worker);
+  void give_up_overlapped(std::uint32_t worker);
+  void enqueue(std::uint32_t worker, const Outgoing& outgoing);
+  void send_first(std::uint32_t worker);
+  // The first of the queue has arrived.
+  void sent(std::uint32_t worker);
+  void perform_passes(std::uint32_t worker) const;
+  void perform(const Operation& operation) const {
+    if (options_.performed) {
+      options_.performed(operation);
+    }
+  }
+
   // Carries out effects_, the answer to `input`, and clears them. Nothing that it calls calls the
   // coordinator.
   template <typename Input = server::OtherInput>
@@ -256,6 +301,8 @@ class Cluster {
   const bool at_once_;  // Messages arrive at once.
   const Warned warned_;
   const Decided decided_;
+  std::vector<double> needed_after_;  // By piece, with overlap: the share of computing before it.
+  std::vector<double> ready_before_;  // By slice: the share of computing behind it.
   // State.
   MessageFaults message_faults_;
   FaultCounts fault_counts_;
@@ -275,6 +322,7 @@ class Cluster {
   std::deque<server::MeasuredNorms> norms_;         // Neither.
   std::optional<worker::Order> order_;
   std::vector<Worker> workers_;
+  std::vector<Overlapped> overlapped_;                      // By worker; empty without overlap.
   std::vector<std::optional<worker::Attacker>> attackers_;  // By worker; empty without attacks.
   std::vector<Mail> mail_;
   std::vector<std::size_t> free_mail_;

@@ -65,7 +65,18 @@ void Cluster::take_arrivals() {
   arrived.swap(transfers_told_);
   arrived.clear();
   transfers_->arrive(now_, arrived);
-  for (const auto& [way, worker, label] : arrived) {
+  for (const auto& [way, worker, label, piece] : arrived) {
+    if (way == Transfers::Way::kToWorker && piece > 0) {
+      queue_.push(now_ + options_.latency, {Kind::kPiece, worker, piece});
+      continue;
+    }
+    if (way == Transfers::Way::kToServer && !overlapped_.empty()) {
+      const bool is_message = overlapped_[worker].queue.front().slot.has_value();
+      sent(worker);
+      if (!is_message) {
+        continue;
+      }
+    }
     const Kind to_server = label % 2 == 1 ? Kind::kGone : Kind::kAtServer;
     after_latency(
         {way == Transfers::Way::kToWorker ? Kind::kAtWorker : to_server, worker, label / 2});

@@ -173,6 +173,8 @@ void Cluster::lose(const Event& event) {
     case Kind::kTransfers:
     case Kind::kHeartbeat:
     case Kind::kServerBack:
+    case Kind::kPiece:
+    case Kind::kSlice:
       return handle_now(event);
   }
 }

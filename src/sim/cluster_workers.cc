@@ -50,6 +50,9 @@ void Cluster::begin(std::uint32_t worker, Weights& weights) {
   to.examples = static_cast<std::uint32_t>(server::total_size(task.ranges));
   const double share = static_cast<double>(to.examples) / static_cast<double>(task.nominal);
   const Time done = timing_.finish(WorkerId{worker}, now_, share, to.iteration);
+  if (!overlapped_.empty()) {
+    return begin_overlapped(worker, done, share);
+  }
   to.stretch = now_ < to.slow_until ? to.slow_factor : 1.0;
   finish_at(worker, now_ + stretched(done - now_, to.stretch));
 }
@@ -72,14 +75,19 @@ void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
   }
   const auto nominal = static_cast<double>(from.inbox.newest().nominal);
   const double whole = static_cast<double>(from.examples) / nominal;
-  const Time unstretched = from.begun + stretched(now_ - from.begun, 1.0 / from.stretch);
+  const Duration waited = overlapped_.empty() ? Duration{} : overlapped_[worker].waited;
+  const Time unstretched = from.begun + stretched(now_ - from.begun - waited, 1.0 / from.stretch);
   const double done =
       std::min(whole, timing_.done(WorkerId{worker}, from.begun, unstretched, from.iteration));
   const auto examples = static_cast<std::uint32_t>(done * nominal + 1e-9);
   if (mode == worker::CancelMode::kKeepPart && examples == from.examples) {
     return;  // It is as good as done.
   }
-  queue_.cancel(from.done);
+  if (overlapped_.empty()) {
+    queue_.cancel(from.done);
+  } else {
+    give_up_overlapped(worker);
+  }
   if (mode == worker::CancelMode::kKeepPart && examples > 0) {
     from.examples = examples;
     from.keeps_part = true;
@@ -126,6 +134,17 @@ void Cluster::push(std::uint32_t worker) {
       attackers_[worker]->corrupt(gradient);
     }
   }
+  if (overlapped_.empty() && options_.performed) {
+    const auto nominal = static_cast<double>(from.inbox.newest().nominal);
+    perform({Operation::Kind::kCompute,
+             worker,
+             0,
+             timing_.computes_from(
+                 WorkerId{worker}, from.begun, now_, from.examples / nominal, from.iteration),
+             now_});
+  } else if (options_.performed) {
+    perform_passes(worker);
+  }
   end_task(from);
   if (at_once_ && options_.apply == Duration{}) {  // No event: nothing can come between.
     return serve_push(push, std::move(gradient));
@@ -143,6 +162,13 @@ void Cluster::push(std::uint32_t worker) {
 
 void Cluster::to_server(std::uint32_t worker, Mail mail) {
   const bool is_gradient = std::holds_alternative<protocol::Push>(mail.message);
+  if (!overlapped_.empty()) {
+    Overlapped& its = overlapped_[worker];
+    const double bytes = is_gradient ? options_.links->payload - its.sliced : 0.0;
+    its.sliced = is_gradient ? 0.0 : its.sliced;
+    const std::size_t last = options_.overlap->slices.size() - 1;
+    return enqueue(worker, {.slot = store(std::move(mail)), .bytes = bytes, .part = last});
+  }
   post({Kind::kAtServer, worker, store(std::move(mail))}, is_gradient);
 }
 

@@ -24,6 +24,15 @@ class Timing {
                                     Time start,
                                     double share,
                                     std::uint64_t iteration) = 0;
+  // From when on the worker computes the share begun at `start`, which is done at `done`: it may
+  // sleep before, or wait for a processor.
+  [[nodiscard]] virtual Time computes_from(WorkerId /*worker*/,
+                                           Time start,
+                                           Time /*done*/,
+                                           double /*share*/,
+                                           std::uint64_t /*iteration*/) {
+    return start;
+  }
   // The share that is done by `now`; infinite where a trace has no delay.
   [[nodiscard]] virtual double done(WorkerId worker,
                                     Time start,

@@ -12,10 +12,14 @@
 // net.ipv4.tcp_limit_output_bytes). Gradients come from hosts of their own, and always share the
 // shard's link.
 //
+// Weights can be told in pieces: each as soon as its bytes have arrived. Then the weights for one
+// worker go out one after another, as over one connection.
+//
 // Time stands still between calls. The driver's loop is that of links/flows.h.
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -40,13 +44,21 @@ class Transfers {
     // Bytes that a shard sends of one message before the next has its turn; each turn pays the
     // route's latency again. 0: all at the same time.
     double window = 0.0;
+    // How long a link needs for what one connection keeps in its queue. A transfer that begins
+    // while others are under way waits for what each of them has there, so it stays that far behind
+    // them. REQUIRES: no window, and one shard. 0: links are shared from the first byte on.
+    Duration queued{};
+    // Bytes of the pieces of weights that are told one by one. They add up to the payload, and
+    // there is one shard. Empty: weights are told when they are all there.
+    std::vector<double> pieces = {};
     LinkUse* use = nullptr;  // Measures the links, if there; belongs to the caller.
   };
   enum class Way : std::uint8_t { kToServer, kToWorker };
   struct Message {
     Way way;
     std::uint32_t worker;
-    std::uint64_t label;  // The sender's own, to know it again.
+    std::uint64_t label;      // The sender's own, to know it again.
+    std::uint32_t piece = 0;  // Of weights in pieces: the one that has arrived.
 
     bool operator==(const Message&) const = default;
   };
@@ -56,7 +68,10 @@ class Transfers {
 
   // REQUIRES: now is not before that of an earlier call.
   void send(Time now, const Message& message, bool with_payload);
-  // Appends all messages that are on their way to or from the worker. They never arrive.
+  // Sends this number of bytes to the server. REQUIRES: there is one shard.
+  void send_bytes(Time now, const Message& message, double bytes);
+  // Appends all messages that are on their way to or from the worker. They never arrive. REQUIRES:
+  // weights are not told in pieces.
   void cut_off(Time now, std::uint32_t worker, std::vector<Message>& out);
 
   // When arrive() should be called again at the latest; nothing if nothing is on its way.
@@ -79,15 +94,34 @@ class Transfers {
     bool last;                          // Of the message's parts.
     std::optional<links::FlowId> flow;  // Nothing while it waits for its turn, and in the end.
     bool in_turn = false;
-    double left = 0.0;      // Bytes that no turn has taken yet.
-    bool complete = false;  // It waits for those before it.
+    bool in_pieces = false;
+    bool has_bytes = false;   // The flow.
+    double left = 0.0;        // Bytes that no flow has taken yet.
+    double turn_left = 0.0;   // Of these, bytes of the present turn.
+    double piece_left = 0.0;  // Of these, bytes of message.piece.
+    bool complete = false;    // It waits for those before it.
   };
-  using Lane = std::deque<Waiting>;  // In the order of sending.
+  struct Lane : std::deque<Waiting> {  // In the order of sending.
+    Way way = Way::kToServer;
+    std::uint32_t flows = 0;  // With bytes.
+    Time sent = Time::min();  // When the last of these ended.
+  };
 
   void advance(Time now);
   [[nodiscard]] Lane& lane(Way way, std::uint32_t worker);
-  // Sends bytes of a part on their way.
-  void start(Lane& its, Waiting& waiting, double bytes);
+  // Sends a part on its way when its turn comes.
+  void begin(Lane& its, Waiting& waiting);
+  // How long a payload that begins now waits behind what other connections have in the queue.
+  [[nodiscard]] Duration behind(const Lane& its, const Waiting& waiting) const;
+  // A flow with bytes begins, or has ended, and with it what it had in the queue.
+  void occupy(Lane& its);
+  void vacate(Lane& its);
+  void begin_held(std::multimap<Time, std::pair<Lane*, std::uint64_t>>::iterator held);
+  void begin_first_held(Way way);
+  [[nodiscard]] static Waiting& find(Lane& its, std::uint64_t serial);
+  void advance_flows(Time now);
+  // Sends the bytes of a part on their way up to the end of a turn or piece.
+  void start(Lane& its, Waiting& waiting);
   // Gives the next message in a shard's queue its turn, unless another one has it.
   void next_turn(std::uint32_t part);
   void flow_completed(links::FlowId flow);
@@ -106,6 +140,9 @@ class Transfers {
     bool busy = false;
   };
   std::vector<Turns> turns_;
+  std::array<std::uint32_t, 2> busy_{};  // Lanes with flows, there and back.
+  // Payloads that wait behind a queue: lane and serial number, by the end of the wait.
+  std::multimap<Time, std::pair<Lane*, std::uint64_t>> held_;
   std::uint64_t sent_ = 0;        // Parts.
   std::vector<Message> arrived_;  // Not told yet.
   // Kept for their memory.

@@ -224,5 +224,97 @@ TEST(Transfers, ThatAreThereWhenAnotherIsSentAreToldAtOnce) {
   EXPECT_EQ(transfers.next(), at(milliseconds(200)));
 }
 
+TEST(Transfers, InPiecesAreToldOneByOneAndGoOutOneAfterAnother) {
+  Transfers::Options options = star("star");
+  options.pieces = {2e4, 8e4};
+  Transfers transfers(options, 2);
+  const Message first{kToWorker, 0, 1};
+  const Message second{kToWorker, 0, 2};
+  const Message other{kToWorker, 1, 3};
+  transfers.send(at({}), first, true);
+  transfers.send(at({}), second, true);  // Over the connection of the first.
+  transfers.send(at({}), other, true);
+  const auto piece = [](Message message, std::uint32_t index) {
+    message.piece = index;
+    return message;
+  };
+  EXPECT_EQ(run_all(transfers),
+            (Arrivals{{at(milliseconds(40)), first},
+                      {at(milliseconds(40)), other},
+                      {at(milliseconds(200)), piece(first, 1)},
+                      {at(milliseconds(200)), piece(other, 1)},
+                      {at(milliseconds(220)), second},
+                      {at(milliseconds(300)), piece(second, 1)}}));
+}
+
+TEST(Transfers, InPiecesAndInTurnKeepTheirOrder) {
+  Transfers::Options options = star("star");
+  options.pieces = {2e4, 8e4};
+  options.window = 5e4;
+  Transfers transfers(options, 2);
+  const Message first{kToWorker, 0, 1};
+  const Message other{kToWorker, 1, 2};
+  transfers.send(at({}), first, true);
+  transfers.send(at({}), other, true);
+  const Message first_end{kToWorker, 0, 1, 1};
+  const Message other_end{kToWorker, 1, 2, 1};
+  EXPECT_EQ(run_all(transfers),
+            (Arrivals{{at(milliseconds(20)), first},
+                      {at(milliseconds(70)), other},
+                      {at(milliseconds(150)), first_end},
+                      {at(milliseconds(200)), other_end}}));
+}
+
+TEST(Transfers, OfSomeBytesTakeTheirTimeOnTheLink) {
+  const Transfers::Options options = star("star");
+  Transfers transfers(options, 2);
+  const Message slice{kToServer, 0, 1};
+  transfers.send_bytes(at({}), slice, 3e4);
+  EXPECT_EQ(run_all(transfers), (Arrivals{{at(milliseconds(30)), slice}}));
+}
+
+TEST(Transfers, BeginBehindWhatOthersHaveInTheQueue) {
+  Transfers::Options options = star("star");
+  options.queued = milliseconds(10);
+  const Message first{kToServer, 0, 1};
+  const Message second{kToServer, 1, 2};
+  const Message back{kToWorker, 1, 3};
+  {
+    Transfers transfers(options, 2);
+    transfers.send(at({}), first, true);
+    transfers.send(at({}), back, true);  // The other way: nothing is in front of it.
+    transfers.send(at(milliseconds(50)), second, true);
+    // From 60 ms on they share the link; the first has 40 ms of it left.
+    EXPECT_EQ(run_all(transfers),
+              (Arrivals{{at(milliseconds(100)), back},
+                        {at(milliseconds(140)), first},
+                        {at(milliseconds(200)), second}}));
+  }
+  {
+    Transfers transfers(options, 2);
+    transfers.send(at({}), first, true);
+    transfers.send(at(milliseconds(95)), second, true);  // The queue is empty after 5 ms.
+    EXPECT_EQ(run_all(transfers),
+              (Arrivals{{at(milliseconds(100)), first}, {at(milliseconds(200)), second}}));
+  }
+}
+
+TEST(Transfers, AreNotBehindTheirOwnConnection) {
+  Transfers::Options options = star("star");
+  options.queued = milliseconds(10);
+  Transfers transfers(options, 2);
+  const Message slice{kToServer, 0, 1};
+  const Message rest{kToServer, 0, 2};
+  const Message other{kToServer, 1, 3};
+  transfers.send_bytes(at({}), other, 1e5);
+  transfers.send_bytes(at(milliseconds(20)), slice, 2e4);  // From 30 ms to 70 ms.
+  std::vector<Message> arrived;
+  transfers.arrive(at(milliseconds(70)), arrived);
+  EXPECT_EQ(arrived, std::vector{slice});
+  transfers.send_bytes(at(milliseconds(70)), rest, 1e4);
+  EXPECT_EQ(run_all(transfers),
+            (Arrivals{{at(milliseconds(90)), rest}, {at(milliseconds(130)), other}}));
+}
+
 }  // namespace
 }  // namespace outpace::sim

@@ -16,6 +16,16 @@ Topology topology_of(const std::string& text) {
 
 }  // namespace
 
+std::optional<std::string> too_few_workers(const ClusterKind& kind, std::uint32_t workers) {
+  return kind.topology == Topology::kGossip && workers < 2
+             ? std::optional<std::string>("a gossip takes at least 2 workers")
+             : std::nullopt;
+}
+
+std::string name_of_kind(const ClusterKind& kind) {
+  return kind.policy.empty() ? std::string(name(kind.topology)) : kind.policy;
+}
+
 std::vector<Topology> topologies_of(const std::vector<std::string>& names) {
   std::vector<Topology> topologies;
   topologies.reserve(names.size() + 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,12 @@ struct ClusterKind {
   Topology topology;
   std::uint32_t shards;  // 0 without a server.
 };
+
+// Why a cluster of this kind cannot have this few workers, in words; nothing if it can.
+[[nodiscard]] std::optional<std::string> too_few_workers(const ClusterKind& kind,
+                                                         std::uint32_t workers);
+// The policy, or without a server the topology.
+[[nodiscard]] std::string name_of_kind(const ClusterKind& kind);
 
 // Throws a usage error for anything but ps, ring and gossip. None: ps.
 [[nodiscard]] std::vector<Topology> topologies_of(const std::vector<std::string>& names);

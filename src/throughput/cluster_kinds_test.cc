@@ -35,5 +35,13 @@ TEST(ClusterKinds, ReadTopologiesByName) {
             "--topology is 'tree'; it takes ps, ring or gossip");
 }
 
+TEST(ClusterKinds, AGossipTakesTwoWorkers) {
+  const ClusterKind gossip{"", Topology::kGossip, 0};
+  EXPECT_EQ(too_few_workers(gossip, 1), "a gossip takes at least 2 workers");
+  EXPECT_FALSE(too_few_workers(gossip, 2));
+  EXPECT_FALSE(too_few_workers({"sync", Topology::kServer, 1}, 1));
+  EXPECT_EQ(name_of_kind(gossip), "gossip");
+}
+
 }  // namespace
 }  // namespace outpace::throughput

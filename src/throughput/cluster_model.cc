@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
 
 #include "base/spec.h"
 #include "job/simulate_job.h"
@@ -12,12 +15,18 @@
 #include "sim/placement.h"
 #include "sim/runtimes.h"
 #include "throughput/efficiency.h"
+#include "throughput/operations.h"
 #include "throughput/runtime_computing.h"
 
 namespace outpace::throughput {
 namespace {
 
 constexpr std::size_t kPeriodsOfTrace = 64;
+constexpr std::uint64_t kBytesOfKib = 1024;
+// Linux lets a connection keep two packets in the queue of a link (TCP small queues): the one that
+// is on its way, on average half of it, and the next.
+constexpr double kQueuedPackets = 1.5;
+constexpr double kPacketBytes = 9000.0;
 
 ModelledWorkers speeds_of(const job::Delays& delays,
                           std::uint32_t workers,
@@ -69,6 +78,8 @@ ClusterModel::ClusterModel(const MeasuredProfile& profile,
       options_(cluster),
       read_file_(std::move(read_file)),
       wires_(wires_of(cluster)),
+      overlap_(overlap_of(profile, cluster.slice.bytes)),
+      simple_(overlap_ ? std::optional(simplified(*overlap_)) : std::nullopt),
       seconds_(profile.computing_to_predict_from()),
       uncertainty_(cluster.runtime.empty() ? profile_uncertainty(seconds_) : 0.0) {}
 
@@ -101,9 +112,13 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
   CoarseCluster cluster{.topology = kind.topology,
                         .barrier = {BarrierKind::kNone},
                         .served = served_costs(profile_, wires_, kind.shards),
-                        .ring = ring()};
+                        .ring = ring(),
+                        .gossip = options_.gossip};
   if (kind.topology == Topology::kServer) {
     cluster.barrier = barrier_of(Spec::parse(kind.policy), workers.count());
+    if (simple_ && kind.shards == 1) {
+      cluster.hidden = hidden_transfers(*simple_);
+    }
   }
   return cluster;
 }
@@ -129,8 +144,10 @@ ThroughputEstimate ClusterModel::fine(const ClusterKind& kind,
   if (kind.topology == Topology::kServer) {
     return by_events(kind, workers);
   }
-  return {.rate = kind.topology == Topology::kRing ? ring_by_events(workers)
-                                                   : gossip_by_events(workers),
+  const Rate rate = kind.topology == Topology::kRing
+                        ? ring_rate_by_events(ring_of_events(workers), 4 * iterations_each())
+                        : gossip_rate_by_events(gossip_of_events(workers), iterations_each());
+  return {.rate = widened(rate),
           .mixed_examples = static_cast<double>(workers.count()) * profile_.batch};
 }
 
@@ -144,48 +161,123 @@ double ClusterModel::computing_alone(const ModelledWorkers& workers) const {
   return profile_.batch * sum / static_cast<double>(workers.computing.size());
 }
 
-ThroughputEstimate ClusterModel::by_events(const ClusterKind& kind,
-                                           const ModelledWorkers& workers) const {
+struct ClusterModel::Simulated {
+  sim::ClusterOptions options;
+  std::optional<sim::Transfers::Options> links;
+};
+
+namespace {
+
+void let_overlap(sim::ClusterOptions& cluster,
+                 sim::Transfers::Options& links,
+                 const sim::Overlap& overlap) {
+  links.pieces.clear();
+  for (const sim::Overlap::Piece& piece : overlap.pieces) {
+    links.pieces.push_back(piece.bytes);
+  }
+  cluster.overlap = &overlap;
+}
+
+}  // namespace
+
+std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKind& kind,
+                                                                 const ModelledWorkers& workers,
+                                                                 std::uint32_t iterations) const {
   job::Training training;
   training.workers = workers.count();
   training.policy = Spec::parse(kind.policy);
   training.batch = profile_.batch;
-  const SampledTimingOptions sampled = timing(workers, copying_seconds(profile_, wires_));
-  const Spread spread{.seconds = spread_seconds(kind, workers), .seed = options_.seed};
-  training.limits.iterations =
-      std::uint64_t{workers.count()} * iterations_each(kind, workers, spread.seconds);
+  training.limits.iterations = std::uint64_t{workers.count()} * iterations;
   const job::Resolved resolved =
       job::resolve(training, {}, {.workers_max = job::kModelledWorkersMost});
-  sim::ClusterOptions cluster{
-      .policy = resolved.policy, .coordinator = resolved.coordinator, .shard = resolved.shard};
+  auto simulated =
+      std::make_unique<Simulated>(Simulated{.options = {.policy = resolved.policy,
+                                                        .coordinator = resolved.coordinator,
+                                                        .shard = resolved.shard},
+                                            .links = {}});
+  sim::ClusterOptions& cluster = simulated->options;
   cluster.coordinator.job = 1;
   cluster.coordinator.examples = profile_.dataset_examples;
   const ServedCluster costs = served_costs(profile_, wires_, kind.shards);
   cluster.latency = from_seconds(profile_.message_seconds + wires_.latency_seconds);
   cluster.apply = from_seconds(costs.apply_seconds);
-  std::optional<sim::Transfers::Options> links;
   if (wires_.bytes_per_second > 0.0) {
-    links.emplace(sim::Transfers::Options{
+    auto& links = simulated->links.emplace(sim::Transfers::Options{
         .topology = links::make_shape(Spec::parse("star"),
                                       {.hosts = std::uint64_t{workers.count()} + kind.shards,
                                        .bandwidth = kPayloadOfLink * wires_.bytes_per_second}),
         .payload = profile_.payload_bytes(),
         .window = wires_.window_bytes});
-    links->servers = sim::place_shards(kind.shards, {}, links->topology);
-    cluster.links = &*links;
+    links.servers = sim::place_shards(kind.shards, {}, links.topology);
+    if (kind.shards == 1 && wires_.window_bytes == 0.0) {
+      const double queued = std::min(kQueuedPackets * kPacketBytes, links.payload);
+      links.queued = from_seconds(queued / (kPayloadOfLink * wires_.bytes_per_second));
+    }
+    cluster.links = &links;
+    if (simple_ && kind.shards == 1) {
+      let_overlap(cluster, links, *simple_);
+    }
   }
-  const Served served = serve_by_events(cluster, sampled, spread);
+  return simulated;
+}
+
+ThroughputEstimate ClusterModel::by_events(const ClusterKind& kind,
+                                           const ModelledWorkers& workers) const {
+  const Spread spread = spread_of(kind, workers);
+  const auto cluster = simulated(kind, workers, iterations_each(kind, workers, spread.seconds));
+  const Served served =
+      serve_by_events(cluster->options, timing(workers, copying_seconds(profile_, wires_)), spread);
   return {.rate = widened(served.rate),
           .mixed_examples = served.examples_an_update * (1.0 + served.staleness)};
 }
 
-double ClusterModel::spread_seconds(const ClusterKind& kind, const ModelledWorkers& workers) const {
+void ClusterModel::perform(const ClusterKind& kind,
+                           const ModelledWorkers& workers,
+                           const sim::Performed& performed) const {
+  constexpr std::uint32_t kIterations = 10;
+  if (kind.topology == Topology::kRing) {
+    RingOfEvents ring = ring_of_events(workers);
+    ring.performed =
+        [&performed, told = std::uint64_t{0}, &workers](const sim::Operation& one) mutable {
+          told += one.kind == sim::Operation::Kind::kCompute ? 1 : 0;
+          if (told <= std::uint64_t{kIterations} * workers.count()) {
+            performed(one);
+          }
+        };
+    (void)ring_rate_by_events(ring, 2 * kIterations);
+    return;
+  }
+  if (kind.topology == Topology::kGossip) {
+    GossipOfEvents gossip = gossip_of_events(workers);
+    gossip.performed = performed;
+    (void)gossip_rate_by_events(gossip, 2 * kIterations);
+    return;
+  }
+  const auto cluster = simulated(kind, workers, kIterations);
+  cluster->options.performed = performed;
+  const sim::Overlap told = overlap_ ? *overlap_ : whole_transfers(profile_);
+  if (cluster->links && kind.shards == 1) {
+    let_overlap(cluster->options, *cluster->links, told);
+  }
+  SampledTimingOptions sampled = timing(workers, copying_seconds(profile_, wires_));
+  const Spread spread = spread_of(kind, workers);
+  sampled.begins = beginnings(spread, workers.count(), 1).front();
+  perform_by_events(cluster->options, sampled);
+}
+
+Spread ClusterModel::spread_of(const ClusterKind& kind, const ModelledWorkers& workers) const {
   const CoarseCluster cluster = coarse_cluster(kind, workers);
   const BarrierKind barrier = cluster.barrier.kind;
   const bool free = barrier == BarrierKind::kNone || barrier == BarrierKind::kBoundedStaleness;
-  return free && workers.count() > 1 && wires_.bytes_per_second > 0.0
-             ? workers.count() / coarse_rate(cluster, workers.computing, Heuristics::kWith)
-             : 0.0;
+  Spread spread{.seconds = 0.0, .from = 0.0, .seed = options_.seed};
+  if (free && workers.count() > 1 && wires_.bytes_per_second > 0.0) {
+    spread.seconds = workers.count() / coarse_rate(cluster, workers.computing, Heuristics::kWith);
+    // Pieces of weights that arrive after a worker's start would hold it up, and the phases would
+    // be less spread than the starts.
+    spread.from =
+        overlap_ && kind.shards == 1 ? workers.count() * cluster.served.link_seconds : 0.0;
+  }
+  return spread;
 }
 
 SampledTimingOptions ClusterModel::timing(const ModelledWorkers& workers, double besides) const {
@@ -196,29 +288,46 @@ SampledTimingOptions ClusterModel::timing(const ModelledWorkers& workers, double
           .cores = options_.cores};
 }
 
-Rate ClusterModel::gossip_by_events(const ModelledWorkers& workers) const {
-  return widened(gossip_rate_by_events(
-      timing(workers, 0.0), ring().fixed_seconds, profile_.batch, iterations_each()));
+std::string ClusterModel::caveat_of_gossip() const {
+  const double meeting = meeting_seconds(ring());
+  const double gradient =
+      std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / static_cast<double>(seconds_.size());
+  if (options_.gossip != job::GossipPace::kFree || meeting <= gradient) {
+    return "";
+  }
+  return fmt::format(
+      "with --gossip free no gradient waits for a meeting: here a meeting takes {:.2g} s and a "
+      "gradient {:.2g} s, so a worker meets another at most once in {:.0f} gradients, and their "
+      "weights drift apart",
+      meeting,
+      gradient,
+      meeting / gradient);
 }
 
-Rate ClusterModel::ring_by_events(const ModelledWorkers& workers) const {
+GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) const {
   const RingCluster costs = ring();
-  // Buckets fill one after another during the backward pass, as far as the layers tell; bytes are
-  // assumed to come at an even rate.
-  const double count = std::max(1.0, std::floor(profile_.payload_bytes() / kBucketBytes));
+  return {.timing = timing(workers, 0.0),
+          .pace = options_.gossip,
+          .meeting_seconds = meeting_seconds(costs),
+          .invitation_seconds = costs.latency_seconds,
+          .apply_seconds = costs.fixed_seconds,
+          .batch = profile_.batch,
+          .seed = options_.seed};
+}
+
+RingOfEvents ClusterModel::ring_of_events(const ModelledWorkers& workers) const {
+  const RingCluster costs = ring();
   std::vector<RingOfEvents::Bucket> buckets;
-  for (int i = 1; i <= static_cast<int>(count); ++i) {
-    buckets.push_back({.ready = 1.0 - costs.backward_share * (1.0 - i / count),
-                       .seconds = costs.payload_seconds / count});
+  for (const BucketShare& bucket : buckets_of(profile_, options_.bucket_kib * kBytesOfKib)) {
+    buckets.push_back({.ready = bucket.ready, .seconds = costs.payload_seconds * bucket.bytes});
   }
-  return widened(ring_rate_by_events({.computing = workers.draw,
-                                      .factors = workers.factors,
-                                      .paces = workers.paces,
-                                      .buckets = std::move(buckets),
-                                      .latency_seconds = costs.latency_seconds,
-                                      .fixed_seconds = costs.fixed_seconds,
-                                      .batch = profile_.batch},
-                                     4 * iterations_each()));
+  return {.computing = workers.draw,
+          .factors = workers.factors,
+          .paces = workers.paces,
+          .buckets = std::move(buckets),
+          .latency_seconds = costs.latency_seconds,
+          .fixed_seconds = costs.fixed_seconds,
+          .batch = profile_.batch};
 }
 
 std::uint32_t ClusterModel::iterations_each(const ClusterKind& kind,

@@ -4,15 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "job/modelled_cluster.h"
 #include "job/work.h"
+#include "sim/overlap.h"
 #include "throughput/cluster_kinds.h"
 #include "throughput/coarse_cluster.h"
 #include "throughput/fine.h"
+#include "throughput/gossip_events.h"
 #include "throughput/measured_profile.h"
 #include "throughput/sampled_timing.h"
 #include "worker/pace.h"
@@ -56,21 +59,35 @@ class ClusterModel {
                                           const ModelledWorkers& workers) const;
   [[nodiscard]] ThroughputEstimate fine(const ClusterKind& kind,
                                         const ModelledWorkers& workers) const;
+  // Tells the elementary operations of the first iterations that fine() simulates, ten of each
+  // worker.
+  void perform(const ClusterKind& kind,
+               const ModelledWorkers& workers,
+               const sim::Performed& performed) const;
+  // Whether links limit the cluster. Then fine() may be far above coarse(), which knows neither
+  // transfers that overlap with computing nor workers that come out of phase.
+  [[nodiscard]] bool has_links() const { return wires_.bytes_per_second > 0.0; }
+  // What to know of a free gossip whose workers seldom meet; empty otherwise.
+  [[nodiscard]] std::string caveat_of_gossip() const;
   // Examples per second if workers computed without ever waiting.
   [[nodiscard]] double computing_alone(const ModelledWorkers& workers) const;
 
  private:
   [[nodiscard]] ThroughputEstimate by_events(const ClusterKind& kind,
                                              const ModelledWorkers& workers) const;
+  // A simulated cluster with a server; refers to itself and to the model.
+  struct Simulated;
+  [[nodiscard]] std::unique_ptr<Simulated> simulated(const ClusterKind& kind,
+                                                     const ModelledWorkers& workers,
+                                                     std::uint32_t iterations) const;
   // Over how long the workers' starts are spread: without rounds, workers meet on the links by
   // chance, at any time of an iteration.
-  [[nodiscard]] double spread_seconds(const ClusterKind& kind,
-                                      const ModelledWorkers& workers) const;
+  [[nodiscard]] Spread spread_of(const ClusterKind& kind, const ModelledWorkers& workers) const;
   [[nodiscard]] RingCluster ring() const;
   // `besides`, of SampledTimingOptions.
   [[nodiscard]] SampledTimingOptions timing(const ModelledWorkers& workers, double besides) const;
-  [[nodiscard]] Rate gossip_by_events(const ModelledWorkers& workers) const;
-  [[nodiscard]] Rate ring_by_events(const ModelledWorkers& workers) const;
+  [[nodiscard]] GossipOfEvents gossip_of_events(const ModelledWorkers& workers) const;
+  [[nodiscard]] RingOfEvents ring_of_events(const ModelledWorkers& workers) const;
   // Of a simulation with a server, from the beginning on; `spread` as in Spread.
   [[nodiscard]] std::uint32_t iterations_each(const ClusterKind& kind,
                                               const ModelledWorkers& workers,
@@ -83,6 +100,8 @@ class ClusterModel {
   const job::ModelledCluster& options_;
   const job::ReadFile read_file_;
   const Wires wires_;
+  const std::optional<sim::Overlap> overlap_;  // Of the transfers with one server.
+  const std::optional<sim::Overlap> simple_;   // The same, as predictions simulate it.
   const std::vector<double> seconds_;
   const double uncertainty_;
 };

@@ -61,6 +61,16 @@ TEST(ClusterModel, SharesTheServersLink) {
             Bottleneck::kLink);
 }
 
+TEST(ClusterModel, WorkersOnALinkComeOutOfPhase) {
+  // Two workers in phase would share the link both ways: 20 + 4 x 33.5 ms. One that begins behind
+  // the other stays behind, until one pushes while the other receives: 20 + 2 x 33.5 ms.
+  const job::ModelledCluster slow{.bandwidth = job::Value<job::Bandwidth>::parse("1Mbps"),
+                                  .iterations = 100};
+  const double alone = 4000.0 / (125000.0 * 1448 / 1514);
+  const double apart = 2 * 8 / (0.02 + 2 * alone);
+  EXPECT_NEAR(rates_of(kAsync, 2, slow).fine, apart, 0.03 * apart);
+}
+
 TEST(ClusterModel, TakesARuntimeInPlaceOfTheProfilesComputing) {
   const job::ModelledCluster drawn{.runtime = "constant(100ms)"};
   for (const ClusterKind& kind : {kAsync, kRing}) {
@@ -112,6 +122,67 @@ TEST(ClusterModel, CountsTheExamplesThatAnUpdateMixes) {
         << kind.policy;
   }
   EXPECT_NEAR(model.computing_alone(workers), 4 * 8 / 0.02, 1e-6);
+}
+
+// Four layers of 10 ms forward and 20 ms backward; 40 MB of weights are all in one of them.
+MeasuredProfile heavy_layer(std::size_t heavy) {
+  MeasuredProfile profile = even_profile();
+  profile.batch = 32;
+  profile.iterations.assign(10, {.compute_seconds = 0.12, .rest_seconds = 0.0});
+  profile.manifest.tensors.assign(4, {.name = "w", .shape = {1}});
+  profile.manifest.tensors[heavy].shape = {10'000'000};
+  profile.layers.assign(4, {0.01, 0.02});
+  profile.apply_seconds = profile.message_seconds = profile.byte_seconds = 0.0;
+  return profile;
+}
+
+TEST(ClusterModel, JoinsTheTimesOfLayersWithTheirTensors) {
+  // 10 Gbit/s carry 40 MB in 40e6 / (1.25e9 x 1448 / 1514) s = 33.46 ms.
+  constexpr double kAlone = 40e6 / (1.25e9 * 1448 / 1514);
+  constexpr double kExamples = 4 * 32;
+  const job::ModelledCluster fast{.bandwidth = job::Value<job::Bandwidth>::parse("10Gbps")};
+  const auto fine = [&fast](const MeasuredProfile& profile, const ClusterKind& kind) {
+    const ClusterModel model(profile, fast, no_file);
+    return model.fine(kind, model.workers(4)).rate.examples_per_second;
+  };
+  // A ring sends 2 x 3/4 of 33.46 ms = 50.19 ms. The first layer's gradient is there at the end:
+  // 120 + 50.19 = 170.19 ms, 752 examples/s. The last layer's is there after 40 + 20 ms, and its
+  // sum ends at 110.19 ms, before the backward pass does: 120 ms, 1,067 examples/s.
+  EXPECT_NEAR(fine(heavy_layer(0), kRing), kExamples / (0.120 + 1.5 * kAlone), 0.1);
+  EXPECT_NEAR(fine(heavy_layer(3), kRing), kExamples / 0.120, 0.1);
+  // With a server, four workers share its link: 133.84 ms down and 133.84 ms up. The first layer's
+  // weights are needed at first, and its gradient is there at last: 133.84 + 120 + 133.84 = 387.67
+  // ms, 330 examples/s. While the last layer's weights come, the forward pass goes through the
+  // first three layers; while its gradient goes, the backward pass does: 133.84 + 30 + 133.84 =
+  // 297.67 ms, 430 examples/s.
+  EXPECT_NEAR(fine(heavy_layer(0), kSync), kExamples / (8 * kAlone + 0.120), 0.1);
+  EXPECT_NEAR(fine(heavy_layer(3), kSync), kExamples / (8 * kAlone + 0.030), 0.1);
+  // Sent whole, the two are alike.
+  job::ModelledCluster whole = fast;
+  whole.slice.bytes = 0;
+  for (const std::size_t heavy : {0U, 3U}) {
+    const MeasuredProfile profile = heavy_layer(heavy);
+    const ClusterModel model(profile, whole, no_file);
+    EXPECT_NEAR(model.fine(kSync, model.workers(4)).rate.examples_per_second,
+                kExamples / (8 * kAlone + 0.120),
+                0.1);
+  }
+}
+
+TEST(ClusterModel, SaysThatWorkersOfAFreeGossipHardlyMeet) {
+  const MeasuredProfile profile = even_profile();
+  job::ModelledCluster cluster{.bandwidth = job::Value<job::Bandwidth>::parse("1Mbps"),
+                               .gossip = job::GossipPace::kFree};
+  // 2 x 0.1 + 33.5 ms a meeting, 20 ms a gradient.
+  EXPECT_NE(ClusterModel(profile, cluster, no_file)
+                .caveat_of_gossip()
+                .find("a meeting takes 0.034 s and a gradient 0.02 s, so a worker meets another at "
+                      "most once in 2 gradients"),
+            std::string::npos);
+  cluster.gossip = job::GossipPace::kCoupled;
+  EXPECT_EQ(ClusterModel(profile, cluster, no_file).caveat_of_gossip(), "");
+  cluster = {.gossip = job::GossipPace::kFree};
+  EXPECT_EQ(ClusterModel(profile, cluster, no_file).caveat_of_gossip(), "");
 }
 
 TEST(ClusterModel, RefusesAPolicyThatTakesMoreWorkers) {

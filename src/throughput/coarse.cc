@@ -341,14 +341,30 @@ double ring_rate(const RingCluster& cluster, const Computing& computing, Heurist
   });
 }
 
-double gossip_rate(const RingCluster& cluster, const Computing& computing) {
+double meeting_seconds(const RingCluster& cluster) {
+  return 2.0 * cluster.latency_seconds + cluster.payload_seconds;
+}
+
+double gossip_rate(const RingCluster& cluster,
+                   const Computing& computing,
+                   job::GossipPace pace,
+                   Heuristics heuristics) {
   CHECK(!computing.empty());
   return mean_over_periods(computing, [&](const Period& period) {
-    double sum = 0.0;
+    const bool meets = pace == job::GossipPace::kCoupled && period.mean.size() > 1;
+    const double meeting = meets ? meeting_seconds(cluster) : 0.0;
+    double rate = 0.0;
     for (const double seconds : period.mean) {
-      sum += 1.0 / (cluster.fixed_seconds + seconds);
+      rate += 1.0 / (cluster.fixed_seconds + std::max(meeting, seconds));
     }
-    return sum;
+    if (!meets) {
+      return rate;
+    }
+    // Pairs that can meet at once: workers of odd number answer (collective/neighbour.h).
+    const auto workers = static_cast<double>(period.mean.size());
+    const double pairs = std::floor(workers / 2.0);
+    const double busy = heuristics == Heuristics::kWith ? workers / (workers + pairs - 1.0) : 1.0;
+    return std::min(rate, busy * pairs / meeting);
   });
 }
 

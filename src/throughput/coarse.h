@@ -20,9 +20,10 @@
 //   bounded staleness        X = W x the slowest worker's rate of the above
 //
 // A ring of W workers (Patarasuk & Yuan, 2009): T = C_(W) + 2 (W - 1) a + 2 (W - 1) / W S / B. With
-// heuristics, the part that fits into the backward pass is hidden. Gossip exchanges weights off the
-// critical path and no gradient waits for it: X = sum of 1 / (C_w + P). A slow link makes meetings
-// rarer, but not gradients.
+// heuristics, the part that fits into the backward pass is hidden. A free gossip exchanges weights
+// off the critical path: X = sum of 1 / (C_w + P). In a coupled one each gradient takes a meeting
+// of M = 2 a + S / B, which begins with its computing: X = min(sum of 1 / (max(C_w, M) + P), pairs
+// / M).
 //
 // The models ignore: that a straggler's cancelled gradient is partly sent, bounds that bind only
 // now and then (the s of ssp), correlation in time beyond the given periods, and shared processors.
@@ -31,6 +32,7 @@
 
 #include <cstdint>
 
+#include "job/modelled_cluster.h"
 #include "throughput/barrier.h"
 #include "throughput/computing.h"
 
@@ -69,7 +71,15 @@ enum class Heuristics : std::uint8_t { kWithout, kWith };
 [[nodiscard]] double ring_rate(const RingCluster& cluster,
                                const Computing& computing,
                                Heuristics heuristics);
-[[nodiscard]] double gossip_rate(const RingCluster& cluster, const Computing& computing);
+// Of two workers: one asks, then both send their payloads, both ways at once.
+[[nodiscard]] double meeting_seconds(const RingCluster& cluster);
+// Free: no gradient waits for a meeting. Coupled: each gradient waits for a meeting of its own, and
+// each meeting occupies two workers. With heuristics, workers happen to ask the same one: a closed
+// network of W customers whose stations are the workers that answer.
+[[nodiscard]] double gossip_rate(const RingCluster& cluster,
+                                 const Computing& computing,
+                                 job::GossipPace pace,
+                                 Heuristics heuristics);
 
 // The rate of each worker, per second, by mean-value analysis (Reiser & Lavenberg, 1980). Each
 // worker is a class of its own (Schweitzer's approximation; exact for equal workers). The stations

@@ -83,16 +83,43 @@ RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
               profile.payload_bytes() > kBucketBytes ? backward_share(profile.layers) : 0.0};
 }
 
+namespace {
+
+// In a round all workers get their weights, and push their gradients, together.
+Computing shortened(const CoarseCluster& cluster, const Computing& computing) {
+  const auto workers = static_cast<double>(computing.front().mean.size());
+  const double alone = cluster.served.link_seconds;
+  switch (cluster.barrier.kind) {
+    case BarrierKind::kNone:
+    case BarrierKind::kBoundedStaleness:
+      return without_hidden(*cluster.hidden, computing, alone, alone);
+    case BarrierKind::kCutoff:
+    case BarrierKind::kBestCutoff:
+    case BarrierKind::kRestarting:
+      break;
+  }
+  const double pushes = cluster.barrier.cutoff > 0 ? cluster.barrier.cutoff : workers;
+  return without_hidden(
+      *cluster.hidden, computing, cluster.served.in_turn ? alone : workers * alone, pushes * alone);
+}
+
+}  // namespace
+
 double coarse_rate(const CoarseCluster& cluster,
                    const Computing& computing,
                    Heuristics heuristics) {
   switch (cluster.topology) {
     case Topology::kServer:
-      return served_rate(cluster.barrier, cluster.served, computing, heuristics);
+      return served_rate(cluster.barrier,
+                         cluster.served,
+                         cluster.hidden && heuristics == Heuristics::kWith
+                             ? shortened(cluster, computing)
+                             : computing,
+                         heuristics);
     case Topology::kRing:
       return ring_rate(cluster.ring, computing, heuristics);
     case Topology::kGossip:
-      return gossip_rate(cluster.ring, computing);
+      return gossip_rate(cluster.ring, computing, cluster.gossip, heuristics);
   }
   return 0.0;
 }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "throughput/barrier.h"
 #include "throughput/coarse.h"
 #include "throughput/computing.h"
+#include "throughput/hidden_transfers.h"
 #include "throughput/measured_profile.h"
 
 namespace outpace::throughput {
@@ -54,8 +56,10 @@ struct CoarseCluster {
   Barrier barrier;  // Unused without a server.
   ServedCluster served;
   RingCluster ring;
+  job::GossipPace gossip = job::GossipPace::kCoupled;
+  std::optional<HiddenTransfers> hidden = {};  // With a server; nothing: none.
 };
-// Gradients per second by the coarse model.
+// Gradients per second by the coarse model. With heuristics, computing is shortened by what hides.
 [[nodiscard]] double coarse_rate(const CoarseCluster& cluster,
                                  const Computing& computing,
                                  Heuristics heuristics);

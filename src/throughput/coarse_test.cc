@@ -159,7 +159,23 @@ TEST(Coarse, ARingHidesWhatFitsIntoTheBackwardPass) {
 TEST(Coarse, GossipGoesAtEachWorkersOwnPace) {
   const RingCluster cluster{
       .fixed_seconds = 0.1, .latency_seconds = 0, .payload_seconds = 2.0, .backward_share = 0};
-  EXPECT_NEAR(gossip_rate(cluster, constant({0.1, 0.4})), 5.0 + 2.0, 1e-9);
+  EXPECT_NEAR(gossip_rate(cluster, constant({0.1, 0.4}), job::GossipPace::kFree, Heuristics::kWith),
+              5.0 + 2.0,
+              1e-9);
+}
+
+TEST(Coarse, ACoupledGossipTakesAMeetingForEachGradient) {
+  constexpr auto kCoupled = job::GossipPace::kCoupled;
+  RingCluster cluster{
+      .fixed_seconds = 0.1, .latency_seconds = 0.01, .payload_seconds = 0.18, .backward_share = 0};
+  EXPECT_NEAR(meeting_seconds(cluster), 0.2, 1e-12);
+  const Computing two = constant({0.9, 0.9});
+  EXPECT_NEAR(gossip_rate(cluster, two, kCoupled, Heuristics::kWith), 2.0, 1e-9);  // Hidden.
+  cluster.payload_seconds = 1.98;  // The two gradients have one meeting after the other.
+  EXPECT_NEAR(gossip_rate(cluster, two, kCoupled, Heuristics::kWith), 1 / 2.0, 1e-9);
+  const Computing four = constant({0.9, 0.9, 0.9, 0.9});
+  EXPECT_NEAR(gossip_rate(cluster, four, kCoupled, Heuristics::kWithout), 2 / 2.0, 1e-9);
+  EXPECT_NEAR(gossip_rate(cluster, four, kCoupled, Heuristics::kWith), 0.8 * 2 / 2.0, 1e-9);
 }
 
 TEST(Coarse, PeriodsCountEqually) {

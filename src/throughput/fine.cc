@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <numeric>
-#include <queue>
 #include <variant>
 
 #include "base/check.h"
@@ -16,7 +14,7 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr std::size_t kSpans = 8;
+constexpr std::size_t kSpans = kSpansOfRun;
 constexpr double kConfidence = 0.95;
 
 // The number of runs of a spread: more with fewer workers, which average less.
@@ -122,16 +120,21 @@ Served one_run(const sim::ClusterOptions& options, const SampledTimingOptions& s
 
 }  // namespace
 
+void perform_by_events(const sim::ClusterOptions& options, const SampledTimingOptions& sampled) {
+  SampledTiming timing(sampled);
+  (void)sim::Cluster(options, timing, nullptr, nullptr, [](const std::string&) {}).run();
+}
+
 std::vector<std::vector<double>> beginnings(const Spread& spread,
                                             std::size_t workers,
                                             std::uint64_t runs) {
-  std::vector<std::vector<double>> found(runs, std::vector<double>(workers, 0.0));
+  std::vector<std::vector<double>> found(runs, std::vector<double>(workers, spread.from));
   for (std::size_t worker = 1; worker < workers; ++worker) {
     const Permutation parts(runs, spread.seed, worker);
     Rng rng(spread.seed, worker);
     for (std::uint64_t i = 0; i < runs; ++i) {
       const double part = static_cast<double>(parts(i)) + rng.uniform();
-      found[i][worker] = spread.seconds * part / static_cast<double>(runs);
+      found[i][worker] += spread.seconds * part / static_cast<double>(runs);
     }
   }
   return found;
@@ -167,50 +170,11 @@ Served serve_by_events(const sim::ClusterOptions& options,
   return mean;
 }
 
-Rate gossip_rate_by_events(const SampledTimingOptions& options,
-                           double apply_seconds,
-                           std::uint32_t batch,
-                           std::uint32_t iterations) {
-  constexpr std::uint32_t kLeast = 20;
-  CHECK(iterations >= kLeast);
-  struct Next {
-    Time time;
-    std::uint32_t worker;
-    std::uint64_t iteration;
-    bool operator>(const Next& other) const {
-      return std::pair(time, worker) > std::pair(other.time, other.worker);
-    }
-  };
-  SampledTiming timing(options);
-  std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
-  const auto workers = static_cast<std::uint32_t>(options.factors.size());
-  for (std::uint32_t w = 0; w < workers; ++w) {
-    next.push({Time{}, w, 0});
-  }
-  // The first worker to begin this many iterations ends the run: afterwards the others would slow
-  // each other less.
-  std::vector<double> begun;
-  while (next.top().iteration < iterations) {
-    const Next now = next.top();
-    next.pop();
-    begun.push_back(to_seconds(now.time.time_since_epoch()));
-    const Time done = timing.finish(WorkerId{now.worker}, now.time, 1.0, now.iteration);
-    next.push({done + from_seconds(apply_seconds), now.worker, now.iteration + 1});
-  }
-  const double end = to_seconds(next.top().time.time_since_epoch());
-  const double first = end / 5.0;  // As with the gradients that a server accepts.
-  const double span = (end - first) / kSpans;
-  std::vector<double> rates(kSpans);
-  for (const double time : begun) {
-    if (time >= first) {
-      const auto at = static_cast<std::size_t>((time - first) / span);
-      rates[std::min(at, kSpans - 1)] += batch / span;
-    }
-  }
-  return of_spans(rates);
-}
-
 Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {
+  struct Span {
+    double begin;
+    double end;
+  };
   CHECK(iterations >= 2 * kSpans && !ring.factors.empty());
   CHECK(!ring.buckets.empty() && ring.buckets.back().ready == 1.0);
   const auto workers = static_cast<double>(ring.factors.size());
@@ -223,13 +187,32 @@ Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {
       slept.push_back(to_seconds(ring.paces[w].finish(begun, 1.0, i) - begun));
       computed.push_back(ring.factors[w] * ring.computing(WorkerId{w}, i, begun));
     }
+    const auto tell = [&](sim::Operation::Kind kind, std::size_t w, std::size_t part, Span span) {
+      if (ring.performed) {
+        ring.performed({kind,
+                        static_cast<std::uint32_t>(w),
+                        part,
+                        begun + from_seconds(span.begin),
+                        begun + from_seconds(span.end)});
+      }
+    };
+    for (std::size_t w = 0; w < slept.size(); ++w) {
+      tell(sim::Operation::Kind::kCompute, w, 0, {slept[w], slept[w] + computed[w]});
+    }
     double through = 0.0;
-    for (const RingOfEvents::Bucket& bucket : ring.buckets) {
+    for (std::size_t part = 0; part < ring.buckets.size(); ++part) {
+      const RingOfEvents::Bucket& bucket = ring.buckets[part];
       double begin = through;
       for (std::size_t w = 0; w < slept.size(); ++w) {
         begin = std::max(begin, slept[w] + bucket.ready * computed[w]);
       }
       through = begin + 2.0 * (workers - 1.0) * (ring.latency_seconds + bucket.seconds / workers);
+      for (std::size_t w = 0; w < slept.size(); ++w) {
+        tell(sim::Operation::Kind::kSend, w, part, {begin, through});
+      }
+    }
+    for (std::size_t w = 0; w < slept.size(); ++w) {
+      tell(sim::Operation::Kind::kApply, w, 0, {through, through + ring.fixed_seconds});
     }
     ended.push_back(ended.back() + through + ring.fixed_seconds);
   }

@@ -3,14 +3,16 @@
 // With a server this is the simulator (sim/cluster.h): the policy's own code, messages that share
 // links, gradients that queue for the server. A ring is simulated bucket by bucket. The exchange of
 // a bucket begins when every worker has its gradients and the bucket before it is done, so it
-// overlaps with the backward pass.
+// overlaps with the backward pass. A gossip is in gossip_events.h.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "sim/cluster.h"
+#include "sim/overlap.h"
 #include "throughput/sampled_timing.h"
 
 namespace outpace::throughput {
@@ -32,6 +34,7 @@ struct Served {
 // Random starting times of workers that no barrier synchronises.
 struct Spread {
   double seconds = 0.0;  // Starting times are spread over this span; at least 0.
+  double from = 0.0;     // The beginning of the span, seconds after the first release.
   std::uint64_t seed = 1;
 };
 
@@ -42,6 +45,9 @@ struct Spread {
 [[nodiscard]] Served serve_by_events(const sim::ClusterOptions& options,
                                      const SampledTimingOptions& timing,
                                      const Spread& spread = {});
+
+// Runs to the limits of the options, which say where operations are told.
+void perform_by_events(const sim::ClusterOptions& options, const SampledTimingOptions& timing);
 
 // The starting times of the workers in each run, in seconds, by run and then by worker. The first
 // worker starts at 0. Each other worker starts once in each of `runs` equal parts of the spread (a
@@ -64,16 +70,13 @@ struct RingOfEvents {
   double latency_seconds;       // Of a message to the neighbour.
   double fixed_seconds;         // Of an iteration, in addition.
   std::uint32_t batch;
+  // Told of each operation; a sum is what each worker sends, and a step is what it applies. May be
+  // empty.
+  sim::Performed performed = {};
 };
 [[nodiscard]] Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations);
 
-// Of a gossip: each worker computes and applies, and waits for no other. `timing` says how many
-// processors the workers share. REQUIRES: at least 20 iterations per worker.
-[[nodiscard]] Rate gossip_rate_by_events(const SampledTimingOptions& timing,
-                                         double apply_seconds,
-                                         std::uint32_t batch,
-                                         std::uint32_t iterations);
-
+inline constexpr std::size_t kSpansOfRun = 8;
 // Mean and 95 % confidence interval of the rates in eight spans of a run (Student's t with seven
 // degrees of freedom). REQUIRES: eight rates.
 [[nodiscard]] Rate of_spans(const std::vector<double>& rates);

@@ -123,18 +123,6 @@ TEST(Fine, AWorkerOfARingSleepsAsTheTraceSaysAndThenComputes) {
   EXPECT_NEAR(ring_rate_by_events(ring, 96).examples_per_second, 2 * 20 / (0.17 + 0.27), 1e-6);
 }
 
-TEST(Fine, InAGossipEveryWorkerGoesAtItsOwnPace) {
-  SampledTimingOptions timing = fixed_timing({1, 4});
-  EXPECT_NEAR(gossip_rate_by_events(timing, 0.1, kMiniBatch, 400).examples_per_second,
-              kMiniBatch * (1 / 0.2 + 1 / 0.5),
-              1.0);
-  timing = fixed_timing({1, 1});
-  timing.cores = 1;
-  EXPECT_NEAR(gossip_rate_by_events(timing, 0.0, kMiniBatch, 400).examples_per_second,
-              kMiniBatch / 0.1,
-              1.0);
-}
-
 TEST(Fine, IntervalsAreStudents) {
   const Rate rate = of_spans({1, 2, 1, 2, 1, 2, 1, 2});
   EXPECT_DOUBLE_EQ(rate.examples_per_second, 1.5);

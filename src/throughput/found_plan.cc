@@ -89,6 +89,7 @@ FoundPlan find_plan(const job::PlanJob& job, PlanChoices choices) {
     }
   }
   found.verified = verified.size();
+  found.caveat = choices.caveat;
   found.left_out.reserve(choices.left_out.size());
   for (const auto& left_out : choices.left_out) {
     found.left_out.push_back(left_out.second);

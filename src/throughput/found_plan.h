@@ -21,6 +21,7 @@ struct FoundPlan {
   std::size_t can_run = 0;   // Of the choices.
   std::size_t verified = 0;  // By a fine model.
   std::vector<std::string> left_out;
+  std::string caveat = {};  // Of a free gossip, if it is among the choices.
 };
 
 // Weighs the choices by the job's objective, and verifies those that could be best. REQUIRES: some

@@ -99,6 +99,37 @@ class ProfileReader {
     return value;
   }
 
+  // `tensors`: of the network.
+  [[nodiscard]] std::vector<MeasuredLayer> layers(std::size_t tensors) const {
+    std::vector<MeasuredLayer> layers;
+    std::size_t known = 0;
+    std::size_t sum = 0;
+    for (const nlohmann::json& one : list("layers")) {
+      layers.push_back({seconds(one, "forward_seconds"), seconds(one, "backward_seconds")});
+      if (!one.contains("tensors")) {
+        continue;
+      }
+      if (!one["tensors"].is_number_unsigned() ||
+          one["tensors"].get<std::uint64_t>() > tensors - sum) {
+        throw wrong(fmt::format("'tensors' of layer {} is {}; the network has {} tensors",
+                                layers.size() - 1,
+                                one["tensors"].dump(),
+                                tensors));
+      }
+      layers.back().tensors = one["tensors"].get<std::size_t>();
+      sum += *layers.back().tensors;
+      ++known;
+    }
+    if (known != 0 && (known != layers.size() || sum != tensors)) {
+      throw wrong(
+          fmt::format("'layers' have {} tensors and the network has {}; each layer takes "
+                      "'tensors', or none does",
+                      sum,
+                      tensors));
+    }
+    return layers;
+  }
+
   [[nodiscard]] protocol::Manifest manifest() const {
     protocol::Manifest manifest;
     std::uint64_t numbers = 0;
@@ -183,8 +214,12 @@ std::string MeasuredProfile::to_json(std::string_view trace_events) const {
   }
   json["layers"] = nlohmann::ordered_json::array();
   for (const MeasuredLayer& layer : layers) {
-    json["layers"].push_back(
-        {{"forward_seconds", layer.forward_seconds}, {"backward_seconds", layer.backward_seconds}});
+    nlohmann::ordered_json one{{"forward_seconds", layer.forward_seconds},
+                               {"backward_seconds", layer.backward_seconds}};
+    if (layer.tensors) {
+      one["tensors"] = *layer.tensors;
+    }
+    json["layers"].push_back(std::move(one));
   }
   json["iterations"] = nlohmann::ordered_json::array();
   for (const MeasuredIteration& iteration : iterations) {
@@ -228,10 +263,7 @@ MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string&
                     .byte_seconds = reader.seconds(json, "sum_byte_seconds")};
   }
   profile.not_measured = reader.not_measured();
-  for (const nlohmann::json& one : reader.list("layers")) {
-    profile.layers.push_back(
-        {reader.seconds(one, "forward_seconds"), reader.seconds(one, "backward_seconds")});
-  }
+  profile.layers = reader.layers(profile.manifest.tensors.size());
   for (const nlohmann::json& one : reader.list("iterations")) {
     profile.iterations.push_back(
         {reader.seconds(one, "compute_seconds"), reader.seconds(one, "rest_seconds")});

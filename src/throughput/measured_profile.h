@@ -37,6 +37,8 @@ struct MeasuredIteration {
 struct MeasuredLayer {
   double forward_seconds;
   double backward_seconds;
+  // How many of the next tensors are its weights; nothing if that is not known.
+  std::optional<std::size_t> tensors = {};
 
   bool operator==(const MeasuredLayer&) const = default;
 };
@@ -80,7 +82,8 @@ struct MeasuredProfile {
   // The file's content, apart from the file of trace events that it refers to.
   [[nodiscard]] std::string to_json(std::string_view trace_events) const;
   // Throws a usage error that begins with `name` and says what is wrong: not JSON, another format
-  // or kind, fewer than four iterations, or a number that is negative or not finite.
+  // or kind, fewer than four iterations, layers with other tensors than the network, or a number
+  // that is negative or not finite.
   static MeasuredProfile parse(std::string_view text, const std::string& name);
 };
 

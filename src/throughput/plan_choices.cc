@@ -17,6 +17,9 @@ namespace outpace::throughput {
 namespace {
 
 constexpr double kMarginOfCoarse = 0.1;
+// Transfers take at most as long as what they hide behind, and two workers that come out of phase
+// are at most twice as fast.
+constexpr double kMarginWithLinks = 1.0;
 
 double cost_of(const job::PlanJob& job, std::uint32_t workers, std::uint32_t servers) {
   return workers * job.worker_cost + servers * job.server_cost;
@@ -48,12 +51,19 @@ class MeasuredChoices {
   void add(const ModelledWorkers& workers, const ClusterKind& kind, PlanChoices& choices) {
     const ClusterKind here{
         job::policy_for(kind.policy, workers.count()), kind.topology, kind.shards};
+    if (const auto why = too_few_workers(here, workers.count())) {
+      choices.left_out.emplace(name_of_kind(kind), *why);
+      return;
+    }
     try {
       const CoarseCluster cluster = model_.coarse_cluster(here, workers);
       choices.rows.push_back(
           row_of(here, workers.count(), "coarse", model_.coarse(cluster, workers)));
       kinds_.push_back(here);
-      possible_.insert(kind.policy);
+      possible_.insert(name_of_kind(kind));
+      if (kind.topology == Topology::kGossip) {
+        choices.caveat = model_.caveat_of_gossip();
+      }
     } catch (const Error& error) {
       choices.left_out.emplace(kind.policy, error.what());
     }
@@ -72,7 +82,8 @@ class MeasuredChoices {
   void check_policies(const PlanChoices& choices) const {
     for (const auto& [policy, why] : choices.left_out) {
       if (!possible_.contains(policy)) {
-        throw usage_error(fmt::format("--policy {}: {}", policy, why));
+        const char* const option = policy == name(Topology::kGossip) ? "topology" : "policy";
+        throw usage_error(fmt::format("--{} {}: {}", option, policy, why));
       }
     }
   }
@@ -181,7 +192,7 @@ PlanChoices choices_of_measured(const MeasuredProfile& profile,
   const auto measured = std::make_shared<MeasuredChoices>(profile, job, read_file);
   PlanChoices choices{.rows = {},
                       .verify = {},
-                      .margin = kMarginOfCoarse,
+                      .margin = measured->model().has_links() ? kMarginWithLinks : kMarginOfCoarse,
                       .batch = static_cast<double>(profile.batch),
                       .left_out = {}};
   choices.rows.reserve(kinds.size() * counts.size());

@@ -46,6 +46,7 @@ struct PlanChoices {
   double batch = 0.0;   // Examples of a worker's mini-batch: an update of these has efficiency 1.
   // What is impossible, and why.
   std::map<std::string, std::string> left_out;
+  std::string caveat = {};  // Of a free gossip, if it is among the rows.
 };
 
 }  // namespace outpace::throughput

@@ -37,6 +37,7 @@ struct RawEvent {
   std::optional<double> begin;
   std::optional<double> duration;
   std::int64_t sequence = -1;
+  std::int64_t correlation = -1;
   std::optional<double> numbers;    // Of the first input.
   std::optional<std::string> type;  // Of the first input.
 };
@@ -220,6 +221,8 @@ bool TraceSax::number(double number) {
     }
   } else if (in_args(0) && arg_ == "Sequence number" && number >= 0.0 && number < kSequenceMax) {
     event_.sequence = static_cast<std::int64_t>(number);
+  } else if (in_args(0) && arg_ == "correlation" && number >= 0.0 && number < kSequenceMax) {
+    event_.correlation = static_cast<std::int64_t>(number);
   } else if (in_first_shape() && event_.numbers) {
     event_.numbers = *event_.numbers * number;
   }
@@ -296,9 +299,11 @@ void TraceSax::keep() {
     return;
   }
   const auto label = label_of({event_.name, event_.category, event_.process});
-  if (!label) {
+  const bool launches = label && label->role == TraceRole::kLaunch;
+  if (!label || (launches && event_.correlation < 0)) {
     return;
   }
+  const bool correlates = launches || label->role == TraceRole::kKernel;
   const double begin = microseconds(event_.begin, "ts", kMicrosecondsMax);
   const double duration = microseconds(event_.duration, "dur", kDurationMax);
   if (trace_.events.size() >= kTraceEventsMax) {
@@ -313,7 +318,7 @@ void TraceSax::keep() {
        .track = track(),
        .begin = since,
        .end = since + kMicro * duration,
-       .sequence = event_.sequence,
+       .sequence = correlates ? event_.correlation : event_.sequence,
        .gradient_bytes = label->role == TraceRole::kGradient ? bytes_of(event_) : -1.0});
 }
 

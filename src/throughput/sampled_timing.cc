@@ -29,9 +29,19 @@ Time SampledTiming::begin(WorkerId worker, Time start, std::uint64_t iteration) 
 Time SampledTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
   const Time awake =
       options_.paces[index(worker)].finish(begin(worker, start, iteration), share, iteration);
-  const Duration length =
-      from_seconds(share * computing(worker, iteration, start) + options_.besides);
-  return cores_.finish(start, awake, length);
+  return cores_.finish(start, awake, length(worker, start, share, iteration));
+}
+
+Duration SampledTiming::length(WorkerId worker,
+                               Time start,
+                               double share,
+                               std::uint64_t iteration) const {
+  return from_seconds(share * computing(worker, iteration, start) + options_.besides);
+}
+
+Time SampledTiming::computes_from(
+    WorkerId worker, Time start, Time done, double share, std::uint64_t iteration) {
+  return done - length(worker, start, share, iteration);
 }
 
 double SampledTiming::done(WorkerId worker, Time start, Time now, std::uint64_t iteration) {

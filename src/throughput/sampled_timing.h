@@ -46,6 +46,8 @@ class SampledTiming final : public sim::Timing {
                             Time start,
                             double share,
                             std::uint64_t iteration) override;
+  [[nodiscard]] Time computes_from(
+      WorkerId worker, Time start, Time done, double share, std::uint64_t iteration) override;
   [[nodiscard]] double done(WorkerId worker,
                             Time start,
                             Time now,
@@ -53,6 +55,10 @@ class SampledTiming final : public sim::Timing {
 
  private:
   [[nodiscard]] double computing(WorkerId worker, std::uint64_t iteration, Time start) const;
+  [[nodiscard]] Duration length(WorkerId worker,
+                                Time start,
+                                double share,
+                                std::uint64_t iteration) const;
   // When a mini-batch released at `start` really begins.
   [[nodiscard]] Time begin(WorkerId worker, Time start, std::uint64_t iteration) const;
 

@@ -7,12 +7,18 @@
 #include "base/error.h"
 #include "throughput/cluster_kinds.h"
 #include "throughput/cluster_model.h"
+#include "throughput/operations.h"
+#include "throughput/operations_trace.h"
 #include "throughput/saturation.h"
 
 namespace outpace::throughput {
 namespace {
 
 bool is_possible(const ClusterKind& kind, std::uint32_t workers, Sweep& sweep) {
+  if (const auto why = too_few_workers(kind, workers)) {
+    sweep.left_out.emplace(name_of_kind(kind), *why);
+    return false;
+  }
   if (kind.topology != Topology::kServer) {
     return true;
   }
@@ -42,6 +48,9 @@ class Sweeper {
     for (ClusterKind kind : kinds_) {
       if (is_possible(kind, count, sweep)) {
         kind.shards = std::max(kind.shards, 1U);
+        if (kind.topology == Topology::kGossip) {
+          sweep.caveat = model_.caveat_of_gossip();
+        }
         answer(kind, workers, sweep);
       }
     }
@@ -82,9 +91,27 @@ Sweep predict_clusters(const MeasuredProfile& profile,
   }
   if (sweep.predictions.empty()) {
     const auto& [policy, why] = *sweep.left_out.begin();
-    throw usage_error("--policy " + policy + ": " + why);
+    const bool is_topology = policy == name(Topology::kGossip);
+    throw usage_error((is_topology ? "--topology " : "--policy ") + policy + ": " + why);
   }
   return sweep;
+}
+
+std::string trace_of_operations(const MeasuredProfile& profile,
+                                const job::PredictJob& job,
+                                const job::ReadFile& read_file) {
+  const ClusterModel model(profile, job.cluster, read_file);
+  const std::uint32_t count = job::workers_in_force(job).front();
+  const ClusterKind kind =
+      cluster_kinds(
+          topologies_of(job.topologies), job::policies_in_force(job.policies), job.shards.counts)
+          .front();
+  const std::string title = fmt::format("{} with {} workers", name_of_kind(kind), count);
+  OperationsTrace trace(kind.topology, whole_transfers(profile).layers);
+  model.perform(kind, model.workers(count), [&trace](const sim::Operation& operation) {
+    trace.add(operation);
+  });
+  return trace.json(title);
 }
 
 std::string kind_name(const ClusterPrediction& one) {

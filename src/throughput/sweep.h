@@ -36,6 +36,7 @@ struct ComputingAlone {
 struct Sweep {
   std::vector<ClusterPrediction> predictions;  // At least one.
   std::vector<ComputingAlone> ideal;           // For each number of workers.
+  std::string caveat;                          // Of a free gossip, if one was asked for.
   // Policies that some number of workers is too small for, and why.
   std::map<std::string, std::string> left_out;
 };
@@ -45,6 +46,13 @@ struct Sweep {
 [[nodiscard]] Sweep predict_clusters(const MeasuredProfile& profile,
                                      const job::PredictJob& job,
                                      const job::ReadFile& read_file);
+
+// The elementary operations of the job's only configuration, as a Chrome trace
+// (operations_trace.h). Throws a usage error that names the option. REQUIRES: check() of the job
+// passed, and its --trace is given.
+[[nodiscard]] std::string trace_of_operations(const MeasuredProfile& profile,
+                                              const job::PredictJob& job,
+                                              const job::ReadFile& read_file);
 
 // The policy, or without a server the topology; and the shards: "async, 4 shards".
 [[nodiscard]] std::string kind_name(const ClusterPrediction& one);

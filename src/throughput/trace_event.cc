@@ -27,6 +27,14 @@ bool is_collective(std::string_view name) {
   });
 }
 
+// Such as cudaLaunchKernelExC, hipMemcpyAsync; of the calls that start nothing, none is so called.
+bool starts_kernel(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kWords{"Launch", "Memcpy", "Memset"};
+  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+    return name.find(word) != std::string_view::npos;
+  });
+}
+
 std::optional<TraceLabel> label_on_device(const TraceName& event) {
   if (event.category == "gpu_user_annotation") {
     if (event.name.starts_with("Optimizer.step#")) {
@@ -81,6 +89,13 @@ std::optional<TraceLabel> label_of(const TraceName& event) {
   const bool legacy_device = event.category.empty() && event.process.starts_with("CUDA functions");
   if (legacy_device || is_one_of(event.category, kDevice)) {
     return label_on_device(event);
+  }
+  // The runtime's calls, of CUDA and of ROCm.
+  constexpr std::array<std::string_view, 4> kDriver{
+      "cuda_runtime", "cuda_driver", "hip_runtime", "Runtime"};
+  if (is_one_of(event.category, kDriver)) {
+    return starts_kernel(event.name) ? std::optional(TraceLabel{TraceRole::kLaunch, false})
+                                     : std::nullopt;
   }
   return is_one_of(event.category, kProcessor) ? label_on_processor(event) : std::nullopt;
 }

@@ -2,8 +2,8 @@
 //
 // Kineto writes categories ("cpu_op", "kernel"; before 1.12 "Operator", "Kernel"). The legacy
 // profiler writes none, so there the name decides. Most events have no role here: Python functions,
-// driver calls, memory, and the nodes inside autograd::engine::evaluate_function, which covers
-// their time.
+// memory, driver calls that start nothing, and the nodes inside
+// autograd::engine::evaluate_function, which covers their time.
 
 #pragma once
 
@@ -21,6 +21,7 @@ enum class TraceRole : std::uint8_t {
   kOperation,      // Any other operation on the processor, such as aten::conv2d.
   kCommunication,  // A collective: c10d::, gloo:, NCCL's kernels.
   kKernel,         // A computation or copy on an accelerator.
+  kLaunch,         // A call that starts one, such as cudaLaunchKernel.
 };
 
 struct TraceLabel {
@@ -42,10 +43,11 @@ struct TraceName {
 
 struct TraceEvent {
   TraceLabel label;
-  std::uint32_t track;    // Index into PytorchTrace::tracks.
-  double begin;           // Seconds since a moment common to all events of the trace.
-  double end;             // Not before `begin`.
-  std::int64_t sequence;  // Joins an operation and its node; -1 if not recorded.
+  std::uint32_t track;  // Index into PytorchTrace::tracks.
+  double begin;         // Seconds since a moment common to all events of the trace.
+  double end;           // Not before `begin`.
+  // Joins an operation and its node, or a launch and its kernel; -1 if not recorded.
+  std::int64_t sequence;
   double gradient_bytes;  // Of a kGradient with a recorded shape; else -1.
 };
 

@@ -39,7 +39,15 @@ TEST(TraceLabel, AnnotationsAreNoWork) {
   EXPECT_EQ(label("nccl:all_reduce", "user_annotation"), on_processor(TraceRole::kCommunication));
   EXPECT_EQ(label("my::own", "user_annotation"), std::nullopt);
   EXPECT_EQ(label("aten::conv2d", "python_function"), std::nullopt);
-  EXPECT_EQ(label("cudaLaunchKernel", "cuda_runtime"), std::nullopt);
+  EXPECT_EQ(label("cudaStreamSynchronize", "cuda_runtime"), std::nullopt);
+}
+
+TEST(TraceLabel, CallsStartKernels) {
+  for (const char* const name :
+       {"cudaLaunchKernel", "cudaLaunchKernelExC", "cudaMemcpyAsync", "cudaMemsetAsync"}) {
+    EXPECT_EQ(label(name, "cuda_runtime"), on_processor(TraceRole::kLaunch));
+  }
+  EXPECT_EQ(label("cuLaunchKernelEx", "cuda_driver"), on_processor(TraceRole::kLaunch));
 }
 
 TEST(TraceLabel, AcceleratorsHaveTheirOwnTime) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -156,11 +159,79 @@ std::vector<double> gradients_of(std::span<const TraceEvent> events) {
   return bytes;
 }
 
+// When the kernels that each launch started began and ended, by correlation id.
+using Kernels = std::map<std::int64_t, Interval>;
+
+Kernels kernels_of(const PytorchTrace& trace) {
+  Kernels kernels;
+  for (const TraceEvent& event : trace.events) {
+    if (event.label == TraceLabel{TraceRole::kKernel, true} && event.sequence >= 0) {
+      kernels.try_emplace(event.sequence, Interval{event.begin, event.end});
+    }
+  }
+  return kernels;
+}
+
+// The marks of a pass on the accelerator: of each layer and direction, when its first kernel began.
+// `processor`: when the processor went through them. Nothing if no kernel was started meanwhile.
+std::optional<PassMarks> marks_on_device(const PassMarks& processor,
+                                         std::span<const TraceEvent> events,
+                                         const Kernels& kernels) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  std::vector<double> first(processor.between.size() + 1, kNone);
+  double end = 0.0;
+  for (const TraceEvent& event : events) {
+    if (event.label.role != TraceRole::kLaunch || event.begin > processor.end) {
+      continue;
+    }
+    const auto kernel = kernels.find(event.sequence);
+    if (kernel == kernels.end()) {
+      continue;
+    }
+    const auto passed = std::ranges::upper_bound(processor.between, event.begin);
+    double& begin = first[static_cast<std::size_t>(passed - processor.between.begin())];
+    begin = std::min(begin, kernel->second.begin);
+    end = std::max(end, kernel->second.end);
+  }
+  if (end == 0.0) {
+    return std::nullopt;
+  }
+  // A layer without kernels takes no time.
+  double next = end;
+  for (std::size_t i = first.size(); i-- > 0;) {
+    next = std::min(next, first[i]);
+    first[i] = next;
+  }
+  return PassMarks{.begin = first.front(), .between = {first.begin() + 1, first.end()}, .end = end};
+}
+
+// The gradients by the layer in whose backward pass they were received, in the order of the forward
+// pass. `processor`: as above.
+std::vector<std::vector<double>> layer_gradients(const PassMarks& processor,
+                                                 std::span<const TraceEvent> events) {
+  const std::size_t layers = processor.between.size() / 2;
+  std::vector<std::vector<double>> bytes(layers);
+  for (const TraceEvent& event : events) {
+    if (event.label.role == TraceRole::kGradient) {
+      const auto passed = std::ranges::upper_bound(processor.between, event.begin);
+      const auto index = static_cast<std::size_t>(passed - processor.between.begin());
+      bytes[std::min(layers - 1, 2 * layers - std::max(index, layers))].push_back(
+          event.gradient_bytes);
+    }
+  }
+  for (std::vector<double>& of_layer : bytes) {
+    std::sort(of_layer.begin(), of_layer.end());
+  }
+  return bytes;
+}
+
 }  // namespace
 
 TracePass pass_of(const PytorchTrace& trace, const TraceSteps& steps) {
   TracePass pass;
   const Events outermost = outermost_of(trace);
+  const Kernels kernels = steps.has_device ? kernels_of(trace) : Kernels();
+  bool layers_differ = false;
   for (const TraceStep& step : steps.steps) {
     const auto events =
         within(outermost, step.when, [](const TraceEvent* event) { return event->begin; });
@@ -168,10 +239,12 @@ TracePass pass_of(const PytorchTrace& trace, const TraceSteps& steps) {
       pass.gradient_unknown = fmt::format("a step has {} backward passes", passes);
       pass.marks.clear();
       pass.gradient_bytes.clear();
+      pass.layer_bytes.clear();
       return pass;
     }
-    auto bytes = gradients_of(
-        within(trace.events, step.when, [](const TraceEvent& event) { return event.begin; }));
+    const auto all =
+        within(trace.events, step.when, [](const TraceEvent& event) { return event.begin; });
+    auto bytes = gradients_of(all);
     const bool is_first = &step == steps.steps.data();
     if (bytes.empty() || std::any_of(bytes.begin(), bytes.end(), [](double b) { return b < 0; })) {
       pass.gradient_unknown = "shapes of gradients were not recorded (record_shapes=True)";
@@ -179,7 +252,14 @@ TracePass pass_of(const PytorchTrace& trace, const TraceSteps& steps) {
       pass.gradient_unknown = "gradients are not of the same sizes in all steps";
     }
     pass.gradient_bytes = std::move(bytes);
-    if (auto marks = steps.has_device ? std::nullopt : marks_of(step.when, events)) {
+    const std::optional<PassMarks> processor = marks_of(step.when, events);
+    if (!processor) {
+      continue;
+    }
+    auto by_layer = layer_gradients(*processor, all);
+    layers_differ = layers_differ || (!pass.layer_bytes.empty() && by_layer != pass.layer_bytes);
+    pass.layer_bytes = std::move(by_layer);
+    if (auto marks = steps.has_device ? marks_on_device(*processor, all, kernels) : processor) {
       pass.marks.push_back(std::move(*marks));
     }
   }
@@ -188,6 +268,9 @@ TracePass pass_of(const PytorchTrace& trace, const TraceSteps& steps) {
   }
   if (!pass.gradient_unknown.empty()) {
     pass.gradient_bytes.clear();
+  }
+  if (pass.gradient_bytes.empty() || pass.marks.empty() || layers_differ) {
+    pass.layer_bytes.clear();
   }
   return pass;
 }

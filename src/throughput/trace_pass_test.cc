@@ -33,7 +33,56 @@ TEST(TracePass, AllowsForRounding) {
   EXPECT_EQ(pass_in(trace).marks.size(), 5U);
 }
 
-TEST(TracePass, TellsNoLayersWithoutNumbersOrOnAnAccelerator) {
+TEST(TracePass, TellsWhichLayerHasWhichGradients) {
+  EXPECT_EQ(pass_in(small_trace(6, {})).layer_bytes,
+            (std::vector<std::vector<double>>{{20}, {60}}));
+  EXPECT_TRUE(pass_in(small_trace(6, {.shapes = false})).layer_bytes.empty());
+}
+
+// A kernel, and the call that starts it.
+struct Started {
+  double called;
+  double begin;
+  double duration;
+};
+
+void add_kernels(TraceWriter& trace, int correlation, const std::vector<Started>& kernels) {
+  for (const Started& one : kernels) {
+    const std::string args = fmt::format(R"("correlation": {}, "stream": 7)", correlation++);
+    trace.add({"cudaLaunchKernel", one.called, 4, "cuda_runtime", "1", args});
+    trace.add({"volta_sgemm_128x64_nn", one.begin, one.duration, "kernel", "7", args});
+  }
+}
+
+// The processor goes through the layers' forward passes at 50 and 150 us, and through their
+// backward passes from 400 and 700 us on; the accelerator is 500 us late and takes longer. The
+// second layer's forward pass has two kernels and the loss. The optimizer's kernel is of no layer.
+TEST(TracePass, TellsLayersOnAnAcceleratorByCorrelationIds) {
+  TraceWriter trace = small_trace(6, {});
+  for (int i = 0; i < 6; ++i) {
+    const double begin = 1000.0 * i;
+    add_kernels(trace,
+                100 * i,
+                {{begin + 70, begin + 570, 90},
+                 {begin + 170, begin + 660, 50},
+                 {begin + 200, begin + 710, 50},
+                 {begin + 360, begin + 760, 20},
+                 {begin + 450, begin + 780, 400},
+                 {begin + 710, begin + 1180, 120},
+                 {begin + 870, begin + 1300, 30}});
+  }
+  const TracePass pass = pass_in(trace);
+  ASSERT_EQ(pass.marks.size(), 5U);
+  const std::vector<MeasuredLayer> layers = layers_of(pass.marks);
+  ASSERT_EQ(layers.size(), 2U);
+  EXPECT_NEAR(layers[0].forward_seconds, 90 * kMicro, 1e-12);
+  EXPECT_NEAR(layers[1].forward_seconds, 120 * kMicro, 1e-12);
+  EXPECT_NEAR(layers[1].backward_seconds, 400 * kMicro, 1e-12);
+  EXPECT_NEAR(layers[0].backward_seconds, 120 * kMicro, 1e-12);
+  EXPECT_EQ(pass.layer_bytes, (std::vector<std::vector<double>>{{20}, {60}}));
+}
+
+TEST(TracePass, TellsNoLayersWithoutNumbersOrCorrelationIds) {
   TraceWriter on_device = small_trace(6, {});
   on_device.add({"volta_sgemm", 100, 600, "kernel", "7"});
   EXPECT_TRUE(pass_in(on_device).marks.empty());

@@ -63,6 +63,24 @@ protocol::Manifest manifest_of(const std::vector<double>& tensor_bytes, const st
   return manifest;
 }
 
+// Puts the tensors in the layers' order, if each rank knows which layer has which.
+void join_with_tensors(std::span<const TraceFindings> ranks,
+                       const TraceGivens& givens,
+                       MeasuredProfile& profile) {
+  const std::vector<std::vector<double>>& bytes = ranks.front().pass.layer_bytes;
+  const bool alike = std::ranges::all_of(
+      ranks, [&](const TraceFindings& rank) { return rank.pass.layer_bytes == bytes; });
+  if (givens.payload_bytes || !alike || bytes.size() != profile.layers.size()) {
+    return;
+  }
+  std::vector<double> in_order;
+  for (std::size_t layer = 0; layer < bytes.size(); ++layer) {
+    profile.layers[layer].tensors = bytes[layer].size();
+    in_order.insert(in_order.end(), bytes[layer].begin(), bytes[layer].end());
+  }
+  profile.manifest = manifest_of(in_order, ranks.front().file);
+}
+
 // What an update took, by the median of all steps; 0 if that was not recorded.
 double optimizer_seconds(std::span<const TraceFindings> ranks) {
   std::vector<double> seconds;
@@ -127,6 +145,7 @@ MeasuredProfile profile_of(std::span<const TraceFindings> ranks, const TraceGive
   }
   if (all_told) {
     profile.layers = layers_of(marks);
+    join_with_tensors(ranks, givens, profile);
   }
   profile.apply_seconds = cost(profile, "apply_seconds", givens.apply_seconds);
   profile.message_seconds = cost(profile, "message_seconds", givens.message_seconds);

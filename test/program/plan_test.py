@@ -64,7 +64,7 @@ class Measured(Plan):
 
     def test_a_target_out_of_reach_is_said_to_be(self):
         found = self.plan("--workers", "1..16", "--policy", "async", "--bandwidth", "1Mbps",
-                          "--target", "5000")
+                          "--iterations", "100", "--target", "5000")
         self.assertFalse(found["target_reached"])
         self.assertIsNone(found["recommended"])
         self.assertIn("None of 16 configurations reaches 5,000/s", found["why"])
@@ -103,6 +103,38 @@ class Measured(Plan):
         found = self.plan("--workers", "10,20", "--policy", "backup:cutoff=90%", "--top", "2")
         self.assertEqual({one["policy"] for one in found["plan"]},
                          {"backup:cutoff=9", "backup:cutoff=18"})
+
+    def test_a_gossip_over_a_slow_link_is_not_recommended(self):
+        words = ("--workers", "1..8", "--policy", "sync,async", "--topology", "ps,ring,gossip",
+                 "--bandwidth", "100kbps")
+        self.assertNotEqual(self.plan(*words)["recommended"]["topology"], "gossip")
+        self.assertNotIn("gossip free", self.outpace("plan", "p.json", *words).err)
+        # Who asks for one whose gradients wait for nobody is told that its workers hardly meet.
+        free = self.outpace("plan", "p.json", *words, "--gossip", "free")
+        self.assertIn("gossip", free.out)
+        self.assertIn("with --gossip free no gradient waits for a meeting: here a meeting takes 0.33 s "
+                      "and a gradient 0.02 s, so a worker meets another at most once in 17 gradients",
+                      free.err)
+
+    def test_what_cannot_be_run_is_not_recommended(self):
+        words = ("--workers", "8", "--policy", "async", "--bandwidth", "1Mbps", "--server-cost", "0.1")
+        found = self.plan(*words, "--shards", "1,4")
+        self.assertEqual(found["recommended"]["shards"], 1)
+        self.assertEqual([one["can_run"] for one in found["plan"]], [True, False])
+        self.assertIn("of 1 configuration that train has", found["why"])
+        only = self.plan(*words, "--shards", "4")
+        self.assertEqual(only["recommended"]["shards"], 4)
+        self.assertIn("train has no shards yet, so it cannot be run.", only["why"])
+
+    def test_a_slow_link_recommends_no_gossip(self):
+        words = ("--workers", "1..16", "--topology", "ps,ring,gossip", "--bandwidth", "50kbps")
+        found = self.plan(*words)  # A worker alone: 4 kB take 670 ms, and a mini-batch takes 20.
+        self.assertEqual((found["recommended"]["topology"], found["recommended"]["workers"]), ("ring", 1))
+        self.assertEqual(found["left_out"], ["a gossip takes at least 2 workers"])
+        free = self.plan(*words, "--gossip", "free")
+        self.assertEqual(free["recommended"]["topology"], "gossip")
+        self.refuse("--topology gossip: a gossip takes at least 2 workers", "--workers", "1",
+                    "--topology", "gossip")
 
     def test_a_gossip_is_verified_too(self):
         found = self.plan("--workers", "2", "--topology", "gossip")

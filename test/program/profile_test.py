@@ -92,6 +92,70 @@ class Measured(Throughput):
             one = found[(model, 4, "ssp:s=3", 1)]["examples_per_second"]
             self.assertAlmostEqual(one, 4 * 8 / 0.0222, delta=5, msg=model)
 
+    def heavy(self, layer):
+        """A profile of four layers, 10 ms forward and 20 ms backward, with 40 MB in one of them."""
+        made = profile(compute=0.12, batch=32)
+        made["tensors"] = [{"name": "w", "numbers": 10**7 if i == layer else 1} for i in range(4)]
+        made["layers"] = [{"forward_seconds": 0.01, "backward_seconds": 0.02}] * 4
+        made["iterations"] = [{"compute_seconds": 0.12, "rest_seconds": 0}] * 10
+        made.update(apply_seconds=0, message_seconds=0, byte_seconds=0)
+        return json.dumps(made)
+
+    def test_layers_and_tensors_are_joined(self):
+        # By hand: src/throughput/cluster_model_test.cc.
+        for layer, ring, server in ((0, 752.1, 330.2), (3, 1066.7, 430.0)):
+            self.path("p.json", self.heavy(layer))
+            words = ("--workers", "4", "--policy", "sync", "--topology", "ps,ring", "--bandwidth", "10Gbps")
+            found = self.predict(*words)
+            self.assertAlmostEqual(found[("fine", 4, "ring", 1)]["examples_per_second"], ring, delta=1)
+            self.assertAlmostEqual(found[("fine", 4, "sync", 1)]["examples_per_second"], server, delta=1)
+            whole = self.predict(*words, "--slice", "0", "--bucket-kib", "1048576")
+            self.assertAlmostEqual(whole[("fine", 4, "ring", 1)]["examples_per_second"], 752.1, delta=1)
+            self.assertAlmostEqual(whole[("fine", 4, "sync", 1)]["examples_per_second"], 330.2, delta=1)
+
+    def test_a_trace_has_the_operations_of_a_predicted_cluster(self):
+        self.path("p.json", self.heavy(3))
+        self.outpace("predict", "p.json", "--workers", "4", "--policy", "sync", "--bandwidth",
+                     "10Gbps", "--trace", "t.json")
+        written = json.loads(self.path("t.json").read_text())
+        self.assertEqual(written["otherData"]["predicted"], "sync with 4 workers")
+        events = [one for one in written["traceEvents"] if one["ph"] == "X"]
+        first = [one for one in events if one["pid"] == 1]
+        passes = [one["name"] for one in first if one["cat"] == "compute"]
+        forward = [f"layer {i} forward" for i in range(4)]
+        self.assertEqual(passes, 10 * (forward + [f"layer {i} backward" for i in (3, 2, 1, 0)]))
+        # The last layer waits for its weights; the iteration takes 297.67 ms.
+        # The transfer that begins first is ahead of the others, and so is that worker's gradient.
+        begins = [[one["ts"] for one in events if one["pid"] == pid and
+                   one["name"] == "layer 3 forward"] for pid in (1, 2, 3, 4)]
+        last = [max(worker[i] for worker in begins) for i in (0, 1)]
+        self.assertAlmostEqual(last[0], 133_836, delta=10)
+        ahead = last[0] - begins[0][0]
+        self.assertAlmostEqual(last[1] - last[0], 297_672 - ahead, delta=10)
+        self.assertEqual(sum(one["name"] == "apply the gradient of worker 3" for one in events), 0)
+        for words in (("--workers", "1..2"), ("--workers", "4"),
+                      ("--workers", "4", "--policy", "sync", "--shards", "1,2")):
+            self.refuse("--trace takes one configuration", "predict", "p.json", *words, "--trace", "t.json")
+
+    def test_shards_are_marked(self):
+        self.path("p.json", json.dumps(profile()))
+        found = self.predict("--workers", "2", "--policy", "sync", "--shards", "1,2")
+        self.assertIs(found[("fine", 2, "sync", 1)]["can_run"], True)
+        self.assertIs(found[("fine", 2, "sync", 2)]["can_run"], False)
+        table = self.outpace("predict", "p.json", "--workers", "2", "--policy", "sync", "--shards",
+                             "1,2").out
+        self.assertIn("sync, 2 shards * ", table)
+        self.assertIn("* not in train yet: it has no shards", table)
+
+    def test_a_coupled_gossip_waits_for_its_meetings(self):
+        self.path("p.json", json.dumps(profile()))
+        words = ("--workers", "2", "--topology", "gossip", "--bandwidth", "100kbps")
+        # 4 kB take 335 ms, and two workers hold their two meetings one after the other.
+        for pace, rate in (("coupled", 8 / 0.335), ("free", 2 * 8 / 0.0202)):
+            for model in ("fine", "coarse"):
+                one = self.predict(*words, "--gossip", pace)[(model, 2, "gossip", 1)]
+                self.assertAlmostEqual(one["examples_per_second"] / rate, 1, delta=0.03, msg=pace)
+
     def test_predictions_are_drawn(self):
         self.path("p.json", json.dumps(profile()))
         self.outpace("predict", "p.json", "--workers", "1..6", "--topology", "ps,gossip",

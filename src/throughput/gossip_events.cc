@@ -1,0 +1,195 @@
+#include "throughput/gossip_events.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "sim/event_queue.h"
+
+namespace outpace::throughput {
+namespace {
+
+class GossipInEvents {
+ public:
+  explicit GossipInEvents(const GossipOfEvents& gossip)
+      : gossip_(gossip),
+        timing_(gossip.timing),
+        rng_(gossip.seed, 0),
+        workers_(gossip.timing.factors.size()) {}
+
+  // Begins of iterations, up to that of the first worker to begin this many: afterwards the others
+  // would slow each other less. The last one is the end.
+  std::vector<double> run(std::uint32_t iterations) {
+    for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
+      queue_.push(Time{}, {Kind::kBegin, worker});
+    }
+    std::vector<double> begun;
+    while (true) {
+      const auto [now, id, event] = queue_.pop();
+      now_ = now;
+      switch (event.kind) {
+        case Kind::kBegin:
+          begun.push_back(to_seconds(now.time_since_epoch()));
+          if (workers_[event.worker].iteration == iterations) {
+            return begun;
+          }
+          begin(event.worker);
+          break;
+        case Kind::kInvited:
+          workers_[event.worker].invitations.push_back(event.other);
+          seek(event.worker);
+          break;
+        case Kind::kMet:
+          met(event.worker, event.other);
+          break;
+      }
+    }
+  }
+
+ private:
+  enum class Kind : std::uint8_t { kBegin, kInvited, kMet };
+  // Of kInvited: by the other. Of kMet: the worker answered, the other asked.
+  struct Event {
+    Kind kind;
+    std::uint32_t worker;
+    std::uint32_t other = 0;
+  };
+  struct Worker {
+    std::uint64_t iteration = 0;
+    Time computed{};      // When the gradient is there.
+    bool wanted = false;  // A meeting of its own.
+    // One that asks.
+    bool is_seeking = false;
+    bool is_own = false;  // The meeting that it seeks.
+    std::deque<std::uint32_t> invitations;
+    // One that answers.
+    std::deque<std::uint32_t> asked;  // The first one is at a meeting with it.
+    Time answers_since{};
+  };
+
+  static bool asks(std::uint32_t worker) { return worker % 2 == 0; }
+  [[nodiscard]] bool is_coupled() const { return gossip_.pace == job::GossipPace::kCoupled; }
+
+  // A random worker of the other side.
+  std::uint32_t neighbour_of(std::uint32_t worker) {
+    const auto workers = static_cast<std::uint32_t>(workers_.size());
+    const std::uint32_t first = asks(worker) ? 1 : 0;
+    return first + 2 * static_cast<std::uint32_t>(rng_.below((workers - first + 1) / 2));
+  }
+
+  void begin(std::uint32_t worker) {
+    Worker& one = workers_[worker];
+    one.computed = timing_.finish(WorkerId{worker}, now_, 1.0, one.iteration);
+    tell(sim::Operation::Kind::kCompute,
+         worker,
+         timing_.computes_from(WorkerId{worker}, now_, one.computed, 1.0, one.iteration),
+         one.computed);
+    ++one.iteration;
+    if (!is_coupled() || workers_.size() == 1) {
+      apply(worker, one.computed);
+    }
+    if (workers_.size() == 1) {
+      return;
+    }
+    if (asks(worker)) {
+      one.wanted = true;
+      seek(worker);
+    } else if (is_coupled()) {
+      queue_.push(now_ + from_seconds(gossip_.invitation_seconds),
+                  {Kind::kInvited, neighbour_of(worker), worker});
+    }
+  }
+
+  // Begins the next meeting of a worker that asks, unless it is at one.
+  void seek(std::uint32_t worker) {
+    Worker& one = workers_[worker];
+    if (one.is_seeking || (!one.wanted && one.invitations.empty())) {
+      return;
+    }
+    one.is_seeking = true;
+    one.is_own = one.wanted;
+    std::uint32_t neighbour = 0;
+    if (one.is_own) {
+      neighbour = neighbour_of(worker);
+    } else {
+      neighbour = one.invitations.front();
+      one.invitations.pop_front();
+    }
+    workers_[neighbour].asked.push_back(worker);
+    if (workers_[neighbour].asked.size() == 1) {
+      meet(neighbour);
+    }
+  }
+
+  // With the first one that asked it.
+  void meet(std::uint32_t answers) {
+    workers_[answers].answers_since = now_;
+    queue_.push(now_ + from_seconds(gossip_.meeting_seconds),
+                {Kind::kMet, answers, workers_[answers].asked.front()});
+  }
+
+  void met(std::uint32_t answers, std::uint32_t asks) {
+    for (const std::uint32_t side : {asks, answers}) {
+      tell(sim::Operation::Kind::kSend, side, workers_[answers].answers_since, now_);
+    }
+    Worker& asking = workers_[asks];
+    asking.is_seeking = false;
+    if (asking.is_own) {
+      asking.wanted = false;
+    }
+    if (is_coupled()) {
+      const std::uint32_t owner = asking.is_own ? asks : answers;
+      apply(owner, std::max(now_, workers_[owner].computed));
+    }
+    workers_[answers].asked.pop_front();
+    if (!workers_[answers].asked.empty()) {
+      meet(answers);
+    }
+    seek(asks);
+  }
+
+  void apply(std::uint32_t worker, Time ready) {
+    const Time applied = ready + from_seconds(gossip_.apply_seconds);
+    tell(sim::Operation::Kind::kApply, worker, ready, applied);
+    queue_.push(applied, {Kind::kBegin, worker});
+  }
+
+  void tell(sim::Operation::Kind kind, std::uint32_t worker, Time begin, Time end) const {
+    if (gossip_.performed) {
+      gossip_.performed({kind, worker, 0, begin, end});
+    }
+  }
+
+  const GossipOfEvents& gossip_;
+  SampledTiming timing_;
+  Rng rng_;
+  std::vector<Worker> workers_;
+  sim::EventQueue<Event> queue_;
+  Time now_{};
+};
+
+}  // namespace
+
+Rate gossip_rate_by_events(const GossipOfEvents& gossip, std::uint32_t iterations) {
+  constexpr std::uint32_t kLeast = 20;
+  CHECK(iterations >= kLeast);
+  std::vector<double> begun = GossipInEvents(gossip).run(iterations);
+  const double end = begun.back();
+  begun.pop_back();
+  const double first = end / 5.0;  // As with the gradients that a server accepts.
+  const double span = (end - first) / kSpansOfRun;
+  std::vector<double> rates(kSpansOfRun);
+  for (const double time : begun) {
+    if (time >= first) {
+      const auto at = static_cast<std::size_t>((time - first) / span);
+      rates[std::min(at, kSpansOfRun - 1)] += gossip.batch / span;
+    }
+  }
+  return of_spans(rates);
+}
+
+}  // namespace outpace::throughput
