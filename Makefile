@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint python \
+.PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector python \
         bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -41,6 +41,13 @@ KILLS ?= 9
 resume-soak: dev  ## kill servers of six policies so often each, at random moments
 	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
 	  python3 -B test/program/resume_soak.py $(KILLS)
+
+# PICTURES=docs keeps its screenshots.
+test-dashboard: dev  ## the page in headless Chromium, and a real Prometheus that scrapes a run
+	@tools/install-packages.sh test browser
+	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
+	  PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) sh -c '$(PYTHON) -B test/program/dashboard_browser_test.py && \
+	  $(PYTHON) -B test/program/prometheus_test.py'
 
 MINUTES ?= 3
 SEED    ?= 1
@@ -136,6 +143,10 @@ bench-chaos: release  ## goodput while workers die and come back, beside elastic
 bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, by size and clients
 	$(BUILD) release --target wire_bench
 	build/release/wire_bench $(ARGS)
+
+bench-detector: build/release/build.ninja  ## how well slow workers are found, on seeded traces
+	$(BUILD) release --target detector_bench
+	build/release/detector_bench
 
 bench-checkpoint: release  ## what checkpoints cost a run, and how long the server pauses for one
 	python3 tools/checkpoint_cost.py $(ARGS)

@@ -1,0 +1,139 @@
+"""The page in headless Chromium: `make test-dashboard`, which installs it.
+
+PICTURES names a folder for screenshots; without it none is kept. The run is real: 8 workers that
+train a network, one of which is slowed by `outpace ctl`, killed, and started again.
+"""
+
+import os
+import pathlib
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+from browser import Browser  # noqa: E402
+from jobs import ProgramTest, children_of, main, wait_until  # noqa: E402
+from page_reader import url_of  # noqa: E402
+
+SLOW = 5  # The worker that is slowed,
+KILLED = 2  # and the one that is killed.
+DELAY = 0.1  # Seconds of a mini-batch.
+
+
+class BrowserTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.browser = Browser()
+        self.addCleanup(self.browser.close)
+
+    def pictures(self, name, widths=(1280, 390)):
+        folder = os.environ.get("PICTURES")
+        for width in widths:
+            for dark in (False, True):
+                self.browser.look(width, dark)
+                self.browser.until("run.cells > 0", "a frame")
+                self.browser.value("new Promise(done => setTimeout(done, 50))")
+                self.assertLessEqual(self.browser.value("document.documentElement.scrollWidth"),
+                                     width, "the page is wider than the screen")
+                if folder:
+                    self.browser.picture(pathlib.Path(folder) /
+                                         f"{name}-{width}-{'dark' if dark else 'light'}.png")
+        self.browser.look(1280, False)
+
+    def check_no_problem(self):
+        self.assertEqual(self.browser.problems, [])
+
+
+class Live(BrowserTest):
+    def test_names_the_slow_worker_and_shows_the_dead_one_and_its_return(self):
+        delays = self.path("delays.csv", "\n".join(
+            ",".join(f"{DELAY * (1 + 0.2 * ((row * 7 + worker * 3) % 11 - 5) / 5):.4f}"
+                     for worker in range(8)) for row in range(50)) + "\n")
+        run = self.folder / "run"
+        server = self.start("train", "--workers", 8, "--policy", "dynamic", "--seconds", 3600,
+                            "--delays", delays, "--delays-by", "iteration", "--restart-workers",
+                            "--checkpoint-every", "5s", "--dashboard", "--out", run)
+        server.until_said("the page is at ")
+        self.browser.look(1280, False)
+        self.browser.open(url_of(server.err.partition("the page is at ")[2]))
+        self.browser.until("run.frame.version > 60 && run.frame.live == 8", "60 updates")
+        mean = ("(() => { const all = charts['c-cutoff'].data.datasets[0].data; "
+                "return all.length ? all[all.length - 1].y : 0; })()")
+        before = self.browser.value(mean)
+
+        asked = self.start("ctl", run, "slow", f"worker={SLOW},factor=4")
+        self.assertEqual(asked.wait(), 0, asked.err)
+        found, seconds = self.browser.until(
+            f"document.getElementById('on').textContent.includes('worker {SLOW} has become slow')",
+            "the name of the slow worker", 5.0)
+        print(f"named after {seconds:.2f} s", file=sys.stderr)
+        _, moved = self.browser.until(f"{mean} < {before} - 0.5", "the cutoff to move", 5.0)
+        print(f"cutoff: {before:.2f} gradients before, {self.browser.value(mean):.2f} "
+              f"{seconds + moved:.2f} s after", file=sys.stderr)
+
+        child = next(child for child, words in children_of(server.id).items()
+                     if words[1:2] == ["worker"] and f"worker {KILLED}" in
+                     " ".join(words).replace("-", " ").replace("_", " "))
+        os.kill(child, signal.SIGKILL)
+        self.browser.until(f"run.workers[{KILLED}].doing == 'gone'", "the death")
+        self.browser.until(f"run.workers[{KILLED}].joined == 2", "the return")
+        self.browser.until("run.evaluations.length > 2 && run.frame.now > 20", "evaluations")
+        self.browser.value("document.getElementById('c-lanes').focus()")
+        for _ in range(SLOW + 1):
+            self.browser.press("ArrowDown")
+        self.assertIn(f"worker {SLOW}",
+                      self.browser.value("document.getElementById('lane-chosen').textContent"))
+        self.pictures("page")
+        server.send(signal.SIGTERM)
+        server.wait()
+        self.browser.until("document.getElementById('state').className.includes('lost') || "
+                           "run.frame.ended", "the end on the page")
+        self.assertLess(self.browser.value("cost.milliseconds / cost.frames"), 100)
+
+
+class Names(BrowserTest):
+    def test_a_name_is_text_and_nothing_else(self):
+        evil = self.folder / "<img src=x onerror=alert(1)>"
+        made = self.start("simulate", "--workers", 3, "--policy", "async", "--updates", 50,
+                          "--out", evil)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.start("dashboard", evil)
+        shown.until_printed("/\n")
+        self.browser.open(url_of(shown.out))
+        self.browser.until("run.frame.ended", "the record")
+        self.assertIn("<img", self.browser.value("document.getElementById('about').textContent"))
+        self.assertEqual(self.browser.value("document.querySelectorAll('img').length"), 0)
+        self.check_no_problem()
+        shown.send(signal.SIGTERM)
+        shown.wait()
+
+
+class Many(BrowserTest):
+    def test_200_workers_cost_little(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 200, "--policy", "dynamic", "--updates", 100,
+                          "--runtime", "180*lognormal(mean=300ms,cv=0.1),20*lognormal(mean=900ms,cv=0.2)",
+                          "--out", run)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.start("dashboard", run, "--play", 1)
+        shown.until_printed("/\n")
+        self.browser.look(1280, False)
+        self.browser.open(url_of(shown.out))
+        self.browser.until("run.frame.ended", "the end of the record", 300.0)
+        cost = self.browser.value("cost")
+        heap = self.browser.heap_bytes()
+        used = sum(map(int, pathlib.Path(f"/proc/{shown.id}/stat").read_text()
+                       .rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+        seconds = self.browser.value("run.frame.now")
+        print(f"200 workers: {cost['frames']} frames, {cost['milliseconds'] / cost['frames']:.1f} ms "
+              f"each, {cost['most']:.1f} ms the longest; {heap / 1e6:.1f} MB of heap; the server "
+              f"used {100 * used / seconds:.2f} % of a core, reading the record too", file=sys.stderr)
+        self.assertLess(cost["milliseconds"] / cost["frames"], 100)
+        self.assertLess(heap, 150e6)
+        self.pictures("page-200", widths=(1280,))
+        self.check_no_problem()
+        shown.send(signal.SIGTERM)
+        wait_until(lambda: not shown.running(), "its end")
+
+
+if __name__ == "__main__":
+    main()
