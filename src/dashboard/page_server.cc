@@ -21,6 +21,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include "base/error.h"
 #include "base/local_address.h"
@@ -362,6 +363,7 @@ class PageServer::Loop {
  private:
   // A failure ends the connection that it came from, and no other.
   void run() {
+    pthread_setname_np(pthread_self(), "page");  // For those who look at what it costs.
     while (!io_.stopped()) {
       try {
         io_.run();

@@ -222,7 +222,7 @@ void add_what_was_run(const watch::Board& board, Html& out) {
 }
 
 void add_workers(const watch::Board& board, Html& out) {
-  out.element("h3", "Who was slow").raw("<div class=\"scroll\"><table>\n");
+  out.element("h3", "Slow workers").raw("<div class=\"scroll\"><table>\n");
   out.row({"worker",
            "median of the last runtimes",
            "gradients applied",

@@ -128,7 +128,12 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
   record::write_atomically(directory_.config(), resolved);
   log_->info("run directory {}", directory_.path().string());
   if (job_.topology == job::Topology::kServer) {
-    shown_ = show_run();
+    try {
+      shown_ = show_run();
+    } catch (const Error&) {
+      discard();  // The page's address is taken, perhaps: the next try finds nothing in its way.
+      throw;
+    }
     if (job_.page) {
       alarm("the page is at " + shown_->url());
     }

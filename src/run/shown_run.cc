@@ -50,6 +50,11 @@ std::optional<dashboard::PageOptions> page_of(const job::Output& output,
       token_file,
       page.listen,
       wire::TlsSide::kServer);
+  if (!page.tls.any()) {
+    throw usage_error("--dashboard " + page.listen +
+                      " reaches beyond this machine, which takes TLS and the job's token: make "
+                      "certificates with `outpace certs` beside --token-file");
+  }
   page.token = live::token_of_server(token_file);
   return page;
 }

@@ -432,9 +432,12 @@ std::string Board::gain_in_words() const {
   const bool more = !outlook_ && std::ranges::any_of(workers_, [](const WorkerView& one) {
     return one.live && one.longer();
   });
-  return (without ? fmt::format("{} of {} cut off now", *without, sums_.live)
-                  : std::string("nobody waits")) +
-         fmt::format("; {}{:.1f}x waiting for all", more ? "at least " : "", *gained);
+  const std::string cut = without ? fmt::format("{} of {} cut off now", *without, sums_.live)
+                                  : std::string("nobody waits");
+  if (more && *gained < 1.0) {
+    return cut;  // A bound that says nothing.
+  }
+  return cut + fmt::format("; {}{:.1f}x waiting for all", more ? "at least " : "", *gained);
 }
 
 void Board::news_line(std::string words) {

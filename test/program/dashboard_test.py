@@ -56,7 +56,7 @@ class Page(DashboardTest):
         later = events.until(lambda frame: frame["gain"] and frame["decisions"] and frame["cells"]
                              and frame["checkpoints"], "a gain, decisions, cells, a checkpoint")
         self.assertFalse(later["begins"])
-        self.assertRegex(later["gain"], r"^\d of 8 cut off now; (at least )?\d+\.\dx waiting for all$")
+        self.assertRegex(later["gain"], r"^\d of 8 cut off now(; (at least )?\d+\.\dx waiting for all)?$")
         self.assertEqual(len(later["lanes"]), 8)
         self.assertEqual(len(later["lanes"][0]), 6 * later["cells"])
         self.assertGreater(later["applied"], 0)
@@ -161,6 +161,7 @@ class Guard(DashboardTest):
         refused = self.start(*words)
         self.assertEqual(refused.wait(), 2)
         self.assertIn("takes TLS and the job's token", refused.err)
+        self.assertFalse((self.folder / "run").exists(), "a refused run leaves nothing")
         made = self.start("certs", self.folder / "t")
         self.assertEqual(made.wait(), 0, made.err)
         server = self.start(*words)
@@ -211,9 +212,10 @@ class RecordedTest(DashboardTest):
 class Recorded(RecordedTest):
     def test_shows_a_run_that_is_over(self):
         shown = self.show(self.simulate())
-        frame = Events(self.url).until(lambda frame: frame["ended"], "the end of the record")
+        events = Events(self.url)
+        frame = events.until(lambda frame: frame["ended"], "the end of the record")
         self.assertEqual(frame["version"], 300)
-        happened = [line[1] for line in frame["news"]]
+        happened = [line[1] for line in events.news]
         self.assertTrue([line for line in happened if line.startswith("worker 1 has become slow")])
         self.assertIn("worker 1 has recovered", happened)
         self.assertIn("worker 3 is dead", happened)
@@ -246,6 +248,13 @@ class Recorded(RecordedTest):
         none = self.start("dashboard", self.folder / "nothing")
         self.assertEqual(none.wait(), 2)
         self.assertIn("nothing", none.err)
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(taken.close)
+        busy = self.start("server", "--workers", 1, "--token-file", self.path("token"), "--out",
+                          self.folder / "busy", f"--dashboard=127.0.0.1:{taken.getsockname()[1]}")
+        self.assertEqual(busy.wait(), 2)
+        self.assertIn("--dashboard", busy.err)
+        self.assertFalse((self.folder / "busy").exists(), "a refused run leaves nothing")
         wrong = self.start("train", "--dashboard=nowhere")
         self.assertEqual(wrong.wait(), 2)
         self.assertIn("HOST:PORT", wrong.err)

@@ -43,6 +43,7 @@ class Events:
         self.connection.request("GET", "/events")
         self.answer = self.connection.getresponse()
         self.status = self.answer.status
+        self.news = []  # Of all frames that were read.
 
     def next(self):
         """The next frame; nothing at the end."""
@@ -51,7 +52,9 @@ class Events:
             if not line:
                 return None
             if line.startswith(b"data: "):
-                return json.loads(line[6:])
+                frame = json.loads(line[6:])
+                self.news += frame["news"]
+                return frame
 
     def until(self, condition, what):
         """Reads frames until `condition(frame)` holds, and returns that frame."""

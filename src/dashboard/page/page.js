@@ -109,6 +109,7 @@ function fillCharts() {
   loss.data = run.points.filter((p) => p[7] !== null).map((p) => ({ x: place(p[0], p[3]), y: p[7] }));
   testLoss.data = run.evaluations.filter((e) => e[4] !== null).map((e) => ({ x: place(e[0], e[2]), y: e[4] }));
   accuracy.data = run.evaluations.map((e) => ({ x: place(e[0], e[2]), y: e[3] }));
+  $("loss-card").hidden = Boolean(run.frame.ended) && !run.evaluations.length && !loss.data.length;  // Nothing was learnt.
   charts["c-loss"].options.scales.x.title.text = run.byExamples ? "examples" : "seconds";
   const all = rates();
   const rate = charts["c-rate"].data.datasets;
@@ -154,36 +155,57 @@ function label(context, worker, middle, height) {
   context.textAlign = "right";
   context.fillText(String(worker), LANE_LABEL - 8, middle);
 }
-// Each cell is a column: from below, what the worker spent its time on.
+// Each cell is a column: from below, what the worker spent its time on. Cells do not change, so they
+// are painted once, into a strip of a pixel a cell that moves to the left.
+const strip = { canvas: document.createElement("canvas"), cell: 0, height: 0, workers: 0, palette: null };
+function paintCells(context, first, height, tall) {
+  const begin = run.firstCell;
+  for (let worker = 0; worker < run.lanes.length; ++worker) {
+    const digits = run.lanes[worker];
+    for (let at = Math.max(0, first - begin); at < run.cells; ++at) {
+      let y = worker * height + tall;
+      for (let kind = 0; kind < 6; ++kind) {
+        const part = parseInt(digits[at * 6 + kind], 16) / 15 * tall;
+        if (part <= 0) continue;
+        context.fillStyle = palette[KINDS[kind]];
+        context.fillRect(run.kept - run.cells + at, y - part, 1, part);
+        y -= part;
+      }
+    }
+  }
+}
+function moveStrip(height, tall) {
+  const newest = run.firstCell + run.cells;
+  const fresh = newest - strip.cell;
+  const context = strip.canvas.getContext("2d");
+  const again = strip.height !== height || strip.workers !== run.lanes.length || strip.palette !== palette ||
+    fresh < 0 || fresh >= run.kept;
+  if (again) {
+    strip.canvas.width = run.kept;
+    strip.canvas.height = Math.max(1, run.lanes.length * height);
+    paintCells(context, run.firstCell, height, tall);
+  } else if (fresh > 0) {
+    context.globalCompositeOperation = "copy";
+    context.drawImage(strip.canvas, -fresh, 0);
+    context.globalCompositeOperation = "source-over";
+    paintCells(context, strip.cell, height, tall);
+  }
+  Object.assign(strip, { cell: newest, height, workers: run.lanes.length, palette });
+}
 function drawLanes() {
   const height = laneHeight();
   const gap = height > 8 ? 3 : height > 4 ? 1 : 0;
+  const tall = height - gap;
   const { context, width } = prepare($("c-lanes"), $("lane-box"), run.lanes.length * height + 16);
   const across = width - LANE_LABEL;
-  const cellWidth = across / run.kept;
   const newest = run.firstCell + run.cells;
+  if (run.lanes.length) {
+    moveStrip(height, tall);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(strip.canvas, LANE_LABEL, 0, across, run.lanes.length * height);
+  }
   for (let worker = 0; worker < run.lanes.length; ++worker) {
-    const digits = run.lanes[worker];
-    const top = worker * height;
-    const tall = height - gap;
-    // Neighbours that are alike are one rectangle.
-    let at = 0;
-    while (at < run.cells) {
-      const cell = digits.substr(at * 6, 6);
-      let until = at + 1;
-      while (until < run.cells && digits.substr(until * 6, 6) === cell) ++until;
-      const x = LANE_LABEL + across - (run.cells - at) * cellWidth;
-      let y = top + tall;
-      for (let kind = 0; kind < 6; ++kind) {
-        const part = parseInt(cell[kind], 16) / 15 * tall;
-        if (part <= 0) continue;
-        context.fillStyle = palette[KINDS[kind]];
-        context.fillRect(x, y - part, (until - at) * cellWidth + 0.4, part);
-        y -= part;
-      }
-      at = until;
-    }
-    label(context, worker, top + tall / 2, height);
+    label(context, worker, worker * height + tall / 2, height);
   }
   if (run.chosen >= 0) {
     context.strokeStyle = palette.accent;
@@ -334,6 +356,7 @@ function take(frame) {
     run.points = [];
     run.evaluations = [];
     run.lanes = [];
+    strip.workers = -1;
     for (const id of ["decisions", "news"]) setRows(id, []);
     $("policy").textContent = run.about.name;
     $("about").textContent = [run.about.network, run.about.data, run.about.run].filter(Boolean).join(" · ");
