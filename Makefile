@@ -130,10 +130,11 @@ SEEDS ?= 0..19999
 swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99
 	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
 
-bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs
+bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs, the page
 	$(BUILD) release --target wire_bench passes_bench event_queue_bench runtimes_bench \
-	  simulation_bench flows_bench
-	@for program in build/release/*_bench; do $$program || exit 1; done
+	  simulation_bench flows_bench board_bench
+	@for program in wire passes event_queue runtimes simulation flows board; do \
+	  build/release/$${program}_bench || exit 1; done
 
 bench-chaos: release  ## goodput while workers die and come back, beside elastic DDP; half an hour
 	$(BUILD) release --target outpace-torch

@@ -1,4 +1,5 @@
-// How well watch::SlowWatch finds workers that become slow, on seeded traces: `make bench-detector`.
+// How well watch::SlowWatch finds workers that become slow, on seeded traces: `make
+// bench-detector`.
 //
 // The traces are those of tools/make_delays.py: calm (a little noise), fixed (a quarter of the
 // machines is always slower) and drifting (the slowness of each machine wanders). In a run with a
@@ -41,8 +42,8 @@ class Cluster {
     const double keep = std::exp(-1.0 / 150.0);
     std::vector<double> row(workers_);
     for (std::uint32_t worker = 0; worker < workers_; ++worker) {
-      row[worker] = 0.02 * slowdown(worker * kMachines / workers_) *
-                    std::exp(kNoise * rng_.normal());
+      row[worker] =
+          0.02 * slowdown(worker * kMachines / workers_) * std::exp(kNoise * rng_.normal());
     }
     for (double& one : drift_) {
       one = keep * one + std::sqrt(1.0 - keep * keep) * rng_.normal();
@@ -71,7 +72,7 @@ class Cluster {
 
 struct Found {
   int runs = 0;
-  int named = 0;   // Within kLooksFor iterations,
+  int named = 0;    // Within kLooksFor iterations,
   int in_time = 0;  // and within kWithin.
   std::vector<int> delays;
 };
@@ -136,19 +137,19 @@ void print_tables() {
   constexpr Named kRegimes[] = {
       {Regime::kCalm, "calm"}, {Regime::kFixed, "fixed"}, {Regime::kDrifting, "drifting"}};
   constexpr std::uint32_t kWorkers[] = {8, 32, 158};
-  std::printf("| trace | workers | slowdown | found | within %d iterations | delay: median | 95 %% |\n"
-              "|---|---|---|---|---|---|---|\n",
-              kWithin);
+  std::printf(
+      "| trace | workers | slowdown | found | within %d iterations | delay: median | 95 %% |\n"
+      "|---|---|---|---|---|---|---|\n",
+      kWithin);
   for (const Named& one : kRegimes) {
     for (const std::uint32_t workers : kWorkers) {
       for (const double factor : {1.3, 1.5, 2.0, 3.0, 4.0}) {
         Found found = find_slowdowns(one.regime, workers, factor, workers > 100 ? 200 : 1000);
         std::sort(found.delays.begin(), found.delays.end());
         const auto at = [&found](double share) {
-          return found.delays.empty()
-                     ? std::string("-")
-                     : std::to_string(found.delays[static_cast<std::size_t>(
-                           share * static_cast<double>(found.delays.size() - 1))]);
+          return found.delays.empty() ? std::string("-")
+                                      : std::to_string(found.delays[static_cast<std::size_t>(
+                                            share * static_cast<double>(found.delays.size() - 1))]);
         };
         std::printf("| %s | %u | %.1fx | %.1f %% | %.1f %% | %s | %s |\n",
                     one.name,
@@ -161,8 +162,10 @@ void print_tables() {
       }
     }
   }
-  std::printf("\n| trace, no slowdown | workers | iterations | alarms of a worker | in 10,000 iterations | of the cluster |\n"
-              "|---|---|---|---|---|---|\n");
+  std::printf(
+      "\n| trace, no slowdown | workers | iterations | alarms of a worker | in 10,000 iterations | "
+      "of the cluster |\n"
+      "|---|---|---|---|---|---|\n");
   for (const Named& one : kRegimes) {
     for (const std::uint32_t workers : kWorkers) {
       const Alarms alarms = false_alarms(one.regime, workers, 2e6);

@@ -82,6 +82,30 @@ class Page(DashboardTest):
         self.assertEqual(back["restarts"], 1)
         self.end(job)
 
+    def test_names_a_worker_that_ctl_slows_until_it_is_fast_again(self):
+        job = self.job(policy="async", workers=6, batch_seconds=0.02)
+        job.until_gradients(4, 60)  # By which its usual runtime is known.
+        events = Events(self.url)
+
+        def slow(worker, factor):
+            asked = self.start("ctl", job.run, "slow", f"worker={worker},factor={factor}")
+            return asked.wait(), asked.out + asked.err
+        code, said = slow(4, 5)
+        self.assertEqual((code, said),
+                         (0, "worker 4 takes 5 times as long from now on, as asked by outpace ctl\n"))
+        frame = events.until(lambda frame: frame["workers"][4]["slow"] > 1, "the slow worker")
+        self.assertTrue([words for words in frame["on"]
+                         if words.startswith("worker 4 has become slow")], frame["on"])
+        self.assertGreater(self.metrics()['outpace_worker_slow_ratio{worker="4"}'], 1.5)
+        self.assertEqual(slow(4, 1)[0], 0)
+        events.until(lambda frame: not frame["on"], "the recovery")
+        job.server.until_said("alarm over: worker 4 has recovered")
+        self.assertEqual(slow(9, 2), (1, "outpace: worker 9 takes no part at present\n"))
+        code, said = slow(4, 0.5)
+        self.assertEqual(code, 2)
+        self.assertIn("factor", said)
+        self.end(job)
+
     def test_metrics_agree_with_the_summary(self):
         job = LedgerJob(self, "async", workers=4, epochs=40,
                         options=("--dashboard", "--heartbeat-timeout", "30s"))
