@@ -201,6 +201,10 @@ class Guard(DashboardTest):
         self.assertIn("The job's token", body)
         bearer = {"Authorization": f"Bearer {token}"}
         self.assertEqual(get(url, "/metrics", headers=bearer, context=context)[0], 200)
+        events = Events(url, bearer, context)
+        self.assertTrue(events.next()["begins"])
+        self.assertFalse(events.next()["begins"])
+        events.close()
         self.assertEqual(get(url, "/metrics", headers={"Authorization": f"Bearer {token}x"},
                              context=context)[0], 401)
         form = {"Content-Type": "application/x-www-form-urlencoded"}

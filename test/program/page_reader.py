@@ -12,12 +12,16 @@ def url_of(text):
     return re.search(r"https?://\S+/", text)[0]
 
 
+def connection_to(url, context=None):
+    place = urllib.parse.urlsplit(url)
+    if place.scheme == "https":
+        return http.client.HTTPSConnection(place.netloc, timeout=60, context=context)
+    return http.client.HTTPConnection(place.netloc, timeout=60)
+
+
 def get(url, path="/", method="GET", headers=None, body=None, context=None):
     """Returns the status, the headers and the body of one request."""
-    place = urllib.parse.urlsplit(url)
-    connection = (http.client.HTTPSConnection(place.netloc, timeout=60, context=context)
-                  if place.scheme == "https"
-                  else http.client.HTTPConnection(place.netloc, timeout=60))
+    connection = connection_to(url, context)
     try:
         connection.request(method, path, body=body, headers=headers or {})
         answer = connection.getresponse()
@@ -37,10 +41,9 @@ def unverified():
 class Events:
     """The frames of /events, one after another."""
 
-    def __init__(self, url):
-        place = urllib.parse.urlsplit(url)
-        self.connection = http.client.HTTPConnection(place.netloc, timeout=60)
-        self.connection.request("GET", "/events")
+    def __init__(self, url, headers=None, context=None):
+        self.connection = connection_to(url, context)
+        self.connection.request("GET", "/events", headers=headers or {})
         self.answer = self.connection.getresponse()
         self.status = self.answer.status
         self.news = []  # Of all frames that were read.
