@@ -34,7 +34,7 @@ std::vector<std::string> variables_with(
     }
   }
   for (const auto& [name, value] : more) {
-    all.push_back(name + "=" + value);
+    all.emplace_back(name).append("=").append(value);
   }
   return all;
 }
@@ -42,6 +42,7 @@ std::vector<std::string> variables_with(
 // Starts sh with the command, its standard input empty; -1: it cannot.
 pid_t start_shell(const std::string& command, std::vector<std::string> variables) {
   std::vector<char*> environment;
+  environment.reserve(variables.size() + 1);
   for (std::string& one : variables) {
     environment.push_back(one.data());
   }

@@ -35,7 +35,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
-using tcp = asio::ip::tcp;
+using Tcp = asio::ip::tcp;
 
 constexpr std::size_t kConnectionsMost = 128;
 constexpr std::size_t kReadersMost = 32;  // Of /events.
@@ -227,7 +227,7 @@ class StreamConnection final : public Connection {
       return;
     }
     beast::error_code ignored;
-    lowest().socket().shutdown(tcp::socket::shutdown_both, ignored);
+    lowest().socket().shutdown(Tcp::socket::shutdown_both, ignored);
     lowest().close();
   }
 
@@ -387,9 +387,9 @@ class PageServer::Loop {
   void listen(const std::string& address) {
     const auto [host, port] = host_and_port(address);
     try {
-      tcp::resolver resolver(io_);
-      const tcp::endpoint place =
-          resolver.resolve(host, port, tcp::resolver::passive).begin()->endpoint();
+      Tcp::resolver resolver(io_);
+      const Tcp::endpoint place =
+          resolver.resolve(host, port, Tcp::resolver::passive).begin()->endpoint();
       acceptor_.open(place.protocol());
       acceptor_.set_option(asio::socket_base::reuse_address(true));
       acceptor_.bind(place);
@@ -407,7 +407,7 @@ class PageServer::Loop {
   }
 
   void accept() {
-    acceptor_.async_accept([this](beast::error_code failed, tcp::socket socket) {
+    acceptor_.async_accept([this](beast::error_code failed, Tcp::socket socket) {
       if (failed == asio::error::operation_aborted) {
         return;
       }
@@ -420,7 +420,7 @@ class PageServer::Loop {
     });
   }
 
-  void take(tcp::socket socket) {
+  void take(Tcp::socket socket) {
     connections_.remove_if([](const auto& one) { return one.expired() || one.lock()->over(); });
     if (connections_.size() >= kConnectionsMost) {
       make_room();
@@ -468,7 +468,7 @@ class PageServer::Loop {
   std::string url_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};
   asio::io_context io_{1};
-  tcp::acceptor acceptor_;
+  Tcp::acceptor acceptor_;
   asio::steady_timer timer_;
   std::list<std::weak_ptr<Connection>> connections_;  // Those that their own calls hold.
   std::jthread thread_;                               // Last: it ends first.

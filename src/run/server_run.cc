@@ -146,7 +146,8 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
                      .data = "the workers'",
                      .checkpoints = job.checkpoints,
                      .head = head_of(options),
-                     .page = page_of(job.output, serving, job.token_file)};
+                     .page = page_of(job.output, serving, job.token_file),
+                     .delayed = true};  // Of workers that are elsewhere this is not known.
   live::Server server(std::move(options), {});
   RunRecorder recorder(std::move(record), resolved);
   server.watch(recorder.watch());

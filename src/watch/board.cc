@@ -24,6 +24,18 @@ double median(std::vector<float> values) {
 
 }  // namespace
 
+bool WorkerView::longer() const {
+  constexpr std::size_t kEnough = 3;
+  if (whole.size() < kEnough) {
+    return cut.size() > whole.size();
+  }
+  if (cut_in_a_row < kEnough) {
+    return false;
+  }
+  const std::vector<float> cuts = cut.all();
+  return median(whole.all()) <= static_cast<double>(*std::ranges::max_element(cuts));
+}
+
 Board::Board(About about, Lanes::Options lanes)
     : about_(std::move(about)),
       lanes_(lanes),
@@ -40,7 +52,11 @@ void Board::decided(Time now,
   for (const policy::Action& action : actions) {
     std::visit([this](const auto& one) { carry_out(one); }, action);
   }
-  if (!std::holds_alternative<policy::TimerFired>(event) || !actions.empty()) {
+  const bool only_timer = std::holds_alternative<policy::TimerFired>(event) &&
+                          std::ranges::all_of(actions, [](const policy::Action& action) {
+                            return std::holds_alternative<policy::WakeAt>(action);
+                          });
+  if (!only_timer) {
     ++decisions_;
     if (told_.size() < kTold) {
       told_.emplace_back();
@@ -294,6 +310,7 @@ WorkerView& Board::worker(WorkerId id) {
 void Board::measured(WorkerId id, double seconds, bool longer) {
   WorkerView& one = worker(id);
   (longer ? one.cut : one.whole).add(seconds);
+  one.cut_in_a_row = longer ? one.cut_in_a_row + 1 : 0;
   if (const auto change = slow_.see(id, seconds, longer)) {
     heed(*change);
   }
@@ -307,7 +324,12 @@ void Board::heed(const SlowChange& change) {
   const char* have = change.worker ? "has" : "have";
   const char* past = change.worker ? "its own past" : "their own past";
   if (change.change == Change::kSlow) {
-    alarm.words = fmt::format("{} {} become slow: {:.1f}x {}", who, have, change.factor, past);
+    alarm.words = fmt::format("{} {} become slow: {}{:.1f}x {}",
+                              who,
+                              have,
+                              change.at_least ? "at least " : "",
+                              change.factor,
+                              past);
     news_line(alarm.words);
     alarms_.begin(std::move(alarm));
   } else {
@@ -363,9 +385,6 @@ void Board::add_waiting() {
 }
 
 double Board::seconds_for_all() const {
-  if (outlook_ && outlook_->seconds_for_all > 0.0) {
-    return outlook_->seconds_for_all;
-  }
   std::vector<std::vector<float>> samples;
   std::size_t rounds = 0;
   for (const WorkerView& one : workers_) {
@@ -429,11 +448,10 @@ std::string Board::gain_in_words() const {
     return "";
   }
   const auto without = cut_off();
-  const bool more = !outlook_ && std::ranges::any_of(workers_, [](const WorkerView& one) {
-    return one.live && one.longer();
-  });
-  const std::string cut = without ? fmt::format("{} of {} cut off now", *without, sums_.live)
-                                  : std::string("nobody waits");
+  const bool more =
+      std::ranges::any_of(workers_, [](const WorkerView& one) { return one.live && one.longer(); });
+  std::string cut = without ? fmt::format("{} of {} cut off now", *without, sums_.live)
+                            : std::string("nobody waits");
   if (more && *gained < 1.0) {
     return cut;  // A bound that says nothing.
   }

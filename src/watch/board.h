@@ -123,13 +123,15 @@ struct WorkerView {
   std::uint64_t runtimes = 0;   // which are this many.
   double waited_counted = 0.0;  // Of its waiting, what is in the sums.
   Recent whole;
-  Recent cut;  // The times after which it was cut off.
+  Recent cut;                      // The times after which it was cut off,
+  std::uint32_t cut_in_a_row = 0;  // this many since its last whole runtime.
   std::string host;
 
-  // Its recent runtimes, if it has had some, or else the times after which it was cut off.
+  // Its recent runtimes, or the times after which it was cut off, if it is longer().
   [[nodiscard]] std::vector<float> sample() const { return longer() ? cut.all() : whole.all(); }
-  // Of its sample is only known that it takes longer.
-  [[nodiscard]] bool longer() const { return whole.size() < 3 && cut.size() > whole.size(); }
+  // Of its sample is only known that it takes longer: it is cut off time and again, and what it
+  // took before does not explain that.
+  [[nodiscard]] bool longer() const;
 };
 
 class Board {
@@ -189,7 +191,8 @@ class Board {
   // Live workers that a typical recent update did without; nothing where none is cut off.
   [[nodiscard]] std::optional<std::uint32_t> cut_off() const;
   // Times faster than if each update waited for all live workers, at their recent runtimes; nothing
-  // before all have some.
+  // before all have some. A policy's forecast is not asked: of a worker that is always cut off it
+  // says what its tail is like, and not how long the worker takes.
   [[nodiscard]] std::optional<double> gain() const;
   // "4 of 8 cut off now; 2.1x waiting for all"; empty before anything is known.
   [[nodiscard]] std::string gain_in_words() const;

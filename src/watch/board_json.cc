@@ -115,9 +115,9 @@ void add_workers(const Board& board, JsonText& out) {
     std::ranges::sort(sample);
     const auto at = [&sample](double share) {
       const auto last = static_cast<double>(sample.size() - 1);
-      return sample.empty()
-                 ? std::nullopt
-                 : std::optional<double>(sample[static_cast<std::size_t>(share * last + 0.5)]);
+      return sample.empty() ? std::nullopt
+                            : std::optional<double>(
+                                  sample[static_cast<std::size_t>(std::lround(share * last))]);
     };
     out.raw(R"({{"doing":"{}","low":)", kWords[static_cast<std::size_t>(board.lanes().doing(id))]);
     out.number(at(0.1)).raw(R"(,"median":)").number(at(0.5)).raw(R"(,"high":)").number(at(0.9));

@@ -45,6 +45,25 @@ TEST(Board, SaysInWordsWhatIsGained) {
   EXPECT_EQ(run.board.gain_in_words(), "1 of 3 cut off now; 2.7x waiting for all");
 }
 
+TEST(Board, ClaimsNoGainOverAWorkerWhoseRuntimesAreOutOfDate) {
+  Rounds run;
+  for (int i = 0; i < 20; ++i) {  // It was as fast as the others.
+    run.now += 90ms;
+    run.tell(run.arrived(2, 90ms),
+             {policy::Drop{WorkerId{2}, Sequence{1}, policy::Why::kAfterCutoff}});
+  }
+  run.rounds(60);
+  EXPECT_TRUE(run.board.workers()[2].longer());
+  EXPECT_EQ(run.board.gain_in_words(), "1 of 3 cut off now");
+}
+
+TEST(Board, DoesNotShowTimersThatChangeNothing) {
+  Rounds run;
+  const std::uint64_t before = run.board.decisions();
+  run.tell(policy::TimerFired{}, {policy::WakeAt{Time{1s}}});
+  EXPECT_EQ(run.board.decisions(), before);
+}
+
 TEST(Board, RaisesAnAlarmForADeadWorkerAndEndsItWhenItIsBack) {
   Rounds run;
   run.rounds(2);

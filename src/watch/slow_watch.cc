@@ -39,7 +39,8 @@ std::optional<SlowChange> SlowWatch::see(WorkerId worker, double seconds, bool l
   if (change != Change::kNone) {
     return SlowChange{.worker = worker,
                       .change = change,
-                      .factor = change == Change::kSlow ? one.test.factor() : before};
+                      .factor = change == Change::kSlow ? one.test.factor() : before,
+                      .at_least = longer};
   }
   if (++since_ < std::max<std::size_t>(1, workers_.size() / 4)) {
     return std::nullopt;

@@ -19,7 +19,8 @@ namespace outpace::watch {
 struct SlowChange {
   std::optional<WorkerId> worker;  // Nothing: most workers at once.
   Change change;
-  double factor;  // Times slower than before; of a recovery, what it had been.
+  double factor;          // Times slower than before; of a recovery, what it had been.
+  bool at_least = false;  // Its runtimes were cut off.
 };
 
 class SlowWatch {

@@ -17,7 +17,8 @@ class Browser:
         program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
         if program is None:
             raise AssertionError("no Chromium: tools/install-packages.sh browser")
-        self.folder = tempfile.TemporaryDirectory(prefix="outpace-browser-")
+        self.folder = tempfile.TemporaryDirectory(prefix="outpace-browser-",
+                                                  ignore_cleanup_errors=True)
         # Nothing that it opens is a stranger's, and root may not use its sandbox.
         self.process = subprocess.Popen(
             [program, "--headless", "--remote-debugging-port=0", "--remote-allow-origins=*",
@@ -50,7 +51,8 @@ class Browser:
 
     def value(self, expression):
         """What JavaScript says."""
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                           awaitPromise=True)
         if "exceptionDetails" in result:
             raise AssertionError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
@@ -68,6 +70,7 @@ class Browser:
 
     def open(self, url):
         self.call("Page.navigate", url=url)
+        self.until("location.href !== 'about:blank' && document.readyState === 'complete'", url)
 
     def look(self, width, dark):
         """As a screen of this width, in CSS pixels, and of a phone's kind below 500."""

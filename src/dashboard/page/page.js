@@ -300,7 +300,7 @@ function sayWorker() {
   if (!one) return;
   $("lane-chosen").textContent = `worker ${run.chosen}${one.host ? " (" + one.host + ")" : ""}: ${WORDS[one.doing]}; ` +
     `median ${one.longer ? "over " : ""}${seconds(one.median)}; ${grouped(one.accepted)} gradients applied, ${grouped(one.dropped)} dropped, ` +
-    `${grouped(one.cancelled)} cut off` + (one.slow > 1 ? `; ${one.slow.toFixed(1)}x its own past` : "");
+    `${grouped(one.cancelled)} cut off` + (one.slow > 1 ? `; ${one.longer ? "over " : ""}${one.slow.toFixed(1)}x its own past` : "");
 }
 function legend(id, entries) {
   $(id).replaceChildren(...entries.map(([name, words]) => {
@@ -330,7 +330,7 @@ function showWords(frame) {
   addOnTop("decisions", frame.decisions.slice(-20).map((d) => row([d[0].toFixed(2), d[1], d[2], d[3]])), 20);
   addOnTop("news", frame.news.map((n) => row([n[0].toFixed(1), n[1]])), 200);
   setRows("workers", run.workers.map((one, worker) => row([worker, WORDS[one.doing], (one.longer ? "> " : "") + seconds(one.median),
-    one.slow > 1 ? one.slow.toFixed(1) + "x" : "", grouped(one.accepted), grouped(one.dropped), grouped(one.cancelled),
+    one.slow > 1 ? (one.longer ? "> " : "") + one.slow.toFixed(1) + "x" : "", grouped(one.accepted), grouped(one.dropped), grouped(one.cancelled),
     one.joined], [, one.doing === "gone" || one.doing === "stalled" ? "bad" : "", , one.slow > 1 ? "bad" : ""])));
   const use = frame.server;
   const rate = last && run.points.length > 1 ? (last[2] - run.points[0][2]) / Math.max(1e-9, last[0] - run.points[0][0]) : 0;
@@ -343,7 +343,7 @@ function showWords(frame) {
     ["disk free", use.resident ? (100 * use.disk_free).toFixed(0) + " %" : "–"],
     ["checkpoints", frame.checkpoints + (frame.last_checkpoint !== null ? `, the last at ${frame.last_checkpoint.toFixed(1)} s` : "")],
     ["workers that came back", String(frame.restarts)],
-    ["expected of this update", run.expected ? `${run.expected.gradients} gradients by ${seconds(run.expected.seconds)}; all by ${seconds(run.expected.for_all)}` : "no forecast: this policy makes none, or the record has none"],
+    ["expected of this update", run.expected ? `${run.expected.gradients} gradients by ${seconds(run.expected.seconds)}; all by ${seconds(run.expected.for_all)}, in the mean of the forecast` : "no forecast: this policy makes none, or the record has none"],
   ].map((cells) => row(cells)));
   sayWorker();
 }
