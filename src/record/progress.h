@@ -1,7 +1,8 @@
 // The progress line that a terminal shows during a run:
 //
 //   12.3s  update 1,234/5,000  epoch 2.1  loss 0.412  accuracy 84.1%  7,220 ex/s  live 8/8
-//   stale 6.9  dropped 12  2 of 8 cut off now; 1.9x waiting for all  slow: worker 6 (4.0x), worker 7 (2.1x)          (all of it on one line)
+//   stale 6.9  dropped 12  2 of 8 cut off now; 1.9x waiting for all  slow: worker 6 (4.0x), worker
+//   7 (2.1x)          (all of it on one line)
 //
 // Only formats it: the caller knows the terminal, its width and how often to draw.
 

@@ -102,8 +102,8 @@ RunEnd train(const job::TrainJob& job,
                        .data = job.work.data.text,
                        .token_file = job.token_file,
                        .expects_evaluator = job.work.paced.empty(),
-                       .delayed = !job.work.delays.file.empty() ||
-                                  !job.work.delays.slow.empty() || !job.work.paced.empty()};
+                       .delayed = !job.work.delays.file.empty() || !job.work.delays.slow.empty() ||
+                                  !job.work.paced.empty()};
   return run_here(local,
                   part,
                   resolved,
