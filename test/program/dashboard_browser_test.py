@@ -88,12 +88,35 @@ class Live(BrowserTest):
             self.browser.press("ArrowDown")
         self.assertIn(f"worker {SLOW}",
                       self.browser.value("document.getElementById('lane-chosen').textContent"))
-        self.pictures("page")
+        self.pictures("live")
         self.assertLess(self.browser.value("cost.milliseconds / cost.frames"), 100)
         job.server.send(signal.SIGTERM)
         job.server.wait()
         self.browser.until("document.getElementById('state').className.includes('lost') || "
                            "run.frame.ended", "the end on the page")
+
+
+class Recorded(BrowserTest):
+    def test_shows_a_run_of_which_a_worker_was_slow_and_another_died(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 8, "--policy", "backup:cutoff=6", "--updates", 300,
+                          "--runtime", "6*lognormal(mean=100ms,cv=0.2),2*lognormal(mean=400ms,cv=0.2)",
+                          "--fault", "slow:worker=1,at=10s,for=8s,factor=4",
+                          "--fault", "crash:worker=3,at=20s,for=5s", "--out", "run")
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.start("dashboard", "run")
+        self.assertTrue(run.exists())
+        shown.until_printed("/\n")
+        self.browser.open(url_of(shown.out))
+        self.browser.until("run.frame.ended", "the record")
+        news = self.browser.value("document.getElementById('news').textContent")
+        for words in ("worker 1 has become slow", "worker 1 has recovered", "worker 3 is dead",
+                      "worker 3 is back"):
+            self.assertIn(words, news)
+        self.pictures("page")
+        self.check_no_problem()
+        shown.send(signal.SIGTERM)
+        shown.wait()
 
 
 class Names(BrowserTest):
