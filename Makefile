@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint python \
+.PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector python \
         bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up saps-bound validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -41,6 +41,13 @@ KILLS ?= 9
 resume-soak: dev  ## kill servers of six policies so often each, at random moments
 	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
 	  python3 -B test/program/resume_soak.py $(KILLS)
+
+# PICTURES=docs keeps its screenshots.
+test-dashboard: dev  ## the page in headless Chromium, and a real Prometheus that scrapes a run
+	@tools/install-packages.sh test browser
+	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
+	  PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) sh -c '$(PYTHON) -B test/program/dashboard_browser_test.py && \
+	  $(PYTHON) -B test/program/prometheus_test.py'
 
 MINUTES ?= 3
 SEED    ?= 1
@@ -123,10 +130,11 @@ SEEDS ?= 0..19999
 swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99
 	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
 
-bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs
+bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs, the page
 	$(BUILD) release --target wire_bench passes_bench event_queue_bench runtimes_bench \
-	  simulation_bench flows_bench
-	@for program in build/release/*_bench; do $$program || exit 1; done
+	  simulation_bench flows_bench board_bench
+	@for program in wire passes event_queue runtimes simulation flows board; do \
+	  build/release/$${program}_bench || exit 1; done
 
 bench-chaos: release  ## goodput while workers die and come back, beside elastic DDP; half an hour
 	$(BUILD) release --target outpace-torch
@@ -136,6 +144,10 @@ bench-chaos: release  ## goodput while workers die and come back, beside elastic
 bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, by size and clients
 	$(BUILD) release --target wire_bench
 	build/release/wire_bench $(ARGS)
+
+bench-detector: build/release/build.ninja  ## how well slow workers are found, on seeded traces
+	$(BUILD) release --target detector_bench
+	build/release/detector_bench
 
 bench-checkpoint: release  ## what checkpoints cost a run, and how long the server pauses for one
 	python3 tools/checkpoint_cost.py $(ARGS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that a job needs; says nothing if they are all there.
 #
-#   tools/install-packages.sh [build] [test] [python] [ci] [fuzz] [hosts] [peers]   the groups wanted; "build" if none is named
+#   tools/install-packages.sh [build] [test] [python] [ci] [fuzz] [hosts] [peers] [browser]   the groups wanted; "build" if none is named
 #
 # The list below is the only one. A new library also needs a paragraph in DECISIONS.md.
 set -euo pipefail
@@ -31,7 +31,8 @@ build nlohmann-json3-dev      --json and the record
 build zlib1g-dev              data sets come as .gz
 build libpugixml-dev          platform files of simulated clusters
 build libeigen3-dev           the linear algebra of a runtime model
-build libboost-dev            special functions and Student's t, by Boost.Math; headers
+build libboost-dev            special functions and Student's t, by Boost.Math; HTTP, by Boost.Beast; headers
+build libjs-chart.js          the charts of the page that shows a run
 build dataset-fashion-mnist   what the demo trains on
 build libgtest-dev            tests
 build libgmock-dev            matchers in tests
@@ -49,6 +50,10 @@ python python3-pip            makes the wheel of python/outpace,
 python python3-setuptools     with this one,
 python python3-wheel          and its format
 hosts iproute2                hosts in network namespaces, with links of a limited rate
+browser chromium-headless-shell   the page as a browser shows it
+browser python3-websocket     drives it
+browser prometheus            scrapes a run, and checks its metrics
+browser fonts-dejavu-core     letters in screenshots
 ci    clang-format            the format check; 14
 ci    clang-tidy              the lint; 14
 fuzz  clang                   libFuzzer, which invents input
@@ -64,7 +69,7 @@ wanted=()
 for group in "${@:-build}"; do
   mapfile -t of_group < <(packages | awk -v group="$group" '$1 == group { print $2 }')
   if [ ${#of_group[@]} -eq 0 ]; then
-    say "no group '$group'; there are build, test, python, ci, fuzz, hosts and peers"
+    say "no group '$group'; there are build, test, python, ci, fuzz, hosts, peers and browser"
     exit 2
   fi
   wanted+=("${of_group[@]}")

@@ -26,8 +26,10 @@ std::string flags_of(const job::Option& option) {
 }
 
 void bind_option(const job::Option& option, CLI::App& command) {
-  if (option.is_flag()) {
-    command.add_flag(flags_of(option), option.help());
+  if (option.takes_no_word()) {
+    const std::string usual = option.is_flag() ? "" : job::default_in_words(option);
+    const std::string help = option.help() + (usual.empty() ? "" : " (default: " + usual + ")");
+    command.add_flag(flags_of(option), help);
     return;
   }
   const std::string usual = job::default_in_words(option);
@@ -57,14 +59,14 @@ std::vector<job::Given> from_words(const CLI::App& command, const job::OptionLis
     if (found == nullptr || found->count() == 0) {
       continue;
     }
-    if (found->count() > 1 && !option.is_repeatable() && !option.is_flag()) {
+    if (found->count() > 1 && !option.is_repeatable() && !option.takes_no_word()) {
       throw usage_error(option.title() + " is given twice on the command line");
     }
     std::vector<std::string> values = found->results();
     if (option.is_positional() && option.is_repeatable() && values.front() == "--") {
       values.erase(values.begin());  // As parse_words() put it there.
     }
-    if (option.is_flag()) {  // The last one counts: --json --json=false.
+    if (option.takes_no_word()) {  // The last one counts: --json --json=false.
       values = {values.back().empty() ? "true" : values.back()};
     }
     layer.push_back({option.name(), std::move(values), job::kCommandLine});

@@ -28,6 +28,8 @@ using AddCommand = Run (*)(job::OptionList& options);
 [[nodiscard]] Run add_predict(job::OptionList& options);
 [[nodiscard]] Run add_replay(job::OptionList& options);
 [[nodiscard]] Run add_ctl(job::OptionList& options);
+[[nodiscard]] Run add_report(job::OptionList& options);
+[[nodiscard]] Run add_dashboard(job::OptionList& options);
 [[nodiscard]] Run add_checkpoint(job::OptionList& options);
 [[nodiscard]] Run add_certs(job::OptionList& options);
 [[nodiscard]] Run add_simulate(job::OptionList& options);

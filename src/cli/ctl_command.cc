@@ -13,13 +13,15 @@
 #include "record/control_file.h"
 #include "record/run_directory.h"
 #include "run/tls.h"
+#include "worker/pace.h"
 
 namespace outpace::cli {
 namespace {
 
 constexpr const char* kCtlForm =
-    "write outpace ctl RUN set-policy POLICY or outpace ctl RUN status; in place of RUN, a run's "
-    "directory, --server and --token-file will do";
+    "write outpace ctl RUN set-policy POLICY, outpace ctl RUN slow worker=3,factor=4 or outpace "
+    "ctl "
+    "RUN status; in place of RUN, a run's directory, --server and --token-file will do";
 
 struct CtlOptions {
   std::vector<std::string> words;
@@ -56,6 +58,9 @@ CtlRequest read_ctl_request(const CtlOptions& options) {
       throw usage_error(fmt::format("a policy of more than {} letters", protocol::kTextMax));
     }
     request.question = protocol::SetPolicy{.policy = words[1]};
+  } else if (words.size() == 2 && words[0] == "slow") {
+    const auto slow = worker::Slow::parse(words[1], protocol::kWorkersMax);
+    request.question = protocol::SlowDown{.worker = slow.worker, .factor = slow.factor};
   } else {
     throw usage_error(std::string(words.empty() ? "do what?" : "'" + words[0] + "' is not clear") +
                       "; " + kCtlForm);
@@ -137,8 +142,9 @@ Run add_ctl(job::OptionList& list) {
   auto options = std::make_shared<CtlOptions>();
   list.add("request",
            options->words,
-           "RUN set-policy POLICY, or RUN status; RUN is the run's directory, and is left out with "
-           "--server")
+           "RUN set-policy POLICY, RUN slow worker=3,factor=4 to try what a slow worker does "
+           "(factor=1 "
+           "ends it), or RUN status; RUN is the run's directory, and is left out with --server")
       .positional();
   list.add("server", options->server, "Address of the job's server: HOST:PORT or unix:PATH")
       .type("ADDRESS");

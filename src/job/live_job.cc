@@ -13,7 +13,7 @@ constexpr std::array kOfServer{
     "decisions", "restart-workers", "checkpoint-every", "checkpoint-keep",
     "resume",    "token-file",      "rejoin-for",       "tls-cert",
     "tls-key",   "tls-ca",          "launcher",         "attack",
-    "slice"};
+    "slice",     "dashboard",       "on-alarm",         "alarm-staleness"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -103,6 +103,23 @@ void declare_output(OptionList& options, Output& output) {
            "Write loss, accuracy, throughput and staleness as a TensorBoard event file into this "
            "directory")
       .type("DIR");
+  options
+      .add("dashboard",
+           output.dashboard,
+           "Serve a page that shows the run, and /metrics for Prometheus, at this address, and "
+           "print where; beyond this machine it takes TLS and the job's token")
+      .may_be_bare()
+      .default_words("no page; without a value, 127.0.0.1 and a free port");
+  options
+      .add("on-alarm",
+           output.on_alarm,
+           "Run this command, by sh, when an alarm begins or ends; OUTPACE_ALARM has its words, "
+           "OUTPACE_ALARM_KIND, _WORKER and _OVER the rest")
+      .type("COMMAND");
+  options.add("alarm-staleness",
+              output.alarm_staleness,
+              "Raise an alarm when a gradient is applied that is staler than this many updates; 0: "
+              "never");
   options.add("decisions",
               output.decisions,
               "Which decisions the record keeps: all; capped, the first and the newest in parts of "
@@ -156,6 +173,16 @@ void declare_tls(OptionList& options, TlsOptions& tls, const std::string& whose)
            "PEM file with the certificate of the authority that must have signed the other side's")
       .type("FILE")
       .default_words("ca.pem beside --token-file");
+}
+
+std::optional<DashboardAt> Value<DashboardAt>::parse(std::string_view text) {
+  if (text == "true") {  // The option alone.
+    return DashboardAt{};
+  }
+  const std::size_t colon = text.rfind(':');
+  const bool is_address = colon != std::string_view::npos && colon > 0 &&
+                          !text.starts_with("unix:") && parse_count(text.substr(colon + 1));
+  return is_address ? std::optional(DashboardAt{.address = std::string(text)}) : std::nullopt;
 }
 
 std::optional<server::CheckpointEvery> Value<server::CheckpointEvery>::parse(

@@ -29,6 +29,20 @@ struct Choices<Topology> {
       {{"ps", Topology::kServer}, {"ring", Topology::kRing}, {"gossip", Topology::kGossip}}};
 };
 
+// Where a run's page is served: HOST:PORT.
+struct DashboardAt {
+  std::string address = "127.0.0.1:0";
+
+  bool operator==(const DashboardAt&) const = default;
+};
+template <>
+struct Value<DashboardAt> {
+  static constexpr const char* kType = "HOST:PORT";
+  static std::string takes() { return "HOST:PORT, or nothing for a free port of this machine"; }
+  static std::optional<DashboardAt> parse(std::string_view text);
+  static std::string text(const DashboardAt& value) { return value.address; }
+};
+
 // What a run leaves behind and prints.
 struct Output {
   std::string out;          // A directory; empty: the default.
@@ -36,6 +50,9 @@ struct Output {
   std::string tensorboard;  // A directory; empty: none.
   DecisionsKept decisions;
   bool json = false;
+  std::optional<DashboardAt> dashboard{};  // Nothing: no page.
+  std::string on_alarm{};                  // A command; empty: none.
+  std::uint64_t alarm_staleness = 0;       // 0: no bound.
 };
 void declare_trace_and_json(OptionList& options, Output& output);
 

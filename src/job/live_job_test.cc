@@ -37,6 +37,19 @@ TEST(LiveJob, AnOptionOfTheServerIsRefusedWithoutOneUnlessItIsTheDefault) {
             "--filter conflicts with --topology ring: it belongs to a parameter server; remove it");
 }
 
+TEST(LiveJob, APageIsAtTheAddressOrAtAFreePort) {
+  Train train;
+  EXPECT_FALSE(train.job.output.dashboard);
+  train.give("dashboard", "true");  // The option alone.
+  EXPECT_EQ(train.job.output.dashboard->address, "127.0.0.1:0");
+  train.give("dashboard", "10.0.0.1:8000");
+  EXPECT_EQ(train.job.output.dashboard->address, "10.0.0.1:8000");
+  EXPECT_TRUE(train.options.at("dashboard").takes_no_word());
+  for (const char* wrong : {"nowhere", "unix:/tmp/s", ":80", "host:port"}) {
+    EXPECT_NE(refusal_of([&] { train.give("dashboard", wrong); }), "accepted") << wrong;
+  }
+}
+
 TEST(LiveJob, RefusesAPolicyThatTheTopologyDoesNotHave) {
   Train ring;
   ring.give("topology", "ring").give("policy", "ssp:s=3");

@@ -28,6 +28,11 @@ Option& Option::positional() {
   return *this;
 }
 
+Option& Option::may_be_bare() {
+  may_be_bare_ = true;
+  return *this;
+}
+
 Option& Option::letter(char letter) {
   letter_ = letter;
   return *this;

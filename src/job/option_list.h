@@ -30,6 +30,7 @@ class Option {
   // How it is declared. Each gives back the option itself.
   Option& required();               // A value must come from somewhere.
   Option& positional();             // A word of its own on the command line, without --name.
+  Option& may_be_bare();            // "--name" alone is "--name=true"; no value after a blank.
   Option& letter(char letter);      // Also "-o".
   Option& separated_by(char mark);  // One text may hold several values.
   Option& type(std::string type);   // In place of the type's usual name: "FILE", "POLICY".
@@ -47,6 +48,8 @@ class Option {
   [[nodiscard]] const std::vector<std::string>& defaults() const { return defaults_; }
   [[nodiscard]] char letter() const { return letter_; }
   [[nodiscard]] bool is_flag() const { return is_flag_; }
+  // Written as "--name" or "--name=VALUE".
+  [[nodiscard]] bool takes_no_word() const { return is_flag_ || may_be_bare_; }
   [[nodiscard]] bool is_repeatable() const { return is_repeatable_; }
   [[nodiscard]] bool is_positional() const { return is_positional_; }
   [[nodiscard]] bool is_required() const { return is_required_; }
@@ -82,6 +85,7 @@ class Option {
   char letter_ = '\0';
   char separator_ = '\0';
   bool is_flag_ = false;
+  bool may_be_bare_ = false;
   bool is_repeatable_ = false;
   bool is_positional_ = false;
   bool is_required_ = false;

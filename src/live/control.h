@@ -20,8 +20,8 @@ struct ControlOptions {
   Duration patience = std::chrono::seconds(60);  // For its answer, which may wait for a seam.
 };
 
-// The server's answer to SetPolicy or AskStatus: an Answer, or a Status. Throws Error if there is
-// none in time, or the server refuses token or protocol.
+// The server's answer to SetPolicy, SlowDown or AskStatus: an Answer, or a Status. Throws Error if
+// there is none in time, or the server refuses token or protocol.
 [[nodiscard]] protocol::Message ask(const ControlOptions& options,
                                     const protocol::Message& question);
 

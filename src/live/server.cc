@@ -305,6 +305,10 @@ void Server::tick(Time now) {
     carry_out(now, effects);
   }
   if (coordinator_->started() && now - last_status_ >= kStatusPeriod && callbacks_.status) {
+    if (callbacks_.begins) {
+      callbacks_.begins(*manifest_);
+      callbacks_.begins = nullptr;
+    }
     last_status_ = now;
     callbacks_.status(coordinator_->run_time(now), *coordinator_, evaluations_);
   }

@@ -77,6 +77,8 @@ struct ServerCallbacks {
   std::function<void(const server::Evaluation&)> evaluated;
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const server::Coordinator&, const server::Evaluations&)> status;
+  // The run has begun, with this network: once, before the first status.
+  std::function<void(const protocol::Manifest&)> begins{};
   std::function<void(const std::string&)> warned;
   // A worker's script evaluates: once.
   std::function<void()> wants_evaluator;
@@ -211,6 +213,7 @@ class Server {
   // Why this policy cannot be set now; empty if it can. Throws a usage error if no such policy
   // exists.
   [[nodiscard]] std::string why_not(const Spec& policy) const;
+  void slow_down(wire::ConnectionId from, const protocol::SlowDown& slow);
   void tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol);
   void answer(wire::ConnectionId asker, ExitCode code, const std::string& text);
   // Another policy decides now: tells the record, and the connection that asked for it.

@@ -59,6 +59,28 @@ std::string Server::why_not(const Spec& policy) const {
   return "";
 }
 
+void Server::slow_down(wire::ConnectionId from, const protocol::SlowDown& slow) {
+  if (slow.protocol != protocol::kProtocolVersion) {
+    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(slow.protocol));
+    return;
+  }
+  const bool there =
+      index(slow.worker) < connection_of_.size() && connection_of_[index(slow.worker)].has_value();
+  if (!there) {
+    answer(from, ExitCode::kFailure, name(slow.worker) + " takes no part at present");
+    return;
+  }
+  transport_->send(*connection_of_[index(slow.worker)], slow, nullptr);
+  const std::string news =
+      fmt::format("{} takes {:g} times as long from now on, as asked by outpace ctl",
+                  name(slow.worker),
+                  slow.factor);
+  if (callbacks_.warned) {
+    callbacks_.warned(news);
+  }
+  answer(from, ExitCode::kDone, news);
+}
+
 void Server::tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol) {
   if (protocol != protocol::kProtocolVersion) {
     dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(protocol));

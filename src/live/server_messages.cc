@@ -37,6 +37,7 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
             join_waiting(now);
           },
           [&](const protocol::SetPolicy& set) { set_policy(now, from, set); },
+          [&](const protocol::SlowDown& slow) { slow_down(from, slow); },
           [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
           [&](const auto&) {  // Also one that is new: it is no greeting.
             dismiss(from, protocol::Farewell::kIncompatible, "the first message must be a hello");

@@ -20,7 +20,8 @@ class Slowed {
   // while it waited.
   bool wait() {
     pause();
-    if (const double extra = pace_.extra_seconds(computed_) - waited_; extra > 0.0 && goes_on_) {
+    const double all = pace_.extra_seconds(computed_) + (session_.slowness() - 1.0) * computed_;
+    if (const double extra = all - waited_; extra > 0.0 && goes_on_) {
       goes_on_ = session_.sleep_until(session_.now() + from_seconds(extra)) !=
                  worker::CancelMode::kAbandon;
       waited_ += extra;

@@ -264,16 +264,20 @@ class Worker::Job {
       const Time start = session_->session().now();
       const Time finish = pace_->finish(start, share, iteration_++);
       if (finish > start) {
-        (void)session_->session().sleep_until(finish);
+        const double slowness = session_->session().slowness();
+        (void)session_->session().sleep_until(start +
+                                              from_seconds(to_seconds(finish - start) * slowness));
       }
     }
   }
 
   // As a worker that computes more slowly would; not once the mini-batch is cancelled.
   void wait_for_slowness() {
-    if (pace_) {
+    const double slowness = session_->session().slowness();
+    if (pace_ || slowness > 1.0) {
       const std::chrono::duration<double> took = steady_clock::now() - begun_;
-      const double extra = pace_->extra_seconds(took.count());
+      const double extra =
+          (pace_ ? pace_->extra_seconds(took.count()) : 0.0) + (slowness - 1.0) * took.count();
       if (extra > 0.0) {
         (void)session_->session().sleep_until(session_->session().now() + from_seconds(extra));
       }

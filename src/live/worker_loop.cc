@@ -83,7 +83,11 @@ class Work {
     const auto nominal = static_cast<double>(task.release.nominal);
     const double share = static_cast<double>(whole) / nominal;
     const Time start = session().now();
-    const Time finish = pace_.finish(start, share, iteration);
+    const double slowness = session().slowness();
+    const auto slowed = [slowness](Duration time) {
+      return slowness == 1.0 ? time : from_seconds(to_seconds(time) * slowness);
+    };
+    const Time finish = start + slowed(pace_.finish(start, share, iteration) - start);
     if (finish <= start) {  // To ask the system for no sleep takes a tenth of a millisecond.
       return whole;
     }
@@ -95,7 +99,8 @@ class Work {
       case CancelMode::kKeepPart:
         break;
     }
-    const double done = std::min(share, pace_.done(start, session().now(), iteration));
+    const Time reached = start + from_seconds(to_seconds(session().now() - start) / slowness);
+    const double done = std::min(share, pace_.done(start, reached, iteration));
     return std::min(whole, static_cast<std::size_t>(done * nominal + 1e-9));
   }
 

@@ -292,6 +292,10 @@ void WorkerSession::deliver(wire::Received received) {
     needs_weights_ = welcome->needs_weights;
     return;
   }
+  if (const auto* slow = std::get_if<protocol::SlowDown>(&received.message)) {
+    slowness_ = slow->factor;
+    return;
+  }
   if (const auto* release = std::get_if<protocol::Release>(&received.message)) {
     weights_ = std::move(received.payload);
     arrived_ = received.arrived;

@@ -86,6 +86,8 @@ class WorkerSession {
     // before the answer if possible.
     wire::Numbers weights;
   };
+  // How many times as long the server wants this worker to take (protocol::SlowDown); mostly 1.
+  [[nodiscard]] double slowness() const { return slowness_.load(); }
   // Waits for the next release; nothing when the run is over, or the process is told to end. Throws
   // ConnectionLost.
   [[nodiscard]] std::optional<Task> next();
@@ -181,6 +183,7 @@ class WorkerSession {
   worker::Slices slices_;
   // Set under mutex_, read anywhere.
   std::atomic<worker::CancelMode> cancelled_{worker::CancelMode::kNone};
+  std::atomic<double> slowness_{1.0};
   std::unique_ptr<wire::ClientTransport> transport_;
   // The heart has a lock of its own, so that messages do not wake it.
   std::mutex heart_mutex_;

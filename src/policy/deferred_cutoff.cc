@@ -55,4 +55,22 @@ void DeferredCutoff::take_part(WorkerId worker, double busy) {
   }
 }
 
+bool DeferredCutoff::outlook(Outlook& out) const {
+  const runtime_model::Forecast* forecast = cutoff_.forecast();
+  if (forecast == nullptr) {
+    return false;
+  }
+  out.gradients = cutoff_.plan().count;
+  out.seconds = cutoff_.plan().seconds;
+  out.seconds_for_all = forecast->mean_of_slowest();
+  out.bands.clear();
+  for (std::uint32_t worker = 0; worker < forecast->workers(); ++worker) {
+    out.bands.push_back({.worker = WorkerId{worker},
+                         .low = forecast->quantile(worker, 0.1),
+                         .median = forecast->quantile(worker, 0.5),
+                         .high = forecast->quantile(worker, 0.9)});
+  }
+  return true;
+}
+
 }  // namespace outpace::policy

@@ -12,6 +12,7 @@
 
 #include "base/archive.h"
 #include "base/ids.h"
+#include "policy/policy.h"
 #include "runtime_model/cutoff.h"
 
 namespace outpace::policy {
@@ -51,6 +52,8 @@ class DeferredCutoff {
   }
   // What was expected of this iteration; a count of 0: nothing was.
   [[nodiscard]] std::uint32_t expected() const { return cutoff_.plan().count; }
+  // As Policy::outlook().
+  [[nodiscard]] bool outlook(Outlook& out) const;
   // Nothing: what was set before holds.
   void set_worth(const std::optional<runtime_model::Worth>& worth) {
     if (worth) {

@@ -47,6 +47,7 @@ class DynamicCutoff final : public Policy {
     return workers;
   }
   [[nodiscard]] bool asks_for_norms() const override { return noise_.has_value(); }
+  [[nodiscard]] bool outlook(Outlook& out) const override { return cutoff_.outlook(out); }
   void keep(Archive& archive) override;
 
  private:

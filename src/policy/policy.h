@@ -164,6 +164,21 @@ struct Decision {
   }
 };
 
+// What a policy expects of the update that it waits for, for people to see. Seconds count from the
+// release of a worker; those of the update from its begin.
+struct Outlook {
+  struct Band {
+    WorkerId worker;
+    double low;  // Nine in ten runtimes are longer,
+    double median;
+    double high;  // and nine in ten are shorter.
+  };
+  std::uint32_t gradients = 0;   // Planned; 0: no plan.
+  double seconds = 0.0;          // Until then.
+  double seconds_for_all = 0.0;  // Until the gradients of all workers would be there.
+  std::vector<Band> bands;       // Of the workers that were planned.
+};
+
 // ---- The policy -------------------------------------------------------------------------------
 
 class Policy {
@@ -176,6 +191,9 @@ class Policy {
   // An event of this worker comes soon, or perhaps none: asks the processor for what is known of
   // it. Changes nothing.
   virtual void prepare(WorkerId /*worker*/) const {}
+
+  // Into `out` what it expects. False if it forecasts nothing at present. Changes nothing.
+  [[nodiscard]] virtual bool outlook(Outlook& /*out*/) const { return false; }
 
   // What outlasts its workers: with it, a new policy of the same spec decides as this one does once
   // all workers have left, and what they had pushed since the last commit is forgotten.

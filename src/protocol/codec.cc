@@ -311,6 +311,8 @@ Message read(const pb::Frame& frame) {
       return protocol::read(frame.set_policy());
     case pb::Frame::kAskStatus:
       return protocol::read(frame.ask_status());
+    case pb::Frame::kSlowDown:
+      return protocol::read(frame.slow_down());
     case pb::Frame::kAnswer:
       return protocol::read(frame.answer());
     case pb::Frame::kStatus:
@@ -336,11 +338,11 @@ Message read(const pb::Frame& frame) {
 
 const char* name(const Message& message) {
   static constexpr std::array<const char*, std::variant_size_v<Message>> kNames = {
-      "hello",         "observe",    "initial_weights", "push",        "slice",
-      "abandoned",     "heartbeat",  "goodbye",         "measurement", "welcome",
-      "release",       "cancel",     "verdict",         "snapshot",    "stop",
-      "set_policy",    "ask_status", "answer",          "status",      "rates",
-      "ask_evaluator", "standing",   "regroup",         "group"};
+      "hello",      "observe",       "initial_weights", "push",        "slice",
+      "abandoned",  "heartbeat",     "goodbye",         "measurement", "welcome",
+      "release",    "cancel",        "verdict",         "snapshot",    "stop",
+      "set_policy", "ask_status",    "slow_down",       "answer",      "status",
+      "rates",      "ask_evaluator", "standing",        "regroup",     "group"};
   return kNames.at(message.index());
 }
 

@@ -71,7 +71,12 @@ class RandomMessages {
       case 8:
         return SetPolicy{.protocol = small(), .policy = text()};
       case 9:
-        return AskStatus{.protocol = small()};
+        return rng_.below(2) == 0
+                   ? Message(AskStatus{.protocol = small()})
+                   : Message(SlowDown{
+                         .protocol = small(),
+                         .worker = WorkerId{static_cast<std::uint32_t>(rng_.below(kWorkersMax))},
+                         .factor = 1.0 + 100.0 * rng_.uniform()});
       case 10:
         return Rates{.epoch = rng_.next(), .rates = {rng_.uniform(), 0.0, rng_.exponential()}};
       case 11:

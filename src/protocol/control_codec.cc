@@ -12,6 +12,11 @@ void write(const SetPolicy& set, pb::Frame& frame) {
 void write(const AskStatus& ask, pb::Frame& frame) {
   frame.mutable_ask_status()->set_protocol(ask.protocol);
 }
+void write(const SlowDown& slow, pb::Frame& frame) {
+  frame.mutable_slow_down()->set_protocol(slow.protocol);
+  frame.mutable_slow_down()->set_worker(static_cast<std::uint32_t>(index(slow.worker)));
+  frame.mutable_slow_down()->set_factor(slow.factor);
+}
 void write(const Answer& answer, pb::Frame& frame) {
   frame.mutable_answer()->set_code(static_cast<std::uint32_t>(answer.code));
   frame.mutable_answer()->set_text(clip(answer.text));
@@ -35,6 +40,15 @@ Message read(const pb::SetPolicy& set) {
 }
 Message read(const pb::AskStatus& ask) {
   return AskStatus{.protocol = ask.protocol()};
+}
+Message read(const pb::SlowDown& slow) {
+  require(slow.worker() < kWorkersMax, "slow_down.worker", "is no worker's rank");
+  require_finite(slow.factor(), "slow_down.factor");
+  require(slow.factor() >= 1.0 && slow.factor() <= kSlowDownMost,
+          "slow_down.factor",
+          "must be from 1 to 1000");
+  return SlowDown{
+      .protocol = slow.protocol(), .worker = WorkerId{slow.worker()}, .factor = slow.factor()};
 }
 Message read(const pb::Answer& answer) {
   require(answer.code() <= static_cast<std::uint32_t>(ExitCode::kUnreadable),

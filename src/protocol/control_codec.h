@@ -10,12 +10,14 @@ namespace outpace::protocol {
 
 void write(const SetPolicy& set, pb::Frame& frame);
 void write(const AskStatus& ask, pb::Frame& frame);
+void write(const SlowDown& slow, pb::Frame& frame);
 void write(const Answer& answer, pb::Frame& frame);
 void write(const Status& status, pb::Frame& frame);
 
 // Each throws an Error if a field breaks a rule.
 [[nodiscard]] Message read(const pb::SetPolicy& set);
 [[nodiscard]] Message read(const pb::AskStatus& ask);
+[[nodiscard]] Message read(const pb::SlowDown& slow);
 [[nodiscard]] Message read(const pb::Answer& answer);
 [[nodiscard]] Message read(const pb::Status& status);
 

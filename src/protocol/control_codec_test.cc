@@ -27,6 +27,14 @@ TEST(ControlCodec, ChecksEveryField) {
             "set_policy.policy is longer than 1024 bytes");
   EXPECT_EQ(refused(Answer{.code = ExitCode{7}, .text = ""}),
             "answer.code is not one that we know");
+  EXPECT_EQ(refused(SlowDown{.worker = WorkerId{3}, .factor = 4.0}), "accepted");
+  EXPECT_EQ(refused(SlowDown{.worker = WorkerId{kWorkersMax}, .factor = 4.0}),
+            "slow_down.worker is no worker's rank");
+  EXPECT_EQ(refused(SlowDown{.worker = WorkerId{3}, .factor = 0.5}),
+            "slow_down.factor must be from 1 to 1000");
+  EXPECT_EQ(
+      refused(SlowDown{.worker = WorkerId{3}, .factor = std::numeric_limits<double>::quiet_NaN()}),
+      "slow_down.factor must be finite");
   const Status status{.policy = "sync",
                       .coming = "",
                       .version = Version{3},

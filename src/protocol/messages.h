@@ -214,6 +214,17 @@ struct AskStatus {
   bool operator==(const AskStatus&) const = default;
 };
 
+// To the server, and by it to the worker: from now on it takes this many times as long for its
+// mini-batches, until it joins again.
+struct SlowDown {
+  std::uint32_t protocol = kProtocolVersion;
+  WorkerId worker{};
+  double factor = 1.0;  // From 1 to kSlowDownMost.
+
+  bool operator==(const SlowDown&) const = default;
+};
+inline constexpr double kSlowDownMost = 1e3;
+
 // ---- From the server --------------------------------------------------------------------------
 
 // Comes again before the first release if the server has lost the initial weights, because the
@@ -345,6 +356,7 @@ using Message = std::variant<Hello,
                              Stop,
                              SetPolicy,
                              AskStatus,
+                             SlowDown,
                              Answer,
                              Status,
                              Rates,

@@ -22,6 +22,6 @@ using IgnoringEvaluators = Ignoring<Observe, Measurement>;
 using IgnoringServer =
     Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status, Regroup, Group>;
 // Commands of `outpace ctl`.
-using IgnoringCommands = Ignoring<SetPolicy, AskStatus>;
+using IgnoringCommands = Ignoring<SetPolicy, AskStatus, SlowDown>;
 
 }  // namespace outpace::protocol

@@ -93,7 +93,8 @@ class DecisionLogReader {
   explicit DecisionLogReader(const std::filesystem::path& path);
 
   [[nodiscard]] const DecisionLogHeader& header() const { return header_; }
-  // The next decision into `out`; false if there is none, or a gap.
+  // The next decision into `out`; false if there is none, or a gap. If its writer goes on, a later
+  // call finds what has come since.
   [[nodiscard]] bool next(LoggedDecision& out);
   // Once next() was false: the last line has no end, because its writer was killed. It was left
   // out.
@@ -107,6 +108,8 @@ class DecisionLogReader {
 
  private:
   [[nodiscard]] bool next_line(std::string& text);
+  // To the end of the last whole line.
+  void go_back();
   // Goes on with the next part; false if there is none, or if parts before it are missing.
   [[nodiscard]] bool open_next_part();
   void note_gap();
@@ -118,7 +121,8 @@ class DecisionLogReader {
   std::string text_;
   std::uint32_t part_ = 1;
   std::uint64_t line_ = 0;
-  Time now_{};  // Of that line.
+  std::streamoff read_ = 0;  // Bytes of the part, up to the end of that line.
+  Time now_{};               // Of that line.
   bool cut_short_ = false;
   std::string gap_;
   DecisionLogHeader header_;

@@ -361,14 +361,23 @@ bool DecisionLogReader::next(LoggedDecision& out) {
 
 bool DecisionLogReader::next_line(std::string& text) {
   if (!std::getline(file_, text)) {
+    go_back();
     return open_next_part() && next_line(text);
   }
   if (file_.eof()) {  // No newline came: what the writer's last moment left.
+    go_back();
     cut_short_ = true;
     return false;
   }
+  read_ += static_cast<std::streamoff>(text.size()) + 1;
+  cut_short_ = false;
   ++line_;
   return true;
+}
+
+void DecisionLogReader::go_back() {
+  file_.clear();
+  file_.seekg(read_);
 }
 
 bool DecisionLogReader::open_next_part() {
@@ -388,6 +397,7 @@ bool DecisionLogReader::open_next_part() {
   part_ = *next;
   path_ = part_of_log(first_part_, part_);
   file_ = std::ifstream(path_, std::ios::binary);
+  read_ = 0;
   line_ = 0;
   std::string first;
   if (!next_line(first)) {

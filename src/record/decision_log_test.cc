@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -243,6 +244,34 @@ TEST(DecisionLog, GivesBackToTheBitWhatWasWritten) {
     EXPECT_FALSE(reader.cut_short());
     EXPECT_EQ(reader.line(), 201U);
   }
+}
+
+TEST(DecisionLog, IsFollowedWhileItsWriterGoesOn) {
+  const TemporaryDirectory directory;
+  DecisionLogWriter writer(directory / "d", {.policy = "async", .workers = 2});
+  writer.flush();
+  DecisionLogReader reader(directory / "d");
+  LoggedDecision logged;
+  EXPECT_FALSE(reader.next(logged));
+  for (std::uint32_t worker = 0; worker < 2; ++worker) {
+    writer.append(Time{Duration{worker}}, policy::WorkerJoined{WorkerId{worker}}, {});
+    writer.flush();
+    ASSERT_TRUE(reader.next(logged));
+    EXPECT_EQ(to_text(logged.event), to_text(policy::WorkerJoined{WorkerId{worker}}));
+    EXPECT_FALSE(reader.next(logged));
+  }
+  // Half a line is none yet.
+  std::ofstream more(directory / "d", std::ios::app);
+  more << R"({"now":9,"event":{"type":"timer_)" << std::flush;
+  EXPECT_FALSE(reader.next(logged));
+  EXPECT_TRUE(reader.cut_short());
+  more << R"(fired"},"actions":[],"reason":"x"})"
+       << "\n"
+       << std::flush;
+  ASSERT_TRUE(reader.next(logged));
+  EXPECT_FALSE(reader.cut_short());
+  EXPECT_EQ(logged.reason, "x");
+  EXPECT_EQ(reader.line(), 4U);
 }
 
 // Why reading the text to its end fails, without the folder; "" if it does not.

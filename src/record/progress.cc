@@ -46,6 +46,9 @@ std::vector<Field> fields_of(const Status& status, std::size_t slow_shown) {
                     status.live < status.workers ? 6 : 3});
   fields.push_back({fmt::format("stale {:.1f}", status.staleness_mean), 0});
   fields.push_back({"dropped " + grouped(status.dropped), 1});
+  if (!status.gain.empty()) {
+    fields.push_back({status.gain, 4});
+  }
   if (!status.slow.empty()) {
     fields.push_back({first_names("slow: ", status.slow, slow_shown), 5});
   }

@@ -1,6 +1,7 @@
 #include "record/progress.h"
 
 #include <limits>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -27,6 +28,14 @@ TEST(ProgressLine, SaysAllThatATerminalHasRoomFor) {
   EXPECT_EQ(progress_line(example(), 200),
             "12.3s  update 1,234  epoch 2.1  loss 0.412  accuracy 84.1%  7,220 ex/s  live 8/8  "
             "stale 6.9  dropped 12  slow: worker 6 (4.0x), worker 7 (2.1x)");
+}
+
+TEST(ProgressLine, SaysInWordsWhatIsGained) {
+  Status status = example();
+  status.gain = "2 of 8 cut off now; 1.9x waiting for all";
+  EXPECT_NE(progress_line(status, 200).find("  2 of 8 cut off now; 1.9x waiting for all  slow: "),
+            std::string::npos);
+  EXPECT_EQ(progress_line(status, 80).find("cut off"), std::string::npos);
 }
 
 TEST(ProgressLine, LeavesOutWhatIsNotKnown) {

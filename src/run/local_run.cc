@@ -136,7 +136,9 @@ RecordedJob recorded(const LocalJob& job, const live::ServerOptions& options) {
           .network = job.network,
           .data = job.data,
           .checkpoints = job.checkpoints,
-          .head = head_of(options)};
+          .head = head_of(options),
+          .page = page_of(job.output, job.serving, job.token_file),
+          .delayed = job.delayed};
 }
 
 live::ServerOptions local_options(const LocalJob& job) {

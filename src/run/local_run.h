@@ -32,6 +32,7 @@ struct LocalJob {
   std::string data;
   std::string token_file;          // Of processes that a launcher starts.
   bool expects_evaluator = false;  // One of the children is an evaluator.
+  bool delayed = false;            // As RecordedJob's.
   // The workers run a user's command; the evaluator waits until one of them wants it.
   std::optional<job::ShowOutput> script{};
 };

@@ -13,6 +13,7 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <unistd.h>
 
+#include "dashboard/followed_run.h"
 #include "job/run_job.h"
 #include "record/control_file.h"
 #include "record/output_file.h"
@@ -126,6 +127,35 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
   keep_runtime_model(job_.training.runtime_model, directory_);
   record::write_atomically(directory_.config(), resolved);
   log_->info("run directory {}", directory_.path().string());
+  if (job_.topology == job::Topology::kServer) {
+    try {
+      shown_ = show_run();
+    } catch (const Error&) {
+      discard();  // The page's address is taken, perhaps: the next try finds nothing in its way.
+      throw;
+    }
+    if (job_.page) {
+      alarm("the page is at " + shown_->url());
+    }
+  }
+}
+
+std::unique_ptr<ShownRun> RunRecorder::show_run() {
+  return std::make_unique<ShownRun>(ShownRunOptions{
+      .about = {.name = job_.name,
+                .network = job_.network,
+                .data = job_.data,
+                .run = directory_.path().string(),
+                .workers = job_.training.workers,
+                .updates_alone = dashboard::cuts_nobody_off(job_.training.policy.text),
+                .target = job_.training.target_accuracy,
+                .target_updates = job_.training.limits.updates,
+                .staleness_bound = job_.output.alarm_staleness},
+      .board = {.version = OUTPACE_VERSION,
+                .page = job_.page,
+                .on_alarm = job_.output.on_alarm,
+                .said = [this](const std::string& line) { alarm(line); }},
+      .tells_sending = !job_.delayed});
 }
 
 std::string RunRecorder::make_log_directory() const {
@@ -143,17 +173,29 @@ live::ServerCallbacks RunRecorder::watch() {
                 if (trace_) {
                   trace_->append(now, event, decision);
                 }
+                if (shown_) {
+                  shown_->decided(now, event, decision);
+                }
               },
           .evaluated = [this](const server::Evaluation& found) { evaluated(found); },
           .status =
               [this](Time now,
                      const server::Coordinator& coordinator,
                      const server::Evaluations& evaluations) {
+                if (shown_) {
+                  shown_->status(now, coordinator, processors_);
+                }
                 status({.now = now,
                         .statistics = coordinator.statistics(),
                         .live = coordinator.live(),
                         .dataset = coordinator.options().examples},
                        evaluations);
+              },
+          .begins =
+              [this](const protocol::Manifest& manifest) {
+                if (shown_) {
+                  shown_->begins(manifest.numbers() * sizeof(float));
+                }
               },
           .warned = [this](const std::string& line) { say(line); },
           .trained = keeper(),
@@ -161,6 +203,7 @@ live::ServerCallbacks RunRecorder::watch() {
               [this](Version version, const std::function<void(Archive&)>& keep) {
                 if (checkpoints_) {
                   checkpoints_->take(version, keep);
+                  shown_->checkpoint(count(version));
                 }
               }};
 }
@@ -196,12 +239,23 @@ void RunRecorder::reachable(const std::string& server, const std::string& token_
 void RunRecorder::say(const std::string& line) {
   log_->warn("{}", line);
   terminal_.say(line);
+  if (shown_) {
+    shown_->says(line);
+  }
+}
+
+void RunRecorder::alarm(const std::string& line) {
+  log_->warn("{}", line);
+  terminal_.say(line);
 }
 
 void RunRecorder::evaluated(const server::Evaluation& found) {
   metrics_.append(found);
   if (tensorboard_) {
     tensorboard_->append(wall_now(), found);
+  }
+  if (shown_) {
+    shown_->evaluated(found);
   }
 }
 
@@ -261,6 +315,7 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
     shown.slow.push_back(record::to_words(straggler));
   }
   shown.stalled = statistics.stalled();
+  shown.gain = shown_ ? shown_->gain() : "";
   if (now >= next_metrics_) {
     next_metrics_ = now + kMetricsPeriod;
     record(moment, shown);
@@ -363,6 +418,9 @@ RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> 
   attempt([&] { record::write_summary(directory_.summary(), summary); });
   std::string why = summary.why_ended;
   log_->info("ended: {}", why);
+  if (shown_) {
+    shown_->ended(why);
+  }
   return {.code = lost && result.code == ExitCode::kDone ? ExitCode::kFailure : result.code,
           .why = std::move(why),
           .summary = std::move(summary),

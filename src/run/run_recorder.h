@@ -18,6 +18,7 @@
 #include <spdlog/logger.h>
 
 #include "collective/host.h"
+#include "dashboard/page_server.h"
 #include "job/live_job.h"
 #include "live/server.h"
 #include "record/chrome_trace.h"
@@ -30,6 +31,7 @@
 #include "record/summary.h"
 #include "record/tensorboard.h"
 #include "run/checkpoint_writer.h"
+#include "run/shown_run.h"
 #include "run/terminal.h"
 
 namespace outpace::run {
@@ -44,7 +46,9 @@ struct RecordedJob {
   std::string network;
   std::string data;
   job::Checkpoints checkpoints;
-  checkpoint::Head head;  // Of the run's checkpoints.
+  checkpoint::Head head;                         // Of the run's checkpoints.
+  std::optional<dashboard::PageOptions> page{};  // Nothing: no page is served.
+  bool delayed = false;                          // Delays are replayed, or workers slowed.
 };
 
 // How a run ended, for people and for exit codes.
@@ -69,6 +73,8 @@ class RunRecorder {
   void reachable(const std::string& server, const std::string& token_file);
   // A warning or a piece of news, for the log and the terminal. From any thread.
   void say(const std::string& line);
+  // An alarm, for the log and the terminal: the page has it already. From any thread.
+  void alarm(const std::string& line);
   // A line of a child, for the terminal alone: its log is elsewhere. From any thread.
   void pass_on(const std::string& line) { terminal_.pass_on(line); }
 
@@ -89,6 +95,7 @@ class RunRecorder {
   void status(const Moment& moment, const server::Evaluations& evaluations);
   void evaluated(const server::Evaluation& found);
   void record(const Moment& moment, const record::Status& shown);
+  [[nodiscard]] std::unique_ptr<ShownRun> show_run();
   [[nodiscard]] bool goes_on() const { return !job_.checkpoints.resume.empty(); }
   // Says what could not be written, and goes on.
   void attempt(const std::function<void()>& write);
@@ -121,6 +128,7 @@ class RunRecorder {
   Time rate_since_{};
   std::uint64_t rate_examples_ = 0;
   double rate_ = 0.0;
+  std::unique_ptr<ShownRun> shown_;  // Null: nobody decides, so there is nothing to show.
   std::optional<CheckpointWriter> checkpoints_;  // Last: its thread uses the log.
 };
 

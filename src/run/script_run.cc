@@ -179,6 +179,7 @@ RunEnd run_script(const job::RunJob& job,
                        .network = "the script's",
                        .data = "the script's",
                        .token_file = job.token_file,
+                       .delayed = !job.delays.file.empty() || !job.delays.slow.empty(),
                        .script = job.show_output};
   return run_here(local,
                   part,

@@ -101,7 +101,9 @@ RunEnd train(const job::TrainJob& job,
                        .network = job.work.network.text,
                        .data = job.work.data.text,
                        .token_file = job.token_file,
-                       .expects_evaluator = job.work.paced.empty()};
+                       .expects_evaluator = job.work.paced.empty(),
+                       .delayed = !job.work.delays.file.empty() || !job.work.delays.slow.empty() ||
+                                  !job.work.paced.empty()};
   return run_here(local,
                   part,
                   resolved,
@@ -143,7 +145,9 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
                      .network = "the workers'",
                      .data = "the workers'",
                      .checkpoints = job.checkpoints,
-                     .head = head_of(options)};
+                     .head = head_of(options),
+                     .page = page_of(job.output, serving, job.token_file),
+                     .delayed = true};  // Of workers that are elsewhere this is not known.
   live::Server server(std::move(options), {});
   RunRecorder recorder(std::move(record), resolved);
   server.watch(recorder.watch());

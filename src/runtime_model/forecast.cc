@@ -121,4 +121,17 @@ double Forecast::quantile(std::uint32_t worker, double probability) const {
   return grid_.edge(static_cast<double>(i) + within);
 }
 
+double Forecast::mean_of_slowest() const {
+  double mean = grid_.edge(0.0);  // E[X] = low + the integral of P(X > t) from there on.
+  for (std::uint32_t i = 0; i < grid_.bins(); ++i) {
+    double all = 1.0;  // P(all are there by the middle of the bin).
+    for (std::uint32_t worker = 0; worker < workers_; ++worker) {
+      const std::span<const float> from = row(worker);
+      all *= 0.5 * (from[i] + from[i + 1]);
+    }
+    mean += (1.0 - all) * (grid_.edge(i + 1.0) - grid_.edge(i));
+  }
+  return mean;
+}
+
 }  // namespace outpace::runtime_model

@@ -75,6 +75,10 @@ class Forecast {
   // The quantile, in seconds. REQUIRES: 0 < probability < 1.
   [[nodiscard]] double quantile(std::uint32_t worker, double probability) const;
 
+  // Of all workers: the mean of the longest runtime, in seconds, by the rows without a common
+  // shift.
+  [[nodiscard]] double mean_of_slowest() const;
+
   void keep(Archive& archive) {
     archive("grid", grid_)("workers", workers_)("cdf", cdf_)("shifts", shifts_)("ranks", ranks_);
   }

@@ -27,6 +27,17 @@ TEST(Forecast, ARowSumsToOneAndItsQuantilesInvertIt) {
   }
 }
 
+TEST(Forecast, TheMeanOfTheSlowestIsOfAllWorkers) {
+  Forecast forecast;
+  forecast.reset(TimeGrid(0.1, 0.01, 600), 2);
+  const std::vector<double> apart{1.0, 4.0};
+  forecast.set_lognormal_rows(apart, 0.05);
+  EXPECT_NEAR(forecast.mean_of_slowest(), 4.0 * std::exp(0.05 * 0.05 / 2.0), 0.03);
+  const std::vector<double> equal{1.0, 1.0};
+  forecast.set_lognormal_rows(equal, 0.1);  // E[max] of two standard normals is 1 / sqrt(pi).
+  EXPECT_NEAR(forecast.mean_of_slowest(), std::exp(0.1 / std::sqrt(M_PI)), 0.01);
+}
+
 TEST(Forecast, ADelayedWorkerArrivesSoMuchLater) {
   Forecast forecast;
   forecast.reset(TimeGrid(0.1, 0.01, 600), 2);

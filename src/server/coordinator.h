@@ -153,6 +153,8 @@ class Coordinator {
   // Moves the statistics out: those of many workers are large. REQUIRES: finished().
   [[nodiscard]] Statistics take_statistics();
   [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
+  // What the policy expects of the present update; false if it forecasts nothing.
+  [[nodiscard]] bool outlook(policy::Outlook& out) const { return policy_->outlook(out); }
 
  private:
   enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked, kStalled };

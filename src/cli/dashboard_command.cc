@@ -1,0 +1,105 @@
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "dashboard/followed_run.h"
+#include "dashboard/live_board.h"
+#include "job/live_job.h"
+#include "live/supervisor.h"
+#include "run/shown_run.h"
+
+namespace outpace::cli {
+namespace {
+
+struct DashboardOptions {
+  std::string run;
+  job::DashboardAt at;
+  std::string token_file;
+  job::TlsOptions tls;
+  double play = 0.0;
+};
+
+// A signal that ends this process has come. Waits for one for this time.
+bool interrupted(std::chrono::milliseconds most) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGHUP);
+  const timespec time{.tv_sec = most.count() / 1000, .tv_nsec = most.count() % 1000 * 1'000'000};
+  return sigtimedwait(&ends, nullptr, &time) > 0;
+}
+
+constexpr std::size_t kAtOnce = 2000;  // Decisions that are fed while the page waits.
+constexpr auto kPeriod = std::chrono::milliseconds(200);
+
+void feed_all(dashboard::FollowedRun& run, dashboard::LiveBoard& board, Time until) {
+  bool more = true;
+  while (more) {
+    board.visit([&](watch::Board& shown) { more = run.feed(shown, until, kAtOnce); });
+  }
+}
+
+int show(const DashboardOptions& options) {
+  live::block_supervised_signals();
+  dashboard::FollowedRun run(options.run);
+  const job::Output output{.dashboard = options.at};
+  watch::About about = run.about();
+  const bool plays = options.play > 0.0;
+  about.live = about.live || plays;
+  dashboard::LiveBoard board(
+      about,
+      plays ? watch::Lanes::Options{} : run.lanes(),
+      {.version = OUTPACE_VERSION,
+       .page = run::page_of(output, {.tls = options.tls}, options.token_file),
+       .on_alarm = {},
+       .said = [](const std::string& line) { fmt::print(stderr, "outpace: {}\n", line); }});
+  fmt::print("{}\n", board.url());
+  std::fflush(stdout);
+  const auto begun = std::chrono::steady_clock::now();
+  bool ended = false;
+  do {
+    const Duration passed = std::chrono::steady_clock::now() - begun;
+    const Time until = plays ? Time{from_seconds(to_seconds(passed) * options.play)} : Time::max();
+    feed_all(run, board, until);
+    const auto over = run.over();
+    const bool all = !plays || board.visit([&](const watch::Board& shown) {
+      return shown.now() + std::chrono::seconds(1) < until;
+    });
+    if (over && all && !ended) {
+      ended = true;
+      board.visit([&](watch::Board& shown) { shown.ended(*over); });
+    }
+  } while (!interrupted(kPeriod));
+  return 0;
+}
+
+}  // namespace
+
+Run add_dashboard(job::OptionList& list) {
+  auto options = std::make_shared<DashboardOptions>();
+  list.add("run", options->run, "Directory of a run, which may still go on")
+      .type("DIR")
+      .positional()
+      .required();
+  list.add("listen",
+           options->at,
+           "Address at which the page is served; beyond this machine it takes TLS and "
+           "--token-file")
+      .default_words("127.0.0.1 and a free port");
+  list.add("token-file", options->token_file, "File with the job's secret, mode 0600").type("FILE");
+  job::declare_tls(list, options->tls, "server");
+  list.add("play",
+           options->play,
+           "Show the run again as it went, this many times as fast; 0: all of it at once")
+      .between(0.0, 1000.0);
+  return [options](const job::OptionList& /*chosen*/) { return show(*options); };
+}
+
+}  // namespace outpace::cli

@@ -1,0 +1,149 @@
+// Tested by test/program/dashboard_test.py (class Recorded).
+
+#include "dashboard/followed_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <toml++/toml.h>
+
+#include "base/error.h"
+#include "base/spec.h"
+#include "policy/catalogue.h"
+#include "policy/switch_spec.h"
+
+namespace outpace::dashboard {
+namespace {
+
+std::optional<nlohmann::json> read_json(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) {
+    return std::nullopt;
+  }
+  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  return json.is_object() ? std::optional(std::move(json)) : std::nullopt;
+}
+
+std::optional<double> number(const nlohmann::json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number() ? std::optional(found->get<double>())
+                                                   : std::nullopt;
+}
+
+std::uint64_t whole(const nlohmann::json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+}  // namespace
+
+bool cuts_nobody_off(const std::string& policy) {
+  const auto phases = policy::phases_of(Spec::parse(policy));
+  return policy::find(phases.front().policy.name).asynchronous;
+}
+
+FollowedRun::FollowedRun(const std::string& directory)
+    : files_(record::RunDirectory::open(directory)),
+      log_(files_.decisions()),
+      metrics_(files_.metrics(), std::ios::binary) {}
+
+watch::About FollowedRun::about() const {
+  watch::About about{.name = log_.header().policy,
+                     .run = files_.path().string(),
+                     .workers = log_.header().workers,
+                     .updates_alone = cuts_nobody_off(log_.header().policy),
+                     .live = !over()};
+  try {
+    const toml::table config = toml::parse_file(files_.config().string());
+    about.network = config["network"].value_or(std::string());
+    about.data = config["data"].value_or(std::string());
+    about.target = config["target-accuracy"].value<double>();
+    about.target_updates = static_cast<std::uint64_t>(config["updates"].value_or(std::int64_t{0}));
+    about.staleness_bound =
+        static_cast<std::uint64_t>(config["alarm-staleness"].value_or(std::int64_t{0}));
+  } catch (const toml::parse_error&) {
+    // The record of another version, or half of one: the page does without.
+  }
+  return about;
+}
+
+watch::Lanes::Options FollowedRun::lanes() const {
+  watch::Lanes::Options options;
+  if (const auto summary = read_json(files_.summary())) {
+    const double seconds = number(*summary, "seconds").value_or(0.0);
+    options.cell =
+        std::max(options.cell, from_seconds(seconds / static_cast<double>(options.kept - 1)));
+  }
+  return options;
+}
+
+std::optional<std::string> FollowedRun::over() const {
+  const auto summary = read_json(files_.summary());
+  if (!summary) {
+    return std::nullopt;
+  }
+  const auto why = summary->find("why_ended");
+  return why != summary->end() && why->is_string() ? why->get<std::string>() : "it is over";
+}
+
+bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
+  read_metrics();
+  for (std::size_t fed = 0; fed < most; ++fed) {
+    if (!has_next_ && !log_.next(next_)) {
+      feed_metrics(board, to_seconds(until));
+      return false;
+    }
+    has_next_ = next_.now > until;
+    if (has_next_) {
+      feed_metrics(board, to_seconds(until));
+      return false;
+    }
+    feed_metrics(board, to_seconds(next_.now));
+    board.decided(next_.now, next_.event, next_.actions, {.reason = {}, .words = next_.reason});
+  }
+  return true;
+}
+
+void FollowedRun::read_metrics() {
+  metrics_.clear();
+  metrics_.seekg(metrics_read_);
+  for (std::string text; std::getline(metrics_, text) && !metrics_.eof();) {
+    metrics_read_ += static_cast<std::streamoff>(text.size()) + 1;
+    const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
+    const auto seconds = line.is_object() ? number(line, "seconds") : std::nullopt;
+    if (!seconds) {
+      continue;  // A gap, or half a line of a server that was killed.
+    }
+    if (const auto accuracy = number(line, "accuracy")) {
+      waiting_.emplace_back(watch::Evaluated{.seconds = *seconds,
+                                             .version = whole(line, "version"),
+                                             .examples = whole(line, "examples"),
+                                             .accuracy = *accuracy,
+                                             .loss = number(line, "loss").value_or(0.0)});
+    } else if (line.contains("training_loss")) {
+      waiting_.emplace_back(Loss{.seconds = *seconds, .value = number(line, "training_loss")});
+    }
+  }
+}
+
+// Evaluations come late, so times are those of their lines only about.
+void FollowedRun::feed_metrics(watch::Board& board, double until) {
+  while (!waiting_.empty()) {
+    if (const auto* loss = std::get_if<Loss>(&waiting_.front())) {
+      if (loss->seconds > until) {
+        return;
+      }
+      board.look(Time{from_seconds(loss->seconds)}, loss->value);
+    } else {
+      const auto& found = std::get<watch::Evaluated>(waiting_.front());
+      if (found.seconds > until) {
+        return;
+      }
+      board.evaluated(found);
+    }
+    waiting_.pop_front();
+  }
+}
+
+}  // namespace outpace::dashboard

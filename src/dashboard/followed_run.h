@@ -1,0 +1,58 @@
+// Feeds a board from the record of a run: all that is there, and then what its writer adds.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/time.h"
+#include "record/decision_log.h"
+#include "record/run_directory.h"
+#include "watch/board.h"
+
+namespace outpace::dashboard {
+
+class FollowedRun {
+ public:
+  // Throws a usage error if there is no decision log.
+  explicit FollowedRun(const std::string& directory);
+
+  // What the page says at its top, and how long a cell of its lanes is.
+  [[nodiscard]] watch::About about() const;
+  [[nodiscard]] watch::Lanes::Options lanes() const;
+
+  // Feeds what is recorded up to this time, and not more than `most` decisions. False if nothing
+  // more is there at present. Throws a usage error that names file and line if the record is wrong.
+  bool feed(watch::Board& board, Time until, std::size_t most);
+  // The run's summary is there: nothing more comes. Why it ended.
+  [[nodiscard]] std::optional<std::string> over() const;
+
+ private:
+  struct Loss {
+    double seconds;
+    std::optional<double> value;
+  };
+  using Metric = std::variant<Loss, watch::Evaluated>;
+
+  void read_metrics();
+  void feed_metrics(watch::Board& board, double until);
+
+  record::RunDirectory files_;
+  record::DecisionLogReader log_;
+  record::LoggedDecision next_;
+  bool has_next_ = false;
+  std::ifstream metrics_;
+  std::streamoff metrics_read_ = 0;
+  std::deque<Metric> waiting_;  // In the order of their times.
+};
+
+// Whether an update of this policy is one gradient or the next few to arrive, so that no worker is
+// cut off.
+[[nodiscard]] bool cuts_nobody_off(const std::string& policy);
+
+}  // namespace outpace::dashboard

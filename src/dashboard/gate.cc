@@ -1,0 +1,78 @@
+#include "dashboard/gate.h"
+
+#include <cstddef>
+
+namespace outpace::dashboard {
+namespace {
+
+// Without the port.
+std::string_view name_of(std::string_view host) {
+  if (host.starts_with('[')) {
+    return host.substr(0, host.find(']') + 1);
+  }
+  return host.substr(0, host.find(':'));
+}
+
+bool names_this_machine(std::string_view host) {
+  const std::string_view name = name_of(host);
+  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+}
+
+bool is_own(const Asked& asked) {
+  if (!asked.fetch_site.empty() && asked.fetch_site != "same-origin" &&
+      asked.fetch_site != "none") {
+    return false;
+  }
+  if (asked.origin.empty()) {
+    return true;
+  }
+  const std::size_t scheme = asked.origin.find("://");
+  return scheme != std::string_view::npos && asked.origin.substr(scheme + 3) == asked.host;
+}
+
+bool has_pass(std::string_view cookies, std::string_view pass) {
+  while (!cookies.empty()) {
+    const std::size_t end = cookies.find(';');
+    std::string_view one = cookies.substr(0, end);
+    one.remove_prefix(one.find_first_not_of(' ') == std::string_view::npos
+                          ? one.size()
+                          : one.find_first_not_of(' '));
+    const std::size_t equals = one.find('=');
+    if (equals != std::string_view::npos && one.substr(0, equals) == kCookieName &&
+        same_secret(one.substr(equals + 1), pass)) {
+      return true;
+    }
+    cookies.remove_prefix(end == std::string_view::npos ? cookies.size() : end + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool same_secret(std::string_view one, std::string_view other) {
+  unsigned char differs = one.size() == other.size() ? 0 : 1;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    const char against = i < other.size() ? other[i] : '\0';
+    differs = static_cast<unsigned char>(differs | static_cast<unsigned char>(one[i] ^ against));
+  }
+  return differs == 0;
+}
+
+Entry look_at(const Asked& asked, const GateOptions& options) {
+  const bool logs_in = !options.local && asked.method == "POST" && asked.path == kLoginPath;
+  if (asked.method != "GET" && asked.method != "HEAD" && !logs_in) {
+    return Entry::kNoSuchWay;
+  }
+  if ((options.local && !names_this_machine(asked.host)) || !is_own(asked)) {
+    return Entry::kForeign;
+  }
+  if (options.local || logs_in || asked.path == "/healthz") {
+    return Entry::kOpen;
+  }
+  constexpr std::string_view kBearer = "Bearer ";
+  const bool bears = asked.authorization.starts_with(kBearer) &&
+                     same_secret(asked.authorization.substr(kBearer.size()), options.token);
+  return bears || has_pass(asked.cookie, options.pass) ? Entry::kOpen : Entry::kLocked;
+}
+
+}  // namespace outpace::dashboard

@@ -1,0 +1,45 @@
+// Which HTTP requests are answered: none of another site's page, and none without the token where a
+// token is asked for.
+//
+// A browser that a stranger's page drives can reach a port of this machine. It is kept out by the
+// Host that it names (DNS rebinding), by its Origin and by Sec-Fetch-Site (CSRF).
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace outpace::dashboard {
+
+struct Asked {
+  std::string_view method;
+  std::string_view path;  // Without a query.
+  std::string_view host;
+  std::string_view origin;  // Empty: not given, as the next ones.
+  std::string_view fetch_site;
+  std::string_view authorization;
+  std::string_view cookie;
+};
+
+struct GateOptions {
+  bool local = true;       // Only this machine can connect: no token is asked for.
+  std::string token = {};  // Of the job.
+  std::string pass = {};   // What a browser gets for the token, as a cookie.
+};
+
+enum class Entry {
+  kOpen,
+  kForeign,    // 403: it comes from another site's page.
+  kNoSuchWay,  // 405: the method.
+  kLocked,     // 401: it takes the token.
+};
+
+inline constexpr const char* kLoginPath = "/login";
+inline constexpr const char* kCookieName = "outpace_pass";
+
+[[nodiscard]] Entry look_at(const Asked& asked, const GateOptions& options);
+
+// Equal, found in a time that depends on the lengths alone.
+[[nodiscard]] bool same_secret(std::string_view one, std::string_view other);
+
+}  // namespace outpace::dashboard

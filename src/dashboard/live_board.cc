@@ -1,0 +1,182 @@
+// Tested by test/program/dashboard_test.py (class Alarm).
+
+#include "dashboard/live_board.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "watch/metrics_text.h"
+
+namespace outpace::dashboard {
+namespace {
+
+constexpr auto kAlarmCommandMost = std::chrono::seconds(30);
+constexpr std::size_t kAlarmsWaiting = 64;
+
+// This process's variables, and these.
+std::vector<std::string> variables_with(
+    const std::vector<std::pair<std::string, std::string>>& more) {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; ++one) {
+    if (!std::string_view(*one).starts_with("OUTPACE_ALARM")) {
+      all.emplace_back(*one);
+    }
+  }
+  for (const auto& [name, value] : more) {
+    all.emplace_back(name).append("=").append(value);
+  }
+  return all;
+}
+
+// Starts sh with the command, its standard input empty; -1: it cannot.
+pid_t start_shell(const std::string& command, std::vector<std::string> variables) {
+  std::vector<char*> environment;
+  environment.reserve(variables.size() + 1);
+  for (std::string& one : variables) {
+    environment.push_back(one.data());
+  }
+  environment.push_back(nullptr);
+  std::string words[] = {"sh", "-c", command};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);  // This process blocks those that end it.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  pid_t child = -1;
+  const int failed =
+      posix_spawn(&child, "/bin/sh", &files, &attributes, arguments, environment.data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  return failed == 0 ? child : -1;
+}
+
+}  // namespace
+
+AlarmCommand::AlarmCommand(std::string command,
+                           std::string run,
+                           std::function<void(const std::string&)> said)
+    : command_(std::move(command)),
+      run_(std::move(run)),
+      said_(std::move(said)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+AlarmCommand::~AlarmCommand() = default;
+
+void AlarmCommand::tell(const watch::Alarm& alarm) {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.size() < kAlarmsWaiting) {
+    waiting_.push_back(alarm);
+  }
+  changed_.notify_one();
+}
+
+void AlarmCommand::work(const std::stop_token& stop) {
+  while (true) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return !waiting_.empty(); });
+    if (waiting_.empty()) {
+      return;
+    }
+    const watch::Alarm alarm = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    run_for(alarm, stop);
+  }
+}
+
+void AlarmCommand::run_for(const watch::Alarm& alarm, const std::stop_token& stop) {
+  const pid_t child = start_shell(
+      command_,
+      variables_with({{"OUTPACE_ALARM", alarm.words},
+                      {"OUTPACE_ALARM_KIND", to_text(alarm.kind)},
+                      {"OUTPACE_ALARM_WORKER",
+                       alarm.worker ? std::to_string(index(*alarm.worker)) : std::string()},
+                      {"OUTPACE_ALARM_OVER", alarm.over ? "1" : "0"},
+                      {"OUTPACE_RUN", run_}}));
+  if (child < 0) {
+    said_("--on-alarm: /bin/sh cannot be started");
+    return;
+  }
+  const auto most = stop.stop_requested() ? std::chrono::seconds(2) : kAlarmCommandMost;
+  const auto end = std::chrono::steady_clock::now() + most;
+  int status = 0;
+  while (true) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      if (status != 0) {
+        said_(fmt::format("--on-alarm: the command failed ({})",
+                          WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
+      }
+      return;
+    }
+    if (ended < 0 && errno != EINTR) {
+      return;
+    }
+    if (std::chrono::steady_clock::now() >= end) {
+      kill(-child, SIGKILL);
+      waitpid(child, &status, 0);
+      said_("--on-alarm: the command took too long, and was killed");
+      return;
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(20), [] { return false; });
+  }
+}
+
+LiveBoard::LiveBoard(watch::About about, watch::Lanes::Options lanes, Options options)
+    : said_(std::move(options.said)), board_(std::move(about), lanes) {
+  if (!options.on_alarm.empty()) {
+    command_ = std::make_unique<AlarmCommand>(options.on_alarm, board_.about().run, said_);
+  }
+  if (options.page) {
+    page_ = std::make_unique<PageServer>(
+        *options.page,
+        PageContent{.frame =
+                        [this](watch::Cursor& cursor) {
+                          return visit([&cursor](const watch::Board& board) {
+                            return frame(board, cursor);
+                          });
+                        },
+                    .metrics =
+                        [this, version = options.version] {
+                          return visit([&version](const watch::Board& board) {
+                            return metrics_text(board, version);
+                          });
+                        }});
+  }
+}
+
+LiveBoard::~LiveBoard() = default;
+
+void LiveBoard::pass_on(std::unique_lock<std::mutex>& lock) {
+  if (!board_.alarms().has_new()) {
+    return;
+  }
+  const std::deque<watch::Alarm> alarms = board_.alarms().take_new();
+  lock.unlock();
+  for (const watch::Alarm& alarm : alarms) {
+    said_((alarm.over ? "alarm over: " : "alarm: ") + alarm.words);
+    if (command_) {
+      command_->tell(alarm);
+    }
+  }
+}
+
+}  // namespace outpace::dashboard

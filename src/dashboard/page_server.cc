@@ -1,0 +1,486 @@
+// Tested by test/program/dashboard_test.py (class Page).
+
+#include "dashboard/page_server.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <list>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include "base/error.h"
+#include "base/local_address.h"
+#include "dashboard/gate.h"
+#include "dashboard/page_files.h"
+#include "watch/metrics_text.h"
+
+namespace outpace::dashboard {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using Tcp = asio::ip::tcp;
+
+constexpr std::size_t kConnectionsMost = 128;
+constexpr std::size_t kReadersMost = 32;  // Of /events.
+constexpr std::size_t kRequestMost = 16'384;
+constexpr std::size_t kBodyMost = 4'096;
+constexpr auto kDeadline = std::chrono::seconds(10);  // To finish a request, or take an answer.
+constexpr auto kPeriod = std::chrono::milliseconds(500);
+
+// Nothing but this server's own files may run or be shown, and no other page may show this one.
+constexpr const char* kContentPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' "
+    "data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+constexpr std::string_view kLoginPage =
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Outpace</title>"
+    "<meta name=\"viewport\" content=\"width=device-width\"><link rel=\"stylesheet\" "
+    "href=\"/page.css\"><main class=\"login\"><h1>Outpace</h1><form method=\"post\" "
+    "action=\"/login\"><label>The job's token <input name=\"token\" type=\"password\" "
+    "autocomplete=\"off\" autofocus></label> <button>Open</button></form></main></html>";
+
+std::string draw_pass() {
+  std::random_device device;
+  std::string pass;
+  for (int i = 0; i < 8; ++i) {
+    pass += fmt::format("{:08x}", device());
+  }
+  return pass;
+}
+
+std::string_view view(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+using Request = http::request<http::string_body>;
+using Response = http::response<http::string_body>;
+
+// What all connections share.
+struct Shared {
+  PageContent content;
+  GateOptions gate;
+  std::size_t readers = 0;
+};
+
+Asked asked_by(const Request& request) {
+  const std::string_view target = view(request.target());
+  return {.method = view(request.method_string()),
+          .path = target.substr(0, target.find('?')),
+          .host = view(request[http::field::host]),
+          .origin = view(request[http::field::origin]),
+          .fetch_site = view(request["Sec-Fetch-Site"]),
+          .authorization = view(request[http::field::authorization]),
+          .cookie = view(request[http::field::cookie])};
+}
+
+Response make_response(const Request& request,
+                       http::status status,
+                       std::string_view type,
+                       std::string_view body) {
+  Response response{status, request.version()};
+  response.set(http::field::content_type, beast::string_view(type.data(), type.size()));
+  response.set(http::field::cache_control, "no-store");
+  response.set("Content-Security-Policy", kContentPolicy);
+  response.set("X-Content-Type-Options", "nosniff");
+  response.set("Cross-Origin-Resource-Policy", "same-origin");
+  response.set("Referrer-Policy", "no-referrer");
+  response.keep_alive(request.keep_alive());
+  response.body() = std::string(request.method() == http::verb::head ? std::string_view() : body);
+  response.prepare_payload();
+  return response;
+}
+
+Response refuse(const Request& request, http::status status, const std::string& why) {
+  return make_response(request, status, "text/plain; charset=utf-8", why + "\n");
+}
+
+// The form's one field, "token=...". A token has no letter that a form would write otherwise but
+// those of base64.
+std::string token_of_form(std::string_view body) {
+  constexpr std::string_view kField = "token=";
+  std::string token;
+  if (body.starts_with(kField)) {
+    body.remove_prefix(kField.size());
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      if (body[i] == '%' && i + 2 < body.size()) {
+        token +=
+            static_cast<char>(std::strtol(std::string(body.substr(i + 1, 2)).c_str(), nullptr, 16));
+        i += 2;
+      } else {
+        token += body[i];
+      }
+    }
+  }
+  return token;
+}
+
+Response log_in(const Request& request, const Shared& shared) {
+  if (!same_secret(token_of_form(request.body()), shared.gate.token)) {
+    return refuse(request, http::status::unauthorized, "this is not the job's token");
+  }
+  Response response = make_response(request, http::status::see_other, "text/plain", "");
+  response.set(http::field::location, "/");
+  response.set(
+      http::field::set_cookie,
+      fmt::format(
+          "{}={}; HttpOnly; Secure; SameSite=Strict; Path=/", kCookieName, shared.gate.pass));
+  return response;
+}
+
+Response answer(const Request& request, const Asked& asked, const Shared& shared) {
+  switch (look_at(asked, shared.gate)) {
+    case Entry::kForeign:
+      return refuse(request,
+                    http::status::forbidden,
+                    "this request comes from another site, or names another host than localhost");
+    case Entry::kNoSuchWay:
+      return refuse(request, http::status::method_not_allowed, "only GET; nothing changes by HTTP");
+    case Entry::kLocked:
+      if (asked.path == "/page.css") {
+        break;  // It says nothing of the job.
+      }
+      if (asked.path == "/") {
+        return make_response(
+            request, http::status::unauthorized, "text/html; charset=utf-8", kLoginPage);
+      }
+      return refuse(request,
+                    http::status::unauthorized,
+                    "this takes the job's token: Authorization: Bearer TOKEN");
+    case Entry::kOpen:
+      break;
+  }
+  if (asked.path == kLoginPath && request.method() == http::verb::post) {
+    return log_in(request, shared);
+  }
+  if (asked.path == "/metrics") {
+    return make_response(request, http::status::ok, watch::kMetricsType, shared.content.metrics());
+  }
+  if (asked.path == "/healthz") {
+    return make_response(request, http::status::ok, "text/plain; charset=utf-8", "ok\n");
+  }
+  if (const PageFile* file = find_page_file(asked.path)) {
+    return make_response(request, http::status::ok, file->type, file->body);
+  }
+  return refuse(request,
+                http::status::not_found,
+                "no such page; there are /, /events, /metrics and /healthz");
+}
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  virtual ~Connection() = default;
+  virtual void start() = 0;
+  virtual void tick() = 0;  // A frame is due.
+  virtual void end() = 0;
+  // It reads /events.
+  [[nodiscard]] bool reads() const { return reads_; }
+  [[nodiscard]] bool over() const { return over_; }
+
+ protected:
+  bool reads_ = false;
+  bool over_ = false;
+};
+
+template <typename Stream>
+class StreamConnection final : public Connection {
+ public:
+  StreamConnection(Stream stream, Shared& shared) : stream_(std::move(stream)), shared_(shared) {}
+  ~StreamConnection() override { shared_.readers -= reads_ ? 1U : 0U; }
+
+  void start() override {
+    if constexpr (kSealed) {
+      lowest().expires_after(kDeadline);
+      stream_.async_handshake(
+          asio::ssl::stream_base::server,
+          [self = this->self()](beast::error_code failed) { failed ? self->end() : self->read(); });
+    } else {
+      read();
+    }
+  }
+
+  void tick() override {
+    if (!reads_ || writes_ || over_) {
+      return;
+    }
+    write_text("data: " + shared_.content.frame(cursor_) + "\n\n");
+  }
+
+  void end() override {
+    if (std::exchange(over_, true)) {
+      return;
+    }
+    beast::error_code ignored;
+    lowest().socket().shutdown(Tcp::socket::shutdown_both, ignored);
+    lowest().close();
+  }
+
+ private:
+  static constexpr bool kSealed = !std::is_same_v<Stream, beast::tcp_stream>;
+
+  std::shared_ptr<StreamConnection> self() {
+    return std::static_pointer_cast<StreamConnection>(shared_from_this());
+  }
+  beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
+
+  void read() {
+    parser_.emplace();
+    parser_->header_limit(kRequestMost);
+    parser_->body_limit(kBodyMost);
+    lowest().expires_after(kDeadline);
+    http::async_read(
+        stream_, buffer_, *parser_, [self = self()](beast::error_code failed, std::size_t) {
+          failed ? self->end() : self->respond();
+        });
+  }
+
+  void respond() {
+    request_ = parser_->release();
+    const Asked asked = asked_by(request_);
+    if (asked.path == "/events" && look_at(asked, shared_.gate) == Entry::kOpen) {
+      if (shared_.readers < kReadersMost) {
+        begin_events();
+        return;
+      }
+      write(refuse(
+          request_, http::status::service_unavailable, "enough pages are open already; close one"));
+      return;
+    }
+    write(answer(request_, asked, shared_));
+  }
+
+  void write(Response response) {
+    response_ = std::move(response);
+    lowest().expires_after(kDeadline);
+    http::async_write(stream_, response_, [self = self()](beast::error_code failed, std::size_t) {
+      failed || !self->response_.keep_alive() ? self->end() : self->read();
+    });
+  }
+
+  void begin_events() {
+    reads_ = true;
+    ++shared_.readers;
+    watch_end();
+    write_text(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\nretry: 1000\n\ndata: " +
+        shared_.content.frame(cursor_) + "\n\n");
+  }
+
+  // A reader of events says nothing more: the end of its connection, or a word too many. While this
+  // waits, the connection lives.
+  void watch_end() {
+    lowest().expires_never();
+    stream_.async_read_some(buffer_.prepare(1),
+                            [self = self()](beast::error_code, std::size_t) { self->end(); });
+  }
+
+  void write_text(std::string text) {
+    text_ = std::move(text);
+    writes_ = true;
+    lowest().expires_after(kDeadline);
+    asio::async_write(
+        stream_, asio::buffer(text_), [self = self()](beast::error_code failed, std::size_t) {
+          self->writes_ = false;
+          if (failed) {
+            self->end();
+            return;
+          }
+          self->lowest().expires_never();
+        });
+  }
+
+  Stream stream_;
+  Shared& shared_;
+  beast::flat_buffer buffer_{kRequestMost + kBodyMost};
+  std::optional<http::request_parser<http::string_body>> parser_;
+  Request request_;
+  Response response_;
+  std::string text_;
+  bool writes_ = false;
+  watch::Cursor cursor_;
+};
+
+std::pair<std::string, std::string> host_and_port(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos || address.starts_with("unix:")) {
+    throw usage_error("--dashboard " + address + ": not an address; it takes HOST:PORT");
+  }
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  return {host, address.substr(colon + 1)};
+}
+
+}  // namespace
+
+class PageServer::Loop {
+ public:
+  Loop(const PageOptions& options, PageContent content)
+      : shared_{.content = std::move(content),
+                .gate = {.local = is_local(options.listen),
+                         .token = options.token,
+                         .pass = draw_pass()}},
+        acceptor_(io_),
+        timer_(io_) {
+    if (!shared_.gate.local) {
+      if (!options.tls.any() || options.token.empty()) {
+        throw usage_error(
+            "--dashboard " + options.listen +
+            " reaches beyond this machine, which takes TLS and the job's token: make certificates "
+            "with `outpace certs` beside --token-file, or listen at 127.0.0.1 and use ssh -L");
+      }
+      load(options.tls);
+    }
+    listen(options.listen);
+    accept();
+    wait();
+    thread_ = std::jthread([this] { run(); });
+  }
+  ~Loop() { io_.stop(); }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  [[nodiscard]] const std::string& url() const { return url_; }
+
+ private:
+  // A failure ends the connection that it came from, and no other.
+  void run() {
+    pthread_setname_np(pthread_self(), "page");  // For those who look at what it costs.
+    while (!io_.stopped()) {
+      try {
+        io_.run();
+      } catch (const std::exception&) {
+        continue;
+      }
+    }
+  }
+
+  void load(const wire::TlsFiles& files) {
+    try {
+      tls_.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
+                       asio::ssl::context::no_tlsv1_1);
+      tls_.use_certificate_chain_file(files.certificate);
+      tls_.use_private_key_file(files.key, asio::ssl::context::pem);
+    } catch (const std::exception& error) {
+      throw usage_error("--dashboard: " + files.certificate + ": " + error.what());
+    }
+  }
+
+  void listen(const std::string& address) {
+    const auto [host, port] = host_and_port(address);
+    try {
+      Tcp::resolver resolver(io_);
+      const Tcp::endpoint place =
+          resolver.resolve(host, port, Tcp::resolver::passive).begin()->endpoint();
+      acceptor_.open(place.protocol());
+      acceptor_.set_option(asio::socket_base::reuse_address(true));
+      acceptor_.bind(place);
+      acceptor_.listen();
+      const bool six = place.address().is_v6();
+      url_ = fmt::format("{}://{}{}{}:{}/",
+                         shared_.gate.local ? "http" : "https",
+                         six ? "[" : "",
+                         host,
+                         six ? "]" : "",
+                         acceptor_.local_endpoint().port());
+    } catch (const std::exception& error) {
+      throw usage_error("--dashboard " + address + ": " + error.what());
+    }
+  }
+
+  void accept() {
+    acceptor_.async_accept([this](beast::error_code failed, Tcp::socket socket) {
+      if (failed == asio::error::operation_aborted) {
+        return;
+      }
+      if (failed) {  // No descriptor is left, for one: those there are must end first.
+        make_room();
+      } else {
+        take(std::move(socket));
+      }
+      accept();
+    });
+  }
+
+  void take(Tcp::socket socket) {
+    connections_.remove_if([](const auto& one) { return one.expired() || one.lock()->over(); });
+    if (connections_.size() >= kConnectionsMost) {
+      make_room();
+    }
+    std::shared_ptr<Connection> connection;
+    if (shared_.gate.local) {
+      connection = std::make_shared<StreamConnection<beast::tcp_stream>>(
+          beast::tcp_stream(std::move(socket)), shared_);
+    } else {
+      connection = std::make_shared<StreamConnection<beast::ssl_stream<beast::tcp_stream>>>(
+          beast::ssl_stream<beast::tcp_stream>(std::move(socket), tls_), shared_);
+    }
+    connections_.push_back(connection);
+    connection->start();
+  }
+
+  // The one that has been there longest and reads no events.
+  void make_room() {
+    for (const auto& one : connections_) {
+      const std::shared_ptr<Connection> connection = one.lock();
+      if (connection && !connection->reads() && !connection->over()) {
+        connection->end();
+        return;
+      }
+    }
+  }
+
+  void wait() {
+    timer_.expires_after(kPeriod);
+    timer_.async_wait([this](beast::error_code failed) {
+      if (failed) {
+        return;
+      }
+      for (const auto& one : connections_) {
+        if (const std::shared_ptr<Connection> connection = one.lock()) {
+          connection->tick();
+        }
+      }
+      wait();
+    });
+  }
+
+  // Of the thread, once it runs. Connections refer to it, and end with the loop that holds them.
+  Shared shared_;
+  std::string url_;
+  asio::ssl::context tls_{asio::ssl::context::tls_server};
+  asio::io_context io_{1};
+  Tcp::acceptor acceptor_;
+  asio::steady_timer timer_;
+  std::list<std::weak_ptr<Connection>> connections_;  // Those that their own calls hold.
+  std::jthread thread_;                               // Last: it ends first.
+};
+
+PageServer::PageServer(const PageOptions& options, PageContent content)
+    : loop_(std::make_unique<Loop>(options, std::move(content))) {}
+
+PageServer::~PageServer() = default;
+
+const std::string& PageServer::url() const {
+  return loop_->url();
+}
+
+}  // namespace outpace::dashboard

@@ -1,0 +1,159 @@
+// Tested by test/program/dashboard_test.py (class Page).
+
+#include "run/shown_run.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/local_address.h"
+#include "live/token_file.h"
+#include "wire/tls_files.h"
+
+namespace outpace::run {
+namespace {
+
+constexpr Duration kLookPeriod = std::chrono::milliseconds(250);
+constexpr Duration kUsePeriod = std::chrono::seconds(1);
+
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t pages = 0;
+  file >> pages >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+std::optional<dashboard::PageOptions> page_of(const job::Output& output,
+                                              const job::Serving& serving,
+                                              const std::string& token_file) {
+  if (!output.dashboard) {
+    return std::nullopt;
+  }
+  dashboard::PageOptions page{.listen = output.dashboard->address};
+  if (is_local(page.listen)) {
+    return page;
+  }
+  if (token_file.empty()) {
+    throw usage_error("--dashboard " + page.listen +
+                      " reaches beyond this machine, which takes TLS and the job's token: add "
+                      "--token-file, with certificates of `outpace certs` beside it");
+  }
+  page.tls = wire::find_tls(
+      {.certificate = serving.tls.certificate, .key = serving.tls.key, .ca = serving.tls.ca},
+      token_file,
+      page.listen,
+      wire::TlsSide::kServer);
+  if (!page.tls.any()) {
+    throw usage_error("--dashboard " + page.listen +
+                      " reaches beyond this machine, which takes TLS and the job's token: make "
+                      "certificates with `outpace certs` beside --token-file");
+  }
+  page.token = live::token_of_server(token_file);
+  return page;
+}
+
+ShownRun::ShownRun(ShownRunOptions options)
+    : run_(options.about.run),
+      tells_sending_(options.tells_sending),
+      board_(std::move(options.about), std::move(options.board)) {}
+
+void ShownRun::decided(Time now, const policy::Event& event, const policy::Decision& decision) {
+  board_.visit([&](watch::Board& board) {
+    board.decided(now, event, decision.actions, {.reason = decision.reason, .words = {}});
+  });
+}
+
+void ShownRun::evaluated(const server::Evaluation& found) {
+  board_.visit([&](watch::Board& board) {
+    board.evaluated({.seconds = to_seconds(found.committed),
+                     .version = count(found.version),
+                     .examples = found.examples,
+                     .accuracy = found.accuracy,
+                     .loss = found.loss});
+  });
+}
+
+void ShownRun::status(Time now,
+                      const server::Coordinator& coordinator,
+                      const record::ProcessorMeter& processors) {
+  if (now < next_look_) {
+    return;
+  }
+  next_look_ = now + kLookPeriod;
+  const server::Statistics& statistics = coordinator.statistics();
+  std::optional<policy::Outlook> expected(std::in_place);
+  if (!coordinator.outlook(*expected)) {
+    expected.reset();
+  }
+  std::optional<double> loss;
+  if (statistics.gradients_applied > 0) {
+    loss = statistics.training_loss;
+  }
+  board_.visit([&](watch::Board& board) {
+    board.outlook(std::move(expected));
+    board.look(now, loss);
+    tell_workers(statistics, board);
+    gain_ = board.gain_in_words();
+  });
+  if (now >= next_use_) {
+    next_use_ = now + kUsePeriod;
+    tell_use(now, processors);
+  }
+}
+
+void ShownRun::tell_workers(const server::Statistics& statistics, watch::Board& board) {
+  looked_.resize(statistics.workers.size());
+  for (std::size_t i = 0; i < statistics.workers.size(); ++i) {
+    const server::WorkerStatistics& worker = statistics.workers[i];
+    Looked& looked = looked_[i];
+    double took = 0.0;
+    for (; looked.runtimes < worker.runtimes.size(); ++looked.runtimes) {
+      took += static_cast<double>(worker.runtimes[looked.runtimes]);
+    }
+    const double computed =
+        worker.compute_seconds - std::exchange(looked.computed, worker.compute_seconds);
+    const double sending = tells_sending_ && took > 0.0 ? 1.0 - computed / took : -1.0;
+    board.worker_is(WorkerId{static_cast<std::uint32_t>(i)}, worker.host, sending);
+  }
+}
+
+void ShownRun::tell_use(Time now, const record::ProcessorMeter& processors) {
+  if (const auto use = processors.use()) {
+    use_.seconds_a_gradient = use->server_seconds_a_gradient;
+  }
+  use_.processor_seconds = record::processor_seconds("").value_or(0.0);
+  use_.resident_bytes = resident_bytes();
+  std::error_code failed;
+  const std::filesystem::space_info space = std::filesystem::space(run_, failed);
+  if (!failed && space.capacity > 0) {
+    use_.disk_free_bytes = space.available;
+    use_.disk_free_share =
+        static_cast<double>(space.available) / static_cast<double>(space.capacity);
+  }
+  board_.visit([&](watch::Board& board) { board.use(now, use_); });
+}
+
+void ShownRun::begins(std::uint64_t gradient_bytes) {
+  use_.gradient_bytes = gradient_bytes;
+}
+
+void ShownRun::checkpoint(std::uint64_t version) {
+  board_.visit([&](watch::Board& board) { board.checkpoint(version); });
+}
+
+void ShownRun::says(const std::string& line) {
+  board_.visit([&](watch::Board& board) { board.says(line); });
+}
+
+void ShownRun::ended(const std::string& why) {
+  board_.visit([&](watch::Board& board) { board.ended(why); });
+}
+
+}  // namespace outpace::run

@@ -1,0 +1,74 @@
+// What people may see of a run while it goes on: its page, its metrics, its alarms, and the gain in
+// words. The bridge from the server's strand to a watch::Board.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dashboard/live_board.h"
+#include "dashboard/page_server.h"
+#include "job/live_job.h"
+#include "policy/policy.h"
+#include "record/processor_use.h"
+#include "server/coordinator.h"
+#include "server/evaluations.h"
+
+namespace outpace::run {
+
+// Where the page is served, if one is asked for. Throws a usage error if the address reaches beyond
+// this machine and there is no token file, or no certificates.
+[[nodiscard]] std::optional<dashboard::PageOptions> page_of(const job::Output& output,
+                                                            const job::Serving& serving,
+                                                            const std::string& token_file);
+
+struct ShownRunOptions {
+  watch::About about;
+  dashboard::LiveBoard::Options board;
+  // What a worker does beside computing is sending: no delays are replayed.
+  bool tells_sending = true;
+};
+
+class ShownRun {
+ public:
+  explicit ShownRun(ShownRunOptions options);
+
+  void decided(Time now, const policy::Event& event, const policy::Decision& decision);
+  void evaluated(const server::Evaluation& found);
+  // Some ten times a second. `use`: of processors, if it is known.
+  void status(Time now,
+              const server::Coordinator& coordinator,
+              const record::ProcessorMeter& processors);
+  void begins(std::uint64_t gradient_bytes);
+  void checkpoint(std::uint64_t version);
+  // From any thread.
+  void says(const std::string& line);
+  void ended(const std::string& why);
+
+  // "4 of 8 cut off now; 2.1x waiting for all"; empty: not known.
+  [[nodiscard]] const std::string& gain() const { return gain_; }
+  [[nodiscard]] std::string url() const { return board_.url(); }
+
+ private:
+  // Of a worker's runtimes and computing, what was looked at.
+  struct Looked {
+    std::size_t runtimes = 0;
+    double computed = 0.0;
+  };
+  void tell_workers(const server::Statistics& statistics, watch::Board& board);
+  void tell_use(Time now, const record::ProcessorMeter& processors);
+
+  const std::string run_;
+  const bool tells_sending_;
+  watch::ServerUse use_;
+  std::vector<Looked> looked_;  // By worker.
+  std::string gain_;
+  Time next_look_{};
+  Time next_use_{};
+  dashboard::LiveBoard board_;
+};
+
+}  // namespace outpace::run

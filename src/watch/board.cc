@@ -1,0 +1,469 @@
+#include "watch/board.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace outpace::watch {
+namespace {
+
+constexpr std::size_t kPoints = 720;
+constexpr double kPointPeriod = 0.5;  // Seconds, at first.
+constexpr std::size_t kEvaluations = 1000;
+constexpr std::size_t kUpdates = 400;
+constexpr double kRecent = 5.0;          // Seconds that the gain looks back, where that is enough.
+constexpr std::size_t kRecentLeast = 8;  // Updates that it looks back at least.
+
+double median(std::vector<float> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return static_cast<double>(*middle);
+}
+
+}  // namespace
+
+bool WorkerView::longer() const {
+  constexpr std::size_t kEnough = 3;
+  if (whole.size() < kEnough) {
+    return cut.size() > whole.size();
+  }
+  if (cut_in_a_row < kEnough) {
+    return false;
+  }
+  const std::vector<float> cuts = cut.all();
+  return median(whole.all()) <= static_cast<double>(*std::ranges::max_element(cuts));
+}
+
+Board::Board(About about, Lanes::Options lanes)
+    : about_(std::move(about)),
+      lanes_(lanes),
+      course_(kPoints, kPointPeriod),
+      evaluations_(kEvaluations, 0.0) {}
+
+void Board::decided(Time now,
+                    const policy::Event& event,
+                    std::span<const policy::Action> actions,
+                    const Because& because) {
+  now_ = std::max(now_, now);
+  lanes_.advance(now_);
+  std::visit([this](const auto& one) { take(one); }, event);
+  for (const policy::Action& action : actions) {
+    std::visit([this](const auto& one) { carry_out(one); }, action);
+  }
+  const bool only_timer = std::holds_alternative<policy::TimerFired>(event) &&
+                          std::ranges::all_of(actions, [](const policy::Action& action) {
+                            return std::holds_alternative<policy::WakeAt>(action);
+                          });
+  if (!only_timer) {
+    ++decisions_;
+    if (told_.size() < kTold) {
+      told_.emplace_back();
+    } else {
+      told_.push_back(std::move(told_.front()));  // Its memory is used again.
+      told_.pop_front();
+    }
+    Told& told = told_.back();
+    told.at = now_;
+    told.event = event;
+    if (const auto* set = std::get_if<policy::PolicySet>(&event)) {
+      told.policy = set->policy;
+      told.event = policy::PolicySet{.policy = told.policy};
+    }
+    told.actions.assign(actions.begin(), actions.end());
+    told.reason = because.reason;
+    told.reason_words = because.words;
+  }
+  tick();
+}
+
+void Board::look(Time now, std::optional<double> loss) {
+  now_ = std::max(now_, now);
+  lanes_.advance(now_);
+  if (loss) {
+    sums_.loss = loss;
+    heed_loss(*loss);
+  }
+  tick();
+}
+
+void Board::evaluated(const Evaluated& found) {
+  evaluations_.add(found.seconds, found);
+}
+
+void Board::use(Time now, const ServerUse& use) {
+  now_ = std::max(now_, now);
+  use_ = use;
+  constexpr double kShareLeast = 0.05;
+  constexpr std::uint64_t kBytesLeast = std::uint64_t{1} << 30U;
+  Alarm alarm{.at = now_, .kind = AlarmKind::kDiskFull};
+  if (use.disk_free_share < kShareLeast && use.disk_free_bytes < kBytesLeast) {
+    alarm.words = fmt::format("the disk of the run's record is nearly full: {} MiB are free",
+                              use.disk_free_bytes >> 20U);
+    alarms_.begin(std::move(alarm));
+  } else {
+    alarm.words = "the disk of the run's record has room again";
+    alarms_.end(std::move(alarm));
+  }
+}
+
+void Board::worker_is(WorkerId id, const std::string& host, double sending) {
+  worker(id).host = host;
+  if (sending >= 0.0) {
+    lanes_.set_sending(id, sending);
+  }
+}
+
+void Board::checkpoint(std::uint64_t version) {
+  last_checkpoint_ = now_;
+  ++checkpoints_;
+  news_line(fmt::format("checkpoint of version {}", version));
+}
+
+void Board::ended(const std::string& why) {
+  why_ended_ = why;
+  about_.live = false;
+  news_line("ended: " + why);
+}
+
+void Board::take(const policy::WorkerJoined& event) {
+  WorkerView& one = worker(event.worker);
+  one.live = true;
+  one.open = false;
+  ++one.joined;
+  ++sums_.live;
+  const bool back = one.joined > 1;
+  const bool stalled = alarms_.is_on(AlarmKind::kStalled, event.worker);
+  const std::string who = name(event.worker);
+  if (back && !stalled && lanes_.doing(event.worker) == Doing::kGone) {
+    ++restarts_;
+    slow_.forget(event.worker);
+    alarms_.end({.at = now_,
+                 .kind = AlarmKind::kSlow,
+                 .worker = event.worker,
+                 .words = who + " is another process now"});
+  }
+  alarms_.end({.at = now_,
+               .kind = AlarmKind::kStalled,
+               .worker = event.worker,
+               .words = who + " answers again"});
+  alarms_.end(
+      {.at = now_, .kind = AlarmKind::kDead, .worker = event.worker, .words = who + " is back"});
+  lanes_.become(now_, event.worker, Doing::kWaiting);
+  news_line(who + (stalled ? " answers again" : back ? " is back" : " has joined"));
+}
+
+void Board::take(const policy::WorkerLeft& event) {
+  WorkerView& one = worker(event.worker);
+  sums_.live -= one.live ? 1U : 0U;
+  one.live = false;
+  one.open = false;
+  const std::string who = name(event.worker);
+  switch (event.how) {
+    case policy::Departure::kLeft:
+      lanes_.become(now_, event.worker, Doing::kGone);
+      news_line(who + " has left");
+      return;
+    case policy::Departure::kDead:
+      lanes_.become(now_, event.worker, Doing::kGone);
+      news_line(who + " is dead");
+      alarms_.begin({.at = now_,
+                     .kind = AlarmKind::kDead,
+                     .worker = event.worker,
+                     .words = who + " is dead"});
+      return;
+    case policy::Departure::kDrained:
+      lanes_.become(now_, event.worker, Doing::kWaiting);
+      return;
+    case policy::Departure::kStalled:
+      lanes_.become(now_, event.worker, Doing::kStalled);
+      news_line(who + " is stalled");
+      alarms_.begin({.at = now_,
+                     .kind = AlarmKind::kStalled,
+                     .worker = event.worker,
+                     .words = who + " is stalled: it is alive, and at a mini-batch for too long"});
+      return;
+  }
+}
+
+void Board::take(const policy::GradientArrived& event) {
+  WorkerView& one = worker(event.worker);
+  one.open = false;
+  one.examples = event.examples;
+  one.nominal = event.nominal;
+  nominal_ = event.nominal;
+  one.computed_on = count(event.computed_on);
+  sums_.version = std::max(sums_.version, one.computed_on);
+  lanes_.become(now_, event.worker, Doing::kWaiting);
+  const double seconds = to_seconds(event.runtime);
+  if (seconds > 0.0) {
+    const double whole =
+        seconds * static_cast<double>(event.nominal) / static_cast<double>(event.examples);
+    one.runtime_sum += seconds;
+    ++one.runtimes;
+    measured(event.worker, whole, false);
+  }
+}
+
+void Board::take(const policy::ReleaseEnded& event) {
+  WorkerView& one = worker(event.worker);
+  const double seconds = to_seconds(now_ - one.released);
+  if (event.how == policy::Ending::kAbandoned) {
+    ++one.abandoned;
+    ++gradients_cancelled_;
+    if (one.open && seconds > 0.0) {
+      const std::vector<float> recent = one.sample();
+      const double usual = recent.empty() ? seconds : std::max(median(recent), 1e-9);
+      sums_.cancelled += std::min(1.0, seconds / usual) * nominal_of(one);
+      if (one.cancelled) {
+        measured(event.worker, seconds / one.share, true);
+      }
+    }
+  } else {
+    ++one.turned_away;
+    ++turned_away_;
+    if (event.runtime > Duration{}) {
+      measured(event.worker, to_seconds(event.runtime), false);
+    }
+  }
+  one.open = false;
+  lanes_.become(now_, event.worker, Doing::kWaiting);
+}
+
+void Board::take(const policy::PolicySet& event) {
+  news_line("another policy is asked for: " + std::string(event.policy));
+}
+
+void Board::carry_out(const policy::Accept& action) {
+  WorkerView& one = worker(action.worker);
+  ++one.accepted;
+  one.applied += one.examples;
+  ++accepted_;
+  pending_ += one.examples;
+  const std::uint64_t stale = sums_.version > one.computed_on ? sums_.version - one.computed_on : 0;
+  const std::size_t place = std::min<std::uint64_t>(stale, kStalenessMost);
+  if (staleness_.size() <= place) {
+    staleness_.resize(place + 1, 0);
+  }
+  ++staleness_[place];
+  Alarm alarm{.at = now_, .kind = AlarmKind::kStale, .worker = action.worker};
+  if (about_.staleness_bound > 0 && stale > about_.staleness_bound) {
+    alarm.words = fmt::format("a gradient of {} was applied {} updates late; the bound is {}",
+                              name(action.worker),
+                              stale,
+                              about_.staleness_bound);
+    alarms_.begin(std::move(alarm));
+  } else if (alarms_.is_on(AlarmKind::kStale, action.worker)) {
+    alarm.words = "gradients of " + name(action.worker) + " are within the bound again";
+    alarms_.end(std::move(alarm));
+  }
+}
+
+void Board::carry_out(const policy::Drop& action) {
+  WorkerView& one = worker(action.worker);
+  ++one.dropped;
+  ++gradients_dropped_;
+  sums_.dropped += one.examples;
+}
+
+void Board::carry_out(const policy::Commit& /*action*/) {
+  ++sums_.version;
+  sums_.gradients += accepted_;
+  sums_.applied += std::exchange(pending_, 0);
+  sums_.update_seconds += to_seconds(now_ - last_update_);
+  last_update_ = now_;
+  updates_.push_back({.at = now_,
+                      .gradients = std::exchange(accepted_, 0),
+                      .live = sums_.live,
+                      .applied = sums_.applied});
+  if (updates_.size() > kUpdates) {
+    updates_.pop_front();
+  }
+}
+
+void Board::carry_out(const policy::Release& action) {
+  WorkerView& one = worker(action.worker);
+  one.open = true;
+  one.cancelled = false;
+  one.released = now_;
+  one.share = action.share;
+  lanes_.become(now_, action.worker, Doing::kComputing);
+}
+
+void Board::carry_out(const policy::Cancel& action) {
+  worker(action.worker).cancelled = true;
+  lanes_.become(now_, action.worker, Doing::kCancelled);
+}
+
+void Board::carry_out(const policy::Switched& /*action*/) {
+  news_line(fmt::format("the policy changes at version {}", sums_.version));
+}
+
+WorkerView& Board::worker(WorkerId id) {
+  if (workers_.size() <= index(id)) {
+    workers_.resize(index(id) + 1);
+  }
+  return workers_[index(id)];
+}
+
+void Board::measured(WorkerId id, double seconds, bool longer) {
+  WorkerView& one = worker(id);
+  (longer ? one.cut : one.whole).add(seconds);
+  one.cut_in_a_row = longer ? one.cut_in_a_row + 1 : 0;
+  if (const auto change = slow_.see(id, seconds, longer)) {
+    heed(*change);
+  }
+}
+
+void Board::heed(const SlowChange& change) {
+  Alarm alarm{.at = now_,
+              .kind = change.worker ? AlarmKind::kSlow : AlarmKind::kCluster,
+              .worker = change.worker};
+  const std::string who = change.worker ? name(*change.worker) : "most workers";
+  const char* have = change.worker ? "has" : "have";
+  const char* past = change.worker ? "its own past" : "their own past";
+  if (change.change == Change::kSlow) {
+    alarm.words = fmt::format("{} {} become slow: {}{:.1f}x {}",
+                              who,
+                              have,
+                              change.at_least ? "at least " : "",
+                              change.factor,
+                              past);
+    news_line(alarm.words);
+    alarms_.begin(std::move(alarm));
+  } else {
+    alarm.words = fmt::format("{} {} recovered", who, have);
+    news_line(alarm.words);
+    alarms_.end(std::move(alarm));
+  }
+}
+
+void Board::heed_loss(double loss) {
+  Alarm alarm{.at = now_, .kind = AlarmKind::kLoss};
+  if (!std::isfinite(loss)) {
+    alarm.words = "the training loss is not finite";
+    alarms_.begin(std::move(alarm));
+    return;
+  }
+  loss_first_ = loss_first_.value_or(loss);
+  loss_least_ = std::min(loss_least_, loss);
+  constexpr double kTimesLeast = 2.0;
+  constexpr double kTimesFirst = 1.5;
+  if (loss > kTimesLeast * loss_least_ && loss > kTimesFirst * *loss_first_) {
+    alarm.words = fmt::format(
+        "the training loss diverges: {:.3g}, and it was {:.3g} at its least", loss, loss_least_);
+    alarms_.begin(std::move(alarm));
+  } else {
+    alarm.words = fmt::format("the training loss is {:.3g} again", loss);
+    alarms_.end(std::move(alarm));
+  }
+}
+
+void Board::tick() {
+  const double seconds = to_seconds(now_);
+  if (!course_.due(seconds)) {
+    return;
+  }
+  add_waiting();
+  sums_.seconds = seconds;
+  sums_.gain = gain().value_or(0.0);
+  course_.add(seconds, sums_);
+}
+
+// A worker that waits could have computed as many examples as it does in that time at its usual
+// speed.
+void Board::add_waiting() {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    WorkerView& one = workers_[i];
+    const double waited = lanes_.waited(WorkerId{static_cast<std::uint32_t>(i)});
+    const double more = waited - std::exchange(one.waited_counted, waited);
+    if (more > 0.0 && !one.sample().empty()) {
+      sums_.waiting += more * nominal_of(one) / std::max(median(one.sample()), 1e-9);
+    }
+  }
+}
+
+double Board::seconds_for_all() const {
+  std::vector<std::vector<float>> samples;
+  std::size_t rounds = 0;
+  for (const WorkerView& one : workers_) {
+    if (one.live) {
+      samples.push_back(one.sample());
+      if (samples.back().empty()) {
+        return 0.0;
+      }
+      rounds = std::max(rounds, samples.back().size());
+    }
+  }
+  double sum = 0.0;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    float most = 0.0F;
+    for (const std::vector<float>& sample : samples) {
+      most = std::max(most, sample[round % sample.size()]);
+    }
+    sum += static_cast<double>(most);
+  }
+  return rounds == 0 ? 0.0 : sum / static_cast<double>(rounds);
+}
+
+std::optional<std::uint32_t> Board::cut_off() const {
+  if (about_.updates_alone || updates_.size() < 2) {
+    return std::nullopt;
+  }
+  const std::size_t looked = std::min<std::size_t>(updates_.size(), 20);
+  double without = 0.0;
+  for (std::size_t i = updates_.size() - looked; i < updates_.size(); ++i) {
+    const Update& update = updates_[i];
+    without += update.live > update.gradients ? update.live - update.gradients : 0U;
+  }
+  return static_cast<std::uint32_t>(std::lround(without / static_cast<double>(looked)));
+}
+
+std::optional<double> Board::gain() const {
+  const double all = seconds_for_all();
+  if (all <= 0.0 || updates_.size() < kRecentLeast) {
+    return std::nullopt;
+  }
+  std::size_t first = updates_.size() - kRecentLeast;
+  while (first > 0 && to_seconds(now_ - updates_[first - 1].at) < kRecent) {
+    --first;
+  }
+  const Update& from = updates_[first];
+  const Update& until = updates_.back();
+  const double seconds = to_seconds(until.at - from.at);
+  double nominal = 0.0;
+  for (const WorkerView& one : workers_) {
+    nominal += one.live ? nominal_of(one) : 0.0;
+  }
+  if (seconds <= 0.0 || nominal <= 0.0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(until.applied - from.applied) / seconds * all / nominal;
+}
+
+std::string Board::gain_in_words() const {
+  const auto gained = gain();
+  if (!gained) {
+    return "";
+  }
+  const auto without = cut_off();
+  const bool more =
+      std::ranges::any_of(workers_, [](const WorkerView& one) { return one.live && one.longer(); });
+  std::string cut = without ? fmt::format("{} of {} cut off now", *without, sums_.live)
+                            : std::string("nobody waits");
+  if (more && *gained < 1.0) {
+    return cut;  // A bound that says nothing.
+  }
+  return cut + fmt::format("; {}{:.1f}x waiting for all", more ? "at least " : "", *gained);
+}
+
+void Board::news_line(std::string words) {
+  ++news_said_;
+  news_.push_back({.at = now_, .words = std::move(words)});
+  if (news_.size() > kNews) {
+    news_.pop_front();
+  }
+}
+
+}  // namespace outpace::watch

@@ -1,0 +1,269 @@
+// All that a person may see of a run that goes on: fed by its events, decisions and measurements,
+// read by the page, the metrics and the alarms.
+//
+// A pure state machine of bounded memory. A live run and a recorded one feed it alike: from the
+// events alone it knows what is computed, applied, dropped, cancelled and waited for.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "policy/policy.h"
+#include "watch/alarms.h"
+#include "watch/lanes.h"
+#include "watch/series.h"
+#include "watch/slow_watch.h"
+
+namespace outpace::watch {
+
+// What does not change, or seldom.
+struct About {
+  std::string name;  // The policy, as the user wrote it.
+  std::string network;
+  std::string data;
+  std::string run;  // The directory of its record.
+  std::uint32_t workers = 0;
+  bool updates_alone = false;  // Each gradient is an update: nothing is cut off.
+  bool live = true;            // It goes on; false: what is shown is over.
+  std::optional<double> target;
+  std::uint64_t target_updates = 0;   // 0: none.
+  std::uint64_t staleness_bound = 0;  // Beyond it an applied gradient is an alarm; 0: none.
+};
+
+// What the process knows that runs the server.
+struct ServerUse {
+  double seconds_a_gradient = 0.0;  // Of its processor time.
+  double processor_seconds = 0.0;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t gradient_bytes = 0;  // Of one gradient, and of the weights that a worker gets.
+  double disk_free_share = 1.0;      // Of the record's disk,
+  std::uint64_t disk_free_bytes = std::numeric_limits<std::uint64_t>::max();
+};
+
+// Sums since the run's begin, at a time.
+struct Point {
+  double seconds = 0.0;
+  std::uint64_t version = 0;
+  std::uint64_t gradients = 0;  // In the updates.
+  std::uint64_t applied = 0;    // Examples, as the next three.
+  double dropped = 0.0;
+  double cancelled = 0.0;  // That were computed in vain, by the time that they took.
+  double waiting = 0.0;    // That could have been computed while workers waited.
+  std::optional<double> loss;
+  std::uint32_t live = 0;
+  double update_seconds = 0.0;  // Sum of the times from one update to the next.
+  double gain = 0.0;            // As Board::gain(); 0: not known.
+};
+
+struct Evaluated {
+  double seconds = 0.0;
+  std::uint64_t version = 0;
+  std::uint64_t examples = 0;
+  double accuracy = 0.0;
+  double loss = 0.0;
+};
+
+// A decision as it was, for people.
+struct Told {
+  Time at{};
+  policy::Event event;
+  std::string policy;  // That a PolicySet names.
+  std::vector<policy::Action> actions;
+  policy::Reason reason;
+  std::string reason_words;  // Of a recorded decision, in place of the reason.
+};
+
+struct NewsLine {
+  Time at{};
+  std::string words;
+};
+
+// The newest runtimes of a full mini-batch, in seconds.
+class Recent {
+ public:
+  void add(double seconds) { seconds_[count_++ % seconds_.size()] = static_cast<float>(seconds); }
+  [[nodiscard]] std::size_t size() const { return std::min<std::size_t>(count_, seconds_.size()); }
+  [[nodiscard]] std::vector<float> all() const {
+    return {seconds_.begin(), seconds_.begin() + static_cast<std::ptrdiff_t>(size())};
+  }
+
+ private:
+  std::array<float, 20> seconds_{};
+  std::uint64_t count_ = 0;
+};
+
+struct WorkerView {
+  bool live = false;
+  bool open = false;  // It computes.
+  bool cancelled = false;
+  Time released{};
+  double share = 1.0;
+  std::uint32_t joined = 0;  // Times.
+  std::uint32_t nominal = 0;
+  std::uint32_t examples = 0;  // Of its last gradient.
+  std::uint64_t computed_on = 0;
+  std::uint64_t accepted = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t abandoned = 0;
+  std::uint64_t turned_away = 0;
+  std::uint64_t applied = 0;    // Examples.
+  double runtime_sum = 0.0;     // Of whole runtimes, in seconds,
+  std::uint64_t runtimes = 0;   // which are this many.
+  double waited_counted = 0.0;  // Of its waiting, what is in the sums.
+  Recent whole;
+  Recent cut;                      // The times after which it was cut off,
+  std::uint32_t cut_in_a_row = 0;  // this many since its last whole runtime.
+  std::string host;
+
+  // Its recent runtimes, or the times after which it was cut off, if it is longer().
+  [[nodiscard]] std::vector<float> sample() const { return longer() ? cut.all() : whole.all(); }
+  // Of its sample is only known that it takes longer: it is cut off time and again, and what it
+  // took before does not explain that.
+  [[nodiscard]] bool longer() const;
+};
+
+class Board {
+ public:
+  static constexpr std::size_t kStalenessMost = 1000;
+  static constexpr std::size_t kTold = 40;
+  static constexpr std::size_t kNews = 200;
+
+  explicit Board(About about, Lanes::Options lanes = {});
+
+  struct Because {
+    policy::Reason reason{};
+    std::string_view words{};  // In place of it, if they are not empty.
+  };
+  // An event, and what the policy did about it. Times never decrease.
+  void decided(Time now,
+               const policy::Event& event,
+               std::span<const policy::Action> actions,
+               const Because& because);
+  // Whatever has changed by itself: the loss, and time.
+  void look(Time now, std::optional<double> loss);
+  void evaluated(const Evaluated& found);
+  void use(Time now, const ServerUse& use);
+  void outlook(std::optional<policy::Outlook> outlook) { outlook_ = std::move(outlook); }
+  // Where a worker is, and the part of its time that it spent on sending; below 0: not known.
+  void worker_is(WorkerId worker, const std::string& host, double sending);
+  void says(const std::string& line) { news_line(line); }
+  void checkpoint(std::uint64_t version);
+  void ended(const std::string& why);
+
+  [[nodiscard]] const About& about() const { return about_; }
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] const Lanes& lanes() const { return lanes_; }
+  [[nodiscard]] const std::vector<WorkerView>& workers() const { return workers_; }
+  [[nodiscard]] const Series<Point>& course() const { return course_; }
+  [[nodiscard]] const Series<Evaluated>& evaluations() const { return evaluations_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& staleness() const { return staleness_; }
+  [[nodiscard]] const std::deque<Told>& told() const { return told_; }
+  [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
+  [[nodiscard]] const std::deque<NewsLine>& news() const { return news_; }
+  [[nodiscard]] std::uint64_t news_said() const { return news_said_; }
+  [[nodiscard]] Alarms& alarms() { return alarms_; }
+  [[nodiscard]] const Alarms& alarms() const { return alarms_; }
+  [[nodiscard]] const SlowWatch& slow() const { return slow_; }
+  [[nodiscard]] const std::optional<policy::Outlook>& expected() const { return outlook_; }
+  [[nodiscard]] const ServerUse& server() const { return use_; }
+  [[nodiscard]] const std::string& why_ended() const { return why_ended_; }
+  [[nodiscard]] std::optional<Time> last_checkpoint() const { return last_checkpoint_; }
+  [[nodiscard]] std::uint64_t checkpoints() const { return checkpoints_; }
+  [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
+  // The sums now.
+  [[nodiscard]] const Point& sums() const { return sums_; }
+  [[nodiscard]] std::uint64_t gradients_dropped() const { return gradients_dropped_; }
+  [[nodiscard]] std::uint64_t gradients_cancelled() const { return gradients_cancelled_; }
+  [[nodiscard]] std::uint64_t gradients_turned_away() const { return turned_away_; }
+
+  // Live workers that a typical recent update did without; nothing where none is cut off.
+  [[nodiscard]] std::optional<std::uint32_t> cut_off() const;
+  // Times faster than if each update waited for all live workers, at their recent runtimes; nothing
+  // before all have some. A policy's forecast is not asked: of a worker that is always cut off it
+  // says what its tail is like, and not how long the worker takes.
+  [[nodiscard]] std::optional<double> gain() const;
+  // "4 of 8 cut off now; 2.1x waiting for all"; empty before anything is known.
+  [[nodiscard]] std::string gain_in_words() const;
+
+ private:
+  struct Update {
+    Time at{};
+    std::uint32_t gradients = 0;
+    std::uint32_t live = 0;
+    std::uint64_t applied = 0;  // So far.
+  };
+
+  void take(const policy::WorkerJoined& event);
+  void take(const policy::WorkerLeft& event);
+  void take(const policy::GradientArrived& event);
+  void take(const policy::ReleaseEnded& event);
+  void take(const policy::TimerFired& /*event*/) {}
+  void take(const policy::Measured& /*event*/) {}
+  void take(const policy::PolicySet& event);
+  void carry_out(const policy::Accept& action);
+  void carry_out(const policy::Drop& action);
+  void carry_out(const policy::Commit& action);
+  void carry_out(const policy::Release& action);
+  void carry_out(const policy::Cancel& action);
+  void carry_out(const policy::WakeAt& /*action*/) {}
+  void carry_out(const policy::Switched& action);
+
+  WorkerView& worker(WorkerId id);
+  // Examples in its full mini-batch; as the others', before it has pushed a gradient.
+  [[nodiscard]] double nominal_of(const WorkerView& worker) const {
+    return worker.nominal > 0 ? worker.nominal : nominal_;
+  }
+  // A runtime, of a full mini-batch, or longer.
+  void measured(WorkerId id, double seconds, bool longer);
+  void heed(const SlowChange& change);
+  void heed_loss(double loss);
+  void tick();
+  void add_waiting();
+  [[nodiscard]] double seconds_for_all() const;
+  void news_line(std::string words);
+
+  About about_;
+  Lanes lanes_;
+  Time now_{};
+  std::vector<WorkerView> workers_;
+  Point sums_;
+  Series<Point> course_;
+  Series<Evaluated> evaluations_;
+  std::vector<std::uint64_t> staleness_;
+  std::deque<Told> told_;
+  std::uint64_t decisions_ = 0;
+  std::deque<NewsLine> news_;
+  std::uint64_t news_said_ = 0;
+  std::deque<Update> updates_;  // The newest.
+  std::uint32_t accepted_ = 0;  // Gradients since the last update,
+  std::uint64_t pending_ = 0;   // and their examples.
+  std::uint32_t nominal_ = 0;   // Examples in a full mini-batch, of the last gradient.
+  Time last_update_{};
+  std::uint64_t gradients_dropped_ = 0;
+  std::uint64_t gradients_cancelled_ = 0;
+  std::uint64_t turned_away_ = 0;
+  SlowWatch slow_;
+  Alarms alarms_;
+  double loss_least_ = std::numeric_limits<double>::infinity();
+  std::optional<double> loss_first_;
+  std::optional<policy::Outlook> outlook_;
+  ServerUse use_;
+  std::string why_ended_;
+  std::optional<Time> last_checkpoint_;
+  std::uint64_t checkpoints_ = 0;
+  std::uint64_t restarts_ = 0;
+};
+
+}  // namespace outpace::watch

@@ -1,0 +1,67 @@
+#include "watch/slow_watch.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace outpace::watch {
+namespace {
+
+// What is said while each of 8 workers takes so long for 60 mini-batches, after 60 usual ones.
+std::vector<std::string> said(std::uint64_t seed, const std::vector<double>& factors) {
+  Rng rng(seed, 0);
+  SlowWatch watch;
+  std::vector<std::string> found;
+  for (int round = 0; round < 120; ++round) {
+    for (std::uint32_t i = 0; i < factors.size(); ++i) {
+      const double seconds = 0.1 * (round < 60 ? 1.0 : factors[i]) * std::exp(0.1 * rng.normal());
+      if (const auto change = watch.see(WorkerId{i}, seconds, false)) {
+        const std::string who =
+            change->worker ? std::to_string(index(*change->worker)) : std::string("all");
+        found.push_back(who + (change->change == Change::kSlow ? " slow" : " recovered"));
+      }
+    }
+  }
+  return found;
+}
+
+TEST(SlowWatch, NamesTheWorkerThatHasBecomeSlow) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(said(seed, {1, 1, 1, 2, 1, 1, 1, 1}), std::vector<std::string>{"3 slow"}) << seed;
+  }
+}
+
+TEST(SlowWatch, SaysNothingOfACalmCluster) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(said(seed, std::vector<double>(8, 1.0)), std::vector<std::string>{}) << seed;
+  }
+}
+
+TEST(SlowWatch, BlamesNoWorkerForWhatHappensToAll) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::vector<std::string> found = said(seed, std::vector<double>(8, 2.5));
+    ASSERT_FALSE(found.empty()) << seed;
+    EXPECT_EQ(found.front(), "all slow") << seed;
+    EXPECT_LE(found.size(), 2U) << seed;
+  }
+}
+
+TEST(SlowWatch, ForgetsThePastOfAProcessThatIsReplaced) {
+  SlowWatch watch;
+  for (int i = 0; i < 100; ++i) {
+    (void)watch.see(WorkerId{0}, 0.1, false);
+  }
+  watch.forget(WorkerId{0});
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_FALSE(watch.see(WorkerId{0}, 0.5, false)) << i;
+  }
+  EXPECT_EQ(watch.factor(WorkerId{0}), 1.0);
+  EXPECT_EQ(watch.factor(WorkerId{9}), 1.0);
+}
+
+}  // namespace
+}  // namespace outpace::watch

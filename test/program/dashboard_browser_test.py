@@ -1,0 +1,197 @@
+"""The page in headless Chromium: `make test-dashboard`, which installs it.
+
+PICTURES names a folder for screenshots; without it none is kept. The run is real: a
+server and 8 worker processes, one of which is slowed by `outpace ctl` and one killed and replaced.
+"""
+
+import os
+import pathlib
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+from browser import Browser  # noqa: E402
+from jobs import LEDGER_WORKER, LedgerJob, ProgramTest, main, wait_until  # noqa: E402
+from page_reader import url_of  # noqa: E402
+
+SLOW = 5  # The worker that is slowed,
+KILLED = 2  # and the one that is killed.
+DELAY = 0.1  # Seconds of a mini-batch.
+
+
+class BrowserTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.browser = Browser()
+        self.addCleanup(self.browser.close)
+
+    def pictures(self, name, widths=(1280, 390)):
+        folder = os.environ.get("PICTURES")
+        for width in widths:
+            for dark in (False, True):
+                self.browser.look(width, dark)
+                self.browser.until("run.cells > 0", "a frame")
+                self.browser.value("new Promise(done => setTimeout(done, 50))")
+                self.assertLessEqual(self.browser.value("document.documentElement.scrollWidth"),
+                                     width, "the page is wider than the screen")
+                if folder:
+                    self.browser.picture(pathlib.Path(folder) /
+                                         f"{name}-{width}-{'dark' if dark else 'light'}.png")
+        self.browser.look(1280, False)
+
+    def check_no_problem(self):
+        self.assertEqual(self.browser.problems, [])
+
+
+class UnevenJob(LedgerJob):
+    """Workers whose mini-batches take a little longer and shorter, each in its own way."""
+
+    def start_worker(self, worker, batch_seconds, *options):
+        rows = "\n".join(f"{batch_seconds * (1 + 0.2 * ((7 * row + 3 * worker) % 11 - 5) / 5):.4f}"
+                         for row in range(50))
+        return self.test.start(
+            "--server", self.address, "--token-file", self.token, "--worker", worker,
+            "--examples", self.examples, "--batch-seconds", rows, *options, program=LEDGER_WORKER)
+
+
+class Live(BrowserTest):
+    def test_names_the_slow_worker_and_shows_the_dead_one_and_its_return(self):
+        job = UnevenJob(self, "dynamic", workers=8, epochs=1_000_000, batch_seconds=DELAY,
+                        options=("--checkpoint-every", "5s", "--dashboard"))
+        job.server.until_said("the page is at ")
+        self.browser.look(1280, False)
+        self.browser.open(url_of(job.server.err.partition("the page is at ")[2]))
+        self.browser.until("run.frame.version > 60 && run.frame.live == 8", "60 updates")
+        mean = ("(() => { const all = charts['c-cutoff'].data.datasets[0].data; "
+                "return all.length ? all[all.length - 1].y : 0; })()")
+        before = self.browser.value(mean)
+
+        asked = self.start("ctl", job.run, "slow", f"worker={SLOW},factor=4")
+        self.assertEqual(asked.wait(), 0, asked.err)
+        _, seconds = self.browser.until(
+            f"document.getElementById('on').textContent.includes('worker {SLOW} has become slow')",
+            "the name of the slow worker", 5.0)
+        print(f"named after {seconds:.2f} s", file=sys.stderr)
+        _, moved = self.browser.until(f"{mean} < {before} - 0.5", "the cutoff to move", 5.0)
+        print(f"cutoff: {before:.2f} gradients before, {self.browser.value(mean):.2f} "
+              f"{seconds + moved:.2f} s after", file=sys.stderr)
+
+        job.workers[KILLED].send(signal.SIGKILL)
+        self.browser.until(f"run.workers[{KILLED}].doing == 'gone'", "the death")
+        begin = self.browser.value("run.frame.now")
+        self.browser.until(f"run.frame.now > {begin} + 2", "a lane that shows it")
+        job.start_worker(KILLED, DELAY)
+        self.browser.until(f"run.workers[{KILLED}].joined == 2", "the return")
+        self.browser.until("run.frame.checkpoints > 2", "checkpoints")
+        self.browser.value("document.getElementById('c-lanes').focus()")
+        for _ in range(SLOW + 1):
+            self.browser.press("ArrowDown")
+        self.assertIn(f"worker {SLOW}",
+                      self.browser.value("document.getElementById('lane-chosen').textContent"))
+        self.pictures("live")
+        self.assertLess(self.browser.value("cost.milliseconds / cost.frames"), 100)
+        job.server.send(signal.SIGTERM)
+        job.server.wait()
+        self.browser.until("document.getElementById('state').className.includes('lost') || "
+                           "run.frame.ended", "the end on the page")
+
+
+class Recorded(BrowserTest):
+    def test_shows_a_run_of_which_a_worker_was_slow_and_another_died(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 8, "--policy", "backup:cutoff=6", "--updates", 300,
+                          "--runtime", "6*lognormal(mean=100ms,cv=0.2),2*lognormal(mean=400ms,cv=0.2)",
+                          "--fault", "slow:worker=1,at=10s,for=8s,factor=4",
+                          "--fault", "crash:worker=3,at=20s,for=5s", "--out", "run")
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.start("dashboard", "run")
+        self.assertTrue(run.exists())
+        shown.until_printed("/\n")
+        self.browser.open(url_of(shown.out))
+        self.browser.until("run.frame.ended", "the record")
+        news = self.browser.value("document.getElementById('news').textContent")
+        for words in ("worker 1 has become slow", "worker 1 has recovered", "worker 3 is dead",
+                      "worker 3 is back"):
+            self.assertIn(words, news)
+        self.pictures("page")
+        self.check_no_problem()
+        shown.send(signal.SIGTERM)
+        shown.wait()
+
+
+class Names(BrowserTest):
+    def test_a_name_is_text_and_nothing_else(self):
+        evil = self.folder / "<img src=x onerror=alert(1)>"
+        made = self.start("simulate", "--workers", 3, "--policy", "async", "--updates", 50,
+                          "--out", evil)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.start("dashboard", evil)
+        shown.until_printed("/\n")
+        self.browser.open(url_of(shown.out))
+        self.browser.until("run.frame.ended", "the record")
+        self.assertIn("<img", self.browser.value("document.getElementById('about').textContent"))
+        self.assertEqual(self.browser.value("document.querySelectorAll('img').length"), 0)
+        self.check_no_problem()
+        shown.send(signal.SIGTERM)
+        shown.wait()
+
+
+def page_seconds(process):
+    """Processor time of the thread that serves the page."""
+    for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+        if (task / "comm").read_text().strip() == "page":
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+            return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    raise AssertionError("no thread serves a page")
+
+
+class Many(BrowserTest):
+    def test_32_live_workers_cost_little(self):
+        job = LedgerJob(self, "backup:cutoff=24", workers=32, epochs=1_000_000, batch_seconds=0.2,
+                        options=("--dashboard",))
+        job.server.until_said("the page is at ")
+        self.browser.look(1280, False)
+        self.browser.open(url_of(job.server.err.partition("the page is at ")[2]))
+        self.browser.until("run.frame.live == 32", "32 workers")
+        start = self.browser.value("run.frame.now")
+        used = page_seconds(job.server.id)
+        self.browser.until(f"run.frame.now > {start} + 20", "20 seconds")
+        share = (page_seconds(job.server.id) - used) / (self.browser.value("run.frame.now") - start)
+        cost = self.browser.value("cost")
+        heap = self.browser.heap_bytes()
+        print(f"32 live workers: {cost['milliseconds'] / cost['frames']:.1f} ms a frame, "
+              f"{cost['most']:.1f} ms the longest; {heap / 1e6:.1f} MB of heap; the page's thread "
+              f"took {100 * share:.2f} % of a core", file=sys.stderr)
+        self.assertLess(cost["milliseconds"] / cost["frames"], 100)
+        self.assertLess(share, 0.01)
+        job.server.send(signal.SIGTERM)
+        job.server.wait()
+
+    def test_200_workers_cost_little(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 200, "--policy", "dynamic", "--updates", 100,
+                          "--runtime", "180*lognormal(mean=300ms,cv=0.1),20*lognormal(mean=900ms,cv=0.2)",
+                          "--out", run)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.start("dashboard", run, "--play", 1)
+        shown.until_printed("/\n")
+        self.browser.look(1280, False)
+        self.browser.open(url_of(shown.out))
+        self.browser.until("run.frame.ended", "the end of the record", 300.0)
+        cost = self.browser.value("cost")
+        heap = self.browser.heap_bytes()
+        used = page_seconds(shown.id)
+        seconds = self.browser.value("run.frame.now")
+        print(f"200 workers: {cost['frames']} frames, {cost['milliseconds'] / cost['frames']:.1f} ms "
+              f"each, {cost['most']:.1f} ms the longest; {heap / 1e6:.1f} MB of heap; the page's "
+              f"thread took {100 * used / seconds:.2f} % of a core", file=sys.stderr)
+        self.assertLess(cost["milliseconds"] / cost["frames"], 100)
+        self.assertLess(heap, 150e6)
+        self.pictures("page-200", widths=(1280,))
+        self.check_no_problem()
+        shown.send(signal.SIGTERM)
+        wait_until(lambda: not shown.running(), "its end")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,331 @@
+"""The page of a run: what it is served as, what its events and metrics say, who may read it."""
+
+import html
+import json
+import signal
+import socket
+import sys
+import urllib.parse
+
+sys.dont_write_bytecode = True
+from jobs import LedgerJob, ProgramTest, main, wait_until  # noqa: E402
+from page_reader import Events, get, metrics_of, unverified, url_of  # noqa: E402
+
+FAST = 0.004  # Seconds of a mini-batch.
+
+
+class DashboardTest(ProgramTest):
+    def job(self, policy="backup:cutoff=6", workers=8, options=(), **more):
+        """A job of this policy with a page, that goes on until it is ended."""
+        job = LedgerJob(self, policy, workers=workers, epochs=100_000,
+                        options=("--dashboard", "--checkpoint-every", "1s", *options), **more)
+        job.server.until_said("the page is at ")
+        self.url = url_of(job.server.err.partition("the page is at ")[2])
+        return job
+
+    def end(self, job):
+        job.server.send(signal.SIGTERM)
+        job.server.wait()
+
+    def metrics(self):
+        status, headers, text = get(self.url, "/metrics")
+        self.assertEqual(status, 200)
+        self.assertTrue(headers["Content-Type"].startswith("text/plain; version=0.0.4"))
+        return metrics_of(text)
+
+
+class Page(DashboardTest):
+    def test_serves_its_files_and_what_is_new(self):
+        job = self.job()
+        for path, kind, part in (("/", "text/html", "<title>Outpace"),
+                                 ("/page.js", "text/javascript", "EventSource"),
+                                 ("/page.css", "text/css", "prefers-color-scheme"),
+                                 ("/chart.js", "text/javascript", "Chart"),
+                                 ("/healthz", "text/plain", "ok")):
+            status, headers, body = get(self.url, path)
+            self.assertEqual(status, 200, path)
+            self.assertTrue(headers["Content-Type"].startswith(kind), path)
+            self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+            self.assertIn(part, body)
+        self.assertEqual(get(self.url, "/nothing")[0], 404)
+        events = Events(self.url)
+        first = events.next()
+        self.assertTrue(first["begins"])
+        self.assertEqual(first["about"]["name"], "backup:cutoff=6")
+        self.assertEqual(first["about"]["workers"], 8)
+        later = events.until(lambda frame: frame["gain"] and frame["decisions"] and frame["cells"]
+                             and frame["checkpoints"], "a gain, decisions, cells, a checkpoint")
+        self.assertFalse(later["begins"])
+        self.assertRegex(later["gain"], r"^\d of 8 cut off now(; (at least )?\d+\.\dx waiting for all)?$")
+        self.assertEqual(len(later["lanes"]), 8)
+        self.assertEqual(len(later["lanes"][0]), 6 * later["cells"])
+        self.assertGreater(later["applied"], 0)
+        self.assertGreater(later["server"]["resident"], 1_000_000)
+        self.assertEqual(later["server"]["gradient_bytes"], 4 * job.examples)
+        reasons = {decision[3].partition(":")[0] for decision in later["decisions"]}
+        logged = {json.loads(line)["reason"].partition(":")[0]
+                  for line in (job.run / "decisions.jsonl").read_text().splitlines()[1:-1]}
+        self.assertLessEqual(reasons, logged | {"cutoff reached", "waiting"})
+        self.end(job)
+
+    def test_shows_a_dead_worker_and_its_return(self):
+        job = self.job()
+        events = Events(self.url)
+        events.until(lambda frame: frame["live"] == 8 and frame["version"] > 20, "8 live workers")
+        job.workers[3].send(signal.SIGKILL)
+        dead = events.until(lambda frame: frame["workers"][3]["doing"] == "gone", "the death")
+        self.assertIn("worker 3 is dead", dead["on"])
+        self.assertEqual(self.metrics()['outpace_worker_live{worker="3"}'], 0)
+        job.start_worker(3, FAST)
+        back = events.until(lambda frame: frame["workers"][3]["joined"] == 2, "the return")
+        self.assertNotIn("worker 3 is dead", back["on"])
+        self.assertEqual(back["restarts"], 1)
+        self.end(job)
+
+    def test_names_a_worker_that_ctl_slows_until_it_is_fast_again(self):
+        job = self.job(policy="async", workers=6, batch_seconds=0.02)
+        job.until_gradients(4, 60)  # By which its usual runtime is known.
+        events = Events(self.url)
+
+        def slow(worker, factor):
+            asked = self.start("ctl", job.run, "slow", f"worker={worker},factor={factor}")
+            return asked.wait(), asked.out + asked.err
+        code, said = slow(4, 5)
+        self.assertEqual((code, said),
+                         (0, "worker 4 takes 5 times as long from now on, as asked by outpace ctl\n"))
+        frame = events.until(lambda frame: frame["workers"][4]["slow"] > 1, "the slow worker")
+        self.assertTrue([words for words in frame["on"]
+                         if words.startswith("worker 4 has become slow")], frame["on"])
+        self.assertGreater(self.metrics()['outpace_worker_slow_ratio{worker="4"}'], 1.5)
+        self.assertEqual(slow(4, 1)[0], 0)
+        events.until(lambda frame: not frame["on"], "the recovery")
+        job.server.until_said("alarm over: worker 4 has recovered")
+        self.assertEqual(slow(9, 2), (1, "outpace: worker 9 takes no part at present\n"))
+        code, said = slow(4, 0.5)
+        self.assertEqual(code, 2)
+        self.assertIn("factor", said)
+        self.end(job)
+
+    def test_metrics_agree_with_the_summary(self):
+        job = LedgerJob(self, "async", workers=4, epochs=40,
+                        options=("--dashboard", "--heartbeat-timeout", "30s"))
+        job.server.until_said("the page is at ")
+        self.url = url_of(job.server.err.partition("the page is at ")[2])
+        seen = {}
+
+        def more():
+            if not job.server.running():
+                return True
+            try:
+                seen.update(self.metrics())
+            except OSError:
+                return True
+            return False
+        wait_until(more, "the end of the run")
+        job.finish()
+        summary = job.summary()
+        self.assertGreater(seen["outpace_updates_total"], 0)
+        self.assertLessEqual(seen["outpace_updates_total"], summary["updates"])
+        self.assertLessEqual(seen["outpace_examples_applied_total"], summary["examples"])
+        self.assertEqual(seen["outpace_workers_planned"], 4)
+        self.assertNotIn("outpace_workers_cut_off", seen, "an asynchronous policy cuts nobody off")
+
+
+class Guard(DashboardTest):
+    def test_refuses_requests_of_other_sites_and_other_names(self):
+        job = self.job(workers=2, policy="async")
+        port = urllib.parse.urlsplit(self.url).port
+        for path in ("/", "/events", "/metrics", "/page.js"):
+            for headers in ({"Host": f"evil.example:{port}"}, {"Origin": "http://evil.example"},
+                            {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+                self.assertEqual(get(self.url, path, headers=headers)[0], 403, (path, headers))
+            self.assertEqual(get(self.url, path, method="POST")[0], 405, path)
+        self.assertEqual(get(self.url, headers={"Host": f"localhost:{port}",
+                                                "Origin": f"http://localhost:{port}"})[0], 200)
+        self.end(job)
+
+    def test_idle_and_slow_connections_change_nothing(self):
+        job = self.job(workers=2, policy="async")
+        place = urllib.parse.urlsplit(self.url)
+        events = Events(self.url)
+        idle = []
+        for number in range(2000):
+            one = socket.create_connection((place.hostname, place.port), timeout=60)
+            if number % 2:
+                one.sendall(b"GET / HTTP/1.1\r\nHost: loc")
+            idle.append(one)
+            if len(idle) > 200:  # The server keeps fewer; what it closed needs no descriptor here.
+                idle.pop(0).close()
+        self.assertEqual(get(self.url, "/healthz")[0], 200)
+        before = events.next()["applied"]
+        events.until(lambda frame: frame["applied"] > before, "progress")
+        for one in idle:
+            one.close()
+        self.end(job)
+
+    def test_a_request_that_is_no_http_or_too_long_ends_its_connection_alone(self):
+        job = self.job(workers=2, policy="async")
+        place = urllib.parse.urlsplit(self.url)
+        for bytes_ in (b"\x16\x03\x01" + bytes(200), b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000,
+                       b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n"):
+            with socket.create_connection((place.hostname, place.port), timeout=60) as one:
+                try:
+                    one.sendall(bytes_)
+                    while one.recv(65_536):
+                        pass
+                except OSError:
+                    pass  # It was reset.
+        self.assertEqual(get(self.url, "/healthz")[0], 200)
+        self.end(job)
+
+    def test_beyond_this_machine_asks_for_tls_and_the_token(self):
+        words = ("server", "--policy", "async", "--workers", 1, "--token-file", self.path("t/token"),
+                 "--dashboard=0.0.0.0:0", "--out", self.folder / "run")
+        (self.folder / "t").mkdir()
+        refused = self.start(*words)
+        self.assertEqual(refused.wait(), 2)
+        self.assertIn("takes TLS and the job's token", refused.err)
+        self.assertFalse((self.folder / "run").exists(), "a refused run leaves nothing")
+        made = self.start("certs", self.folder / "t")
+        self.assertEqual(made.wait(), 0, made.err)
+        server = self.start(*words)
+        server.until_said("the page is at ")
+        url = url_of(server.err.partition("the page is at ")[2]).replace("0.0.0.0", "127.0.0.1")
+        self.assertTrue(url.startswith("https://"))
+        token = (self.folder / "t" / "token").read_text().strip()
+        context = unverified()
+        for path in ("/events", "/metrics", "/page.js", "/nothing"):
+            self.assertEqual(get(url, path, context=context)[0], 401, path)
+        status, _, body = get(url, context=context)
+        self.assertEqual(status, 401)
+        self.assertIn("The job's token", body)
+        bearer = {"Authorization": f"Bearer {token}"}
+        self.assertEqual(get(url, "/metrics", headers=bearer, context=context)[0], 200)
+        events = Events(url, bearer, context)
+        self.assertTrue(events.next()["begins"])
+        self.assertFalse(events.next()["begins"])
+        events.close()
+        self.assertEqual(get(url, "/metrics", headers={"Authorization": f"Bearer {token}x"},
+                             context=context)[0], 401)
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        self.assertEqual(get(url, "/login", "POST", form, "token=wrong", context)[0], 401)
+        status, headers, _ = get(url, "/login", "POST", form,
+                                 urllib.parse.urlencode({"token": token}), context)
+        self.assertEqual(status, 303)
+        for word in ("HttpOnly", "Secure", "SameSite=Strict"):
+            self.assertIn(word, headers["Set-Cookie"])
+        cookie = {"Cookie": headers["Set-Cookie"].partition(";")[0]}
+        self.assertNotIn(token, cookie["Cookie"])
+        self.assertEqual(get(url, "/page.js", headers=cookie, context=context)[0], 200)
+        server.send(signal.SIGTERM)
+        server.wait()
+
+
+class RecordedTest(DashboardTest):
+    def simulate(self, *options):
+        run = self.folder / "simulated"
+        done = self.start("simulate", "--workers", 8, "--policy", "backup:cutoff=6", "--updates", 300,
+                          "--runtime", "6*lognormal(mean=100ms,cv=0.2),2*lognormal(mean=400ms,cv=0.2)",
+                          "--fault", "slow:worker=1,at=10s,for=8s,factor=4",
+                          "--fault", "crash:worker=3,at=20s,for=5s", "--out", run, *options)
+        self.assertEqual(done.wait(), 0, done.err)
+        return run
+
+    def show(self, run, *options):
+        shown = self.start("dashboard", run, *options)
+        shown.until_printed("/\n")
+        self.url = url_of(shown.out)
+        return shown
+
+class Recorded(RecordedTest):
+    def test_shows_a_run_that_is_over(self):
+        shown = self.show(self.simulate())
+        events = Events(self.url)
+        frame = events.until(lambda frame: frame["ended"], "the end of the record")
+        self.assertEqual(frame["version"], 300)
+        happened = [line[1] for line in events.news]
+        self.assertTrue([line for line in happened if line.startswith("worker 1 has become slow")])
+        self.assertIn("worker 1 has recovered", happened)
+        self.assertIn("worker 3 is dead", happened)
+        self.assertIn("worker 3 is back", happened)
+        self.assertEqual(frame["on"], [])
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+
+    def test_plays_a_run_again(self):
+        shown = self.show(self.simulate(), "--play", 20)
+        events = Events(self.url)
+        events.until(lambda frame: not frame["ended"] and
+                     [line for line in frame["news"] if line[1] == "worker 3 is dead"], "the death")
+        events.until(lambda frame: frame["ended"] and frame["version"] == 300, "the end")
+        shown.send(signal.SIGTERM)
+        self.assertEqual(shown.wait(), 0)
+
+    def test_follows_a_run_that_goes_on(self):
+        job = self.job(workers=2, policy="async")
+        shown = self.show(job.run)
+        events = Events(self.url)
+        first = events.until(lambda frame: frame["version"] > 0, "an update")
+        events.until(lambda frame: frame["version"] > first["version"], "another one")
+        self.end(job)
+        events.until(lambda frame: frame["ended"], "the end")
+        shown.send(signal.SIGTERM)
+        shown.wait()
+
+    def test_refuses_what_is_no_run(self):
+        none = self.start("dashboard", self.folder / "nothing")
+        self.assertEqual(none.wait(), 2)
+        self.assertIn("nothing", none.err)
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(taken.close)
+        busy = self.start("server", "--workers", 1, "--token-file", self.path("token"), "--out",
+                          self.folder / "busy", f"--dashboard=127.0.0.1:{taken.getsockname()[1]}")
+        self.assertEqual(busy.wait(), 2)
+        self.assertIn("--dashboard", busy.err)
+        self.assertFalse((self.folder / "busy").exists(), "a refused run leaves nothing")
+        wrong = self.start("train", "--dashboard=nowhere")
+        self.assertEqual(wrong.wait(), 2)
+        self.assertIn("HOST:PORT", wrong.err)
+
+
+class Report(RecordedTest):
+    def test_is_one_file_with_the_figures_of_whatif(self):
+        run = self.simulate()
+        page = self.folder / "report.html"
+        made = self.start("report", run, "-o", page)
+        self.assertEqual(made.wait(), 0, made.err)
+        text = page.read_text()
+        self.assertLess(len(text), 2_000_000)
+        for outside in ("src=", "href=", "@import", "url("):
+            self.assertNotIn(outside, text)
+        asked = self.start("whatif", run)
+        self.assertEqual(asked.wait(), 0, asked.err)
+        self.assertIn(html.escape(asked.out, quote=True).replace("&#x27;", "'"), text)
+        self.assertIn("worker 1 has become slow", text)
+        self.assertIn("outpace simulate --resolved=config.toml", text)
+        self.assertGreater(text.count("<svg"), 2)
+        none = self.start("report", self.folder / "nothing")
+        self.assertEqual(none.wait(), 2)
+
+
+class Alarm(DashboardTest):
+    def test_is_told_to_a_command_and_to_the_log(self):
+        told = self.folder / "told"
+        job = self.job(workers=3, policy="async", options=(
+            "--on-alarm", f'echo "$OUTPACE_ALARM_KIND $OUTPACE_ALARM_WORKER $OUTPACE_ALARM_OVER '
+                          f'$OUTPACE_ALARM" >> {told}; test $OUTPACE_ALARM_OVER = 0',))
+        job.until_gradients(1, 5)
+        job.workers[1].send(signal.SIGKILL)
+        job.server.until_said("alarm: worker 1 is dead")
+        job.start_worker(1, FAST)
+        job.server.until_said("alarm over: worker 1 is back")
+        job.server.until_said("--on-alarm: the command failed (1)")
+        self.assertEqual(told.read_text().splitlines(),
+                         ["dead 1 0 worker 1 is dead", "dead 1 1 worker 1 is back"])
+        self.assertEqual(self.metrics()['outpace_alarms_total{kind="dead"}'], 1)
+        self.assertIn("alarm: worker 1 is dead", (job.run / "server.log").read_text())
+        self.end(job)
+
+
+if __name__ == "__main__":
+    main()
