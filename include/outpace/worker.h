@@ -249,7 +249,7 @@ class Worker {
   void start_push(double loss);
   [[nodiscard]] News await_news(std::chrono::nanoseconds most);
   PushResult finish_push();
-  // Whether `outpace run --slow` or --delays make the calls of this worker sleep.
+  // Whether `outpace run --slow`, --delays or `outpace ctl RUN slow` make its calls sleep now.
   [[nodiscard]] bool slowed() const;
   // Abandons the current mini-batch, if there is one; its examples go to other workers.
   void abandon();

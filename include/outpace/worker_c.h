@@ -194,7 +194,8 @@ OUTPACE_API int outpace_worker_await(outpace_worker* worker,
                                      outpace_verdict* verdict,
                                      outpace_minibatch* minibatch,
                                      outpace_error* error);
-// 1 if `outpace run --slow` or --delays make the calls of this worker sleep, these two too; else 0.
+// 1 if `outpace run --slow`, --delays or `outpace ctl RUN slow` make the calls of this worker sleep
+// now, these two too; else 0.
 OUTPACE_API int outpace_worker_slowed(const outpace_worker* worker);
 OUTPACE_API int outpace_worker_abandon(outpace_worker* worker, outpace_error* error);
 // The groups' learning rates from the script's epoch `epoch` on.

@@ -130,7 +130,7 @@ class Worker:
         self._start_push = self._library.outpace_worker_start_push
         self._await = self._library.outpace_worker_await
         self._raw_verdict, self._raw_minibatch = _library.Verdict(), _library.Minibatch()
-        self._slowed = self._library.outpace_worker_slowed(self._handle) != 0
+        self._slowed = self._library.outpace_worker_slowed
         self.rank: int = self._library.outpace_worker_rank(self._handle)  # 0, 1, 2, ...
 
     def join(self, parameters: Mapping[str, Sequence[int]],
@@ -233,7 +233,7 @@ class Worker:
         that memory is not the next mini-batch's, because the connection was lost.
         """
         self.void_memory = True
-        if self._slowed:
+        if self._slowed(self._handle):
             return self.push(loss), self.next()
         self._require_pushable()
         if self._gradient is None:

@@ -339,6 +339,7 @@ class PageServer::Loop {
                          .token = options.token,
                          .pass = draw_pass()}},
         acceptor_(io_),
+        again_(io_),
         timer_(io_) {
     if (!shared_.gate.local) {
       if (!options.tls.any() || options.token.empty()) {
@@ -413,9 +414,15 @@ class PageServer::Loop {
       }
       if (failed) {  // No descriptor is left, for one: those there are must end first.
         make_room();
-      } else {
-        take(std::move(socket));
+        again_.expires_after(kPeriod);
+        again_.async_wait([this](beast::error_code stopped) {
+          if (!stopped) {
+            accept();
+          }
+        });
+        return;
       }
+      take(std::move(socket));
       accept();
     });
   }
@@ -469,6 +476,7 @@ class PageServer::Loop {
   asio::ssl::context tls_{asio::ssl::context::tls_server};
   asio::io_context io_{1};
   Tcp::acceptor acceptor_;
+  asio::steady_timer again_;  // After an accept() that failed.
   asio::steady_timer timer_;
   std::list<std::weak_ptr<Connection>> connections_;  // Those that their own calls hold.
   std::jthread thread_;                               // Last: it ends first.

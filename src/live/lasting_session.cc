@@ -64,6 +64,7 @@ void LastingSession::connect(Duration limit) {
   while (true) {
     try {
       session_.emplace(options, offer_);
+      ++sessions_;
       break;
     } catch (const ConnectionLost&) {
       const Duration pause = backoff.next(trying());

@@ -36,6 +36,8 @@ class LastingSession {
   // The connection over which the last task came; next() may replace it.
   [[nodiscard]] WorkerSession& session() { return *session_; }
   [[nodiscard]] const WorkerSession& session() const { return *session_; }
+  // How many there have been.
+  [[nodiscard]] std::uint64_t sessions() const { return sessions_; }
 
  private:
   void connect(Duration limit);
@@ -46,6 +48,7 @@ class LastingSession {
   const Offer offer_;
   // State.
   std::optional<WorkerSession> session_;
+  std::uint64_t sessions_ = 0;
   std::optional<worker::Order> order_;  // Nothing if the run was over before.
 };
 

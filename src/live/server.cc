@@ -85,6 +85,7 @@ RunResult Server::run() {
     found = result();
     close_the_run();
   });
+  strand_.leave();
   return found;
 }
 
@@ -391,12 +392,20 @@ void Server::take_late(const Post& post) {
       std::holds_alternative<protocol::Observe>(message)) {
     say_that_it_is_over(from->connection);
   } else if (std::holds_alternative<protocol::SetPolicy>(message) ||
+             std::holds_alternative<protocol::SlowDown>(message) ||
              std::holds_alternative<protocol::AskStatus>(message)) {
     answer(from->connection, ExitCode::kFailure, "the run is over: " + finish_->why);
   }
 }
 
 void Server::say_that_it_is_over(wire::ConnectionId to) {
+  if (finish_->code == ExitCode::kWouldBeginAnew) {  // Workers wait for the run that goes on.
+    if (const auto peer = peers_.find(to); peer != peers_.end()) {
+      peer->second.role = Role::kSentAway;
+    }
+    transport_->close(to);
+    return;
+  }
   const bool done = finish_->code == ExitCode::kDone;
   dismiss(to,
           done ? protocol::Farewell::kFinished : protocol::Farewell::kFailed,

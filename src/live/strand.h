@@ -87,6 +87,14 @@ class Strand {
     waking_.wait_until(lock, deadline, [this] { return woken_; });
     woken_ = false;
   }
+  // The owner will not come again: from here on, posters handle all that is posted.
+  void leave() {
+    {
+      const std::lock_guard lock(mutex_);
+      left_ = true;
+    }
+    run([] {});  // What waits for the owner.
+  }
 
  private:
   static constexpr std::size_t kTurn = 32;  // Values, about, before another thread may go on.
@@ -95,7 +103,7 @@ class Strand {
   // runs.
   void work(std::unique_lock<std::mutex>& lock) {
     std::size_t handled = 0;
-    while (!waiting_.empty() && handled < kTurn) {
+    while (!waiting_.empty() && (handled < kTurn || left_)) {
       taken_.swap(waiting_);
       handled += taken_.size();
       lock.unlock();
@@ -146,6 +154,7 @@ class Strand {
   bool busy_ = true;  // Somebody is at work, or it has not been opened.
   bool owner_waits_ = false;
   bool closed_ = false;
+  bool left_ = false;
   bool woken_ = false;
 };
 

@@ -124,6 +124,23 @@ TEST(Strand, HandlesWhatIsLeftAtTheClose) {
   EXPECT_EQ(seen, kLast);
 }
 
+TEST(Strand, HandlesAllThatIsPostedOnceItsOwnerHasLeft) {
+  constexpr int kLast = 1000;  // Many turns.
+  int seen = 0;
+  Strand<int>* self = nullptr;
+  Strand<int> strand([&](int value) {
+    ++seen;
+    if (value < kLast) {
+      self->post(value + 1);
+    }
+  });
+  self = &strand;
+  strand.open();
+  strand.leave();
+  strand.post(1);
+  EXPECT_EQ(seen, kLast);
+}
+
 TEST(Strand, DropsWhatComesAfterTheClose) {
   int seen = 0;
   Strand<int> strand([&seen](int) { ++seen; });

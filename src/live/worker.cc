@@ -171,7 +171,9 @@ class Worker::Job {
     return result_of(session_->session().finish_push());
   }
 
-  [[nodiscard]] bool slowed() const { return pace_.has_value(); }
+  [[nodiscard]] bool slowed() const {
+    return pace_.has_value() || (session_ && session_->session().slowness() > 1.0);
+  }
 
   void abandon() {
     pushing_ = false;
@@ -243,11 +245,16 @@ class Worker::Job {
       return std::nullopt;
     }
     std::optional<live::LastingSession::Task> task;
+    const std::uint64_t before = session_->sessions();
     try {
       task = session_->next();
     } catch (...) {
+      gradient_ = {};
       session_.reset();  // There is no connection any more that could be used.
       throw;
+    }
+    if (session_->sessions() != before) {
+      gradient_ = {};  // It was the lost connection's memory.
     }
     if (task) {
       in_hand_ = task->examples.size();

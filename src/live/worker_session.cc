@@ -297,6 +297,7 @@ void WorkerSession::deliver(wire::Received received) {
     return;
   }
   if (const auto* release = std::get_if<protocol::Release>(&received.message)) {
+    needs_weights_ = false;  // Another worker's came first.
     weights_ = std::move(received.payload);
     arrived_ = received.arrived;
     // A message can only be late, so the smallest difference seen is the nearest to the truth.

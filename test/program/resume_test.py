@@ -286,18 +286,21 @@ class Refusal(ProgramTest):
         job.server.wait()
 
     def test_to_begin_anew_where_workers_are_further_on(self):
-        job = LedgerJob(self, "async", workers=2, epochs=1000)
+        job = LedgerJob(self, "async", workers=6, epochs=1000)
         job.until_gradients(0, 10)
         job.server.send(signal.SIGKILL)
         job.server.wait()
-        again = self.start(
-            "server", "--policy", "async", "--workers", "2", "--listen", f"unix:{self.folder}/s",
-            "--token-file", job.token, "--out", self.folder / "again")
-        self.assertEqual(again.wait(), 7, again.err)
-        self.assertFalse((self.folder / "again").exists())
-        self.assertRegex(again.err.splitlines()[-1],
-                         r"worker \d at .* had reached update \d+ of a run that this server would "
-                         r"begin anew")
+        for _ in range(2):
+            again = self.start(
+                "server", "--policy", "async", "--workers", "6", "--listen",
+                f"unix:{self.folder}/s", "--token-file", job.token, "--out", self.folder / "again")
+            self.assertEqual(again.wait(), 7, again.err)
+            self.assertFalse((self.folder / "again").exists())
+            self.assertRegex(again.err.splitlines()[-1],
+                             r"worker \d at .* had reached update \d+ of a run that this server "
+                             r"would begin anew")
+        for worker in job.workers:  # They wait for the server that goes on.
+            self.assertTrue(worker.running(), worker.err)
         self.end_all()
 
 

@@ -37,7 +37,7 @@ BUGS = [
      "if (ahead <= options_.slack) {", "if (ahead <= options_.slack + (BUG ? 1 : 0)) {"),
     ("saps_one_more", "I3", "A gradient that is s + 1 versions old is accepted.",
      "policy/saps.cc",
-     "lag > options_.bound &&", "lag > options_.bound + (BUG ? 1 : 0) &&"),
+     "lag > bound_.now() &&", "lag > bound_.now() + (BUG ? 1 : 0) &&"),
     ("lease_lost", "I5", "The examples of a dead worker are never handed out again.",
      "server/coordinator.cc",
      "    leases_.give_back(worker, member->ranges);\n",
