@@ -98,7 +98,9 @@ void AlarmCommand::work(const std::stop_token& stop) {
       return;
     }
     if (is_late(std::chrono::steady_clock::now(), stop)) {
-      said_(fmt::format("--on-alarm: the run is over; alarms not told: {}", waiting_.size()));
+      const std::size_t left = waiting_.size();
+      lock.unlock();
+      said_(fmt::format("--on-alarm: the run is over; alarms not told: {}", left));
       return;
     }
     const watch::Alarm alarm = std::move(waiting_.front());
