@@ -2,6 +2,8 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include <fmt/format.h>
@@ -39,11 +41,21 @@ bool interrupted(std::chrono::milliseconds most) {
 constexpr std::size_t kAtOnce = 2000;  // Decisions that are fed while the page waits.
 constexpr auto kPeriod = std::chrono::milliseconds(200);
 
-void feed_all(dashboard::FollowedRun& run, dashboard::LiveBoard& board, Time until) {
+// False: a signal came meanwhile, for which a long record does not wait.
+bool feed_all(dashboard::FollowedRun& run, dashboard::LiveBoard& board, Time until) {
   bool more = true;
   while (more) {
     board.visit([&](watch::Board& shown) { more = run.feed(shown, until, kAtOnce); });
+    if (more && interrupted(std::chrono::milliseconds(0))) {
+      return false;
+    }
   }
+  return true;
+}
+
+// Why nothing more comes; nothing if more may.
+std::optional<std::string> end_of(const dashboard::FollowedRun& run) {
+  return run.gap().empty() ? run.over() : "the record goes no further; it has a gap";
 }
 
 int show(const DashboardOptions& options) {
@@ -67,8 +79,10 @@ int show(const DashboardOptions& options) {
   do {
     const Duration passed = std::chrono::steady_clock::now() - begun;
     const Time until = plays ? Time{from_seconds(to_seconds(passed) * options.play)} : Time::max();
-    feed_all(run, board, until);
-    const auto over = run.over();
+    if (!feed_all(run, board, until)) {
+      return 0;
+    }
+    const auto over = end_of(run);
     const bool all = !plays || board.visit([&](const watch::Board& shown) {
       return shown.now() + std::chrono::seconds(1) < until;
     });

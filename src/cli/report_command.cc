@@ -26,7 +26,13 @@ struct ReportOptions {
   std::string out = "report.html";
 };
 
-std::unique_ptr<watch::Board> board_of(const std::string& directory) {
+// The board of a record, and where and why decisions are missing; empty: none are.
+struct Fed {
+  std::unique_ptr<watch::Board> board;
+  std::string gap;
+};
+
+Fed board_of(const std::string& directory) {
   dashboard::FollowedRun run(directory);
   auto board = std::make_unique<watch::Board>(run.about(), run.lanes());
   constexpr std::size_t kAtOnce = 100'000;
@@ -35,7 +41,7 @@ std::unique_ptr<watch::Board> board_of(const std::string& directory) {
   if (const auto why = run.over()) {
     board->ended(*why);
   }
-  return board;
+  return {.board = std::move(board), .gap = run.gap()};
 }
 
 // By which command the configuration was written: its first line says so.
@@ -47,8 +53,8 @@ std::string command_in(const std::string& config) {
              : "";
 }
 
-report::ReportedRun report_on(const std::string& directory, const watch::Board& board) {
-  report::ReportedRun run{.board = &board};
+report::ReportedRun report_on(const std::string& directory, const Fed& fed) {
+  report::ReportedRun run{.board = fed.board.get(), .gap = fed.gap};
   const auto files = record::RunDirectory::open(directory);
   std::ifstream config(files.config(), std::ios::binary);
   run.config.assign(std::istreambuf_iterator<char>(config), {});
@@ -64,11 +70,11 @@ report::ReportedRun report_on(const std::string& directory, const watch::Board& 
 }
 
 int write_report(const ReportOptions& options) {
-  std::vector<std::unique_ptr<watch::Board>> boards;
+  std::vector<Fed> boards;
   std::vector<report::ReportedRun> runs;
   for (const std::string& directory : options.runs) {
     boards.push_back(board_of(directory));
-    runs.push_back(report_on(directory, *boards.back()));
+    runs.push_back(report_on(directory, boards.back()));
   }
   run::write_whole_file("out", options.out, report::html_of(runs));
   fmt::print("{}\n", options.out);

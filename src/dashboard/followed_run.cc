@@ -3,6 +3,7 @@
 #include "dashboard/followed_run.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +16,9 @@
 
 namespace outpace::dashboard {
 namespace {
+
+// JSON has no word for it, so it is written as null.
+constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
 
 std::optional<nlohmann::json> read_json(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -91,6 +95,10 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
   read_metrics();
   for (std::size_t fed = 0; fed < most; ++fed) {
     if (!has_next_ && !log_.next(next_)) {
+      if (!log_.gap().empty()) {
+        end_at_gap(board);
+        return false;
+      }
       feed_metrics(board, to_seconds(until));
       return false;
     }
@@ -103,6 +111,15 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
     board.decided(next_.now, next_.event, next_.actions, {.reason = {}, .words = next_.reason});
   }
   return true;
+}
+
+// Measurements go on after the gap. With them time would, and the sums would not.
+void FollowedRun::end_at_gap(watch::Board& board) {
+  if (!std::exchange(at_gap_, true)) {
+    feed_metrics(board, to_seconds(next_.now));
+    board.says(log_.gap());
+  }
+  waiting_.clear();
 }
 
 void FollowedRun::read_metrics() {
@@ -120,9 +137,13 @@ void FollowedRun::read_metrics() {
                                              .version = whole(line, "version"),
                                              .examples = whole(line, "examples"),
                                              .accuracy = *accuracy,
-                                             .loss = number(line, "loss").value_or(0.0)});
+                                             .loss = number(line, "loss").value_or(kNotFinite)});
     } else if (line.contains("training_loss")) {
-      waiting_.emplace_back(Loss{.seconds = *seconds, .value = number(line, "training_loss")});
+      Loss loss{.seconds = *seconds, .value = {}};
+      if (whole(line, "version") > 0) {  // Before, there is none, and 0 is written.
+        loss.value = number(line, "training_loss").value_or(kNotFinite);
+      }
+      waiting_.emplace_back(loss);
     }
   }
 }

@@ -31,6 +31,8 @@ class FollowedRun {
   bool feed(watch::Board& board, Time until, std::size_t most);
   // The run's summary is there: nothing more comes. Why it ended.
   [[nodiscard]] std::optional<std::string> over() const;
+  // Where and why decisions are missing, after which nothing is fed. Empty if none are, so far.
+  [[nodiscard]] const std::string& gap() const { return log_.gap(); }
 
  private:
   struct Loss {
@@ -39,6 +41,7 @@ class FollowedRun {
   };
   using Metric = std::variant<Loss, watch::Evaluated>;
 
+  void end_at_gap(watch::Board& board);
   void read_metrics();
   void feed_metrics(watch::Board& board, double until);
 
@@ -46,6 +49,7 @@ class FollowedRun {
   record::DecisionLogReader log_;
   record::LoggedDecision next_;
   bool has_next_ = false;
+  bool at_gap_ = false;
   std::ifstream metrics_;
   std::streamoff metrics_read_ = 0;
   std::deque<Metric> waiting_;  // In the order of their times.

@@ -1,6 +1,9 @@
 #include "dashboard/gate.h"
 
 #include <cstddef>
+#include <cstdlib>
+
+#include "base/local_address.h"
 
 namespace outpace::dashboard {
 namespace {
@@ -15,7 +18,8 @@ std::string_view name_of(std::string_view host) {
 
 bool names_this_machine(std::string_view host) {
   const std::string_view name = name_of(host);
-  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+  return name != "unix" &&
+         is_local(std::string(name) + ":0");  // "unix:0" would be a socket's path.
 }
 
 bool is_own(const Asked& asked) {
@@ -30,7 +34,7 @@ bool is_own(const Asked& asked) {
   return scheme != std::string_view::npos && asked.origin.substr(scheme + 3) == asked.host;
 }
 
-bool has_pass(std::string_view cookies, std::string_view pass) {
+bool has_pass(std::string_view cookies, const GateOptions& options) {
   while (!cookies.empty()) {
     const std::size_t end = cookies.find(';');
     std::string_view one = cookies.substr(0, end);
@@ -38,8 +42,8 @@ bool has_pass(std::string_view cookies, std::string_view pass) {
                           ? one.size()
                           : one.find_first_not_of(' '));
     const std::size_t equals = one.find('=');
-    if (equals != std::string_view::npos && one.substr(0, equals) == kCookieName &&
-        same_secret(one.substr(equals + 1), pass)) {
+    if (equals != std::string_view::npos && one.substr(0, equals) == options.cookie &&
+        same_secret(one.substr(equals + 1), options.pass)) {
       return true;
     }
     cookies.remove_prefix(end == std::string_view::npos ? cookies.size() : end + 1);
@@ -48,6 +52,24 @@ bool has_pass(std::string_view cookies, std::string_view pass) {
 }
 
 }  // namespace
+
+std::string token_of_form(std::string_view body) {
+  constexpr std::string_view kField = "token=";
+  std::string token;
+  if (body.starts_with(kField)) {
+    body.remove_prefix(kField.size());
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      if (body[i] == '%' && i + 2 < body.size()) {
+        token +=
+            static_cast<char>(std::strtol(std::string(body.substr(i + 1, 2)).c_str(), nullptr, 16));
+        i += 2;
+      } else {
+        token += body[i];
+      }
+    }
+  }
+  return token;
+}
 
 bool same_secret(std::string_view one, std::string_view other) {
   unsigned char differs = one.size() == other.size() ? 0 : 1;
@@ -72,7 +94,7 @@ Entry look_at(const Asked& asked, const GateOptions& options) {
   constexpr std::string_view kBearer = "Bearer ";
   const bool bears = asked.authorization.starts_with(kBearer) &&
                      same_secret(asked.authorization.substr(kBearer.size()), options.token);
-  return bears || has_pass(asked.cookie, options.pass) ? Entry::kOpen : Entry::kLocked;
+  return bears || has_pass(asked.cookie, options) ? Entry::kOpen : Entry::kLocked;
 }
 
 }  // namespace outpace::dashboard

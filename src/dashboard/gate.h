@@ -24,7 +24,9 @@ struct Asked {
 struct GateOptions {
   bool local = true;       // Only this machine can connect: no token is asked for.
   std::string token = {};  // Of the job.
-  std::string pass = {};   // What a browser gets for the token, as a cookie.
+  std::string pass = {};   // What a browser gets for the token, as a cookie
+  // of this name. A server adds its port: browsers send a cookie to all ports of its host.
+  std::string cookie = "outpace_pass";
 };
 
 enum class Entry {
@@ -35,9 +37,12 @@ enum class Entry {
 };
 
 inline constexpr const char* kLoginPath = "/login";
-inline constexpr const char* kCookieName = "outpace_pass";
 
 [[nodiscard]] Entry look_at(const Asked& asked, const GateOptions& options);
+
+// The form's one field, "token=...". A token has no letter that a form would write otherwise but
+// those of base64.
+[[nodiscard]] std::string token_of_form(std::string_view body);
 
 // Equal, found in a time that depends on the lengths alone.
 [[nodiscard]] bool same_secret(std::string_view one, std::string_view other);

@@ -9,14 +9,19 @@ const GateOptions kLocal{.local = true};
 const GateOptions kBeyond{.local = false, .token = "secret", .pass = "abc"};
 
 TEST(Gate, LetsInWhatNamesThisMachine) {
-  for (const char* host : {"localhost:80", "127.0.0.1:4000", "[::1]:4000", "localhost"}) {
+  for (const char* host :
+       {"localhost:80", "127.0.0.1:4000", "127.0.0.2:4000", "[::1]:4000", "[::1]", "localhost"}) {
     EXPECT_EQ(look_at({.method = "GET", .path = "/", .host = host}, kLocal), Entry::kOpen) << host;
   }
 }
 
 TEST(Gate, KeepsOutOtherNamesOfThisMachine) {
-  for (const char* host :
-       {"evil.example:4000", "", "localhost.evil.example", "127.0.0.1.evil.example"}) {
+  for (const char* host : {"evil.example:4000",
+                           "",
+                           "unix:4000",
+                           "127.evil.example",
+                           "localhost.evil.example",
+                           "127.0.0.1.evil.example"}) {
     EXPECT_EQ(look_at({.method = "GET", .path = "/events", .host = host}, kLocal), Entry::kForeign)
         << host;
   }
@@ -38,6 +43,12 @@ TEST(Gate, KeepsOutRequestsOfOtherSites) {
   EXPECT_EQ(with("null", ""), Entry::kForeign);
   EXPECT_EQ(with("", "cross-site"), Entry::kForeign);
   EXPECT_EQ(with("", "same-site"), Entry::kForeign);
+}
+
+TEST(Gate, ReadsTheTokenOfTheForm) {
+  EXPECT_EQ(token_of_form("token=a%2Bb%3D"), "a+b=");
+  EXPECT_EQ(token_of_form("token="), "");
+  EXPECT_EQ(token_of_form("other=a"), "");
 }
 
 TEST(Gate, TakesNothingThatChangesAnything) {

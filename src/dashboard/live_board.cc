@@ -22,6 +22,7 @@ namespace outpace::dashboard {
 namespace {
 
 constexpr auto kAlarmCommandMost = std::chrono::seconds(30);
+constexpr auto kAtEndMost = std::chrono::seconds(2);
 constexpr std::size_t kAlarmsWaiting = 64;
 
 // This process's variables, and these.
@@ -39,7 +40,8 @@ std::vector<std::string> variables_with(
   return all;
 }
 
-// Starts sh with the command, its standard input empty; -1: it cannot.
+// Starts sh with the command, its standard input empty and its standard output where errors go, for
+// that of this process may be JSON; -1: it cannot.
 pid_t start_shell(const std::string& command, std::vector<std::string> variables) {
   std::vector<char*> environment;
   environment.reserve(variables.size() + 1);
@@ -52,6 +54,7 @@ pid_t start_shell(const std::string& command, std::vector<std::string> variables
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -94,11 +97,26 @@ void AlarmCommand::work(const std::stop_token& stop) {
     if (waiting_.empty()) {
       return;
     }
+    if (is_late(std::chrono::steady_clock::now(), stop)) {
+      const std::size_t left = waiting_.size();
+      lock.unlock();
+      said_(fmt::format("--on-alarm: the run is over; alarms not told: {}", left));
+      return;
+    }
     const watch::Alarm alarm = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
     run_for(alarm, stop);
   }
+}
+
+bool AlarmCommand::is_late(std::chrono::steady_clock::time_point begun,
+                           const std::stop_token& stop) {
+  const auto now = std::chrono::steady_clock::now();
+  if (stop.stop_requested() && !last_) {
+    last_ = now + kAtEndMost;
+  }
+  return now >= begun + kAlarmCommandMost || (last_ && now >= *last_);
 }
 
 void AlarmCommand::run_for(const watch::Alarm& alarm, const std::stop_token& stop) {
@@ -114,8 +132,7 @@ void AlarmCommand::run_for(const watch::Alarm& alarm, const std::stop_token& sto
     said_("--on-alarm: /bin/sh cannot be started");
     return;
   }
-  const auto most = stop.stop_requested() ? std::chrono::seconds(2) : kAlarmCommandMost;
-  const auto end = std::chrono::steady_clock::now() + most;
+  const auto begun = std::chrono::steady_clock::now();
   int status = 0;
   while (true) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
@@ -129,7 +146,7 @@ void AlarmCommand::run_for(const watch::Alarm& alarm, const std::stop_token& sto
     if (ended < 0 && errno != EINTR) {
       return;
     }
-    if (std::chrono::steady_clock::now() >= end) {
+    if (is_late(begun, stop)) {
       kill(-child, SIGKILL);
       waitpid(child, &status, 0);
       said_("--on-alarm: the command took too long, and was killed");

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -21,7 +22,8 @@ namespace outpace::dashboard {
 
 // A command that every alarm is told to, by its environment: OUTPACE_ALARM (the words),
 // OUTPACE_ALARM_KIND, OUTPACE_ALARM_WORKER (empty: none), OUTPACE_ALARM_OVER (0 or 1) and
-// OUTPACE_RUN. One runs at a time, for kAlarmCommandMost at most.
+// OUTPACE_RUN. One runs at a time, for kAlarmCommandMost at most. At the end of the run, all that
+// are left have kAtEndMost together.
 class AlarmCommand {
  public:
   // `said`: told of a command that fails. `run`: the directory of the run's record.
@@ -35,6 +37,8 @@ class AlarmCommand {
  private:
   void work(const std::stop_token& stop);
   void run_for(const watch::Alarm& alarm, const std::stop_token& stop);
+  // Whether a command that began then has had its time.
+  bool is_late(std::chrono::steady_clock::time_point begun, const std::stop_token& stop);
 
   const std::string command_;
   const std::string run_;
@@ -42,7 +46,8 @@ class AlarmCommand {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<watch::Alarm> waiting_;
-  std::jthread thread_;  // Last: it ends first.
+  std::optional<std::chrono::steady_clock::time_point> last_;  // Once it is to stop: the deadline.
+  std::jthread thread_;                                        // Last: it ends first.
 };
 
 class LiveBoard {

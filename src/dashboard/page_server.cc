@@ -15,11 +15,13 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 
@@ -43,6 +45,7 @@ constexpr std::size_t kRequestMost = 16'384;
 constexpr std::size_t kBodyMost = 4'096;
 constexpr auto kDeadline = std::chrono::seconds(10);  // To finish a request, or take an answer.
 constexpr auto kPeriod = std::chrono::milliseconds(500);
+constexpr auto kLastFrame = std::chrono::milliseconds(100);  // To take it, at the end.
 
 // Nothing but this server's own files may run or be shown, and no other page may show this one.
 constexpr const char* kContentPolicy =
@@ -55,6 +58,12 @@ constexpr std::string_view kLoginPage =
     "href=\"/page.css\"><main class=\"login\"><h1>Outpace</h1><form method=\"post\" "
     "action=\"/login\"><label>The job's token <input name=\"token\" type=\"password\" "
     "autocomplete=\"off\" autofocus></label> <button>Open</button></form></main></html>";
+
+// A command of an alarm may outlive this process, and must not hold its port.
+template <typename Socket>
+void keep_from_children(Socket& socket) {
+  fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+}
 
 std::string draw_pass() {
   std::random_device device;
@@ -100,7 +109,8 @@ Response make_response(const Request& request,
   response.set("Content-Security-Policy", kContentPolicy);
   response.set("X-Content-Type-Options", "nosniff");
   response.set("Cross-Origin-Resource-Policy", "same-origin");
-  response.set("Referrer-Policy", "no-referrer");
+  // With "no-referrer" a browser would send the login with the Origin "null", as another site's.
+  response.set("Referrer-Policy", "same-origin");
   response.keep_alive(request.keep_alive());
   response.body() = std::string(request.method() == http::verb::head ? std::string_view() : body);
   response.prepare_payload();
@@ -111,36 +121,16 @@ Response refuse(const Request& request, http::status status, const std::string& 
   return make_response(request, status, "text/plain; charset=utf-8", why + "\n");
 }
 
-// The form's one field, "token=...". A token has no letter that a form would write otherwise but
-// those of base64.
-std::string token_of_form(std::string_view body) {
-  constexpr std::string_view kField = "token=";
-  std::string token;
-  if (body.starts_with(kField)) {
-    body.remove_prefix(kField.size());
-    for (std::size_t i = 0; i < body.size(); ++i) {
-      if (body[i] == '%' && i + 2 < body.size()) {
-        token +=
-            static_cast<char>(std::strtol(std::string(body.substr(i + 1, 2)).c_str(), nullptr, 16));
-        i += 2;
-      } else {
-        token += body[i];
-      }
-    }
-  }
-  return token;
-}
-
 Response log_in(const Request& request, const Shared& shared) {
   if (!same_secret(token_of_form(request.body()), shared.gate.token)) {
     return refuse(request, http::status::unauthorized, "this is not the job's token");
   }
   Response response = make_response(request, http::status::see_other, "text/plain", "");
   response.set(http::field::location, "/");
-  response.set(
-      http::field::set_cookie,
-      fmt::format(
-          "{}={}; HttpOnly; Secure; SameSite=Strict; Path=/", kCookieName, shared.gate.pass));
+  response.set(http::field::set_cookie,
+               fmt::format("{}={}; HttpOnly; Secure; SameSite=Strict; Path=/",
+                           shared.gate.cookie,
+                           shared.gate.pass));
   return response;
 }
 
@@ -355,7 +345,10 @@ class PageServer::Loop {
     wait();
     thread_ = std::jthread([this] { run(); });
   }
-  ~Loop() { io_.stop(); }
+  ~Loop() {
+    asio::post(io_, [this] { end(); });
+    thread_.join();
+  }
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
@@ -392,16 +385,18 @@ class PageServer::Loop {
       const Tcp::endpoint place =
           resolver.resolve(host, port, Tcp::resolver::passive).begin()->endpoint();
       acceptor_.open(place.protocol());
+      keep_from_children(acceptor_);
       acceptor_.set_option(asio::socket_base::reuse_address(true));
       acceptor_.bind(place);
       acceptor_.listen();
-      const bool six = place.address().is_v6();
+      const bool six = host.find(':') != std::string::npos;  // No name, but an address.
       url_ = fmt::format("{}://{}{}{}:{}/",
                          shared_.gate.local ? "http" : "https",
                          six ? "[" : "",
                          host,
                          six ? "]" : "",
                          acceptor_.local_endpoint().port());
+      shared_.gate.cookie += fmt::format("_{}", acceptor_.local_endpoint().port());
     } catch (const std::exception& error) {
       throw usage_error("--dashboard " + address + ": " + error.what());
     }
@@ -428,6 +423,7 @@ class PageServer::Loop {
   }
 
   void take(Tcp::socket socket) {
+    keep_from_children(socket);
     connections_.remove_if([](const auto& one) { return one.expired() || one.lock()->over(); });
     if (connections_.size() >= kConnectionsMost) {
       make_room();
@@ -461,13 +457,28 @@ class PageServer::Loop {
       if (failed) {
         return;
       }
-      for (const auto& one : connections_) {
-        if (const std::shared_ptr<Connection> connection = one.lock()) {
-          connection->tick();
-        }
-      }
-      wait();
+      wait();  // First: a failure below leaves it out this time only.
+      tick();
     });
+  }
+
+  void tick() {
+    for (const auto& one : connections_) {
+      if (const std::shared_ptr<Connection> connection = one.lock()) {
+        connection->tick();
+      }
+    }
+  }
+
+  // The readers of events are to see how the run ended.
+  void end() {
+    if (shared_.readers == 0) {
+      io_.stop();
+      return;
+    }
+    timer_.expires_after(kLastFrame);
+    timer_.async_wait([this](beast::error_code) { io_.stop(); });
+    tick();
   }
 
   // Of the thread, once it runs. Connections refer to it, and end with the loop that holds them.

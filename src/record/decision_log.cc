@@ -210,6 +210,7 @@ void DecisionLogWriter::append(Time now,
 }
 
 void DecisionLogWriter::begin_next_part() {
+  file_->flush();  // A reader that sees the next part takes this one to be complete.
   std::unique_ptr<OutputFile> next;
   try {
     next = open_part(part_ + 1);

@@ -110,8 +110,9 @@ class DecisionLogReader {
   [[nodiscard]] bool next_line(std::string& text);
   // To the end of the last whole line.
   void go_back();
-  // Goes on with the next part; false if there is none, or if parts before it are missing.
-  [[nodiscard]] bool open_next_part();
+  // Goes on with this part; false if its first line is not there yet, or if parts before it are
+  // missing.
+  [[nodiscard]] bool open_part(std::uint32_t part);
   void note_gap();
   [[noreturn]] void refuse(const std::string& why) const;
 

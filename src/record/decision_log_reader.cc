@@ -117,7 +117,14 @@ class Fields {
     return *value;
   }
 
-  [[nodiscard]] WorkerId worker() const { return WorkerId{count<std::uint32_t>("worker")}; }
+  // More may take part than were planned.
+  [[nodiscard]] WorkerId worker() const {
+    const auto worker = count<std::uint32_t>("worker");
+    if (worker >= kWorkersMost) {
+      throw BadLine(fmt::format("worker {}: at most {} are read", worker, kWorkersMost));
+    }
+    return WorkerId{worker};
+  }
   [[nodiscard]] Sequence release() const { return Sequence{count<std::uint64_t>("release")}; }
 
  private:
@@ -214,19 +221,6 @@ policy::Action read_action(const json& object) {
   throw BadLine("unknown action '" + type + "'");
 }
 
-// The worker that an event is of. More may take part than were planned.
-std::optional<WorkerId> worker_of(const policy::Event& event) {
-  return std::visit(
-      [](const auto& one) -> std::optional<WorkerId> {
-        if constexpr (requires { one.worker; }) {
-          return one.worker;
-        } else {
-          return std::nullopt;
-        }
-      },
-      event);
-}
-
 // `out` is what the line before said.
 void read_line(const std::string& text, LoggedDecision& out) {
   const json parsed = json::parse(text);
@@ -237,9 +231,6 @@ void read_line(const std::string& text, LoggedDecision& out) {
   }
   out.now = now;
   out.event = read_event(line.at("event"), out.policy);
-  if (const auto worker = worker_of(out.event); worker && index(*worker) >= kWorkersMost) {
-    throw BadLine(fmt::format("worker {}: at most {} are read", index(*worker), kWorkersMost));
-  }
   if (const auto* gradient = std::get_if<policy::GradientArrived>(&out.event);
       gradient != nullptr &&
       (gradient->runtime <= Duration{} || gradient->runtime > now.time_since_epoch())) {
@@ -362,7 +353,15 @@ bool DecisionLogReader::next(LoggedDecision& out) {
 bool DecisionLogReader::next_line(std::string& text) {
   if (!std::getline(file_, text)) {
     go_back();
-    return open_next_part() && next_line(text);
+    const auto next = line_ == 0 ? std::nullopt : next_part_there(first_part_, part_);
+    if (!next) {
+      return false;
+    }
+    // A part is complete before the next one begins: now this one's last lines are there.
+    if (!std::getline(file_, text)) {
+      go_back();
+      return open_part(*next) && next_line(text);
+    }
   }
   if (file_.eof()) {  // No newline came: what the writer's last moment left.
     go_back();
@@ -380,29 +379,28 @@ void DecisionLogReader::go_back() {
   file_.seekg(read_);
 }
 
-bool DecisionLogReader::open_next_part() {
-  const auto next = line_ == 0 ? std::nullopt : next_part_there(first_part_, part_);
-  if (!next) {
-    return false;
-  }
-  if (*next != part_ + 1) {
+bool DecisionLogReader::open_part(std::uint32_t part) {
+  if (part != part_ + 1) {
     gap_ = fmt::format(
         "{}: a gap: decisions from {:.3f} s on are in parts that were removed to keep "
         "the record small; {} is not read",
         path_.string(),
         to_seconds(now_),
-        part_of_log(first_part_, *next).string());
+        part_of_log(first_part_, part).string());
     return false;
   }
-  part_ = *next;
-  path_ = part_of_log(first_part_, part_);
-  file_ = std::ifstream(path_, std::ios::binary);
-  read_ = 0;
-  line_ = 0;
+  std::ifstream file(part_of_log(first_part_, part), std::ios::binary);
   std::string first;
-  if (!next_line(first)) {
+  if (!std::getline(file, first) || file.eof()) {  // Its writer has made it a moment ago.
+    cut_short_ = !first.empty();
     return false;
   }
+  part_ = part;
+  path_ = part_of_log(first_part_, part_);
+  file_ = std::move(file);
+  read_ = static_cast<std::streamoff>(first.size()) + 1;
+  line_ = 1;
+  cut_short_ = false;
   try {
     if (read_header(first) != header_) {
       refuse("a part of another run's record");

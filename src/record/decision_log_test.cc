@@ -246,34 +246,6 @@ TEST(DecisionLog, GivesBackToTheBitWhatWasWritten) {
   }
 }
 
-TEST(DecisionLog, IsFollowedWhileItsWriterGoesOn) {
-  const TemporaryDirectory directory;
-  DecisionLogWriter writer(directory / "d", {.policy = "async", .workers = 2});
-  writer.flush();
-  DecisionLogReader reader(directory / "d");
-  LoggedDecision logged;
-  EXPECT_FALSE(reader.next(logged));
-  for (std::uint32_t worker = 0; worker < 2; ++worker) {
-    writer.append(Time{Duration{worker}}, policy::WorkerJoined{WorkerId{worker}}, {});
-    writer.flush();
-    ASSERT_TRUE(reader.next(logged));
-    EXPECT_EQ(to_text(logged.event), to_text(policy::WorkerJoined{WorkerId{worker}}));
-    EXPECT_FALSE(reader.next(logged));
-  }
-  // Half a line is none yet.
-  std::ofstream more(directory / "d", std::ios::app);
-  more << R"({"now":9,"event":{"type":"timer_)" << std::flush;
-  EXPECT_FALSE(reader.next(logged));
-  EXPECT_TRUE(reader.cut_short());
-  more << R"(fired"},"actions":[],"reason":"x"})"
-       << "\n"
-       << std::flush;
-  ASSERT_TRUE(reader.next(logged));
-  EXPECT_FALSE(reader.cut_short());
-  EXPECT_EQ(logged.reason, "x");
-  EXPECT_EQ(reader.line(), 4U);
-}
-
 // Why reading the text to its end fails, without the folder; "" if it does not.
 std::string log_refusal(const std::string& text) {
   const TemporaryDirectory directory;
@@ -305,6 +277,8 @@ TEST(DecisionLog, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_EQ(line(R"({"type":"worker_joined"})", "[]"), "d:3: no 'worker'");
   EXPECT_EQ(line(R"({"type":"worker_joined","worker":1000000})", "[]"),
             "d:3: worker 1000000: at most 1000000 are read");
+  EXPECT_EQ(line(R"({"type":"timer_fired"})", R"([{"type":"release","worker":4294967295}])"),
+            "d:3: worker 4294967295: at most 1000000 are read");
   EXPECT_EQ(line(R"({"type":"worker_joined","worker":4294967296})", "[]"),
             "d:3: 'worker' is not a whole number from 0 to 4294967295");
   EXPECT_EQ(line(R"({"type":"worker_left","worker":1,"how":"gone"})", "[]"),

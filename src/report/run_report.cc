@@ -201,7 +201,8 @@ void add_figures(const watch::Board& board, Html& out) {
   }
 }
 
-void add_what_was_run(const watch::Board& board, Html& out) {
+void add_what_was_run(const ReportedRun& run, Html& out) {
+  const watch::Board& board = *run.board;
   const watch::About& about = board.about();
   out.element("h3", "What was run, and how it went").raw("<table>\n");
   out.row({"policy", about.name}).row({"workers", std::to_string(about.workers)});
@@ -210,6 +211,9 @@ void add_what_was_run(const watch::Board& board, Html& out) {
   }
   out.row({"record", about.run});
   out.row({"ended", board.why_ended().empty() ? "it has not ended" : board.why_ended()});
+  if (!run.gap.empty()) {
+    out.row({"what is below ends at", run.gap});
+  }
   out.row({"time", fmt::format("{:.1f} s", to_seconds(board.now()))});
   out.row({"updates", std::to_string(board.sums().version)});
   out.row({"examples applied", std::to_string(board.sums().applied)});
@@ -315,7 +319,7 @@ std::string html_of(const std::vector<ReportedRun>& runs) {
   }
   for (const ReportedRun& run : runs) {
     out.raw("<section>\n").element("h2", run.board->about().run);
-    add_what_was_run(*run.board, out);
+    add_what_was_run(run, out);
     add_figures(*run.board, out);
     add_workers(*run.board, out);
     add_whatif(run, out);

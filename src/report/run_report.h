@@ -13,8 +13,9 @@ namespace outpace::report {
 
 struct ReportedRun {
   const watch::Board* board = nullptr;  // Fed with all of the record.
-  std::string command;                  // "train", by which it was run; empty: not known.
-  std::string config;                   // Its config.toml; empty: there is none.
+  std::string gap;      // Where and why the record ends before the run; empty: it does not.
+  std::string command;  // "train", by which it was run; empty: not known.
+  std::string config;   // Its config.toml; empty: there is none.
   // What `outpace whatif` answers of it; or why it answers nothing.
   std::optional<throughput::WhatIfReport> whatif;
   std::string why_no_whatif;

@@ -15,6 +15,8 @@ constexpr std::size_t kEvaluations = 1000;
 constexpr std::size_t kUpdates = 400;
 constexpr double kRecent = 5.0;          // Seconds that the gain looks back, where that is enough.
 constexpr std::size_t kRecentLeast = 8;  // Updates that it looks back at least.
+// Gradients in a row that end an alarm: the usual staleness may be near the bound.
+constexpr std::uint32_t kInBound = 20;
 
 double median(std::vector<float> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -85,6 +87,7 @@ void Board::look(Time now, std::optional<double> loss) {
     sums_.loss = loss;
     heed_loss(*loss);
   }
+  add_waiting();
   tick();
 }
 
@@ -248,13 +251,15 @@ void Board::carry_out(const policy::Accept& action) {
   }
   ++staleness_[place];
   Alarm alarm{.at = now_, .kind = AlarmKind::kStale, .worker = action.worker};
-  if (about_.staleness_bound > 0 && stale > about_.staleness_bound) {
+  const bool late = about_.staleness_bound > 0 && stale > about_.staleness_bound;
+  one.in_bound = late ? 0 : one.in_bound + 1;
+  if (late) {
     alarm.words = fmt::format("a gradient of {} was applied {} updates late; the bound is {}",
                               name(action.worker),
                               stale,
                               about_.staleness_bound);
     alarms_.begin(std::move(alarm));
-  } else if (alarms_.is_on(AlarmKind::kStale, action.worker)) {
+  } else if (one.in_bound >= kInBound && alarms_.is_on(AlarmKind::kStale, action.worker)) {
     alarm.words = "gradients of " + name(action.worker) + " are within the bound again";
     alarms_.end(std::move(alarm));
   }
@@ -350,11 +355,16 @@ void Board::heed_loss(double loss) {
   loss_least_ = std::min(loss_least_, loss);
   constexpr double kTimesLeast = 2.0;
   constexpr double kTimesFirst = 1.5;
-  if (loss > kTimesLeast * loss_least_ && loss > kTimesFirst * *loss_first_) {
+  constexpr double kOver = 0.9;  // An alarm ends below this part of where it began, lest it flap.
+  // A loss that is not above 0 at first has no scale by which to tell.
+  const double at = *loss_first_ > 0.0
+                        ? std::max(kTimesLeast * loss_least_, kTimesFirst * *loss_first_)
+                        : std::numeric_limits<double>::infinity();
+  if (loss > at) {
     alarm.words = fmt::format(
         "the training loss diverges: {:.3g}, and it was {:.3g} at its least", loss, loss_least_);
     alarms_.begin(std::move(alarm));
-  } else {
+  } else if (loss <= kOver * at) {
     alarm.words = fmt::format("the training loss is {:.3g} again", loss);
     alarms_.end(std::move(alarm));
   }
@@ -420,16 +430,37 @@ std::optional<std::uint32_t> Board::cut_off() const {
   return static_cast<std::uint32_t>(std::lround(without / static_cast<double>(looked)));
 }
 
+std::size_t Board::first_recent() const {
+  std::size_t first = updates_.size() - std::min(updates_.size(), kRecentLeast);
+  while (first > 0 && to_seconds(now_ - updates_[first - 1].at) < kRecent) {
+    --first;
+  }
+  return first;
+}
+
+std::optional<double> Board::rate() const {
+  if (updates_.size() < 2) {
+    return std::nullopt;
+  }
+  const Update& from = updates_[first_recent()];
+  return static_cast<double>(updates_.back().applied - from.applied) / to_seconds(now_ - from.at);
+}
+
+std::optional<double> Board::update_seconds() const {
+  if (updates_.size() < 2) {
+    return std::nullopt;
+  }
+  const std::size_t first = first_recent();
+  return to_seconds(updates_.back().at - updates_[first].at) /
+         static_cast<double>(updates_.size() - 1 - first);
+}
+
 std::optional<double> Board::gain() const {
   const double all = seconds_for_all();
   if (all <= 0.0 || updates_.size() < kRecentLeast) {
     return std::nullopt;
   }
-  std::size_t first = updates_.size() - kRecentLeast;
-  while (first > 0 && to_seconds(now_ - updates_[first - 1].at) < kRecent) {
-    --first;
-  }
-  const Update& from = updates_[first];
+  const Update& from = updates_[first_recent()];
   const Update& until = updates_.back();
   const double seconds = to_seconds(until.at - from.at);
   double nominal = 0.0;

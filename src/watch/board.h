@@ -119,6 +119,7 @@ struct WorkerView {
   std::uint64_t abandoned = 0;
   std::uint64_t turned_away = 0;
   std::uint64_t applied = 0;    // Examples.
+  std::uint32_t in_bound = 0;   // Gradients in a row that were not too stale.
   double runtime_sum = 0.0;     // Of whole runtimes, in seconds,
   std::uint64_t runtimes = 0;   // which are this many.
   double waited_counted = 0.0;  // Of its waiting, what is in the sums.
@@ -188,6 +189,11 @@ class Board {
   [[nodiscard]] std::uint64_t gradients_cancelled() const { return gradients_cancelled_; }
   [[nodiscard]] std::uint64_t gradients_turned_away() const { return turned_away_; }
 
+  // Of late: examples applied a second, and the time from one update to the next. Points of the
+  // course are minutes apart in a long run, so these do not come from them. The
+  // rate is not finite where all updates are of the same moment.
+  [[nodiscard]] std::optional<double> rate() const;
+  [[nodiscard]] std::optional<double> update_seconds() const;
   // Live workers that a typical recent update did without; nothing where none is cut off.
   [[nodiscard]] std::optional<std::uint32_t> cut_off() const;
   // Times faster than if each update waited for all live workers, at their recent runtimes; nothing
@@ -231,6 +237,8 @@ class Board {
   void heed_loss(double loss);
   void tick();
   void add_waiting();
+  // The update from which on they are recent. REQUIRES: there is one.
+  [[nodiscard]] std::size_t first_recent() const;
   [[nodiscard]] double seconds_for_all() const;
   void news_line(std::string words);
 

@@ -207,6 +207,8 @@ std::string frame(const Board& board, Cursor& cursor) {
           board.checkpoints());
   const auto checkpoint = board.last_checkpoint();
   out.number(checkpoint ? std::optional(to_seconds(*checkpoint)) : std::nullopt);
+  out.raw(R"(,"loss":)").number(sums.loss).raw(R"(,"rate":)").number(board.rate());
+  out.raw(R"(,"update_seconds":)").number(board.update_seconds());
   out.raw(R"(,"gain":)").text(board.gain_in_words()).raw(",");
   add_points(board, cursor, out);
   add_lanes(board, cursor, out);

@@ -105,5 +105,57 @@ TEST(Board, RaisesAnAlarmForAFullDiskAndForAStaleGradient) {
   EXPECT_TRUE(run.board.alarms().is_on(AlarmKind::kStale, WorkerId{2}));
 }
 
+TEST(Board, DoesNotEndAnAlarmOfStaleGradientsAtTheFirstFreshOne) {
+  Rounds run({.name = "async", .workers = 3, .staleness_bound = 1});
+  run.rounds(3);
+  const auto applied = [&run](std::uint64_t computed_on) {
+    policy::GradientArrived gradient = run.arrived(2, 300ms);
+    gradient.computed_on = Version{computed_on};
+    run.tell(gradient, {policy::Accept{WorkerId{2}, Sequence{1}, 1.0}});
+  };
+  for (int i = 0; i < 50; ++i) {
+    applied(1);
+    applied(3);
+  }
+  EXPECT_EQ(run.board.alarms().said(), 1U);
+  for (int i = 0; i < 20; ++i) {
+    applied(3);
+  }
+  EXPECT_EQ(run.board.alarms().said(), 2U);
+  EXPECT_TRUE(run.board.alarms().on().empty());
+}
+
+TEST(Board, EndsAnAlarmOfTheLossBelowWhereItBegan) {
+  Rounds run;
+  run.board.look(Time{1s}, 2.0);
+  run.board.look(Time{2s}, 1.0);
+  for (int i = 0; i < 10; ++i) {
+    run.board.look(Time{3s}, 2.9);
+    run.board.look(Time{3s}, 3.1);
+  }
+  EXPECT_EQ(run.board.alarms().said(), 1U);
+  run.board.look(Time{4s}, 2.6);
+  EXPECT_TRUE(run.board.alarms().on().empty());
+}
+
+TEST(Board, RaisesNoAlarmForALossThatBeginsBelowZero) {
+  Rounds run;
+  run.board.look(Time{1s}, -1.0);
+  run.board.look(Time{2s}, -0.5);
+  EXPECT_TRUE(run.board.alarms().on().empty());
+}
+
+TEST(Board, KnowsWhatIsAppliedOfLate) {
+  Rounds run;
+  EXPECT_FALSE(run.board.rate());
+  run.rounds(60);  // 20 examples in 100 ms.
+  EXPECT_NEAR(run.board.rate().value(), 200.0, 1.0);
+  EXPECT_NEAR(run.board.update_seconds().value(), 0.1, 1e-6);
+  const double waiting = run.board.sums().waiting;
+  run.board.look(run.now + 50s, std::nullopt);
+  EXPECT_LT(run.board.rate().value(), 10.0);
+  EXPECT_GE(run.board.sums().waiting, waiting);
+}
+
 }  // namespace
 }  // namespace outpace::watch

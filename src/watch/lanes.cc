@@ -22,7 +22,16 @@ void Lanes::become(Time now, WorkerId worker, Doing doing) {
 }
 
 void Lanes::advance(Time now) {
-  while (now >= begin_of(open_ + 1)) {
+  const auto until = static_cast<std::uint64_t>(now.time_since_epoch() / options_.cell);
+  if (until > open_ + options_.kept) {  // After a long silence: of the cells before, none is kept.
+    open_ = until - options_.kept;
+    for (Lane& one : workers_) {
+      spend(one, begin_of(open_));
+      one.open = {};
+      one.cut = false;
+    }
+  }
+  while (open_ < until) {
     const Time end = begin_of(open_ + 1);
     for (Lane& one : workers_) {
       spend(one, end);

@@ -61,6 +61,17 @@ TEST(Lanes, KeepTheNewestCells) {
             "00000f");
 }
 
+TEST(Lanes, PassOverALongSilence) {
+  Lanes lanes({.cell = 100ms, .kept = 2});
+  lanes.become(Time{0ms}, kFirst, Doing::kWaiting);
+  lanes.advance(Time::max());
+  EXPECT_EQ(lanes.closed(), static_cast<std::uint64_t>(Time::max().time_since_epoch() / 100ms));
+  EXPECT_EQ(cells(lanes, kFirst, lanes.oldest()),
+            "00f000"
+            "00f000");
+  EXPECT_GT(lanes.waited(kFirst), 9e9);
+}
+
 TEST(Lanes, KnowNothingOfTheTimeBeforeAWorkerCame) {
   Lanes lanes({.cell = 100ms, .kept = 4});
   lanes.become(Time{0ms}, kFirst, Doing::kComputing);

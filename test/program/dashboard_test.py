@@ -2,9 +2,12 @@
 
 import html
 import json
+import os
+import pathlib
 import signal
 import socket
 import sys
+import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
@@ -207,7 +210,10 @@ class Guard(DashboardTest):
         events.close()
         self.assertEqual(get(url, "/metrics", headers={"Authorization": f"Bearer {token}x"},
                              context=context)[0], 401)
-        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        # As a browser does that was told to name itself to its own site.
+        self.assertEqual(get(url, context=context)[1]["Referrer-Policy"], "same-origin")
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": url[:-1],
+                "Sec-Fetch-Site": "same-origin"}
         self.assertEqual(get(url, "/login", "POST", form, "token=wrong", context)[0], 401)
         status, headers, _ = get(url, "/login", "POST", form,
                                  urllib.parse.urlencode({"token": token}), context)
@@ -216,6 +222,7 @@ class Guard(DashboardTest):
             self.assertIn(word, headers["Set-Cookie"])
         cookie = {"Cookie": headers["Set-Cookie"].partition(";")[0]}
         self.assertNotIn(token, cookie["Cookie"])
+        self.assertIn(f"_{urllib.parse.urlsplit(url).port}=", cookie["Cookie"])
         self.assertEqual(get(url, "/page.js", headers=cookie, context=context)[0], 200)
         server.send(signal.SIGTERM)
         server.wait()
@@ -251,6 +258,50 @@ class Recorded(RecordedTest):
         self.assertEqual(frame["on"], [])
         shown.send(signal.SIGINT)
         self.assertEqual(shown.wait(), 0)
+
+    def test_ends_where_decisions_are_missing(self):
+        run = self.simulate()
+        lines = (run / "decisions.jsonl").read_text().splitlines(keepends=True)
+        (run / "decisions.jsonl").write_text("".join(lines[:200] + ['{"gap":true}\n'] + lines[200:]))
+        last = json.loads(lines[199])["now"] / 1e9
+        (run / "metrics.jsonl").write_text("".join(
+            json.dumps({"seconds": seconds, "version": 1, "training_loss": 1.0}) + "\n"
+            for seconds in (last / 2, last + 100)))
+        shown = self.show(run)
+        frame = Events(self.url).until(lambda frame: frame["ended"], "the gap")
+        self.assertIn("gap", frame["ended"])
+        self.assertAlmostEqual(frame["now"], last, places=2)
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+        page = self.folder / "report.html"
+        self.assertEqual(self.start("report", run, "-o", page).wait(), 0)
+        self.assertIn("what is below ends at", page.read_text())
+        self.assertIn("could not be recorded", page.read_text())
+
+    def test_shows_no_number_for_a_loss_that_is_none(self):
+        run = self.simulate()
+        (run / "metrics.jsonl").write_text(
+            '{"seconds":1.0,"version":0,"training_loss":0.0}\n'
+            '{"seconds":1.0,"version":1,"examples":8,"accuracy":0.5,"loss":null}\n'
+            '{"seconds":2.0,"version":1,"training_loss":2.0}\n'
+            '{"seconds":3.0,"version":2,"training_loss":null}\n')
+        shown = self.show(run)
+        Events(self.url).until(lambda frame: frame["ended"], "the end of the record")
+        frame = Events(self.url).next()  # A new reader gets everything.
+        self.assertEqual([one[3:] for one in frame["evaluations"]], [[0.5, None]])
+        self.assertEqual([one[3] for one in frame["alarms"] if one[1] == "loss"],
+                         ["the training loss is not finite"])
+        shown.send(signal.SIGINT)
+        shown.wait()
+
+    def test_is_read_at_each_address_of_this_machine(self):
+        run = self.simulate()
+        for address, host in (("127.0.0.2:0", "127.0.0.2"), ("localhost:0", "localhost")):
+            shown = self.show(run, "--listen", address)
+            self.assertEqual(urllib.parse.urlsplit(self.url).hostname, host)
+            self.assertEqual(get(self.url)[0], 200, self.url)
+            shown.send(signal.SIGINT)
+            shown.wait()
 
     def test_plays_a_run_again(self):
         shown = self.show(self.simulate(), "--play", 20)
@@ -325,6 +376,35 @@ class Alarm(DashboardTest):
         self.assertEqual(self.metrics()['outpace_alarms_total{kind="dead"}'], 1)
         self.assertIn("alarm: worker 1 is dead", (job.run / "server.log").read_text())
         self.end(job)
+
+    def test_a_command_that_hangs_holds_neither_the_end_nor_the_port(self):
+        job = self.job(workers=3, policy="async", options=("--on-alarm", "echo begun; sleep 300"))
+        events = Events(self.url)
+        job.until_gradients(1, 5)
+        job.workers[1].send(signal.SIGKILL)
+        job.server.until_said("begun")
+        port = urllib.parse.urlsplit(self.url).port
+        self.assertGreaterEqual(len(self.kept_from_children(job.server.id, port)), 2)
+        self.assertNotIn(False, self.kept_from_children(job.server.id, port))
+        job.server.send(signal.SIGTERM)
+        asked = time.monotonic()
+        events.until(lambda frame: frame["ended"], "the end")
+        job.server.wait()
+        self.assertLess(time.monotonic() - asked, 20)  # Of the 30 that a command has otherwise.
+        self.assertIn("--on-alarm: the command took too long", job.server.err)
+        self.assertNotIn("begun", job.server.out)
+
+    def kept_from_children(self, process, port):
+        """Of each socket of this port: whether a command that the process starts does without."""
+        lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        sockets = {f"socket:[{line[9]}]" for line in lines
+                   if int(line[1].partition(":")[2], 16) == port}
+        kept = []
+        for descriptor in pathlib.Path(f"/proc/{process}/fd").iterdir():
+            if os.readlink(descriptor) in sockets:
+                info = pathlib.Path(f"/proc/{process}/fdinfo/{descriptor.name}").read_text()
+                kept.append(bool(int(info.split()[3], 8) & os.O_CLOEXEC))
+        return kept
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ function fillCharts() {
   const last = run.points.length ? run.points[run.points.length - 1][0] : 1;
   for (const id of ["c-rate", "c-cutoff"]) charts[id].options.scales.x.max = last;
   for (const id in charts) charts[id].update("none");
-  const now = all.applied.length ? all.applied[all.applied.length - 1].y : null;
+  const now = run.frame.rate ?? null;
   $("t-rate").textContent = now === null ? "–" : grouped(now);
 }
 
@@ -265,14 +265,7 @@ function drawRuntimes() {
 }
 // From one update to the next, of late: where the cutoff falls, if gradients of a round are waited for.
 function cutoffSeconds() {
-  const all = run.points;
-  if (run.about.alone || all.length < 2) return null;
-  const last = all[all.length - 1];
-  for (let i = all.length - 2; i >= 0; --i) {
-    const updates = last[1] - all[i][1];
-    if (updates >= 5 || i === 0) return updates > 0 ? (last[9] - all[i][9]) / updates : null;
-  }
-  return null;
+  return run.about.alone ? null : run.frame.update_seconds ?? null;
 }
 
 // ---- Words ------------------------------------------------------------------------------------
@@ -315,7 +308,7 @@ function showWords(frame) {
   const last = run.points[run.points.length - 1];
   $("t-time").textContent = seconds(frame.now);
   $("t-version").textContent = grouped(frame.version) + (run.about.target_updates ? " / " + grouped(run.about.target_updates) : "");
-  $("t-loss").textContent = last && last[7] !== null ? last[7].toPrecision(3) : "–";
+  $("t-loss").textContent = frame.loss !== null ? frame.loss.toPrecision(3) : "–";
   const evaluation = run.evaluations[run.evaluations.length - 1];
   $("t-accuracy").textContent = evaluation ? (100 * evaluation[3]).toFixed(1) + " %" : "–";
   $("t-live").textContent = `${frame.live} / ${run.about.workers}`;
