@@ -7,6 +7,10 @@ namespace outpace::watch {
 namespace {
 
 constexpr std::size_t kEnough = 5;  // Workers that tell a change of the cluster from one's own.
+// The common change is taken so often while each worker ends a mini-batch, and judged once: the
+// test takes each of its values for a new one.
+constexpr std::size_t kParts = 4;
+constexpr double kWorthTelling = 1.5;  // Processors that workers share are slower for moments.
 
 }  // namespace
 
@@ -42,14 +46,25 @@ std::optional<SlowChange> SlowWatch::see(WorkerId worker, double seconds, bool l
                       .factor = change == Change::kSlow ? one.test.factor() : before,
                       .at_least = longer};
   }
-  if (++since_ < std::max<std::size_t>(1, workers_.size() / 4)) {
+  if (++since_ < std::max<std::size_t>(1, workers_.size() / kParts)) {
     return std::nullopt;
   }
   since_ = 0;
   common_ = common_change();
+  return see_cluster();
+}
+
+std::optional<SlowChange> SlowWatch::see_cluster() {
+  if (++parts_ < kParts) {
+    return std::nullopt;
+  }
+  parts_ = 0;
   const double cluster_before = cluster_.factor();
   const Change all = cluster_.see({.log_seconds = common_});
-  if (all == Change::kNone) {
+  if (all == Change::kSlow) {
+    told_ = cluster_.factor() >= kWorthTelling;
+  }
+  if (all == Change::kNone || !told_) {
     return std::nullopt;
   }
   return SlowChange{.worker = std::nullopt,

@@ -40,12 +40,16 @@ class SlowWatch {
   };
   // Of all workers whose baseline is known; 0 if they are too few to tell.
   [[nodiscard]] double common_change();
+  // REQUIRES: the common change has just been taken.
+  [[nodiscard]] std::optional<SlowChange> see_cluster();
 
   std::vector<Worker> workers_;
   std::vector<double> changes_;  // Kept for its memory.
   ChangePoint cluster_;
+  bool told_ = false;  // Of the cluster's present slowness.
   double common_ = 0.0;
   std::size_t since_ = 0;  // Runtimes since the common change was taken.
+  std::size_t parts_ = 0;  // How often it was taken since it was judged.
 };
 
 }  // namespace outpace::watch

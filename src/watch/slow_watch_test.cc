@@ -50,6 +50,24 @@ TEST(SlowWatch, BlamesNoWorkerForWhatHappensToAll) {
   }
 }
 
+// Eight workers on two processors: each moment's load is all workers', and lasts for a round.
+TEST(SlowWatch, HardlySaysAnythingOfMomentsInWhichAllAreSlower) {
+  int alarms = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Rng rng(seed, 0);
+    SlowWatch watch;
+    for (int round = 0; round < 2000; ++round) {
+      const double load = 0.25 * rng.normal();
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        const double seconds = 0.01 * std::exp(load + 0.1 * rng.normal());
+        const auto change = watch.see(WorkerId{i}, seconds, false);
+        alarms += change && !change->worker && change->change == Change::kSlow ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_LE(alarms, 4) << "of 40,000 rounds";
+}
+
 TEST(SlowWatch, ForgetsThePastOfAProcessThatIsReplaced) {
   SlowWatch watch;
   for (int i = 0; i < 100; ++i) {
