@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <random>
+
+#include <fmt/format.h>
 
 #include "base/local_address.h"
 
@@ -69,6 +72,15 @@ std::string token_of_form(std::string_view body) {
     }
   }
   return token;
+}
+
+std::string draw_pass() {
+  std::random_device device;
+  std::string pass;
+  for (int i = 0; i < 8; ++i) {
+    pass += fmt::format("{:08x}", device());
+  }
+  return pass;
 }
 
 bool same_secret(std::string_view one, std::string_view other) {

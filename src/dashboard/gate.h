@@ -44,6 +44,9 @@ inline constexpr const char* kLoginPath = "/login";
 // those of base64.
 [[nodiscard]] std::string token_of_form(std::string_view body);
 
+// What a browser gets for the token: 256 bits that nobody can guess.
+[[nodiscard]] std::string draw_pass();
+
 // Equal, found in a time that depends on the lengths alone.
 [[nodiscard]] bool same_secret(std::string_view one, std::string_view other);
 

@@ -8,7 +8,6 @@
 #include <exception>
 #include <list>
 #include <optional>
-#include <random>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -63,15 +62,6 @@ constexpr std::string_view kLoginPage =
 template <typename Socket>
 void keep_from_children(Socket& socket) {
   fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-}
-
-std::string draw_pass() {
-  std::random_device device;
-  std::string pass;
-  for (int i = 0; i < 8; ++i) {
-    pass += fmt::format("{:08x}", device());
-  }
-  return pass;
 }
 
 std::string_view view(beast::string_view text) {

@@ -5,7 +5,7 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr std::uint32_t kBatch = 10;
+constexpr std::uint32_t kMinibatch = 10;
 
 GossipOfEvents gossip_of(std::vector<double> factors, double meeting_seconds) {
   return {.timing = {.draw = draw_measured({0.1}, 1),
@@ -14,7 +14,7 @@ GossipOfEvents gossip_of(std::vector<double> factors, double meeting_seconds) {
           .pace = job::GossipPace::kCoupled,
           .meeting_seconds = meeting_seconds,
           .apply_seconds = 0.1,
-          .batch = kBatch};
+          .batch = kMinibatch};
 }
 
 double rate_of(const GossipOfEvents& gossip) {
@@ -24,29 +24,29 @@ double rate_of(const GossipOfEvents& gossip) {
 TEST(GossipEvents, FreeWorkersGoAtTheirOwnPace) {
   GossipOfEvents gossip = gossip_of({1, 4}, 10.0);
   gossip.pace = job::GossipPace::kFree;
-  EXPECT_NEAR(rate_of(gossip), kBatch * (1 / 0.2 + 1 / 0.5), 1.0);
+  EXPECT_NEAR(rate_of(gossip), kMinibatch * (1 / 0.2 + 1 / 0.5), 1.0);
   gossip = gossip_of({1, 1}, 10.0);
   gossip.pace = job::GossipPace::kFree;
   gossip.apply_seconds = 0.0;
   gossip.timing.cores = 1;
-  EXPECT_NEAR(rate_of(gossip), kBatch / 0.1, 1.0);
+  EXPECT_NEAR(rate_of(gossip), kMinibatch / 0.1, 1.0);
 }
 
 TEST(GossipEvents, MeetingsHideBehindComputing) {
-  EXPECT_NEAR(rate_of(gossip_of({1, 1}, 0.05)), 2 * kBatch / 0.2, 1.0);
-  EXPECT_NEAR(rate_of(gossip_of({1, 1, 1, 1}, 0.02)), 4 * kBatch / 0.2, 1.0);
+  EXPECT_NEAR(rate_of(gossip_of({1, 1}, 0.05)), 2 * kMinibatch / 0.2, 1.0);
+  EXPECT_NEAR(rate_of(gossip_of({1, 1, 1, 1}, 0.02)), 4 * kMinibatch / 0.2, 1.0);
 }
 
 TEST(GossipEvents, ACoupledGradientWaitsForAMeetingOfItsOwn) {
   // Two workers hold their two meetings one after the other.
-  EXPECT_NEAR(rate_of(gossip_of({1, 1}, 1.0)), kBatch / 1.0, 0.5);
+  EXPECT_NEAR(rate_of(gossip_of({1, 1}, 1.0)), kMinibatch / 1.0, 0.5);
   // Three: the one that answers is at all meetings.
-  EXPECT_NEAR(rate_of(gossip_of({1, 1, 1}, 1.0)), kBatch / 1.0, 0.5);
+  EXPECT_NEAR(rate_of(gossip_of({1, 1, 1}, 1.0)), kMinibatch / 1.0, 0.5);
   // Four: two meetings at once at most, and fewer when both ask the same worker.
   const double four = rate_of(gossip_of({1, 1, 1, 1}, 1.0));
-  EXPECT_LT(four, 2 * kBatch / 1.0);
-  EXPECT_GT(four, 1.4 * kBatch / 1.0);
-  EXPECT_NEAR(rate_of(gossip_of({1}, 0.5)), kBatch / 0.2, 1.0);
+  EXPECT_LT(four, 2 * kMinibatch / 1.0);
+  EXPECT_GT(four, 1.4 * kMinibatch / 1.0);
+  EXPECT_NEAR(rate_of(gossip_of({1}, 0.5)), kMinibatch / 0.2, 1.0);
 }
 
 TEST(GossipEvents, AWorkerIsAtOneMeetingAtATime) {
