@@ -2,8 +2,10 @@
 
 import base64
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -23,7 +25,8 @@ class Browser:
         self.process = subprocess.Popen(
             [program, "--headless", "--remote-debugging-port=0", "--remote-allow-origins=*",
              "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder.name}", "about:blank"],
-            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            start_new_session=True)
         for line in self.process.stderr:
             if "DevTools listening on " in line:
                 place = line.partition("ws://")[2].partition("/")[0]
@@ -99,7 +102,8 @@ class Browser:
 
     def close(self):
         self.socket.close()
-        self.process.terminate()
+        # The program that Debian installs is a script, and the browser its child.
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.process.stderr.close()
         self.folder.cleanup()
