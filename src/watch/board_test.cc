@@ -21,7 +21,7 @@ TEST(Board, CountsWhatIsAppliedAndWhatIsLost) {
   ASSERT_EQ(run.board.staleness().size(), 1U);
   EXPECT_EQ(run.board.staleness()[0], 80U);
   // Worker 0 waits 10 ms of every 100 and would have computed 10 examples in 90: 40 * 10 / 9 in
-  // all, of which the last point has most.
+  // all, and most in the last point.
   EXPECT_NEAR(sums.waiting, 44.0, 7.0);
   EXPECT_EQ(run.board.decisions(), 3U + 3U * 40U);
   EXPECT_LE(run.board.told().size(), Board::kTold);

@@ -1,4 +1,4 @@
-// For tests: a board that is told of rounds of three workers, of which the last is cut off.
+// For tests: a board that is told of rounds of three workers. The last one is cut off.
 
 #pragma once
 
@@ -16,7 +16,7 @@ using policy::Action;
 
 inline constexpr std::uint32_t kBatch = 10;
 
-// Rounds of three workers that take 100, 100 and 400 ms, of which the last is cut off.
+// Rounds of three workers that take 100, 100 and 400 ms. The last one is cut off.
 class Rounds {
  public:
   explicit Rounds(About about = {.name = "backup:cutoff=2", .workers = 3})

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -64,6 +65,22 @@ class PythonTest(ProgramTest):
         listens, one whose heart beats, or both, beside the two of Python."""
         with open(f"/proc/{process.id}/status") as status:
             return int(status.read().partition("Threads:")[2].split()[0]) >= 3
+
+    def first_and_late(self, server, script, words, hold_at, said):
+        """Two workers that have ended well: one that took part always, and one in the place of a
+        worker that was killed. The first one goes on once the late one has said `said`."""
+        words = (*words, "--until", self.folder / "go")
+        first = self.python(script, *words, "--hold-at", hold_at, rank=0)
+        lost = self.python(script, *words, "--hold-at", 0, "--hold-rank", 1, rank=1)
+        for worker in (first, lost):
+            self.until(worker, lambda one=worker: "holds" in one.out, "both to hold")
+        lost.send(signal.SIGKILL)
+        lost.wait()
+        late = self.python(script, *words, rank=1)
+        self.until(late, lambda: said in late.out, f"the late worker to say '{said}'")
+        self.path("go", "")
+        self.finish(server, first, late)
+        return first, late
 
     def until(self, process, condition, what):
         def holds():

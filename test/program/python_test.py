@@ -46,18 +46,8 @@ class Trains(PythonTest):
 
     def test_a_late_worker_has_the_schedule_of_the_others(self):
         server = self.server("--policy", "async", "--batch", 8, workers=2)
-        words = ("--optimizer", "momentum", "--epochs", 6, "--schedule", "--until",
-                 self.folder / "go")
-        first = self.python(SCRIPT, *words, "--hold-at", 3, rank=0)
-        lost = self.python(SCRIPT, *words, "--hold-at", 0, "--hold-rank", 1, rank=1)
-        for worker in (first, lost):
-            self.until(worker, lambda one=worker: "holds" in one.out, "both to hold")
-        lost.send(signal.SIGKILL)
-        lost.wait()
-        late = self.python(SCRIPT, *words, rank=1)
-        self.until(late, lambda: "batch" in late.out, "the late worker's first mini-batch")
-        self.path("go", "")
-        self.finish(server, first, late)
+        words = ("--optimizer", "momentum", "--epochs", 6, "--schedule")
+        first, late = self.first_and_late(server, SCRIPT, words, hold_at=3, said="batch")
         self.assertGreaterEqual(self.lines(late)[0]["epoch"], 3)
         self.assertNotIn("Warning", first.err + late.err)
 
@@ -162,17 +152,7 @@ class Buffers(PythonTest):
 
     def test_a_worker_that_comes_late_begins_with_the_mean(self):
         server = self.server("--policy", "async", "--batch", 16, workers=2)
-        words = (*self.WORDS, "--until", self.folder / "go")
-        first = self.python(SCRIPT, *words, "--hold-at", 4, rank=0)
-        lost = self.python(SCRIPT, *words, "--hold-at", 0, "--hold-rank", 1, rank=1)
-        for worker in (first, lost):
-            self.until(worker, lambda one=worker: "holds" in one.out, "both to hold")
-        lost.send(signal.SIGKILL)
-        lost.wait()
-        late = self.python(SCRIPT, *words, rank=1)
-        self.until(late, lambda: "pushes" in late.out, "the late worker's first push")
-        self.path("go", "")
-        self.finish(server, first, late)
+        _, late = self.first_and_late(server, SCRIPT, self.WORDS, hold_at=4, said="pushes")
         variances = next(line["pushes"] for line in self.lines(late) if "pushes" in line)[32:]
         # One mini-batch moves a variance by a tenth: those of a newcomer would be near 1.
         self.assertLess(min(variances), 0.5)
