@@ -30,7 +30,7 @@ outpace_shared_objects(protocol)
 outpace_shared_objects(wire)
 outpace_shared_objects(worker)
 outpace_shared_objects(launch)
-outpace_shared_objects(live environment.cc evaluator.cc lasting_evaluator.cc lasting_session.cc
+outpace_shared_objects(live control.cc environment.cc evaluator.cc lasting_evaluator.cc lasting_session.cc
                        leaving.cc script.cc token_file.cc worker.cc worker_session.cc)
 outpace_shared_objects(c_interface)
 # As outpace_messages, but position-independent.

@@ -47,9 +47,9 @@ class Evaluator {
   [[nodiscard]] std::optional<Snapshot> next();
 
   // Reports what the last snapshot reached on the test set: the share of right answers, from 0 to
-  // 1, and the mean loss. A loss that is not finite counts as 1e30. Throws WorkerError if there is
-  // no snapshot to report on, or the accuracy is not a share.
-  void report(double accuracy, double loss);
+  // 1, and the mean loss, if it was measured. A loss that is not finite counts as 1e30. Throws
+  // WorkerError if there is no snapshot to report on, or the accuracy is not a share.
+  void report(double accuracy, std::optional<double> loss);
 
  private:
   class Job;

@@ -259,7 +259,8 @@ class Worker {
   // same epoch is sent away: its next call of next() throws WorkerError with code 4.
   void set_rates(std::uint64_t epoch, const std::vector<double>& rates);
   // Asks `outpace run` for an evaluator, as ScriptSettings::evaluator does, after the join. A run
-  // that has one already goes on as it is.
+  // that has one already goes on as it is. When the run is over, an evaluator measures the last
+  // weights; throws WorkerError if the server is gone by then.
   void ask_for_evaluator();
   // Leaves the job before its end; next() then returns nothing.
   void leave();

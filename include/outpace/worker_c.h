@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Grows by one with every change that a program built against an older header would misread.
-#define OUTPACE_C_VERSION 2
+#define OUTPACE_C_VERSION 3
 OUTPACE_API int outpace_c_version(void);
 
 // Exit codes of Outpace's own programs.
@@ -204,7 +204,8 @@ OUTPACE_API int outpace_worker_set_rates(outpace_worker* worker,
                                          const double* rates,
                                          size_t count,
                                          outpace_error* error);
-// Asks `outpace run` for one more process of the same script, which evaluates.
+// Asks `outpace run` for one more process of the same script, which evaluates. When the run is
+// over, it measures the last weights.
 OUTPACE_API int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* error);
 OUTPACE_API int outpace_worker_leave(outpace_worker* worker, outpace_error* error);
 
@@ -226,10 +227,10 @@ OUTPACE_API int outpace_evaluator_join(outpace_evaluator* evaluator,
 OUTPACE_API int outpace_evaluator_next(outpace_evaluator* evaluator,
                                        outpace_snapshot* snapshot,
                                        outpace_error* error);
-// `accuracy` is a share, from 0 to 1.
+// `accuracy` is a share, from 0 to 1; `loss` is a mean, or null if it was not measured.
 OUTPACE_API int outpace_evaluator_report(outpace_evaluator* evaluator,
                                          double accuracy,
-                                         double loss,
+                                         const double* loss,
                                          outpace_error* error);
 
 #ifdef __cplusplus

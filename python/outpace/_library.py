@@ -7,7 +7,7 @@ from typing import Any, Mapping, Sequence
 
 from outpace._error import OutpaceError
 
-C_VERSION = 2
+C_VERSION = 3
 TEXT_BYTES = 2048
 OK, WAITS, LOST = 0, -1, -2
 
@@ -93,8 +93,8 @@ _FUNCTIONS = {
     "outpace_evaluator_close": (None, [_HANDLE]),
     "outpace_evaluator_join": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Job), _ERROR]),
     "outpace_evaluator_next": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Snapshot), _ERROR]),
-    "outpace_evaluator_report": (ctypes.c_int, [_HANDLE, ctypes.c_double, ctypes.c_double,
-                                                _ERROR]),
+    "outpace_evaluator_report": (ctypes.c_int, [_HANDLE, ctypes.c_double,
+                                                ctypes.POINTER(ctypes.c_double), _ERROR]),
 }
 
 

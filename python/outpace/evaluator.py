@@ -6,6 +6,7 @@
         evaluator.report(*accuracy_and_loss(snapshot.weights))
 """
 
+import ctypes
 from typing import TYPE_CHECKING, Iterator, Mapping, Optional, Sequence
 
 from outpace import _library
@@ -75,10 +76,12 @@ class Evaluator:
                 return
             yield snapshot
 
-    def report(self, accuracy: float, loss: float = 0.0) -> None:
-        """Reports what the last snapshot reached: the share of right answers, and the mean loss."""
+    def report(self, accuracy: float, loss: Optional[float] = None) -> None:
+        """Reports what the last snapshot reached: the share of right answers, and the mean loss if
+        it was measured."""
+        measured = None if loss is None else ctypes.c_double(float(loss))
         self._checked(self._library.outpace_evaluator_report(self._open(), float(accuracy),
-                                                             float(loss), self._error))
+                                                             measured, self._error))
 
     def close(self) -> None:
         """Frees the evaluator."""

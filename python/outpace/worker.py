@@ -286,9 +286,14 @@ class Worker:
                                                              len(rates), self._error))
 
     def ask_for_evaluator(self) -> None:
-        """Asks `outpace run` for one more process of the same script, which evaluates."""
+        """Asks `outpace run` for one more process of the same script, which evaluates.
+
+        When the run is over, it measures the last weights. Raises OutpaceError if the server is
+        gone by then.
+        """
         self._require_open()
-        self._checked(self._library.outpace_worker_ask_for_evaluator(self._handle, self._error))
+        self._checked(self._waiting.call(self._library.outpace_worker_ask_for_evaluator,
+                                         self._handle, self._error))
 
     @property
     def cancelled(self) -> bool:

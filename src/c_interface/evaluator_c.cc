@@ -53,10 +53,10 @@ int outpace_evaluator_next(outpace_evaluator* evaluator,
 
 int outpace_evaluator_report(outpace_evaluator* evaluator,
                              double accuracy,
-                             double loss,
+                             const double* loss,
                              outpace_error* error) {
   return for_c(error, [&] {
     require(evaluator != nullptr, "report: the evaluator is null");
-    evaluator->evaluator.report(accuracy, loss);
+    evaluator->evaluator.report(accuracy, loss != nullptr ? std::optional(*loss) : std::nullopt);
   });
 }

@@ -137,7 +137,7 @@ void FollowedRun::read_metrics() {
                                              .version = whole(line, "version"),
                                              .examples = whole(line, "examples"),
                                              .accuracy = *accuracy,
-                                             .loss = number(line, "loss").value_or(kNotFinite)});
+                                             .loss = number(line, "loss")});
     } else if (line.contains("training_loss")) {
       Loss loss{.seconds = *seconds, .value = {}};
       if (whole(line, "version") > 0) {  // Before, there is none, and 0 is written.

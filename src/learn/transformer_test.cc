@@ -133,7 +133,7 @@ TEST_F(Charlm, LearnsATextThatRepeatsItself) {
   EXPECT_EQ(evaluator->manifest(), source->manifest());
   auto weights = source->initial_weights();
   const auto before = evaluator->evaluate(weights);
-  EXPECT_NEAR(before.loss, std::log(5.0), 0.05);
+  EXPECT_NEAR(*before.loss, std::log(5.0), 0.05);
   std::vector<float> gradient(weights.size());
   for (std::uint64_t step = 0; step < 400; ++step) {
     std::vector<std::uint64_t> batch;
@@ -146,7 +146,7 @@ TEST_F(Charlm, LearnsATextThatRepeatsItself) {
     }
   }
   const auto after = evaluator->evaluate(weights);
-  EXPECT_LT(after.loss, before.loss / 2.0);
+  EXPECT_LT(*after.loss, *before.loss / 2.0);
   EXPECT_GT(after.accuracy, 0.7);
   EXPECT_EQ(evaluator->evaluate(weights).loss, after.loss);
 }

@@ -47,7 +47,7 @@ class Evaluator::Job {
     return Snapshot{.weights = snapshot_->weights.span(), .version = count(snapshot_->version)};
   }
 
-  void report(double accuracy, double loss) {
+  void report(double accuracy, std::optional<double> loss) {
     require(unreported_, "report: there is no snapshot to report on; call next() first");
     require(accuracy >= 0.0 && accuracy <= 1.0,
             "report: the accuracy is " + std::to_string(accuracy) + "; it is a share from 0 to 1");
@@ -80,7 +80,7 @@ std::optional<Snapshot> Evaluator::next() {
   return for_the_public([this] { return job_->next(); });
 }
 
-void Evaluator::report(double accuracy, double loss) {
+void Evaluator::report(double accuracy, std::optional<double> loss) {
   for_the_public([&] { job_->report(accuracy, loss); });
 }
 

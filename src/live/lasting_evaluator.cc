@@ -63,13 +63,15 @@ std::optional<LastingEvaluator::Snapshot> LastingEvaluator::next() {
 }
 
 void LastingEvaluator::answer(Version version, const worker::Evaluation& found) {
-  if (transport_) {
-    transport_->send(
-        protocol::Measurement{.version = version,
-                              .accuracy = found.accuracy,
-                              .loss = std::isfinite(found.loss) ? found.loss : kLossMax},
-        nullptr);
+  if (!transport_) {
+    return;
   }
+  protocol::Measurement measurement{
+      .version = version, .accuracy = found.accuracy, .loss = found.loss};
+  if (measurement.loss && !std::isfinite(*measurement.loss)) {
+    measurement.loss = kLossMax;
+  }
+  transport_->send(measurement, nullptr);
 }
 
 void LastingEvaluator::connect() {

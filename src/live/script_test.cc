@@ -28,6 +28,12 @@ const std::vector<Parameter>& two_numbers() {
   return kTwo;
 }
 
+const std::vector<Parameter>& one_group() {
+  static const std::vector<Parameter> kOne{{.name = "a", .shape = {1}},
+                                           {.name = "b", .shape = {1}}};
+  return kOne;
+}
+
 // "code: what was thrown"; empty: nothing was.
 std::string thrown_by(const std::function<void()>& function) {
   try {
@@ -66,17 +72,14 @@ class ScriptTest : public testing::Test {
             .rejoin_for = std::chrono::seconds(0)};
   }
 
-  // Pushes gradients of ones; `before` each push.
+  // Pushes gradients of ones; `before` each push, and `after` the run.
   void train(const ScriptSettings& settings,
              std::uint32_t rank = 0,
-             const std::function<void(Worker&, const Minibatch&)>& before = nullptr) const {
+             const std::function<void(Worker&, const Minibatch&)>& before = nullptr,
+             const std::function<void(Worker&)>& after = nullptr) const {
     Worker worker(client(rank));
-    std::vector<Parameter> parameters = two_numbers();
-    if (settings.groups.empty()) {
-      parameters[1].group = 0;
-    }
     worker.join(
-        parameters,
+        settings.groups.empty() ? one_group() : two_numbers(),
         [] {
           return std::vector<float>{0, 0};
         },
@@ -88,6 +91,22 @@ class ScriptTest : public testing::Test {
       }
       worker.push({1, 1}, 1.0);
     }
+    if (after) {
+      after(worker);
+    }
+  }
+  // The only snapshot that an evaluator gets, which reports a quarter right, and no loss.
+  [[nodiscard]] std::uint64_t measured_version() const {
+    Evaluator evaluator(client());
+    evaluator.join(two_numbers());
+    const auto snapshot = evaluator.next();
+    if (!snapshot) {
+      ADD_FAILURE() << "there is no snapshot";
+      return 0;
+    }
+    evaluator.report(0.25, std::nullopt);
+    EXPECT_FALSE(evaluator.next());
+    return snapshot->version;
   }
 
   live::ServerOptions options_;
@@ -235,14 +254,68 @@ TEST_F(ScriptTest, TheEndOfTheRunWaitsForAnEvaluatorThatWasAskedForLate) {
   auto run = serve(std::move(callbacks));
   train({}, 0, [](Worker& worker, const auto&) { worker.ask_for_evaluator(); });
   wanted.get_future().wait();
-  Evaluator evaluator(client());
-  evaluator.join(two_numbers());
-  const auto snapshot = evaluator.next();
-  ASSERT_TRUE(snapshot);
-  EXPECT_EQ(snapshot->version, 2U);
-  evaluator.report(0.25, 1.0);
-  EXPECT_FALSE(evaluator.next());
-  EXPECT_EQ(run.get().evaluations.back().accuracy, 0.25);
+  EXPECT_EQ(measured_version(), 2U);
+  const live::RunResult result = run.get();
+  EXPECT_EQ(result.evaluations.back().accuracy, 0.25);
+  EXPECT_FALSE(result.evaluations.back().loss);
+}
+
+TEST_F(ScriptTest, AnEvaluatorWithoutATestLossIsNewsIfThePolicyWaitsForOne) {
+  options_.starts_evaluator = true;
+  options_.policy = Spec::parse("switch(sync until test-loss<1 then async)");
+  std::promise<void> wanted;
+  std::vector<std::string> said;
+  live::ServerCallbacks callbacks;
+  callbacks.wants_evaluator = [&] { wanted.set_value(); };
+  callbacks.warned = [&](const std::string& line) { said.push_back(line); };
+  auto run = serve(std::move(callbacks));
+  train({}, 0, [](Worker& worker, const auto&) { worker.ask_for_evaluator(); });
+  wanted.get_future().wait();
+  EXPECT_EQ(measured_version(), 2U);
+  (void)run.get();
+  EXPECT_EQ(said,
+            (std::vector<std::string>{
+                "the evaluator reports no test loss, and --policy switch(sync until test-loss<1 "
+                "then async) waits for one: report it beside the accuracy"}));
+}
+
+TEST_F(ScriptTest, AnEvaluatorMayBeAskedForWhenTheRunIsOver) {
+  options_.starts_evaluator = true;
+  for (const bool has_left : {false, true}) {
+    std::promise<void> wanted;
+    live::ServerCallbacks callbacks;
+    callbacks.wants_evaluator = [&] { wanted.set_value(); };
+    auto run = serve(std::move(callbacks));
+    train({}, 0, nullptr, [&](Worker& worker) {
+      if (has_left) {
+        worker.leave();
+      }
+      worker.ask_for_evaluator();
+    });
+    wanted.get_future().wait();
+    EXPECT_EQ(measured_version(), 2U);
+    EXPECT_EQ(run.get().evaluations.size(), 1U);
+  }
+}
+
+TEST_F(ScriptTest, TheEndOfTheRunWaitsForNobodyWhoseWorkersHaveEnded) {
+  options_.starts_evaluator = true;
+  auto run = serve();
+  train({});
+  server_->nobody_will_ask();
+  EXPECT_EQ(run.get().evaluations.size(), 0U);
+  EXPECT_EQ(thrown_by([this] {
+              Worker late(client());
+              late.join(
+                  one_group(),
+                  [] {
+                    return std::vector<float>{0, 0};
+                  },
+                  kScriptExamples);
+              late.leave();
+              late.ask_for_evaluator();
+            }),
+            "1: the run is over: epochs done");
 }
 
 TEST_F(ScriptTest, ACheckpointKeepsTheScript) {

@@ -101,6 +101,10 @@ void Server::evaluator_failed() {
   strand_.post(EvaluatorFailed{});
 }
 
+void Server::nobody_will_ask() {
+  strand_.post(NobodyWillAsk{});
+}
+
 Time Server::now() const {
   return to_time(steady_clock::now());
 }
@@ -135,6 +139,7 @@ void Server::handle(Time now, Post post) {
                         [&](const StopAsked& asked) { stop_asked(now, asked); },
                         [&](const NobodyWillJoin&) { nobody_joins(now); },
                         [&](const EvaluatorFailed&) { evaluator_comes_ = false; },
+                        [&](const NobodyWillAsk&) { asks_no_more_ = true; },
                         [&](const TransportWarned& warning) { warn(warning.text); }},
              post);
 }
@@ -326,14 +331,18 @@ void Server::await_evaluations() {
   // A run that is interrupted may be killed within the minute.
   const bool interrupted = static_cast<int>(finish_->code) > 128;
   const Duration patience = std::chrono::seconds(interrupted ? 10 : 60);
-  const Time deadline = now() + patience;
+  const Time ended = now();
+  Time deadline{};
   strand_.run([this] { send_last_snapshot(); });
   for (bool waits = true; waits;) {
     strand_.run([&] {
       const bool began = coordinator_ && coordinator_->started();
-      waits = evaluator_ ? evaluations_.waiting() > 0 : evaluator_comes_ && began;
-      if (waits && now() >= deadline) {
-        waits = false;
+      const bool may_ask = options_.starts_evaluator && !evaluator_asked_ && !asks_no_more_ &&
+                           finish_->code == ExitCode::kDone;
+      const bool measures = evaluator_ ? evaluations_.waiting() > 0 : evaluator_comes_;
+      deadline = std::max(ended, evaluator_asked_at_) + patience;
+      waits = began && (measures || (!evaluator_ && may_ask)) && now() < deadline;
+      if (began && measures && !waits) {
         warn("the evaluator has not measured the last weights in " +
              std::to_string(static_cast<int>(to_seconds(patience))) +
              " s: their accuracy is unknown");
@@ -393,7 +402,8 @@ void Server::take_late(const Post& post) {
     say_that_it_is_over(from->connection);
   } else if (std::holds_alternative<protocol::SetPolicy>(message) ||
              std::holds_alternative<protocol::SlowDown>(message) ||
-             std::holds_alternative<protocol::AskStatus>(message)) {
+             std::holds_alternative<protocol::AskStatus>(message) ||
+             std::holds_alternative<protocol::AskEvaluator>(message)) {
     answer(from->connection, ExitCode::kFailure, "the run is over: " + finish_->why);
   }
 }

@@ -126,6 +126,9 @@ class Server {
   // From any thread: the evaluator that `wants_evaluator` brought has failed; the end of the run
   // does not wait for it.
   void evaluator_failed();
+  // From any thread: the workers of `outpace run` have ended, so none will ask for an evaluator;
+  // the end of the run does not wait for that.
+  void nobody_will_ask();
 
  private:
   struct FromConnection {
@@ -138,11 +141,16 @@ class Server {
   };
   struct NobodyWillJoin {};
   struct EvaluatorFailed {};
+  struct NobodyWillAsk {};
   struct TransportWarned {
     std::string text;
   };
-  using Post =
-      std::variant<FromConnection, StopAsked, NobodyWillJoin, EvaluatorFailed, TransportWarned>;
+  using Post = std::variant<FromConnection,
+                            StopAsked,
+                            NobodyWillJoin,
+                            EvaluatorFailed,
+                            NobodyWillAsk,
+                            TransportWarned>;
 
   // A peer that was sent away is not heard any more, although its connection may still be open.
   enum class Role : std::uint8_t { kUnknown, kWorker, kEvaluator, kSentAway };
@@ -181,7 +189,7 @@ class Server {
                   wire::ConnectionId from,
                   const Peer& peer,
                   const protocol::Rates& rates);
-  void ask_for_evaluator();
+  void ask_for_evaluator(Time now);
   // Makes room for the newcomer. False if another process that is alive holds the rank; the
   // newcomer is told.
   [[nodiscard]] bool clear_rank(Time now, wire::ConnectionId from, const protocol::Hello& newcomer);
@@ -255,7 +263,8 @@ class Server {
   [[nodiscard]] Time next_tick() const;
   [[nodiscard]] Time now() const;
   void hand_over_weights();
-  // Waits after the end for the last version's evaluation, at most some seconds.
+  // Waits after the end for the last version's evaluation, at most some seconds. A script may ask
+  // for an evaluator as late as that: at the end of its only epoch, or after its last.
   void await_evaluations();
   void send_last_snapshot();
   // run() returns: peers that never joined hear of the end, and the callbacks are not called again.
@@ -285,6 +294,8 @@ class Server {
   std::vector<const server::Send*> last_send_;      // By worker; of the current effects.
   bool evaluator_asked_ = false;
   bool evaluator_comes_ = false;  // One was asked for, and has neither come nor failed.
+  Time evaluator_asked_at_{};
+  bool asks_no_more_ = false;  // Nobody will.
   std::optional<wire::ConnectionId> evaluator_;
   std::deque<wire::ConnectionId> next_evaluators_;  // In line, as they came.
   Time last_status_{};
@@ -298,6 +309,7 @@ class Server {
   std::uint64_t lost_ = 0;  // Updates that workers saw after the checkpoint.
   std::string refused_;     // Why a connection was refused last.
   bool warned_of_skipping_ = false;
+  bool warned_of_no_loss_ = false;
   Time gathers_since_{};  // Without a coordinator.
   Time wake_at_{};        // When run() looks again.
   Strand<Post> strand_;

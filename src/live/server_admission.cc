@@ -44,7 +44,7 @@ void Server::greet_worker(Time now, wire::ConnectionId from, const protocol::Hel
   transport_->authorise(from, manifest_->numbers());
   welcome(from, incarnation);
   if (hello.wants_evaluator) {
-    ask_for_evaluator();
+    ask_for_evaluator(now);
   }
 }
 

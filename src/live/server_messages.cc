@@ -6,6 +6,7 @@
 
 #include "base/overloaded.h"
 #include "live/server.h"
+#include "policy/switch_spec.h"
 #include "protocol/senders.h"
 #include "server/driver.h"
 
@@ -39,6 +40,10 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
           [&](const protocol::SetPolicy& set) { set_policy(now, from, set); },
           [&](const protocol::SlowDown& slow) { slow_down(from, slow); },
           [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
+          [&](const protocol::AskEvaluator&) {  // Of a worker that has left, or whose run is over.
+            ask_for_evaluator(now);
+            answer(from, ExitCode::kDone, "");
+          },
           [&](const auto&) {  // Also one that is new: it is no greeting.
             dismiss(from, protocol::Farewell::kIncompatible, "the first message must be a hello");
           }},
@@ -75,7 +80,7 @@ void Server::receive_from_worker(Time now,
                           }
                         },
                         [&](const protocol::Rates& rates) { take_rates(now, from, peer, rates); },
-                        [&](const protocol::AskEvaluator&) { ask_for_evaluator(); },
+                        [&](const protocol::AskEvaluator&) { ask_for_evaluator(now); },
                         [&](const protocol::Heartbeat&) {
                           if (joined) {
                             coordinator_->heard(now, peer.worker, peer.incarnation);
@@ -185,6 +190,11 @@ void Server::take_measurement(Time now, const protocol::Measurement& measurement
   }
   if (callbacks_.evaluated) {
     callbacks_.evaluated(*evaluation);
+  }
+  if (!evaluation->loss && policy::waits_for_test_loss(Spec::parse(set_policy_)) &&
+      !std::exchange(warned_of_no_loss_, true)) {
+    warn("the evaluator reports no test loss, and --policy " + set_policy_ +
+         " waits for one: report it beside the accuracy");
   }
   server::Effects effects;
   server::evaluated(now, *evaluation, evaluations_, *coordinator_, effects);

@@ -124,12 +124,14 @@ void Server::take_rates(Time now,
   }
 }
 
-void Server::ask_for_evaluator() {
-  if (std::exchange(evaluator_asked_, true) || finish_ || !options_.starts_evaluator) {
+void Server::ask_for_evaluator(Time now) {
+  const bool in_vain = finish_ && finish_->code != ExitCode::kDone;
+  if (std::exchange(evaluator_asked_, true) || in_vain || !options_.starts_evaluator) {
     return;
   }
   evaluator_comes_ = !evaluator_;
-  if (!coordinator_ || !coordinator_->started()) {
+  evaluator_asked_at_ = now;
+  if (!finish_ && (!coordinator_ || !coordinator_->started())) {
     options_.expects_evaluator = true;
   }
   if (callbacks_.wants_evaluator) {

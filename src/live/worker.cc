@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "live/control.h"
 #include "live/environment.h"
 #include "live/lasting_session.h"
 #include "live/script.h"
@@ -197,8 +198,16 @@ class Worker::Job {
 
   void ask_for_evaluator() {
     require(joined_, "ask_for_evaluator: join() comes first");
-    if (session_) {
+    if (session_ && !over_) {
       session_->session().ask_for_evaluator();
+      return;
+    }
+    const protocol::Message said =
+        live::ask({.server = options_.server, .token = options_.token, .tls = tls()},
+                  protocol::AskEvaluator{});
+    const auto* answer = std::get_if<protocol::Answer>(&said);
+    if (answer != nullptr && answer->code != ExitCode::kDone) {
+      throw Error(answer->code, answer->text);
     }
   }
 
@@ -256,6 +265,7 @@ class Worker::Job {
     if (session_->sessions() != before) {
       gradient_ = {};  // It was the lost connection's memory.
     }
+    over_ = !task;
     if (task) {
       in_hand_ = task->examples.size();
       wait_for_pace(task->work.release);
@@ -347,6 +357,7 @@ class Worker::Job {
   // State.
   std::uint64_t iteration_ = 0;
   bool joined_ = false;
+  bool over_ = false;  // The run, as next() said.
   std::uint64_t numbers_ = 0;
   std::size_t groups_ = 0;
   std::optional<protocol::Rates> rates_;         // To be told before the next push.

@@ -129,4 +129,15 @@ bool waits_for_evaluator(const Spec& policy) {
   return waits_for_any(policy, {Watched::kTestLoss, Watched::kTestAccuracy});
 }
 
+bool waits_for_test_loss(const Spec& policy) {
+  const std::pair<std::string, std::string> by_test_loss{"loss", "test"};
+  const std::vector<Phase> phases = phases_of(policy);
+  return waits_for_any(policy, {Watched::kTestLoss}) ||
+         std::any_of(phases.begin(), phases.end(), [&](const Phase& phase) {
+           const auto& options = phase.policy.options;
+           return phase.policy.name == "adasync" &&
+                  std::find(options.begin(), options.end(), by_test_loss) != options.end();
+         });
+}
+
 }  // namespace outpace::policy

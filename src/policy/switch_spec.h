@@ -46,5 +46,7 @@ struct Phase {
 [[nodiscard]] bool waits_for_learning(const Spec& policy);
 // True if a phase ends by what an evaluator measures: the test loss or accuracy.
 [[nodiscard]] bool waits_for_evaluator(const Spec& policy);
+// True if a phase ends by the test loss, or is an `adasync:loss=test`.
+[[nodiscard]] bool waits_for_test_loss(const Spec& policy);
 
 }  // namespace outpace::policy

@@ -109,5 +109,15 @@ TEST(SwitchSpec, KnowsWhetherItWaitsForAnEvaluator) {
   EXPECT_TRUE(waits("switch(async until test-accuracy>0.5 then sync)"));
 }
 
+TEST(SwitchSpec, KnowsWhetherItWaitsForATestLoss) {
+  const auto waits = [](const char* text) { return waits_for_test_loss(Spec::parse(text)); };
+  EXPECT_FALSE(waits("adasync"));
+  EXPECT_FALSE(waits("adasync:k=2,loss=training"));
+  EXPECT_FALSE(waits("switch(async until test-accuracy>0.5 then sync)"));
+  EXPECT_TRUE(waits("adasync:k=2,loss=test"));
+  EXPECT_TRUE(waits("switch(sync until test-loss<9 then async)"));
+  EXPECT_TRUE(waits("switch(sync until updates>9 then adasync:loss=test)"));
+}
+
 }  // namespace
 }  // namespace outpace::policy

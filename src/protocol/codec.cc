@@ -177,9 +177,13 @@ Message read(const pb::Abandoned& abandoned) {
 Message read(const pb::Measurement& measurement) {
   const double accuracy = measurement.accuracy();
   require(accuracy >= 0 && accuracy <= 1, "measurement.accuracy", "must lie in [0, 1]");
-  require_finite(measurement.loss(), "measurement.loss");
-  return Measurement{
-      .version = Version{measurement.version()}, .accuracy = accuracy, .loss = measurement.loss()};
+  Measurement read{
+      .version = Version{measurement.version()}, .accuracy = accuracy, .loss = std::nullopt};
+  if (measurement.has_loss()) {
+    require_finite(measurement.loss(), "measurement.loss");
+    read.loss = measurement.loss();
+  }
+  return read;
 }
 Message read(const pb::Welcome& welcome) {
   require(welcome.heartbeat_ns() >= 1, "welcome.heartbeat", "must be above 0");

@@ -66,8 +66,9 @@ class RandomMessages {
       case 6:
         return Goodbye{};
       case 7:
-        return Measurement{
-            .version = Version{rng_.next()}, .accuracy = rng_.uniform(), .loss = rng_.normal()};
+        return Measurement{.version = Version{rng_.next()},
+                           .accuracy = rng_.uniform(),
+                           .loss = coin() ? std::optional(rng_.normal()) : std::nullopt};
       case 8:
         return SetPolicy{.protocol = small(), .policy = text()};
       case 9:

@@ -100,7 +100,9 @@ void write(const Measurement& measurement, pb::Frame& frame) {
   pb::Measurement& out = *frame.mutable_measurement();
   out.set_version(count(measurement.version));
   out.set_accuracy(measurement.accuracy);
-  out.set_loss(measurement.loss);
+  if (measurement.loss) {
+    out.set_loss(*measurement.loss);
+  }
 }
 void write(const Welcome& welcome, pb::Frame& frame) {
   pb::Welcome& out = *frame.mutable_welcome();

@@ -194,8 +194,8 @@ struct Goodbye {
 };
 struct Measurement {
   Version version;
-  double accuracy;  // On the test set, in [0, 1].
-  double loss;
+  double accuracy;             // On the test set, in [0, 1].
+  std::optional<double> loss;  // Nothing: it was not measured.
 
   bool operator==(const Measurement&) const = default;
 };

@@ -25,12 +25,14 @@ void MetricsWriter::append(const TrainingMetrics& metrics) {
 }
 
 void MetricsWriter::append(const server::Evaluation& evaluation) {
-  append_line({{"seconds", to_seconds(evaluation.committed)},
-               {"version", count(evaluation.version)},
-               {"examples", evaluation.examples},
-               {"accuracy", evaluation.accuracy},
-               {"loss", evaluation.loss}},
-              file_);
+  nlohmann::ordered_json line{{"seconds", to_seconds(evaluation.committed)},
+                              {"version", count(evaluation.version)},
+                              {"examples", evaluation.examples},
+                              {"accuracy", evaluation.accuracy}};
+  if (evaluation.loss) {
+    line["loss"] = *evaluation.loss;
+  }
+  append_line(line, file_);
 }
 
 }  // namespace outpace::record

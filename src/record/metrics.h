@@ -1,6 +1,7 @@
 // metrics.jsonl: the course of the training, one JSON line per moment and per evaluation.
 //
-// A number that is not finite (a loss that diverged) is null, because JSON cannot express it.
+// A number that is not finite (a loss that diverged) is null, because JSON cannot express it. An
+// evaluation without a loss has no "loss".
 
 #pragma once
 

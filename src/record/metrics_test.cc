@@ -26,6 +26,17 @@ TEST(Metrics, AreALineAMomentAndALineAnEvaluation) {
             "\n");
 }
 
+TEST(Metrics, HaveNoLossThatWasNotMeasured) {
+  const TemporaryDirectory directory;
+  MetricsWriter writer(directory / "metrics.jsonl");
+  writer.append(server::Evaluation{
+      .version = Version{10}, .committed = Time{}, .examples = 320, .accuracy = 0.5, .loss = {}});
+  writer.close();
+  EXPECT_EQ(contents(directory / "metrics.jsonl"),
+            R"({"seconds":0.0,"version":10,"examples":320,"accuracy":0.5})"
+            "\n");
+}
+
 TEST(Metrics, HaveNullForALossThatDiverged) {
   const TemporaryDirectory directory;
   MetricsWriter writer(directory / "metrics.jsonl");

@@ -67,11 +67,14 @@ ordered_json worker_detail(std::size_t worker,
 }
 
 ordered_json evaluation_detail(const server::Evaluation& evaluation) {
-  return {{"version", count(evaluation.version)},
-          {"seconds", to_seconds(evaluation.committed)},
-          {"examples", evaluation.examples},
-          {"accuracy", number(evaluation.accuracy)},
-          {"loss", number(evaluation.loss)}};
+  ordered_json json{{"version", count(evaluation.version)},
+                    {"seconds", to_seconds(evaluation.committed)},
+                    {"examples", evaluation.examples},
+                    {"accuracy", number(evaluation.accuracy)}};
+  if (evaluation.loss) {
+    json["loss"] = number(*evaluation.loss);
+  }
+  return json;
 }
 
 }  // namespace

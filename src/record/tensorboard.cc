@@ -91,10 +91,11 @@ void TensorBoardLog::append(WallTime time, const Status& status) {
 }
 
 void TensorBoardLog::append(WallTime time, const server::Evaluation& evaluation) {
-  append(time,
-         count(evaluation.version),
-         std::array<Scalar, 2>{
-             {{"accuracy/test", evaluation.accuracy}, {"loss/test", evaluation.loss}}});
+  std::vector<Scalar> scalars{{"accuracy/test", evaluation.accuracy}};
+  if (evaluation.loss) {
+    scalars.push_back({"loss/test", *evaluation.loss});
+  }
+  append(time, count(evaluation.version), scalars);
 }
 
 void TensorBoardLog::append(WallTime time, std::uint64_t step, std::span<const Scalar> scalars) {

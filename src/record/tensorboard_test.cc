@@ -67,6 +67,16 @@ TEST(TensorBoardLog, AnEvaluationIsTwoScalarsAtItsUpdate) {
                 std::string("\x0a\x10", 2) + loss);
 }
 
+TEST(TensorBoardLog, ATestLossThatWasNotMeasuredIsLeftOut) {
+  const TemporaryDirectory folder;
+  TensorBoardLog log(folder.path(), "run", {1e9}, nullptr);
+  log.append({2.0}, {.version = Version{300}, .accuracy = 0.5, .loss = {}});
+  const auto found = records(only_file(folder.path()));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_NE(found[1].find("accuracy/test"), std::string::npos);
+  EXPECT_EQ(found[1].find("loss/test"), std::string::npos);
+}
+
 TEST(TensorBoardLog, ALossThatIsNotKnownYetIsLeftOut) {
   const TemporaryDirectory folder;
   TensorBoardLog log(folder.path(), "run", {1e9}, nullptr);

@@ -157,8 +157,8 @@ void add_figures(const watch::Board& board, Html& out) {
   std::vector<plot::LinePoint> test;
   std::vector<plot::LinePoint> accuracy;
   for (const watch::Evaluated& one : board.evaluations().points()) {
-    if (std::isfinite(one.loss) && one.loss >= 0.0) {
-      test.push_back({.x = one.seconds, .y = one.loss});
+    if (one.loss && std::isfinite(*one.loss) && *one.loss >= 0.0) {
+      test.push_back({.x = one.seconds, .y = *one.loss});
     }
     accuracy.push_back({.x = one.seconds, .y = 100.0 * one.accuracy});
   }

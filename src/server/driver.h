@@ -93,7 +93,10 @@ inline void evaluated(Time now,
                       Effects& out) {
   coordinator.measured(
       now, {policy::Measure::kTestAccuracy, evaluation.accuracy, evaluation.version}, out);
-  coordinator.measured(now, {policy::Measure::kTestLoss, evaluation.loss, evaluation.version}, out);
+  if (evaluation.loss) {
+    coordinator.measured(
+        now, {policy::Measure::kTestLoss, *evaluation.loss, evaluation.version}, out);
+  }
   if (evaluations.ends_run() && !coordinator.finished()) {
     coordinator.finish(now, ExitCode::kDone, "target accuracy reached", out);
   }

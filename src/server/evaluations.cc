@@ -17,7 +17,7 @@ void Evaluations::sent_last(Version version, Time committed, std::uint64_t examp
                       .committed = committed,
                       .examples = examples,
                       .accuracy = 0.0,
-                      .loss = 0.0});
+                      .loss = std::nullopt});
   newest_sent_ = version;
 }
 

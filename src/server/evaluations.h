@@ -23,7 +23,7 @@ struct Evaluation {
   Time committed;
   std::uint64_t examples;  // Applied by then.
   double accuracy;
-  double loss;
+  std::optional<double> loss;  // Nothing: it was not measured.
 
   void keep(Archive& archive) {
     archive("version", version)("committed", committed)("examples", examples);

@@ -72,7 +72,7 @@ struct Evaluated {
   std::uint64_t version = 0;
   std::uint64_t examples = 0;
   double accuracy = 0.0;
-  double loss = 0.0;
+  std::optional<double> loss;  // Nothing: not measured.
 };
 
 // A decision as it was, for people.

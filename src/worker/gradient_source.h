@@ -80,8 +80,8 @@ class GradientSource {
 
 // How good weights are on the test set.
 struct Evaluation {
-  double accuracy;  // In [0, 1].
-  double loss;      // Mean.
+  double accuracy;             // In [0, 1].
+  std::optional<double> loss;  // Mean; nothing: it was not measured.
 };
 class Evaluator {
  public:

@@ -15,11 +15,11 @@ SCRIPT = SCRIPTS / "script.py"
 
 
 class RunTest(PythonTest):
-    def run_script(self, policy, *words):
+    def run_script(self, policy, *words, epochs=3):
         """The summary of a run of two workers, and what it printed."""
         out = self.folder / f"run-{next(self.names)}"
         run = self.start("run", "--workers", 2, "--policy", policy, "--batch", 16, "--out", out,
-                         "--json", "--", PYTHON, "-B", SCRIPT, "--epochs", 3, *words,
+                         "--json", "--", PYTHON, "-B", SCRIPT, "--epochs", epochs, *words,
                          variables={"PYTHONPATH": PACKAGE})
         self.finish(run)
         return json.loads((out / "summary.json").read_text()), run.err
@@ -42,11 +42,21 @@ class LargeBatch(RunTest):
 
 
 class Evaluation(RunTest):
-    def test_without_a_loss_says_that_the_loss_of_0_means_nothing(self):
+    def test_without_a_loss_leaves_the_loss_out_of_the_record(self):
         for returns in ("accuracy", "names"):
             with self.subTest(returns):
-                _, said = self.run_script("sync", "--evaluate", "--returns", returns)
-                self.assertEqual(said.count("returns an accuracy alone"), returns == "accuracy")
+                summary, _ = self.run_script("sync", "--evaluate", "--returns", returns)
+                self.assertIsNotNone(summary["final_accuracy"])
+                self.assertEqual(summary["final_loss"] is None, returns == "accuracy")
+                self.assertEqual("loss" in summary["evaluations"][-1], returns == "names")
+
+    def test_of_a_single_epoch_or_after_the_last_measures_the_last_weights(self):
+        for epochs, when in ((1, "--evaluate"), (1, "--evaluate-last"), (3, "--evaluate-last")):
+            with self.subTest(when, epochs=epochs):
+                summary, _ = self.run_script("sync", when, epochs=epochs)
+                self.assertEqual([one["version"] for one in summary["evaluations"]],
+                                 [summary["updates"]])
+                self.assertEqual(summary["updates"], 16 * epochs)
 
 
 class Launched(PythonTest):

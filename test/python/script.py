@@ -86,7 +86,8 @@ def parse():
     options.add_argument("--scale-rate", action="store_true")
     options.add_argument("--returns", choices=("accuracy", "both", "names"), default="both")
     options.add_argument("--schedule", action="store_true")
-    options.add_argument("--evaluate", action="store_true")
+    options.add_argument("--evaluate", action="store_true", help="after each epoch")
+    options.add_argument("--evaluate-last", action="store_true", help="after the last one alone")
     options.add_argument("--batch-norm", action="store_true")
     options.add_argument("--buffers", default="average")
     options.add_argument("--save", default="", help="worker 0 writes the network there")
@@ -181,6 +182,8 @@ def train(args, job, net, optimizer, schedule, data):
             schedule.step()
         if args.evaluate:
             job.evaluate(lambda: RETURNS[args.returns](*accuracy(net)))
+    if args.evaluate_last:
+        job.evaluate(lambda: RETURNS[args.returns](*accuracy(net)))
     return verdicts
 
 

@@ -30,7 +30,6 @@ class EvaluatorJob(Job):
         self._named: Optional[Named] = None
         self._flat: Optional[Flat] = None
         self._version = 0
-        self._said_no_loss = False
 
     @property
     def version(self) -> int:
@@ -72,12 +71,7 @@ class EvaluatorJob(Job):
             named.buffers.use_averaged()
             self._version = snapshot.version
             found = function()
-            accuracy, loss = measured(found)
-            if loss is None and not self._said_no_loss:
-                self._said_no_loss = True
-                print("outpace: evaluate's function returns an accuracy alone, so the test loss of "
-                      "0 in tables means nothing; return (accuracy, loss) to have one", flush=True)
-            self._evaluator.report(accuracy, loss or 0.0)
+            self._evaluator.report(*measured(found))
         return found
 
     def _writes(self) -> bool:

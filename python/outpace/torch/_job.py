@@ -141,7 +141,7 @@ class Job(abc.ABC):
         """Measures the network: `function` returns (accuracy, loss).
 
         It may return {"accuracy": ..., "loss": ...}, or the accuracy alone: then the run's tables
-        have a test loss of 0, and the evaluator says so once.
+        have no test loss.
 
         Alone, it runs here and the result is returned. In a job, the evaluator runs it on snapshots
         of the weights, and workers go on at once with None. A network whose running statistics do

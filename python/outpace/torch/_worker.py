@@ -208,9 +208,9 @@ class WorkerJob(Job):
         if self._named.own_statistics:
             mine = self.rank == 0 and self._worked_in == self.epoch
             return self._measure_here(function) if mine else None
-        if not self._asked and self._joined_with is not None and not self._over:
+        if not self._asked and self._begun:
             self._asked = True
-            self.worker.ask_for_evaluator()
+            self._ask_for_evaluator()
         return None
 
     # ---- What the sampler and the optimizer call ----------------------------------------------
@@ -335,6 +335,15 @@ class WorkerJob(Job):
         if not prepared or not flat.has_gradients_at(address):
             flat.use_gradients(address)
         return minibatch
+
+    def _ask_for_evaluator(self) -> None:
+        try:
+            self.worker.ask_for_evaluator()
+        except OutpaceError as error:
+            if not self._over:
+                raise
+            print(f"outpace: worker {self.rank}: evaluate: the last weights are not measured: "
+                  f"{error}", file=sys.stderr)
 
     def _push_part(self) -> None:
         """Pushes the mean over the first examples, and takes the next mini-batch."""
