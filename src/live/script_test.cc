@@ -304,18 +304,6 @@ TEST_F(ScriptTest, TheEndOfTheRunWaitsForNobodyWhoseWorkersHaveEnded) {
   train({});
   server_->nobody_will_ask();
   EXPECT_EQ(run.get().evaluations.size(), 0U);
-  EXPECT_EQ(thrown_by([this] {
-              Worker late(client());
-              late.join(
-                  one_group(),
-                  [] {
-                    return std::vector<float>{0, 0};
-                  },
-                  kScriptExamples);
-              late.leave();
-              late.ask_for_evaluator();
-            }),
-            "1: the run is over: epochs done");
 }
 
 TEST_F(ScriptTest, ACheckpointKeepsTheScript) {

@@ -200,7 +200,7 @@ TEST_F(WorkerTest, AWorkerThatComesAfterTheEndOfTheRunHearsSo) {
         line(), []() -> std::vector<float> { throw std::logic_error("asked"); }, kExamples);
     EXPECT_FALSE(late.next());
     EXPECT_FALSE(late.next());
-    late.ask_for_evaluator();
+    EXPECT_EQ(error_of([&late] { late.ask_for_evaluator(); }, 1), "the run is over: epochs done");
     late.leave();
   }
 }
