@@ -262,6 +262,10 @@ class Worker {
   // that has one already goes on as it is. When the run is over, an evaluator measures the last
   // weights; throws WorkerError if the server is gone by then.
   void ask_for_evaluator();
+  // For `outpace profile -- this program`, which else does not see layers: the forward pass of the
+  // current mini-batch's next layer begins, which needs the first `numbers` weights (all layers
+  // together need all); or, with 0, its backward pass, in reverse order. Does nothing otherwise.
+  void mark(std::size_t numbers);
   // Leaves the job before its end; next() then returns nothing.
   void leave();
 

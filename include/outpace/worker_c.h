@@ -207,6 +207,9 @@ OUTPACE_API int outpace_worker_set_rates(outpace_worker* worker,
 // Asks `outpace run` for one more process of the same script, which evaluates. When the run is
 // over, it measures the last weights.
 OUTPACE_API int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* error);
+// For `outpace profile`: the next layer's forward pass begins, which needs the first `numbers`
+// weights; or, with 0, its backward pass, in reverse order.
+OUTPACE_API void outpace_worker_mark(outpace_worker* worker, size_t numbers);
 OUTPACE_API int outpace_worker_leave(outpace_worker* worker, outpace_error* error);
 
 // The process beside the workers that measures snapshots of the weights.

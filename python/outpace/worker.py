@@ -295,6 +295,15 @@ class Worker:
         self._checked(self._waiting.call(self._library.outpace_worker_ask_for_evaluator,
                                          self._handle, self._error))
 
+    def mark(self, numbers: int) -> None:
+        """Tells `outpace profile` that the next layer's forward pass begins, which needs the first
+        `numbers` weights; or, with 0, its backward pass, in reverse order.
+
+        Does nothing otherwise. outpace.torch calls it for modules that have parameters.
+        """
+        if self._handle is not None:
+            self._library.outpace_worker_mark(self._handle, numbers)
+
     @property
     def cancelled(self) -> bool:
         """Whether no update needs the current mini-batch any more.

@@ -283,6 +283,12 @@ int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* erro
   });
 }
 
+void outpace_worker_mark(outpace_worker* worker, std::size_t numbers) {
+  if (worker != nullptr) {
+    worker->worker.mark(numbers);
+  }
+}
+
 int outpace_worker_leave(outpace_worker* worker, outpace_error* error) {
   return for_c(error, [&] {
     require(worker != nullptr, "leave: the worker is null");

@@ -12,6 +12,7 @@
 #include "job/profile_job.h"
 #include "record/output_file.h"
 #include "run/profile_run.h"
+#include "run/profile_script.h"
 #include "throughput/quantile.h"
 
 namespace outpace::cli {
@@ -54,7 +55,8 @@ void print(const throughput::MeasuredProfile& profile, const std::string& path) 
 
 int profile(const job::ProfileJob& job) {
   const run::MeasuredWorker measured =
-      run::measure_worker(job, learner(), collective::measure_sum_cost);
+      job.command.empty() ? run::measure_worker(job, learner(), collective::measure_sum_cost)
+                          : run::measure_script(job, collective::measure_sum_cost);
   record::write_atomically(job.output, measured.profile.to_json(measured.events));
   print(measured.profile, job.output);
   return 0;

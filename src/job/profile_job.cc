@@ -41,6 +41,9 @@ void declare_traces(OptionList& options, TracesGiven& traces) {
 }
 
 void check_trace(const OptionList& options, const ProfileJob& job) {
+  if (!job.command.empty()) {
+    throw usage_error("--from-trace conflicts with a command to measure; remove one");
+  }
   for (const char* option :
        {"network", "data", "optimizer", "threads", "seed", "iterations", "listen"}) {
     if (options.at(option).changed()) {
@@ -62,6 +65,15 @@ void check_trace(const OptionList& options, const ProfileJob& job) {
   }
 }
 
+void check_command(const OptionList& options) {
+  for (const char* option : {"network", "data", "optimizer"}) {
+    if (options.at(option).changed()) {
+      throw usage_error("--" + std::string(option) +
+                        " conflicts with a command to measure, which brings its own; remove one");
+    }
+  }
+}
+
 void check_measuring(const OptionList& options, const ProfileJob& job) {
   for (const char* option : {"parameters", "payload", "apply", "message", "copy-rate"}) {
     if (options.at(option).changed()) {
@@ -69,6 +81,9 @@ void check_measuring(const OptionList& options, const ProfileJob& job) {
                         " without --from-trace; add --from-trace, or "
                         "remove it");
     }
+  }
+  if (!job.command.empty()) {
+    check_command(options);
   }
   if (!is_local(job.serving.listen)) {
     throw usage_error("--listen " + job.serving.listen +
@@ -108,6 +123,13 @@ void declare(OptionList& options, ProfileJob& job) {
   constexpr double kBatchMost = 1U << 20U;
   constexpr double kIterationsLeast = 4;
   constexpr double kIterationsMost = 100'000;
+  options
+      .add("command",
+           job.command,
+           "Command to measure in place of --network, and its words, after --: a program that "
+           "joins by the Python package or include/outpace/worker.h")
+      .type("COMMAND")
+      .positional();
   options.add("network", job.network, std::string("Network to measure: ") + kNetworks);
   options.add("data", job.data, std::string("Data set to measure on: ") + kDataSets);
   options.add("batch", job.training.batch, "Examples in a mini-batch").between(1, kBatchMost);

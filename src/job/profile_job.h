@@ -1,5 +1,5 @@
-// What `outpace profile` is told: the worker to measure, or the traces of PyTorch's profiler to
-// read instead.
+// What `outpace profile` is told: the network or the user's program to measure, or the traces of
+// PyTorch's profiler to read instead.
 
 #pragma once
 
@@ -59,6 +59,7 @@ struct ProfileJob {
   std::uint32_t iterations = 60;  // To measure.
   std::string output;             // A file.
   TracesGiven traces;
+  std::vector<std::string> command;  // A user's program to measure; empty: the network.
 };
 void declare(OptionList& options, ProfileJob& job);
 

@@ -39,6 +39,9 @@ struct RunJob {
   std::string token_file;  // Of processes that a launcher starts.
   Duration rejoin_for = Reaching{}.rejoin_for;
   std::string launcher = launch::kAnyLauncher;
+  // For `outpace profile`: the file in which workers note their passes (live/pass_log.h), and no
+  // evaluator is started. Empty: neither.
+  std::string passes;
 };
 void declare(OptionList& options, RunJob& job);
 

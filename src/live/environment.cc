@@ -182,6 +182,10 @@ outpace::WorkerOptions options_from_environment(bool ranked) {
   return options;
 }
 
+std::string profile_from_environment() {
+  return variable("OUTPACE_PROFILE");
+}
+
 std::optional<worker::Pace> pace_from_environment(WorkerId worker) {
   const std::string delays = variable("OUTPACE_DELAYS");
   if (delays.empty() && variable("OUTPACE_SLOW").empty()) {

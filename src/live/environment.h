@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "outpace/worker.h"
 #include "worker/pace.h"
@@ -17,5 +18,8 @@ namespace outpace::live {
 // How `outpace run --slow` and `--delays` slow down this worker; nothing if they do not. Throws a
 // usage error.
 [[nodiscard]] std::optional<worker::Pace> pace_from_environment(WorkerId worker);
+
+// The file in which `outpace profile` wants the worker's passes (pass_log.h); empty: none.
+[[nodiscard]] std::string profile_from_environment();
 
 }  // namespace outpace::live

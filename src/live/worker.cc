@@ -9,6 +9,7 @@
 #include "live/control.h"
 #include "live/environment.h"
 #include "live/lasting_session.h"
+#include "live/pass_log.h"
 #include "live/script.h"
 #include "wire/tls_files.h"
 
@@ -37,8 +38,10 @@ PushOutcome to_outcome(protocol::Outcome outcome) {
 
 class Worker::Job {
  public:
-  explicit Job(WorkerOptions options, std::optional<worker::Pace> pace = std::nullopt)
-      : options_(std::move(options)), pace_(std::move(pace)) {}
+  explicit Job(WorkerOptions options,
+               std::optional<worker::Pace> pace = std::nullopt,
+               std::string profile = "")
+      : options_(std::move(options)), pace_(std::move(pace)), profile_(std::move(profile)) {}
 
   [[nodiscard]] wire::TlsFiles tls() const {
     return {
@@ -85,6 +88,15 @@ class Worker::Job {
                                  .wants_evaluator = settings.evaluator,
                                  .ahead = settings.ahead});
     joined_ = true;
+    if (!profile_.empty()) {
+      log_.emplace(profile_, manifest, examples);
+    }
+  }
+
+  void mark(std::size_t numbers) {
+    if (log_ && in_hand_ > 0) {
+      log_->layer(numbers);
+    }
   }
 
   [[nodiscard]] bool joined() const { return joined_; }
@@ -212,6 +224,7 @@ class Worker::Job {
   }
 
   void leave() {
+    close_log();
     drop();
     if (session_) {
       session_->session().leave();
@@ -266,10 +279,16 @@ class Worker::Job {
       gradient_ = {};  // It was the lost connection's memory.
     }
     over_ = !task;
+    if (over_) {
+      close_log();
+    }
     if (task) {
       in_hand_ = task->examples.size();
       wait_for_pace(task->work.release);
       begun_ = steady_clock::now();
+      if (log_) {
+        log_->taken();
+      }
     }
     return task;
   }
@@ -301,10 +320,16 @@ class Worker::Job {
     }
   }
 
+  void close_log() {
+    if (log_) {
+      log_->close();
+    }
+  }
+
   // What a push says beside the gradient.
   live::WorkerSession::Result result_of(std::size_t numbers,
                                         double loss,
-                                        std::optional<std::size_t> part) const {
+                                        std::optional<std::size_t> part) {
     require(in_hand_ > 0, "push: this worker has no mini-batch; call next() first");
     require(numbers == numbers_,
             "push: the gradient has " + std::to_string(numbers) + " numbers, the parameters hold " +
@@ -313,6 +338,9 @@ class Worker::Job {
     require(examples >= 1 && examples <= in_hand_,
             "push: a part of " + std::to_string(examples) + " examples, the mini-batch has " +
                 std::to_string(in_hand_));
+    if (log_) {
+      log_->computed();
+    }
     return {.examples = static_cast<std::uint32_t>(examples),
             .partial = examples < in_hand_,
             .loss = loss,
@@ -354,6 +382,7 @@ class Worker::Job {
 
   const WorkerOptions options_;
   const std::optional<worker::Pace> pace_;  // Of delays on demand.
+  const std::string profile_;               // As profile_from_environment().
   // State.
   std::uint64_t iteration_ = 0;
   bool joined_ = false;
@@ -367,14 +396,16 @@ class Worker::Job {
   steady_clock::time_point begun_;
   wire::Numbers weights_;      // Of the current mini-batch, if it is a view.
   std::span<float> gradient_;  // The session's, if it was asked for.
+  std::optional<live::PassLog> log_;
 };
 
 Worker Worker::from_environment() {
   return for_the_public([] {
     const WorkerOptions options = live::options_from_environment(/*ranked=*/true);
     Worker worker(options);
-    worker.job_ =
-        std::make_unique<Job>(options, live::pace_from_environment(WorkerId{options.worker}));
+    worker.job_ = std::make_unique<Job>(options,
+                                        live::pace_from_environment(WorkerId{options.worker}),
+                                        live::profile_from_environment());
     return worker;
   });
 }
@@ -459,6 +490,10 @@ void Worker::set_rates(std::uint64_t epoch, const std::vector<double>& rates) {
 
 void Worker::ask_for_evaluator() {
   for_the_public([this] { job_->ask_for_evaluator(); });
+}
+
+void Worker::mark(std::size_t numbers) {
+  job_->mark(numbers);
 }
 
 void Worker::leave() {

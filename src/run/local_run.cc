@@ -150,7 +150,7 @@ live::ServerOptions local_options(const LocalJob& job) {
   options.needs_evaluator = !needs_evaluator(job.training).empty();
   options.expects_evaluator = job.expects_evaluator;
   if (job.script) {
-    options.starts_evaluator = true;
+    options.starts_evaluator = job.may_be_evaluated;
     options.expects_evaluator = options.needs_evaluator;
     options.script = script_terms(job.training);
   }

@@ -35,6 +35,7 @@ struct LocalJob {
   bool delayed = false;            // As RecordedJob's.
   // The workers run a user's command; the evaluator waits until one of them wants it.
   std::optional<job::ShowOutput> script{};
+  bool may_be_evaluated = true;  // By a script's evaluator.
 };
 
 // The children: the first `workers` workers, and the evaluator if there is one. `evaluated`: as

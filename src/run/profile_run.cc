@@ -29,8 +29,6 @@ namespace {
 
 using throughput::PassMarks;
 
-constexpr std::size_t kWarmUp = 5;  // The first iterations find no memory and no code in place.
-
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -164,23 +162,16 @@ double apply_seconds(const job::ProfileJob& job, const protocol::Manifest& manif
 
 }  // namespace
 
-MeasuredWorker measure_worker(const job::ProfileJob& job,
-                              const Learner& learner,
-                              const MeasureSums& measure_sums) {
-  const auto source = learner.gradients({.network = job.network,
-                                         .data = job.data,
-                                         .seed = job.training.seed,
-                                         .threads = job.threads});
-  const auto [passes, needs] = run(job, *source);
-  throughput::MeasuredProfile profile{.network = job.network.text,
-                                      .data = job.data.text,
-                                      .batch = job.training.batch,
-                                      .dataset_examples = source->dataset_examples(),
-                                      .manifest = source->manifest(),
-                                      .iterations = throughput::iterations_of(passes),
-                                      .layers = throughput::layers_of(passes),
-                                      .apply_seconds = apply_seconds(job, source->manifest()),
-                                      .message_seconds = message_seconds(job)};
+MeasuredWorker profile_of(const job::ProfileJob& job,
+                          throughput::MeasuredProfile profile,
+                          std::span<const PassMarks> passes,
+                          const std::vector<std::size_t>& needs,
+                          const MeasureSums& measure_sums) {
+  profile.batch = job.training.batch;
+  profile.iterations = throughput::iterations_of(passes);
+  profile.layers = throughput::layers_of(passes);
+  profile.apply_seconds = apply_seconds(job, profile.manifest);
+  profile.message_seconds = message_seconds(job);
   throughput::tell_tensors(profile, needs);
   const double of_bytes =
       median_rest(profile.iterations) - profile.apply_seconds - 2.0 * profile.message_seconds;
@@ -190,6 +181,24 @@ MeasuredWorker measure_worker(const job::ProfileJob& job,
       measure_sums(scratch.file("rendezvous"), profile.manifest.numbers(), job.iterations);
   profile.sums = {.message_seconds = sum.message_seconds, .byte_seconds = sum.byte_seconds};
   return {std::move(profile), throughput::pass_events(passes)};
+}
+
+MeasuredWorker measure_worker(const job::ProfileJob& job,
+                              const Learner& learner,
+                              const MeasureSums& measure_sums) {
+  const auto source = learner.gradients({.network = job.network,
+                                         .data = job.data,
+                                         .seed = job.training.seed,
+                                         .threads = job.threads});
+  const auto [passes, needs] = run(job, *source);
+  return profile_of(job,
+                    {.network = job.network.text,
+                     .data = job.data.text,
+                     .dataset_examples = source->dataset_examples(),
+                     .manifest = source->manifest()},
+                    passes,
+                    needs,
+                    measure_sums);
 }
 
 }  // namespace outpace::run

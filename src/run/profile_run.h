@@ -1,15 +1,19 @@
-// Measures one worker and one server, in a job of their own in this process.
+// Measures one worker and one server, in a job of their own in this process; profile_script.h has
+// the worker of a user's program.
 
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "collective/sum_cost.h"
 #include "job/profile_job.h"
 #include "run/learner.h"
 #include "throughput/measured_profile.h"
+#include "throughput/pass_marks.h"
 
 namespace outpace::run {
 
@@ -21,6 +25,17 @@ struct MeasuredWorker {
 // As collective::measure_sum_cost(), which needs Gloo.
 using MeasureSums = std::function<collective::SumCost(
     const std::string& rendezvous, std::size_t numbers, std::size_t repeats)>;
+
+// The first iterations find no memory and no code in place.
+inline constexpr std::size_t kWarmUp = 5;
+
+// A profile that has its network and data, with what `passes` say (without those of the warm-up;
+// `needs`: as NotedPasses has them), and with the costs of server and messages, measured here.
+[[nodiscard]] MeasuredWorker profile_of(const job::ProfileJob& job,
+                                        throughput::MeasuredProfile profile,
+                                        std::span<const throughput::PassMarks> passes,
+                                        const std::vector<std::size_t>& needs,
+                                        const MeasureSums& measure_sums);
 
 // Throws Error if the job fails, and a usage error for a wrong option. REQUIRES: check() of the job
 // passed.

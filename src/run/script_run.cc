@@ -114,6 +114,7 @@ Words variables_of(const job::RunJob& job,
   set(all,
       "OUTPACE_DELAYS_PERIOD",
       delayed ? job::Value<Duration>::text(delays.period) : std::string());
+  set(all, "OUTPACE_PROFILE", worker ? job.passes : "");
   if (job.threads) {
     set(all, "OMP_NUM_THREADS", std::to_string(*job.threads));
   } else {
@@ -151,6 +152,9 @@ std::vector<live::ChildSpec> children_of(const job::RunJob& job,
     child.variables = variables(worker);
     children.push_back(std::move(child));
   }
+  if (!job.passes.empty()) {
+    return children;
+  }
   live::ChildSpec evaluator = child_of(job, files, "evaluator");
   evaluator.name = "the evaluator";
   evaluator.restarts_max = live::kRestartsWithoutEnd;
@@ -180,7 +184,8 @@ RunEnd run_script(const job::RunJob& job,
                        .data = "the script's",
                        .token_file = job.token_file,
                        .delayed = !job.delays.file.empty() || !job.delays.slow.empty(),
-                       .script = job.show_output};
+                       .script = job.show_output,
+                       .may_be_evaluated = job.passes.empty()};
   return run_here(local,
                   part,
                   resolved,

@@ -59,6 +59,41 @@ class Evaluation(RunTest):
                 self.assertEqual(summary["updates"], 16 * epochs)
 
 
+class Profiled(PythonTest):
+    def test_the_profile_has_the_scripts_layers_and_predicts_from_them(self):
+        saved = self.folder / "net.safetensors"
+        run = self.start("profile", "--batch", 16, "--iterations", 20, "-o", self.folder / "p.json",
+                         "--", PYTHON, "-B", SCRIPT, "--optimizer", "momentum", "--epochs", 3,
+                         "--evaluate", "--save", saved, variables={"PYTHONPATH": PACKAGE})
+        self.finish(run)
+        self.assertIn("save: nothing is written while `outpace profile` measures the script", run.err)
+        self.assertFalse(saved.exists())
+        profile = json.loads((self.folder / "p.json").read_text())
+        self.assertEqual(profile["network"],
+                         f"{PYTHON} -B {SCRIPT} --optimizer momentum --epochs 3 --evaluate --save "
+                         f"{saved}")
+        self.assertEqual(profile["dataset_examples"], 512)
+        self.assertEqual(len(profile["iterations"]), 20)
+        self.assertEqual([one["name"] for one in profile["tensors"]],
+                         ["0.weight", "0.bias", "2.weight", "2.bias"])
+        self.assertEqual([one["tensors"] for one in profile["layers"]], [2, 2])
+        for layer in profile["layers"]:
+            self.assertGreater(layer["forward_seconds"], 0)
+            self.assertGreater(layer["backward_seconds"], 0)
+        predicted = self.start("predict", self.folder / "p.json", "--workers", "1,4", "--policy",
+                               "sync", "--bandwidth", "1Gbps")
+        self.finish(predicted)
+        self.assertIn("sync", predicted.out)
+
+    def test_a_script_that_is_over_too_soon_is_an_error(self):
+        run = self.start("profile", "--batch", 256, "-o", self.folder / "p.json", "--", PYTHON, "-B",
+                         SCRIPT, "--epochs", 3, variables={"PYTHONPATH": PACKAGE})
+        self.assertEqual(run.wait(), 1)
+        self.assertIn("profile: the program computed 6 mini-batches; it takes 10 to measure anything",
+                      run.err)
+        self.assertFalse((self.folder / "p.json").exists())
+
+
 class Launched(PythonTest):
     """The same script, by the launchers that start it as a process of each rank."""
 

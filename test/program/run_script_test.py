@@ -266,5 +266,36 @@ class Refused(ScriptTest):
         self.assertIn("lr", self.refused("--lr", "fast", "--", "true"))
 
 
+class Profiled(ProgramTest):
+    def test_a_program_by_include_outpace_is_measured_without_layers(self):
+        written = self.folder / "p.json"
+        run = self.start("profile", "--batch", 4, "--iterations", 10, "-o", written, "--", SCRIPT)
+        self.assertEqual(run.wait(), 0, run.err)
+        self.assert_nothing_left()
+        profile = json.loads(written.read_text())
+        self.assertEqual(profile["network"], SCRIPT)
+        self.assertEqual(len(profile["iterations"]), 10)
+        self.assertEqual(profile["layers"], [])
+        self.assertIn("written to", run.out)
+
+    def test_what_does_not_go_with_a_command_is_refused(self):
+        for words, says in ((("--network", "cnn"), "--network conflicts with a command to measure"),
+                            (("--optimizer", "adam"), "--optimizer conflicts with a command"),
+                            (("--from-trace", "t.json"), "--from-trace conflicts with a command")):
+            with self.subTest(words):
+                run = self.start("profile", *words, "-o", self.folder / "p.json", "--", SCRIPT)
+                self.assertEqual(run.wait(), 2)
+                self.assertIn(says, run.err)
+                self.assertEqual(len(run.err.splitlines()), 1, run.err)
+        run = self.start("profile", "-o", self.folder / "p.json", "--", self.folder / "nothing")
+        self.assertEqual(run.wait(), 2)
+        self.assertIn("is not a program that can be run", run.err)
+
+    def test_a_program_that_does_not_join_is_an_error(self):
+        run = self.start("profile", "-o", self.folder / "p.json", "--", "true")
+        self.assertNotEqual(run.wait(), 0)
+        self.assertIn("did not join the run", run.err)
+
+
 if __name__ == "__main__":
     main()

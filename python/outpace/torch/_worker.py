@@ -1,6 +1,7 @@
 """The loop of a worker: leases, weights and verdicts are the server's."""
 
 import atexit
+import math
 import operator
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sized, Tuple
@@ -14,6 +15,7 @@ from outpace.torch._flat import Flat, check_trainable
 from outpace.torch._buffers import AVERAGE, Buffers, statistics_of
 from outpace.torch._job import Evaluated, Job
 from outpace.torch._large import LargeBatch
+from outpace.torch._layers import is_profiled, mark_layers
 from outpace.torch._loader import Loader
 from outpace.torch._optimizers import ByServer, YellowFin, groups_of
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
@@ -134,6 +136,9 @@ class WorkerJob(Job):
             self._settings_of = operator.itemgetter(*options)
         for parameter in self._named.parameters:
             parameter.register_hook(self._poll)
+        if is_profiled():
+            numbers = sum(map(math.prod, self._named.shapes.values()))
+            mark_layers(module, self._named.parameters, numbers, self.worker.mark)
         module.zero_grad = optimizer.zero_grad = self._zero_grad  # type: ignore[method-assign]
 
         def step(closure: Optional[Callable[[], Any]] = None) -> None:
@@ -429,6 +434,9 @@ class WorkerJob(Job):
         return self._joined_with is not None
 
     def _writes(self) -> bool:
+        if is_profiled():
+            print("outpace: save: nothing is written while `outpace profile` measures the script")
+            return False
         if self._over and not self._begun:
             print("outpace: save: nothing is written, because this worker never had the run's "
                   "weights; they are in weights.safetensors in the run's folder", file=sys.stderr)
