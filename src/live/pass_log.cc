@@ -52,15 +52,24 @@ NotedPasses parse_noted(const std::string& text) {
   }
 }
 
-PassLog::PassLog(std::string path, protocol::Manifest manifest, std::uint64_t examples)
-    : path_(std::move(path)), noted_{.manifest = std::move(manifest), .examples = examples} {}
+void PassLog::joined(const protocol::Manifest& manifest, std::uint64_t examples) {
+  if (!path_.empty()) {
+    noted_ = {.manifest = manifest, .examples = examples};
+  }
+}
 
 void PassLog::taken() {
+  if (path_.empty()) {
+    return;
+  }
   pass_ = {.begin = seconds_now()};
   needs_.clear();
 }
 
 void PassLog::layer(std::size_t numbers) {
+  if (path_.empty()) {
+    return;
+  }
   pass_.between.push_back(seconds_now());
   if (numbers != 0) {
     needs_.push_back(numbers);
@@ -68,13 +77,16 @@ void PassLog::layer(std::size_t numbers) {
 }
 
 void PassLog::computed() {
+  if (path_.empty()) {
+    return;
+  }
   pass_.end = seconds_now();
   noted_.passes.push_back(std::exchange(pass_, {}));
   noted_.needs = std::exchange(needs_, {});
 }
 
 void PassLog::close() {
-  if (std::exchange(closed_, true)) {
+  if (path_.empty() || std::exchange(closed_, true)) {
     return;
   }
   std::ofstream file(path_, std::ios::binary);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protocol/messages.h"
@@ -39,8 +40,10 @@ struct NotedPasses {
 
 class PassLog {
  public:
-  PassLog(std::string path, protocol::Manifest manifest, std::uint64_t examples);
+  // An empty path: it notes nothing.
+  explicit PassLog(std::string path) : path_(std::move(path)) {}
 
+  void joined(const protocol::Manifest& manifest, std::uint64_t examples);
   // The worker has a mini-batch and its weights.
   void taken();
   // A layer's forward pass begins, which needs the first `numbers` weights; or, with 0, its

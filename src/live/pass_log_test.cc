@@ -17,7 +17,8 @@ protocol::Manifest two_layers() {
 TEST(PassLog, WritesWhenEachPassAndEachLayerBegan) {
   const TemporaryDirectory folder;
   const std::string path = (folder / "passes.json").string();
-  PassLog log(path, two_layers(), 100);
+  PassLog log(path);
+  log.joined(two_layers(), 100);
   for (int pass = 0; pass < 2; ++pass) {
     log.taken();
     for (const std::size_t numbers : {6U, 10U, 0U, 0U}) {
@@ -49,7 +50,7 @@ TEST(PassLog, WritesWhenEachPassAndEachLayerBegan) {
 
 TEST(PassLog, SaysThatItsFileCannotBeWritten) {
   const TemporaryDirectory folder;
-  PassLog log((folder / "no" / "passes.json").string(), two_layers(), 1);
+  PassLog log((folder / "no" / "passes.json").string());
   EXPECT_THROW(log.close(), Error);
 }
 

@@ -41,7 +41,7 @@ class Worker::Job {
   explicit Job(WorkerOptions options,
                std::optional<worker::Pace> pace = std::nullopt,
                std::string profile = "")
-      : options_(std::move(options)), pace_(std::move(pace)), profile_(std::move(profile)) {}
+      : options_(std::move(options)), pace_(std::move(pace)), log_(std::move(profile)) {}
 
   [[nodiscard]] wire::TlsFiles tls() const {
     return {
@@ -88,14 +88,12 @@ class Worker::Job {
                                  .wants_evaluator = settings.evaluator,
                                  .ahead = settings.ahead});
     joined_ = true;
-    if (!profile_.empty()) {
-      log_.emplace(profile_, manifest, examples);
-    }
+    log_.joined(manifest, examples);
   }
 
   void mark(std::size_t numbers) {
-    if (log_ && in_hand_ > 0) {
-      log_->layer(numbers);
+    if (in_hand_ > 0) {
+      log_.layer(numbers);
     }
   }
 
@@ -224,7 +222,7 @@ class Worker::Job {
   }
 
   void leave() {
-    close_log();
+    log_.close();
     drop();
     if (session_) {
       session_->session().leave();
@@ -280,15 +278,13 @@ class Worker::Job {
     }
     over_ = !task;
     if (over_) {
-      close_log();
+      log_.close();
     }
     if (task) {
       in_hand_ = task->examples.size();
       wait_for_pace(task->work.release);
       begun_ = steady_clock::now();
-      if (log_) {
-        log_->taken();
-      }
+      log_.taken();
     }
     return task;
   }
@@ -320,12 +316,6 @@ class Worker::Job {
     }
   }
 
-  void close_log() {
-    if (log_) {
-      log_->close();
-    }
-  }
-
   // What a push says beside the gradient.
   live::WorkerSession::Result result_of(std::size_t numbers,
                                         double loss,
@@ -338,9 +328,7 @@ class Worker::Job {
     require(examples >= 1 && examples <= in_hand_,
             "push: a part of " + std::to_string(examples) + " examples, the mini-batch has " +
                 std::to_string(in_hand_));
-    if (log_) {
-      log_->computed();
-    }
+    log_.computed();
     return {.examples = static_cast<std::uint32_t>(examples),
             .partial = examples < in_hand_,
             .loss = loss,
@@ -382,7 +370,6 @@ class Worker::Job {
 
   const WorkerOptions options_;
   const std::optional<worker::Pace> pace_;  // Of delays on demand.
-  const std::string profile_;               // As profile_from_environment().
   // State.
   std::uint64_t iteration_ = 0;
   bool joined_ = false;
@@ -396,7 +383,7 @@ class Worker::Job {
   steady_clock::time_point begun_;
   wire::Numbers weights_;      // Of the current mini-batch, if it is a view.
   std::span<float> gradient_;  // The session's, if it was asked for.
-  std::optional<live::PassLog> log_;
+  live::PassLog log_;          // For `outpace profile`.
 };
 
 Worker Worker::from_environment() {

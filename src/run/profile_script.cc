@@ -1,4 +1,4 @@
-// Tested by test/program/profile_test.py (class Script).
+// Tested by test/program/run_script_test.py (class Profiled).
 
 #include "run/profile_script.h"
 
