@@ -21,7 +21,7 @@ void print_policies() {
                   option.otherwise.empty() ? "required" : ("default " + option.otherwise).c_str());
     }
     std::printf("  staleness rule by default: %s\n  source: %s\n\n",
-                entry.asynchronous ? "inverse" : "none",
+                entry.staleness.c_str(),
                 entry.source.c_str());
   }
 }

@@ -43,7 +43,8 @@ void declare_policy(OptionList& options, Training& training) {
            training.staleness,
            "Rule that weighs a stale gradient: none, inverse, exponential, polynomial, dynsgd, gap "
            "or dcasgd:form=adaptive")
-      .default_words("inverse for asynchronous policies, none for the others");
+      .default_words(
+          "consgd for ssp and dssp, inverse for other asynchronous policies, none for the others");
 }
 
 void declare_step(OptionList& options, Training& training) {
@@ -185,7 +186,7 @@ Spec staleness_in_force(const Training& training) {
   if (training.staleness) {
     return *training.staleness;
   }
-  return Spec::parse(entry.asynchronous ? "inverse" : "none");
+  return Spec::parse(entry.staleness);
 }
 
 double rate_in_force(const Training& training) {

@@ -45,6 +45,14 @@ TEST(Training, AnAsynchronousPolicyWeighsByInverseStalenessAndAddsOnArrival) {
   EXPECT_EQ(resolved(given.job).shard.reduce, update::Reduce::kWorkerOrder);
 }
 
+TEST(Training, SspSharesAStepAmongItsWorkers) {
+  for (const char* policy : {"ssp:s=3", "dssp:low=1,high=3"}) {
+    Given given;
+    given.give("policy", policy);
+    EXPECT_EQ(staleness_in_force(given.job).text, "consgd");
+  }
+}
+
 TEST(Training, YellowfinScalesTheRateThatItFinds) {
   Given given;
   given.give("optimizer", "yellowfin");

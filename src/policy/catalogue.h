@@ -36,11 +36,11 @@ struct Entry {
   std::string name;
   std::string rule;    // One sentence.
   std::string source;  // Author, title, year, section.
-  // Asynchronous policies default to the staleness rule `inverse`, the others to `none`.
   bool asynchronous;
   // The gradients of one update are kept in slots and reduced in worker order at the commit, so
   // that a run is repeatable to the bit.
   bool keeps_slots;
+  std::string staleness;  // The rule that weighs stale gradients unless the user names another.
   std::vector<OptionDoc> options;
   // `workers` is the planned number, against which options are checked.
   std::unique_ptr<Policy> (*make)(SpecReader& options,

@@ -51,7 +51,7 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
   const std::uint64_t staleness = count(version_) - count(member.version);
   out.emplace_back(Accept{.worker = action.worker,
                           .sequence = action.release,
-                          .weight = action.weight * options_.staleness.weight(staleness),
+                          .weight = action.weight * options_.staleness.weight(staleness, live()),
                           .examples = member.examples});
   accepted_.push_back({.worker = action.worker,
                        .staleness = staleness,

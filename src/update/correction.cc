@@ -16,6 +16,7 @@ std::unique_ptr<Correction> make_correction(const StalenessRule& rule, std::size
     case Kind::kInverse:
     case Kind::kExponential:
     case Kind::kPolynomial:
+    case Kind::kConSgd:
       break;
     case Kind::kDynSgd:
       return std::make_unique<DynSgd>(size);

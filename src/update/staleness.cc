@@ -16,8 +16,8 @@ namespace {
 using Kind = StalenessRule::Kind;
 
 // In the order of Kind.
-const std::array<StalenessDoc, 7>& staleness_table() {
-  static const std::array<StalenessDoc, 7> kDocs{{
+const std::array<StalenessDoc, 8>& staleness_table() {
+  static const std::array<StalenessDoc, 8> kDocs{{
       {"none", "", "1", "every gradient counts fully, as in Downpour SGD (Dean et al. 2012)"},
       {"inverse",
        "",
@@ -32,6 +32,11 @@ const std::array<StalenessDoc, 7>& staleness_table() {
        "power=0.5",
        "1 / (1 + tau)^power",
        "Xie, Koyejo, Gupta, 'Asynchronous Federated Optimization' (FedAsync), 2019: (1 + tau)^-a"},
+      {"consgd",
+       "",
+       "1 / M, of the M live workers, whatever tau",
+       "Jiang, Cui, Zhang, Yu, 'Heterogeneity-aware Distributed Parameter Servers', SIGMOD 2017: "
+       "ConSGD"},
       {"dynsgd",
        "",
        "of the d-th gradient of a clock, (g - mean of those before) / d; added up",
@@ -95,7 +100,7 @@ const std::string& StalenessRule::name() const {
   return staleness_table()[static_cast<std::size_t>(kind_)].name;
 }
 
-double StalenessRule::weight(std::uint64_t tau) const {
+double StalenessRule::weight(std::uint64_t tau, std::uint32_t live) const {
   const auto staleness = static_cast<double>(tau);
   double weight = 1.0;
   switch (kind_) {
@@ -112,6 +117,9 @@ double StalenessRule::weight(std::uint64_t tau) const {
       break;
     case Kind::kPolynomial:
       weight = std::pow(1.0 + staleness, -parameter_);
+      break;
+    case Kind::kConSgd:
+      weight = 1.0 / std::max(1U, live);
       break;
   }
   // Never 0, however stale: dropping a gradient is up to the policy.

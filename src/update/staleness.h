@@ -1,6 +1,6 @@
 // How a gradient's staleness tau is treated: by one weight for the whole gradient, or by a
 // correction of its numbers (correction.h), which depends on more than tau. Every rule is the
-// identity at tau = 0, except dynsgd after other gradients of the same clock.
+// identity at tau = 0, except consgd, and dynsgd after other gradients of the same clock.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace outpace::update {
 
 // A value: rule and parameters. Specs: "none", "inverse", "exponential:rate=0.2",
-// "polynomial:power=0.5", "dynsgd", "gap:m=0.99", "dcasgd:lambda=0.04",
+// "polynomial:power=0.5", "consgd", "dynsgd", "gap:m=0.99", "dcasgd:lambda=0.04",
 // "dcasgd:form=adaptive,lambda=2,m=0.95".
 class StalenessRule {
  public:
@@ -21,14 +21,16 @@ class StalenessRule {
   static StalenessRule parse(const Spec& spec);
   static StalenessRule none();
 
-  // In (0, 1]; 1 at tau = 0; never rises with tau. Always 1 for a correction.
-  [[nodiscard]] double weight(std::uint64_t tau) const;
+  // In (0, 1]; never rises with tau. Always 1 for a correction. `live`: workers that take part now,
+  // at least 1.
+  [[nodiscard]] double weight(std::uint64_t tau, std::uint32_t live) const;
 
   enum class Kind : std::uint8_t {
     kNone,
     kInverse,
     kExponential,
     kPolynomial,
+    kConSgd,
     kDynSgd,
     kGap,
     kDcAsgd

@@ -12,34 +12,47 @@
 namespace outpace::update {
 namespace {
 
+constexpr std::uint32_t kLive = 8;
+
 std::string rule_refusal(const std::string& spec) {
   return refusal_of([&] { std::ignore = rule(spec); });
 }
 
 TEST(Staleness, HasTheWeightsOfItsEquations) {
-  EXPECT_EQ(rule("none").weight(1000), 1.0);
-  EXPECT_EQ(StalenessRule::none().weight(7), 1.0);
+  EXPECT_EQ(rule("none").weight(1000, kLive), 1.0);
+  EXPECT_EQ(StalenessRule::none().weight(7, kLive), 1.0);
   // Zhang et al. 2016: tau = 0 and tau = 1 both give alpha_0.
-  EXPECT_EQ(rule("inverse").weight(1), 1.0);
-  EXPECT_EQ(rule("inverse").weight(2), 0.5);
-  EXPECT_EQ(rule("inverse").weight(8), 0.125);
-  EXPECT_NEAR(rule("exponential").weight(5), 0.36787944117, 1e-11);  // exp(-1)
-  EXPECT_NEAR(rule("exponential:rate=0.5").weight(4), 0.13533528324, 1e-11);
-  EXPECT_NEAR(rule("polynomial").weight(3), 0.5, 1e-15);  // 1 / sqrt(4)
-  EXPECT_NEAR(rule("polynomial:power=2").weight(4), 0.04, 1e-15);
+  EXPECT_EQ(rule("inverse").weight(1, kLive), 1.0);
+  EXPECT_EQ(rule("inverse").weight(2, kLive), 0.5);
+  EXPECT_EQ(rule("inverse").weight(8, kLive), 0.125);
+  EXPECT_NEAR(rule("exponential").weight(5, kLive), 0.36787944117, 1e-11);  // exp(-1)
+  EXPECT_NEAR(rule("exponential:rate=0.5").weight(4, kLive), 0.13533528324, 1e-11);
+  EXPECT_NEAR(rule("polynomial").weight(3, kLive), 0.5, 1e-15);  // 1 / sqrt(4)
+  EXPECT_NEAR(rule("polynomial:power=2").weight(4, kLive), 0.04, 1e-15);
 }
 
-TEST(Staleness, IsTheIdentityAtTauZero) {
-  for (const StalenessDoc& doc : staleness_rules()) {
-    EXPECT_EQ(rule(doc.name).weight(0), 1.0) << doc.name;
+TEST(Staleness, ConSgdSharesAStepAmongTheLiveWorkers) {
+  for (const std::uint64_t tau : {0U, 1U, 7U}) {
+    EXPECT_EQ(rule("consgd").weight(tau, 1), 1.0);
+    EXPECT_EQ(rule("consgd").weight(tau, 4), 0.25);
   }
-  EXPECT_EQ(rule("exponential:rate=1000").weight(0), 1.0);
-  EXPECT_EQ(rule("polynomial:power=1000").weight(0), 1.0);
+}
+
+TEST(Staleness, IsTheIdentityAtTauZeroButForConSgd) {
+  for (const StalenessDoc& doc : staleness_rules()) {
+    if (doc.name == "consgd") {
+      continue;
+    }
+    EXPECT_EQ(rule(doc.name).weight(0, kLive), 1.0) << doc.name;
+  }
+  EXPECT_EQ(rule("exponential:rate=1000").weight(0, kLive), 1.0);
+  EXPECT_EQ(rule("polynomial:power=1000").weight(0, kLive), 1.0);
 }
 
 TEST(Staleness, NeverRisesWithTauAndNeverVanishes) {
   for (const char* spec : {"none",
                            "inverse",
+                           "consgd",
                            "exponential",
                            "exponential:rate=0",
                            "exponential:rate=1000",
@@ -49,20 +62,20 @@ TEST(Staleness, NeverRisesWithTauAndNeverVanishes) {
     const StalenessRule weigh = rule(spec);
     double last = 1.0;
     for (std::uint64_t tau = 0; tau < 10000; ++tau) {
-      const double weight = weigh.weight(tau);
+      const double weight = weigh.weight(tau, kLive);
       ASSERT_GT(weight, 0.0) << spec << " at " << tau;
       ASSERT_LE(weight, last) << spec << " at " << tau;
       last = weight;
     }
-    EXPECT_LE(weigh.weight(UINT64_MAX), last) << spec;
-    EXPECT_GT(weigh.weight(UINT64_MAX), 0.0) << spec;
+    EXPECT_LE(weigh.weight(UINT64_MAX, kLive), last) << spec;
+    EXPECT_GT(weigh.weight(UINT64_MAX, kLive), 0.0) << spec;
   }
 }
 
 TEST(Staleness, IsMadeFromItsOwnDescription) {
   for (const StalenessDoc& doc : staleness_rules()) {
     const std::string full = doc.name + (doc.options.empty() ? "" : ":" + doc.options);
-    EXPECT_EQ(rule(full).weight(9), rule(doc.name).weight(9)) << doc.name;
+    EXPECT_EQ(rule(full).weight(9, kLive), rule(doc.name).weight(9, kLive)) << doc.name;
     EXPECT_FALSE(doc.rule.empty());
     EXPECT_FALSE(doc.source.empty());
   }
