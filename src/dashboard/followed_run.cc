@@ -13,6 +13,7 @@
 #include "base/spec.h"
 #include "policy/catalogue.h"
 #include "policy/switch_spec.h"
+#include "record/policy_replay.h"
 
 namespace outpace::dashboard {
 namespace {
@@ -95,6 +96,7 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
   read_metrics();
   for (std::size_t fed = 0; fed < most; ++fed) {
     if (!has_next_ && !log_.next(next_)) {
+      tell_outlook(board);
       if (!log_.gap().empty()) {
         end_at_gap(board);
         return false;
@@ -104,13 +106,45 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
     }
     has_next_ = next_.now > until;
     if (has_next_) {
+      tell_outlook(board);
       feed_metrics(board, to_seconds(until));
       return false;
     }
     feed_metrics(board, to_seconds(next_.now));
+    think(board);
     board.decided(next_.now, next_.event, next_.actions, {.reason = {}, .words = next_.reason});
   }
   return true;
+}
+
+void FollowedRun::forecast() {
+  try {
+    policy_ = record::policy_of(files_.decisions(), log_.header());
+  } catch (const Error&) {
+    policy_.reset();  // An oracle's, or a policy of another version: the page does without.
+  }
+}
+
+void FollowedRun::think(watch::Board& board) {
+  if (!policy_) {
+    return;
+  }
+  if (std::holds_alternative<policy::WorkerLeft>(next_.event)) {
+    tell_outlook(board);  // At the end of a run all leave, and what is shown is what was before.
+  }
+  policy_->decide(next_.now, next_.event, again_);
+  if (record::to_text(again_.actions) != record::to_text(next_.actions)) {
+    board.says("this version of the policy decides otherwise from here on: no more forecasts");
+    board.outlook(std::nullopt);
+    policy_.reset();
+  }
+}
+
+void FollowedRun::tell_outlook(watch::Board& board) {
+  policy::Outlook expected;
+  if (policy_ && policy_->outlook(expected)) {
+    board.outlook(std::move(expected));
+  }
 }
 
 // Measurements go on after the gap. With them time would, and the sums would not.

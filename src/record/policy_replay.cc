@@ -12,10 +12,8 @@
 
 namespace outpace::record {
 
-Replay replay(const std::filesystem::path& decisions) {
-  DecisionLogReader log(decisions);
-  Replay result{.header = log.header()};
-  const DecisionLogHeader& header = log.header();
+std::unique_ptr<policy::Policy> policy_of(const std::filesystem::path& decisions,
+                                          const DecisionLogHeader& header) {
   const Spec spec = Spec::parse(header.policy);
   if (spec.name == "oracle") {
     throw usage_error(decisions.string() +
@@ -28,8 +26,15 @@ Replay replay(const std::filesystem::path& decisions) {
     inputs.fitted = std::make_shared<const runtime_model::DeepWeights>(read_runtime_model(fitted));
   }
   // Another one may have been set.
-  const auto policy = policy::make_settable_policy(spec, header.workers, inputs);
-  invariants::Decisions invariants(spec, header.workers, header.balance);
+  return policy::make_settable_policy(spec, header.workers, inputs);
+}
+
+Replay replay(const std::filesystem::path& decisions) {
+  DecisionLogReader log(decisions);
+  Replay result{.header = log.header()};
+  const DecisionLogHeader& header = log.header();
+  const auto policy = policy_of(decisions, header);
+  invariants::Decisions invariants(Spec::parse(header.policy), header.workers, header.balance);
   LoggedDecision logged;
   policy::Decision again;
   while (log.next(logged)) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,12 @@
 #include "record/decision_log.h"
 
 namespace outpace::record {
+
+// The policy of this log as it was at its begin, with the fitted runtime model that is beside the
+// log if there is one. Throws a usage error if there is no such policy, or if it is the oracle, who
+// knew what was to come.
+[[nodiscard]] std::unique_ptr<policy::Policy> policy_of(const std::filesystem::path& decisions,
+                                                        const DecisionLogHeader& header);
 
 struct Replay {
   // The first decision that came out differently; in the words of the log.

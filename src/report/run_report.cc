@@ -86,13 +86,10 @@ class Html {
   std::string out_;
 };
 
-double median(std::vector<float> values) {
-  if (values.empty()) {
-    return 0.0;
-  }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<double>(*middle);
+// 0: it has none.
+double median_runtime(const watch::WorkerView& worker) {
+  const std::vector<float> sample = worker.sample();
+  return sample.empty() ? 0.0 : watch::median(sample);
 }
 
 std::string in_seconds(double seconds) {
@@ -240,7 +237,7 @@ void add_workers(const watch::Board& board, Html& out) {
     order.push_back(i);
   }
   std::ranges::stable_sort(order, std::ranges::greater{}, [&board](std::size_t i) {
-    return median(board.workers()[i].sample());
+    return median_runtime(board.workers()[i]);
   });
   constexpr std::size_t kRowsMost = 32;
   const bool all = order.size() <= kRowsMost;
@@ -248,7 +245,7 @@ void add_workers(const watch::Board& board, Html& out) {
   for (const std::size_t i : order) {
     const watch::WorkerView& one = board.workers()[i];
     out.row({fmt::format("{}{}", i, one.host.empty() ? "" : " (" + one.host + ")"),
-             (one.longer() ? "over " : "") + in_seconds(median(one.sample())),
+             (one.longer() ? "over " : "") + in_seconds(median_runtime(one)),
              std::to_string(one.accepted),
              std::to_string(one.dropped),
              std::to_string(one.abandoned),

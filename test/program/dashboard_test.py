@@ -109,6 +109,23 @@ class Page(DashboardTest):
         self.assertIn("factor", said)
         self.end(job)
 
+    def test_gives_the_newest_decisions_as_a_trace(self):
+        job = self.job(policy="backup:cutoff=3", workers=4)
+        job.until_gradients(0, 20)
+        status, headers, text = get(self.url, "/trace.json")
+        self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
+        self.assertIn("outpace-trace.json", headers["Content-Disposition"])
+        trace = json.loads(text)
+        self.assertLessEqual({"server: backup:cutoff=3", "worker 0", "worker 3"},
+                             {one["args"]["name"] for one in trace if one["ph"] == "M" and
+                              one["name"] == "process_name"})
+        # A flow from a worker to the server for each gradient that was taken up.
+        begun = {one["id"] for one in trace if one["ph"] == "s" and one["pid"] > 0}
+        ended = {one["id"] for one in trace if one["ph"] == "f" and one["pid"] == 0}
+        self.assertGreater(len(ended), 20)
+        self.assertLessEqual(ended, begun)
+        self.end(job)
+
     def test_metrics_agree_with_the_summary(self):
         job = LedgerJob(self, "async", workers=4, epochs=40,
                         options=("--dashboard", "--heartbeat-timeout", "30s"))
@@ -138,7 +155,7 @@ class Guard(DashboardTest):
     def test_refuses_requests_of_other_sites_and_other_names(self):
         job = self.job(workers=2, policy="async")
         port = urllib.parse.urlsplit(self.url).port
-        for path in ("/", "/events", "/metrics", "/page.js"):
+        for path in ("/", "/events", "/metrics", "/trace.json", "/page.js"):
             for headers in ({"Host": f"evil.example:{port}"}, {"Origin": "http://evil.example"},
                             {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
                 self.assertEqual(get(self.url, path, headers=headers)[0], 403, (path, headers))
@@ -197,7 +214,7 @@ class Guard(DashboardTest):
         self.assertTrue(url.startswith("https://"))
         token = (self.folder / "t" / "token").read_text().strip()
         context = unverified()
-        for path in ("/events", "/metrics", "/page.js", "/nothing"):
+        for path in ("/events", "/metrics", "/trace.json", "/page.js", "/nothing"):
             self.assertEqual(get(url, path, context=context)[0], 401, path)
         status, _, body = get(url, context=context)
         self.assertEqual(status, 401)
@@ -258,6 +275,50 @@ class Recorded(RecordedTest):
         self.assertEqual(frame["on"], [])
         shown.send(signal.SIGINT)
         self.assertEqual(shown.wait(), 0)
+
+    def test_shows_what_the_policy_expected(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 8, "--policy", "dynamic", "--updates", 200,
+                          "--runtime", "6*lognormal(mean=100ms,cv=0.2),2*lognormal(mean=400ms,cv=0.2)",
+                          "--out", run)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.show(run)
+        expected = Events(self.url).until(lambda frame: frame["ended"], "the end")["expected"]
+        # As was recorded: six bring a gradient in about 100 ms, and two take four times as long.
+        self.assertIn(expected["gradients"], range(4, 7))
+        bands = {band[0]: band[1:] for band in expected["bands"]}
+        self.assertEqual(set(bands), set(range(8)))
+        self.assertTrue(0.05 < bands[0][0] < bands[0][1] < bands[0][2] < 0.25, bands[0])
+        self.assertGreater(bands[7][1], 2 * bands[0][1])
+        self.assertGreater(expected["for_all"], 2 * expected["seconds"])
+        shown.send(signal.SIGINT)
+        shown.wait()
+
+    def test_forecasts_no_more_once_the_policy_decides_otherwise(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 4, "--policy", "dynamic", "--updates", 100,
+                          "--runtime", "lognormal(mean=100ms,cv=0.2)", "--out", run)
+        self.assertEqual(made.wait(), 0, made.err)
+        log = run / "decisions.jsonl"
+        lines = log.read_text().splitlines(keepends=True)
+        at = next(i for i in range(100, len(lines)) if '"weight":1' in lines[i])
+        lines[at] = lines[at].replace('"weight":1', '"weight":0.5')
+        log.write_text("".join(lines))
+        shown = self.show(run)
+        events = Events(self.url)
+        self.assertIsNone(events.until(lambda frame: frame["ended"], "the end")["expected"])
+        self.assertIn("decides otherwise", " ".join(line[1] for line in events.news))
+        shown.send(signal.SIGINT)
+        shown.wait()
+
+    def test_gives_a_trace_of_a_record(self):
+        shown = self.show(self.simulate())
+        Events(self.url).until(lambda frame: frame["ended"], "the end")
+        trace = json.loads(get(self.url, "/trace.json")[2])
+        updates = [one["name"] for one in trace if one["ph"] == "X" and one["pid"] == 0]
+        self.assertEqual(updates, [f"version {version}" for version in range(1, 301)])
+        shown.send(signal.SIGINT)
+        shown.wait()
 
     def test_ends_where_decisions_are_missing(self):
         run = self.simulate()
