@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector python \
+.PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
         bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up saps-bound validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -151,6 +151,10 @@ bench-detector: build/release/build.ninja  ## how well slow workers are found, o
 
 bench-checkpoint: release  ## what checkpoints cost a run, and how long the server pauses for one
 	python3 tools/checkpoint_cost.py $(ARGS)
+
+bench-page: release  ## what the page costs a run: pairs of runs with --dashboard and without
+	$(BUILD) release --target outpace-torch
+	python3 tools/page_cost.py $(ARGS)
 
 bench-passes: build/release/build.ninja  ## how often the server touches memory, beside memcpy
 	$(BUILD) release --target passes_bench

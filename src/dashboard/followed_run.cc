@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 
@@ -13,7 +14,6 @@
 #include "base/spec.h"
 #include "policy/catalogue.h"
 #include "policy/switch_spec.h"
-#include "record/policy_replay.h"
 
 namespace outpace::dashboard {
 namespace {
@@ -41,6 +41,31 @@ std::uint64_t whole(const nlohmann::json& json, const char* key) {
   return found != json.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
+constexpr std::uint32_t kWorkersMost = 10'000;  // A frame of the page has a lane for each.
+
+[[noreturn]] void refuse_worker(std::size_t worker, const std::filesystem::path& file) {
+  throw usage_error(fmt::format(
+      "{}: worker {}: at most {} workers can be shown", file.string(), worker, kWorkersMost));
+}
+
+void check_worker(const policy::Event& event, const std::filesystem::path& file) {
+  std::visit(
+      [&file]<typename Of>(const Of& one) {
+        if constexpr (requires { one.worker; }) {
+          if (index(one.worker) >= kWorkersMost) {
+            refuse_worker(index(one.worker), file);
+          }
+        }
+      },
+      event);
+}
+
+record::RunDirectory decided(const std::string& directory) {
+  auto files = record::RunDirectory::open(directory);
+  files.check_decided();
+  return files;
+}
+
 }  // namespace
 
 bool cuts_nobody_off(const std::string& policy) {
@@ -49,9 +74,13 @@ bool cuts_nobody_off(const std::string& policy) {
 }
 
 FollowedRun::FollowedRun(const std::string& directory)
-    : files_(record::RunDirectory::open(directory)),
+    : files_(decided(directory)),
       log_(files_.decisions()),
-      metrics_(files_.metrics(), std::ios::binary) {}
+      metrics_(files_.metrics(), std::ios::binary) {
+  if (log_.header().workers > kWorkersMost) {
+    refuse_worker(log_.header().workers - 1, log_.path());
+  }
+}
 
 watch::About FollowedRun::about() const {
   watch::About about{.name = log_.header().policy,
@@ -111,6 +140,7 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
       return false;
     }
     feed_metrics(board, to_seconds(next_.now));
+    check_worker(next_.event, log_.path());
     think(board);
     board.decided(next_.now, next_.event, next_.actions, {.reason = {}, .words = next_.reason});
   }
@@ -119,7 +149,7 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
 
 void FollowedRun::forecast() {
   try {
-    policy_ = record::policy_of(files_.decisions(), log_.header());
+    policy_.emplace(files_.decisions(), log_.header());
   } catch (const Error&) {
     policy_.reset();  // An oracle's, or a policy of another version: the page does without.
   }
@@ -132,9 +162,9 @@ void FollowedRun::think(watch::Board& board) {
   if (std::holds_alternative<policy::WorkerLeft>(next_.event)) {
     tell_outlook(board);  // At the end of a run all leave, and what is shown is what was before.
   }
-  policy_->decide(next_.now, next_.event, again_);
-  if (record::to_text(again_.actions) != record::to_text(next_.actions)) {
-    board.says("this version of the policy decides otherwise from here on: no more forecasts");
+  const policy::Decision* again = policy_->decide(next_);
+  if (again == nullptr || record::to_text(again->actions) != record::to_text(next_.actions)) {
+    board.says("the policy decides otherwise than is recorded here: no more forecasts");
     board.outlook(std::nullopt);
     policy_.reset();
   }

@@ -7,14 +7,13 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 
 #include "base/time.h"
-#include "policy/policy.h"
 #include "record/decision_log.h"
+#include "record/policy_replay.h"
 #include "record/run_directory.h"
 #include "watch/board.h"
 
@@ -58,8 +57,7 @@ class FollowedRun {
   record::LoggedDecision next_;
   bool has_next_ = false;
   bool at_gap_ = false;
-  std::unique_ptr<policy::Policy> policy_;  // Null: nothing is forecast.
-  policy::Decision again_;                  // What it decides.
+  std::optional<record::ReplayedPolicy> policy_;  // Nothing: there is no forecast.
   std::ifstream metrics_;
   std::streamoff metrics_read_ = 0;
   std::deque<Metric> waiting_;  // In the order of their times.

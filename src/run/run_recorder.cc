@@ -150,6 +150,7 @@ std::unique_ptr<ShownRun> RunRecorder::show_run() {
                 .run = directory_.path().string(),
                 .workers = job_.training.workers,
                 .updates_alone = dashboard::cuts_nobody_off(job_.training.policy.text),
+                .waits_for_all = job_.topology == job::Topology::kRing,
                 .target = job_.training.target_accuracy,
                 .target_updates = job_.training.limits.updates,
                 .staleness_bound = job_.output.alarm_staleness},

@@ -37,6 +37,7 @@ struct About {
   std::string run;  // The directory of its record.
   std::uint32_t workers = 0;
   bool updates_alone = false;  // Each gradient is an update: nothing is cut off.
+  bool waits_for_all = false;  // As a ring must, so that there is nothing to gain.
   bool live = true;            // It goes on; false: what is shown is over.
   std::optional<double> target;
   std::uint64_t target_updates = 0;   // 0: none.

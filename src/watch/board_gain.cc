@@ -97,7 +97,7 @@ std::optional<double> Board::update_seconds() const {
 
 std::optional<double> Board::gain() const {
   const double all = seconds_for_all();
-  if (all <= 0.0 || updates_.size() < kRecentLeast) {
+  if (about_.waits_for_all || all <= 0.0 || updates_.size() < kRecentLeast) {
     return std::nullopt;
   }
   const Update& from = updates_[first_recent()];

@@ -126,6 +126,18 @@ class Browser:
                          clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))
 
+    def go_offline(self):
+        self.call("Network.enable")
+        self.call("Network.emulateNetworkConditions", offline=True, latency=0,
+                  downloadThroughput=-1, uploadThroughput=-1)
+
+    def print_pdf(self, path):
+        """The page on A4 paper; returns how many sheets there are."""
+        data = base64.b64decode(self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69,
+                                          printBackground=False)["data"])
+        pathlib.Path(path).write_bytes(data)
+        return len(re.findall(rb"/Type\s*/Page\b", data))
+
     def heap_bytes(self):
         """Of JavaScript, after a collection of garbage."""
         self.call("HeapProfiler.collectGarbage")

@@ -6,6 +6,8 @@ server and 8 worker processes, one of which is slowed by `outpace ctl` and one k
 
 import os
 import pathlib
+import random
+import shutil
 import signal
 import sys
 import time
@@ -27,7 +29,8 @@ class BrowserTest(ProgramTest):
         self.addCleanup(self.browser.close)
 
     def pictures(self, name, widths=(1280, 390)):
-        folder = os.environ.get("PICTURES")
+        """Looks at the page; a name of nothing keeps no picture of it."""
+        folder = name and os.environ.get("PICTURES")
         for width in widths:
             for dark in (False, True):
                 self.browser.look(width, dark)
@@ -89,7 +92,7 @@ class Live(BrowserTest):
             self.browser.press("ArrowDown")
         self.assertIn(f"worker {SLOW}",
                       self.browser.value("document.getElementById('lane-chosen').textContent"))
-        self.pictures("live")
+        self.pictures(None)
         self.assertLess(self.browser.value("cost.milliseconds / cost.frames"), 100)
         job.server.send(signal.SIGTERM)
         job.server.wait()
@@ -118,6 +121,59 @@ class Recorded(BrowserTest):
         self.check_no_problem()
         shown.send(signal.SIGTERM)
         shown.wait()
+
+
+class Trained(BrowserTest):
+    """A network is trained: there is a loss to show, and a report to write."""
+
+    def test_shows_the_loss_and_is_reported_in_one_file(self):
+        job = self.start("train", "--network", "mlp", "--data", "fashion-mnist", "--workers", 8,
+                         "--policy", "dynamic", "--batch", 32, "--lr", 0.1, "--delays-by", "iteration",
+                         "--delays", self.path("delays.csv", self.delays()),
+                         "--epochs", 1000, "--out", "run", "--dashboard")
+        job.until_said("the page is at ")
+        url = url_of(job.err.partition("the page is at ")[2])
+        self.browser.open(url)
+        self.browser.until("run.frame.now > 25 && run.evaluations.length > 6 && run.expected &&"
+                           "run.points.filter(p => p[7] !== null).length > 20", "a course")
+        self.assertFalse(self.browser.value("document.getElementById('loss-card').hidden"))
+        self.pictures("live")
+        self.check_no_problem()
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.wait(), 143, job.err)
+        made = self.start("report", "run", "-o", "report.html")
+        self.assertEqual(made.wait(), 0, made.err)
+        report = self.folder / "report.html"
+        self.assertLess(report.stat().st_size, 2_000_000)
+        print(f"the report has {report.stat().st_size / 1e3:.0f} kB", file=sys.stderr)
+        self.browser.go_offline()
+        self.browser.open(report.as_uri())
+        # It asks for nothing but itself.
+        self.assertEqual(self.browser.value(
+            "performance.getEntriesByType('resource').length"), 0)
+        self.assertGreaterEqual(self.browser.value("document.querySelectorAll('figure svg').length"), 5)
+        self.pictures_of_report()
+        self.check_no_problem()
+        pages = self.browser.print_pdf(self.folder / "report.pdf")
+        self.assertGreater(pages, 1)
+        self.assertLess(pages, 20)
+        print(f"on paper it has {pages} pages", file=sys.stderr)
+        if os.environ.get("PAPER"):
+            shutil.copy(self.folder / "report.pdf", os.environ["PAPER"])
+
+    def delays(self):
+        """Seconds of each mini-batch: workers 6 and 7 are four times as slow."""
+        rng = random.Random(7)
+        return "".join(",".join(f"{rng.lognormvariate(0, 0.2) * (0.4 if worker > 5 else 0.1):.4f}"
+                                for worker in range(8)) + "\n" for _ in range(400))
+
+    def pictures_of_report(self):
+        folder = os.environ.get("PICTURES")
+        for width in (1280, 390):
+            self.browser.look(width, False)
+            self.assertLessEqual(self.browser.value("document.documentElement.scrollWidth"), width)
+            if folder:
+                self.browser.picture(pathlib.Path(folder) / f"report-{width}.png")
 
 
 class Names(BrowserTest):

@@ -4,6 +4,7 @@ import html
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import sys
@@ -246,9 +247,9 @@ class Guard(DashboardTest):
 
 
 class RecordedTest(DashboardTest):
-    def simulate(self, *options):
+    def simulate(self, *options, updates=300):
         run = self.folder / "simulated"
-        done = self.start("simulate", "--workers", 8, "--policy", "backup:cutoff=6", "--updates", 300,
+        done = self.start("simulate", "--workers", 8, "--policy", "backup:cutoff=6", "--updates", updates,
                           "--runtime", "6*lognormal(mean=100ms,cv=0.2),2*lognormal(mean=400ms,cv=0.2)",
                           "--fault", "slow:worker=1,at=10s,for=8s,factor=4",
                           "--fault", "crash:worker=3,at=20s,for=5s", "--out", run, *options)
@@ -310,6 +311,48 @@ class Recorded(RecordedTest):
         self.assertIn("decides otherwise", " ".join(line[1] for line in events.news))
         shown.send(signal.SIGINT)
         shown.wait()
+
+    def test_a_broken_record_is_refused_or_shown_as_far_as_it_goes(self):
+        run = self.simulate()
+        log = run / "decisions.jsonl"
+        lines = log.read_text().splitlines(keepends=True)
+        at = next(i for i in range(100, len(lines)) if "gradient_arrived" in lines[i])
+
+        def broken(find, replace):
+            changed = re.sub(find, replace, lines[at], count=1)
+            self.assertNotEqual(changed, lines[at])
+            log.write_text("".join(lines[:at] + [changed] + lines[at + 1:]))
+        for find, replace, told in (
+                (r'"worker":\d+', '"worker":999999', "at most 10000 workers can be shown"),
+                (r'"worker":\d+', '"worker":99999999999', "worker"),
+                (r'"now":\d+', '"now":9e99', "'now' is not a whole number"),
+                (r"^.*$", "garbage", "not JSON")):
+            broken(find, replace)
+            for command in (("dashboard", run), ("report", run, "-o", self.folder / "report.html")):
+                refused = self.start(*command)
+                self.assertEqual(refused.wait(), 2, replace)
+                self.assertIn(told, refused.err)
+                self.assertEqual(len(refused.err.splitlines()), 1, refused.err)
+        # An event that no policy could have been told: it is shown, and nothing is forecast.
+        broken(r'"worker":\d+', '"worker":9')
+        shown = self.show(run)
+        events = Events(self.url)
+        events.until(lambda frame: frame["ended"], "the end")
+        self.assertIn("no more forecasts", " ".join(line[1] for line in events.news))
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+        # The writer was killed in the midst of a line, and there is no summary.
+        (run / "summary.json").unlink()
+        log.write_text("".join(lines[:at]) + lines[at][:40])
+        shown = self.show(run)
+        frame = Events(self.url).until(lambda frame: frame["version"] > 0, "what is there")
+        self.assertEqual(frame["ended"], "")
+        # And then it goes on.
+        with log.open("a") as file:
+            file.write(lines[at][40:] + "".join(lines[at + 1:]))
+        Events(self.url).until(lambda frame: frame["version"] == 300, "the rest")
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
 
     def test_gives_a_trace_of_a_record(self):
         shown = self.show(self.simulate())
@@ -418,6 +461,64 @@ class Report(RecordedTest):
         self.assertGreater(text.count("<svg"), 2)
         none = self.start("report", self.folder / "nothing")
         self.assertEqual(none.wait(), 2)
+
+
+class Reader(RecordedTest):
+    def test_one_that_reads_nothing_is_let_go_and_holds_nobody_up(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 3000, "--policy", "async", "--updates", 6000,
+                          "--runtime", "lognormal(mean=20s,cv=0.2)", "--out", run)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.show(run)
+        Events(self.url).until(lambda frame: frame["ended"], "the end of the record")
+        sockets = self.sockets(shown.id)
+        place = urllib.parse.urlsplit(self.url)
+        deaf = socket.socket()
+        self.addCleanup(deaf.close)
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect((place.hostname, place.port))
+        # Its first frame is some megabytes, which the kernel does not take for it.
+        deaf.sendall(f"GET /events HTTP/1.1\r\nHost: localhost:{place.port}\r\n\r\n".encode())
+        wait_until(lambda: self.sockets(shown.id) > sockets, "the connection")
+        self.assertEqual(get(self.url, "/healthz")[0], 200)
+        self.assertTrue(Events(self.url).next()["begins"])
+        wait_until(lambda: self.sockets(shown.id) <= sockets, "its end")
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+
+    def test_takes_two_traces_at_a_time_at_most(self):
+        run = self.simulate(updates=20_000)
+        shown = self.show(run)
+        Events(self.url).until(lambda frame: frame["ended"], "the end of the record")
+        place = urllib.parse.urlsplit(self.url)
+        ask = f"GET /trace.json HTTP/1.1\r\nHost: localhost:{place.port}\r\n\r\n".encode()
+        deaf = []
+        for _ in range(2):
+            one = socket.socket()
+            self.addCleanup(one.close)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            one.connect((place.hostname, place.port))
+            one.sendall(ask)
+            self.assertTrue(one.recv(1))  # It is on its way.
+            deaf.append(one)
+        status, _, why = get(self.url, "/trace.json")
+        self.assertEqual((status, why), (503, "others are taking traces; try again when they have them\n"))
+        self.assertEqual(get(self.url, "/healthz")[0], 200)
+        for one in deaf:
+            one.close()
+        self.assertEqual(wait_until(lambda: get(self.url, "/trace.json")[0] == 200, "a trace"), True)
+        self.assertLess(len(get(self.url, "/trace.json")[2]), 40_000_000)
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+
+    def sockets(self, process):
+        links = []
+        for descriptor in pathlib.Path(f"/proc/{process}/fd").iterdir():
+            try:
+                links.append(os.readlink(descriptor))
+            except OSError:
+                pass  # It was closed meanwhile.
+        return sum(link.startswith("socket:") for link in links)
 
 
 class Alarm(DashboardTest):
