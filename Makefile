@@ -42,11 +42,11 @@ resume-soak: dev  ## kill servers of six policies so often each, at random momen
 	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
 	  python3 -B test/program/resume_soak.py $(KILLS)
 
-# PICTURES=docs keeps its screenshots.
+# PICTURES=docs/see keeps its screenshots; SCRAPES=60 has Prometheus scrape for a minute.
 test-dashboard: dev  ## the page in headless Chromium, and a real Prometheus that scrapes a run
 	@tools/install-packages.sh test browser
 	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
-	  PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) sh -c '$(PYTHON) -B test/program/dashboard_browser_test.py && \
+	  SCRAPES=$(SCRAPES) PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) sh -c '$(PYTHON) -B test/program/dashboard_browser_test.py && \
 	  $(PYTHON) -B test/program/prometheus_test.py'
 
 MINUTES ?= 3

@@ -222,6 +222,25 @@ void add_what_was_run(const ReportedRun& run, Html& out) {
   out.raw("</table>\n");
 }
 
+// Of hundreds of workers that join at the begin, one line.
+std::vector<watch::NewsLine> without_first_joins(const watch::Board& board) {
+  std::vector<watch::NewsLine> lines;
+  std::size_t joined = 0;
+  for (const watch::NewsLine& line : board.news()) {
+    if (line.words.ends_with(" has joined")) {
+      ++joined;
+    } else {
+      lines.push_back(line);
+    }
+  }
+  if (joined > 0) {
+    lines.insert(lines.begin(),
+                 {.at = board.news().front().at,
+                  .words = fmt::format("{} worker{} joined", joined, joined == 1 ? "" : "s")});
+  }
+  return lines;
+}
+
 void add_workers(const watch::Board& board, Html& out) {
   out.element("h3", "Slow workers").raw("<div class=\"scroll\"><table>\n");
   out.row({"worker",
@@ -258,7 +277,7 @@ void add_workers(const watch::Board& board, Html& out) {
   }
   if (!board.news().empty()) {
     out.element("h3", "What happened").raw("<table>\n");
-    for (const watch::NewsLine& line : board.news()) {
+    for (const watch::NewsLine& line : without_first_joins(board)) {
       out.row({fmt::format("{:.1f} s", to_seconds(line.at)), line.words});
     }
     out.raw("</table>\n");

@@ -146,6 +146,7 @@ class Trained(BrowserTest):
         report = self.folder / "report.html"
         self.assertLess(report.stat().st_size, 2_000_000)
         print(f"the report has {report.stat().st_size / 1e3:.0f} kB", file=sys.stderr)
+        self.browser.problems.clear()  # Of a page whose server has gone.
         self.browser.go_offline()
         self.browser.open(report.as_uri())
         # It asks for nothing but itself.

@@ -471,7 +471,6 @@ class Reader(RecordedTest):
         self.assertEqual(made.wait(), 0, made.err)
         shown = self.show(run)
         Events(self.url).until(lambda frame: frame["ended"], "the end of the record")
-        sockets = self.sockets(shown.id)
         place = urllib.parse.urlsplit(self.url)
         deaf = socket.socket()
         self.addCleanup(deaf.close)
@@ -479,10 +478,11 @@ class Reader(RecordedTest):
         deaf.connect((place.hostname, place.port))
         # Its first frame is some megabytes, which the kernel does not take for it.
         deaf.sendall(f"GET /events HTTP/1.1\r\nHost: localhost:{place.port}\r\n\r\n".encode())
-        wait_until(lambda: self.sockets(shown.id) > sockets, "the connection")
+        ports = place.port, deaf.getsockname()[1]
+        wait_until(lambda: self.connected(*ports), "the connection")
         self.assertEqual(get(self.url, "/healthz")[0], 200)
         self.assertTrue(Events(self.url).next()["begins"])
-        wait_until(lambda: self.sockets(shown.id) <= sockets, "its end")
+        wait_until(lambda: not self.connected(*ports), "its end")
         shown.send(signal.SIGINT)
         self.assertEqual(shown.wait(), 0)
 
@@ -511,14 +511,11 @@ class Reader(RecordedTest):
         shown.send(signal.SIGINT)
         self.assertEqual(shown.wait(), 0)
 
-    def sockets(self, process):
-        links = []
-        for descriptor in pathlib.Path(f"/proc/{process}/fd").iterdir():
-            try:
-                links.append(os.readlink(descriptor))
-            except OSError:
-                pass  # It was closed meanwhile.
-        return sum(link.startswith("socket:") for link in links)
+    def connected(self, here, there):
+        """The server at this port has the connection to the other open."""
+        lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return any(line[3] == "01" and line[1].endswith(f":{here:04X}") and
+                   line[2].endswith(f":{there:04X}") for line in lines)
 
 
 class Alarm(DashboardTest):

@@ -136,6 +136,7 @@ function fillCharts() {
   charts["c-stale"].data.datasets[0].data = run.staleness.map((y, x) => ({ x, y }));
   const last = run.points.length ? run.points[run.points.length - 1][0] : 1;
   for (const id of ["c-rate", "c-cutoff"]) charts[id].options.scales.x.max = last;
+  charts["c-loss"].options.scales.x.max = run.byExamples ? undefined : last;
   // Once a second is enough: an update of a chart is a megabyte of garbage.
   const time = performance.now();
   if (time - chartsDrawn > 900 || run.frame.ended) {
