@@ -1,4 +1,4 @@
-// Tested by test/program/dashboard_test.py (class Page, Guard).
+// Tested by test/program/dashboard_test.py (class Page).
 
 #include "dashboard/page_answers.h"
 

@@ -1,6 +1,6 @@
 // The newest decisions of a run, for a trace of them: of bounded memory, and cheap to add to.
 //
-// Pure. Who reads need not hold up who adds: keep() shares what does not change any more.
+// Pure. A reader need not hold up the adder: keep() shares what does not change any more.
 
 #pragma once
 
@@ -34,7 +34,7 @@ class RecentDecisions {
     std::vector<One> decided;
     std::vector<policy::Action> actions;
   };
-  // Shared by the adder, who adds no more to them, and the readers: whoever is last frees them.
+  // Shared by the adder, which adds no more to them, and its readers. The last of these frees them.
   using Parts = std::vector<std::shared_ptr<const Part>>;
 
   void add(Time now, const policy::Event& event, const ChromeTrace::Decided& decided);
