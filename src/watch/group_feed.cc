@@ -65,10 +65,11 @@ void GroupFeed::accept(Board& board,
                        Time now,
                        const Report& report,
                        std::vector<policy::Action> actions) {
-  actions.insert(actions.begin(), policy::Accept{report.worker, Sequence{report.number}, 1.0});
+  const Sequence release{++releases_};
+  actions.insert(actions.begin(), policy::Accept{report.worker, release, 1.0});
   board.decided(now,
                 policy::GradientArrived{.worker = report.worker,
-                                        .release = Sequence{report.number},
+                                        .release = release,
                                         .computed_on = Version{board.sums().version},
                                         .examples = report.examples,
                                         .nominal = report.examples,

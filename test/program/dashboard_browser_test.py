@@ -146,6 +146,8 @@ class Trained(BrowserTest):
         report = self.folder / "report.html"
         self.assertLess(report.stat().st_size, 2_000_000)
         print(f"the report has {report.stat().st_size / 1e3:.0f} kB", file=sys.stderr)
+        self.browser.call("Page.navigate", url="about:blank")
+        self.browser.until("location.href === 'about:blank'", "an empty page")
         self.browser.problems.clear()  # Of a page whose server has gone.
         self.browser.go_offline()
         self.browser.open(report.as_uri())
@@ -250,12 +252,11 @@ class Many(BrowserTest):
         job.server.wait()
 
     def test_200_workers_cost_little(self):
-        run = self.folder / "run"
         made = self.start("simulate", "--workers", 200, "--policy", "dynamic", "--updates", 100,
                           "--runtime", "180*lognormal(mean=300ms,cv=0.1),20*lognormal(mean=900ms,cv=0.2)",
-                          "--out", run)
+                          "--out", "run")
         self.assertEqual(made.wait(), 0, made.err)
-        shown = self.start("dashboard", run, "--play", 1)
+        shown = self.start("dashboard", "run", "--play", 1)
         shown.until_printed("/\n")
         self.browser.open(url_of(shown.out))
         self.until("run.frame.ended", "the end of the record")

@@ -81,6 +81,10 @@ class Shown(Topology):
         # The fast ones wait for the slow one.
         self.assertGreater(metrics['outpace_worker_waiting_seconds_total{worker="0"}'],
                            metrics['outpace_worker_waiting_seconds_total{worker="2"}'])
+        trace = json.loads(get(self.url, "/trace.json")[2])
+        arrows = [one["id"] for one in trace if one["ph"] == "s"]
+        self.assertGreater(len(arrows), 600)
+        self.assertEqual(len(arrows), len(set(arrows)))
         os.kill(self.child(1), signal.SIGKILL)
         dead = self.events.until(lambda frame: frame["live"] == 2, "the death")
         self.assertIn("worker 1 is dead", dead["on"])

@@ -21,7 +21,7 @@ let palette = {};
 function readPalette() {
   palette = {};
   for (const name of [...KINDS, "back", "card", "text", "quiet", "line", "accent", "applied", "drops",
-    "cancels", "idle", "good", "bad"]) {
+    "cancels", "idle", "forecast", "good", "bad"]) {
     palette[name] = color(name);
   }
 }
@@ -263,7 +263,7 @@ function drawRuntimes() {
     const tall = Math.max(2, height - (height > 8 ? 4 : 1));
     const band = bands.get(worker);
     if (band) {
-      context.fillStyle = palette.line;
+      context.fillStyle = palette.forecast;
       context.fillRect(x(band[1]), top, Math.max(1, x(band[3]) - x(band[1])), tall);
     }
     if (one.median !== null) {
@@ -467,7 +467,7 @@ function choose(worker) {
 }
 function showLegends() {
   legend("lane-legend", KINDS.map((kind) => [kind, WORDS[kind]]));
-  legend("runtime-legend", [["sending", "nine in ten of the last 20"], ["text", "median"], ["line", "forecast, nine in ten"],
+  legend("runtime-legend", [["sending", "nine in ten of the last 20"], ["text", "median"], ["forecast", "forecast, nine in ten"],
     ["cancelled", "cutoff of late, and workers that never finish before it"], ["bad", "has become slow"]]);
 }
 $("c-lanes").addEventListener("keydown", (event) => {
