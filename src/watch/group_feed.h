@@ -20,7 +20,7 @@ class GroupFeed {
  public:
   struct Report {
     WorkerId worker;
-    std::uint64_t number = 0;  // The how manieth of the worker; in a ring, of the updates.
+    std::uint64_t number = 0;  // Counted by the worker, from 1; in a ring, the update's.
     std::uint32_t examples = 1;
     double runtime = 0.0;  // Seconds from the weights to the gradient.
   };
