@@ -27,11 +27,12 @@ constexpr std::string_view kHead =
     "th, td { text-align: left; padding: 3px 16px 3px 0; border-bottom: 1px solid #d9dde3;"
     " vertical-align: top; overflow-wrap: anywhere; }\n"
     "th { font-weight: 600; }\n"
-    "pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 12px; background: #f4f5f7;"
-    " padding: 10px; }\n"
+    ".scroll th, .scroll td { overflow-wrap: normal; }\n"
+    "pre { overflow-x: auto; font-size: 12px; background: #f4f5f7; padding: 10px; }\n"
     "svg { max-width: 100%; height: auto; }\n.scroll { overflow-x: auto; }\n"
     "figure { margin: 12px 0; break-inside: avoid; } tr { break-inside: avoid; }\n"
     "@media print { body { margin: 0; max-width: none; font-size: 11pt; } "
+    "pre { white-space: pre-wrap; overflow-wrap: anywhere; } "
     "section + section { break-before: page; } }\n"
     "</style></head><body>\n";
 
