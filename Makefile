@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector python \
+.PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
         bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up saps-bound validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -42,11 +42,11 @@ resume-soak: dev  ## kill servers of six policies so often each, at random momen
 	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
 	  python3 -B test/program/resume_soak.py $(KILLS)
 
-# PICTURES=docs keeps its screenshots.
+# PICTURES=docs/see keeps its screenshots; SCRAPES=60 has Prometheus scrape for a minute.
 test-dashboard: dev  ## the page in headless Chromium, and a real Prometheus that scrapes a run
 	@tools/install-packages.sh test browser
 	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
-	  PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) sh -c '$(PYTHON) -B test/program/dashboard_browser_test.py && \
+	  SCRAPES=$(SCRAPES) PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) sh -c '$(PYTHON) -B test/program/dashboard_browser_test.py && \
 	  $(PYTHON) -B test/program/prometheus_test.py'
 
 MINUTES ?= 3
@@ -151,6 +151,10 @@ bench-detector: build/release/build.ninja  ## how well slow workers are found, o
 
 bench-checkpoint: release  ## what checkpoints cost a run, and how long the server pauses for one
 	python3 tools/checkpoint_cost.py $(ARGS)
+
+bench-page: release  ## what the page costs a run: pairs of runs with --dashboard and without
+	$(BUILD) release --target outpace-torch
+	python3 tools/page_cost.py $(ARGS)
 
 bench-passes: build/release/build.ninja  ## how often the server touches memory, beside memcpy
 	$(BUILD) release --target passes_bench

@@ -18,6 +18,7 @@ class Feed {
  public:
   explicit Feed(std::uint32_t workers)
       : workers_(workers), board_({.name = "async", .workers = workers, .updates_alone = true}) {
+    board_.keep_decisions();  // As with a page.
     for (std::uint32_t worker = 0; worker < workers; ++worker) {
       board_.decided(now_,
                      policy::WorkerJoined{WorkerId{worker}},

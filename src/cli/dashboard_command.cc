@@ -61,6 +61,7 @@ std::optional<std::string> end_of(const dashboard::FollowedRun& run) {
 int show(const DashboardOptions& options) {
   live::block_supervised_signals();
   dashboard::FollowedRun run(options.run);
+  run.forecast();
   const job::Output output{.dashboard = options.at};
   watch::About about = run.about();
   const bool plays = options.play > 0.0;

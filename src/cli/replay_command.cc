@@ -1,6 +1,4 @@
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -45,30 +43,9 @@ nlohmann::ordered_json to_json(const record::Replay& found) {
   return json;
 }
 
-// Throws a usage error for a run without a server: nobody decided anything.
-void check_decided(const record::RunDirectory& directory) {
-  if (std::filesystem::exists(directory.decisions())) {
-    return;
-  }
-  std::ifstream file(directory.summary());
-  const auto summary = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  const std::string topology = summary.is_object() ? summary.value("topology", "ps") : "ps";
-  if (topology != "ps") {
-    throw usage_error(
-        fmt::format("{}: a {} has no policy and decides nothing, so there is nothing to replay",
-                    directory.path().string(),
-                    topology));
-  }
-  if (summary.is_object()) {
-    throw usage_error(directory.decisions().string() +
-                      ": there is none, as --decisions off keeps none; record a run with "
-                      "--decisions all or capped");
-  }
-}
-
 int run_replay(const ReplayOptions& options) {
   const auto directory = record::RunDirectory::open(options.run);
-  check_decided(directory);
+  directory.check_decided();
   const record::Replay found = record::replay(directory.decisions());
   if (options.json) {
     fmt::print("{}\n", to_json(found).dump());

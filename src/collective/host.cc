@@ -223,6 +223,11 @@ void Host::begin_when_all_are_there(Time now) {
   }
   began_ = now;
   phase_ = Phase::kRunning;
+  if (callbacks_.joined) {
+    for (const auto& [connection, peer] : peers_) {
+      callbacks_.joined(run_time(now), peer.worker);
+    }
+  }
   deadline_ = Time::max();
   order(now, formation_.begin(awaited_));
 }

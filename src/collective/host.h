@@ -55,6 +55,11 @@ struct HostCallbacks {
   std::function<void(const server::Evaluation&)> evaluated;
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const Tally&, std::uint64_t dataset, const server::Evaluations&)> status;
+  // A worker is in, or out. Times are of the run.
+  std::function<void(Time, WorkerId)> joined;
+  std::function<void(Time, WorkerId, bool dead)> left;
+  // What a worker reported, after it was counted.
+  std::function<void(Time, const protocol::Push&, float runtime, const Tally&)> reported;
   std::function<void(const std::string&)> warned;
   // The final weights, before the evaluator is waited for, which may hang.
   std::function<void(const protocol::Manifest&, std::span<const float> weights, Version)> trained;

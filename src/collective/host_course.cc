@@ -31,6 +31,9 @@ void Host::take_report(Time now, const protocol::Push& report, float runtime) {
     return;
   }
   tally_->gradient(run_time(now), report, runtime);
+  if (callbacks_.reported) {
+    callbacks_.reported(run_time(now), report, runtime, *tally_);
+  }
   const std::uint64_t examples = tally_->statistics().examples_applied;
   if (options_.topology == Topology::kGossip && phase_ == Phase::kRunning &&
       examples >= next_snapshot_) {

@@ -44,10 +44,14 @@ void Host::ended(Time now, const WorkerEnded& ended) {
 
 void Host::lose(Time now, wire::ConnectionId connection, const std::string& why) {
   const WorkerId worker = peers_.at(connection).worker;
+  const bool dead = !peers_.at(connection).quiet;
   peers_.erase(connection);
   awaited_.erase(worker);
   if (tally_) {
     tally_->left(worker);
+    if (callbacks_.left) {
+      callbacks_.left(run_time(now), worker, dead);
+    }
   }
   if (phase_ >= Phase::kEvaluating) {
     return;

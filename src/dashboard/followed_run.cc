@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 
@@ -40,6 +41,31 @@ std::uint64_t whole(const nlohmann::json& json, const char* key) {
   return found != json.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
+constexpr std::uint32_t kWorkersMost = 10'000;  // A frame of the page has a lane for each.
+
+[[noreturn]] void refuse_worker(std::size_t worker, const std::filesystem::path& file) {
+  throw usage_error(fmt::format(
+      "{}: worker {}: at most {} workers can be shown", file.string(), worker, kWorkersMost));
+}
+
+void check_worker(const policy::Event& event, const std::filesystem::path& file) {
+  std::visit(
+      [&file]<typename Of>(const Of& one) {
+        if constexpr (requires { one.worker; }) {
+          if (index(one.worker) >= kWorkersMost) {
+            refuse_worker(index(one.worker), file);
+          }
+        }
+      },
+      event);
+}
+
+record::RunDirectory decided(const std::string& directory) {
+  auto files = record::RunDirectory::open(directory);
+  files.check_decided();
+  return files;
+}
+
 }  // namespace
 
 bool cuts_nobody_off(const std::string& policy) {
@@ -48,9 +74,13 @@ bool cuts_nobody_off(const std::string& policy) {
 }
 
 FollowedRun::FollowedRun(const std::string& directory)
-    : files_(record::RunDirectory::open(directory)),
+    : files_(decided(directory)),
       log_(files_.decisions()),
-      metrics_(files_.metrics(), std::ios::binary) {}
+      metrics_(files_.metrics(), std::ios::binary) {
+  if (log_.header().workers > kWorkersMost) {
+    refuse_worker(log_.header().workers - 1, log_.path());
+  }
+}
 
 watch::About FollowedRun::about() const {
   watch::About about{.name = log_.header().policy,
@@ -95,6 +125,7 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
   read_metrics();
   for (std::size_t fed = 0; fed < most; ++fed) {
     if (!has_next_ && !log_.next(next_)) {
+      tell_outlook(board);
       if (!log_.gap().empty()) {
         end_at_gap(board);
         return false;
@@ -104,13 +135,46 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
     }
     has_next_ = next_.now > until;
     if (has_next_) {
+      tell_outlook(board);
       feed_metrics(board, to_seconds(until));
       return false;
     }
     feed_metrics(board, to_seconds(next_.now));
+    check_worker(next_.event, log_.path());
+    think(board);
     board.decided(next_.now, next_.event, next_.actions, {.reason = {}, .words = next_.reason});
   }
   return true;
+}
+
+void FollowedRun::forecast() {
+  try {
+    policy_.emplace(files_.decisions(), log_.header());
+  } catch (const Error&) {
+    policy_.reset();  // An oracle's, or a policy of another version: the page does without.
+  }
+}
+
+void FollowedRun::think(watch::Board& board) {
+  if (!policy_) {
+    return;
+  }
+  if (std::holds_alternative<policy::WorkerLeft>(next_.event)) {
+    tell_outlook(board);  // At the end of a run all leave, and what is shown is what was before.
+  }
+  const policy::Decision* again = policy_->decide(next_);
+  if (again == nullptr || record::to_text(again->actions) != record::to_text(next_.actions)) {
+    board.says("the policy decides otherwise than is recorded here: no more forecasts");
+    board.outlook(std::nullopt);
+    policy_.reset();
+  }
+}
+
+void FollowedRun::tell_outlook(watch::Board& board) {
+  policy::Outlook expected;
+  if (policy_ && policy_->outlook(expected)) {
+    board.outlook(std::move(expected));
+  }
 }
 
 // Measurements go on after the gap. With them time would, and the sums would not.

@@ -1,4 +1,5 @@
-// Feeds a board from the record of a run: all that is there, and then what its writer adds.
+// Feeds a board from the record of a run: all that is there, and then what its writer adds. The
+// record has no forecasts, so they come from the policy, which hears the recorded events again.
 
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "base/time.h"
 #include "record/decision_log.h"
+#include "record/policy_replay.h"
 #include "record/run_directory.h"
 #include "watch/board.h"
 
@@ -21,6 +23,8 @@ class FollowedRun {
  public:
   // Throws a usage error if there is no decision log.
   explicit FollowedRun(const std::string& directory);
+  // From here on the board hears what the policy expected too. REQUIRES: nothing was fed.
+  void forecast();
 
   // What the page says at its top, and how long a cell of its lanes is.
   [[nodiscard]] watch::About about() const;
@@ -41,6 +45,9 @@ class FollowedRun {
   };
   using Metric = std::variant<Loss, watch::Evaluated>;
 
+  // The policy hears the next decision's event.
+  void think(watch::Board& board);
+  void tell_outlook(watch::Board& board);
   void end_at_gap(watch::Board& board);
   void read_metrics();
   void feed_metrics(watch::Board& board, double until);
@@ -50,6 +57,7 @@ class FollowedRun {
   record::LoggedDecision next_;
   bool has_next_ = false;
   bool at_gap_ = false;
+  std::optional<record::ReplayedPolicy> policy_;  // Nothing: there is no forecast.
   std::ifstream metrics_;
   std::streamoff metrics_read_ = 0;
   std::deque<Metric> waiting_;  // In the order of their times.

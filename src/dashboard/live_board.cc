@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/recent_decisions.h"
 #include "watch/metrics_text.h"
 
 namespace outpace::dashboard {
@@ -163,6 +164,7 @@ LiveBoard::LiveBoard(watch::About about, watch::Lanes::Options lanes, Options op
     command_ = std::make_unique<AlarmCommand>(options.on_alarm, board_.about().run, said_);
   }
   if (options.page) {
+    board_.keep_decisions();
     page_ = std::make_unique<PageServer>(
         *options.page,
         PageContent{.frame =
@@ -176,6 +178,14 @@ LiveBoard::LiveBoard(watch::About about, watch::Lanes::Options lanes, Options op
                           return visit([&version](const watch::Board& board) {
                             return metrics_text(board, version);
                           });
+                        },
+                    .trace =
+                        [this] {
+                          // The server goes on while the text is made.
+                          const auto recent = visit([](const watch::Board& board) {
+                            return std::pair(board.about().name, board.recent());
+                          });
+                          return record::trace_of(recent.second, recent.first);
                         }});
   }
 }

@@ -27,8 +27,7 @@
 #include "base/error.h"
 #include "base/local_address.h"
 #include "dashboard/gate.h"
-#include "dashboard/page_files.h"
-#include "watch/metrics_text.h"
+#include "dashboard/page_answers.h"
 
 namespace outpace::dashboard {
 namespace {
@@ -40,127 +39,18 @@ using Tcp = asio::ip::tcp;
 
 constexpr std::size_t kConnectionsMost = 128;
 constexpr std::size_t kReadersMost = 32;  // Of /events.
+constexpr std::size_t kTracesMost = 2;
 constexpr std::size_t kRequestMost = 16'384;
 constexpr std::size_t kBodyMost = 4'096;
 constexpr auto kDeadline = std::chrono::seconds(10);  // To finish a request, or take an answer.
+constexpr auto kTraceDeadline = std::chrono::minutes(2);
 constexpr auto kPeriod = std::chrono::milliseconds(500);
 constexpr auto kLastFrame = std::chrono::milliseconds(100);  // To take it, at the end.
-
-// Nothing but this server's own files may run or be shown, and no other page may show this one.
-constexpr const char* kContentPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' "
-    "data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
-constexpr std::string_view kLoginPage =
-    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Outpace</title>"
-    "<meta name=\"viewport\" content=\"width=device-width\"><link rel=\"stylesheet\" "
-    "href=\"/page.css\"><main class=\"login\"><h1>Outpace</h1><form method=\"post\" "
-    "action=\"/login\"><label>The job's token <input name=\"token\" type=\"password\" "
-    "autocomplete=\"off\" autofocus></label> <button>Open</button></form></main></html>";
 
 // A command of an alarm may outlive this process, and must not hold its port.
 template <typename Socket>
 void keep_from_children(Socket& socket) {
   fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-}
-
-std::string_view view(beast::string_view text) {
-  return {text.data(), text.size()};
-}
-
-using Request = http::request<http::string_body>;
-using Response = http::response<http::string_body>;
-
-// What all connections share.
-struct Shared {
-  PageContent content;
-  GateOptions gate;
-  std::size_t readers = 0;
-};
-
-Asked asked_by(const Request& request) {
-  const std::string_view target = view(request.target());
-  return {.method = view(request.method_string()),
-          .path = target.substr(0, target.find('?')),
-          .host = view(request[http::field::host]),
-          .origin = view(request[http::field::origin]),
-          .fetch_site = view(request["Sec-Fetch-Site"]),
-          .authorization = view(request[http::field::authorization]),
-          .cookie = view(request[http::field::cookie])};
-}
-
-Response make_response(const Request& request,
-                       http::status status,
-                       std::string_view type,
-                       std::string_view body) {
-  Response response{status, request.version()};
-  response.set(http::field::content_type, beast::string_view(type.data(), type.size()));
-  response.set(http::field::cache_control, "no-store");
-  response.set("Content-Security-Policy", kContentPolicy);
-  response.set("X-Content-Type-Options", "nosniff");
-  response.set("Cross-Origin-Resource-Policy", "same-origin");
-  // With "no-referrer" a browser would send the login with the Origin "null", as another site's.
-  response.set("Referrer-Policy", "same-origin");
-  response.keep_alive(request.keep_alive());
-  response.body() = std::string(request.method() == http::verb::head ? std::string_view() : body);
-  response.prepare_payload();
-  return response;
-}
-
-Response refuse(const Request& request, http::status status, const std::string& why) {
-  return make_response(request, status, "text/plain; charset=utf-8", why + "\n");
-}
-
-Response log_in(const Request& request, const Shared& shared) {
-  if (!same_secret(token_of_form(request.body()), shared.gate.token)) {
-    return refuse(request, http::status::unauthorized, "this is not the job's token");
-  }
-  Response response = make_response(request, http::status::see_other, "text/plain", "");
-  response.set(http::field::location, "/");
-  response.set(http::field::set_cookie,
-               fmt::format("{}={}; HttpOnly; Secure; SameSite=Strict; Path=/",
-                           shared.gate.cookie,
-                           shared.gate.pass));
-  return response;
-}
-
-Response answer(const Request& request, const Asked& asked, const Shared& shared) {
-  switch (look_at(asked, shared.gate)) {
-    case Entry::kForeign:
-      return refuse(request,
-                    http::status::forbidden,
-                    "this request comes from another site, or names another host than localhost");
-    case Entry::kNoSuchWay:
-      return refuse(request, http::status::method_not_allowed, "only GET; nothing changes by HTTP");
-    case Entry::kLocked:
-      if (asked.path == "/page.css") {
-        break;  // It says nothing of the job.
-      }
-      if (asked.path == "/") {
-        return make_response(
-            request, http::status::unauthorized, "text/html; charset=utf-8", kLoginPage);
-      }
-      return refuse(request,
-                    http::status::unauthorized,
-                    "this takes the job's token: Authorization: Bearer TOKEN");
-    case Entry::kOpen:
-      break;
-  }
-  if (asked.path == kLoginPath && request.method() == http::verb::post) {
-    return log_in(request, shared);
-  }
-  if (asked.path == "/metrics") {
-    return make_response(request, http::status::ok, watch::kMetricsType, shared.content.metrics());
-  }
-  if (asked.path == "/healthz") {
-    return make_response(request, http::status::ok, "text/plain; charset=utf-8", "ok\n");
-  }
-  if (const PageFile* file = find_page_file(asked.path)) {
-    return make_response(request, http::status::ok, file->type, file->body);
-  }
-  return refuse(request,
-                http::status::not_found,
-                "no such page; there are /, /events, /metrics and /healthz");
 }
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -182,7 +72,10 @@ template <typename Stream>
 class StreamConnection final : public Connection {
  public:
   StreamConnection(Stream stream, Shared& shared) : stream_(std::move(stream)), shared_(shared) {}
-  ~StreamConnection() override { shared_.readers -= reads_ ? 1U : 0U; }
+  ~StreamConnection() override {
+    shared_.readers -= reads_ ? 1U : 0U;
+    shared_.traces -= takes_trace_ ? 1U : 0U;
+  }
 
   void start() override {
     if constexpr (kSealed) {
@@ -233,23 +126,31 @@ class StreamConnection final : public Connection {
   void respond() {
     request_ = parser_->release();
     const Asked asked = asked_by(request_);
-    if (asked.path == "/events" && look_at(asked, shared_.gate) == Entry::kOpen) {
-      if (shared_.readers < kReadersMost) {
-        begin_events();
-        return;
-      }
-      write(refuse(
-          request_, http::status::service_unavailable, "enough pages are open already; close one"));
-      return;
+    const bool open = look_at(asked, shared_.gate) == Entry::kOpen;
+    const bool events = open && asked.path == kEventsPath;
+    const bool trace = open && asked.path == kTracePath;
+    if (events && shared_.readers < kReadersMost) {
+      begin_events();
+    } else if (events || (trace && shared_.traces >= kTracesMost)) {
+      write(refuse(request_,
+                   http::status::service_unavailable,
+                   events ? "enough pages are open already; close one"
+                          : "others are taking traces; try again when they have them"));
+    } else {
+      takes_trace_ = trace;
+      shared_.traces += trace ? 1U : 0U;
+      write(answer(request_, asked, shared_));
     }
-    write(answer(request_, asked, shared_));
   }
 
   void write(Response response) {
     response_ = std::move(response);
-    lowest().expires_after(kDeadline);
+    takes_trace_ ? lowest().expires_after(kTraceDeadline) : lowest().expires_after(kDeadline);
     http::async_write(stream_, response_, [self = self()](beast::error_code failed, std::size_t) {
-      failed || !self->response_.keep_alive() ? self->end() : self->read();
+      self->shared_.traces -= std::exchange(self->takes_trace_, false) ? 1U : 0U;
+      const bool goes_on = self->response_.keep_alive();
+      self->response_ = {};
+      failed || !goes_on ? self->end() : self->read();
     });
   }
 
@@ -294,6 +195,7 @@ class StreamConnection final : public Connection {
   Response response_;
   std::string text_;
   bool writes_ = false;
+  bool takes_trace_ = false;
   watch::Cursor cursor_;
 };
 

@@ -3,6 +3,7 @@
 //
 //   /         the page, and what belongs to it      /metrics  for Prometheus
 //   /events   what is new, twice a second (SSE)     /healthz  "ok"
+//   /trace.json  the newest decisions as a Chrome trace, for ui.perfetto.dev
 //
 // Connections are bounded in number. One that does not finish its request in time is closed, and
 // when there is no room for another, the one that has waited longest without a request goes.
@@ -28,6 +29,7 @@ struct PageOptions {
 struct PageContent {
   std::function<std::string(watch::Cursor&)> frame;
   std::function<std::string()> metrics;
+  std::function<std::string()> trace;
 };
 
 class PageServer {

@@ -13,7 +13,7 @@ constexpr std::array kOfServer{
     "decisions", "restart-workers", "checkpoint-every", "checkpoint-keep",
     "resume",    "token-file",      "rejoin-for",       "tls-cert",
     "tls-key",   "tls-ca",          "launcher",         "attack",
-    "slice",     "dashboard",       "on-alarm",         "alarm-staleness"};
+    "slice",     "alarm-staleness"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);

@@ -43,16 +43,36 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string words_of(const ChromeTrace::Decided& decided) {
+  return decided.words.empty() ? to_words(decided.reason) : std::string(decided.words);
+}
+
 }  // namespace
 
 ChromeTrace::ChromeTrace(const std::filesystem::path& path, const std::string& policy, GapTold told)
-    : file_(path, {.told = std::move(told), .mark = kGap}) {
+    : file_(std::in_place, path, Gaps{.told = std::move(told), .mark = kGap}) {
+  name_server(policy);
+}
+
+ChromeTrace::ChromeTrace(const Underway& begin, const std::string& policy)
+    : last_(begin.now), version_(begin.version), accepted_(begin.accepted) {
+  name_server(policy);
+  for (std::size_t i = 0; i < begin.workers.size(); ++i) {
+    const WorkerId worker{static_cast<std::uint32_t>(i)};
+    task_of(worker) = begin.workers[i].task;
+    if (begin.workers[i].live) {
+      begin_process(begin.now, worker);
+    }
+  }
+}
+
+void ChromeTrace::name_server(const std::string& policy) {
   add(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":{}}})",
       kServer,
       quoted("server: " + policy));
 }
 
-void ChromeTrace::append(Time now, const policy::Event& event, const policy::Decision& decision) {
+void ChromeTrace::tell(Time now, const policy::Event& event, const Decided& decided) {
   last_ = now;
   std::visit(
       Overloaded{
@@ -61,27 +81,27 @@ void ChromeTrace::append(Time now, const policy::Event& event, const policy::Dec
             end_task(now, left.worker, {.how = text_of(kDepartures, left.how), .now = version_});
             counter(now, "live workers", --live_);
           },
-          [&](const policy::GradientArrived& arrived) { tell(now, arrived, decision); },
+          [&](const policy::GradientArrived& arrived) { end_with_gradient(now, arrived, decided); },
           [&](const policy::ReleaseEnded& ended) {
             end_task(now, ended.worker, {.how = text_of(kEndings, ended.how), .now = version_});
           },
           Ignoring<policy::TimerFired, policy::Measured, policy::PolicySet>{}},
       event);
-  for (const policy::Action& action : decision.actions) {
-    std::visit(Overloaded{[&](const policy::Commit&) { commit(now, decision); },
-                          [&](const policy::Release& released) {
-                            task_of(released.worker) = {
-                                .open = true, .begun = now, .version = version_};
-                          },
-                          [&](const policy::Switched&) {
-                            add(R"("ph":"i","s":"g","name":"{}","pid":{},"tid":0,"ts":{:.3f})",
-                                to_words(decision.reason),
-                                kServer,
-                                micros(now));
-                          },
-                          Ignoring<policy::Accept, policy::Drop>{},  // tell() has them.
-                          Ignoring<policy::Cancel, policy::WakeAt>{}},
-               action);
+  for (const policy::Action& action : decided.actions) {
+    std::visit(
+        Overloaded{[&](const policy::Commit&) { commit(now, decided); },
+                   [&](const policy::Release& released) {
+                     task_of(released.worker) = {.open = true, .begun = now, .version = version_};
+                   },
+                   [&](const policy::Switched&) {
+                     add(R"("ph":"i","s":"g","name":{},"pid":{},"tid":0,"ts":{:.3f})",
+                         quoted(words_of(decided)),
+                         kServer,
+                         micros(now));
+                   },
+                   Ignoring<policy::Accept, policy::Drop>{},  // end_with_gradient() has them.
+                   Ignoring<policy::Cancel, policy::WakeAt>{}},
+        action);
   }
 }
 
@@ -94,11 +114,11 @@ void ChromeTrace::begin_process(Time now, WorkerId worker) {
   counter(now, "live workers", ++live_);
 }
 
-void ChromeTrace::tell(Time now,
-                       const policy::GradientArrived& event,
-                       const policy::Decision& decision) {
+void ChromeTrace::end_with_gradient(Time now,
+                                    const policy::GradientArrived& event,
+                                    const Decided& decided) {
   std::string how;
-  for (const policy::Action& action : decision.actions) {
+  for (const policy::Action& action : decided.actions) {
     if (const auto* dropped = std::get_if<policy::Drop>(&action);
         dropped != nullptr && dropped->worker == event.worker) {
       how = "dropped: " + std::string(to_words(dropped->why));
@@ -134,16 +154,16 @@ void ChromeTrace::end_task(Time now, WorkerId worker, const Outcome& outcome) {
       count(outcome.now) - count(task.version));
 }
 
-void ChromeTrace::commit(Time now, const policy::Decision& decision) {
+void ChromeTrace::commit(Time now, const Decided& decided) {
   version_ = Version{count(version_) + 1};
   add(R"("ph":"X","cat":"update","name":"version {}","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},)"
-      R"("args":{{"gradients":{},"reason":"{}"}})",
+      R"("args":{{"gradients":{},"reason":{}}})",
       count(version_),
       kServer,
       micros(now),
       micros(kInstant),
       accepted_.size(),
-      to_words(decision.reason));
+      quoted(words_of(decided)));
   for (const Sequence release : accepted_) {
     add(R"("ph":"f","bp":"e","cat":"update","name":"push","id":{},"pid":{},"tid":0,"ts":{:.3f})",
         number(release),
@@ -190,9 +210,19 @@ void ChromeTrace::close() {
              WorkerId{static_cast<std::uint32_t>(worker)},
              {.how = "open at the end", .now = version_});
   }
-  fmt::format_to(std::back_inserter(file_.buffer()), "]");
-  file_.end_line();
-  file_.close();
+  fmt::format_to(std::back_inserter(buffer()), "]");
+  end_line();
+  if (file_) {
+    file_->close();
+  }
+}
+
+void ChromeTrace::end_line() {
+  if (file_) {
+    file_->end_line();
+  } else {
+    text_.push_back('\n');
+  }
 }
 
 ChromeTrace::Task& ChromeTrace::task_of(WorkerId worker) {
@@ -204,11 +234,11 @@ ChromeTrace::Task& ChromeTrace::task_of(WorkerId worker) {
 
 template <typename... Values>
 void ChromeTrace::add(fmt::format_string<Values...> format, Values&&... values) {
-  const auto out = std::back_inserter(file_.buffer());
+  const auto out = std::back_inserter(buffer());
   fmt::format_to(out, "{}", std::exchange(first_, false) ? "[{" : ",{");
   fmt::format_to(out, format, std::forward<Values>(values)...);
   fmt::format_to(out, "}}");
-  file_.end_line();
+  end_line();
 }
 
 }  // namespace outpace::record

@@ -7,12 +7,16 @@
 // it. One more process has the links of a simulated run, each a curve of how much of it is in use.
 // Times are microseconds on the run's clock. A file whose writer was killed has no closing
 // bracket, which viewers accept.
+//
+// A trace is written to a file, or kept in memory; it may begin in the midst of a run.
 
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -24,28 +28,54 @@ namespace outpace::record {
 
 class ChromeTrace {
  public:
+  struct Task {
+    bool open = false;
+    Time begun{};
+    Version version{};
+  };
+  // Where a run is when its trace begins.
+  struct Underway {
+    struct Worker {
+      bool live = false;
+      Task task;
+    };
+    Time now{};
+    Version version{};
+    std::vector<Worker> workers;
+    std::vector<Sequence> accepted;  // To the next update: the releases.
+  };
+  // What a policy decided.
+  struct Decided {
+    std::span<const policy::Action> actions;
+    policy::Reason reason{};
+    std::string_view words{};  // In place of it, if they are not empty.
+  };
+
   // Throws Error, as the calls below do, if the file system refuses. With `told`, the file may have
   // gaps (output_file.h) once it exists.
   ChromeTrace(const std::filesystem::path& path, const std::string& policy, GapTold told = nullptr);
+  // In memory.
+  ChromeTrace(const Underway& begin, const std::string& policy);
 
   // What the policy was told, and what it decided; times never decrease.
-  void append(Time now, const policy::Event& event, const policy::Decision& decision);
+  void append(Time now, const policy::Event& event, const policy::Decision& decision) {
+    tell(now, event, {.actions = decision.actions, .reason = decision.reason});
+  }
+  void tell(Time now, const policy::Event& event, const Decided& decided);
   // What of a link was in use, 1 being all of it, over windows of this length from `begin` on. It
   // may be told when all the rest has been.
   void append_link(const std::string& name,
                    Time begin,
                    Duration window,
                    std::span<const double> used);
-  void flush() { file_.flush(); }
+  // REQUIRES: it is written to a file.
+  void flush() { file_->flush(); }
   // Ends the tasks that are still open.
   void close();
+  // All of it. REQUIRES: it is kept in memory, and closed.
+  [[nodiscard]] std::string text() const { return fmt::to_string(text_); }
 
  private:
-  struct Task {
-    bool open = false;
-    Time begun{};
-    Version version{};
-  };
   // How a task ended, beside its worker and time.
   struct Outcome {
     std::string_view how;  // "accepted", "dropped: stale", "cancelled".
@@ -55,15 +85,21 @@ class ChromeTrace {
 
   Task& task_of(WorkerId worker);
   void begin_process(Time now, WorkerId worker);
-  void tell(Time now, const policy::GradientArrived& event, const policy::Decision& decision);
+  void name_server(const std::string& policy);
+  void end_with_gradient(Time now, const policy::GradientArrived& event, const Decided& decided);
   void end_task(Time now, WorkerId worker, const Outcome& outcome);
-  void commit(Time now, const policy::Decision& decision);
+  void commit(Time now, const Decided& decided);
   void counter(Time now, std::string_view name, double value);
   // One event of the trace: everything between its braces.
   template <typename... Values>
   void add(fmt::format_string<Values...> format, Values&&... values);
 
-  OutputFile file_;
+  // To which a line is appended, and what is done then.
+  [[nodiscard]] fmt::memory_buffer& buffer() { return file_ ? file_->buffer() : text_; }
+  void end_line();
+
+  std::optional<OutputFile> file_;  // Nothing: the text is kept.
+  fmt::memory_buffer text_;
   bool first_ = true;
   bool has_links_ = false;
   Time last_{};

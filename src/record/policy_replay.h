@@ -5,13 +5,41 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "record/decision_log.h"
 
 namespace outpace::record {
+
+// The policy of a log as it was at the log's begin, which hears the recorded events again.
+class ReplayedPolicy {
+ public:
+  // With the fitted runtime model that is beside the log, if there is one. Throws a usage error if
+  // there is no such policy, or if it is the oracle, who knew what was to come.
+  ReplayedPolicy(const std::filesystem::path& decisions, const DecisionLogHeader& header);
+
+  // What it decides, until the next call. Null if this event cannot come after those before it, as
+  // one of a worker that is not there; no policy could answer it.
+  [[nodiscard]] const policy::Decision* decide(const LoggedDecision& logged);
+  [[nodiscard]] bool outlook(policy::Outlook& out) const { return policy_->outlook(out); }
+
+ private:
+  struct Worker {
+    bool live = false;
+    bool open = false;  // It has a release.
+  };
+  Worker& worker(WorkerId id);
+  [[nodiscard]] bool can_come(const policy::Event& event);
+  void follow(const policy::Event& event);
+
+  std::unique_ptr<policy::Policy> policy_;
+  policy::Decision decision_;
+  std::vector<Worker> workers_;
+};
 
 struct Replay {
   // The first decision that came out differently; in the words of the log.

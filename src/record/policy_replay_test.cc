@@ -62,6 +62,21 @@ TEST_F(ReplayTest, GivesTheSameDecisions) {
   EXPECT_EQ(found.header.policy, "async");
 }
 
+TEST_F(ReplayTest, RefusesAnEventThatCannotCome) {
+  record("async", 20);
+  std::string log = contents(path_);
+  const std::size_t first = log.find("gradient_arrived");
+  const std::size_t worker = log.find(R"("worker":0)", first);
+  for (const char* const stranger : {R"("worker":7)", R"("worker":999999)"}) {
+    put(path_, std::string(log).replace(worker, 10, stranger));
+    const Replay found = replay(path_);
+    EXPECT_EQ(found.decisions, 2U);
+    ASSERT_TRUE(found.broken) << stranger;
+    EXPECT_EQ(found.broken->line, 4U);
+    EXPECT_NE(found.broken->what.find("cannot come"), std::string::npos);
+  }
+}
+
 TEST_F(ReplayTest, EndsAtAGapAndSaysSo) {
   record("async", 20);
   std::string log = contents(path_);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include "base/error.h"
 
@@ -123,6 +124,26 @@ RunDirectory RunDirectory::open(const fs::path& directory) {
     throw usage_error(directory.string() + " is not a run's directory");
   }
   return RunDirectory(directory);
+}
+
+void RunDirectory::check_decided() const {
+  if (fs::exists(decisions())) {
+    return;
+  }
+  std::string topology = "ps";
+  try {
+    topology = toml::parse_file(config().string())["topology"].value_or(topology);
+  } catch (const toml::parse_error&) {
+    throw usage_error(path_.string() +
+                      " is not a run's directory: it has neither decisions.jsonl nor config.toml");
+  }
+  if (topology != "ps") {
+    throw usage_error(path_.string() + ": nobody decides in a " + topology +
+                      ", so there is no decisions.jsonl to read");
+  }
+  throw usage_error(decisions().string() +
+                    ": there is none, as --decisions off keeps none; record a run with "
+                    "--decisions all or capped");
 }
 
 }  // namespace outpace::record

@@ -36,6 +36,9 @@ class RunDirectory {
   [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   [[nodiscard]] std::filesystem::path runtimes() const { return path_ / "runtimes.csv"; }
   [[nodiscard]] std::filesystem::path weights() const { return path_ / "weights.safetensors"; }
+  // Throws a usage error that says why if there are no decisions: the run had no server, or kept
+  // none.
+  void check_decided() const;
   // The fitted runtime model of the policy, if it used one.
   [[nodiscard]] std::filesystem::path runtime_model() const { return path_ / kRuntimeModelName; }
   [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }

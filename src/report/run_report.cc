@@ -27,11 +27,12 @@ constexpr std::string_view kHead =
     "th, td { text-align: left; padding: 3px 16px 3px 0; border-bottom: 1px solid #d9dde3;"
     " vertical-align: top; overflow-wrap: anywhere; }\n"
     "th { font-weight: 600; }\n"
-    "pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 12px; background: #f4f5f7;"
-    " padding: 10px; }\n"
+    ".scroll th, .scroll td { overflow-wrap: normal; }\n"
+    "pre { overflow-x: auto; font-size: 12px; background: #f4f5f7; padding: 10px; }\n"
     "svg { max-width: 100%; height: auto; }\n.scroll { overflow-x: auto; }\n"
     "figure { margin: 12px 0; break-inside: avoid; } tr { break-inside: avoid; }\n"
     "@media print { body { margin: 0; max-width: none; font-size: 11pt; } "
+    "pre { white-space: pre-wrap; overflow-wrap: anywhere; } "
     "section + section { break-before: page; } }\n"
     "</style></head><body>\n";
 
@@ -86,13 +87,10 @@ class Html {
   std::string out_;
 };
 
-double median(std::vector<float> values) {
-  if (values.empty()) {
-    return 0.0;
-  }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<double>(*middle);
+// 0: it has none.
+double median_runtime(const watch::WorkerView& worker) {
+  const std::vector<float> sample = worker.sample();
+  return sample.empty() ? 0.0 : watch::median(sample);
 }
 
 std::string in_seconds(double seconds) {
@@ -225,6 +223,25 @@ void add_what_was_run(const ReportedRun& run, Html& out) {
   out.raw("</table>\n");
 }
 
+// Of hundreds of workers that join at the begin, one line.
+std::vector<watch::NewsLine> without_first_joins(const watch::Board& board) {
+  std::vector<watch::NewsLine> lines;
+  std::size_t joined = 0;
+  for (const watch::NewsLine& line : board.news()) {
+    if (line.words.ends_with(" has joined")) {
+      ++joined;
+    } else {
+      lines.push_back(line);
+    }
+  }
+  if (joined > 0) {
+    lines.insert(lines.begin(),
+                 {.at = board.news().front().at,
+                  .words = fmt::format("{} worker{} joined", joined, joined == 1 ? "" : "s")});
+  }
+  return lines;
+}
+
 void add_workers(const watch::Board& board, Html& out) {
   out.element("h3", "Slow workers").raw("<div class=\"scroll\"><table>\n");
   out.row({"worker",
@@ -240,7 +257,7 @@ void add_workers(const watch::Board& board, Html& out) {
     order.push_back(i);
   }
   std::ranges::stable_sort(order, std::ranges::greater{}, [&board](std::size_t i) {
-    return median(board.workers()[i].sample());
+    return median_runtime(board.workers()[i]);
   });
   constexpr std::size_t kRowsMost = 32;
   const bool all = order.size() <= kRowsMost;
@@ -248,7 +265,7 @@ void add_workers(const watch::Board& board, Html& out) {
   for (const std::size_t i : order) {
     const watch::WorkerView& one = board.workers()[i];
     out.row({fmt::format("{}{}", i, one.host.empty() ? "" : " (" + one.host + ")"),
-             (one.longer() ? "over " : "") + in_seconds(median(one.sample())),
+             (one.longer() ? "over " : "") + in_seconds(median_runtime(one)),
              std::to_string(one.accepted),
              std::to_string(one.dropped),
              std::to_string(one.abandoned),
@@ -261,7 +278,7 @@ void add_workers(const watch::Board& board, Html& out) {
   }
   if (!board.news().empty()) {
     out.element("h3", "What happened").raw("<table>\n");
-    for (const watch::NewsLine& line : board.news()) {
+    for (const watch::NewsLine& line : without_first_joins(board)) {
       out.row({fmt::format("{:.1f} s", to_seconds(line.at)), line.words});
     }
     out.raw("</table>\n");

@@ -127,20 +127,22 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
   keep_runtime_model(job_.training.runtime_model, directory_);
   record::write_atomically(directory_.config(), resolved);
   log_->info("run directory {}", directory_.path().string());
-  if (job_.topology == job::Topology::kServer) {
-    try {
-      shown_ = show_run();
-    } catch (const Error&) {
-      discard();  // The page's address is taken, perhaps: the next try finds nothing in its way.
-      throw;
-    }
-    if (job_.page) {
-      alarm("the page is at " + shown_->url());
-    }
+  try {
+    shown_ = show_run();
+  } catch (const Error&) {
+    discard();  // The page's address is taken, perhaps: the next try finds nothing in its way.
+    throw;
+  }
+  if (job_.page) {
+    alarm("the page is at " + shown_->url());
   }
 }
 
 std::unique_ptr<ShownRun> RunRecorder::show_run() {
+  std::optional<watch::GroupFeed> group;
+  if (job_.topology != job::Topology::kServer) {
+    group.emplace(job_.topology == job::Topology::kRing);
+  }
   return std::make_unique<ShownRun>(ShownRunOptions{
       .about = {.name = job_.name,
                 .network = job_.network,
@@ -148,6 +150,7 @@ std::unique_ptr<ShownRun> RunRecorder::show_run() {
                 .run = directory_.path().string(),
                 .workers = job_.training.workers,
                 .updates_alone = dashboard::cuts_nobody_off(job_.training.policy.text),
+                .waits_for_all = job_.topology == job::Topology::kRing,
                 .target = job_.training.target_accuracy,
                 .target_updates = job_.training.limits.updates,
                 .staleness_bound = job_.output.alarm_staleness},
@@ -155,7 +158,8 @@ std::unique_ptr<ShownRun> RunRecorder::show_run() {
                 .page = job_.page,
                 .on_alarm = job_.output.on_alarm,
                 .said = [this](const std::string& line) { alarm(line); }},
-      .tells_sending = !job_.delayed});
+      .tells_sending = !job_.delayed && !group,
+      .group = group});
 }
 
 std::string RunRecorder::make_log_directory() const {
@@ -173,18 +177,14 @@ live::ServerCallbacks RunRecorder::watch() {
                 if (trace_) {
                   trace_->append(now, event, decision);
                 }
-                if (shown_) {
-                  shown_->decided(now, event, decision);
-                }
+                shown_->decided(now, event, decision);
               },
           .evaluated = [this](const server::Evaluation& found) { evaluated(found); },
           .status =
               [this](Time now,
                      const server::Coordinator& coordinator,
                      const server::Evaluations& evaluations) {
-                if (shown_) {
-                  shown_->status(now, coordinator, processors_);
-                }
+                shown_->status(now, coordinator, processors_);
                 status({.now = now,
                         .statistics = coordinator.statistics(),
                         .live = coordinator.live(),
@@ -193,9 +193,7 @@ live::ServerCallbacks RunRecorder::watch() {
               },
           .begins =
               [this](const protocol::Manifest& manifest) {
-                if (shown_) {
-                  shown_->begins(manifest.numbers() * sizeof(float));
-                }
+                shown_->begins(manifest.numbers() * sizeof(float));
               },
           .warned = [this](const std::string& line) { say(line); },
           .trained = keeper(),
@@ -209,20 +207,29 @@ live::ServerCallbacks RunRecorder::watch() {
 }
 
 collective::HostCallbacks RunRecorder::host_watch() {
-  return {.evaluated = [this](const server::Evaluation& found) { evaluated(found); },
-          .status =
-              [this](Time now,
-                     const collective::Tally& tally,
-                     std::uint64_t dataset,
-                     const server::Evaluations& evaluations) {
-                status({.now = now,
-                        .statistics = tally.statistics(),
-                        .live = tally.live(),
-                        .dataset = dataset},
-                       evaluations);
-              },
-          .warned = [this](const std::string& line) { say(line); },
-          .trained = keeper()};
+  return {
+      .evaluated = [this](const server::Evaluation& found) { evaluated(found); },
+      .status =
+          [this](Time now,
+                 const collective::Tally& tally,
+                 std::uint64_t dataset,
+                 const server::Evaluations& evaluations) {
+            shown_->status(now, tally, processors_);
+            status({.now = now,
+                    .statistics = tally.statistics(),
+                    .live = tally.live(),
+                    .dataset = dataset},
+                   evaluations);
+          },
+      .joined = [this](Time now, WorkerId worker) { shown_->joined(now, worker); },
+      .left = [this](Time now, WorkerId worker, bool dead) { shown_->left(now, worker, dead); },
+      .reported =
+          [this](Time now,
+                 const protocol::Push& report,
+                 float runtime,
+                 const collective::Tally& tally) { shown_->reported(now, report, runtime, tally); },
+      .warned = [this](const std::string& line) { say(line); },
+      .trained = keeper()};
 }
 
 RunRecorder::WeightsKeeper RunRecorder::keeper() {
@@ -315,7 +322,7 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
     shown.slow.push_back(record::to_words(straggler));
   }
   shown.stalled = statistics.stalled();
-  shown.gain = shown_ ? shown_->gain() : "";
+  shown.gain = shown_->gain();
   if (now >= next_metrics_) {
     next_metrics_ = now + kMetricsPeriod;
     record(moment, shown);

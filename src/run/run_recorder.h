@@ -128,7 +128,7 @@ class RunRecorder {
   Time rate_since_{};
   std::uint64_t rate_examples_ = 0;
   double rate_ = 0.0;
-  std::unique_ptr<ShownRun> shown_;  // Null: nobody decides, so there is nothing to show.
+  std::unique_ptr<ShownRun> shown_;              // Null until the record is there.
   std::optional<CheckpointWriter> checkpoints_;  // Last: its thread uses the log.
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/local_address.h"
 #include "collective/host.h"
 #include "live/supervisor.h"
 #include "live/token_file.h"
@@ -16,6 +17,7 @@
 #include "run/children.h"
 #include "run/scratch_directory.h"
 #include "run/server_run.h"
+#include "run/shown_run.h"
 
 namespace outpace::run {
 namespace {
@@ -71,6 +73,17 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
           .patience = checked.coordinator.patience};
 }
 
+// Nothing of the run itself leaves this machine, so it has no token and no certificates.
+std::optional<dashboard::PageOptions> page_of_group(const job::TrainJob& job) {
+  if (job.output.dashboard && !is_local(job.output.dashboard->address)) {
+    throw usage_error(
+        "--dashboard " + job.output.dashboard->address +
+        " reaches beyond this machine, for which a run without a server has no token: "
+        "listen at 127.0.0.1 and use ssh -L");
+  }
+  return page_of(job.output, job.serving, "");
+}
+
 }  // namespace
 
 RunEnd train_without_server(const job::TrainJob& job,
@@ -87,7 +100,8 @@ RunEnd train_without_server(const job::TrainJob& job,
                         .topology = job.topology,
                         .name = job::what_runs(job),
                         .network = job.work.network.text,
-                        .data = job.work.data.text},
+                        .data = job.work.data.text,
+                        .page = page_of_group(job)},
                        resolved);
   std::atomic<bool> evaluated = false;
   collective::HostCallbacks callbacks = recorder.host_watch();

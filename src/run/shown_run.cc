@@ -62,6 +62,7 @@ std::optional<dashboard::PageOptions> page_of(const job::Output& output,
 ShownRun::ShownRun(ShownRunOptions options)
     : run_(options.about.run),
       tells_sending_(options.tells_sending),
+      group_(options.group),
       board_(std::move(options.about), std::move(options.board)) {}
 
 void ShownRun::decided(Time now, const policy::Event& event, const policy::Decision& decision) {
@@ -80,18 +81,36 @@ void ShownRun::evaluated(const server::Evaluation& found) {
   });
 }
 
+bool ShownRun::is_due(Time now) {
+  const bool due = now >= next_look_;
+  next_look_ = due ? now + kLookPeriod : next_look_;
+  return due;
+}
+
 void ShownRun::status(Time now,
                       const server::Coordinator& coordinator,
                       const record::ProcessorMeter& processors) {
-  if (now < next_look_) {
-    return;
+  if (is_due(now)) {
+    std::optional<policy::Outlook> expected(std::in_place);
+    if (!coordinator.outlook(*expected)) {
+      expected.reset();
+    }
+    look(now, coordinator.statistics(), std::move(expected), processors);
   }
-  next_look_ = now + kLookPeriod;
-  const server::Statistics& statistics = coordinator.statistics();
-  std::optional<policy::Outlook> expected(std::in_place);
-  if (!coordinator.outlook(*expected)) {
-    expected.reset();
+}
+
+void ShownRun::status(Time now,
+                      const collective::Tally& tally,
+                      const record::ProcessorMeter& processors) {
+  if (is_due(now)) {
+    look(group_->told(now), tally.statistics(), std::nullopt, processors);
   }
+}
+
+void ShownRun::look(Time now,
+                    const server::Statistics& statistics,
+                    std::optional<policy::Outlook> expected,
+                    const record::ProcessorMeter& processors) {
   std::optional<double> loss;
   if (statistics.gradients_applied > 0) {
     loss = statistics.training_loss;
@@ -106,6 +125,31 @@ void ShownRun::status(Time now,
     next_use_ = now + kUsePeriod;
     tell_use(now, processors);
   }
+}
+
+void ShownRun::joined(Time now, WorkerId worker) {
+  board_.visit([&](watch::Board& board) { group_->joined(board, now, worker); });
+}
+
+void ShownRun::left(Time now, WorkerId worker, bool dead) {
+  board_.visit([&](watch::Board& board) {
+    group_->left(board, now, worker, dead ? policy::Departure::kDead : policy::Departure::kLeft);
+  });
+}
+
+void ShownRun::reported(Time now,
+                        const protocol::Push& report,
+                        float runtime,
+                        const collective::Tally& tally) {
+  board_.visit([&](watch::Board& board) {
+    group_->reported(board,
+                     now,
+                     {.worker = report.id.worker,
+                      .number = number(report.id.sequence),
+                      .examples = report.examples,
+                      .runtime = static_cast<double>(runtime)},
+                     count(tally.version()));
+  });
 }
 
 void ShownRun::tell_workers(const server::Statistics& statistics, watch::Board& board) {

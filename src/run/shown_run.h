@@ -1,5 +1,6 @@
 // What people may see of a run while it goes on: its page, its metrics, its alarms, and the gain in
-// words. The bridge from the server's strand to a watch::Board.
+// words. The bridge from the server's strand, or from the host of a run without a server, to a
+// watch::Board.
 
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/tally.h"
 #include "dashboard/live_board.h"
 #include "dashboard/page_server.h"
 #include "job/live_job.h"
@@ -16,6 +18,7 @@
 #include "record/processor_use.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
+#include "watch/group_feed.h"
 
 namespace outpace::run {
 
@@ -30,6 +33,8 @@ struct ShownRunOptions {
   dashboard::LiveBoard::Options board;
   // What a worker does beside computing is sending: no delays are replayed.
   bool tells_sending = true;
+  // Of a run without a server.
+  std::optional<watch::GroupFeed> group{};
 };
 
 class ShownRun {
@@ -42,6 +47,14 @@ class ShownRun {
   void status(Time now,
               const server::Coordinator& coordinator,
               const record::ProcessorMeter& processors);
+  // Of a run without a server. REQUIRES: there is a group.
+  void joined(Time now, WorkerId worker);
+  void left(Time now, WorkerId worker, bool dead);
+  void reported(Time now,
+                const protocol::Push& report,
+                float runtime,
+                const collective::Tally& tally);
+  void status(Time now, const collective::Tally& tally, const record::ProcessorMeter& processors);
   void begins(std::uint64_t gradient_bytes);
   void checkpoint(std::uint64_t version);
   // From any thread.
@@ -58,11 +71,17 @@ class ShownRun {
     std::size_t runtimes = 0;
     double computed = 0.0;
   };
+  void look(Time now,
+            const server::Statistics& statistics,
+            std::optional<policy::Outlook> expected,
+            const record::ProcessorMeter& processors);
+  [[nodiscard]] bool is_due(Time now);
   void tell_workers(const server::Statistics& statistics, watch::Board& board);
   void tell_use(Time now, const record::ProcessorMeter& processors);
 
   const std::string run_;
   const bool tells_sending_;
+  std::optional<watch::GroupFeed> group_;
   watch::ServerUse use_;
   std::vector<Looked> looked_;  // By worker.
   std::string gain_;

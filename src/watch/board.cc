@@ -13,30 +13,10 @@ constexpr std::size_t kPoints = 720;
 constexpr double kPointPeriod = 0.5;  // Seconds, at first.
 constexpr std::size_t kEvaluations = 1000;
 constexpr std::size_t kUpdates = 400;
-constexpr double kRecent = 5.0;          // Seconds that the gain looks back, where that is enough.
-constexpr std::size_t kRecentLeast = 8;  // Updates that it looks back at least.
 // Gradients in a row that end an alarm: the usual staleness may be near the bound.
 constexpr std::uint32_t kInBound = 20;
 
-double median(std::vector<float> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<double>(*middle);
-}
-
 }  // namespace
-
-bool WorkerView::longer() const {
-  constexpr std::size_t kEnough = 3;
-  if (whole.size() < kEnough) {
-    return cut.size() > whole.size();
-  }
-  if (cut_in_a_row < kEnough) {
-    return false;
-  }
-  const std::vector<float> cuts = cut.all();
-  return median(whole.all()) <= static_cast<double>(*std::ranges::max_element(cuts));
-}
 
 Board::Board(About about, Lanes::Options lanes)
     : about_(std::move(about)),
@@ -53,6 +33,10 @@ void Board::decided(Time now,
   std::visit([this](const auto& one) { take(one); }, event);
   for (const policy::Action& action : actions) {
     std::visit([this](const auto& one) { carry_out(one); }, action);
+  }
+  if (recent_) {
+    recent_->add(
+        now_, event, {.actions = actions, .reason = because.reason, .words = because.words});
   }
   const bool only_timer = std::holds_alternative<policy::TimerFired>(event) &&
                           std::ranges::all_of(actions, [](const policy::Action& action) {
@@ -392,101 +376,6 @@ void Board::add_waiting() {
       sums_.waiting += more * nominal_of(one) / std::max(median(one.sample()), 1e-9);
     }
   }
-}
-
-double Board::seconds_for_all() const {
-  std::vector<std::vector<float>> samples;
-  std::size_t rounds = 0;
-  for (const WorkerView& one : workers_) {
-    if (one.live) {
-      samples.push_back(one.sample());
-      if (samples.back().empty()) {
-        return 0.0;
-      }
-      rounds = std::max(rounds, samples.back().size());
-    }
-  }
-  double sum = 0.0;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    float most = 0.0F;
-    for (const std::vector<float>& sample : samples) {
-      most = std::max(most, sample[round % sample.size()]);
-    }
-    sum += static_cast<double>(most);
-  }
-  return rounds == 0 ? 0.0 : sum / static_cast<double>(rounds);
-}
-
-std::optional<std::uint32_t> Board::cut_off() const {
-  if (about_.updates_alone || updates_.size() < 2) {
-    return std::nullopt;
-  }
-  const std::size_t looked = std::min<std::size_t>(updates_.size(), 20);
-  double without = 0.0;
-  for (std::size_t i = updates_.size() - looked; i < updates_.size(); ++i) {
-    const Update& update = updates_[i];
-    without += update.live > update.gradients ? update.live - update.gradients : 0U;
-  }
-  return static_cast<std::uint32_t>(std::lround(without / static_cast<double>(looked)));
-}
-
-std::size_t Board::first_recent() const {
-  std::size_t first = updates_.size() - std::min(updates_.size(), kRecentLeast);
-  while (first > 0 && to_seconds(now_ - updates_[first - 1].at) < kRecent) {
-    --first;
-  }
-  return first;
-}
-
-std::optional<double> Board::rate() const {
-  if (updates_.size() < 2) {
-    return std::nullopt;
-  }
-  const Update& from = updates_[first_recent()];
-  return static_cast<double>(updates_.back().applied - from.applied) / to_seconds(now_ - from.at);
-}
-
-std::optional<double> Board::update_seconds() const {
-  if (updates_.size() < 2) {
-    return std::nullopt;
-  }
-  const std::size_t first = first_recent();
-  return to_seconds(updates_.back().at - updates_[first].at) /
-         static_cast<double>(updates_.size() - 1 - first);
-}
-
-std::optional<double> Board::gain() const {
-  const double all = seconds_for_all();
-  if (all <= 0.0 || updates_.size() < kRecentLeast) {
-    return std::nullopt;
-  }
-  const Update& from = updates_[first_recent()];
-  const Update& until = updates_.back();
-  const double seconds = to_seconds(until.at - from.at);
-  double nominal = 0.0;
-  for (const WorkerView& one : workers_) {
-    nominal += one.live ? nominal_of(one) : 0.0;
-  }
-  if (seconds <= 0.0 || nominal <= 0.0) {
-    return std::nullopt;
-  }
-  return static_cast<double>(until.applied - from.applied) / seconds * all / nominal;
-}
-
-std::string Board::gain_in_words() const {
-  const auto gained = gain();
-  if (!gained) {
-    return "";
-  }
-  const auto without = cut_off();
-  const bool more =
-      std::ranges::any_of(workers_, [](const WorkerView& one) { return one.live && one.longer(); });
-  std::string cut = without ? fmt::format("{} of {} cut off now", *without, sums_.live)
-                            : std::string("nobody waits");
-  if (more && *gained < 1.0) {
-    return cut;  // A bound that says nothing.
-  }
-  return cut + fmt::format("; {}{:.1f}x waiting for all", more ? "at least " : "", *gained);
 }
 
 void Board::news_line(std::string words) {

@@ -21,6 +21,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "policy/policy.h"
+#include "record/recent_decisions.h"
 #include "watch/alarms.h"
 #include "watch/lanes.h"
 #include "watch/series.h"
@@ -36,6 +37,7 @@ struct About {
   std::string run;  // The directory of its record.
   std::uint32_t workers = 0;
   bool updates_alone = false;  // Each gradient is an update: nothing is cut off.
+  bool waits_for_all = false;  // As a ring must, so that there is nothing to gain.
   bool live = true;            // It goes on; false: what is shown is over.
   std::optional<double> target;
   std::uint64_t target_updates = 0;   // 0: none.
@@ -90,6 +92,9 @@ struct NewsLine {
   std::string words;
 };
 
+// REQUIRES: there is one.
+[[nodiscard]] double median(std::vector<float> values);
+
 // The newest runtimes of a full mini-batch, in seconds.
 class Recent {
  public:
@@ -143,6 +148,9 @@ class Board {
 
   explicit Board(About about, Lanes::Options lanes = {});
 
+  // From here on it keeps the newest decisions, for trace().
+  void keep_decisions() { recent_.emplace(); }
+
   struct Because {
     policy::Reason reason{};
     std::string_view words{};  // In place of it, if they are not empty.
@@ -172,6 +180,10 @@ class Board {
   [[nodiscard]] const std::vector<std::uint64_t>& staleness() const { return staleness_; }
   [[nodiscard]] const std::deque<Told>& told() const { return told_; }
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
+  // The newest decisions; nothing unless it keeps them. record::trace_of() makes a trace of them.
+  [[nodiscard]] record::RecentDecisions::Parts recent() const {
+    return recent_ ? recent_->keep() : record::RecentDecisions::Parts{};
+  }
   [[nodiscard]] const std::deque<NewsLine>& news() const { return news_; }
   [[nodiscard]] std::uint64_t news_said() const { return news_said_; }
   [[nodiscard]] Alarms& alarms() { return alarms_; }
@@ -252,6 +264,7 @@ class Board {
   std::vector<std::uint64_t> staleness_;
   std::deque<Told> told_;
   std::uint64_t decisions_ = 0;
+  std::optional<record::RecentDecisions> recent_;
   std::deque<NewsLine> news_;
   std::uint64_t news_said_ = 0;
   std::deque<Update> updates_;  // The newest.

@@ -27,34 +27,15 @@ TEST(Board, CountsWhatIsAppliedAndWhatIsLost) {
   EXPECT_LE(run.board.told().size(), Board::kTold);
 }
 
-TEST(Board, SaysInWordsWhatIsGained) {
+TEST(Board, KeepsDecisionsIfAsked) {
   Rounds run;
-  EXPECT_EQ(run.board.gain_in_words(), "");
-  run.rounds(40);
-  EXPECT_EQ(run.board.cut_off(), 1U);
-  // The third is known to take longer than 100 ms, and no more: 20 examples in 100 ms, where all
-  // three would have brought 30 in that time at best.
-  EXPECT_NEAR(run.board.gain().value(), 0.67, 0.01);
-  EXPECT_EQ(run.board.gain_in_words(), "1 of 3 cut off now");
-  for (int i = 0; i < 20; ++i) {  // Now it is measured.
-    run.now += 1ms;
-    run.tell(run.arrived(2, 400ms),
-             {policy::Drop{WorkerId{2}, Sequence{1}, policy::Why::kAfterCutoff}});
-  }
-  run.rounds(60);  // Of the time that the gain looks back on, all.
-  EXPECT_EQ(run.board.gain_in_words(), "1 of 3 cut off now; 2.7x waiting for all");
-}
-
-TEST(Board, ClaimsNoGainOverAWorkerWhoseRuntimesAreOutOfDate) {
-  Rounds run;
-  for (int i = 0; i < 20; ++i) {  // It was as fast as the others.
-    run.now += 90ms;
-    run.tell(run.arrived(2, 90ms),
-             {policy::Drop{WorkerId{2}, Sequence{1}, policy::Why::kAfterCutoff}});
-  }
-  run.rounds(60);
-  EXPECT_TRUE(run.board.workers()[2].longer());
-  EXPECT_EQ(run.board.gain_in_words(), "1 of 3 cut off now");
+  run.rounds(1);
+  EXPECT_TRUE(run.board.recent().empty());
+  run.board.keep_decisions();
+  run.rounds(2);
+  ASSERT_EQ(run.board.recent().size(), 1U);
+  EXPECT_EQ(run.board.recent()[0]->decided.size(), 6U);
+  EXPECT_EQ(run.board.recent()[0]->decided[0].words, "because");
 }
 
 TEST(Board, DoesNotShowTimersThatChangeNothing) {
@@ -143,18 +124,6 @@ TEST(Board, RaisesNoAlarmForALossThatBeginsBelowZero) {
   run.board.look(Time{1s}, -1.0);
   run.board.look(Time{2s}, -0.5);
   EXPECT_TRUE(run.board.alarms().on().empty());
-}
-
-TEST(Board, KnowsWhatIsAppliedOfLate) {
-  Rounds run;
-  EXPECT_FALSE(run.board.rate());
-  run.rounds(60);  // 20 examples in 100 ms.
-  EXPECT_NEAR(run.board.rate().value(), 200.0, 1.0);
-  EXPECT_NEAR(run.board.update_seconds().value(), 0.1, 1e-6);
-  const double waiting = run.board.sums().waiting;
-  run.board.look(run.now + 50s, std::nullopt);
-  EXPECT_LT(run.board.rate().value(), 10.0);
-  EXPECT_GE(run.board.sums().waiting, waiting);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -24,21 +25,48 @@ class Browser:
         # Nothing that it opens is a stranger's, and root may not use its sandbox.
         self.process = subprocess.Popen(
             [program, "--headless", "--remote-debugging-port=0", "--remote-allow-origins=*",
-             "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder.name}", "about:blank"],
+             "--no-sandbox", "--disable-gpu",
+             "--disable-features=SpareRendererForSitePerProcess",  # find_renderer()
+             f"--user-data-dir={self.folder.name}", "about:blank"],
             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
             start_new_session=True)
         for line in self.process.stderr:
             if "DevTools listening on " in line:
                 place = line.partition("ws://")[2].partition("/")[0]
                 break
-        with urllib.request.urlopen(f"http://{place}/json") as answer:
-            pages = json.load(answer)
-        page = next(one for one in pages if one["type"] == "page")
+        self.place = place
+        page = next(one for one in self.ask("/json") if one["type"] == "page")
         self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], timeout=60)
         self.number = 0
         self.problems = []  # What the page's console and security policy complained of.
         for domain in ("Runtime", "Page", "Log", "Performance"):
             self.call(domain + ".enable")
+
+    def ask(self, path):
+        with urllib.request.urlopen(f"http://{self.place}{path}") as answer:
+            return json.load(answer)
+
+    def find_renderer(self):
+        """The process that shows the page, which may be another one after open()."""
+        whole = websocket.create_connection(self.ask("/json/version")["webSocketDebuggerUrl"],
+                                            timeout=60)
+        whole.send(json.dumps({"id": 1, "method": "SystemInfo.getProcessInfo"}))
+        message = json.loads(whole.recv())
+        whole.close()
+        found = [one["id"] for one in message["result"]["processInfo"] if one["type"] == "renderer"]
+        if len(found) != 1:
+            raise AssertionError(f"not one renderer: {message}")
+        return found[0]
+
+    def memory(self):
+        """Of the page's process in bytes, as Linux counts them: "pss", its own memory and its part
+        of what it shares with others, and "peak", the most that it ever had resident."""
+        process = self.find_renderer()
+
+        def bytes_of(file, name):
+            text = pathlib.Path(f"/proc/{process}/{file}").read_text()
+            return 1024 * int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[1])
+        return {"pss": bytes_of("smaps_rollup", "Pss"), "peak": bytes_of("status", "VmHWM")}
 
     def call(self, method, **parameters):
         self.number += 1
@@ -87,12 +115,28 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
 
     def picture(self, path):
-        """The whole page, as a PNG file."""
-        height = self.value("document.documentElement.scrollHeight")
+        """The whole page, as a PNG file. All of it is in sight, for a page need not draw the rest."""
         width = self.value("innerWidth")
+        height = 0
+        while height != (height := self.value("document.documentElement.scrollHeight")):
+            self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                      deviceScaleFactor=1, mobile=width < 500)
+            self.value("new Promise(done => setTimeout(done, 300))")
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
                          clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))
+
+    def go_offline(self):
+        self.call("Network.enable")
+        self.call("Network.emulateNetworkConditions", offline=True, latency=0,
+                  downloadThroughput=-1, uploadThroughput=-1)
+
+    def print_pdf(self, path):
+        """The page on A4 paper; returns how many sheets there are."""
+        data = base64.b64decode(self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69,
+                                          printBackground=False)["data"])
+        pathlib.Path(path).write_bytes(data)
+        return len(re.findall(rb"/Type\s*/Page\b", data))
 
     def heap_bytes(self):
         """Of JavaScript, after a collection of garbage."""

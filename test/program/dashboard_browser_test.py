@@ -6,8 +6,11 @@ server and 8 worker processes, one of which is slowed by `outpace ctl` and one k
 
 import os
 import pathlib
+import random
+import shutil
 import signal
 import sys
+import time
 
 sys.dont_write_bytecode = True
 from browser import Browser  # noqa: E402
@@ -26,7 +29,8 @@ class BrowserTest(ProgramTest):
         self.addCleanup(self.browser.close)
 
     def pictures(self, name, widths=(1280, 390)):
-        folder = os.environ.get("PICTURES")
+        """Looks at the page; a name of nothing keeps no picture of it."""
+        folder = name and os.environ.get("PICTURES")
         for width in widths:
             for dark in (False, True):
                 self.browser.look(width, dark)
@@ -88,7 +92,7 @@ class Live(BrowserTest):
             self.browser.press("ArrowDown")
         self.assertIn(f"worker {SLOW}",
                       self.browser.value("document.getElementById('lane-chosen').textContent"))
-        self.pictures("live")
+        self.pictures(None)
         self.assertLess(self.browser.value("cost.milliseconds / cost.frames"), 100)
         job.server.send(signal.SIGTERM)
         job.server.wait()
@@ -119,6 +123,62 @@ class Recorded(BrowserTest):
         shown.wait()
 
 
+class Trained(BrowserTest):
+    """A network is trained: there is a loss to show, and a report to write."""
+
+    def test_shows_the_loss_and_is_reported_in_one_file(self):
+        job = self.start("train", "--network", "mlp", "--data", "fashion-mnist", "--workers", 8,
+                         "--policy", "dynamic", "--batch", 32, "--lr", 0.1, "--delays-by", "iteration",
+                         "--delays", self.path("delays.csv", self.delays()),
+                         "--epochs", 1000, "--out", "run", "--dashboard")
+        job.until_said("the page is at ")
+        url = url_of(job.err.partition("the page is at ")[2])
+        self.browser.open(url)
+        self.browser.until("run.frame.now > 25 && run.evaluations.length > 6 && run.expected &&"
+                           "run.points.filter(p => p[7] !== null).length > 20", "a course")
+        self.assertFalse(self.browser.value("document.getElementById('loss-card').hidden"))
+        self.pictures("live")
+        self.check_no_problem()
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.wait(), 143, job.err)
+        made = self.start("report", "run", "-o", "report.html")
+        self.assertEqual(made.wait(), 0, made.err)
+        report = self.folder / "report.html"
+        self.assertLess(report.stat().st_size, 2_000_000)
+        print(f"the report has {report.stat().st_size / 1e3:.0f} kB", file=sys.stderr)
+        self.browser.call("Page.navigate", url="about:blank")
+        self.browser.until("location.href === 'about:blank'", "an empty page")
+        self.browser.problems.clear()  # Of a page whose server has gone.
+        self.browser.go_offline()
+        self.browser.open(report.as_uri())
+        # It asks for nothing but itself.
+        self.assertEqual(self.browser.value(
+            "performance.getEntriesByType('resource').length"), 0)
+        self.assertGreaterEqual(self.browser.value("document.querySelectorAll('figure svg').length"), 5)
+        self.pictures_of_report()
+        self.check_no_problem()
+        pages = self.browser.print_pdf(self.folder / "report.pdf")
+        self.assertGreater(pages, 1)
+        self.assertLess(pages, 20)
+        print(f"on paper it has {pages} pages", file=sys.stderr)
+        if os.environ.get("PAPER"):
+            shutil.copy(self.folder / "report.pdf", os.environ["PAPER"])
+
+    def delays(self):
+        """Seconds of each mini-batch: workers 6 and 7 are four times as slow."""
+        rng = random.Random(7)
+        return "".join(",".join(f"{rng.lognormvariate(0, 0.2) * (0.4 if worker > 5 else 0.1):.4f}"
+                                for worker in range(8)) + "\n" for _ in range(400))
+
+    def pictures_of_report(self):
+        folder = os.environ.get("PICTURES")
+        for width in (1280, 390):
+            self.browser.look(width, False)
+            self.assertLessEqual(self.browser.value("document.documentElement.scrollWidth"), width)
+            if folder:
+                self.browser.picture(pathlib.Path(folder) / f"report-{width}.png")
+
+
 class Names(BrowserTest):
     def test_a_name_is_text_and_nothing_else(self):
         evil = self.folder / "<img src=x onerror=alert(1)>"
@@ -146,49 +206,63 @@ def page_seconds(process):
 
 
 class Many(BrowserTest):
+    def setUp(self):
+        super().setUp()
+        self.browser.look(1280, False)
+        self.empty = self.browser.memory()
+        self.most = 0
+
+    def until(self, expression, what):
+        """Waits, and looks every second how much memory the page has."""
+        end = time.monotonic() + 300
+        while not self.browser.value(
+                f"new Promise(done => setTimeout(() => done(Boolean({expression})), 1000))"):
+            self.most = max(self.most, self.browser.memory()["pss"])
+            self.assertLess(time.monotonic(), end, what)
+
+    def check_cost(self, what, used, seconds):
+        """Prints and checks what the page has cost, its server's thread having used so much."""
+        memory = self.browser.memory()
+        heap = self.browser.heap_bytes()
+        cost = self.browser.value("cost")
+        frame = cost["milliseconds"] / cost["frames"]
+        print(f"{what}: {cost['frames']} frames of {frame:.1f} ms, {cost['most']:.1f} ms the longest; "
+              f"renderer at most {self.most / 1e6:.1f} MB (PSS; {self.empty['pss'] / 1e6:.1f} MB with an "
+              f"empty page), {memory['peak'] / 1e6:.1f} MB resident at its peak "
+              f"({self.empty['peak'] / 1e6:.1f} MB); heap of JavaScript {heap / 1e6:.1f} MB; the "
+              f"page's thread took {100 * used / seconds:.2f} % of a core", file=sys.stderr)
+        self.assertLess(frame, 100)
+        self.assertGreater(self.most, self.empty["pss"])
+        self.assertLess(self.most, 150e6)
+        self.assertLess(used / seconds, 0.01)
+        self.check_no_problem()
+
     def test_32_live_workers_cost_little(self):
         job = LedgerJob(self, "backup:cutoff=24", workers=32, epochs=1_000_000, batch_seconds=0.2,
                         options=("--dashboard",))
         job.server.until_said("the page is at ")
-        self.browser.look(1280, False)
         self.browser.open(url_of(job.server.err.partition("the page is at ")[2]))
         self.browser.until("run.frame.live == 32", "32 workers")
         start = self.browser.value("run.frame.now")
         used = page_seconds(job.server.id)
-        self.browser.until(f"run.frame.now > {start} + 20", "20 seconds")
-        share = (page_seconds(job.server.id) - used) / (self.browser.value("run.frame.now") - start)
-        cost = self.browser.value("cost")
-        heap = self.browser.heap_bytes()
-        print(f"32 live workers: {cost['milliseconds'] / cost['frames']:.1f} ms a frame, "
-              f"{cost['most']:.1f} ms the longest; {heap / 1e6:.1f} MB of heap; the page's thread "
-              f"took {100 * share:.2f} % of a core", file=sys.stderr)
-        self.assertLess(cost["milliseconds"] / cost["frames"], 100)
-        self.assertLess(share, 0.01)
+        self.until(f"run.frame.now > {start} + 20", "20 seconds")
+        self.check_cost("32 live workers", page_seconds(job.server.id) - used,
+                        self.browser.value("run.frame.now") - start)
         job.server.send(signal.SIGTERM)
         job.server.wait()
 
     def test_200_workers_cost_little(self):
-        run = self.folder / "run"
         made = self.start("simulate", "--workers", 200, "--policy", "dynamic", "--updates", 100,
                           "--runtime", "180*lognormal(mean=300ms,cv=0.1),20*lognormal(mean=900ms,cv=0.2)",
-                          "--out", run)
+                          "--out", "run")
         self.assertEqual(made.wait(), 0, made.err)
-        shown = self.start("dashboard", run, "--play", 1)
+        shown = self.start("dashboard", "run", "--play", 1)
         shown.until_printed("/\n")
-        self.browser.look(1280, False)
         self.browser.open(url_of(shown.out))
-        self.browser.until("run.frame.ended", "the end of the record", 300.0)
-        cost = self.browser.value("cost")
-        heap = self.browser.heap_bytes()
-        used = page_seconds(shown.id)
-        seconds = self.browser.value("run.frame.now")
-        print(f"200 workers: {cost['frames']} frames, {cost['milliseconds'] / cost['frames']:.1f} ms "
-              f"each, {cost['most']:.1f} ms the longest; {heap / 1e6:.1f} MB of heap; the page's "
-              f"thread took {100 * used / seconds:.2f} % of a core", file=sys.stderr)
-        self.assertLess(cost["milliseconds"] / cost["frames"], 100)
-        self.assertLess(heap, 150e6)
+        self.until("run.frame.ended", "the end of the record")
+        self.check_cost("200 simulated workers", page_seconds(shown.id),
+                        self.browser.value("run.frame.now"))
         self.pictures("page-200", widths=(1280,))
-        self.check_no_problem()
         shown.send(signal.SIGTERM)
         wait_until(lambda: not shown.running(), "its end")
 

@@ -4,6 +4,7 @@ import html
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import sys
@@ -109,6 +110,23 @@ class Page(DashboardTest):
         self.assertIn("factor", said)
         self.end(job)
 
+    def test_gives_the_newest_decisions_as_a_trace(self):
+        job = self.job(policy="backup:cutoff=3", workers=4)
+        job.until_gradients(0, 20)
+        status, headers, text = get(self.url, "/trace.json")
+        self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
+        self.assertIn("outpace-trace.json", headers["Content-Disposition"])
+        trace = json.loads(text)
+        self.assertLessEqual({"server: backup:cutoff=3", "worker 0", "worker 3"},
+                             {one["args"]["name"] for one in trace if one["ph"] == "M" and
+                              one["name"] == "process_name"})
+        # A flow from a worker to the server for each gradient that was taken up.
+        begun = {one["id"] for one in trace if one["ph"] == "s" and one["pid"] > 0}
+        ended = {one["id"] for one in trace if one["ph"] == "f" and one["pid"] == 0}
+        self.assertGreater(len(ended), 20)
+        self.assertLessEqual(ended, begun)
+        self.end(job)
+
     def test_metrics_agree_with_the_summary(self):
         job = LedgerJob(self, "async", workers=4, epochs=40,
                         options=("--dashboard", "--heartbeat-timeout", "30s"))
@@ -138,7 +156,7 @@ class Guard(DashboardTest):
     def test_refuses_requests_of_other_sites_and_other_names(self):
         job = self.job(workers=2, policy="async")
         port = urllib.parse.urlsplit(self.url).port
-        for path in ("/", "/events", "/metrics", "/page.js"):
+        for path in ("/", "/events", "/metrics", "/trace.json", "/page.js"):
             for headers in ({"Host": f"evil.example:{port}"}, {"Origin": "http://evil.example"},
                             {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
                 self.assertEqual(get(self.url, path, headers=headers)[0], 403, (path, headers))
@@ -197,7 +215,7 @@ class Guard(DashboardTest):
         self.assertTrue(url.startswith("https://"))
         token = (self.folder / "t" / "token").read_text().strip()
         context = unverified()
-        for path in ("/events", "/metrics", "/page.js", "/nothing"):
+        for path in ("/events", "/metrics", "/trace.json", "/page.js", "/nothing"):
             self.assertEqual(get(url, path, context=context)[0], 401, path)
         status, _, body = get(url, context=context)
         self.assertEqual(status, 401)
@@ -229,9 +247,9 @@ class Guard(DashboardTest):
 
 
 class RecordedTest(DashboardTest):
-    def simulate(self, *options):
+    def simulate(self, *options, updates=300):
         run = self.folder / "simulated"
-        done = self.start("simulate", "--workers", 8, "--policy", "backup:cutoff=6", "--updates", 300,
+        done = self.start("simulate", "--workers", 8, "--policy", "backup:cutoff=6", "--updates", updates,
                           "--runtime", "6*lognormal(mean=100ms,cv=0.2),2*lognormal(mean=400ms,cv=0.2)",
                           "--fault", "slow:worker=1,at=10s,for=8s,factor=4",
                           "--fault", "crash:worker=3,at=20s,for=5s", "--out", run, *options)
@@ -258,6 +276,92 @@ class Recorded(RecordedTest):
         self.assertEqual(frame["on"], [])
         shown.send(signal.SIGINT)
         self.assertEqual(shown.wait(), 0)
+
+    def test_shows_what_the_policy_expected(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 8, "--policy", "dynamic", "--updates", 200,
+                          "--runtime", "6*lognormal(mean=100ms,cv=0.2),2*lognormal(mean=400ms,cv=0.2)",
+                          "--out", run)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.show(run)
+        expected = Events(self.url).until(lambda frame: frame["ended"], "the end")["expected"]
+        # As was recorded: six bring a gradient in about 100 ms, and two take four times as long.
+        self.assertIn(expected["gradients"], range(4, 7))
+        bands = {band[0]: band[1:] for band in expected["bands"]}
+        self.assertEqual(set(bands), set(range(8)))
+        self.assertTrue(0.05 < bands[0][0] < bands[0][1] < bands[0][2] < 0.25, bands[0])
+        self.assertGreater(bands[7][1], 2 * bands[0][1])
+        self.assertGreater(expected["for_all"], 2 * expected["seconds"])
+        shown.send(signal.SIGINT)
+        shown.wait()
+
+    def test_forecasts_no_more_once_the_policy_decides_otherwise(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 4, "--policy", "dynamic", "--updates", 100,
+                          "--runtime", "lognormal(mean=100ms,cv=0.2)", "--out", run)
+        self.assertEqual(made.wait(), 0, made.err)
+        log = run / "decisions.jsonl"
+        lines = log.read_text().splitlines(keepends=True)
+        at = next(i for i in range(100, len(lines)) if '"weight":1' in lines[i])
+        lines[at] = lines[at].replace('"weight":1', '"weight":0.5')
+        log.write_text("".join(lines))
+        shown = self.show(run)
+        events = Events(self.url)
+        self.assertIsNone(events.until(lambda frame: frame["ended"], "the end")["expected"])
+        self.assertIn("decides otherwise", " ".join(line[1] for line in events.news))
+        shown.send(signal.SIGINT)
+        shown.wait()
+
+    def test_a_broken_record_is_refused_or_shown_as_far_as_it_goes(self):
+        run = self.simulate()
+        log = run / "decisions.jsonl"
+        lines = log.read_text().splitlines(keepends=True)
+        at = next(i for i in range(100, len(lines)) if "gradient_arrived" in lines[i])
+
+        def broken(find, replace):
+            changed = re.sub(find, replace, lines[at], count=1)
+            self.assertNotEqual(changed, lines[at])
+            log.write_text("".join(lines[:at] + [changed] + lines[at + 1:]))
+        for find, replace, told in (
+                (r'"worker":\d+', '"worker":999999', "at most 10000 workers can be shown"),
+                (r'"worker":\d+', '"worker":99999999999', "worker"),
+                (r'"now":\d+', '"now":9e99', "'now' is not a whole number"),
+                (r"^.*$", "garbage", "not JSON")):
+            broken(find, replace)
+            for command in (("dashboard", run), ("report", run, "-o", self.folder / "report.html")):
+                refused = self.start(*command)
+                self.assertEqual(refused.wait(), 2, replace)
+                self.assertIn(told, refused.err)
+                self.assertEqual(len(refused.err.splitlines()), 1, refused.err)
+        # An event that no policy could have been told: it is shown, and nothing is forecast.
+        broken(r'"worker":\d+', '"worker":9')
+        shown = self.show(run)
+        events = Events(self.url)
+        events.until(lambda frame: frame["ended"], "the end")
+        self.assertIn("no more forecasts", " ".join(line[1] for line in events.news))
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+        # The writer was killed in the midst of a line, and there is no summary.
+        (run / "summary.json").unlink()
+        log.write_text("".join(lines[:at]) + lines[at][:40])
+        shown = self.show(run)
+        frame = Events(self.url).until(lambda frame: frame["version"] > 0, "what is there")
+        self.assertEqual(frame["ended"], "")
+        # And then it goes on.
+        with log.open("a") as file:
+            file.write(lines[at][40:] + "".join(lines[at + 1:]))
+        Events(self.url).until(lambda frame: frame["version"] == 300, "the rest")
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+
+    def test_gives_a_trace_of_a_record(self):
+        shown = self.show(self.simulate())
+        Events(self.url).until(lambda frame: frame["ended"], "the end")
+        trace = json.loads(get(self.url, "/trace.json")[2])
+        updates = [one["name"] for one in trace if one["ph"] == "X" and one["pid"] == 0]
+        self.assertEqual(updates, [f"version {version}" for version in range(1, 301)])
+        shown.send(signal.SIGINT)
+        shown.wait()
 
     def test_ends_where_decisions_are_missing(self):
         run = self.simulate()
@@ -357,6 +461,61 @@ class Report(RecordedTest):
         self.assertGreater(text.count("<svg"), 2)
         none = self.start("report", self.folder / "nothing")
         self.assertEqual(none.wait(), 2)
+
+
+class Reader(RecordedTest):
+    def test_one_that_reads_nothing_is_let_go_and_holds_nobody_up(self):
+        run = self.folder / "run"
+        made = self.start("simulate", "--workers", 3000, "--policy", "async", "--updates", 6000,
+                          "--runtime", "lognormal(mean=20s,cv=0.2)", "--out", run)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.show(run)
+        Events(self.url).until(lambda frame: frame["ended"], "the end of the record")
+        place = urllib.parse.urlsplit(self.url)
+        deaf = socket.socket()
+        self.addCleanup(deaf.close)
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect((place.hostname, place.port))
+        # Its first frame is some megabytes, which the kernel does not take for it.
+        deaf.sendall(f"GET /events HTTP/1.1\r\nHost: localhost:{place.port}\r\n\r\n".encode())
+        ports = place.port, deaf.getsockname()[1]
+        wait_until(lambda: self.connected(*ports), "the connection")
+        self.assertEqual(get(self.url, "/healthz")[0], 200)
+        self.assertTrue(Events(self.url).next()["begins"])
+        wait_until(lambda: not self.connected(*ports), "its end")
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+
+    def test_takes_two_traces_at_a_time_at_most(self):
+        run = self.simulate(updates=20_000)
+        shown = self.show(run)
+        Events(self.url).until(lambda frame: frame["ended"], "the end of the record")
+        place = urllib.parse.urlsplit(self.url)
+        ask = f"GET /trace.json HTTP/1.1\r\nHost: localhost:{place.port}\r\n\r\n".encode()
+        deaf = []
+        for _ in range(2):
+            one = socket.socket()
+            self.addCleanup(one.close)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            one.connect((place.hostname, place.port))
+            one.sendall(ask)
+            self.assertTrue(one.recv(1))  # It is on its way.
+            deaf.append(one)
+        status, _, why = get(self.url, "/trace.json")
+        self.assertEqual((status, why), (503, "others are taking traces; try again when they have them\n"))
+        self.assertEqual(get(self.url, "/healthz")[0], 200)
+        for one in deaf:
+            one.close()
+        self.assertEqual(wait_until(lambda: get(self.url, "/trace.json")[0] == 200, "a trace"), True)
+        self.assertLess(len(get(self.url, "/trace.json")[2]), 40_000_000)
+        shown.send(signal.SIGINT)
+        self.assertEqual(shown.wait(), 0)
+
+    def connected(self, here, there):
+        """The server at this port has the connection to the other open."""
+        lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return any(line[3] == "01" and line[1].endswith(f":{here:04X}") and
+                   line[2].endswith(f":{there:04X}") for line in lines)
 
 
 class Alarm(DashboardTest):

@@ -9,6 +9,7 @@ import sys
 sys.dont_write_bytecode = True
 from jobs import (ProgramTest, children_of, main, read_json_lines, read_weights,  # noqa: E402
                   wait_until)
+from page_reader import Events, get, metrics_of, url_of  # noqa: E402
 
 AT_ONCE = 20.0  # Seconds, on a machine with much else to do.
 
@@ -48,6 +49,60 @@ class Topology(ProgramTest):
             self.assertIn(text, process.err.splitlines()[-1])
         self.assert_nothing_left(AT_ONCE)
         self.assertEqual(list(self.scratch.iterdir()), [])
+
+
+class Shown(Topology):
+    def start_shown(self, topology):
+        process = self.start("train", "--topology", topology, "--workers", 3, "--epochs", 1000,
+                             "--slow", "worker=2,factor=4", "--out", self.folder / "run", "--dashboard")
+        process.until_said("the page is at ")
+        self.url = url_of(process.err.partition("the page is at ")[2])
+        self.events = Events(self.url)
+        self.addCleanup(self.events.close)
+        frame = self.events.until(
+            lambda frame: frame["version"] > 200 and frame["now"] > 5 and frame["loss"],
+            "200 updates")
+        self.children = children_of(process.id)
+        return process, frame
+
+    def end(self, process):
+        process.send(signal.SIGTERM)
+        process.wait()
+        self.assert_nothing_left()
+
+    def test_a_ring_shows_its_lanes_and_who_holds_it_up(self):
+        process, frame = self.start_shown("ring")
+        self.assertEqual(frame["live"], 3)
+        self.assertEqual(frame["gain"], "", "a ring waits for all")
+        slow, fast = frame["workers"][2]["median"], frame["workers"][0]["median"]
+        self.assertGreater(slow, fast)
+        self.assertEqual(len(frame["staleness"]), 1)
+        metrics = metrics_of(get(self.url, "/metrics")[2])
+        # The fast ones wait for the slow one.
+        self.assertGreater(metrics['outpace_worker_waiting_seconds_total{worker="0"}'],
+                           metrics['outpace_worker_waiting_seconds_total{worker="2"}'])
+        trace = json.loads(get(self.url, "/trace.json")[2])
+        arrows = [one["id"] for one in trace if one["ph"] == "s"]
+        self.assertGreater(len(arrows), 600)
+        self.assertEqual(len(arrows), len(set(arrows)))
+        os.kill(self.child(1), signal.SIGKILL)
+        dead = self.events.until(lambda frame: frame["live"] == 2, "the death")
+        self.assertIn("worker 1 is dead", dead["on"])
+        self.events.until(lambda frame: frame["version"] > dead["version"] + 20, "more updates")
+        self.end(process)
+
+    def test_a_gossip_shows_that_nobody_waits(self):
+        process, frame = self.start_shown("gossip")
+        self.assertRegex(frame["gain"], r"^nobody waits; \d+\.\dx waiting for all$")
+        self.assertEqual(sum(one["accepted"] for one in frame["workers"]), frame["version"])
+        self.end(process)
+
+    def test_its_page_stays_on_this_machine(self):
+        refused = self.start("train", "--topology", "ring", "--workers", 2, "--out",
+                             self.folder / "run", "--dashboard=0.0.0.0:0")
+        self.assertEqual(refused.wait(), 2)
+        self.assertIn("ssh -L", refused.err)
+        self.assertFalse((self.folder / "run").exists(), "a refused run leaves nothing")
 
 
 class Ring(Topology):

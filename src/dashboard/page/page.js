@@ -8,8 +8,9 @@ const LANE_LABEL = 46;  // Pixels at the left for the worker's number.
 const $ = (id) => document.getElementById(id);
 
 const run = { about: {}, points: [], evaluations: [], lanes: [], firstCell: 0, cells: 0, workers: [],
-  staleness: [], expected: null, byExamples: false, chosen: -1, frame: {}, kept: 450 };
+  staleness: [], expected: null, byExamples: false, chosen: -1, told: [], frame: {}, kept: 450 };
 const charts = {};
+// run.lanes: of each worker the newest `kept` cells, each of six parts of 15.
 // What the page costs, for those who measure it.
 window.cost = { frames: 0, milliseconds: 0, most: 0 };
 
@@ -20,7 +21,7 @@ let palette = {};
 function readPalette() {
   palette = {};
   for (const name of [...KINDS, "back", "card", "text", "quiet", "line", "accent", "applied", "drops",
-    "cancels", "idle", "good", "bad"]) {
+    "cancels", "idle", "forecast", "good", "bad"]) {
     palette[name] = color(name);
   }
 }
@@ -41,6 +42,22 @@ function bytes(value) {
   return (unit ? value.toPrecision(3) : value) + " " + units[unit];
 }
 const grouped = (value) => Math.round(value).toLocaleString("en");
+
+let chartsDrawn = -Infinity;
+// What is out of sight is not drawn: to draw costs memory and time.
+const outOfSight = new Set();  // Sections.
+const sight = new IntersectionObserver((changes) => {
+  let comes = false;
+  for (const change of changes) {
+    if (!change.isIntersecting) outOfSight.add(change.target);
+    else comes = outOfSight.delete(change.target) || comes;
+  }
+  if (comes) {
+    chartsDrawn = -Infinity;
+    drawSoon();
+  }
+}, { rootMargin: "100px" });
+const inSight = (id) => !outOfSight.has($(id).closest("section"));
 
 // ---- Charts -----------------------------------------------------------------------------------
 
@@ -119,7 +136,13 @@ function fillCharts() {
   charts["c-stale"].data.datasets[0].data = run.staleness.map((y, x) => ({ x, y }));
   const last = run.points.length ? run.points[run.points.length - 1][0] : 1;
   for (const id of ["c-rate", "c-cutoff"]) charts[id].options.scales.x.max = last;
-  for (const id in charts) charts[id].update("none");
+  charts["c-loss"].options.scales.x.max = run.byExamples ? undefined : last;
+  // Once a second is enough: an update of a chart is a megabyte of garbage.
+  const time = performance.now();
+  if (time - chartsDrawn > 900 || run.frame.ended) {
+    chartsDrawn = time;
+    for (const id in charts) if (inSight(id)) charts[id].update("none");
+  }
   const now = run.frame.rate ?? null;
   $("t-rate").textContent = now === null ? "–" : grouped(now);
 }
@@ -161,11 +184,12 @@ const strip = { canvas: document.createElement("canvas"), cell: 0, height: 0, wo
 function paintCells(context, first, height, tall) {
   const begin = run.firstCell;
   for (let worker = 0; worker < run.lanes.length; ++worker) {
-    const digits = run.lanes[worker];
+    const parts = run.lanes[worker];
+    const oldest = run.kept - run.cells;
     for (let at = Math.max(0, first - begin); at < run.cells; ++at) {
       let y = worker * height + tall;
       for (let kind = 0; kind < 6; ++kind) {
-        const part = parseInt(digits[at * 6 + kind], 16) / 15 * tall;
+        const part = parts[(oldest + at) * 6 + kind] / 15 * tall;
         if (part <= 0) continue;
         context.fillStyle = palette[KINDS[kind]];
         context.fillRect(run.kept - run.cells + at, y - part, 1, part);
@@ -239,7 +263,7 @@ function drawRuntimes() {
     const tall = Math.max(2, height - (height > 8 ? 4 : 1));
     const band = bands.get(worker);
     if (band) {
-      context.fillStyle = palette.line;
+      context.fillStyle = palette.forecast;
       context.fillRect(x(band[1]), top, Math.max(1, x(band[3]) - x(band[1])), tall);
     }
     if (one.median !== null) {
@@ -280,13 +304,31 @@ function row(cells, names) {
   });
   return tr;
 }
-function addOnTop(id, rows, most) {
-  const body = $(id).tBodies[0];
+function addNews(rows) {
+  const body = $("news").tBodies[0];
   for (const one of rows) body.prepend(one);
-  while (body.rows.length > most) body.lastChild.remove();
+  while (body.rows.length > 200) body.lastChild.remove();
 }
+// Of each row its cells and their names. What is there already stays, and changes its words: new
+// elements for hundreds of workers, twice a second, would be tens of megabytes of garbage.
 function setRows(id, rows) {
-  $(id).tBodies[0].replaceChildren(...rows);
+  const body = $(id).tBodies[0];
+  rows.forEach(([cells, names], i) => {
+    const tr = body.rows[i];
+    if (!tr) {
+      body.append(row(cells, names));
+      return;
+    }
+    cells.forEach((cell, at) => {
+      const td = tr.cells[at];
+      const words = String(cell);
+      if (td.firstChild === null) td.textContent = words;
+      else if (td.firstChild.data !== words) td.firstChild.data = words;
+      const name = (names && names[at]) || "";
+      if (td.className !== name) td.className = name;
+    });
+  });
+  while (body.rows.length > rows.length) body.lastChild.remove();
 }
 function sayWorker() {
   const one = run.workers[run.chosen];
@@ -320,11 +362,12 @@ function showWords(frame) {
     item.textContent = words;
     return item;
   }));
-  addOnTop("decisions", frame.decisions.slice(-20).map((d) => row([d[0].toFixed(2), d[1], d[2], d[3]])), 20);
-  addOnTop("news", frame.news.map((n) => row([n[0].toFixed(1), n[1]])), 200);
-  setRows("workers", run.workers.map((one, worker) => row([worker, WORDS[one.doing], (one.longer ? "> " : "") + seconds(one.median),
+  run.told = frame.decisions.slice(-20).reverse().concat(run.told).slice(0, 20);
+  if (inSight("decisions")) setRows("decisions", run.told.map((d) => [[d[0].toFixed(2), d[1], d[2], d[3]]]));
+  addNews(frame.news.map((n) => row([n[0].toFixed(1), n[1]])));
+  if (inSight("workers")) setRows("workers", run.workers.map((one, worker) => [[worker, WORDS[one.doing], (one.longer ? "> " : "") + seconds(one.median),
     one.slow > 1 ? (one.longer ? "> " : "") + one.slow.toFixed(1) + "x" : "", grouped(one.accepted), grouped(one.dropped), grouped(one.cancelled),
-    one.joined], [, one.doing === "gone" || one.doing === "stalled" ? "bad" : "", , one.slow > 1 ? "bad" : ""])));
+    one.joined], ["", one.doing === "gone" || one.doing === "stalled" ? "bad" : "", "", one.slow > 1 ? "bad" : ""]]));
   const use = frame.server;
   const rate = last && run.points.length > 1 ? (last[2] - run.points[0][2]) / Math.max(1e-9, last[0] - run.points[0][0]) : 0;
   setRows("server", [
@@ -336,8 +379,8 @@ function showWords(frame) {
     ["disk free", use.resident ? (100 * use.disk_free).toFixed(0) + " %" : "–"],
     ["checkpoints", frame.checkpoints + (frame.last_checkpoint !== null ? `, the last at ${frame.last_checkpoint.toFixed(1)} s` : "")],
     ["workers that came back", String(frame.restarts)],
-    ["expected of this update", run.expected ? `${run.expected.gradients} gradients by ${seconds(run.expected.seconds)}; all by ${seconds(run.expected.for_all)}, in the mean of the forecast` : "no forecast: this policy makes none, or the record has none"],
-  ].map((cells) => row(cells)));
+    ["expected of this update", run.expected ? `${run.expected.gradients} gradients by ${seconds(run.expected.seconds)}; all by ${seconds(run.expected.for_all)}, in the mean of the forecast` : "this policy makes no forecast, or has not seen enough yet"],
+  ].map((cells) => [cells]));
   sayWorker();
 }
 
@@ -350,7 +393,8 @@ function take(frame) {
     run.evaluations = [];
     run.lanes = [];
     strip.workers = -1;
-    for (const id of ["decisions", "news"]) setRows(id, []);
+    run.told = [];
+    setRows("news", []);
     $("policy").textContent = run.about.name;
     $("about").textContent = [run.about.network, run.about.data, run.about.run].filter(Boolean).join(" · ");
     document.title = `${run.about.name} · Outpace`;
@@ -360,10 +404,14 @@ function take(frame) {
   run.workers = frame.workers;
   run.staleness = frame.staleness;
   run.expected = frame.expected;
-  run.lanes = frame.lanes.map((digits, worker) => {
+  frame.lanes.forEach((digits, worker) => {
     // A worker that has just come has no past.
-    const before = run.lanes[worker] === undefined ? "000000".repeat(frame.begins ? 0 : run.cells) : run.lanes[worker];
-    return (before + digits).slice(-6 * run.kept);
+    const parts = run.lanes[worker] ??= new Uint8Array(6 * run.kept);
+    const fresh = digits.slice(-parts.length);
+    parts.copyWithin(0, fresh.length);
+    for (let i = 0; i < fresh.length; ++i) {
+      parts[parts.length - fresh.length + i] = parseInt(fresh[i], 16);
+    }
   });
   run.cells = Math.min(run.kept, (frame.begins ? 0 : run.cells) + frame.cells);
   run.firstCell = frame.first_cell + frame.cells - run.cells;
@@ -373,8 +421,8 @@ function draw() {
   due = false;
   const begin = performance.now();
   fillCharts();
-  drawLanes();
-  drawRuntimes();
+  if (inSight("c-lanes")) drawLanes();
+  if (inSight("c-runtimes")) drawRuntimes();
   showWords(run.frame);
   run.frame.decisions = [];
   run.frame.news = [];
@@ -390,10 +438,12 @@ function heard(frame) {
   }
   take(frame);
   run.frame = frame;
-  if (!due) {
-    due = true;
-    requestAnimationFrame(draw);
-  }
+  drawSoon();
+}
+function drawSoon() {
+  if (due || run.frame.lanes === undefined) return;
+  due = true;
+  requestAnimationFrame(draw);
 }
 function connect() {
   const source = new EventSource("/events");
@@ -417,7 +467,7 @@ function choose(worker) {
 }
 function showLegends() {
   legend("lane-legend", KINDS.map((kind) => [kind, WORDS[kind]]));
-  legend("runtime-legend", [["sending", "nine in ten of the last 20"], ["text", "median"], ["line", "forecast, nine in ten"],
+  legend("runtime-legend", [["sending", "nine in ten of the last 20"], ["text", "median"], ["forecast", "forecast, nine in ten"],
     ["cancelled", "cutoff of late, and workers that never finish before it"], ["bad", "has become slow"]]);
 }
 $("c-lanes").addEventListener("keydown", (event) => {
@@ -434,11 +484,18 @@ for (const [id, by] of [["by-time", false], ["by-examples", true]]) {
     run.byExamples = by;
     $("by-time").setAttribute("aria-pressed", String(!by));
     $("by-examples").setAttribute("aria-pressed", String(by));
+    chartsDrawn = -Infinity;
     fillCharts();
   });
 }
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { makeCharts(); showLegends(); draw(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  makeCharts();
+  chartsDrawn = -Infinity;
+  showLegends();
+  draw();
+});
 addEventListener("resize", () => { if (run.lanes.length) { drawLanes(); drawRuntimes(); } });
+for (const section of document.querySelectorAll("section.card")) sight.observe(section);
 makeCharts();
 showLegends();
 connect();

@@ -1,0 +1,37 @@
+"""Tests of page_cost.py: what is made of pairs of runs."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import page_cost  # noqa: E402
+
+
+class Interval(unittest.TestCase):
+    def test_is_that_of_students_t(self):
+        mean, low, high = page_cost.interval([0.99, 1.01, 1.0, 1.0])
+        self.assertAlmostEqual(mean, 1.0, places=3)
+        # The logarithms' deviation is 0.0082; 3.18 of them by the root of 4.
+        self.assertAlmostEqual(high - mean, 0.013, places=3)
+        self.assertAlmostEqual(mean - low, 0.013, places=3)
+
+    def test_says_nothing_of_one_pair(self):
+        self.assertEqual(page_cost.interval([0.5])[1:], (0.0, float("inf")))
+
+
+class Pairs(unittest.TestCase):
+    def test_are_kept_and_reported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "pairs"
+            self.assertEqual(page_cost.kept_pairs(path), [])
+            path.write_text('{"without": 100, "with": 99, "frames": 9}\n'
+                            '{"without": 100, "with": 101, "frames": 9}\n')
+            lines = page_cost.report(page_cost.parse([]), page_cost.kept_pairs(path))
+        self.assertIn("0.9900", lines[-1])
+        self.assertIn("1.0100", lines[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
