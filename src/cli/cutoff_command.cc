@@ -1,8 +1,8 @@
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "record/runtime_model_file.h"
 #include "record/runtime_trace.h"
 #include "run/whole_file.h"
+#include "runtime_model/block_bootstrap.h"
 #include "runtime_model/rule_trials.h"
 
 namespace outpace::cli {
@@ -30,32 +31,23 @@ using runtime_model::TrialResult;
 using runtime_model::TriedRule;
 using Tried = std::vector<TriedRule>;
 
-// Of the file, or fitted to the first rows if a model needs it and there is no file.
-std::optional<DeepWeights> deep_weights(const Trace& trace,
+// Of the files, and fitted to the first rows for a model that needs some and has no file.
+std::vector<DeepWeights> fitted_weights(const Trace& trace,
                                         std::size_t fit_rows,
                                         const job::CutoffJob& job) {
-  if (!job.model_file.empty()) {
-    return record::read_runtime_model(job.model_file);
+  std::vector<DeepWeights> fitted;
+  for (const std::string& file : job.model_files) {
+    fitted.push_back(record::read_runtime_model(file));
   }
-  if (!is_to_fit(job)) {
-    return std::nullopt;
+  for (const std::string& model : models_to_fit(job, fitted)) {
+    require_libtorch("fitting a deep model");
+    if (fit_rows == 0) {
+      throw usage_error("--fit-fraction 0 leaves nothing to fit '" + model +
+                        "' to; add --model-file");
+    }
+    fitted.push_back(fit_to(model, trace.first_rows(fit_rows), job.runtimes));
   }
-  if (fit_rows == 0) {
-    throw usage_error("--fit-fraction 0 leaves nothing to fit 'deep' to; add --model-file");
-  }
-  return fit_to(trace.first_rows(fit_rows), job.runtimes);
-}
-
-std::optional<runtime_model::Imputation> imputation_of(job::Imputed imputed) {
-  switch (imputed) {
-    case job::Imputed::kTruncated:
-      return runtime_model::Imputation::kTruncated;
-    case job::Imputed::kPlain:
-      return runtime_model::Imputation::kPlain;
-    case job::Imputed::kNone:
-      break;
-  }
-  return std::nullopt;
+  return fitted;
 }
 
 double steady_seconds() {
@@ -64,6 +56,10 @@ double steady_seconds() {
 
 std::string decide_word(const TriedRule& rule) {
   return rule.decide ? job::Value<runtime_model::Decide>::text(*rule.decide) : "";
+}
+
+std::string imputation_word(const TriedRule& rule) {
+  return rule.decide ? job::Value<runtime_model::Imputation>::text(rule.imputation) : "";
 }
 
 void write_plot(const job::CutoffJob& job,
@@ -85,13 +81,14 @@ void write_plot(const job::CutoffJob& job,
 }
 
 void write_decisions(const std::string& path, std::size_t fit_rows, const Tried& tried) {
-  std::string text = "row,model,decide,stop_seconds,count\n";
+  std::string text = "row,model,decide,imputation,stop_seconds,count\n";
   for (const TriedRule& rule : tried) {
     for (std::size_t i = 0; i < rule.result.rows.size(); ++i) {
-      text += fmt::format("{},{},{},{:.9g},{}\n",
+      text += fmt::format("{},{},{},{},{:.9g},{}\n",
                           fit_rows + i,
                           rule.model,
                           decide_word(rule),
+                          imputation_word(rule),
                           rule.result.rows[i].seconds,
                           rule.result.rows[i].count);
     }
@@ -99,24 +96,39 @@ void write_decisions(const std::string& path, std::size_t fit_rows, const Tried&
   run::write_whole_file("decisions", path, text);
 }
 
+// Two numbers: the 95 % interval of the ratio of gradients a second.
+std::array<double, 2> interval_of(const TrialResult& found, const TrialResult& base) {
+  const runtime_model::Interval interval = runtime_model::ratio_interval(found.rows, base.rows);
+  return {interval.low, interval.high};
+}
+
 void print_json(const job::CutoffJob& job, const Trace& trace, const Tried& tried) {
-  const double sync = tried.front().result.omega;
-  const double oracle = tried.back().result.omega;
+  const TrialResult& sync = tried.front().result;
+  const TrialResult& oracle = tried.back().result;
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const TriedRule& rule : tried) {
     const TrialResult& found = rule.result;
     nlohmann::ordered_json one{{"model", rule.model}};
     one["decide"] = nullptr;
+    one["imputation"] = nullptr;
     if (rule.decide) {
       one["decide"] = decide_word(rule);
+      one["imputation"] = imputation_word(rule);
     }
     one["omega"] = found.omega;
-    one["relative_to_sync"] = found.omega / sync;
-    one["relative_to_oracle"] = found.omega / oracle;
+    one["relative_to_sync"] = found.omega / sync.omega;
+    one["relative_to_sync_95"] = interval_of(found, sync);
+    one["relative_to_oracle"] = found.omega / oracle.omega;
+    one["relative_to_oracle_95"] = interval_of(found, oracle);
     if (rule.decide) {
-      one["coverage50"] = found.coverage50;  // Not a number is null.
-      one["coverage90"] = found.coverage90;
+      one["coverage50"] = found.orders.in50;  // Not a number is null.
+      one["coverage90"] = found.orders.in90;
+      one["worker_coverage50"] = found.workers.in50;
+      one["worker_coverage90"] = found.workers.in90;
+      one["recalibrated_coverage50"] = found.recalibrated.in50;
+      one["recalibrated_coverage90"] = found.recalibrated.in90;
       one["crps"] = found.crps;
+      one["recalibrated_crps"] = found.recalibrated_crps;
       one["decision_ms_p50"] = 1e3 * found.decision_p50;
       one["decision_ms_p99"] = 1e3 * found.decision_p99;
       one["decision_ms_per_iteration"] = 1e3 * found.decisions_per_iteration;
@@ -131,42 +143,56 @@ void print_json(const job::CutoffJob& job, const Trace& trace, const Tried& trie
                                    {"rows", trace.rows()},
                                    {"cut", job::Value<runtime_model::Cut>::text(job.cut)},
                                    {"late", job::Value<job::Late>::text(job.late)},
-                                   {"imputation", job::Value<job::Imputed>::text(job.imputation)},
+                                   {"deciding", job::Value<job::Deciding>::text(job.deciding)},
                                    {"results", std::move(results)}};
   std::puts(all.dump().c_str());
 }
 
 void print_table(const job::CutoffJob& job, const Trace& trace, const Tried& tried) {
-  const double sync = tried.front().result.omega;
-  const double oracle = tried.back().result.omega;
+  const TrialResult& sync = tried.front().result;
+  const TrialResult& oracle = tried.back().result;
   fmt::print("{}: {} workers, {} iterations, the last {} are judged; cut: {}\n\n",
              job.runtimes,
              trace.workers(),
              trace.rows(),
              tried.front().result.rows.size(),
              job::Value<runtime_model::Cut>::text(job.cut));
-  fmt::print("{:<11}{:<10}{:>12}{:>9}{:>10}{:>10}{:>10}{:>11}{:>13}\n",
-             "model",
-             "decide",
-             "gradients/s",
-             "/ sync",
-             "/ oracle",
-             "in 50 %",
-             "in 90 %",
-             "crps ms",
-             "decision ms");
+  fmt::print(
+      "{:<18}{:<10}{:<11}{:>12}{:>9}{:>18}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>11}{:>13}\n",
+      "model",
+      "decide",
+      "imputation",
+      "gradients/s",
+      "/ sync",
+      "95 %",
+      "/ oracle",
+      "in 50 %",
+      "in 90 %",
+      "x(c) 50 %",
+      "x(c) 90 %",
+      "recal. 50",
+      "recal. 90",
+      "crps ms",
+      "decision ms");
   for (const TriedRule& rule : tried) {
     const TrialResult& found = rule.result;
-    fmt::print("{:<11}{:<10}{:>12.1f}{:>9.3f}{:>10.3f}",
+    const std::array<double, 2> interval = interval_of(found, sync);
+    fmt::print("{:<18}{:<10}{:<11}{:>12.1f}{:>9.3f}{:>18}{:>10.3f}",
                rule.model,
                rule.decide ? decide_word(rule) : "-",
+               rule.decide ? imputation_word(rule) : "-",
                found.omega,
-               found.omega / sync,
-               found.omega / oracle);
+               found.omega / sync.omega,
+               fmt::format("({:.3f}, {:.3f})", interval[0], interval[1]),
+               found.omega / oracle.omega);
     if (rule.decide) {
-      fmt::print("{:>9.1f}%{:>9.1f}%{:>11.3f}{:>13.3f}",
-                 100.0 * found.coverage50,
-                 100.0 * found.coverage90,
+      fmt::print("{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>11.3f}{:>13.3f}",
+                 100.0 * found.workers.in50,
+                 100.0 * found.workers.in90,
+                 100.0 * found.orders.in50,
+                 100.0 * found.orders.in90,
+                 100.0 * found.recalibrated.in50,
+                 100.0 * found.recalibrated.in90,
                  1e3 * found.crps,
                  1e3 * found.decisions_per_iteration);
       if (!found.believed.empty()) {
@@ -176,41 +202,46 @@ void print_table(const job::CutoffJob& job, const Trace& trace, const Tried& tri
     fmt::print("\n");
   }
   fmt::print(
-      "\nsync waits for all workers; best_fixed is the best count in hindsight, oracle the best "
-      "count "
-      "of each\niteration. in 50 %, in 90 %: how often arrivals were within those intervals of the "
-      "forecast. decision ms:\nthe time to decide in one iteration, which is part of it.\n");
+      "\nsync waits for all workers; best_fixed is the best count in hindsight, oracle the best\n"
+      "count of each iteration. 95 %: the interval of the ratio to sync, by a bootstrap of blocks "
+      "of\n"
+      "iterations. in 50 %, in 90 %: how often workers' runtimes were within those intervals of "
+      "their\n"
+      "forecast; x(c): the same of the first, second, ... arrival; recal.: of these, recalibrated "
+      "by\n"
+      "past iterations. crps ms: the score of the forecasts of x(c). decision ms: the time to "
+      "decide\n"
+      "in one iteration, which is part of it{}.\n",
+      job.deciding == job::Deciding::kFree ? " unless deciding is free, as here" : "");
 }
 
 int cutoff(const job::CutoffJob& job) {
   check(job);
-  if (is_to_fit(job)) {
-    require_libtorch("fitting a deep model");
-  }
   const Trace trace =
       record::parse_runtimes(run::whole_file("runtimes", job.runtimes), job.runtimes);
   const auto fit_rows =
       static_cast<std::size_t>(job.fit_fraction * static_cast<double>(trace.rows()));
   // A wrong row is refused before the first trial.
   (void)plot::window_from(job.plot_from, fit_rows, trace.rows() - fit_rows);
-  const std::optional<DeepWeights> deep = deep_weights(trace, fit_rows, job);
+  const std::vector<DeepWeights> fitted = fitted_weights(trace, fit_rows, job);
   std::vector<plot::CutoffIteration> plotted;
   runtime_model::TrialOptions how{.fit_rows = fit_rows,
                                   .cut = job.cut,
                                   .late_corrects = job.late == job::Late::kCorrect,
-                                  .clock = steady_seconds,
+                                  .clock = {},
                                   .watch = {}};
+  if (job.deciding == job::Deciding::kCounted) {
+    how.clock = steady_seconds;
+  }
   if (!job.plot.empty()) {
     how.watch = [&plotted](const runtime_model::TrialView& view) {
       plotted.push_back(plot::to_iteration(view));
     };
   }
-  const Tried tried = try_rules(trace,
-                                {.models = job.models,
-                                 .decide = job.decide,
-                                 .imputation = imputation_of(job.imputation),
-                                 .deep = deep ? &*deep : nullptr},
-                                how);
+  const Tried tried = try_rules(
+      trace,
+      {.models = job.models, .decide = job.decide, .imputation = job.imputation, .fitted = fitted},
+      how);
   if (!job.decisions.empty()) {
     write_decisions(job.decisions, fit_rows, tried);
   }

@@ -1,10 +1,8 @@
-#include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +17,7 @@
 #include "record/runtime_model_file.h"
 #include "record/runtime_trace.h"
 #include "run/whole_file.h"
+#include "runtime_model/model_list.h"
 
 namespace outpace::cli {
 namespace {
@@ -30,6 +29,34 @@ using runtime_model::Trace;
 
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+// The shape to begin with for these traces, which `names` names.
+runtime_model::DeepShape shape_for(const std::string& model,
+                                   std::span<const Trace> traces,
+                                   std::span<const std::string> names) {
+  if (model != "deep-joint") {
+    return {};
+  }
+  const std::uint32_t workers = traces.front().workers();
+  if (workers > runtime_model::kJointWorkersMost) {
+    throw usage_error(fmt::format("{}: {} workers; deep-joint takes at most {}",
+                                  names.front(),
+                                  workers,
+                                  runtime_model::kJointWorkersMost));
+  }
+  for (std::size_t i = 1; i < traces.size(); ++i) {
+    if (traces[i].workers() != workers) {
+      throw usage_error(
+          fmt::format("{}: {} workers, and {} has {}; deep-joint is fitted to one cluster, so give "
+                      "files of one",
+                      names[i],
+                      traces[i].workers(),
+                      names.front(),
+                      workers));
+    }
+  }
+  return runtime_model::joint_shape(workers);
 }
 
 void require_rows(const Trace& trace, const std::string& name, const DeepFitOptions& options) {
@@ -67,15 +94,19 @@ int fit_all(const job::FitJob& job) {
   check(job);
   DeepFitOptions options{.seed = job.seed, .updates = job.updates};
   std::vector<Trace> traces;
-  std::size_t rows = 0;
   for (const std::string& path : job.runtimes) {
     traces.push_back(record::parse_runtimes(run::whole_file("runtimes", path), path));
-    require_rows(traces.back(), path, options);
-    rows += traces.back().rows();
+  }
+  options.shape = shape_for(job.model, traces, job.runtimes);
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    require_rows(traces[i], job.runtimes[i], options);
+    rows += traces[i].rows();
   }
   const std::filesystem::path out = job.out;
   if (job.resume) {
     options.begin = record::read_runtime_model(out);
+    (void)runtime_model::make_model(job.model, traces.front().workers(), &*options.begin);
   } else if (std::filesystem::exists(out)) {
     throw usage_error("--out: " + out.string() +
                       " exists; name another file, or add --resume to continue with it");
@@ -90,8 +121,9 @@ int fit_all(const job::FitJob& job) {
   if (!std::filesystem::exists(out)) {  // No weights were better than the initial ones.
     keep({}, found);
   }
-  fmt::print("{}: a deep runtime model of {} weights, fitted to {} iterations\n",
+  fmt::print("{}: a {} runtime model of {} weights, fitted to {} iterations\n",
              out.string(),
+             job.model,
              found.numbers.size(),
              rows);
   return 0;
@@ -99,8 +131,9 @@ int fit_all(const job::FitJob& job) {
 
 }  // namespace
 
-DeepWeights fit_to(const Trace& trace, const std::string& name) {
-  const DeepFitOptions options;
+DeepWeights fit_to(const std::string& model, const Trace& trace, const std::string& name) {
+  const DeepFitOptions options{.shape = shape_for(model, std::span(&trace, 1), std::span(&name, 1)),
+                               .begin = {}};
   require_rows(trace, name, options);
   return fit_aloud(
       std::span(&trace, 1), options, [](const DeepFitProgress&, const DeepWeights&) {});

@@ -44,7 +44,8 @@ void require_libtorch(const std::string& what);
 
 // With the defaults of `outpace fit`. `name` is the trace's, for messages. Throws NeedsLibtorch, or
 // a usage error if the trace is too short.
-[[nodiscard]] runtime_model::DeepWeights fit_to(const runtime_model::Trace& trace,
+[[nodiscard]] runtime_model::DeepWeights fit_to(const std::string& model,
+                                                const runtime_model::Trace& trace,
                                                 const std::string& name);
 
 }  // namespace outpace::cli

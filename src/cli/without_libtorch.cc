@@ -30,7 +30,9 @@ const run::Learner& learner() {
   return kNone;
 }
 
-runtime_model::DeepWeights fit_to(const runtime_model::Trace& /*trace*/, const std::string& name) {
+runtime_model::DeepWeights fit_to(const std::string& /*model*/,
+                                  const runtime_model::Trace& /*trace*/,
+                                  const std::string& name) {
   throw NeedsLibtorch("fitting to " + name);
 }
 

@@ -1,11 +1,13 @@
-// Fits the deep runtime model to recorded runtimes.
+// Fits a deep runtime model to recorded runtimes. For `deep`, Adam minimises  -(E_q[log p(x | z)] -
+// KL(q || p)) - log p(x predicted). The first term is the evidence lower bound (Krishnan et al.
+// 2017, equation 6, reparameterised, one draw). The second says how well a few draws of the
+// transition predict each runtime, which is the model's purpose. The fit sees short pieces of the
+// traces. Most are censored at a random count, so that the model learns what "longer than" means.
+// The weights are averaged over about two hundred updates. The last part of each trace is held out;
+// the weights that predict it best are the result.
 //
-// Adam minimises  -(E_q[log p(x | z)] - KL(q || p)) - log p(x predicted). The first term is the
-// evidence lower bound (Krishnan et al. 2017, equation 6, reparameterised, one draw). The second
-// says how well a few draws of the transition predict each runtime, which is the model's purpose.
-// The fit sees short pieces of the traces. Most are censored at a random count, so that the model
-// learns what "longer than" means. The weights are averaged over about two hundred updates. The
-// last part of each trace is held out; the weights that predict it best are the result.
+// `deep-joint` is fitted in the same way, but by the evidence lower bound alone, as Teng & Wood
+// (2018) do, and more of its pieces are not censored.
 
 #pragma once
 
@@ -28,7 +30,8 @@ struct DeepFitOptions {
   std::uint32_t updates = 2000;  // Upper limit.
   double held_out = 0.15;        // The share at the end of each trace's rows.
   std::uint32_t patience = 15;  // The fit ends after this many measurements without an improvement.
-  runtime_model::DeepShape shape{};  // Ignored if the fit continues from `begin`.
+  runtime_model::DeepShape shape{};  // Ignored if the fit continues from `begin`. If it is joint,
+                                     // the traces have its number of workers.
   std::optional<runtime_model::DeepWeights> begin;
 };
 
@@ -39,7 +42,7 @@ struct DeepFitProgress {
   bool best = false;      // The best so far: `weights` are worth keeping.
 };
 
-// The initial weights of a seed.
+// The initial weights of a seed; the unit of a joint model is that of no trace.
 [[nodiscard]] runtime_model::DeepWeights initial_deep_weights(const runtime_model::DeepShape& shape,
                                                               std::uint64_t seed);
 

@@ -45,6 +45,26 @@ TEST(DeepFit, TheLowerBoundAndWhatIsForetoldRise) {
   EXPECT_GT(foretold_by(found, trace, 255), before + 0.1);
 }
 
+TEST(DeepFit, OfAJointModelTheBoundAndWhatIsForetoldRise) {
+  const Trace trace = made(300);
+  const DeepFitOptions options{
+      .updates = 200, .patience = 100, .shape = runtime_model::joint_shape(6), .begin = {}};
+  std::vector<DeepFitProgress> seen;
+  const DeepWeights found =
+      fit_deep(std::span(&trace, 1), options, [&](const DeepFitProgress& one, const DeepWeights&) {
+        seen.push_back(one);
+        return true;
+      });
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_GT(seen.back().bound, seen.front().bound);
+  EXPECT_EQ(found.shape.workers, 6U);
+  DeepWeights initial = initial_deep_weights(options.shape, options.seed);
+  initial.mean = found.mean;
+  initial.deviation = found.deviation;
+  EXPECT_NEAR(std::exp(found.mean), 0.03, 0.02);  // Between 0.02 and 0.1, nearer the former.
+  EXPECT_GT(foretold_by(found, trace, 255), foretold_by(initial, trace, 255) + 0.1);
+}
+
 TEST(DeepFit, IsTheSameEachTimeAndGoesOnFromWhatItGave) {
   const Trace trace = made(60);
   const auto go_on = [](const DeepFitProgress&, const DeepWeights&) { return true; };

@@ -22,7 +22,7 @@ constexpr double kEmissionLogSigmaLeast = -4.0;
 }  // namespace
 
 DeepModules::DeepModules(const DeepWeights& weights, const at::Device& device)
-    : shape_(weights.shape), device_(device) {
+    : shape_(weights.shape), mean_(weights.mean), deviation_(weights.deviation), device_(device) {
   runtime_model::check(weights);
   std::size_t next = 0;
   for (const DeepTensor& tensor : runtime_model::deep_tensors(shape_)) {
@@ -45,7 +45,7 @@ DeepModules::DeepModules(const DeepWeights& weights, const at::Device& device)
 }
 
 DeepWeights DeepModules::weights() const {
-  DeepWeights all{.shape = shape_, .numbers = {}};
+  DeepWeights all{.shape = shape_, .numbers = {}, .mean = mean_, .deviation = deviation_};
   for (const at::Tensor& parameter : parameters_) {
     const at::Tensor here = parameter.detach().to(at::kCPU).contiguous();
     all.numbers.insert(
@@ -104,16 +104,24 @@ DeepModules::Mixture DeepModules::emission(const at::Tensor& latent) const {
   const at::Tensor hidden = at::relu(linear(latent, "emission_hidden"));
   const std::vector<at::Tensor> parts =
       linear(at::cat({hidden, latent}, -1), "emission").chunk(3, -1);
-  return {.log_weight = at::log_softmax(parts[0], -1),
+  return {.log_weight = at::log_softmax(by_worker(parts[0]), -2).flatten(-2),
           .mean = parts[1],
           .log_sigma = at::clamp(parts[2], kEmissionLogSigmaLeast, kLogSigmaMost)};
 }
 
 at::Tensor DeepModules::log_density(const at::Tensor& latent, const at::Tensor& seen) const {
   const Mixture mixture = emission(latent);
-  const at::Tensor z = (seen.unsqueeze(-1) - mixture.mean) * at::exp(-mixture.log_sigma);
-  return at::logsumexp(mixture.log_weight - 0.5 * z * z - mixture.log_sigma, -1) -
-         0.5 * std::log(2.0 * std::numbers::pi);
+  const at::Tensor log_sigma = by_worker(mixture.log_sigma);
+  const at::Tensor of_workers = is_joint(shape_) ? seen : seen.unsqueeze(-1);
+  const at::Tensor z = (of_workers.unsqueeze(-2) - by_worker(mixture.mean)) * at::exp(-log_sigma);
+  const at::Tensor each =
+      at::logsumexp(by_worker(mixture.log_weight) - 0.5 * z * z - log_sigma, -2) -
+      0.5 * std::log(2.0 * std::numbers::pi);
+  return each.sum(-1);
+}
+
+at::Tensor DeepModules::by_worker(const at::Tensor& emitted) const {
+  return emitted.unflatten(-1, {static_cast<std::int64_t>(shape_.components), -1});
 }
 
 // Follows the means, as the forecast does.
@@ -162,7 +170,7 @@ DeepModules::Bound DeepModules::bound(const at::Tensor& features,
       0.5 * (at::exp(2.0 * (q.log_sigma - p.log_sigma)) + apart * apart - 1.0);
   return {.reconstruction = log_density(draw(q), scores).mean(),
           .divergence = divergence.sum(-1).mean(),
-          .foretold = foretell(before, scores).mean()};
+          .foretold = is_joint(shape_) ? at::Tensor() : foretell(before, scores).mean()};
 }
 
 }  // namespace outpace::fit

@@ -1,5 +1,5 @@
-// The deep runtime model in libtorch, for fitting: the computation of runtime_model/deep_network.h,
-// and the lower bound that the fit maximises.
+// The deep runtime models in libtorch, for fitting: the computation of
+// runtime_model/deep_network.h, and the lower bound that the fit maximises.
 
 #pragma once
 
@@ -25,7 +25,7 @@ class DeepModules {
     at::Tensor mean;
     at::Tensor log_sigma;
   };
-  struct Mixture {
+  struct Mixture {  // The last dimension: of each lognormal, all workers that are emitted.
     at::Tensor log_weight;
     at::Tensor mean;
     at::Tensor log_sigma;
@@ -38,7 +38,8 @@ class DeepModules {
                                   const at::Tensor& features) const;
   [[nodiscard]] Normals transition(const at::Tensor& latent) const;
   [[nodiscard]] Mixture emission(const at::Tensor& latent) const;
-  // log p(x | z); the shape of x is that of z without its last dimension.
+  // log p(x | z). The shape of x is that of z without its last dimension; for a joint model, with
+  // the workers' runtimes in its place.
   [[nodiscard]] at::Tensor log_density(const at::Tensor& latent, const at::Tensor& seen) const;
 
   // Means over sequences and iterations, except the first few iterations, whose past is unknown.
@@ -46,10 +47,12 @@ class DeepModules {
     at::Tensor reconstruction;  // E_q[log p(x_t | z_t)]
     at::Tensor divergence;      // E_q[KL(q(z_t | h_t) || p(z_t | z_t-1))]
     // Log of the mean over draws of p(x_t | z_t), with z_t ~ p(z_t | z_t-1) and z_t-1 ~ q: the
-    // forecast of runtime_model/deep.h, with the same draws.
+    // forecast of runtime_model/deep.h, with the same draws. Undefined for a joint model, which is
+    // fitted by the bound alone.
     at::Tensor foretold;
   };
-  // `features`: iterations x sequences x features; `seen`: iterations x sequences.
+  // `features`: iterations x sequences x features; `seen`: iterations x sequences, for a joint
+  // model x workers.
   [[nodiscard]] Bound bound(const at::Tensor& features,
                             const at::Tensor& seen,
                             at::Generator& generator) const;
@@ -63,7 +66,12 @@ class DeepModules {
   // log p(x_t | the past), from q(z_t-1) and x_t; iterations x sequences.
   [[nodiscard]] at::Tensor foretell(const Normals& before, const at::Tensor& seen) const;
 
+  // Lognormals x workers, in place of the last dimension.
+  [[nodiscard]] at::Tensor by_worker(const at::Tensor& emitted) const;
+
   runtime_model::DeepShape shape_;
+  double mean_;
+  double deviation_;
   at::Device device_;
   std::vector<at::Tensor> parameters_;  // In the order of deep_tensors().
   std::map<std::string, std::size_t> places_;

@@ -1,5 +1,6 @@
 #include "fit/deep_modules.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -30,7 +31,8 @@ void expect_same(const std::vector<float>& pure, const at::Tensor& with_torch) {
   const at::Tensor turned = with_torch.t().contiguous();
   ASSERT_EQ(static_cast<std::int64_t>(pure.size()), turned.numel());
   for (std::size_t i = 0; i < pure.size(); ++i) {
-    EXPECT_NEAR(pure[i], turned.data_ptr<float>()[i], 1e-5);
+    const float expected = turned.data_ptr<float>()[i];
+    EXPECT_NEAR(pure[i], expected, 1e-5 * std::max(1.0F, std::abs(expected)));
   }
 }
 
@@ -39,15 +41,16 @@ std::vector<float> units_by_workers(const at::Tensor& workers_by_units) {
   return {turned.data_ptr<float>(), turned.data_ptr<float>() + turned.numel()};
 }
 
-TEST(DeepModules, ComputeWhatTheNetworkWithoutLibtorchDoes) {
+void expect_the_network_without_libtorch(const runtime_model::DeepShape& shape) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const runtime_model::DeepWeights weights = runtime_model::random_weights(seed);
+    const runtime_model::DeepWeights weights = runtime_model::random_weights(seed, shape);
     const DeepModules modules(weights, at::kCPU);
     EXPECT_EQ(modules.weights().numbers, weights.numbers);
     DeepNetwork network(weights);
     DeepNetwork::State state = network.begin(kSequences);
     Rng rng(seed, 1);
-    at::Tensor features = at::empty({kIterations, kSequences, std::int64_t{kDeepFeatures}});
+    at::Tensor features = at::empty(
+        {kIterations, kSequences, std::int64_t{runtime_model::features_of(weights.shape)}});
     for (std::int64_t i = 0; i < features.numel(); ++i) {
       features.data_ptr<float>()[i] = static_cast<float>(rng.normal());
     }
@@ -73,6 +76,11 @@ TEST(DeepModules, ComputeWhatTheNetworkWithoutLibtorchDoes) {
       expect_same(emitted.log_sigma, mixture.log_sigma);
     }
   }
+}
+
+TEST(DeepModules, ComputeWhatTheNetworkWithoutLibtorchDoes) {
+  expect_the_network_without_libtorch({});
+  expect_the_network_without_libtorch({.hidden = 24, .latent = 8, .components = 1, .workers = 3});
 }
 
 // What is fitted is what decides: the forecasts of runtime_model::Deep, but for their grid.
@@ -131,6 +139,24 @@ TEST(DeepModules, TheDensityIsThatOfTheMixture) {
   }
   const at::Tensor seen = at::full({1}, 0.4F);
   EXPECT_NEAR(modules.log_density(latent, seen).item<double>(), std::log(expected), 1e-5);
+}
+
+// By hand, from the emission that the test above holds to the other network.
+TEST(DeepModules, TheDensityOfAJointModelIsTheSumOverItsWorkers) {
+  const DeepModules modules(runtime_model::random_weights(9, runtime_model::joint_shape(3)),
+                            at::kCPU);
+  const at::Tensor latent = at::full({1, 16}, 0.3F);
+  const DeepModules::Mixture emitted = modules.emission(latent);
+  const std::vector<float> seen{0.4F, -0.2F, 1.0F};
+  double expected = 0.0;
+  for (std::int64_t w = 0; w < 3; ++w) {
+    const double log_sigma = emitted.log_sigma[0][w].item<double>();
+    const double z = (seen[static_cast<std::size_t>(w)] - emitted.mean[0][w].item<double>()) /
+                     std::exp(log_sigma);
+    expected += -0.5 * z * z - log_sigma - 0.918938533;
+  }
+  const at::Tensor all = at::tensor(seen).unsqueeze(0);
+  EXPECT_NEAR(modules.log_density(latent, all).item<double>(), expected, 1e-4);
 }
 
 }  // namespace

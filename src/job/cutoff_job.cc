@@ -16,17 +16,20 @@ void declare_rules(OptionList& options, CutoffJob& job) {
            "judged; 0 learns during the run")
       .between(0.0, 1.0);
   options
-      .add("models",
-           job.models,
-           "Runtime models to try: auto, switching, ewma, kalman, last, elfving or deep")
+      .add(
+          "models",
+          job.models,
+          "Runtime models to try: auto, switching, ewma, kalman, last, elfving, elfving-truncated, "
+          "elfving-observed, deep or deep-joint")
       .type("MODELS")
       .separated_by(',');
   options
       .add("model-file",
-           job.model_file,
-           "Weights of deep that outpace fit wrote, which auto uses too; without a file, deep is "
-           "fitted to the first share")
-      .type("FILE");
+           job.model_files,
+           "Files of weights of deep or deep-joint that outpace fit wrote, separated by commas; "
+           "auto uses those of deep too. What has no file is fitted to the first share")
+      .type("FILES")
+      .separated_by(',');
   options
       .add("decide",
            job.decide,
@@ -41,10 +44,17 @@ void declare_rules(OptionList& options, CutoffJob& job) {
               job.late,
               "With --cut finish. correct: show the model each late runtime when it comes. ignore: "
               "never show it");
-  options.add("imputation",
-              job.imputation,
-              "What the model is shown of a worker that was cut off. none: that it takes longer. "
-              "truncated: a draw of its forecast, longer than the cutoff. plain: any draw");
+  options
+      .add("imputation",
+           job.imputation,
+           "What the model is shown of a worker that was cut off. none: that it takes longer. "
+           "truncated: a draw of its forecast, longer than the cutoff. plain: any draw. true: the "
+           "runtime it would have had, which only a replay knows")
+      .separated_by(',');
+  options.add("deciding",
+              job.deciding,
+              "counted: the time to decide is part of an iteration. free: it takes none, so the "
+              "result is the same on each machine");
 }
 
 }  // namespace
@@ -94,14 +104,20 @@ void check(const CutoffJob& job) {
   }
 }
 
-bool is_to_fit(const CutoffJob& job) {
-  const auto is_fitted = [](const std::string& model) {
-    const auto all = runtime_model::catalogue();
-    return std::ranges::any_of(all, [&](const runtime_model::Entry& entry) {
-      return entry.name == model && entry.fitted;
-    });
-  };
-  return job.model_file.empty() && std::ranges::any_of(job.models, is_fitted);
+std::vector<std::string> models_to_fit(const CutoffJob& job,
+                                       std::span<const runtime_model::DeepWeights> fitted) {
+  std::vector<std::string> to_fit;
+  for (const runtime_model::Entry& entry : runtime_model::catalogue()) {
+    const bool is_named = std::ranges::find(job.models, entry.name) != job.models.end();
+    const bool has_file =
+        std::ranges::any_of(fitted, [&](const runtime_model::DeepWeights& weights) {
+          return runtime_model::takes(entry.name, weights.shape);
+        });
+    if (entry.fitted && is_named && !has_file) {
+      to_fit.push_back(entry.name);
+    }
+  }
+  return to_fit;
 }
 
 }  // namespace outpace::job

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,8 @@
 
 #include "job/option_list.h"
 #include "runtime_model/cutoff.h"
+#include "runtime_model/deep_weights.h"
+#include "runtime_model/imputing.h"
 #include "runtime_model/trial.h"
 
 namespace outpace::job {
@@ -37,13 +40,21 @@ struct Choices<Late> {
       {{"correct", Late::kCorrect}, {"ignore", Late::kIgnore}}};
 };
 
-// What the model is shown of a worker that was cut off: that it takes longer than that, or a draw
-// of the model's own forecast instead.
-enum class Imputed : std::uint8_t { kNone, kTruncated, kPlain };
 template <>
-struct Choices<Imputed> {
-  static constexpr std::array<std::pair<std::string_view, Imputed>, 3> kWords{
-      {{"none", Imputed::kNone}, {"truncated", Imputed::kTruncated}, {"plain", Imputed::kPlain}}};
+struct Choices<runtime_model::Imputation> {
+  static constexpr std::array<std::pair<std::string_view, runtime_model::Imputation>, 4> kWords{
+      {{"none", runtime_model::Imputation::kNone},
+       {"truncated", runtime_model::Imputation::kTruncated},
+       {"plain", runtime_model::Imputation::kPlain},
+       {"true", runtime_model::Imputation::kTrue}}};
+};
+
+// Whether the time to decide is part of an iteration.
+enum class Deciding : std::uint8_t { kCounted, kFree };
+template <>
+struct Choices<Deciding> {
+  static constexpr std::array<std::pair<std::string_view, Deciding>, 2> kWords{
+      {{"counted", Deciding::kCounted}, {"free", Deciding::kFree}}};
 };
 
 struct CutoffJob {
@@ -54,9 +65,10 @@ struct CutoffJob {
                                             runtime_model::Decide::kDeadline,
                                             runtime_model::Decide::kDuring};
   runtime_model::Cut cut = runtime_model::Cut::kCancel;
-  std::string model_file;  // Empty: none.
+  std::vector<std::string> model_files;
   Late late = Late::kCorrect;
-  Imputed imputation = Imputed::kNone;
+  std::vector<runtime_model::Imputation> imputation{runtime_model::Imputation::kNone};
+  Deciding deciding = Deciding::kCounted;
   std::string decisions;  // A file; empty: none.
   std::string plot;       // A file; empty: none.
   std::optional<std::uint64_t> plot_from;
@@ -67,7 +79,8 @@ void declare(OptionList& options, CutoffJob& job);
 // Throws a usage error for options that are wrong or do not go together.
 void check(const CutoffJob& job);
 
-// Whether a model has to be fitted first: one that needs it is named, and there is no file of it.
-[[nodiscard]] bool is_to_fit(const CutoffJob& job);
+// The models of --models that have to be fitted first: they take weights, and no file has theirs.
+[[nodiscard]] std::vector<std::string> models_to_fit(
+    const CutoffJob& job, std::span<const runtime_model::DeepWeights> fitted);
 
 }  // namespace outpace::job

@@ -10,6 +10,7 @@ namespace {
 
 using runtime_model::Cut;
 using runtime_model::Decide;
+using runtime_model::Imputation;
 
 TEST(CutoffJob, ReadsItsWords) {
   Declared<CutoffJob> cutoff;
@@ -17,12 +18,14 @@ TEST(CutoffJob, ReadsItsWords) {
       .give("decide", "during,before")
       .give("cut", "finish")
       .give("late", "ignore")
-      .give("imputation", "plain");
+      .give("imputation", "plain,true")
+      .give("deciding", "free");
   EXPECT_EQ(cutoff.job.models, (std::vector<std::string>{"ewma", "last"}));
   EXPECT_EQ(cutoff.job.decide, (std::vector{Decide::kDuring, Decide::kBefore}));
   EXPECT_EQ(cutoff.job.cut, Cut::kFinish);
   EXPECT_EQ(cutoff.job.late, Late::kIgnore);
-  EXPECT_EQ(cutoff.job.imputation, Imputed::kPlain);
+  EXPECT_EQ(cutoff.job.imputation, (std::vector{Imputation::kPlain, Imputation::kTrue}));
+  EXPECT_EQ(cutoff.job.deciding, Deciding::kFree);
   check(cutoff.job);
 }
 
@@ -34,8 +37,9 @@ TEST(CutoffJob, RefusesOtherWords) {
             "--cut is 'end'; it takes cancel or finish");
   EXPECT_EQ(refusal_of([&] { cutoff.give("late", "never"); }),
             "--late is 'never'; it takes correct or ignore");
-  EXPECT_EQ(refusal_of([&] { cutoff.give("imputation", "plane"); }),
-            "--imputation is 'plane'; it takes none, truncated or plain; did you mean 'plain'?");
+  EXPECT_EQ(
+      refusal_of([&] { cutoff.give("imputation", "plane"); }),
+      "--imputation is 'plane'; it takes none, truncated, plain or true; did you mean 'plain'?");
 }
 
 TEST(CutoffJob, JudgesSomeOfTheIterations) {
@@ -61,13 +65,14 @@ TEST(CutoffJob, PlotsFromARowOnlyIntoAPlot) {
             "--plot-from without --plot: nothing is drawn; add --plot FILE.svg");
 }
 
-TEST(CutoffJob, FitsTheDeepModelUnlessThereIsAFileOfIt) {
+TEST(CutoffJob, FitsTheDeepModelsOfWhichThereIsNoFile) {
   CutoffJob job;
-  EXPECT_FALSE(is_to_fit(job));
+  EXPECT_TRUE(models_to_fit(job, {}).empty());
+  job.models.emplace_back("deep-joint");
   job.models.emplace_back("deep");
-  EXPECT_TRUE(is_to_fit(job));
-  job.model_file = "m.safetensors";
-  EXPECT_FALSE(is_to_fit(job));
+  EXPECT_EQ(models_to_fit(job, {}), (std::vector<std::string>{"deep", "deep-joint"}));
+  const runtime_model::DeepWeights joint{.shape = runtime_model::joint_shape(4), .numbers = {}};
+  EXPECT_EQ(models_to_fit(job, std::span(&joint, 1)), std::vector<std::string>{"deep"});
 }
 
 }  // namespace

@@ -14,7 +14,10 @@ void declare(OptionList& options, FitJob& job) {
       .type("FILE")
       .positional()
       .required();
-  options.add("model", job.model, "Runtime model to fit: deep");
+  options.add("model",
+              job.model,
+              "Runtime model to fit. deep: one state a worker, for any number of workers. "
+              "deep-joint: one state of the whole cluster, for as many workers as the files have");
   options.add("out", job.out, "File to write the fitted weights to, as safetensors")
       .type("FILE")
       .letter('o')
@@ -25,9 +28,9 @@ void declare(OptionList& options, FitJob& job) {
 }
 
 void check(const FitJob& job) {
-  if (job.model != "deep") {
+  if (job.model != "deep" && job.model != "deep-joint") {
     throw usage_error("--model is '" + job.model +
-                      "'; it takes deep, for the other models learn during the run");
+                      "'; it takes deep or deep-joint, for the other models learn during the run");
   }
 }
 

@@ -20,8 +20,9 @@ TEST(FitJob, TakesSeveralFilesOfRuntimes) {
 TEST(FitJob, FitsTheDeepModelAlone) {
   Declared<FitJob> fit;
   fit.give("model", "ewma");
-  EXPECT_EQ(refusal_of([&] { check(fit.job); }),
-            "--model is 'ewma'; it takes deep, for the other models learn during the run");
+  EXPECT_EQ(
+      refusal_of([&] { check(fit.job); }),
+      "--model is 'ewma'; it takes deep or deep-joint, for the other models learn during the run");
 }
 
 TEST(FitJob, MakesAMillionUpdatesAtMost) {

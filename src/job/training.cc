@@ -209,7 +209,7 @@ std::optional<policy::BalanceOptions> balance_in_force(const Training& training)
 void check_runtime_model(const Training& training) {
   if (!training.runtime_model.empty() && !policy::uses_fitted_model(training.policy)) {
     throw usage_error("--runtime-model conflicts with --policy " + training.policy.text +
-                      ": only dynamic with model=auto or model=deep uses one; remove it");
+                      ": only dynamic with model=auto, deep or deep-joint uses one; remove it");
   }
 }
 

@@ -24,6 +24,7 @@
 #include "policy/switch.h"
 #include "policy/switch_spec.h"
 #include "policy/sync.h"
+#include "runtime_model/imputing.h"
 #include "runtime_model/model_list.h"
 
 namespace outpace::policy {
@@ -100,6 +101,7 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options,
                                      std::uint32_t workers,
                                      const PolicyInputs& inputs) {
   using runtime_model::Decide;
+  using runtime_model::Imputation;
   static constexpr std::array kDecide{Decide::kBefore, Decide::kDeadline, Decide::kDuring};
   static const std::array<std::string, kDecide.size()> kWords{"before", "deadline", "during"};
   std::vector<std::string> models;
@@ -121,8 +123,14 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options,
   // Of one gradient alone nobody can tell what is noise.
   const std::uint64_t asked = options.count("min", 1, 1, most);
   const std::uint64_t least = noise ? std::max(asked, std::min<std::uint64_t>(2, most)) : asked;
+  static constexpr std::array kImputations{
+      Imputation::kNone, Imputation::kTruncated, Imputation::kPlain};
+  static const std::array<std::string, kImputations.size()> kImputed{"none", "truncated", "plain"};
+  const std::string imputed = options.word("imputation", kImputed, "none");
+  const auto imputation = std::find(kImputed.begin(), kImputed.end(), imputed) - kImputed.begin();
   return std::make_unique<DynamicCutoff>(
-      runtime_model::make_model(model, inputs.fitted.get()),
+      runtime_model::impute(runtime_model::make_model(model, workers, inputs.fitted.get()),
+                            kImputations.at(static_cast<std::size_t>(imputation))),
       runtime_model::Cutoff::Options{.decide = kDecide.at(static_cast<std::size_t>(place)),
                                      .least = static_cast<std::uint32_t>(least),
                                      .most = static_cast<std::uint32_t>(most)},
@@ -208,9 +216,13 @@ const std::array<Entry, 15> kEntries{{
      " iteration and the model are ours",
      !kAsynchronous, kKeepsSlots, "none",
      {{"model", kDynamicModel,
-       "auto, switching, ewma, kalman, last, elfving, or deep with --runtime-model"},
+       "auto, switching, ewma, kalman, last, elfving, elfving-truncated, elfving-observed; deep and"
+       " deep-joint with --runtime-model"},
       {"decide", "during",
        "before: a count; deadline: a count or a deadline; during: asked again at every arrival"},
+      {"imputation", "none",
+       "what the model is shown of a worker that was cut off. none: that it takes longer; truncated:"
+       " a draw of its forecast beyond the cutoff; plain: any draw"},
       {"min", "1", "gradients of an update at least; never less than 2 for progress"},
       {"max", "0", "gradients of an update at most; 0 is all"},
       {"objective", "gradients",
@@ -343,7 +355,8 @@ bool uses_fitted_model(const Spec& spec) {
     for (const auto& [option, value] : phase.policy.options) {
       model = option == "model" || option.empty() ? value : model;
     }
-    return phase.policy.name == "dynamic" && (model == kDynamicModel || model == "deep");
+    return phase.policy.name == "dynamic" &&
+           (model == kDynamicModel || model == "deep" || model == "deep-joint");
   });
 }
 

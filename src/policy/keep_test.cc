@@ -147,6 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "dynamic:model=kalman",
                     "dynamic",
                     "dynamic:decide=before,model=last",
+                    "dynamic:imputation=truncated,model=elfving-truncated",
                     "dynamic:decide=deadline,model=ewma",
                     "dynamic:model=elfving",
                     "async",

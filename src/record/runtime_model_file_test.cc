@@ -45,6 +45,25 @@ TEST_F(RuntimeModelFile, ComesBackAsItWas) {
   EXPECT_EQ(read_safetensors(path_).metadata.at("updates"), "7");
 }
 
+TEST_F(RuntimeModelFile, OfAJointModelHasItsClusterAndItsUnit) {
+  weights_ = runtime_model::random_weights(1, runtime_model::joint_shape(3));
+  weights_.mean = -3.7;
+  weights_.deviation = 1.0 / 3.0;
+  write_runtime_model(path_, weights_, {});
+  const runtime_model::DeepWeights read = read_runtime_model(path_);
+  EXPECT_EQ(read.shape, weights_.shape);
+  EXPECT_EQ(read.mean, weights_.mean);
+  EXPECT_EQ(read.deviation, weights_.deviation);
+  EXPECT_EQ(read.numbers, weights_.numbers);
+  Weights file = read_safetensors(path_);
+  file.metadata["deviation"] = "0";
+  write_safetensors(path_, file.manifest, file.numbers, file.metadata);
+  expect_refused("the model's unit of runtimes is not a positive number");
+  file.metadata["workers"] = "0";
+  write_safetensors(path_, file.manifest, file.numbers, file.metadata);
+  expect_refused("'workers' is '0'; it takes a number from 1 to 65536");
+}
+
 TEST_F(RuntimeModelFile, ThatIsCutShortIsRefused) {
   write_runtime_model(path_, weights_, {});
   for (const std::uintmax_t size : {0U, 5U, 100U}) {

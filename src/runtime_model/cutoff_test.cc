@@ -16,7 +16,7 @@ const std::vector<Cutoff::Participant> kFour{
 
 // Three workers take one second and the fourth eight; all was seen for some iterations.
 Cutoff learnt(Cutoff::Options options) {
-  return Cutoff(make_model("switching"), options);
+  return Cutoff(make_model("switching", 4), options);
 }
 void teach(Cutoff& cutoff) {
   Rng rng(1, 0);

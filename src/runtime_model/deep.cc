@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "base/check.h"
 #include "base/rng.h"
@@ -10,28 +9,7 @@
 namespace outpace::runtime_model {
 namespace {
 
-constexpr float kNoWeight = 2e-4F;  // A lognormal with less weight is left out.
 constexpr float kAnywhere = 1e-3F;  // Share of a forecast that is uniform over the grid.
-// Tabulated widths of lognormals: each a constant factor wider than the one before.
-constexpr float kLogSigmaLeast = -4.5F;
-constexpr float kLogSigmaStep = 0.1F;
-constexpr std::size_t kWidths = 66;
-constexpr double kReach = 4.0;  // Sigmas.
-
-// The masses of a normal's bins; the mean is in the middle of the middle bin.
-std::vector<float> normal_bins(double sigma, double step, std::uint32_t bins) {
-  const auto reach =
-      std::min(static_cast<int>(std::ceil(kReach * sigma / step)), static_cast<int>(bins));
-  const auto cdf = [&](double bin) {
-    return 0.5 * std::erfc(-bin * step / sigma / std::numbers::sqrt2);
-  };
-  std::vector<float> masses;
-  masses.reserve(2 * static_cast<std::size_t>(reach) + 1);
-  for (int i = -reach; i <= reach; ++i) {
-    masses.push_back(static_cast<float>(cdf(i + 0.5) - cdf(i - 0.5)));
-  }
-  return masses;
-}
 
 void copy_column(std::span<const float> from,
                  std::size_t from_workers,
@@ -83,15 +61,7 @@ void Deep::begin(std::span<const Observation> iteration) {
   seen_then_.assign(kDeepFeatures * workers_, 0.0F);
   reference_then_.assign(workers_, 0.0);
   open_.assign(workers_, false);
-  tabulate();
-}
-
-void Deep::tabulate() {
-  lognormals_.clear();
-  for (std::size_t i = 0; i < kWidths; ++i) {
-    const double log_sigma = kLogSigmaLeast + static_cast<double>(i) * kLogSigmaStep;
-    lognormals_.push_back(normal_bins(std::exp(log_sigma), grid_.step(), grid_.bins()));
-  }
+  lognormals_ = LognormalTable(grid_);
 }
 
 void Deep::keep(Archive& archive) {
@@ -99,7 +69,7 @@ void Deep::keep(Archive& archive) {
   archive("forecast", forecast_)("state", state_)("before", before_)("seen_then", seen_then_);
   archive("reference_then", reference_then_)("open", open_);
   if (archive.reads() && workers_ > 0) {
-    tabulate();
+    lognormals_ = LognormalTable(grid_);
   }
 }
 
@@ -198,31 +168,11 @@ void Deep::add_draw(std::size_t draw) {
     }
     for (std::size_t m = 0; m < components; ++m) {
       const std::size_t at = m * workers_ + w;
-      add_lognormal(w,
-                    origin + mixture_.mean[at] / grid_.step(),
-                    mixture_.log_sigma[at],
-                    mixture_.logit[at] / sum);
+      lognormals_.add(origin + mixture_.mean[at] / grid_.step(),
+                      mixture_.log_sigma[at],
+                      mixture_.logit[at] / sum,
+                      std::span(mass_).subspan(w * grid_.bins(), grid_.bins()));
     }
-  }
-}
-
-void Deep::add_lognormal(std::size_t worker, double position, float log_sigma, float weight) {
-  if (!(weight > kNoWeight) || !std::isfinite(position) || !std::isfinite(log_sigma)) {
-    return;  // Little weight, or garbage weights.
-  }
-  const auto width = static_cast<std::size_t>(
-      std::clamp((log_sigma - kLogSigmaLeast) / kLogSigmaStep + 0.5F, 0.0F, kWidths - 1.0F));
-  const std::vector<float>& masses = lognormals_[width];
-  const auto bins = static_cast<std::ptrdiff_t>(grid_.bins());
-  const auto reach = static_cast<std::ptrdiff_t>(masses.size() / 2);
-  const auto middle =
-      static_cast<std::ptrdiff_t>(std::clamp(position, 0.0, static_cast<double>(bins) - 1.0));
-  float* const row = mass_.data() + static_cast<std::ptrdiff_t>(worker) * bins;
-  const std::ptrdiff_t from = std::max(middle - reach, std::ptrdiff_t{0});
-  const std::ptrdiff_t to = std::min(middle + reach + 1, bins);
-  const float* const mass = masses.data() + (reach - middle);
-  for (std::ptrdiff_t i = from; i < to; ++i) {
-    row[i] += weight * mass[i];
   }
 }
 

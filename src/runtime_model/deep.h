@@ -8,8 +8,8 @@
 // Joint draws of all workers' runtimes take their ranks from past iterations (rank_history.h).
 //
 // Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018), have one latent
-// state and one emission for a cluster of one size. This model forecasts any number of workers. It
-// is deterministic: the draws are the same in every iteration.
+// state and one emission for a cluster of one size: deep_joint.h. This model forecasts any number
+// of workers. It is deterministic: the draws are the same in every iteration.
 
 #pragma once
 
@@ -21,6 +21,7 @@
 
 #include "runtime_model/deep_features.h"
 #include "runtime_model/deep_network.h"
+#include "runtime_model/lognormal_table.h"
 #include "runtime_model/rank_history.h"
 #include "runtime_model/runtime_model.h"
 
@@ -45,9 +46,7 @@ class Deep final : public RuntimeModel {
 
  private:
   void begin(std::span<const Observation> iteration);
-  void tabulate();
   void add_draw(std::size_t draw);
-  void add_lognormal(std::size_t worker, double position, float log_sigma, float weight);
 
   DeepNetwork network_;
   TimeGrid grid_;
@@ -60,8 +59,7 @@ class Deep final : public RuntimeModel {
   std::vector<float> seen_then_;      // That iteration's features, features x workers.
   std::vector<double> reference_then_;  // And its reference level, in log seconds.
   std::vector<bool> open_;              // Workers that were cut off last and may still come.
-  std::vector<std::vector<float>>
-      lognormals_;  // By log sigma: the masses of the bins around the mean.
+  LognormalTable lognormals_;
   // Scratch space.
   std::vector<float> taken_;
   std::vector<float> noise_;

@@ -114,10 +114,10 @@ void DeepNetwork::apply(const Layer& layer,
   }
 }
 
-DeepNetwork::State DeepNetwork::begin(std::size_t workers) const {
-  return {.hidden = std::vector<float>(weights_.shape.hidden * workers, 0.0F),
-          .mean = std::vector<float>(weights_.shape.latent * workers, 0.0F),
-          .log_sigma = std::vector<float>(weights_.shape.latent * workers, 0.0F)};
+DeepNetwork::State DeepNetwork::begin(std::size_t columns) const {
+  return {.hidden = std::vector<float>(weights_.shape.hidden * columns, 0.0F),
+          .mean = std::vector<float>(weights_.shape.latent * columns, 0.0F),
+          .log_sigma = std::vector<float>(weights_.shape.latent * columns, 0.0F)};
 }
 
 void DeepNetwork::step(std::span<const float> features, State& state) {

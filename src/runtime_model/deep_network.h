@@ -1,8 +1,11 @@
 // The forward pass of the deep runtime model's networks. It does without libtorch, because it runs
 // in the server.
 //
-// A deep Markov model of one worker's log runtimes. All workers share its weights; the features
-// (deep_features.h) carry what the workers have in common.
+// A deep Markov model of log runtimes, of one of two shapes:
+//
+//   deep        of one worker's; all workers share its weights, and each is a column. The features
+//               (deep_features.h) carry what the workers have in common
+//   deep-joint  of a whole cluster's, which is the only column: x_t has a number for each worker
 //
 //   p(z_t | z_t-1)       normal;  mean = (1 - g) * keep(z) + g * proposal(z),  g in (0, 1) a gate
 //   p(x_t | z_t)         a mixture of lognormals
@@ -16,7 +19,7 @@
 // drawing. Unlike theirs, the emission is a mixture and the posterior's mean sees the features and
 // z directly. Both let the model follow a level to within a few per cent.
 //
-// Matrices are units x workers, so that sums run in the same order on every processor.
+// Matrices are units x columns, so that sums run in the same order on every processor.
 
 #pragma once
 
@@ -37,23 +40,23 @@ class DeepNetwork {
 
   [[nodiscard]] const DeepShape& shape() const { return weights_.shape; }
 
-  // The recurrent state of some workers and their q. All are 0 before the first observation.
+  // The recurrent state of some columns and their q. All are 0 before the first observation.
   struct State {
-    std::vector<float> hidden;     // hidden x workers
-    std::vector<float> mean;       // latent x workers
-    std::vector<float> log_sigma;  // latent x workers, of q
+    std::vector<float> hidden;     // hidden x columns
+    std::vector<float> mean;       // latent x columns
+    std::vector<float> log_sigma;  // latent x columns, of q
 
     void keep(Archive& archive) { archive("hidden", hidden)("mean", mean)("log_sigma", log_sigma); }
   };
-  [[nodiscard]] State begin(std::size_t workers) const;
-  // Advances the state by one iteration; `features` is features x workers.
+  [[nodiscard]] State begin(std::size_t columns) const;
+  // Advances the state by one iteration; `features` is features x columns.
   void step(std::span<const float> features, State& state);
 
   struct Normals {
-    std::vector<float> mean;       // latent x workers
-    std::vector<float> log_sigma;  // latent x workers
+    std::vector<float> mean;       // latent x columns
+    std::vector<float> log_sigma;  // latent x columns
   };
-  // p(z_t+1 | z) for z, a matrix of latent x workers.
+  // p(z_t+1 | z) for z, a matrix of latent x columns.
   void transition(std::span<const float> latent, Normals& out);
 
   struct Mixture {
@@ -61,7 +64,7 @@ class DeepNetwork {
     std::vector<float> mean;       // components x workers, in log seconds
     std::vector<float> log_sigma;  // components x workers
   };
-  // p(x | z) for z, a matrix of latent x workers.
+  // p(x | z) for z, a matrix of latent x columns.
   void emission(std::span<const float> latent, Mixture& out);
 
  private:

@@ -128,7 +128,7 @@ TEST(Deep, GarbageIsNotBelievedByAuto) {
   for (float& number : garbage.numbers) {
     number *= 30.0F;
   }
-  const auto model = make_model("auto", &garbage);
+  const auto model = make_model("auto", kWorkers, &garbage);
   Rng rng(7, 0);
   Forecast forecast;
   for (int i = 0; i < 100; ++i) {

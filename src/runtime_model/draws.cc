@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "base/check.h"
+#include "base/normal_distribution.h"
 
 namespace outpace::runtime_model {
 
@@ -30,6 +32,37 @@ void Draws::draw(const Forecast& forecast,
     for (std::uint32_t c = 0; c < workers_; ++c) {
       means_[c] += begin[c] / static_cast<double>(count_);
     }
+  }
+  if (forecast.alike()) {
+    for (std::uint32_t c = 1; c <= workers_; ++c) {
+      means_[c - 1] =
+          std::max(elfving_mean(*forecast.alike(), c, workers_), forecast.grid().edge(0.0));
+    }
+  }
+}
+
+void Draws::recalibrate(const OrderCalibration& calibration) {
+  middles_.clear();
+  for (std::uint32_t c = 1; c <= workers_; ++c) {
+    column_.clear();
+    for (std::uint32_t k = 0; k < count_; ++k) {
+      column_.emplace_back(sorted(k)[c - 1], k);
+    }
+    std::sort(column_.begin(), column_.end());
+    in_order_.clear();
+    for (const auto& [seconds, k] : column_) {
+      in_order_.push_back(seconds);
+    }
+    middles_.push_back(OrderCalibration::middle_of(in_order_));
+    calibration.apply(c, middles_.back(), in_order_);
+    // What was early in a draw still is.
+    for (std::uint32_t k = 0; k < count_; ++k) {
+      sorted_[std::size_t{column_[k].second} * workers_ + c - 1] = in_order_[k];
+    }
+  }
+  for (std::uint32_t k = 0; k < count_; ++k) {
+    const auto begin = sorted_.begin() + std::ptrdiff_t{k} * workers_;
+    std::sort(begin, begin + workers_);
   }
 }
 
@@ -93,6 +126,11 @@ double Draws::quantile(std::uint32_t c, double probability) const {
   const std::size_t above = std::min<std::size_t>(below + 1, count_ - 1);
   const double within = std::clamp(at - static_cast<double>(below), 0.0, 1.0);
   return column[below] + within * (column[above] - column[below]);
+}
+
+double elfving_mean(const Forecast::Alike& alike, std::uint32_t c, std::uint32_t workers) {
+  constexpr double kPi = std::numbers::pi;
+  return alike.mean + alike.sigma * normal_quantile((c - kPi / 8.0) / (workers - kPi / 4.0 + 1.0));
 }
 
 std::uint32_t draws_for(std::uint32_t workers) {

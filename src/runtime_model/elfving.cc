@@ -2,59 +2,110 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <utility>
 
 #include "base/check.h"
+#include "base/normal_distribution.h"
+#include "runtime_model/linear_gaussian.h"
 
 namespace outpace::runtime_model {
+namespace {
+
+// The smallest sigma, as a share of the mean: a table needs some width.
+constexpr double kLeastSigma = 1e-3;
+
+struct Moments {
+  double count = 0.0;
+  double seconds = 0.0;
+  double squares = 0.0;
+
+  void add(double weight, double mean, double variance) {
+    count += weight;
+    seconds += weight * mean;
+    squares += weight * (mean * mean + variance);
+  }
+  [[nodiscard]] Normal normal() const {
+    const double mean = seconds / count;
+    const double least = kLeastSigma * mean;
+    return {.mean = mean, .variance = std::max(squares / count - mean * mean, least * least)};
+  }
+};
+
+// The weight of each worker that was cut off: 1, or less if a normal expects fewer beyond `least`.
+double weight_of_cut(ElfvingFit fit, const Normal& now, double least, double came, double cut) {
+  if (fit == ElfvingFit::kCensored) {
+    return 1.0;
+  }
+  const double by_then = normal_cdf((least - now.mean) / std::sqrt(now.variance));
+  return by_then * (cut + came) > came ? (1.0 - by_then) / by_then * came / cut : 1.0;
+}
+
+}  // namespace
+
+// Expectation-maximisation: a worker that was cut off has the moments of its truncated normal.
+Forecast::Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit) {
+  constexpr int kSteps = 200;
+  constexpr double kClose = 1e-6;  // In sigmas.
+  Moments came;
+  Moments all;
+  double least = 0.0;  // Of the times after which workers were cut off.
+  for (const Observation& seen : iteration) {
+    if (seen.fate == Fate::kBusy) {
+      continue;
+    }
+    all.add(1.0, seen.seconds, 0.0);
+    if (seen.fate == Fate::kArrived) {
+      came.add(1.0, seen.seconds, 0.0);
+    } else {
+      least = least > 0.0 ? std::min(least, seen.seconds) : seen.seconds;
+    }
+  }
+  CHECK(all.count > 0.0);
+  Normal now = all.normal();
+  const double cut = all.count - came.count;
+  for (int step = 0; step < kSteps && cut > 0.0 && fit != ElfvingFit::kObserved; ++step) {
+    const double weight = weight_of_cut(fit, now, least, came.count, cut);
+    Moments sums = came;
+    for (const Observation& seen : iteration) {
+      if (seen.fate == Fate::kLonger) {
+        const Normal beyond = truncated(now, seen.seconds);
+        sums.add(weight, beyond.mean, beyond.variance);
+      }
+    }
+    const Normal before = std::exchange(now, sums.normal());
+    if (std::abs(now.mean - before.mean) < kClose * std::sqrt(before.variance) &&
+        std::abs(now.variance - before.variance) < kClose * before.variance) {
+      break;
+    }
+  }
+  // One degree of freedom is the mean's.
+  const double unbiased = all.count > 1.0 ? all.count / (all.count - 1.0) : 1.0;
+  return {.mean = now.mean, .sigma = std::sqrt(unbiased * now.variance)};
+}
 
 void Elfving::observe(std::span<const Observation> iteration) {
   if (last_.empty()) {
     grid_ = grid_around(iteration);
-    last_.assign(iteration.size(), 0.0);
+    last_.assign(iteration.size(), {});
   }
   CHECK(iteration.size() == last_.size());
   for (std::size_t w = 0; w < iteration.size(); ++w) {
     if (iteration[w].fate != Fate::kBusy) {
-      last_[w] = iteration[w].seconds;
+      last_[w] = iteration[w];
     }
   }
 }
 
 void Elfving::correct(std::uint32_t worker, double seconds) {
-  last_[worker] = seconds;
+  last_[worker] = {.seconds = seconds, .fate = Fate::kArrived};
 }
 
 bool Elfving::forecast(Forecast& out) {
-  double sum = 0.0;
-  double squares = 0.0;
-  double count = 0.0;
-  for (const double seconds : last_) {
-    if (seconds > 0.0) {
-      sum += seconds;
-      squares += seconds * seconds;
-      count += 1.0;
-    }
-  }
-  if (count == 0.0) {
+  if (last_.empty()) {
     return false;
   }
-  const double mean = sum / count;
-  const double variance = count > 1.0 ? (squares - count * mean * mean) / (count - 1.0) : 0.0;
-  // Smallest sigma, as a share of the mean: a table needs some width.
-  constexpr double kLeast = 1e-3;
-  const double sigma = std::max(std::sqrt(std::max(variance, 0.0)), kLeast * mean);
   out.reset(grid_, static_cast<std::uint32_t>(last_.size()));
-  const std::span<float> first = out.row(0);
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    const double z = (grid_.edge(static_cast<double>(i)) - mean) / sigma;
-    first[i] = static_cast<float>(0.5 * std::erfc(-z / std::numbers::sqrt2));
-  }
-  first.front() = 0.0F;
-  first.back() = 1.0F;
-  for (std::uint32_t w = 1; w < last_.size(); ++w) {
-    std::copy(first.begin(), first.end(), out.row(w).begin());
-  }
+  out.set_normal_rows(elfving_moments(last_, fit_));
   return true;
 }
 

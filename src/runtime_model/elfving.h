@@ -1,11 +1,15 @@
-// All workers are identical and normal; the last iteration's sample moments predict the next one.
+// All workers are identical and normal, with the moments of the last iteration:
 //
-//   x_w ~ N(mu, sigma^2), independent;   mu, sigma: sample moments of the last iteration
+//   x_w ~ N(mu, sigma^2), independent
 //
-// Elfving, "The asymptotical distribution of range in samples from a normal population" (1947),
-// gives E[x_(j)] ~ mu + sigma Phi^-1((j - pi/8) / (n - pi/4 + 1)). This class estimates it from
-// draws instead. It is the analytic baseline of Teng & Wood, "Bayesian Distributed Stochastic
-// Gradient Descent" (2018). A censored runtime counts as if it were observed.
+// The analytic baseline of Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (2018):
+// expected order statistics follow from Elfving's formula (draws.h). The workers that were cut off
+// in the last iteration enter mu and sigma in one of three ways:
+//
+//   censored    maximum likelihood: density of who arrived, P(x > s) of who was cut off after s
+//   truncated   maximum likelihood of who arrived, given x <= s: how many did not is not used, but
+//               as an upper limit of how many the normal expects beyond s
+//   observed    s counts as if it were observed: a bias to short runtimes
 
 #pragma once
 
@@ -17,16 +21,25 @@
 
 namespace outpace::runtime_model {
 
+enum class ElfvingFit : std::uint8_t { kCensored, kTruncated, kObserved };
+
+// The moments of an iteration in which somebody arrived. Busy workers are left out.
+[[nodiscard]] Forecast::Alike elfving_moments(std::span<const Observation> iteration,
+                                              ElfvingFit fit);
+
 class Elfving final : public RuntimeModel {
  public:
+  explicit Elfving(ElfvingFit fit) : fit_(fit) {}
+
   void observe(std::span<const Observation> iteration) override;
   void correct(std::uint32_t worker, double seconds) override;
   [[nodiscard]] bool forecast(Forecast& out) override;
   void keep(Archive& archive) override { archive("grid", grid_)("last", last_); }
 
  private:
+  const ElfvingFit fit_;  // Constant after construction.
   TimeGrid grid_;
-  std::vector<double> last_;  // In seconds; 0 if not known.
+  std::vector<Observation> last_;  // Each worker's last; busy: it has none yet.
 };
 
 }  // namespace outpace::runtime_model

@@ -1,16 +1,19 @@
 #include "runtime_model/elfving.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
 #include "runtime_model/seen_test.h"
 
 namespace outpace::runtime_model {
 namespace {
 
 TEST(Elfving, AllWorkersHaveTheMomentsOfTheLastIteration) {
-  Elfving model;
+  Elfving model(ElfvingFit::kCensored);
   Forecast forecast;
   EXPECT_FALSE(model.forecast(forecast));
   model.observe(arrived({9.0, 9.0, 9.0, 9.0, 9.0}));
@@ -23,8 +26,8 @@ TEST(Elfving, AllWorkersHaveTheMomentsOfTheLastIteration) {
   }
 }
 
-TEST(Elfving, TakesACutOffWorkerForWhatItWasGivenUntilItComes) {
-  Elfving model;
+TEST(Elfving, ALateTimeReplacesThatOfTheCutoff) {
+  Elfving model(ElfvingFit::kObserved);
   Forecast forecast;
   model.observe(std::vector<Observation>{{.seconds = 1.0, .fate = Fate::kArrived},
                                          {.seconds = 1.0, .fate = Fate::kLonger}});
@@ -33,6 +36,46 @@ TEST(Elfving, TakesACutOffWorkerForWhatItWasGivenUntilItComes) {
   model.correct(1, 3.0);
   ASSERT_TRUE(model.forecast(forecast));
   EXPECT_NEAR(forecast.quantile(0, 0.5), 2.0, 0.03);
+}
+
+// 20,000 workers of N(1, 0.2^2), cut off at 1.1: 31 % are not there.
+std::vector<Observation> cut_at_eleven_tenths() {
+  Rng rng(1, 0);
+  std::vector<Observation> seen;
+  for (int i = 0; i < 20'000; ++i) {
+    const double seconds = 1.0 + 0.2 * rng.normal();
+    seen.push_back({.seconds = std::min(seconds, 1.1),
+                    .fate = seconds <= 1.1 ? Fate::kArrived : Fate::kLonger});
+  }
+  return seen;
+}
+
+TEST(ElfvingMoments, OfACensoredSampleAreThoseOfAllWorkers) {
+  const Forecast::Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kCensored);
+  EXPECT_NEAR(found.mean, 1.0, 0.006);  // A standard error of 0.0015.
+  EXPECT_NEAR(found.sigma, 0.2, 0.006);
+}
+
+TEST(ElfvingMoments, OfATruncatedSampleAreThoseOfAllWorkersLessSurely) {
+  const Forecast::Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kTruncated);
+  EXPECT_NEAR(found.mean, 1.0, 0.03);
+  EXPECT_NEAR(found.sigma, 0.2, 0.015);
+}
+
+TEST(ElfvingMoments, OfCutoffsTakenForRuntimesAreTooSmall) {
+  const Forecast::Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kObserved);
+  EXPECT_LT(found.mean, 0.97);
+  EXPECT_LT(found.sigma, 0.16);
+}
+
+TEST(ElfvingMoments, AreFiniteIfNearlyAllWereCutOff) {
+  std::vector<Observation> seen(8, {.seconds = 1.0, .fate = Fate::kLonger});
+  seen[0].fate = Fate::kArrived;
+  for (const ElfvingFit fit :
+       {ElfvingFit::kCensored, ElfvingFit::kTruncated, ElfvingFit::kObserved}) {
+    const Forecast::Alike found = elfving_moments(seen, fit);
+    EXPECT_TRUE(std::isfinite(found.mean) && found.sigma > 0.0);
+  }
 }
 
 }  // namespace

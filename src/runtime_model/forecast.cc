@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "base/check.h"
+#include "base/normal_distribution.h"
 
 namespace outpace::runtime_model {
 namespace {
@@ -12,10 +12,8 @@ namespace {
 constexpr double kNormalReach = 6.0;  // In sigmas; the normal beyond is negligible.
 constexpr double kSpread = 1e-3;      // Share of each density that is uniform over the grid.
 
-float normal_cdf(double z) {
-  return z < -kNormalReach  ? 0.0F
-         : z > kNormalReach ? 1.0F
-                            : static_cast<float>(0.5 * std::erfc(-z / std::numbers::sqrt2));
+float normal_share(double z) {
+  return z < -kNormalReach ? 0.0F : z > kNormalReach ? 1.0F : static_cast<float>(normal_cdf(z));
 }
 
 }  // namespace
@@ -26,6 +24,7 @@ void Forecast::reset(const TimeGrid& grid, std::uint32_t workers) {
   cdf_.resize(width() * workers);
   shifts_.assign(1, {});
   ranks_.clear();
+  alike_.reset();
 }
 
 void Forecast::set_row(std::uint32_t worker, std::span<const float> mass) {
@@ -51,7 +50,7 @@ void Forecast::set_lognormal_rows(std::span<const double> seconds, double sigma)
   const int reach = static_cast<int>(grid_.bins());
   in_hand_.clear();
   for (int i = -reach; i <= reach; ++i) {
-    in_hand_.push_back(normal_cdf(i * grid_.step() / sigma));
+    in_hand_.push_back(normal_share(i * grid_.step() / sigma));
   }
   for (std::uint32_t w = 0; w < workers_; ++w) {
     const auto center = std::lround(grid_.position(seconds[w]));
@@ -67,16 +66,30 @@ void Forecast::set_lognormal_row(std::uint32_t worker, double seconds, double si
   const double center = grid_.position(seconds);
   const std::span<float> to = row(worker);
   for (std::size_t i = 0; i < to.size(); ++i) {
-    to[i] = normal_cdf((static_cast<double>(i) - center) * grid_.step() / sigma);
+    to[i] = normal_share((static_cast<double>(i) - center) * grid_.step() / sigma);
   }
   to.front() = 0.0F;
   to.back() = 1.0F;
+}
+
+void Forecast::set_normal_rows(const Alike& alike) {
+  const std::span<float> first = row(0);
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    first[i] = normal_share((grid_.edge(static_cast<double>(i)) - alike.mean) / alike.sigma);
+  }
+  first.front() = 0.0F;
+  first.back() = 1.0F;
+  for (std::uint32_t w = 1; w < workers_; ++w) {
+    std::copy(first.begin(), first.end(), row(w).begin());
+  }
+  alike_ = alike;
 }
 
 void Forecast::delay_row(std::uint32_t worker, double seconds) {
   if (seconds <= 0.0) {
     return;
   }
+  alike_.reset();
   in_hand_.resize(width());
   for (std::size_t i = 0; i < in_hand_.size(); ++i) {
     const double before = grid_.edge(static_cast<double>(i)) - seconds;

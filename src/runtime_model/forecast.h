@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,6 +45,17 @@ class Forecast {
   void set_lognormal_rows(std::span<const double> seconds, double sigma);
   // Sets one row to exp(N(log seconds, sigma^2)).
   void set_lognormal_row(std::uint32_t worker, double seconds, double sigma);
+  // All workers are alike and normal: N(mean, sigma^2) in seconds. Their expected order statistics
+  // then follow a formula (draws.h).
+  struct Alike {
+    double mean = 0.0;
+    double sigma = 1.0;
+
+    void keep(Archive& archive) { archive("mean", mean)("sigma", sigma); }
+  };
+  void set_normal_rows(const Alike& alike);
+  // Empty if workers differ, or one begins late.
+  [[nodiscard]] const std::optional<Alike>& alike() const { return alike_; }
   // The worker begins `seconds` late, because it is still busy with an earlier iteration.
   void delay_row(std::uint32_t worker, double seconds);
 
@@ -80,7 +92,8 @@ class Forecast {
   [[nodiscard]] double mean_of_slowest() const;
 
   void keep(Archive& archive) {
-    archive("grid", grid_)("workers", workers_)("cdf", cdf_)("shifts", shifts_)("ranks", ranks_);
+    archive("grid", grid_)("workers", workers_)("cdf", cdf_)("shifts", shifts_)("ranks", ranks_)(
+        "alike", alike_);
   }
 
  private:
@@ -91,6 +104,7 @@ class Forecast {
   std::vector<float> cdf_;
   std::vector<Shift> shifts_{{}};
   std::vector<float> ranks_;
+  std::optional<Alike> alike_;
   std::vector<float> in_hand_;
 };
 

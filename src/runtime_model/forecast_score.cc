@@ -23,25 +23,53 @@ double crps_of(const std::vector<double>& draws, double came) {
 
 }  // namespace
 
-void ForecastScore::add(const Forecast& forecast, const std::vector<double>& came) {
+void ForecastScore::Counts::add(double rank) {
+  within50 += rank >= 0.25 && rank < 0.75 ? 1.0 : 0.0;
+  within90 += rank >= 0.05 && rank < 0.95 ? 1.0 : 0.0;
+  count += 1.0;
+}
+
+void ForecastScore::add(const Forecast& forecast, std::span<const double> came, bool judged) {
   CHECK(came.size() == forecast.workers());
-  workers_.resize(forecast.workers());
-  std::iota(workers_.begin(), workers_.end(), 0U);
-  draws_.draw(forecast, workers_, draws_for(forecast.workers()), seed_++);
-  for (std::uint32_t c = 1; c <= forecast.workers(); ++c) {
+  for (std::uint32_t w = 0; judged && w < came.size(); ++w) {
+    const double at = forecast.grid().position(came[w]);
+    double rank = 0.0;
+    for (const Forecast::Shift& shift : forecast.shifts()) {
+      rank += shift.chance * forecast.cdf(w, at - shift.bins);
+    }
+    workers_.add(rank);
+  }
+  came_.assign(came.begin(), came.end());
+  std::sort(came_.begin(), came_.end());
+  numbers_.resize(came.size());
+  std::iota(numbers_.begin(), numbers_.end(), 0U);
+  draws_.draw(forecast, numbers_, draws_for(forecast.workers()), seed_++);
+  if (judged) {
+    add_orders(orders_, crps_);
+  }
+  draws_.recalibrate(calibration_);
+  if (judged) {
+    add_orders(recalibrated_, recalibrated_crps_);
+  }
+}
+
+void ForecastScore::end(double seconds) {
+  const auto later = std::upper_bound(came_.begin(), came_.end(), seconds);
+  calibration_.observe(draws_.middles(), std::span(came_.begin(), later), seconds);
+}
+
+void ForecastScore::add_orders(Counts& counts, double& crps) {
+  for (std::uint32_t c = 1; c <= came_.size(); ++c) {
     column_.clear();
     for (std::uint32_t k = 0; k < draws_.count(); ++k) {
       column_.push_back(draws_.sorted(k)[c - 1]);
     }
     std::sort(column_.begin(), column_.end());
-    const double y = came[c - 1];
+    const double y = came_[c - 1];
     const auto below =
         static_cast<double>(std::lower_bound(column_.begin(), column_.end(), y) - column_.begin());
-    const double rank = below / static_cast<double>(column_.size());
-    within50_ += rank >= 0.25 && rank < 0.75 ? 1.0 : 0.0;
-    within90_ += rank >= 0.05 && rank < 0.95 ? 1.0 : 0.0;
-    crps_ += crps_of(column_, y);
-    count_ += 1.0;
+    counts.add(below / static_cast<double>(column_.size()));
+    crps += crps_of(column_, y);
   }
 }
 

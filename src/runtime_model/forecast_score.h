@@ -1,37 +1,69 @@
-// How good the forecasts of the order statistics were, compared with the arrivals.
+// How good the forecasts were, compared with the arrivals: of order statistics, by which `before`
+// and `deadline` decide, and of each worker, by which `during` decides.
 
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime_model/draws.h"
 
 namespace outpace::runtime_model {
 
+// How often something was inside the central 50 and 90 % intervals of its forecasts.
+struct Coverage {
+  double in50 = 0.0;
+  double in90 = 0.0;
+};
+
 class ForecastScore {
  public:
-  // Scores one iteration; `came` has the seconds of all workers' arrivals, the shortest first.
-  void add(const Forecast& forecast, const std::vector<double>& came);
+  // Scores an iteration's forecast, if it is `judged`. `came` has the seconds of each worker's
+  // arrival.
+  void add(const Forecast& forecast, std::span<const double> came, bool judged);
+  // The iteration of the last add() has ended after `seconds`: its arrivals by then recalibrate the
+  // intervals of later ones.
+  void end(double seconds);
 
-  // The share of order statistics inside the central 50 and 90 % intervals of their forecasts; NaN
-  // without forecasts.
-  [[nodiscard]] double coverage50() const { return within50_ / count_; }
-  [[nodiscard]] double coverage90() const { return within90_ / count_; }
-  // Mean continuous ranked probability score, in seconds: E|X - y| - E|X - X'| / 2, smallest if the
-  // forecast is the distribution of y (Gneiting & Raftery, "Strictly Proper Scoring Rules,
-  // Prediction, and Estimation", 2007, equation 21).
-  [[nodiscard]] double crps() const { return crps_ / count_; }
+  // The share inside the central 50 and 90 % intervals of their forecasts; NaN without forecasts.
+  // Of workers' runtimes:
+  [[nodiscard]] Coverage workers() const { return workers_.shares(); }
+  // Of order statistics, in draws of the forecast, and in recalibrated draws (order_calibration.h).
+  [[nodiscard]] Coverage orders() const { return orders_.shares(); }
+  [[nodiscard]] Coverage recalibrated() const { return recalibrated_.shares(); }
+  // Mean continuous ranked probability score of order statistics, in seconds: E|X - y| - E|X - X'|
+  // / 2, smallest if the forecast is the distribution of y (Gneiting & Raftery, "Strictly Proper
+  // Scoring Rules, Prediction, and Estimation", 2007, equation 21).
+  [[nodiscard]] double crps() const { return crps_ / orders_.count; }
+  [[nodiscard]] double recalibrated_crps() const { return recalibrated_crps_ / orders_.count; }
 
  private:
-  Draws draws_;
-  std::vector<std::uint32_t> workers_;
-  std::vector<double> column_;
-  double within50_ = 0.0;
-  double within90_ = 0.0;
+  struct Counts {
+    double within50 = 0.0;
+    double within90 = 0.0;
+    double count = 0.0;
+
+    // `rank`: P(a shorter one), by the forecast.
+    void add(double rank);
+    [[nodiscard]] Coverage shares() const {
+      return {.in50 = within50 / count, .in90 = within90 / count};
+    }
+  };
+
+  void add_orders(Counts& counts, double& crps);
+
+  Counts workers_;
+  Counts orders_;
+  Counts recalibrated_;
   double crps_ = 0.0;
-  double count_ = 0.0;
+  double recalibrated_crps_ = 0.0;
+  OrderCalibration calibration_;
+  Draws draws_;               // Of the last iteration, recalibrated.
+  std::vector<double> came_;  // In it, the shortest first.
   std::uint64_t seed_ = 0;
+  std::vector<std::uint32_t> numbers_;  // Scratch space.
+  std::vector<double> column_;
 };
 
 }  // namespace outpace::runtime_model

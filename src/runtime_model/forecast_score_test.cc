@@ -26,14 +26,35 @@ TEST(ForecastScore, ATrueForecastCoversWhatItSaysAndAWrongOneScoresWorse) {
     for (std::uint32_t w = 0; w < 3; ++w) {
       came.push_back(forecast.quantile(w, rng.uniform()));
     }
-    std::sort(came.begin(), came.end());
-    right_score.add(forecast, came);
-    wrong_score.add(wrong, came);
+    for (ForecastScore* const score : {&right_score, &wrong_score}) {
+      score->add(score == &right_score ? forecast : wrong, came, i >= 100);
+      score->end(HUGE_VAL);
+    }
   }
-  // Of 6,000, in rows of three that hang together: a standard deviation of at most 0.011.
-  EXPECT_NEAR(right_score.coverage50(), 0.5, 0.04);
-  EXPECT_NEAR(right_score.coverage90(), 0.9, 0.025);
+  // Of 5,700, in rows of three that hang together: a standard deviation of at most 0.011.
+  EXPECT_NEAR(right_score.orders().in50, 0.5, 0.04);
+  EXPECT_NEAR(right_score.orders().in90, 0.9, 0.025);
+  EXPECT_NEAR(right_score.workers().in50, 0.5, 0.03);
+  EXPECT_NEAR(right_score.workers().in90, 0.9, 0.02);
+  EXPECT_LT(wrong_score.orders().in50, 0.42);
+  EXPECT_LT(wrong_score.workers().in50, 0.4);
   EXPECT_LT(right_score.crps(), wrong_score.crps());
+  // Recalibrated, even the wrong one covers what it says.
+  EXPECT_NEAR(wrong_score.recalibrated().in50, 0.5, 0.04);
+  EXPECT_NEAR(wrong_score.recalibrated().in90, 0.9, 0.025);
+  EXPECT_LT(wrong_score.recalibrated_crps(), wrong_score.crps());
+}
+
+TEST(ForecastScore, AWorkersForecastIsThatOfAllShifts) {
+  Forecast forecast;
+  forecast.reset(TimeGrid(0.1, 0.01, 600), 1);
+  forecast.set_lognormal_rows(std::vector<double>{1.0}, 0.05);
+  const std::vector<Forecast::Shift> shifts{{.bins = 0.0, .chance = 0.5},
+                                            {.bins = 100.0 * std::log(3.0), .chance = 0.5}};
+  forecast.set_shifts(shifts);
+  ForecastScore score;
+  score.add(forecast, std::vector<double>{1.7}, true);  // Between both: the median.
+  EXPECT_EQ(score.workers().in50, 1.0);
 }
 
 TEST(ForecastScore, WithoutForecastsThereIsNone) {

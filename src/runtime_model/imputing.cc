@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/check.h"
+
 namespace outpace::runtime_model {
 namespace {
 
@@ -14,7 +16,9 @@ constexpr double kSurest = 1.0 - 1e-6;
 }  // namespace
 
 Imputing::Imputing(std::unique_ptr<RuntimeModel> model, Imputation imputation)
-    : model_(std::move(model)), imputation_(imputation), rng_(kImputationSeed, 0) {}
+    : model_(std::move(model)), imputation_(imputation), rng_(kImputationSeed, 0) {
+  CHECK(imputation == Imputation::kTruncated || imputation == Imputation::kPlain);
+}
 
 bool Imputing::forecast(Forecast& out) {
   has_forecast_ = model_->forecast(out);
@@ -22,6 +26,13 @@ bool Imputing::forecast(Forecast& out) {
     foretold_ = out;
   }
   return has_forecast_;
+}
+
+std::unique_ptr<RuntimeModel> impute(std::unique_ptr<RuntimeModel> model, Imputation imputation) {
+  if (imputation == Imputation::kTruncated || imputation == Imputation::kPlain) {
+    return std::make_unique<Imputing>(std::move(model), imputation);
+  }
+  return model;
 }
 
 void Imputing::observe(std::span<const Observation> iteration) {

@@ -21,10 +21,13 @@
 
 namespace outpace::runtime_model {
 
-enum class Imputation : std::uint8_t { kPlain, kTruncated };
+// What a model is shown of a worker that was cut off: that it takes longer, a draw, or the runtime
+// that it would have had, which only a replay knows.
+enum class Imputation : std::uint8_t { kNone, kTruncated, kPlain, kTrue };
 
 class Imputing final : public RuntimeModel {
  public:
+  // REQUIRES: a draw.
   Imputing(std::unique_ptr<RuntimeModel> model, Imputation imputation);
 
   void observe(std::span<const Observation> iteration) override;
@@ -48,5 +51,9 @@ class Imputing final : public RuntimeModel {
   bool has_forecast_ = false;
   std::vector<Observation> complete_;  // Scratch space.
 };
+
+// The model, or, for a draw, the model within an Imputing.
+[[nodiscard]] std::unique_ptr<RuntimeModel> impute(std::unique_ptr<RuntimeModel> model,
+                                                   Imputation imputation);
 
 }  // namespace outpace::runtime_model

@@ -9,6 +9,7 @@
 #include "base/kept_test.h"
 #include "base/rng.h"
 #include "runtime_model/deep.h"
+#include "runtime_model/deep_joint.h"
 #include "runtime_model/elfving.h"
 #include "runtime_model/ewma.h"
 #include "runtime_model/imputing.h"
@@ -27,6 +28,9 @@ std::unique_ptr<RuntimeModel> make_kept(const std::string& name) {
   if (name == "deep") {
     return std::make_unique<Deep>(random_weights(1));
   }
+  if (name == "deep-joint") {
+    return std::make_unique<DeepJoint>(random_weights(1, joint_shape(kKeptWorkers)));
+  }
   if (name == "switching") {
     return std::make_unique<Switching>();
   }
@@ -40,7 +44,7 @@ std::unique_ptr<RuntimeModel> make_kept(const std::string& name) {
     return std::make_unique<Last>();
   }
   if (name == "elfving") {
-    return std::make_unique<Elfving>();
+    return std::make_unique<Elfving>(ElfvingFit::kCensored);
   }
   return std::make_unique<Imputing>(std::make_unique<Switching>(), Imputation::kTruncated);
 }
@@ -86,7 +90,8 @@ TEST_P(KeptModel, ForecastsToTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(
     All,
     KeptModel,
-    testing::Values("deep", "switching", "kalman", "ewma", "last", "elfving", "imputing"));
+    testing::Values(
+        "deep", "deep-joint", "switching", "kalman", "ewma", "last", "elfving", "imputing"));
 
 }  // namespace
 }  // namespace outpace::runtime_model

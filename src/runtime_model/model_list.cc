@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "runtime_model/auto_model.h"
 #include "runtime_model/deep.h"
+#include "runtime_model/deep_joint.h"
 #include "runtime_model/elfving.h"
 #include "runtime_model/ewma.h"
 #include "runtime_model/kalman.h"
@@ -25,6 +26,15 @@ std::unique_ptr<RuntimeModel> make_deep(const DeepWeights* deep) {
   return std::make_unique<Deep>(*deep);
 }
 
+template <ElfvingFit kFit>
+std::unique_ptr<RuntimeModel> make_elfving(const DeepWeights* /*deep*/) {
+  return std::make_unique<Elfving>(kFit);
+}
+
+std::unique_ptr<RuntimeModel> make_joint(const DeepWeights* deep) {
+  return std::make_unique<DeepJoint>(*deep);
+}
+
 std::unique_ptr<RuntimeModel> make_auto(const DeepWeights* deep) {
   std::vector<AutoModel::Candidate> candidates;
   candidates.push_back({.name = "switching", .model = make<Switching>(deep), .seconds = 18e-6});
@@ -37,8 +47,9 @@ std::unique_ptr<RuntimeModel> make_auto(const DeepWeights* deep) {
 }
 
 constexpr bool kFitted = true;
+constexpr const char* kJoint = "deep-joint";
 
-const std::array<Entry, 7> kCatalogue{{
+const std::array<Entry, 10> kCatalogue{{
     {"auto",
      "Runs switching, ewma and last, and deep if it was fitted, and uses the one that has "
      "predicted "
@@ -59,14 +70,28 @@ const std::array<Entry, 7> kCatalogue{{
      make<Kalman>},
     {"last", "Each worker's last runtime.", !kFitted, make<Last>},
     {"elfving",
-     "All workers identical and normal, with the last iteration's moments.",
+     "All workers identical and normal, with the last iteration's moments; a worker that was cut "
+     "off is censored.",
      !kFitted,
-     make<Elfving>},
+     make_elfving<ElfvingFit::kCensored>},
+    {"elfving-truncated",
+     "As elfving, but the moments are those of the workers that arrived, as a truncated sample.",
+     !kFitted,
+     make_elfving<ElfvingFit::kTruncated>},
+    {"elfving-observed",
+     "As elfving, but the time that a worker was given counts as its runtime.",
+     !kFitted,
+     make_elfving<ElfvingFit::kObserved>},
     {"deep",
      "A deep Markov model of each worker's runtimes; all workers share weights fitted before the "
      "run.",
      kFitted,
      make_deep},
+    {kJoint,
+     "A deep Markov model of the whole cluster, as Teng and Wood have it: one state that emits all "
+     "workers' runtimes; fitted to one cluster before the run.",
+     kFitted,
+     make_joint},
 }};
 
 }  // namespace
@@ -75,14 +100,45 @@ std::span<const Entry> catalogue() {
   return kCatalogue;
 }
 
-std::unique_ptr<RuntimeModel> make_model(const std::string& name, const DeepWeights* deep) {
+bool takes(const std::string& model, const DeepShape& shape) {
+  return model == kJoint ? is_joint(shape)
+                         : (model == "deep" || model == "auto") && !is_joint(shape);
+}
+
+namespace {
+
+void check_weights(const Entry& entry, std::uint32_t workers, const DeepWeights* deep) {
+  if (deep == nullptr) {
+    if (entry.fitted) {
+      throw usage_error("the runtime model '" + entry.name +
+                        "' needs a file of weights; make one with `outpace fit --model " +
+                        entry.name + "`");
+    }
+    return;
+  }
+  if (!takes(entry.name, deep->shape) && (entry.fitted || entry.name == "auto")) {
+    throw usage_error(
+        "the runtime model '" + entry.name + "' cannot use weights of " +
+        (is_joint(deep->shape) ? "deep-joint; say model=deep-joint" : "deep; say model=deep") +
+        ", or give another file");
+  }
+  if (entry.name == kJoint && deep->shape.workers != workers) {
+    throw usage_error("the weights of 'deep-joint' were fitted to " +
+                      std::to_string(deep->shape.workers) + " workers, and there are " +
+                      std::to_string(workers) +
+                      "; fit them to runtimes of this cluster, or use deep, which serves any");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<RuntimeModel> make_model(const std::string& name,
+                                         std::uint32_t workers,
+                                         const DeepWeights* deep) {
   std::vector<std::string> names;
   for (const Entry& entry : kCatalogue) {
     if (entry.name == name) {
-      if (entry.fitted && deep == nullptr) {
-        throw usage_error("the runtime model '" + name +
-                          "' needs a file of weights; make one with `outpace fit`");
-      }
+      check_weights(entry, workers, deep);
       return entry.make(deep);
     }
     names.push_back(entry.name);

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,16 +15,20 @@ namespace outpace::runtime_model {
 struct Entry {
   std::string name;
   std::string what;  // One sentence.
-  bool fitted;       // Needs weights that `outpace fit` has learnt.
+  bool fitted;       // Needs weights that `outpace fit --model` of its name has learnt.
   // `deep`: the weights of a deep model, or null.
   std::unique_ptr<RuntimeModel> (*make)(const DeepWeights* deep);
 };
 
 [[nodiscard]] std::span<const Entry> catalogue();
 
+// True if the model is made of such weights: deep, or auto, which then runs deep too; deep-joint.
+[[nodiscard]] bool takes(const std::string& model, const DeepShape& shape);
+
 // Throws a usage error if there is no such model, naming the nearest one, or if the model needs
-// weights and has none. With weights, `auto` also runs the deep model.
+// weights and has none, those of another model, or those of a cluster of another size.
 [[nodiscard]] std::unique_ptr<RuntimeModel> make_model(const std::string& name,
+                                                       std::uint32_t workers,
                                                        const DeepWeights* deep = nullptr);
 
 }  // namespace outpace::runtime_model

@@ -1,8 +1,10 @@
 #include "runtime_model/model_list.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/refusal_test.h"
 #include "runtime_model/random_weights_test.h"
 #include "runtime_model/seen_test.h"
 
@@ -10,9 +12,11 @@ namespace outpace::runtime_model {
 namespace {
 
 TEST(Catalogue, MakesEachOfItsModels) {
-  const DeepWeights weights = random_weights(1);
+  const DeepWeights deep = random_weights(1);
+  const DeepWeights joint = random_weights(1, joint_shape(2));
   for (const Entry& entry : catalogue()) {
-    const auto model = make_model(entry.name, entry.fitted ? &weights : nullptr);
+    const DeepWeights& weights = takes(entry.name, joint.shape) ? joint : deep;
+    const auto model = make_model(entry.name, 2, entry.fitted ? &weights : nullptr);
     model->observe(arrived({1.0, 2.0}));
     Forecast forecast;
     EXPECT_TRUE(model->forecast(forecast)) << entry.name;
@@ -21,22 +25,30 @@ TEST(Catalogue, MakesEachOfItsModels) {
 }
 
 TEST(Catalogue, WhatIsFittedNeedsWeights) {
-  try {
-    (void)make_model("deep");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "the runtime model 'deep' needs a file of weights; make one with `outpace fit`");
+  EXPECT_EQ(refusal_of([] { (void)make_model("deep-joint", 4); }),
+            "the runtime model 'deep-joint' needs a file of weights; make one with `outpace fit "
+            "--model deep-joint`");
+}
+
+TEST(Catalogue, WhatIsFittedNeedsItsOwnWeightsAndAClusterOfTheirSize) {
+  const DeepWeights deep = random_weights(1);
+  const DeepWeights joint = random_weights(1, joint_shape(3));
+  EXPECT_EQ(refusal_of([&] { (void)make_model("deep-joint", 3, &deep); }),
+            "the runtime model 'deep-joint' cannot use weights of deep; say model=deep, or give "
+            "another file");
+  for (const char* name : {"deep", "auto"}) {
+    EXPECT_EQ(refusal_of([&] { (void)make_model(name, 3, &joint); }),
+              std::string("the runtime model '") + name +
+                  "' cannot use weights of deep-joint; say model=deep-joint, or give another file");
   }
+  EXPECT_EQ(refusal_of([&] { (void)make_model("deep-joint", 4, &joint); }),
+            "the weights of 'deep-joint' were fitted to 3 workers, and there are 4; fit them to "
+            "runtimes of this cluster, or use deep, which serves any");
 }
 
 TEST(Catalogue, NamesTheNearestModel) {
-  try {
-    (void)make_model("swiching");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "no runtime model is called 'swiching'; did you mean 'switching'?");
-  }
+  EXPECT_EQ(refusal_of([] { (void)make_model("swiching", 4); }),
+            "no runtime model is called 'swiching'; did you mean 'switching'?");
 }
 
 }  // namespace

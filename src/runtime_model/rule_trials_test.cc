@@ -17,10 +17,10 @@ Trace uneven_trace(std::size_t rows) {
 }
 
 TEST(RuleTrials, TryEachModelUnderEachRuleBetweenSyncAndTheOracle) {
-  const auto tried = try_rules(
-      uneven_trace(40),
-      {.models = {"ewma", "last"}, .decide = {Decide::kBefore, Decide::kDuring}, .imputation = {}},
-      {.fit_rows = 20});
+  const auto tried =
+      try_rules(uneven_trace(40),
+                {.models = {"ewma", "last"}, .decide = {Decide::kBefore, Decide::kDuring}},
+                {.fit_rows = 20});
   ASSERT_EQ(tried.size(), 3 + 2 * 2);
   EXPECT_EQ(tried[0].model, "sync");
   EXPECT_FALSE(tried[0].decide);
@@ -41,22 +41,35 @@ TEST(RuleTrials, TryEachModelUnderEachRuleBetweenSyncAndTheOracle) {
 
 TEST(RuleTrials, WatchTheFirstModelUnderTheLastRule) {
   std::size_t watched = 0;
-  (void)try_rules(
-      uneven_trace(30),
-      {.models = {"ewma", "ewma"}, .decide = {Decide::kBefore, Decide::kDuring}, .imputation = {}},
-      {.fit_rows = 20, .watch = [&](const TrialView& view) {
-         EXPECT_EQ(view.row, 20 + watched);
-         ++watched;
-       }});
+  (void)try_rules(uneven_trace(30),
+                  {.models = {"ewma", "last"}, .decide = {Decide::kBefore, Decide::kDuring}},
+                  {.fit_rows = 20, .watch = [&](const TrialView& view) {
+                     EXPECT_EQ(view.row, 20 + watched);
+                     ++watched;
+                   }});
   EXPECT_EQ(watched, 10);
 }
 
 TEST(RuleTrials, ImputeWhatWasCutOff) {
   const auto tried = try_rules(
       uneven_trace(40),
-      {.models = {"ewma"}, .decide = {Decide::kBefore}, .imputation = Imputation::kTruncated},
+      {.models = {"ewma"}, .decide = {Decide::kBefore}, .imputation = {Imputation::kTruncated}},
       {.fit_rows = 20, .cut = Cut::kFinish, .late_corrects = false});
   EXPECT_GT(tried[2].result.omega, 4.0);
+}
+
+TEST(RuleTrials, RevealWhatWasCutOffOnlyWithTheTrueRuntimes) {
+  const auto tried =
+      try_rules(uneven_trace(40),
+                {.models = {"elfving-observed"},
+                 .decide = {Decide::kBefore},
+                 .imputation = {Imputation::kNone, Imputation::kPlain, Imputation::kTrue}},
+                {.fit_rows = 20});
+  ASSERT_EQ(tried.size(), 3 + 3);
+  EXPECT_EQ(tried[2].imputation, Imputation::kNone);
+  EXPECT_EQ(tried[4].imputation, Imputation::kTrue);
+  // Shown 1 s each time, the moments stay; shown the cutoff, sigma shrinks to nothing.
+  EXPECT_GT(tried[2].result.crps, tried[4].result.crps);
 }
 
 TEST(RuleTrials, RefuseAnUnknownModelBeforeTheyTryAnything) {
@@ -64,7 +77,7 @@ TEST(RuleTrials, RefuseAnUnknownModelBeforeTheyTryAnything) {
   EXPECT_NE(refusal_of([&] {
               (void)try_rules(
                   uneven_trace(30),
-                  {.models = {"ewma", "switchin"}, .decide = {Decide::kDuring}, .imputation = {}},
+                  {.models = {"ewma", "switchin"}, .decide = {Decide::kDuring}},
                   {.fit_rows = 20, .watch = [&](const TrialView& /*view*/) { ++watched; }});
             }).find("did you mean 'switching'?"),
             std::string::npos);

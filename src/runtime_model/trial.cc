@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "runtime_model/forecast_score.h"
 
 namespace outpace::runtime_model {
 namespace {
@@ -61,7 +60,6 @@ class Trial {
     const bool judged = i >= options_.fit_rows;
     if (i == options_.fit_rows) {
       decisions_.clear();
-      score_ = {};
       believed_.clear();
     }
     std::vector<Cutoff::Participant> participants;
@@ -80,20 +78,26 @@ class Trial {
       }
       cutoff_.begin(participants);
     });
-    const std::vector<double> came = arrivals_seconds();
+    const bool is_foretold = cutoff_.forecast() != nullptr;
     std::optional<Forecast> foretold;
-    if (judged && cutoff_.forecast() != nullptr) {
-      score_.add(*cutoff_.forecast(), came);
+    if (is_foretold) {
+      score_.add(*cutoff_.forecast(), arrivals_by_worker(), judged);
+    }
+    if (judged && is_foretold) {
       ++believed_[cutoff_.believed()];
       if (options_.watch) {
         foretold = *cutoff_.forecast();  // A late worker changes the forecast.
       }
     }
     ended_ = wait(ready);
+    if (is_foretold) {
+      score_.end(judged ? ended_.seconds : std::numeric_limits<double>::infinity());
+    }
     observe(row, judged);
     if (judged) {
       rows_.push_back(ended_);
       if (options_.watch) {
+        const std::vector<double> came = arrivals_seconds();
         options_.watch(
             {.row = i, .forecast = foretold ? &*foretold : nullptr, .came = came, .ended = ended_});
       }
@@ -116,7 +120,7 @@ class Trial {
         const Arrival& arrival = arrivals_[next];
         if (arrival.late) {
           const Task& task = tasks_[arrival.worker];
-          if (options_.late_corrects) {
+          if (options_.late_corrects && !options_.reveal) {
             cutoff_.correct(arrival.worker, task.done + task.rest);
           }
           cutoff_.begin_late(arrival.worker, arrival.at);
@@ -165,6 +169,9 @@ class Trial {
       } else {
         tasks_[w] = {.rest = -given, .done = tasks_[w].done + ended_.seconds};
       }
+      if (options_.reveal && seen.fate == Fate::kLonger) {
+        seen = {.seconds = row[w], .fate = Fate::kArrived};
+      }
       if (options_.cut == Cut::kCancel) {
         tasks_[w] = {};
       }
@@ -181,12 +188,24 @@ class Trial {
     return seconds;
   }
 
+  [[nodiscard]] std::vector<double> arrivals_by_worker() const {
+    std::vector<double> seconds(trace_.workers());
+    for (const Arrival& arrival : arrivals_) {
+      if (!arrival.late) {
+        seconds[arrival.worker] = arrival.at;
+      }
+    }
+    return seconds;
+  }
+
   TrialResult result() {
     TrialResult found{.rows = rows_,
                       .omega = 0.0,
-                      .coverage50 = score_.coverage50(),
-                      .coverage90 = score_.coverage90(),
+                      .workers = score_.workers(),
+                      .orders = score_.orders(),
+                      .recalibrated = score_.recalibrated(),
                       .crps = score_.crps(),
+                      .recalibrated_crps = score_.recalibrated_crps(),
                       .decision_p50 = 0.0,
                       .decision_p99 = 0.0,
                       .decisions_per_iteration = 0.0,
@@ -245,7 +264,8 @@ TrialResult without_forecasts(std::vector<TrialRow> rows) {
   }
   found.rows = std::move(rows);
   found.omega = count / seconds;
-  found.coverage50 = found.coverage90 = found.crps = kNone;
+  found.workers = found.orders = found.recalibrated = {.in50 = kNone, .in90 = kNone};
+  found.crps = found.recalibrated_crps = kNone;
   return found;
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "runtime_model/cutoff.h"
+#include "runtime_model/forecast_score.h"
 
 namespace outpace::runtime_model {
 
@@ -65,6 +66,8 @@ struct TrialOptions {
       0;  // Rows at the start that are shown in full and not judged; fewer than all.
   Cut cut = Cut::kCancel;
   bool late_corrects = true;  // Whether a late time is shown to the model (kFinish).
+  bool reveal = false;  // Whether the model is shown the runtime of each worker that was cut off,
+                        // which no server knows.
   // A clock in seconds that advances while a decision is made; null: decisions take no time.
   std::function<double()> clock;
   std::function<void(const TrialView&)> watch;  // Called after each judged iteration; may be null.
@@ -73,12 +76,13 @@ struct TrialOptions {
 struct TrialResult {
   std::vector<TrialRow> rows;  // The judged iterations.
   double omega = 0.0;          // Gradients per second.
-  // Quality of the forecasts of all order statistics: how often they fell inside their central
-  // intervals, and the continuous ranked probability score in seconds (Gneiting & Raftery 2007).
-  // NaN without forecasts.
-  double coverage50 = 0.0;
-  double coverage90 = 0.0;
+  // Quality of the forecasts (forecast_score.h): how often they fell inside their central
+  // intervals, and the continuous ranked probability score in seconds. NaN without forecasts.
+  Coverage workers;
+  Coverage orders;
+  Coverage recalibrated;
   double crps = 0.0;
+  double recalibrated_crps = 0.0;
   // Processor seconds per decision.
   double decision_p50 = 0.0;
   double decision_p99 = 0.0;

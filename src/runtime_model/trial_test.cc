@@ -27,7 +27,7 @@ Trace slow_worker(std::size_t rows) {
 }
 
 TrialResult try_model(const Trace& trace, TrialOptions options, Decide decide = Decide::kDuring) {
-  Cutoff cutoff(make_model("switching"), {.decide = decide});
+  Cutoff cutoff(make_model("switching", 4), {.decide = decide});
   return try_cutoff(trace, cutoff, options);
 }
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "base/normal_distribution.h"
 #include "base/rng.h"
 #include "base/time.h"
-#include "sim/special_functions.h"
 
 namespace outpace::sim {
 

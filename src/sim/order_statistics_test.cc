@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/normal_distribution.h"
 #include "sim/sample_test.h"
 #include "sim/simple_distributions.h"
-#include "sim/special_functions.h"
 
 namespace outpace::sim {
 namespace {

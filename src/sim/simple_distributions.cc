@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "base/check.h"
+#include "base/normal_distribution.h"
 #include "sim/special_functions.h"
 
 namespace outpace::sim {

@@ -63,10 +63,26 @@ class Trial(Cutoff):
             found = json.loads(self.cutoff("r.csv", "--models", "ewma", "--decide", "before", "--cut",
                                            "finish", "--late", "ignore", "--imputation", imputation,
                                            "--json").out)
-            self.assertEqual((found["late"], found["imputation"]), ("ignore", imputation))
+            self.assertEqual((found["late"], found["results"][2]["imputation"]),
+                             ("ignore", imputation))
             omega[imputation] = found["results"][2]["omega"]
         for gradients in omega.values():
             self.assertGreater(gradients, 4.0)  # That is waiting for all.
+
+    def test_is_the_same_each_time_if_deciding_is_free(self):
+        self.path("r.csv", UNEVEN)
+        words = ("r.csv", "--models", "elfving,elfving-truncated,elfving-observed,last", "--imputation",
+                 "none,true", "--deciding", "free", "--json")
+        first = json.loads(self.cutoff(*words).out)["results"]
+        self.assertEqual(first, json.loads(self.cutoff(*words).out)["results"])
+        self.assertEqual(len(first), 3 + 4 * 3 * 2)
+        for row in first:
+            low, high = row["relative_to_sync_95"]
+            # Nearly all iterations are alike: hardly any luck.
+            self.assertLessEqual(low, row["relative_to_sync"] + 1e-9)
+            self.assertGreaterEqual(high, row["relative_to_sync"] - 1e-9)
+        for bound in first[0]["relative_to_oracle_95"]:
+            self.assertAlmostEqual(bound, 4 / 30)
 
     def test_draws_what_it_foretold_and_did(self):
         self.path("r.csv", UNEVEN)
@@ -95,7 +111,7 @@ class BadInput(Cutoff):
         self.refuse("--cut is 'end'; it takes cancel or finish", "r.csv", "--cut", "end")
         self.refuse("--late is 'never'; it takes correct or ignore", "r.csv", "--cut", "finish", "--late", "never")
         self.refuse("--late ignore conflicts with --cut cancel", "r.csv", "--late", "ignore")
-        self.refuse("--imputation is 'plane'; it takes none, truncated or plain", "r.csv", "--imputation", "plane")
+        self.refuse("--imputation is 'plane'; it takes none, truncated, plain or true", "r.csv", "--imputation", "plane")
         self.refuse("--fit-fraction is 1; it takes a number from 0 to less than 1", "r.csv",
                     "--fit-fraction", "1")
 

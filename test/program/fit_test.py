@@ -47,6 +47,40 @@ class Deep(Fit):
                 self.assertGreater(gradients, 0.0)
 
 
+class DeepJoint(Fit):
+    def test_is_fitted_to_one_cluster_and_tried_there(self):
+        self.path("r.csv", ROWS)
+        self.path("three.csv", "0.1,0.11,0.5\n" * 80)
+        fitted = self.outpace("fit", "r.csv", "--model", "deep-joint", "-o", "j.safetensors",
+                              "--updates", "20")
+        self.assertIn("j.safetensors: a deep-joint runtime model of", fitted.out)
+        self.outpace("fit", "r.csv", "-o", "m.safetensors", "--updates", "5")
+        found = json.loads(self.outpace("cutoff", "r.csv", "--models", "deep-joint,deep", "--model-file",
+                                        "j.safetensors,m.safetensors", "--imputation",
+                                        "none,truncated,plain,true", "--json").out)
+        for row in found["results"][2:-1]:
+            self.assertGreater(row["omega"], 0.0, row)
+        self.assertEqual(len(found["results"]), 3 + 2 * 3 * 4)
+        self.refuse("fitted to 4 workers, and there are 3; fit them to runtimes of this cluster",
+                    "cutoff", "three.csv", "--models", "deep-joint", "--model-file", "j.safetensors")
+        self.refuse("three.csv: 3 workers, and r.csv has 4; deep-joint is fitted to one cluster",
+                    "fit", "r.csv", "three.csv", "--model", "deep-joint", "-o", "x.safetensors")
+        self.refuse("cannot use weights of deep; say model=deep", "fit", "r.csv", "--model",
+                    "deep-joint", "-o", "m.safetensors", "--resume")
+        self.refuse("cannot use weights of deep-joint; say model=deep-joint", "simulate", "--policy",
+                    "dynamic", "--workers", "4", "--runtime-model", "j.safetensors")
+
+    def test_decides_a_run_by_the_papers_recipe(self):
+        self.path("r.csv", ROWS)
+        self.outpace("fit", "r.csv", "--model", "deep-joint", "-o", "j.safetensors", "--updates", "20")
+        self.outpace("simulate", "--workers", "4", "--policy",
+                     "dynamic:model=deep-joint,decide=before,imputation=plain", "--runtime-model",
+                     "j.safetensors", "--delays", "r.csv", "--iterations", "100", "--out", "run")
+        decided = [line["reason"] for line in read_json_lines(self.folder / "run/decisions.jsonl")[1:]]
+        self.assertTrue(any("waited long enough" in reason for reason in decided))
+        self.assertIn("all identical", self.outpace("replay", "run").out)
+
+
 class UnderDynamic(Fit):
     def test_live_and_simulated_runs_replay_with_the_file_they_kept(self):
         self.path("r.csv", ROWS)
@@ -87,7 +121,7 @@ class BadInput(Fit):
         self.path("short.csv", "0.1,0.2\n" * 5)
         self.path("ragged.csv", "0.1,0.2\n0.1\n")
         self.path("m.safetensors", "not at all")
-        self.refuse("it takes deep, for the other models learn during the run",
+        self.refuse("it takes deep or deep-joint, for the other models learn during the run",
                     "fit", "r.csv", "--model", "kalman", "-o", "x.safetensors")
         self.refuse("5 iterations; fitting takes at least",
                     "fit", "short.csv", "-o", "x.safetensors")
