@@ -31,12 +31,10 @@ class Augmenter {
   Augmenter(Augmentation augmentation, const DataShape& shape, std::uint64_t seed);
 
   // Changes the examples' numbers in place. REQUIRES: shape.inputs() numbers an example.
-  void apply(std::uint64_t epoch,
-             std::span<const std::uint64_t> examples,
-             std::span<float> inputs);
+  void apply(std::uint64_t epoch, std::span<const std::uint64_t> examples, std::span<float> inputs);
 
  private:
-  // The image moves right and down by so many places; 0 is the mean colour, which moves in.
+  // Places that the image moves; the mean colour, 0, moves in behind it.
   struct Change {
     std::int64_t right = 0;
     std::int64_t down = 0;

@@ -67,11 +67,10 @@ std::pair<int, int> shift_of(const std::vector<float>& image) {
   for (int channel = 0; channel < 2; ++channel) {
     for (int y = 0; y < 9; ++y) {
       for (int x = 0; x < 10; ++x) {
-        const bool inside =
-            y - down >= 0 && y - down < 9 && x - right >= 0 && x - right < 10;
-        EXPECT_EQ(at(channel, y, x),
-                  inside ? static_cast<float>(1 + channel * 90 + (y - down) * 10 + x - right)
-                         : 0.0F);
+        const bool inside = y - down >= 0 && y - down < 9 && x - right >= 0 && x - right < 10;
+        EXPECT_EQ(
+            at(channel, y, x),
+            inside ? static_cast<float>(1 + channel * 90 + (y - down) * 10 + x - right) : 0.0F);
       }
     }
   }
@@ -115,8 +114,9 @@ TEST(Augmenter, RefusesAnUnknownWordAndImagesThatAreTooSmall) {
       (void)read_augmentation(reader);
     });
   };
-  EXPECT_EQ(complaint("idx:augment=rotate"),
-            "2: data set 'idx:augment=rotate': augment is 'rotate'; it takes none|crop|flip|crop+flip");
+  EXPECT_EQ(
+      complaint("idx:augment=rotate"),
+      "2: data set 'idx:augment=rotate': augment is 'rotate'; it takes none|crop|flip|crop+flip");
   const DataShape small{.kind = DataKind::kImages, .height = 8, .width = 20, .classes = 2};
   EXPECT_EQ(error_of([&small] { const Augmenter crops({.crop = true}, small, 1); }),
             "2: augment=crop needs images of more than 8x8; the data set has images of 8x20 in 2 "

@@ -112,10 +112,11 @@ TEST_F(Cifar10Files, MayLackOne) {
 TEST_F(Cifar10Files, MayHaveAnotherSize) {
   std::filesystem::resize_file(folder_ / "data_batch_2.bin", 30'729'999);
   for (const bool check : {true, false}) {
-    EXPECT_EQ(complaint(check),
-              std::string("2: data_batch_2.bin: is 30729999 bytes long, and 30730000 were expected, "
-                          "10,000 records of 3,073") +
-                  kCifar10Remedy);
+    EXPECT_EQ(
+        complaint(check),
+        std::string("2: data_batch_2.bin: is 30729999 bytes long, and 30730000 were expected, "
+                    "10,000 records of 3,073") +
+            kCifar10Remedy);
   }
 }
 

@@ -40,10 +40,10 @@ bool is_images(const Spec& spec) {
 }
 
 std::string folder_of(const Spec& spec, SpecReader& reader) {
-  const bool given = spec.name != "fashion-mnist" ||
-                     std::ranges::any_of(spec.options, [](const auto& option) {
-                       return option.first != "augment";
-                     });
+  const bool given =
+      spec.name != "fashion-mnist" || std::ranges::any_of(spec.options, [](const auto& option) {
+        return option.first != "augment";
+      });
   return given ? reader.text("dir", "the folder of the four IDX files") : kFashionMnistFolder;
 }
 
@@ -99,8 +99,8 @@ std::string to_words(const DataShape& shape) {
   switch (shape.kind) {
     case DataKind::kImages:
       return std::string(shape.channels == 1 ? "" : "colour ") + "images of " +
-             std::to_string(shape.height) + "x" + std::to_string(shape.width) +
-             " in " + std::to_string(shape.classes) + " classes";
+             std::to_string(shape.height) + "x" + std::to_string(shape.width) + " in " +
+             std::to_string(shape.classes) + " classes";
     case DataKind::kFeatures:
       return "rows of " + std::to_string(shape.width) + " features in " +
              std::to_string(shape.classes) + " classes";

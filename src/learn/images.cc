@@ -57,7 +57,8 @@ void separate_channels(Idx& images) {
   for (auto from = images.bytes.begin(); from != images.bytes.end();
        from += static_cast<std::ptrdiff_t>(image.size())) {
     for (std::size_t pixel = 0; pixel < image.size(); ++pixel) {
-      image[pixel % channels * places + pixel / channels] = from[static_cast<std::ptrdiff_t>(pixel)];
+      image[pixel % channels * places + pixel / channels] =
+          from[static_cast<std::ptrdiff_t>(pixel)];
     }
     std::copy(image.begin(), image.end(), from);
   }
@@ -114,9 +115,7 @@ struct Folder {
   static constexpr const char* kColour = "4";
   static constexpr std::uint32_t kChannels = 3;  // Red, green and blue.
 
-  [[nodiscard]] const char* remedy() const {
-    return has_channels_ ? kIdxColourRemedy : kIdxRemedy;
-  }
+  [[nodiscard]] const char* remedy() const { return has_channels_ ? kIdxColourRemedy : kIdxRemedy; }
 
   std::string path_;
   bool has_channels_;
@@ -174,10 +173,9 @@ std::unique_ptr<Dataset> load_idx(const std::string& folder, Part part) {
   }
   Idx labels = files.labels(part);
   require_as_many(images, labels);
-  return make_images({.shape = shape,
-                      .pixels = std::move(images.bytes),
-                      .labels = std::move(labels.bytes)},
-                     std::move(tables));
+  return make_images(
+      {.shape = shape, .pixels = std::move(images.bytes), .labels = std::move(labels.bytes)},
+      std::move(tables));
 }
 
 DataShape check_idx(const std::string& folder) {

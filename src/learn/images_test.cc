@@ -333,8 +333,9 @@ TEST_F(IdxFolder, HoldsImagesOfOneKindOfThreeChannels) {
             "kind");
   std::filesystem::remove(folder_ / "train-images-idx3-ubyte");
   contents_.erase("train-images-idx3-ubyte");
-  EXPECT_EQ(idx_complaint(),
-            "train-images-idx4-ubyte: its header says an extent of 4 where 3 was expected" + remedy);
+  EXPECT_EQ(
+      idx_complaint(),
+      "train-images-idx4-ubyte: its header says an extent of 4 where 3 was expected" + remedy);
   contents_["train-images-idx4-ubyte"] = header(0x804, {3, 1, 2, 3}) + std::string(18, '\0');
   EXPECT_EQ(idx_complaint(), "t10k-images-idx4-ubyte.gz: no such file" + remedy);
 }

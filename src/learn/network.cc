@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kCnnSideMin = 8;     // Three poolings halve a side, rounding down.
 constexpr std::size_t kCifarSideMin = 12;  // The last pooling takes 3x3 places.
-// An update keeps so much of the running statistics: 1 - PyTorch's momentum of 0.1.
+// The share of the running statistics that an update keeps: 1 - PyTorch's momentum of 0.1.
 constexpr double kStatisticsKept = 0.9;
 
 const std::array<NetworkDoc, 6>& kinds_of_network() {
@@ -99,8 +99,7 @@ std::int64_t pooled_side(std::int64_t side) {
 torch::nn::Sequential make_cifar(const DataShape& data) {
   torch::nn::Sequential layers;
   layers->push_back(convolution_5x5(static_cast<std::int64_t>(data.channels), 32));
-  layers->push_back(
-      torch::nn::MaxPool2d(torch::nn::MaxPool2dOptions(3).stride(2).ceil_mode(true)));
+  layers->push_back(torch::nn::MaxPool2d(torch::nn::MaxPool2dOptions(3).stride(2).ceil_mode(true)));
   layers->push_back(torch::nn::ReLU());
   for (const std::int64_t planes : {32, 64}) {
     layers->push_back(convolution_5x5(32, planes));
@@ -269,6 +268,10 @@ void Network::use(std::span<const float> weights) {
   std::ranges::for_each(layers_->parameters, view);
   if (pass_ == Pass::kEvaluate) {
     std::ranges::for_each(layers_->statistics, view);
+    return;
+  }
+  for (torch::Tensor& one : layers_->statistics) {
+    one.zero_();  // The pass adds its own to 0 times these, which must be finite.
   }
 }
 

@@ -3,8 +3,9 @@
 // A network has no weights of its own. use() makes its parameters views of a flat buffer in the
 // manifest's order, so that nothing is copied. The running statistics of batch normalisation are
 // the last tensors. In place of their gradient a pass gives the mini-batch's own statistics, and
-// the server keeps a running mean of them (update/groups.h), as PyTorch does in one process. It computes on the caller's thread and belongs to
-// one thread at a time. Headers outside this folder see tensors only as a forward declaration.
+// the server keeps a running mean of them (update/groups.h), as PyTorch does in one process. It
+// computes on the caller's thread and belongs to one thread at a time. Headers outside this folder
+// see tensors only as a forward declaration.
 
 #pragma once
 

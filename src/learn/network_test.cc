@@ -91,12 +91,11 @@ TEST(Network, GivesALogitForEachClassOfEachLabel) {
 }
 
 TEST(Network, TakesTheSmallestImages) {
-  for (const auto& [name, side] :
-       {std::pair("mlp", 1U),
-        std::pair("cnn", 8U),
-        std::pair("cifar", 12U),
-        std::pair("resnet8", 1U),
-        std::pair("resnet18:width=1", 16U)}) {
+  for (const auto& [name, side] : {std::pair("mlp", 1U),
+                                   std::pair("cnn", 8U),
+                                   std::pair("cifar", 12U),
+                                   std::pair("resnet8", 1U),
+                                   std::pair("resnet18:width=1", 16U)}) {
     SCOPED_TRACE(name);
     const DataShape data{.kind = DataKind::kImages, .height = side, .width = side, .classes = 2};
     const Spec spec = Spec::parse(name);
@@ -355,9 +354,7 @@ class Resnet18 : public testing::Test {
     }
     return numbers;
   }
-  [[nodiscard]] std::size_t parameter_numbers() const {
-    return manifest_.numbers() - statistics();
-  }
+  [[nodiscard]] std::size_t parameter_numbers() const { return manifest_.numbers() - statistics(); }
   static bool near(const std::vector<float>& found, const std::vector<float>& right) {
     return found.size() == right.size() &&
            std::equal(found.begin(), found.end(), right.begin(), [](float one, float other) {
@@ -413,8 +410,8 @@ TEST_F(Resnet18, GivesTheStatisticsOfTheMinibatchInPlaceOfTheirGradient) {
   PlainResnet18 plain(weights_, parameter_numbers());
   (void)plain(images_.view({5, 3, 32, 32}), true);
   const auto end_of = [this](const std::vector<float>& gradient) {
-    return std::vector<float>(
-        gradient.begin() + static_cast<std::ptrdiff_t>(parameter_numbers()), gradient.end());
+    return std::vector<float>(gradient.begin() + static_cast<std::ptrdiff_t>(parameter_numbers()),
+                              gradient.end());
   };
   const auto loss = [this] {
     return at::cross_entropy_loss(network_.forward(images_, {}), at::arange(5, at::kLong));
@@ -432,6 +429,21 @@ TEST_F(Resnet18, GivesTheStatisticsOfTheMinibatchInPlaceOfTheirGradient) {
   for (std::size_t tensor = 0; tensor < manifest_.tensors.size(); ++tensor) {
     ASSERT_EQ(told.at(tensor), tensor);
   }
+}
+
+TEST_F(Resnet18, ForgetsTheStatisticsOfAPassThatDiverged) {
+  const auto gradient_at = [this](const std::vector<float>& weights) {
+    network_.use(weights);
+    std::vector<float> gradient(weights.size());
+    network_.gradient(
+        at::cross_entropy_loss(network_.forward(images_, {}), at::arange(5, at::kLong)), gradient);
+    return gradient;
+  };
+  const std::vector<float> right = gradient_at(weights_);
+  std::vector<float> diverged = weights_;
+  diverged.front() = std::nanf("");
+  EXPECT_TRUE(std::isnan(gradient_at(diverged).back()));
+  EXPECT_EQ(gradient_at(weights_), right);
 }
 
 }  // namespace

@@ -70,8 +70,7 @@ live::ServerOptions to_server_options(const job::Training& training,
 }
 
 void check(const job::TrainJob& job, const Learner& learner, bool has_server) {
-  const live::ServerOptions server =
-      to_server_options(job.training, job.membership, job.serving);
+  const live::ServerOptions server = to_server_options(job.training, job.membership, job.serving);
   if (has_server) {
     (void)tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
   }

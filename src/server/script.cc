@@ -50,9 +50,7 @@ bool is_optimizer(const protocol::ParameterGroup& group) {
 
 update::Group group_of(const protocol::ParameterGroup& group, const ShardOptions& server) {
   if (group.method == protocol::Method::kByServer) {
-    return {.optimizer = server.optimizer,
-            .rate = group.rate,
-            .weight_decay = server.weight_decay};
+    return {.optimizer = server.optimizer, .rate = group.rate, .weight_decay = server.weight_decay};
   }
   return {.optimizer = Spec::parse(spec_of(group)),
           .rate = group.rate,

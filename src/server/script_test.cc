@@ -32,7 +32,8 @@ TEST(Script, EachMethodIsAnOptimizerWithItsSettings) {
 TEST(Script, GroupsHaveRatesAndDecaysOfTheirOwn) {
   const auto script = script_of({{.method = Method::kSgd, .rate = 0.1, .weight_decay = 5e-4},
                                  {.method = Method::kMomentum, .rate = 0.01, .momentum = 0.5}});
-  const update::Groups groups = with_script({.optimizer = Spec::parse("sgd")}, script).groups.value();
+  const update::Groups groups =
+      with_script({.optimizer = Spec::parse("sgd")}, script).groups.value();
   ASSERT_EQ(groups.groups.size(), 2U);
   EXPECT_EQ(groups.groups[0].weight_decay, 5e-4);
   EXPECT_EQ(groups.groups[1].rate, 0.01);
@@ -44,8 +45,8 @@ TEST(Script, GroupsHaveRatesAndDecaysOfTheirOwn) {
 }
 
 TEST(Script, MayLeaveTheOptimizerToTheServerAndBringBuffersAlone) {
-  protocol::Script script = script_of({{.method = Method::kByServer, .rate = 1.0},
-                                       {.method = Method::kAverage, .momentum = 0.9}});
+  protocol::Script script = script_of(
+      {{.method = Method::kByServer, .rate = 1.0}, {.method = Method::kAverage, .momentum = 0.9}});
   script.group_of = {0, 1};
   EXPECT_FALSE(brings_optimizer(script));
   EXPECT_EQ(optimizer_in_words(script), "");
