@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
 .PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
-        bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up saps-bound validate-throughput validate-slices clean
+        bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -173,6 +173,9 @@ bench-python: release  ## scripts in Python: a worker's cost, and beside Distrib
 
 reproduce-staleness: release  ## the published staleness of each policy, measured here
 	python3 tools/reproduce_staleness.py $(ARGS)
+
+reproduce-cifar10: release  ## the staleness paper's table on CIFAR-10; ARGS="--data cifar10:DIR"
+	python3 tools/reproduce_cifar10.py $(ARGS)
 
 reproduce-speed-up: release  ## how much sooner more learners are done, in virtual time
 	python3 tools/reproduce_speed_up.py $(ARGS)

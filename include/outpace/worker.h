@@ -93,6 +93,9 @@ struct Parameter {
 // the rest from the mean of an update's values, by examples. So every worker may keep its own
 // buffers as it trains, while evaluators, checkpoints and newcomers get the mean. It does not go
 // together with --clip-norm, a filter, or a staleness rule that corrects gradients.
+//
+// kByServer is the optimizer of the server's options, at the server's rate: for the parameters
+// beside such buffers. A group's rate multiplies the server's, and its decay is not used.
 enum class Method : std::uint8_t {
   kSgd,
   kMomentum,
@@ -102,6 +105,7 @@ enum class Method : std::uint8_t {
   kLamb,
   kYellowFin,
   kAverage,
+  kByServer,
 };
 
 // How the server steps the parameters of one group. The defaults are PyTorch's, where it has one.

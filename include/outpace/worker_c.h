@@ -89,7 +89,8 @@ enum {
   OUTPACE_ADAMW = 4,
   OUTPACE_LAMB = 5,
   OUTPACE_YELLOWFIN = 6,
-  OUTPACE_AVERAGE = 7  // Of buffers: the gradient has the worker's own values in their place.
+  OUTPACE_AVERAGE = 7,   // Of buffers: the gradient has the worker's own values in their place.
+  OUTPACE_BY_SERVER = 8  // The optimizer of the server's options, at its rate.
 };
 // How the server steps the parameters of one group. Numbers that a method does not use must be 0 or
 // valid.

@@ -71,7 +71,7 @@ ScriptSettings to_settings(const outpace_job& job) {
   require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
   ScriptSettings settings{.groups = {}, .epochs = job.epochs, .ahead = job.ahead};
   for (const outpace_group& given : std::span(job.groups, job.group_count)) {
-    require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_AVERAGE,
+    require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_BY_SERVER,
             "join: there is no method " + std::to_string(given.method));
     settings.groups.push_back({.method = static_cast<Method>(given.method),
                                .rate = given.rate,

@@ -27,9 +27,10 @@ const run::Learner& learner() {
             return learn::make_evaluator(
                 lesson.network, lesson.data, {lesson.seed, static_cast<int>(lesson.threads)});
           },
-      .manifest =
+      .layout =
           [](const Spec& network, const Spec& data) {
-            return learn::network_manifest(network, learn::dataset_shape(data));
+            const learn::Network made(network, learn::dataset_shape(data));
+            return run::Layout{.manifest = made.manifest(), .script = made.script()};
           }};
   return kLearner;
 }

@@ -24,7 +24,7 @@ const run::Learner& learner() {
       .evaluator = [](const run::Lesson& lesson) -> Evaluator {
         throw NeedsLibtorch(lesson.network.text);
       },
-      .manifest = [](const Spec& network, const Spec& /*data*/) -> protocol::Manifest {
+      .layout = [](const Spec& network, const Spec& /*data*/) -> run::Layout {
         throw NeedsLibtorch(network.text);
       }};
   return kNone;

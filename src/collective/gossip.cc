@@ -160,7 +160,9 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
     return;
   }
   const auto begun = std::chrono::steady_clock::now();
-  const std::vector<std::uint64_t> examples = order_.examples(next_examples());
+  const protocol::Ranges ranges = next_examples();
+  const std::vector<std::uint64_t> examples = order_.examples(ranges);
+  source_.begin_epoch(ranges.front().epoch);
   const double loss = source_.compute(before_, examples, gradient_, {}).value();
   const double took =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();

@@ -193,6 +193,7 @@ void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence seq
     }
   } else {
     const std::vector<std::uint64_t> examples = order_.examples(update.own);
+    source_.begin_epoch(update.own.front().epoch);
     Slowed slowed(member, pace_);
     const double loss =
         source_.compute_in_parts(weights_, examples, gradient, [&](std::size_t tensor) {

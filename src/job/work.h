@@ -21,9 +21,12 @@
 namespace outpace::job {
 
 // For help texts; src/learn, which not every build has, reads them.
-inline constexpr const char* kNetworks = "mlp, cnn, resnet8 or charlm[:layers=2,width=64,heads=4]";
+inline constexpr const char* kNetworks =
+    "mlp, cnn, cifar, resnet8, resnet18[:width=64] or charlm[:layers=2,width=64,heads=4]";
 inline constexpr const char* kDataSets =
-    "fashion-mnist[:dir=DIR], idx:DIR, csv:FILE[,test-every=10] or text:FILE[,context=64]";
+    "fashion-mnist[:dir=DIR], cifar10:DIR[,train=50000][,test=10000], idx:DIR, "
+    "csv:FILE[,test-every=10] or text:FILE[,context=64]; augment=crop, flip or crop+flip changes "
+    "training images at random";
 
 // Reads the whole file that an option names. Throws a usage error that names the option.
 using ReadFile = std::function<std::string(const std::string& option, const std::string& path)>;

@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "learn/augment.h"
+#include "learn/cifar10.h"
 #include "learn/csv_table.h"
 #include "learn/images.h"
 #include "learn/windows.h"
@@ -16,19 +18,59 @@ namespace {
 
 constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
 
-const std::array<DatasetDoc, 4>& kinds_of_dataset() {
-  static const std::array<DatasetDoc, 4> kDocs{{
-      {"fashion-mnist", "fashion-mnist[:dir=DIR]", "28x28 images, from Debian's package or DIR"},
-      {"idx", "idx:DIR", "grey images of any size in the four IDX files of MNIST"},
+const std::array<DatasetDoc, 5>& kinds_of_dataset() {
+  static const std::array<DatasetDoc, 5> kDocs{{
+      {"fashion-mnist",
+       "fashion-mnist[:dir=DIR][,augment=crop+flip]",
+       "28x28 images, from Debian's package or DIR"},
+      {"cifar10",
+       "cifar10:DIR[,train=50000][,test=10000][,augment=crop+flip]",
+       "32x32 colour images, the binary version"},
+      {"idx",
+       "idx:DIR[,augment=crop+flip]",
+       "grey or colour images of any size in the four IDX files of MNIST"},
       {"csv", "csv:FILE[,test-every=10]", "a row an example; the last column is the label"},
       {"text", "text:FILE[,context=64]", "windows of characters, to predict the next"},
   }};
   return kDocs;
 }
 
+bool is_images(const Spec& spec) {
+  return spec.name == "fashion-mnist" || spec.name == "cifar10" || spec.name == "idx";
+}
+
 std::string folder_of(const Spec& spec, SpecReader& reader) {
-  const bool given = spec.name != "fashion-mnist" || !spec.options.empty();
+  const bool given =
+      spec.name != "fashion-mnist" || std::ranges::any_of(spec.options, [](const auto& option) {
+        return option.first != "augment";
+      });
   return given ? reader.text("dir", "the folder of the four IDX files") : kFashionMnistFolder;
+}
+
+Cifar10Options cifar10_options(SpecReader& reader) {
+  const Cifar10Options otherwise;
+  return {.folder = reader.text("dir", "the folder of CIFAR-10's binary version"),
+          .train = reader.count("train", otherwise.train, 1, otherwise.train),
+          .test = reader.count("test", otherwise.test, 1, otherwise.test)};
+}
+
+// Of a data set of images.
+struct ImageOptions {
+  std::string folder;
+  Cifar10Options cifar10;
+  Augmentation augmentation;
+};
+ImageOptions image_options(const Spec& spec) {
+  SpecReader reader("data set", spec);
+  ImageOptions options;
+  if (spec.name == "cifar10") {
+    options.cifar10 = cifar10_options(reader);
+  } else {
+    options.folder = folder_of(spec, reader);
+  }
+  options.augmentation = read_augmentation(reader);
+  reader.finish();
+  return options;
 }
 
 TableOptions table_options(SpecReader& reader) {
@@ -56,8 +98,9 @@ Error unknown(const Spec& spec) {
 std::string to_words(const DataShape& shape) {
   switch (shape.kind) {
     case DataKind::kImages:
-      return "images of " + std::to_string(shape.height) + "x" + std::to_string(shape.width) +
-             " in " + std::to_string(shape.classes) + " classes";
+      return std::string(shape.channels == 1 ? "" : "colour ") + "images of " +
+             std::to_string(shape.height) + "x" + std::to_string(shape.width) + " in " +
+             std::to_string(shape.classes) + " classes";
     case DataKind::kFeatures:
       return "rows of " + std::to_string(shape.width) + " features in " +
              std::to_string(shape.classes) + " classes";
@@ -83,12 +126,15 @@ std::span<const DatasetDoc> dataset_docs() {
 }
 
 std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part) {
-  SpecReader reader("data set", spec);
-  if (spec.name == "fashion-mnist" || spec.name == "idx") {
-    const std::string folder = folder_of(spec, reader);
-    reader.finish();
-    return spec.name == "idx" ? load_idx(folder, part) : load_fashion_mnist(folder, part);
+  if (is_images(spec)) {
+    const ImageOptions options = image_options(spec);
+    if (spec.name == "cifar10") {
+      return load_cifar10(options.cifar10, part);
+    }
+    return spec.name == "idx" ? load_idx(options.folder, part)
+                              : load_fashion_mnist(options.folder, part);
   }
+  SpecReader reader("data set", spec);
   if (spec.name == "csv") {
     const TableOptions options = table_options(reader);
     reader.finish();
@@ -103,14 +149,19 @@ std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part) {
 }
 
 DataShape dataset_shape(const Spec& spec) {
-  if (spec.name == "fashion-mnist" || spec.name == "idx") {
-    SpecReader reader("data set", spec);
-    const std::string folder = folder_of(spec, reader);
-    reader.finish();
-    return spec.name == "idx" ? check_idx(folder) : check_fashion_mnist(folder);
+  if (is_images(spec)) {
+    const ImageOptions options = image_options(spec);
+    if (spec.name == "cifar10") {
+      return check_cifar10(options.cifar10);
+    }
+    return spec.name == "idx" ? check_idx(options.folder) : check_fashion_mnist(options.folder);
   }
   // It is one file, which is read whole for either part.
   return load_dataset(spec, Part::kTest)->shape();
+}
+
+Augmentation dataset_augmentation(const Spec& spec) {
+  return is_images(spec) ? image_options(spec).augmentation : Augmentation{};
 }
 
 }  // namespace outpace::learn

@@ -16,17 +16,20 @@
 
 namespace outpace::learn {
 
+struct Augmentation;
+
 enum class Part : std::uint8_t { kTrain, kTest };
 enum class DataKind : std::uint8_t { kImages, kFeatures, kText };
 
 struct DataShape {
   DataKind kind;
-  std::size_t height;   // Of an image; otherwise 1.
-  std::size_t width;    // Of an image; the features of a row; the characters of a context.
-  std::size_t classes;  // Labels are below it. For text, the number of distinct characters.
+  std::size_t height;        // Of an image; otherwise 1.
+  std::size_t width;         // Of an image; the features of a row; the characters of a context.
+  std::size_t classes;       // Labels are below it. For text, the number of distinct characters.
+  std::size_t channels = 1;  // Of an image: 1 is grey, 3 are red, green and blue.
 
   // Numbers and labels per example. A text has a label at each place, the next character.
-  [[nodiscard]] std::size_t inputs() const { return height * width; }
+  [[nodiscard]] std::size_t inputs() const { return channels * height * width; }
   [[nodiscard]] std::size_t labels() const { return kind == DataKind::kText ? width : 1; }
 
   bool operator==(const DataShape&) const = default;
@@ -42,7 +45,8 @@ class Dataset {
   [[nodiscard]] virtual std::size_t examples() const = 0;
 
   // Writes the numbers of the examples, one example after another, and their labels. Images and
-  // features are standardised: mean 0, deviation 1 over the training part. Characters are their
+  // features are standardised: mean 0, deviation 1 over the training part, for each channel and
+  // each feature. An image is one plane after another, row by row. Characters are their
   // index in the vocabulary, which a float holds exactly. REQUIRES: every index is below
   // examples(); `inputs` has room for shape().inputs() numbers and `labels` for shape().labels()
   // labels per example.
@@ -67,8 +71,10 @@ struct DatasetDoc {
 
 // Throws a usage error that names the file, what is wrong, and what would be right.
 [[nodiscard]] std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part);
-// The shape that load_dataset() would find in both parts. Throws as it does. For fashion-mnist,
-// whose shape is known, it reads only the files' headers.
+// The shape that load_dataset() would find in both parts. Throws as it does. For fashion-mnist and
+// cifar10, whose shape is known, it reads only the files' headers or sizes.
 [[nodiscard]] DataShape dataset_shape(const Spec& spec);
+// How its training images are changed before a gradient is computed on them. Throws as above.
+[[nodiscard]] Augmentation dataset_augmentation(const Spec& spec);
 
 }  // namespace outpace::learn

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/temporary_directory_test.h"
+#include "learn/augment.h"
 
 namespace outpace::learn {
 namespace {
@@ -17,9 +18,18 @@ TEST(Dataset, SuggestsTheNearestNameAndOption) {
   EXPECT_EQ(dataset_complaint("fashion-minst"),
             "2: unknown data set 'fashion-minst'; did you mean 'fashion-mnist'?");
   EXPECT_EQ(dataset_complaint("imagenet"),
-            "2: unknown data set 'imagenet'; known: fashion-mnist, idx, csv, text");
+            "2: unknown data set 'imagenet'; known: fashion-mnist, cifar10, idx, csv, text");
   EXPECT_EQ(dataset_complaint("fashion-mnist:dri=/tmp"),
             "2: data set 'fashion-mnist:dri=/tmp': unknown option 'dri'; did you mean 'dir'?");
+  EXPECT_EQ(dataset_complaint("cifar10:/data,train=60000"),
+            "2: data set 'cifar10:/data,train=60000': train is '60000'; it takes a whole number "
+            "from 1 to 50000");
+  EXPECT_EQ(dataset_complaint("fashion-mnist:augment=rotate"),
+            "2: data set 'fashion-mnist:augment=rotate': augment is 'rotate'; it takes "
+            "none|crop|flip|crop+flip");
+  EXPECT_EQ(dataset_complaint("csv:a.csv,augment=flip"),
+            "2: data set 'csv:a.csv,augment=flip': unknown option 'augment'; known: file, "
+            "test-every");
   EXPECT_EQ(dataset_complaint("csv:a.csv,tset-every=3"),
             "2: data set 'csv:a.csv,tset-every=3': unknown option 'tset-every'; did you mean "
             "'test-every'?");
@@ -41,6 +51,15 @@ TEST(Dataset, IsDebiansFashionMnistByDefault) {
   const DataShape shape{.kind = DataKind::kImages, .height = 28, .width = 28, .classes = 10};
   EXPECT_EQ(dataset_shape(spec), shape);
   EXPECT_EQ(load_dataset(spec, Part::kTest)->examples(), 10'000U);
+}
+
+TEST(Dataset, OfImagesSaysHowItIsAugmented) {
+  constexpr Augmentation kBoth{.crop = true, .flip = true};
+  EXPECT_EQ(dataset_augmentation(Spec::parse("fashion-mnist:augment=crop+flip")), kBoth);
+  EXPECT_EQ(dataset_augmentation(Spec::parse("cifar10:/data,augment=flip")),
+            Augmentation{.flip = true});
+  EXPECT_EQ(dataset_augmentation(Spec::parse("idx:/data")), Augmentation{});
+  EXPECT_EQ(dataset_augmentation(Spec::parse("text:a.txt")), Augmentation{});
 }
 
 TEST(Dataset, HasOneShapeWhicheverPartIsAsked) {

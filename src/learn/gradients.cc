@@ -8,6 +8,7 @@
 #include <ATen/ATen.h>
 
 #include "base/check.h"
+#include "learn/augment.h"
 #include "learn/dataset.h"
 #include "learn/network.h"
 #include "learn/threads.h"
@@ -34,6 +35,10 @@ class Batch {
   }
 
   [[nodiscard]] const at::Tensor& inputs() const { return inputs_; }
+  // The same, as they were gathered.
+  [[nodiscard]] std::span<float> numbers() const {
+    return {inputs_.data_ptr<float>(), static_cast<std::size_t>(inputs_.numel())};
+  }
   [[nodiscard]] const at::Tensor& labels() const { return labels_; }
 
  private:
@@ -49,11 +54,14 @@ class TorchGradientSource final : public worker::GradientSource {
       : spec_(network),
         seed_(options.seed),
         dataset_(load_dataset(data, Part::kTrain)),
+        augmenter_(dataset_augmentation(data), dataset_->shape(), options.seed),
         network_(network, dataset_->shape()) {
     use_threads(options.threads);
   }
 
   [[nodiscard]] const protocol::Manifest& manifest() const override { return network_.manifest(); }
+  [[nodiscard]] protocol::Script script() const override { return network_.script(); }
+  void begin_epoch(std::uint64_t epoch) override { epoch_ = epoch; }
   [[nodiscard]] std::uint64_t dataset_examples() const override { return dataset_->examples(); }
   [[nodiscard]] std::vector<float> initial_weights() const override {
     return Network::initial_weights(spec_, dataset_->shape(), seed_);
@@ -65,7 +73,7 @@ class TorchGradientSource final : public worker::GradientSource {
                                               const Cancelled& cancelled) override {
     CHECK(!examples.empty());
     network_.use(weights);
-    batch_.gather(*dataset_, examples);
+    gather(examples);
     try {
       const at::Tensor logits = network_.forward(batch_.inputs(), cancelled);
       const at::Tensor loss = at::cross_entropy_loss(logits, batch_.labels());
@@ -82,7 +90,7 @@ class TorchGradientSource final : public worker::GradientSource {
                                         const TensorReady& ready) override {
     CHECK(!examples.empty());
     network_.use(weights);
-    batch_.gather(*dataset_, examples);
+    gather(examples);
     const at::Tensor logits = network_.forward(batch_.inputs(), {});
     const at::Tensor loss = at::cross_entropy_loss(logits, batch_.labels());
     network_.gradient_in_parts(loss, gradient, ready);
@@ -95,7 +103,7 @@ class TorchGradientSource final : public worker::GradientSource {
                                                          const Overlap& overlap) override {
     CHECK(!examples.empty());
     network_.use(weights);  // Reads none of them.
-    batch_.gather(*dataset_, examples);
+    gather(examples);
     const auto needs = [&overlap](std::size_t numbers) {
       if (overlap.wait_for(numbers) == Weights::kGivenUp) {
         throw GivenUp();
@@ -112,11 +120,18 @@ class TorchGradientSource final : public worker::GradientSource {
   }
 
  private:
+  void gather(std::span<const std::uint64_t> examples) {
+    batch_.gather(*dataset_, examples);
+    augmenter_.apply(epoch_, examples, batch_.numbers());
+  }
+
   // Constant after construction.
   Spec spec_;
   std::uint64_t seed_;
   std::unique_ptr<const Dataset> dataset_;
   // State of the current pass.
+  Augmenter augmenter_;
+  std::uint64_t epoch_ = 0;
   Network network_;
   Batch batch_;
 };
@@ -124,7 +139,8 @@ class TorchGradientSource final : public worker::GradientSource {
 class TorchEvaluator final : public worker::Evaluator {
  public:
   TorchEvaluator(const Spec& network, const Spec& data, const LearnOptions& options)
-      : dataset_(load_dataset(data, Part::kTest)), network_(network, dataset_->shape()) {
+      : dataset_(load_dataset(data, Part::kTest)),
+        network_(network, dataset_->shape(), Pass::kEvaluate) {
     use_threads(options.threads);
     indices_.resize(dataset_->examples());
     std::iota(indices_.begin(), indices_.end(), std::uint64_t{0});

@@ -375,5 +375,25 @@ TEST(Dataset, ThatIsUnknownIsRefused) {
       Error);
 }
 
+TEST(GradientSource, ChangesTrainingImagesByTheEpochAndTestImagesNever) {
+  const Spec plain = Spec::parse("fashion-mnist");
+  const Spec augmented = Spec::parse("fashion-mnist:augment=crop+flip");
+  const Spec network = Spec::parse("mlp");
+  const auto one = make_gradient_source(network, augmented, {.seed = 7});
+  const auto other = make_gradient_source(network, plain, {.seed = 7});
+  const std::vector<float> weights = one->initial_weights();
+  const auto at_epoch = [&](GradientSource& source, std::uint64_t epoch) {
+    source.begin_epoch(epoch);
+    return gradient_of(source, weights, examples(0, 8)).gradient;
+  };
+  const std::vector<float> first = at_epoch(*one, 0);
+  EXPECT_NE(at_epoch(*one, 1), first);
+  EXPECT_EQ(at_epoch(*one, 0), first);
+  EXPECT_NE(at_epoch(*other, 0), first);
+  EXPECT_EQ(at_epoch(*other, 1), at_epoch(*other, 0));
+  EXPECT_EQ(make_evaluator(network, augmented, {})->evaluate(weights).loss,
+            make_evaluator(network, plain, {})->evaluate(weights).loss);
+}
+
 }  // namespace
 }  // namespace outpace::learn

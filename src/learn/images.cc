@@ -1,13 +1,13 @@
 #include "learn/images.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "learn/idx.h"
+#include "learn/image_set.h"
 
 namespace outpace::learn {
 namespace {
@@ -23,9 +23,12 @@ constexpr const char* kFashionMnistRemedy =
 constexpr const char* kIdxRemedy =
     "; the folder must hold train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k, "
     "gzipped or not";
+constexpr const char* kIdxColourRemedy =
+    "; a folder of colour images must hold train-images-idx4-ubyte, train-labels-idx1-ubyte and "
+    "the same of t10k, gzipped or not";
 
-std::string images_name(Part part) {
-  return std::string(part == Part::kTrain ? "train" : "t10k") + "-images-idx3-ubyte";
+std::string images_name(Part part, const char* rank = "3") {
+  return std::string(part == Part::kTrain ? "train" : "t10k") + "-images-idx" + rank + "-ubyte";
 }
 std::string labels_name(Part part) {
   return std::string(part == Part::kTrain ? "train" : "t10k") + "-labels-idx1-ubyte";
@@ -39,71 +42,6 @@ void require_as_many(const Idx& images, const Idx& labels) {
   }
 }
 
-// The normalised number of each value that a byte can have: (x / 255 - mean) / deviation.
-std::array<float, 256> normalised(float mean, float deviation) {
-  std::array<float, 256> table{};
-  for (std::size_t value = 0; value < table.size(); ++value) {
-    table[value] = (static_cast<float>(value) / 255.0F - mean) / deviation;
-  }
-  return table;
-}
-
-// By the mean and deviation of these pixels. Counting values instead of adding them up is exact in
-// any order.
-std::array<float, 256> normalised_by(const std::vector<std::uint8_t>& pixels) {
-  std::array<std::uint64_t, 256> counts{};
-  for (const std::uint8_t pixel : pixels) {
-    ++counts[pixel];
-  }
-  const auto all = static_cast<double>(pixels.size());
-  double mean = 0.0;
-  for (std::size_t value = 0; value < counts.size(); ++value) {
-    mean += static_cast<double>(value) / 255.0 * (static_cast<double>(counts[value]) / all);
-  }
-  double variance = 0.0;
-  for (std::size_t value = 0; value < counts.size(); ++value) {
-    const double away = static_cast<double>(value) / 255.0 - mean;
-    variance += away * away * (static_cast<double>(counts[value]) / all);
-  }
-  // If all pixels are equal, any scale will do.
-  const bool varied = *std::max_element(counts.begin(), counts.end()) < pixels.size();
-  return normalised(static_cast<float>(mean),
-                    varied ? static_cast<float>(std::sqrt(variance)) : 1.0F);
-}
-
-class Images final : public Dataset {
- public:
-  Images(const DataShape& shape, Idx images, Idx labels, const std::array<float, 256>& table)
-      : shape_(shape),
-        pixels_(std::move(images.bytes)),
-        labels_(std::move(labels.bytes)),
-        normalised_(table) {}
-
-  [[nodiscard]] const DataShape& shape() const override { return shape_; }
-  [[nodiscard]] std::size_t examples() const override { return labels_.size(); }
-
- private:
-  void copy(std::span<const std::uint64_t> indices,
-            std::span<float> inputs,
-            std::span<std::int64_t> labels) const override {
-    const std::size_t each = shape_.inputs();
-    const float* table = normalised_.data();
-    float* out = inputs.data();
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const std::uint8_t* image = pixels_.data() + indices[i] * each;
-      for (std::size_t pixel = 0; pixel < each; ++pixel) {
-        *out++ = table[image[pixel]];
-      }
-      labels[i] = labels_[indices[i]];
-    }
-  }
-
-  DataShape shape_;
-  std::vector<std::uint8_t> pixels_;  // shape_.inputs() per example.
-  std::vector<std::uint8_t> labels_;  // Below shape_.classes.
-  std::array<float, 256> normalised_;
-};
-
 IdxForm fashion_mnist_images() {
   return {.example_shape = {28, 28}, .remedy = kFashionMnistRemedy};
 }
@@ -111,9 +49,36 @@ IdxForm fashion_mnist_labels() {
   return {.example_shape = {}, .remedy = kFashionMnistRemedy};
 }
 
+// An image's pixels with their channels side by side become a plane for each channel.
+void separate_channels(Idx& images) {
+  const std::size_t places = std::size_t{images.extents[1]} * images.extents[2];
+  const std::size_t channels = images.extents[3];
+  std::vector<std::uint8_t> image(places * channels);
+  for (auto from = images.bytes.begin(); from != images.bytes.end();
+       from += static_cast<std::ptrdiff_t>(image.size())) {
+    for (std::size_t pixel = 0; pixel < image.size(); ++pixel) {
+      image[pixel % channels * places + pixel / channels] =
+          from[static_cast<std::ptrdiff_t>(pixel)];
+    }
+    std::copy(image.begin(), image.end(), from);
+  }
+}
+
+bool has(const std::string& folder, const std::string& name) {
+  std::error_code failure;
+  return std::filesystem::exists(folder + "/" + name, failure) ||
+         std::filesystem::exists(folder + "/" + name + ".gz", failure);
+}
+
 // Any four matching files.
 struct Folder {
-  explicit Folder(const std::string& path) : path_(path) {
+  explicit Folder(const std::string& path)
+      : path_(path), has_channels_(has(path, images_name(Part::kTrain, kColour))) {
+    const std::string grey = images_name(Part::kTrain);
+    if (has_channels_ && has(path, grey)) {
+      throw usage_error(path + ": holds " + grey + " and " + images_name(Part::kTrain, kColour) +
+                        "; keep the images of one kind");
+    }
     const Idx train = labels(Part::kTrain);
     const Idx test = labels(Part::kTest);
     const std::uint8_t largest = std::max(*std::max_element(train.bytes.begin(), train.bytes.end()),
@@ -126,20 +91,34 @@ struct Folder {
   }
 
   [[nodiscard]] Idx labels(Part part) const {
-    return read_idx(path_, labels_name(part), {.example_shape = {}, .remedy = kIdxRemedy});
+    return read_idx(path_, labels_name(part), {.example_shape = {}, .remedy = remedy()});
   }
   [[nodiscard]] Idx images(Part part) const {
-    return read_idx(path_, images_name(part), {.example_shape = {0, 0}, .remedy = kIdxRemedy});
+    if (!has_channels_) {
+      return read_idx(path_, images_name(part), {.example_shape = {0, 0}, .remedy = remedy()});
+    }
+    Idx images = read_idx(path_,
+                          images_name(part, kColour),
+                          {.example_shape = {0, 0, kChannels}, .remedy = remedy()});
+    separate_channels(images);
+    return images;
   }
   [[nodiscard]] DataShape shape_of(const Idx& images) const {
     return {.kind = DataKind::kImages,
             .height = images.extents[1],
             .width = images.extents[2],
-            .classes = classes_};
+            .classes = classes_,
+            .channels = has_channels_ ? kChannels : 1};
   }
 
  private:
+  static constexpr const char* kColour = "4";
+  static constexpr std::uint32_t kChannels = 3;  // Red, green and blue.
+
+  [[nodiscard]] const char* remedy() const { return has_channels_ ? kIdxColourRemedy : kIdxRemedy; }
+
   std::string path_;
+  bool has_channels_;
   std::size_t classes_;
 };
 
@@ -168,10 +147,10 @@ std::unique_ptr<Dataset> load_fashion_mnist(const std::string& folder, Part part
                       std::to_string(wrong - labels.bytes.begin()) +
                       "; labels from 0 to 9 were expected");
   }
-  return std::make_unique<Images>(kFashionMnist,
-                                  std::move(images),
-                                  std::move(labels),
-                                  normalised(kFashionMnistMean, kFashionMnistDeviation));
+  return make_images({.shape = kFashionMnist,
+                      .pixels = std::move(images.bytes),
+                      .labels = std::move(labels.bytes)},
+                     {standardised(kFashionMnistMean, kFashionMnistDeviation)});
 }
 
 DataShape check_fashion_mnist(const std::string& folder) {
@@ -184,8 +163,9 @@ DataShape check_fashion_mnist(const std::string& folder) {
 
 std::unique_ptr<Dataset> load_idx(const std::string& folder, Part part) {
   const Folder files(folder);
-  Idx images = files.images(Part::kTrain);  // Both parts are normalised by the training part.
-  const std::array<float, 256> table = normalised_by(images.bytes);
+  Idx images = files.images(Part::kTrain);  // Both parts are standardised by the training part.
+  const DataShape shape = files.shape_of(images);
+  std::vector<Standardised> tables = standardised_by(shape, images.bytes);
   if (part == Part::kTest) {
     Idx test = files.images(part);
     require_one_size(images, test);
@@ -193,8 +173,9 @@ std::unique_ptr<Dataset> load_idx(const std::string& folder, Part part) {
   }
   Idx labels = files.labels(part);
   require_as_many(images, labels);
-  const DataShape shape = files.shape_of(images);
-  return std::make_unique<Images>(shape, std::move(images), std::move(labels), table);
+  return make_images(
+      {.shape = shape, .pixels = std::move(images.bytes), .labels = std::move(labels.bytes)},
+      std::move(tables));
 }
 
 DataShape check_idx(const std::string& folder) {

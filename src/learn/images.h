@@ -1,7 +1,7 @@
-// Labelled grey images in IDX files (LeCun's format of MNIST), gzipped or plain.
+// Labelled images in IDX files (LeCun's format of MNIST), gzipped or plain.
 //
-// A folder has train-images-idx3-ubyte, train-labels-idx1-ubyte, and the same two for t10k. Pixels
-// are kept as bytes and standardised when they are read out.
+// A folder has train-images-idx3-ubyte, train-labels-idx1-ubyte, and the same two for t10k. Colour
+// images are in train-images-idx4-ubyte: images x rows x columns x (red, green, blue).
 
 #pragma once
 

@@ -292,6 +292,54 @@ TEST_F(IdxFolder, NamesWhatIsWrongAndWhatWouldBeRight) {
             "least two classes are needed");
 }
 
+TEST_F(IdxFolder, MayHoldColourImages) {
+  contents_.erase("train-images-idx3-ubyte");
+  contents_.erase("t10k-images-idx3-ubyte");
+  // Images of 1x2; a pixel is red, green and blue. Red has mean 0.1 and deviation 0.1, green is
+  // constant, and blue has mean 0.2 and deviation 0.2.
+  contents_["train-images-idx4-ubyte"] =
+      header(0x804, {3, 1, 2, 3}) +
+      bytes({0, 9, 0, 51, 9, 102, 51, 9, 102, 0, 9, 0, 0, 9, 0, 51, 9, 102});
+  contents_["t10k-images-idx4-ubyte"] =
+      header(0x804, {2, 1, 2, 3}) + bytes({0, 9, 102, 51, 9, 0, 0, 9, 0, 0, 9, 0});
+  write_plain();
+  const DataShape shape{
+      .kind = DataKind::kImages, .height = 1, .width = 2, .classes = 5, .channels = 3};
+  EXPECT_EQ(check_idx(folder_.path()), shape);
+  EXPECT_EQ(to_words(shape), "colour images of 1x2 in 5 classes");
+  std::vector<float> pixels(6);
+  std::vector<std::int64_t> labels(1);
+  const auto read = [&](Part part, std::uint64_t index) {
+    load_idx(folder_.path(), part)->gather(std::vector<std::uint64_t>{index}, pixels, labels);
+    return pixels;
+  };
+  const auto expect_planes = [](const std::vector<float>& found, const std::vector<float>& right) {
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      EXPECT_NEAR(found[i], right[i], 1e-6) << i;
+    }
+  };
+  expect_planes(read(Part::kTrain, 1), {1, -1, 0, 0, 1, -1});
+  expect_planes(read(Part::kTest, 0), {-1, 1, 0, 0, 1, -1});
+}
+
+TEST_F(IdxFolder, HoldsImagesOfOneKindOfThreeChannels) {
+  const std::string remedy =
+      "; a folder of colour images must hold train-images-idx4-ubyte, train-labels-idx1-ubyte and "
+      "the same of t10k, gzipped or not";
+  const auto whole = contents_;
+  contents_["train-images-idx4-ubyte"] = header(0x804, {3, 1, 2, 4});
+  EXPECT_EQ(idx_complaint(),
+            " holds train-images-idx3-ubyte and train-images-idx4-ubyte; keep the images of one "
+            "kind");
+  std::filesystem::remove(folder_ / "train-images-idx3-ubyte");
+  contents_.erase("train-images-idx3-ubyte");
+  EXPECT_EQ(
+      idx_complaint(),
+      "train-images-idx4-ubyte: its header says an extent of 4 where 3 was expected" + remedy);
+  contents_["train-images-idx4-ubyte"] = header(0x804, {3, 1, 2, 3}) + std::string(18, '\0');
+  EXPECT_EQ(idx_complaint(), "t10k-images-idx4-ubyte.gz: no such file" + remedy);
+}
+
 TEST_F(IdxFolder, LacksAFile) {
   contents_.erase("t10k-images-idx3-ubyte");
   EXPECT_TRUE(idx_complaint().starts_with("t10k-images-idx3-ubyte.gz: no such file; the folder "))

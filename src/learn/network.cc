@@ -12,24 +12,36 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "learn/residual.h"
+#include "learn/resnet18.h"
 #include "learn/transformer.h"
 
 namespace outpace::learn {
 namespace {
 
-constexpr std::size_t kCnnSideMin = 8;  // Three poolings halve a side, rounding down.
+constexpr std::size_t kCnnSideMin = 8;     // Three poolings halve a side, rounding down.
+constexpr std::size_t kCifarSideMin = 12;  // The last pooling takes 3x3 places.
+// The share of the running statistics that an update keeps: 1 - PyTorch's momentum of 0.1.
+constexpr double kStatisticsKept = 0.9;
 
-const std::array<NetworkDoc, 4>& kinds_of_network() {
-  static const std::array<NetworkDoc, 4> kDocs{{
+const std::array<NetworkDoc, 6>& kinds_of_network() {
+  static const std::array<NetworkDoc, 6> kDocs{{
       {"mlp", "mlp", "linear to 128, ReLU, linear to the classes; images or features"},
       {"cnn",
        "cnn",
        "three of (3x3 convolution, ReLU, 2x2 max pooling) to 16, 32, 32 planes, linear to the "
        "classes; images"},
+      {"cifar",
+       "cifar",
+       "three of (5x5 convolution, 3x3 pooling of stride 2) to 32, 32, 64 planes, linear to the "
+       "classes; images"},
       {"resnet8",
        "resnet8",
        "3x3 convolution, three residual blocks of 16, 32, 64 planes with group normalisation, mean "
        "over places, linear to the classes; images"},
+      {"resnet18",
+       "resnet18[:width=64]",
+       "3x3 convolution, four stages of two residual blocks of 64, 128, 256, 512 planes with batch "
+       "normalisation, mean over places, linear to the classes; images"},
       {"charlm",
        "charlm[:layers=2,width=64,heads=4]",
        "causal transformer on characters, pre-norm, learned positions; text"},
@@ -58,8 +70,8 @@ torch::nn::Sequential make_mlp(const DataShape& data) {
 
 torch::nn::Sequential make_cnn(const DataShape& data) {
   torch::nn::Sequential layers;
-  int planes = 1;
-  for (const int next : {16, 32, 32}) {
+  auto planes = static_cast<std::int64_t>(data.channels);
+  for (const std::int64_t next : {16, 32, 32}) {
     layers->push_back(
         torch::nn::Conv2d(torch::nn::Conv2dOptions(planes, next, /*kernel_size=*/3).padding(1)));
     layers->push_back(torch::nn::ReLU());
@@ -73,10 +85,44 @@ torch::nn::Sequential make_cnn(const DataShape& data) {
   return layers;
 }
 
+torch::nn::Conv2d convolution_5x5(std::int64_t from, std::int64_t to) {
+  return torch::nn::Conv2d(torch::nn::Conv2dOptions(from, to, /*kernel_size=*/5).padding(2));
+}
+
+// A side after a 3x3 pooling of stride 2 whose last window may reach over the edge.
+std::int64_t pooled_side(std::int64_t side) {
+  return (side - 2) / 2 + 1;
+}
+
+// Caffe's cifar10_full (BVLC, examples/cifar10), without its local response normalisation, which
+// has no weights: 89,578 of them for CIFAR-10. Its first pooling comes before the ReLU.
+torch::nn::Sequential make_cifar(const DataShape& data) {
+  torch::nn::Sequential layers;
+  layers->push_back(convolution_5x5(static_cast<std::int64_t>(data.channels), 32));
+  layers->push_back(torch::nn::MaxPool2d(torch::nn::MaxPool2dOptions(3).stride(2).ceil_mode(true)));
+  layers->push_back(torch::nn::ReLU());
+  for (const std::int64_t planes : {32, 64}) {
+    layers->push_back(convolution_5x5(32, planes));
+    layers->push_back(torch::nn::ReLU());
+    layers->push_back(
+        torch::nn::AvgPool2d(torch::nn::AvgPool2dOptions(3).stride(2).ceil_mode(true)));
+  }
+  layers->push_back(torch::nn::Flatten());
+  std::int64_t places = 1;
+  for (const std::size_t side : {data.height, data.width}) {
+    places *= pooled_side(pooled_side(pooled_side(static_cast<std::int64_t>(side))));
+  }
+  layers->push_back(torch::nn::Linear(64 * places, static_cast<std::int64_t>(data.classes)));
+  return layers;
+}
+
 // Throws a usage error for a network that is unknown or does not fit.
 torch::nn::Sequential make_layers(const Spec& spec, const DataShape& data) {
   SpecReader reader("network", spec);
   const bool images = data.kind == DataKind::kImages;
+  const auto images_from = [&data, images](std::size_t side) {
+    return images && data.height >= side && data.width >= side;
+  };
   if (spec.name == "mlp") {
     reader.finish();
     require(spec, data, data.kind != DataKind::kText, "images or features");
@@ -84,16 +130,24 @@ torch::nn::Sequential make_layers(const Spec& spec, const DataShape& data) {
   }
   if (spec.name == "cnn") {
     reader.finish();
-    require(spec,
-            data,
-            images && data.height >= kCnnSideMin && data.width >= kCnnSideMin,
-            "images of at least 8x8");
+    require(spec, data, images_from(kCnnSideMin), "images of at least 8x8");
     return make_cnn(data);
+  }
+  if (spec.name == "cifar") {
+    reader.finish();
+    require(spec, data, images_from(kCifarSideMin), "images of at least 12x12");
+    return make_cifar(data);
   }
   if (spec.name == "resnet8") {
     reader.finish();
     require(spec, data, images, "images");
     return make_resnet8(data);
+  }
+  if (spec.name == "resnet18") {
+    const std::uint64_t width = read_resnet18_width(reader);
+    reader.finish();
+    require(spec, data, images_from(kResnet18SideMin), "images of at least 16x16");
+    return make_resnet18(width, data);
   }
   if (spec.name == "charlm") {
     const CharlmOptions options = read_charlm_options(reader);
@@ -113,17 +167,37 @@ torch::nn::Sequential make_layers(const Spec& spec, const DataShape& data) {
 struct Network::Layers {
   std::vector<std::int64_t> example;  // The shape of one example, as the first layer takes it.
   torch::nn::Sequential sequence;
-  std::vector<torch::Tensor> parameters;  // In the manifest's order.
+  std::vector<torch::Tensor> parameters;  // In the manifest's order, which `statistics` end.
+  std::vector<torch::Tensor> statistics;  // Of batch normalisation.
+  std::vector<std::string> statistics_names;
 
   Layers(const Spec& spec, const DataShape& data) : sequence(make_layers(spec, data)) {
-    if (spec.name == "cnn" || spec.name == "resnet8") {
-      example = {1, static_cast<std::int64_t>(data.height), static_cast<std::int64_t>(data.width)};
+    if (data.kind == DataKind::kImages && spec.name != "mlp") {
+      example = {static_cast<std::int64_t>(data.channels),
+                 static_cast<std::int64_t>(data.height),
+                 static_cast<std::int64_t>(data.width)};
     } else {
       example = {static_cast<std::int64_t>(data.inputs())};
     }
     parameters = sequence->parameters();
-    // Only parameters travel between server and workers.
-    CHECK(sequence->buffers().empty());
+    for (const auto& buffer : sequence->named_buffers()) {
+      if (buffer.value().is_floating_point()) {  // The count of mini-batches is not used.
+        statistics_names.push_back(buffer.key());
+        statistics.push_back(buffer.value());
+      }
+    }
+  }
+
+  // The mini-batch's own statistics, as the forward pass left them, to the end of the gradient.
+  void write_statistics(std::span<float> gradient) const {
+    std::size_t numbers = 0;
+    for (const torch::Tensor& one : statistics) {
+      numbers += static_cast<std::size_t>(one.numel());
+    }
+    float* next = gradient.last(numbers).data();
+    for (const torch::Tensor& one : statistics) {
+      next = std::copy_n(one.data_ptr<float>(), one.numel(), next);
+    }
   }
 
   // A backward pass that reports each tensor; empty between such passes.
@@ -151,26 +225,53 @@ struct Network::Layers {
   }
 };
 
-Network::Network(const Spec& spec, const DataShape& data)
-    : layers_(std::make_unique<Layers>(spec, data)) {
-  for (const auto& parameter : layers_->sequence->named_parameters()) {
-    protocol::TensorInfo info{.name = parameter.key(), .shape = {}};
-    for (const std::int64_t extent : parameter.value().sizes()) {
+Network::Network(const Spec& spec, const DataShape& data, Pass pass)
+    : layers_(std::make_unique<Layers>(spec, data)), pass_(pass) {
+  layers_->sequence->train(pass == Pass::kTrain);
+  const auto add = [this](const std::string& name, const torch::Tensor& tensor) {
+    protocol::TensorInfo info{.name = name, .shape = {}};
+    for (const std::int64_t extent : tensor.sizes()) {
       info.shape.push_back(static_cast<std::uint64_t>(extent));
     }
     manifest_.tensors.push_back(std::move(info));
+  };
+  for (const auto& parameter : layers_->sequence->named_parameters()) {
+    add(parameter.key(), parameter.value());
+  }
+  for (std::size_t i = 0; i < layers_->statistics.size(); ++i) {
+    add(layers_->statistics_names[i], layers_->statistics[i]);
   }
 }
 
 Network::~Network() = default;
 
+protocol::Script Network::script() const {
+  if (layers_->statistics.empty()) {
+    return {};
+  }
+  protocol::Script script{
+      .groups = {{.method = protocol::Method::kByServer, .rate = 1.0},
+                 {.method = protocol::Method::kAverage, .momentum = kStatisticsKept}},
+      .group_of = std::vector<std::uint32_t>(layers_->parameters.size(), 0)};
+  script.group_of.resize(manifest_.tensors.size(), 1);
+  return script;
+}
+
 void Network::use(std::span<const float> weights) {
   CHECK(weights.size() == manifest_.numbers());
   const float* next = weights.data();
-  for (torch::Tensor& parameter : layers_->parameters) {
-    // Tensors cannot be const; no pass writes to a parameter.
-    parameter.set_data(torch::from_blob(const_cast<float*>(next), parameter.sizes()));
-    next += parameter.numel();
+  const auto view = [&next](torch::Tensor& tensor) {
+    // Tensors cannot be const; no pass writes to one that is a view.
+    tensor.set_data(torch::from_blob(const_cast<float*>(next), tensor.sizes()));
+    next += tensor.numel();
+  };
+  std::ranges::for_each(layers_->parameters, view);
+  if (pass_ == Pass::kEvaluate) {
+    std::ranges::for_each(layers_->statistics, view);
+    return;
+  }
+  for (torch::Tensor& one : layers_->statistics) {
+    one.zero_();  // The pass adds its own to 0 times these, which must be finite.
   }
 }
 
@@ -186,12 +287,14 @@ at::Tensor Network::forward(const at::Tensor& inputs,
   shape.insert(shape.end(), layers_->example.begin(), layers_->example.end());
   torch::Tensor values = inputs.view(shape);
   std::size_t numbers = 0;  // The manifest has the layers' weights in their order.
+  std::size_t left = layers_->sequence->size();
   for (torch::nn::AnyModule& layer : *layers_->sequence) {
     if (needs) {
       for (const torch::Tensor& parameter : layer.ptr()->parameters()) {
         numbers += static_cast<std::size_t>(parameter.numel());
       }
-      needs(numbers);
+      // The statistics are counted to the last layer, so that no weights are left to come.
+      needs(--left == 0 ? manifest_.numbers() : numbers);
     }
     poll();
     values = layer.forward(values);
@@ -214,12 +317,17 @@ void Network::gradient(const at::Tensor& loss, std::span<float> gradient) {
     const torch::Tensor flat = one.contiguous();
     next = std::copy_n(flat.data_ptr<float>(), flat.numel(), next);
   }
+  layers_->write_statistics(gradient);
 }
 
 void Network::gradient_in_parts(const at::Tensor& loss,
                                 std::span<float> gradient,
                                 const std::function<void(std::size_t tensor)>& ready) {
   CHECK(gradient.size() == manifest_.numbers());
+  layers_->write_statistics(gradient);
+  for (std::size_t tensor = manifest_.tensors.size(); tensor > layers_->parameters.size();) {
+    ready(--tensor);
+  }
   layers_->told = {.gradient = gradient.data(), .ready = &ready};
   if (!std::exchange(layers_->hooked, true)) {
     layers_->hook();
@@ -245,9 +353,11 @@ std::vector<float> Network::initial_weights(const Spec& spec,
   torch::manual_seed(seed);
   const Layers layers(spec, data);
   std::vector<float> weights;
-  for (const torch::Tensor& parameter : layers.parameters) {
-    const float* numbers = parameter.data_ptr<float>();
-    weights.insert(weights.end(), numbers, numbers + parameter.numel());
+  for (const auto* tensors : {&layers.parameters, &layers.statistics}) {
+    for (const torch::Tensor& tensor : *tensors) {
+      const float* numbers = tensor.data_ptr<float>();
+      weights.insert(weights.end(), numbers, numbers + tensor.numel());
+    }
   }
   return weights;
 }

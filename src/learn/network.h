@@ -1,8 +1,11 @@
 // The networks that can be trained by name, over weights that the caller owns.
 //
 // A network has no weights of its own. use() makes its parameters views of a flat buffer in the
-// manifest's order, so that nothing is copied. It computes on the caller's thread and belongs to
-// one thread at a time. Headers outside this folder see tensors only as a forward declaration.
+// manifest's order, so that nothing is copied. The running statistics of batch normalisation are
+// the last tensors. In place of their gradient a pass gives the mini-batch's own statistics, and
+// the server keeps a running mean of them (update/groups.h), as PyTorch does in one process. It
+// computes on the caller's thread and belongs to one thread at a time. Headers outside this folder
+// see tensors only as a forward declaration.
 
 #pragma once
 
@@ -41,16 +44,22 @@ class GivenUp final : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "given up"; }
 };
 
+// A pass to train normalises by the mini-batch's own statistics, one to evaluate by the running
+// ones. Only batch normalisation tells them apart.
+enum class Pass : std::uint8_t { kTrain, kEvaluate };
+
 class Network {
  public:
   // Fits the network to the data. Throws a usage error that names the nearest network, or says what
   // the network needs and the data lacks.
-  Network(const Spec& spec, const DataShape& data);
+  Network(const Spec& spec, const DataShape& data, Pass pass = Pass::kTrain);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
   [[nodiscard]] const protocol::Manifest& manifest() const { return manifest_; }
+  // How the server steps them: nothing special, unless there are running statistics.
+  [[nodiscard]] protocol::Script script() const;
 
   // REQUIRES: manifest().numbers() weights, which outlive every pass until the next use().
   void use(std::span<const float> weights);
@@ -79,6 +88,7 @@ class Network {
   struct Layers;
 
   std::unique_ptr<Layers> layers_;
+  Pass pass_;
   protocol::Manifest manifest_;
 };
 

@@ -1,6 +1,7 @@
 #include "learn/network.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace outpace::learn {
 namespace {
 
 constexpr DataShape kImages{.kind = DataKind::kImages, .height = 12, .width = 20, .classes = 7};
+constexpr DataShape kCifarImages{
+    .kind = DataKind::kImages, .height = 32, .width = 32, .classes = 10, .channels = 3};
 constexpr DataShape kFeatures{.kind = DataKind::kFeatures, .height = 1, .width = 4, .classes = 3};
 constexpr DataShape kText{.kind = DataKind::kText, .height = 1, .width = 16, .classes = 29};
 
@@ -42,6 +45,19 @@ TEST(Network, HasAsManyParametersAsItsFormulaSays) {
                                (9 * 32 + 9 * 64 + 32 + 2 * 2) * 64;
   EXPECT_EQ(parameters("resnet8", fashion_mnist()), stages + 65 * 10);
   EXPECT_EQ(parameters("resnet8", kImages), stages + 65 * 7);
+  EXPECT_EQ(parameters("mlp", kCifarImages), mlp(3072, 10));
+  EXPECT_EQ(parameters("cnn", kCifarImages), cnn(4 * 4, 10) + std::uint64_t{2} * 9 * 16);
+  EXPECT_EQ(parameters("resnet8", kCifarImages), stages + 65 * 10 + std::uint64_t{2} * 9 * 16);
+  const auto cifar = [](std::uint64_t channels, std::uint64_t places, std::uint64_t classes) {
+    return (25 * channels + 1) * 32 + (25 * 32 + 1) * (32 + 64) + (64 * places + 1) * classes;
+  };
+  EXPECT_EQ(parameters("cifar", kCifarImages), cifar(3, 4 * 4, 10));
+  EXPECT_EQ(parameters("cifar", kCifarImages), 89'578U);  // Caffe's cifar10_full.
+  EXPECT_EQ(parameters("cifar", kImages), cifar(1, 1 * 2, 7));
+  // torchvision's 11,689,512 with a stem of 3x3 places in place of 7x7 and 10 classes in place of
+  // 1000; and two numbers of running statistics for each of 4,800 planes.
+  EXPECT_EQ(parameters("resnet18", kCifarImages),
+            11'689'512U - 64 * 3 * (49 - 9) - 513 * 990 + std::uint64_t{2} * 4800);
   const auto charlm = [](std::uint64_t layers, std::uint64_t d) {
     const std::uint64_t vocabulary = 29;
     const std::uint64_t context = 16;
@@ -56,7 +72,11 @@ TEST(Network, GivesALogitForEachClassOfEachLabel) {
   for (const auto& [name, data] : {std::pair("mlp", kImages),
                                    std::pair("mlp", kFeatures),
                                    std::pair("cnn", kImages),
+                                   std::pair("cifar", kImages),
+                                   std::pair("cifar", kCifarImages),
                                    std::pair("resnet8", kImages),
+                                   std::pair("resnet8", kCifarImages),
+                                   std::pair("resnet18:width=2", kCifarImages),
                                    std::pair("charlm", kText)}) {
     SCOPED_TRACE(name);
     const Spec spec = Spec::parse(name);
@@ -71,8 +91,11 @@ TEST(Network, GivesALogitForEachClassOfEachLabel) {
 }
 
 TEST(Network, TakesTheSmallestImages) {
-  for (const auto& [name, side] :
-       {std::pair("mlp", 1U), std::pair("cnn", 8U), std::pair("resnet8", 1U)}) {
+  for (const auto& [name, side] : {std::pair("mlp", 1U),
+                                   std::pair("cnn", 8U),
+                                   std::pair("cifar", 12U),
+                                   std::pair("resnet8", 1U),
+                                   std::pair("resnet18:width=1", 16U)}) {
     SCOPED_TRACE(name);
     const DataShape data{.kind = DataKind::kImages, .height = side, .width = side, .classes = 2};
     const Spec spec = Spec::parse(name);
@@ -107,7 +130,7 @@ TEST(Network, IsRefusedWithTheNearestNameIfUnknown) {
   };
   EXPECT_EQ(complaint("mpl"), "2: unknown network 'mpl'; did you mean 'mlp'?");
   EXPECT_EQ(complaint("transformer"),
-            "2: unknown network 'transformer'; known: mlp, cnn, resnet8, charlm");
+            "2: unknown network 'transformer'; known: mlp, cnn, cifar, resnet8, resnet18, charlm");
   EXPECT_EQ(complaint("mlp:width=3"),
             "2: network 'mlp:width=3': unknown option 'width'; it takes none");
   EXPECT_EQ(complaint("charlm:layer=3"),
@@ -125,6 +148,12 @@ TEST(Network, IsRefusedIfItDoesNotFitTheData) {
   EXPECT_EQ(complaint("cnn", small),
             "2: network 'cnn' needs images of at least 8x8; the data set has images of 9x7 in 2 "
             "classes, for which there is mlp");
+  EXPECT_EQ(complaint("cifar", small),
+            "2: network 'cifar' needs images of at least 12x12; the data set has images of 9x7 in "
+            "2 classes, for which there is mlp");
+  EXPECT_EQ(complaint("resnet18", kImages),
+            "2: network 'resnet18' needs images of at least 16x16; the data set has images of "
+            "12x20 in 7 classes, for which there is mlp");
   EXPECT_EQ(complaint("resnet8", kFeatures),
             "2: network 'resnet8' needs images; the data set has rows of 4 features in 3 classes, "
             "for which there is mlp");
@@ -134,6 +163,53 @@ TEST(Network, IsRefusedIfItDoesNotFitTheData) {
   EXPECT_EQ(complaint("charlm", kImages),
             "2: network 'charlm' needs text; the data set has images of 12x20 in 7 classes, for "
             "which there is mlp");
+}
+
+// Logits of `images` by a network of its own.
+at::Tensor logits_of(const std::string& name,
+                     const DataShape& data,
+                     const std::vector<float>& weights,
+                     const at::Tensor& images) {
+  Network network(Spec::parse(name), data, Pass::kEvaluate);
+  network.use(weights);
+  const at::NoGradGuard no_gradient;
+  return network.forward(images, {});
+}
+
+// The numbers of a flat buffer as tensors, one after another.
+class Taken {
+ public:
+  explicit Taken(const std::vector<float>& weights) : next_(weights.data()) {}
+
+  at::Tensor operator()(const std::vector<std::int64_t>& shape) {
+    const at::Tensor taken = at::from_blob(const_cast<float*>(next_), shape);
+    next_ += taken.numel();
+    return taken;
+  }
+
+ private:
+  const float* next_;
+};
+
+TEST(Cifar, IsWhatItsDescriptionSays) {
+  const std::vector<float> weights =
+      Network::initial_weights(Spec::parse("cifar"), kCifarImages, 3);
+  const at::Tensor images = at::arange(5 * 3072, at::kFloat).sin().view({5, 3072});
+  Taken take(weights);
+  const auto conv = [&take](const at::Tensor& values, std::int64_t from, std::int64_t to) {
+    const at::Tensor kernel = take({to, from, 5, 5});
+    return at::conv2d(values, kernel, take({to}), 1, 2);
+  };
+  const auto mean_pool = [](const at::Tensor& values) {
+    return at::avg_pool2d(values, 3, 2, 0, /*ceil_mode=*/true);
+  };
+  at::Tensor values = conv(images.view({5, 3, 32, 32}), 3, 32);
+  values = at::relu(at::max_pool2d(values, 3, 2, 0, 1, /*ceil_mode=*/true));
+  values = mean_pool(at::relu(conv(values, 32, 32)));
+  values = mean_pool(at::relu(conv(values, 32, 64)));
+  const at::Tensor weight = take({10, 1024});
+  const at::Tensor right = at::linear(values.flatten(1), weight, take({10}));
+  EXPECT_TRUE(at::allclose(logits_of("cifar", kCifarImages, weights, images), right));
 }
 
 // resnet8 once more, from its weights alone and without modules.
@@ -199,6 +275,175 @@ TEST(Resnet8, SeesEachImageAlone) {
     const at::Tensor alone = network.forward(images.narrow(0, i, 1), {})[0];
     EXPECT_LT((alone - together[i]).abs().max().item<double>(), 1e-5 * largest);
   }
+}
+
+// resnet18 once more, from its flat weights and without modules: the parameters, then the running
+// statistics.
+class PlainResnet18 {
+ public:
+  PlainResnet18(const std::vector<float>& weights, std::size_t parameters)
+      : parameters_(weights),
+        statistics_(std::vector<float>(weights.begin() + static_cast<std::ptrdiff_t>(parameters),
+                                       weights.end())),
+        next_statistics_(statistics_) {}
+
+  at::Tensor operator()(const at::Tensor& images, bool train) {
+    train_ = train;
+    std::int64_t from = 2;
+    at::Tensor values = at::relu(norm(conv(images, 3, from, 3, 1)));
+    for (const std::int64_t to : {2, 4, 8, 16}) {
+      for (const bool first : {true, false}) {
+        const std::int64_t stride = first && to > 2 ? 2 : 1;
+        at::Tensor change = at::relu(norm(conv(values, first ? from : to, to, 3, stride)));
+        change = norm(conv(change, to, to, 3, 1));
+        if (stride == 2) {
+          values = norm(conv(values, from, to, 1, stride));
+        }
+        values = at::relu(change + values);
+      }
+      from = to;
+    }
+    const at::Tensor weight = parameters_({10, 16});
+    return at::linear(values.mean({2, 3}), weight, parameters_({10}));
+  }
+
+  // Of each normalisation in turn: its mini-batch's mean and variance, one after another.
+  std::vector<float> seen;
+
+ private:
+  at::Tensor conv(const at::Tensor& values,
+                  std::int64_t from,
+                  std::int64_t to,
+                  std::int64_t kernel,
+                  std::int64_t stride) {
+    return at::conv2d(values, parameters_({to, from, kernel, kernel}), {}, stride, kernel / 2);
+  }
+  at::Tensor norm(const at::Tensor& values) {
+    const std::int64_t planes = values.size(1);
+    const at::Tensor scale = parameters_({planes});
+    const at::Tensor shift = parameters_({planes});
+    at::Tensor mean = next_statistics_({planes});
+    at::Tensor variance = next_statistics_({planes});
+    if (train_) {
+      mean = values.mean({0, 2, 3});
+      variance = values.var({0, 2, 3}, /*unbiased=*/false);
+      const auto count = static_cast<float>(values.numel() / planes);
+      for (const at::Tensor& one : {mean, variance * (count / (count - 1.0F))}) {
+        const at::Tensor flat = one.contiguous();
+        seen.insert(seen.end(), flat.data_ptr<float>(), flat.data_ptr<float>() + planes);
+      }
+    }
+    const auto by_plane = [planes](const at::Tensor& one) { return one.view({1, planes, 1, 1}); };
+    return (values - by_plane(mean)) / (by_plane(variance) + 1e-5).sqrt() * by_plane(scale) +
+           by_plane(shift);
+  }
+
+  Taken parameters_;
+  std::vector<float> statistics_;
+  Taken next_statistics_;
+  bool train_ = false;
+};
+
+class Resnet18 : public testing::Test {
+ protected:
+  // The tensors of statistics, which end the manifest.
+  [[nodiscard]] std::size_t statistics() const {
+    std::size_t numbers = 0;
+    for (std::size_t i = 0; i < manifest_.tensors.size(); ++i) {
+      numbers += network_.script().group_of[i] == 1 ? manifest_.tensors[i].numbers() : 0;
+    }
+    return numbers;
+  }
+  [[nodiscard]] std::size_t parameter_numbers() const { return manifest_.numbers() - statistics(); }
+  static bool near(const std::vector<float>& found, const std::vector<float>& right) {
+    return found.size() == right.size() &&
+           std::equal(found.begin(), found.end(), right.begin(), [](float one, float other) {
+             return std::abs(one - other) <= 1e-5F + 1e-4F * std::abs(other);
+           });
+  }
+
+  Spec spec_ = Spec::parse("resnet18:width=2");
+  Network network_{spec_, kCifarImages};
+  protocol::Manifest manifest_ = network_.manifest();
+  std::vector<float> weights_ = Network::initial_weights(spec_, kCifarImages, 3);
+  at::Tensor images_ = at::arange(5 * 3072, at::kFloat).sin().view({5, 3072});
+};
+
+TEST_F(Resnet18, HasTheNamesOfTorchvisionAndItsStatisticsLast) {
+  const auto& tensors = manifest_.tensors;
+  EXPECT_EQ(tensors[0].name, "conv1.weight");
+  EXPECT_EQ(tensors[3].name, "layer1.0.conv1.weight");
+  EXPECT_EQ(tensors[61].name, "fc.bias");
+  EXPECT_EQ(tensors[62].name, "bn1.running_mean");
+  EXPECT_EQ(tensors.back().name, "layer4.1.bn2.running_var");
+  const protocol::Script script = network_.script();
+  ASSERT_EQ(script.group_of.size(), tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_EQ(script.group_of[i] == 1, tensors[i].name.find("running_") != std::string::npos);
+  }
+  EXPECT_TRUE(Network(Spec::parse("resnet8"), kCifarImages).script().groups.empty());
+}
+
+TEST_F(Resnet18, NormalisesByTheMinibatchToTrainAndByTheStatisticsToEvaluate) {
+  // Statistics that are not the initial ones.
+  for (std::size_t i = parameter_numbers(); i < weights_.size(); ++i) {
+    weights_[i] = 0.5F + 0.25F * static_cast<float>(i % 3);
+  }
+  network_.use(weights_);
+  const at::NoGradGuard no_gradient;
+  const at::Tensor images = images_.view({5, 3, 32, 32});
+  EXPECT_TRUE(at::allclose(network_.forward(images_, {}),
+                           PlainResnet18(weights_, parameter_numbers())(images, true),
+                           1e-4,
+                           1e-4));
+  const at::Tensor evaluated = logits_of("resnet18:width=2", kCifarImages, weights_, images_);
+  EXPECT_TRUE(at::allclose(
+      evaluated, PlainResnet18(weights_, parameter_numbers())(images, false), 1e-4, 1e-4));
+  // Alone or in company, an image is evaluated alike.
+  const at::Tensor alone =
+      logits_of("resnet18:width=2", kCifarImages, weights_, images_.narrow(0, 2, 1));
+  EXPECT_TRUE(at::allclose(alone[0], evaluated[2], 1e-4, 1e-5));
+}
+
+TEST_F(Resnet18, GivesTheStatisticsOfTheMinibatchInPlaceOfTheirGradient) {
+  network_.use(weights_);
+  PlainResnet18 plain(weights_, parameter_numbers());
+  (void)plain(images_.view({5, 3, 32, 32}), true);
+  const auto end_of = [this](const std::vector<float>& gradient) {
+    return std::vector<float>(gradient.begin() + static_cast<std::ptrdiff_t>(parameter_numbers()),
+                              gradient.end());
+  };
+  const auto loss = [this] {
+    return at::cross_entropy_loss(network_.forward(images_, {}), at::arange(5, at::kLong));
+  };
+  std::vector<float> whole(weights_.size());
+  network_.gradient(loss(), whole);
+  EXPECT_TRUE(near(end_of(whole), plain.seen));
+  std::vector<float> in_parts(weights_.size());
+  std::vector<std::size_t> told;
+  network_.gradient_in_parts(
+      loss(), in_parts, [&told](std::size_t tensor) { told.push_back(tensor); });
+  EXPECT_EQ(in_parts, whole);
+  EXPECT_EQ(told.front(), manifest_.tensors.size() - 1);
+  std::sort(told.begin(), told.end());
+  for (std::size_t tensor = 0; tensor < manifest_.tensors.size(); ++tensor) {
+    ASSERT_EQ(told.at(tensor), tensor);
+  }
+}
+
+TEST_F(Resnet18, ForgetsTheStatisticsOfAPassThatDiverged) {
+  const auto gradient_at = [this](const std::vector<float>& weights) {
+    network_.use(weights);
+    std::vector<float> gradient(weights.size());
+    network_.gradient(
+        at::cross_entropy_loss(network_.forward(images_, {}), at::arange(5, at::kLong)), gradient);
+    return gradient;
+  };
+  const std::vector<float> right = gradient_at(weights_);
+  std::vector<float> diverged = weights_;
+  diverged.front() = std::nanf("");
+  EXPECT_TRUE(std::isnan(gradient_at(diverged).back()));
+  EXPECT_EQ(gradient_at(weights_), right);
 }
 
 }  // namespace

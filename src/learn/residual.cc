@@ -56,7 +56,7 @@ class Block final : public torch::nn::Module {
 
 torch::nn::Sequential make_resnet8(const DataShape& data) {
   torch::nn::Sequential layers;
-  layers->push_back(convolution(1, 16, 3, 1));
+  layers->push_back(convolution(static_cast<std::int64_t>(data.channels), 16, 3, 1));
   layers->push_back(normalisation(16));
   layers->push_back(torch::nn::ReLU());
   layers->push_back(std::make_shared<Block>(16, 16, 1));

@@ -7,10 +7,8 @@
 // section 4.2, with one block per stage.
 //
 // The paper's batch normalisation is replaced by group normalisation (Wu & He, "Group
-// Normalization", ECCV 2018, table 3: 16 planes per group). Batch normalisation keeps running
-// statistics in buffers, but only parameters travel between server and workers, so no other process
-// would have the statistics that belong to the weights. It would also make a gradient depend on the
-// size of the mini-batch that a policy hands out.
+// Normalization", ECCV 2018, table 3: 16 planes per group). With batch normalisation a gradient
+// would depend on the size of the mini-batch that a policy hands out; resnet18 has it.
 
 #pragma once
 
@@ -22,7 +20,7 @@ class Sequential;
 
 namespace outpace::learn {
 
-// From [n, 1, height, width] to [n, classes]. REQUIRES: images.
+// From [n, channels, height, width] to [n, classes]. REQUIRES: images.
 [[nodiscard]] torch::nn::Sequential make_resnet8(const DataShape& data);
 
 }  // namespace outpace::learn

@@ -9,7 +9,7 @@ namespace outpace::live {
 namespace {
 
 // In the order of both.
-static_assert(static_cast<int>(Method::kAverage) == static_cast<int>(protocol::Method::kAverage));
+static_assert(static_cast<int>(Method::kByServer) == static_cast<int>(protocol::Method::kByServer));
 
 void check_setting(double value, const std::string& name) {
   require(std::isfinite(value) && value >= 0.0,

@@ -50,16 +50,12 @@ std::string Server::unfit(const protocol::Script& script) const {
 }
 
 server::ShardOptions Server::shard_options(const protocol::Script& script) const {
-  server::ShardOptions options = options_.shard;
-  if (!script.groups.empty()) {
-    options.groups = server::groups_of(script);
-  }
-  return options;
+  return server::with_script(options_.shard, script);
 }
 
 server::CoordinatorOptions Server::coordinator_options() const {
   server::CoordinatorOptions options = options_.coordinator;
-  if (script_ && !script_->groups.empty()) {
+  if (script_ && server::brings_optimizer(*script_)) {
     options.rate = 1.0;  // The groups have rates of their own.
   }
   if (script_ && script_->epochs > 0 && options_.script.epochs) {

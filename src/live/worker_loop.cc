@@ -57,6 +57,7 @@ class Work {
       return false;
     }
     gradient_ = session().gradient();
+    source_.begin_epoch(task.work.release.ranges.front().epoch);
     WorkerSession::Result result{};
     if (!compute(task.work, examples, result)) {
       return false;
@@ -233,7 +234,8 @@ void run_worker(const WorkerOptions& options,
   LastingSession session(options,
                          {.manifest = source.manifest(),
                           .dataset_examples = source.dataset_examples(),
-                          .initial_weights = [&source] { return source.initial_weights(); }});
+                          .initial_weights = [&source] { return source.initial_weights(); },
+                          .script = source.script()});
   Work work(session, source, pace, attacker, observer);
   work.run();
   if (options.session.leaving != nullptr && options.session.leaving->asked()) {

@@ -99,7 +99,7 @@ Script read_script(const pb::Script& script, std::size_t tensors) {
   Script out{.groups = {}, .group_of = {}, .epochs = script.epochs()};
   for (int i = 0; i < groups; ++i) {
     const std::uint32_t method = script.methods(i);
-    require(method >= 1 && method <= static_cast<std::uint32_t>(Method::kAverage) + 1,
+    require(method >= 1 && method <= static_cast<std::uint32_t>(Method::kByServer) + 1,
             "hello.script.methods",
             "hold one that we do not know");
     const auto setting = [&](int which) {

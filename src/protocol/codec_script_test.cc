@@ -60,7 +60,7 @@ TEST(ScriptCodec, ChecksTheScript) {
             "hello.script.settings must be finite and at least 0");
   EXPECT_EQ(said([](Script& script) { script.groups[0].weight_decay = -1; }),
             "hello.script.settings must be finite and at least 0");
-  EXPECT_EQ(said([](Script& script) { script.groups[0].method = static_cast<Method>(8); }),
+  EXPECT_EQ(said([](Script& script) { script.groups[0].method = static_cast<Method>(9); }),
             "hello.script.methods hold one that we do not know");
   EXPECT_EQ(said([](Script& script) { script.group_of[0] = 1; }),
             "hello.script.group_of names a group that is not there");

@@ -64,6 +64,7 @@ enum class Method : std::uint8_t {
   kLamb,
   kYellowFin,
   kAverage,
+  kByServer,
 };
 struct ParameterGroup {
   Method method = Method::kSgd;

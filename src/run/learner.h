@@ -20,12 +20,18 @@ struct Lesson {
   std::uint32_t threads = 1;
 };
 
+// A network's tensors, and how the server steps them.
+struct Layout {
+  protocol::Manifest manifest;
+  protocol::Script script;
+};
+
 // All throw a usage error for an unknown network or data set.
 struct Learner {
   std::function<std::unique_ptr<worker::GradientSource>(const Lesson&)> gradients;
   std::function<std::unique_ptr<worker::Evaluator>(const Lesson&)> evaluator;
   // Of the network for that data, without loading it.
-  std::function<protocol::Manifest(const Spec& network, const Spec& data)> manifest;
+  std::function<Layout(const Spec& network, const Spec& data)> layout;
 };
 
 }  // namespace outpace::run

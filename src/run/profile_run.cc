@@ -47,6 +47,7 @@ class Stopwatch final : public worker::GradientSource {
   [[nodiscard]] std::uint64_t dataset_examples() const override {
     return source_.dataset_examples();
   }
+  [[nodiscard]] protocol::Script script() const override { return source_.script(); }
   [[nodiscard]] std::vector<float> initial_weights() const override {
     return source_.initial_weights();
   }

@@ -404,7 +404,7 @@ RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> 
   if (const auto balance = job::balance_in_force(job_.training)) {
     summary.balance_most = balance->most;
   }
-  if (!result.script.groups.empty()) {
+  if (server::brings_optimizer(result.script)) {
     summary.optimizer = server::optimizer_in_words(result.script);
     summary.lr = result.script.groups.front().rate;
   }

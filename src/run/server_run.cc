@@ -22,6 +22,7 @@
 #include "run/whole_file.h"
 #include "run/worker_role.h"
 #include "server/initial_weights.h"
+#include "server/script.h"
 #include "wire/kept_memory.h"
 
 namespace outpace::run {
@@ -69,7 +70,7 @@ live::ServerOptions to_server_options(const job::Training& training,
 }
 
 void check(const job::TrainJob& job, const Learner& learner, bool has_server) {
-  (void)to_server_options(job.training, job.membership, job.serving);
+  const live::ServerOptions server = to_server_options(job.training, job.membership, job.serving);
   if (has_server) {
     (void)tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
   }
@@ -83,7 +84,14 @@ void check(const job::TrainJob& job, const Learner& learner, bool has_server) {
     (void)make_source(job.work, 0, job.training.workers, job.training.seed, learner);
     return;
   }
-  (void)learner.manifest(job.work.network, job.work.data);
+  const Layout layout = learner.layout(job.work.network, job.work.data);
+  if (job.topology != job::Topology::kServer && !layout.script.groups.empty()) {
+    throw usage_error("--topology " + job::Value<job::Topology>::text(job.topology) +
+                      " conflicts with --network " + job.work.network.text +
+                      ": its running statistics are averaged by a server; remove --topology, or "
+                      "take resnet8, which has none");
+  }
+  server::check(server::with_script(server.shard, layout.script));
 }
 
 RunEnd train(const job::TrainJob& job,

@@ -10,6 +10,7 @@
 
 #include "run/server_run.h"
 #include "run/whole_file.h"
+#include "server/script.h"
 
 namespace outpace::run {
 namespace {
@@ -58,12 +59,14 @@ sim::ClusterOptions cluster_options(const job::SimulateJob& job, job::Resolved r
 }  // namespace
 
 void check(const job::SimulateJob& job, const Learner& learner) {
-  (void)resolve(job);
+  const job::Resolved resolved = resolve(job);
   job::check(job);
   (void)job::make_timing(job, whole_file);
   std::optional<protocol::Manifest> manifest;
   if (job.learn) {
-    manifest = learner.manifest(*job.learn, job.data);
+    Layout layout = learner.layout(*job.learn, job.data);
+    server::check(server::with_script(resolved.shard, layout.script));
+    manifest = std::move(layout.manifest);
   }
   (void)job::make_links(job, manifest ? &*manifest : nullptr, whole_file);
 }

@@ -1,7 +1,9 @@
 #include "server/script.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace outpace::server {
 namespace {
@@ -36,24 +38,45 @@ std::string spec_of(const protocol::ParameterGroup& group) {
       return "yellowfin";
     case protocol::Method::kAverage:
       return "average:mu=" + text_of(group.momentum);
+    case protocol::Method::kByServer:
+      break;
   }
   return "sgd";
 }
 
+bool is_optimizer(const protocol::ParameterGroup& group) {
+  return group.method != protocol::Method::kAverage && group.method != protocol::Method::kByServer;
+}
+
+update::Group group_of(const protocol::ParameterGroup& group, const ShardOptions& server) {
+  if (group.method == protocol::Method::kByServer) {
+    return {.optimizer = server.optimizer, .rate = group.rate, .weight_decay = server.weight_decay};
+  }
+  return {.optimizer = Spec::parse(spec_of(group)),
+          .rate = group.rate,
+          .weight_decay = group.weight_decay};
+}
+
 }  // namespace
 
-update::Groups groups_of(const protocol::Script& script) {
+bool brings_optimizer(const protocol::Script& script) {
+  return std::ranges::any_of(script.groups, is_optimizer);
+}
+
+ShardOptions with_script(ShardOptions options, const protocol::Script& script) {
+  if (script.groups.empty()) {
+    return options;
+  }
   update::Groups groups{.groups = {}, .group_of = script.group_of};
   for (const protocol::ParameterGroup& group : script.groups) {
-    groups.groups.push_back({.optimizer = Spec::parse(spec_of(group)),
-                             .rate = group.rate,
-                             .weight_decay = group.weight_decay});
+    groups.groups.push_back(group_of(group, options));
   }
-  return groups;
+  options.groups = std::move(groups);
+  return options;
 }
 
 std::string optimizer_in_words(const protocol::Script& script) {
-  if (script.groups.empty()) {
+  if (!brings_optimizer(script)) {
     return "";
   }
   const std::size_t groups = script.groups.size();

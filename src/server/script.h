@@ -5,14 +5,19 @@
 #include <string>
 
 #include "protocol/messages.h"
-#include "update/groups.h"
+#include "server/shard.h"
 
 namespace outpace::server {
 
-// REQUIRES: the script has groups. Throws a usage error for a number that its method does not take.
-[[nodiscard]] update::Groups groups_of(const protocol::Script& script);
+// Whether it brings one, in place of that of the server's options. Buffers need none.
+[[nodiscard]] bool brings_optimizer(const protocol::Script& script);
 
-// For people: "momentum:mu=0.9", and of several groups the first and their number.
+// The server's options, with the script's groups if it has any. Throws a usage error for a number
+// that a group's method does not take.
+[[nodiscard]] ShardOptions with_script(ShardOptions options, const protocol::Script& script);
+
+// For people: "momentum:mu=0.9", and of several groups the first and their number. Empty if the
+// script brings none.
 [[nodiscard]] std::string optimizer_in_words(const protocol::Script& script);
 
 }  // namespace outpace::server

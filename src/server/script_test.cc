@@ -32,14 +32,32 @@ TEST(Script, EachMethodIsAnOptimizerWithItsSettings) {
 TEST(Script, GroupsHaveRatesAndDecaysOfTheirOwn) {
   const auto script = script_of({{.method = Method::kSgd, .rate = 0.1, .weight_decay = 5e-4},
                                  {.method = Method::kMomentum, .rate = 0.01, .momentum = 0.5}});
-  const update::Groups groups = groups_of(script);
+  const update::Groups groups =
+      with_script({.optimizer = Spec::parse("sgd")}, script).groups.value();
   ASSERT_EQ(groups.groups.size(), 2U);
   EXPECT_EQ(groups.groups[0].weight_decay, 5e-4);
   EXPECT_EQ(groups.groups[1].rate, 0.01);
   EXPECT_EQ(groups.groups[1].optimizer.text, "momentum:mu=0.5");
   EXPECT_EQ(groups.group_of, script.group_of);
   EXPECT_EQ(optimizer_in_words(script), "sgd, the first of 2 parameter groups");
+  EXPECT_TRUE(brings_optimizer(script));
   EXPECT_EQ(optimizer_in_words({}), "");
+}
+
+TEST(Script, MayLeaveTheOptimizerToTheServerAndBringBuffersAlone) {
+  protocol::Script script = script_of(
+      {{.method = Method::kByServer, .rate = 1.0}, {.method = Method::kAverage, .momentum = 0.9}});
+  script.group_of = {0, 1};
+  EXPECT_FALSE(brings_optimizer(script));
+  EXPECT_EQ(optimizer_in_words(script), "");
+  const ShardOptions server{.optimizer = Spec::parse("momentum:mu=0.5"), .weight_decay = 0.01};
+  const update::Groups groups = with_script(server, script).groups.value();
+  ASSERT_EQ(groups.groups.size(), 2U);
+  EXPECT_EQ(groups.groups[0].optimizer.text, "momentum:mu=0.5");
+  EXPECT_EQ(groups.groups[0].rate, 1.0);
+  EXPECT_EQ(groups.groups[0].weight_decay, 0.01);
+  EXPECT_EQ(groups.groups[1].optimizer.text, "average:mu=0.9");
+  EXPECT_FALSE(with_script(server, {}).groups.has_value());
 }
 
 }  // namespace

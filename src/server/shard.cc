@@ -28,7 +28,8 @@ std::unique_ptr<update::Optimizer> make_optimizer(const ShardOptions& options,
 // What would change a worker's own value as if it were a gradient.
 void check_averages(const ShardOptions& options) {
   const auto refuse = [](const std::string& option) {
-    throw usage_error(option + " conflicts with the script's buffers, which are averaged; remove " +
+    throw usage_error(option +
+                      " conflicts with the network's buffers, which are averaged; remove " +
                       option + ", or let each worker keep its own buffers");
   };
   if (options.clip_norm > 0.0) {

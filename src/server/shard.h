@@ -91,7 +91,7 @@ class Shard {
   [[nodiscard]] std::span<const float> sum_of_accepted();
   // Keeps the memory of a version for a later one, if nobody reads it.
   void reuse(std::shared_ptr<std::vector<float>> version);
-  // The buffers of a script do not count.
+  // Buffers do not count.
   [[nodiscard]] double norm_squared(std::span<const float> gradient) const;
 
   const ShardOptions options_;

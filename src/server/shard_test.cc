@@ -68,7 +68,7 @@ TEST(Shard, RefusesBuffersWithWhatChangesGradients) {
     }
     return std::string();
   };
-  const std::string rest = " conflicts with the script's buffers, which are averaged; remove ";
+  const std::string rest = " conflicts with the network's buffers, which are averaged; remove ";
   const std::string end = ", or let each worker keep its own buffers";
   EXPECT_EQ(refusal(with_buffer()), "");
   ShardOptions clips = with_buffer();

@@ -5,6 +5,7 @@
 
 #include "base/overloaded.h"
 #include "policy/catalogue.h"
+#include "server/script.h"
 #include "sim/cluster.h"
 #include "sim/oracle.h"
 
@@ -84,7 +85,7 @@ std::unique_ptr<server::Coordinator> Cluster::make_coordinator() {
 }
 
 void Cluster::make_shard() {
-  shard_.emplace(options_.shard,
+  shard_.emplace(server::with_script(options_.shard, learning_->gradients.script()),
                  learning_->gradients.initial_weights(),
                  learning_->gradients.manifest().sizes());
 }

@@ -123,6 +123,7 @@ void Cluster::push(std::uint32_t worker) {
     gradient.resize(learning_->gradients.manifest().numbers());
     const std::vector<std::uint64_t> used =
         order_->examples(server::split_ranges(from.inbox.newest().ranges, from.examples).head);
+    learning_->gradients.begin_epoch(from.inbox.newest().ranges.front().epoch);
     const auto loss =
         learning_->gradients.compute(*from.weights, used, gradient, [] { return false; });
     if (std::isfinite(*loss)) {

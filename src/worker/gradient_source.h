@@ -25,6 +25,11 @@ class GradientSource {
 
   [[nodiscard]] virtual const protocol::Manifest& manifest() const = 0;
   [[nodiscard]] virtual std::uint64_t dataset_examples() const = 0;
+  // How the server steps the manifest's tensors. Without groups, all by its options.
+  [[nodiscard]] virtual protocol::Script script() const { return {}; }
+  // The epoch of the examples that come next: of the first, where a mini-batch has those of two.
+  // Random changes of examples are drawn by it.
+  virtual void begin_epoch(std::uint64_t /*epoch*/) {}
   // The same on every worker of a job: a function of the job's options alone.
   [[nodiscard]] virtual std::vector<float> initial_weights() const = 0;
 

@@ -75,6 +75,56 @@ class Own(ProgramTest):
                 self.assertEqual(summary["final_accuracy"], 1.0)
                 self.assertIn(last, self.shapes(network).values())
 
+    def write_colours(self):
+        """Colour images of 16x16 in three classes: a class has most of one colour."""
+        (self.folder / "colours").mkdir()
+        for part, examples in (("train", 90), ("t10k", 30)):
+            labels = bytes(example % 3 for example in range(examples))
+            pixels = b"".join(bytes(200 if channel == label else (place * (7 + example)) % 120
+                                    for place in range(256) for channel in range(3))
+                              for example, label in enumerate(labels))
+            self.path(f"colours/{part}-images-idx4-ubyte",
+                      struct.pack(">IIIII", 0x804, examples, 16, 16, 3) + pixels)
+            self.path(f"colours/{part}-labels-idx1-ubyte",
+                      struct.pack(">II", 0x801, examples) + labels)
+        return f"idx:{self.folder}/colours,augment=crop+flip"
+
+    def test_colour_images_and_running_statistics(self):
+        data = self.write_colours()
+        for policy in ("sync", "async"):
+            with self.subTest(policy):
+                summary = self.train("--data", data, "--network", "resnet18:width=2", "--policy",
+                                     policy, "--batch", 10, "--epochs", 24, "--lr", 0.05,
+                                     run=policy)
+                # The evaluator has no statistics but those that the server averaged.
+                self.assertGreaterEqual(summary["final_accuracy"], 0.9)
+                self.assertEqual(self.shapes(policy)["layer4.1.bn2.running_var"], [16])
+
+    def test_one_worker_has_the_statistics_of_virtual_time(self):
+        data = self.write_colours()
+        job = ["--data", data, "--workers", 1, "--policy", "sync", "--batch", 10, "--updates", 20,
+               "--lr", 0.05]
+        live = self.start("train", "--network", "resnet18:width=2", "--json", "--out",
+                          self.folder / "live", *job)
+        self.assertEqual(live.wait(), 0, live.err)
+        simulated = self.start("simulate", "--learn", "resnet18:width=2", "--json", *job)
+        self.assertEqual(simulated.wait(), 0, simulated.err)
+        one, other = json.loads(live.out), json.loads(simulated.out)
+        self.assertEqual(one["final_accuracy"], other["final_accuracy"])
+        self.assertAlmostEqual(one["final_loss"], other["final_loss"], places=4)
+
+    def test_running_statistics_need_a_server_and_unclipped_gradients(self):
+        data = self.write_colours()
+        for options, message in (
+                (("--topology", "ring"), "--topology ring conflicts with --network resnet18"),
+                (("--clip-norm", 1), "--clip-norm conflicts with the network's buffers")):
+            with self.subTest(options):
+                process = self.start("train", "--network", "resnet18", "--data", data, "--workers",
+                                     2, "--out", self.folder / "refused", *options)
+                self.assertEqual(process.wait(), 2)
+                self.assertIn(message, process.err)
+                self.assertFalse((self.folder / "refused").exists())
+
     def test_text(self):
         text = self.path("text", "she sells sea shells by the sea shore. " * 100)
         summary = self.train("--data", f"text:{text},context=32",

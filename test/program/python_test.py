@@ -161,7 +161,7 @@ class Buffers(PythonTest):
         server = self.server("--policy", "sync", "--batch", 16, "--clip-norm", 1)
         worker = self.python(SCRIPT, *self.WORDS, rank=0)
         self.assertEqual(worker.wait(), 4, worker.err)
-        self.assertIn("conflicts with the script's buffers, which are averaged",
+        self.assertIn("conflicts with the network's buffers, which are averaged",
                       worker.err.splitlines()[-1])
         server.send(signal.SIGKILL)
         server.wait()
