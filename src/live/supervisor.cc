@@ -347,7 +347,7 @@ void Supervisor::send(const Child& child, int signal) {
 
 void Supervisor::ended(Child& child, int status, const std::string& why) {
   const bool run_is_over = reap_grace_ms_ >= 0;
-  if (run_is_over && (!child.spec.is_users || !child.spec.is_worker || told_to_end_)) {
+  if (run_is_over && (!child.spec.is_users || told_to_end_)) {
     return;
   }
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -55,7 +55,7 @@ struct ChildEnd {
 };
 
 struct SupervisorEvents {
-  // While the run goes on; later only of a user's worker that nobody told to end.
+  // While the run goes on; later only of a user's process that nobody told to end.
   std::function<void(const ChildEnd&)> ended;
   std::function<void()> workers_all_ended;  // And none will be started again.
   std::function<void(int signal)> interrupted;

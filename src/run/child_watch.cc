@@ -27,8 +27,12 @@ std::string again(const live::ChildEnd& end) {
 }  // namespace
 
 std::string without_program(const std::string& line) {
-  constexpr std::string_view kProgram = "outpace: ";
-  return line.starts_with(kProgram) ? line.substr(kProgram.size()) : line;
+  for (const std::string_view prefix : {"outpace: ", "outpace.OutpaceError: "}) {
+    if (line.starts_with(prefix)) {
+      return line.substr(prefix.size());
+    }
+  }
+  return line;
 }
 
 std::string in_words(const live::ChildEnd& end) {
@@ -123,9 +127,10 @@ void ChildWatch::evaluator_ended(const live::ChildEnd& end) {
   }
   const std::string row =
       end.crashes > 1 ? fmt::format(" (crash {} in a row)", end.crashes) : std::string();
-  options_.say(what + row + again(end) +
-               (needed ? "; " + options_.needs_evaluator + " waits for its evaluations"
-                       : "; training goes on, not evaluated until then"));
+  const std::string meanwhile =
+      needed ? "; " + options_.needs_evaluator + " waits for its evaluations"
+             : "; training goes on, not evaluated until then";
+  options_.say(what + row + again(end) + (end.restarted ? meanwhile : ""));
 }
 
 }  // namespace outpace::run

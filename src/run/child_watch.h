@@ -20,7 +20,7 @@ namespace outpace::run {
 // How a child ended: "worker 3 exited with 1: ...".
 [[nodiscard]] std::string in_words(const live::ChildEnd& end);
 
-// The last line of a child that failed, without the program's name before it.
+// The last line of a child that failed, without the program's or the exception's name before it.
 [[nodiscard]] std::string without_program(const std::string& line);
 
 struct ChildWatchOptions {

@@ -107,6 +107,17 @@ TEST_F(ChildWatchTest, AnEvaluatorNeverEndsARunThatEndsWithoutIt) {
   }
 }
 
+TEST_F(ChildWatchTest, AnEvaluatorThatIsNotStartedAgainIsNewsWithoutAPromise) {
+  const auto events = watch(false);
+  live::ChildEnd end = evaluator_crash(1);
+  end.restarted = false;
+  end.last_line = "outpace.OutpaceError: backward: this process evaluates";
+  events.ended(end);
+  EXPECT_EQ(heard_.said,
+            std::vector<std::string>{
+                "the evaluator exited with 1: backward: this process evaluates"});
+}
+
 TEST_F(ChildWatchTest, ARunThatNeedsItsEvaluatorGivesUpAfterManyCrashesInARow) {
   const auto events = watch(false, "--target-accuracy");
   for (std::uint32_t crash = 1; crash < 20; ++crash) {

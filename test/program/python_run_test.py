@@ -4,12 +4,13 @@ told. There is no srun without its daemons: its variables are set by the test.""
 import json
 import shutil
 import sys
+import textwrap
 import unittest
 
 sys.dont_write_bytecode = True
 from jobs import OUTPACE, main  # noqa: E402
 from launch_test import MPIRUN, TORCHRUN, slurm_variables  # noqa: E402
-from python_jobs import PACKAGE, PYTHON, SCRIPTS, PythonTest  # noqa: E402
+from python_jobs import PACKAGE, PYTHON, ROOT, SCRIPTS, PythonTest  # noqa: E402
 
 SCRIPT = SCRIPTS / "script.py"
 
@@ -50,6 +51,21 @@ class Evaluation(RunTest):
                 self.assertEqual(summary["final_loss"] is None, returns == "accuracy")
                 self.assertEqual("loss" in summary["evaluations"][-1], returns == "names")
 
+    def test_that_fails_at_the_end_of_the_run_is_shown(self):
+        summary, said = self.run_script("sync", "--evaluate", "--returns", "nothing", epochs=1)
+        self.assertIsNone(summary["final_accuracy"])
+        self.assertIn("the evaluator exited with 1: ZeroDivisionError: division by zero", said)
+
+    def test_alone_says_what_the_server_would_refuse(self):
+        script = self.path("alone.py", textwrap.dedent("""\
+            import torch, outpace.torch as op
+            net = torch.nn.Linear(2, 2)
+            op.init().wrap(net, torch.optim.RMSprop(net.parameters()))
+            """))
+        run = self.python(script)
+        self.assertEqual(run.wait(), 0, run.err)
+        self.assertIn("outpace: only alone: wrap: the server has no RMSprop", run.err)
+
     def test_of_a_single_epoch_or_after_the_last_measures_the_last_weights(self):
         for epochs, when in ((1, "--evaluate"), (1, "--evaluate-last"), (3, "--evaluate-last")):
             with self.subTest(when, epochs=epochs):
@@ -57,6 +73,22 @@ class Evaluation(RunTest):
                 self.assertEqual([one["version"] for one in summary["evaluations"]],
                                  [summary["updates"]])
                 self.assertEqual(summary["updates"], 16 * epochs)
+
+
+class Page(RunTest):
+    def test_the_script_of_the_page_trains_as_it_stands(self):
+        page = (ROOT / "docs" / "python.md").read_text()
+        code = page.partition("```python\n")[2].partition("```")[0]
+        self.assertLessEqual(len([line for line in code.splitlines() if line.strip()]), 25)
+        out = self.folder / "run"
+        run = self.start("run", "--workers", 2, "--policy", "sync", "--updates", 60, "--out", out,
+                         "--json", "--", PYTHON, "-B", self.path("train.py", code),
+                         variables={"PYTHONPATH": PACKAGE})
+        self.finish(run)
+        summary = json.loads((out / "summary.json").read_text())
+        self.assertEqual(summary["updates"], 60)
+        self.assertGreater(summary["final_accuracy"], 0.4)  # A tenth is what chance gives.
+        self.assertLess(summary["final_loss"], 2.0)  # At first some ln 10 = 2.3.
 
 
 class Profiled(PythonTest):

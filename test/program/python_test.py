@@ -471,6 +471,8 @@ class BadUse(PythonTest):
             ("job.wrap(net, sgd); sgd.step(lambda: 0)", "optimizer.step(closure)"),
             ("job.wrap(net, sgd); job.backward(torch.tensor(1.0))", "there is no mini-batch"),
             ("job.wrap(net, sgd); sgd.add_param_group({'params': []})", "add_param_group()"),
+            ("job.wrap(net, sgd); job.loader(data, shuffle=True)", "shuffle is the job's"),
+            ("job.wrap(net, sgd); job.loader(data, drop_last=True)", "drop_last is the job's"),
             ("train(job, net, sgd, data)", "job.wrap(net, optimizer) comes first"),
             ("job.wrap(net, sgd); job.sampler(data); job.sampler(Points(16))",
              "a data set of 16 examples, after one of 512")), code=2)

@@ -1,5 +1,6 @@
 """The loop without a server: PyTorch's own optimizer makes the steps."""
 
+import sys
 from typing import Any, Callable, Iterator, List, Optional, Sized
 
 import torch
@@ -8,6 +9,8 @@ from torch.utils.data import DataLoader
 from outpace._error import OutpaceError
 from outpace.torch._accumulation import Accumulation
 from outpace.torch._job import Evaluated, Job
+from outpace.torch._loader import check_options
+from outpace.torch._optimizers import groups_of
 from outpace.worker import Outcome, Verdict
 
 BATCH = 32  # As the server's --batch.
@@ -46,6 +49,10 @@ class Alone(Job):
 
     def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
               average: bool) -> None:
+        try:
+            groups_of(optimizer)
+        except OutpaceError as error:
+            print(f"outpace: only alone: {error}", file=sys.stderr)
         own_step = optimizer.step
 
         def step(*arguments: Any, **options: Any) -> Any:
@@ -64,6 +71,7 @@ class Alone(Job):
         return _Shuffled(len(dataset), batch_size or BATCH)
 
     def loader(self, dataset: Sized, *, batch_size: Optional[int] = None, **options: Any) -> Any:
+        check_options(options)
         return DataLoader(dataset, batch_sampler=self.sampler(dataset, batch_size),  # type: ignore
                           **options)
 

@@ -11,7 +11,16 @@ from typing import Any, Callable, Deque, Iterator, List, Optional
 
 from torch.utils.data import DataLoader
 
+from outpace._error import OutpaceError
 from outpace.worker import Minibatch
+
+
+def check_options(options: Any) -> None:
+    """Raises OutpaceError for options of a DataLoader that are the job's."""
+    for name in ("shuffle", "sampler", "batch_sampler", "drop_last"):
+        if name in options:
+            raise OutpaceError(f"loader: {name} is the job's: it says which examples are computed, in "
+                               "a new random order each epoch; remove it")
 
 
 class _Feed:
@@ -49,6 +58,7 @@ class Loader:
         self._hand_out = hand_out
         self._give_up = give_up
         self._feed = _Feed()
+        check_options(options)
         if options.get("num_workers", 0) > 0:
             options.setdefault("persistent_workers", True)
         self._loader = DataLoader(dataset, batch_sampler=self._feed, **options)

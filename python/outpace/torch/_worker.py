@@ -181,8 +181,8 @@ class WorkerJob(Job):
                  value: Optional[float] = None, parts: bool = False, **options: Any) -> bool:
         flat, minibatch = self._flat, self.worker.minibatch
         if flat is None or minibatch is None or not self._handed_out:
-            raise OutpaceError("backward: there is no mini-batch; iterate over a DataLoader whose "
-                               "batch_sampler is job.sampler(dataset)")
+            raise OutpaceError("backward: there is no mini-batch; iterate over job.loader(dataset), or "
+                               "over a DataLoader whose batch_sampler is job.sampler(dataset)")
         if parts and examples is None:
             raise OutpaceError("backward: parts=True needs examples=N, to say what was done")
         scaled, factor = self._accumulation.begin(loss, examples)
