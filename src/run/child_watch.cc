@@ -127,9 +127,9 @@ void ChildWatch::evaluator_ended(const live::ChildEnd& end) {
   }
   const std::string row =
       end.crashes > 1 ? fmt::format(" (crash {} in a row)", end.crashes) : std::string();
-  const std::string meanwhile =
-      needed ? "; " + options_.needs_evaluator + " waits for its evaluations"
-             : "; training goes on, not evaluated until then";
+  const std::string meanwhile = needed
+                                    ? "; " + options_.needs_evaluator + " waits for its evaluations"
+                                    : "; training goes on, not evaluated until then";
   options_.say(what + row + again(end) + (end.restarted ? meanwhile : ""));
 }
 

@@ -113,9 +113,9 @@ TEST_F(ChildWatchTest, AnEvaluatorThatIsNotStartedAgainIsNewsWithoutAPromise) {
   end.restarted = false;
   end.last_line = "outpace.OutpaceError: backward: this process evaluates";
   events.ended(end);
-  EXPECT_EQ(heard_.said,
-            std::vector<std::string>{
-                "the evaluator exited with 1: backward: this process evaluates"});
+  EXPECT_EQ(
+      heard_.said,
+      std::vector<std::string>{"the evaluator exited with 1: backward: this process evaluates"});
 }
 
 TEST_F(ChildWatchTest, ARunThatNeedsItsEvaluatorGivesUpAfterManyCrashesInARow) {

@@ -126,6 +126,7 @@ void Board::take(const policy::WorkerJoined& event) {
   if (back && !stalled && lanes_.doing(event.worker) == Doing::kGone) {
     ++restarts_;
     slow_.forget(event.worker);
+    held_.erase(event.worker);
     alarms_.end({.at = now_,
                  .kind = AlarmKind::kSlow,
                  .worker = event.worker,
@@ -319,13 +320,25 @@ void Board::heed(const SlowChange& change) {
                               change.at_least ? "at least " : "",
                               change.factor,
                               past);
-    news_line(alarm.words);
-    alarms_.begin(std::move(alarm));
-  } else {
+    held_[change.worker] = std::move(alarm);
+  } else if (held_.erase(change.worker) == 0) {
     alarm.words = fmt::format("{} {} recovered", who, have);
     news_line(alarm.words);
     alarms_.end(std::move(alarm));
   }
+}
+
+void Board::tell_held() {
+  constexpr Duration kHold = std::chrono::seconds(1);
+  std::erase_if(held_, [&](auto& held) {
+    Alarm& alarm = held.second;
+    if (now_ - alarm.at < kHold) {
+      return false;
+    }
+    news_line(alarm.words);
+    alarms_.begin(std::move(alarm));
+    return true;
+  });
 }
 
 void Board::heed_loss(double loss) {
@@ -355,6 +368,7 @@ void Board::heed_loss(double loss) {
 }
 
 void Board::tick() {
+  tell_held();
   const double seconds = to_seconds(now_);
   if (!course_.due(seconds)) {
     return;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -246,6 +247,9 @@ class Board {
   // A runtime, of a full mini-batch, or longer.
   void measured(WorkerId id, double seconds, bool longer);
   void heed(const SlowChange& change);
+  // Alarms of workers that have been slow for a second: where mini-batches take a millisecond, a
+  // busy machine slows down some worker many times a second.
+  void tell_held();
   void heed_loss(double loss);
   void tick();
   void add_waiting();
@@ -276,6 +280,7 @@ class Board {
   std::uint64_t gradients_cancelled_ = 0;
   std::uint64_t turned_away_ = 0;
   SlowWatch slow_;
+  std::map<std::optional<WorkerId>, Alarm> held_;  // By worker; nothing: the cluster.
   Alarms alarms_;
   double loss_least_ = std::numeric_limits<double>::infinity();
   std::optional<double> loss_first_;

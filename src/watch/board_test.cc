@@ -45,6 +45,48 @@ TEST(Board, DoesNotShowTimersThatChangeNothing) {
   EXPECT_EQ(run.board.decisions(), before);
 }
 
+// Worker 0 takes this long for a mini-batch, and the others 100 ms. Returns whether it is slow.
+bool turn(Rounds& run, Duration runtime) {
+  run.now += 20ms;
+  for (std::uint32_t worker = 0; worker < 3; ++worker) {
+    run.tell(run.arrived(worker, worker == 0 ? runtime : Duration(100ms)),
+             {policy::Accept{WorkerId{worker}, Sequence{1}, 1.0},
+              policy::Commit{},
+              policy::Release{WorkerId{worker}}});
+  }
+  return run.board.slow().factor(WorkerId{0}) > 1.0;
+}
+
+TEST(Board, RaisesAnAlarmForAWorkerThatIsSlowForASecond) {
+  Rounds run;
+  const auto alarm = [&run] { return run.board.alarms().is_on(AlarmKind::kSlow, WorkerId{0}); };
+  const auto until = [&run](bool slow, Duration runtime) {
+    for (int turns = 0; turns < 1000 && turn(run, runtime) != slow; ++turns) {
+    }
+    ASSERT_EQ(run.board.slow().factor(WorkerId{0}) > 1.0, slow);
+  };
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_FALSE(turn(run, 100ms));
+  }
+  const std::uint64_t news = run.board.news().size();
+  until(true, 400ms);
+  until(false, 100ms);
+  EXPECT_EQ(run.board.news().size(), news) << "a short one is not said";
+  until(true, 400ms);
+  const Time since = run.now;
+  while (run.now < since + 960ms) {
+    turn(run, 400ms);
+    ASSERT_FALSE(alarm());
+  }
+  turn(run, 400ms);
+  turn(run, 400ms);
+  EXPECT_TRUE(alarm());
+  EXPECT_TRUE(run.board.news().back().words.starts_with("worker 0 has become slow"));
+  until(false, 100ms);
+  EXPECT_FALSE(alarm());
+  EXPECT_EQ(run.board.news().back().words, "worker 0 has recovered");
+}
+
 TEST(Board, RaisesAnAlarmForADeadWorkerAndEndsItWhenItIsBack) {
   Rounds run;
   run.rounds(2);

@@ -97,9 +97,9 @@ class Page(DashboardTest):
         code, said = slow(4, 5)
         self.assertEqual((code, said),
                          (0, "worker 4 takes 5 times as long from now on, as asked by outpace ctl\n"))
-        frame = events.until(lambda frame: frame["workers"][4]["slow"] > 1, "the slow worker")
-        self.assertTrue([words for words in frame["on"]
-                         if words.startswith("worker 4 has become slow")], frame["on"])
+        events.until(lambda frame: frame["workers"][4]["slow"] > 1, "the slow worker")
+        events.until(lambda frame: [words for words in frame["on"]
+                                    if words.startswith("worker 4 has become slow")], "the alarm")
         self.assertGreater(self.metrics()['outpace_worker_slow_ratio{worker="4"}'], 1.5)
         self.assertEqual(slow(4, 1)[0], 0)
         events.until(lambda frame: not frame["on"], "the recovery")
