@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "base/rng.h"
 #include "runtime_model/draws.h"
 
@@ -87,6 +88,12 @@ void DeepJoint::correct(std::uint32_t worker, double seconds) {
 
 void DeepJoint::keep(Archive& archive) {
   archive("grid", grid_)("window", window_);
+  for (const std::vector<Observation>& row : window_) {
+    if (row.size() != unit_.shape.workers) {
+      throw Error(ExitCode::kUnreadable,
+                  "the window of deep-joint has an iteration of another number of workers");
+    }
+  }
   if (archive.reads() && !window_.empty()) {
     lognormals_ = LognormalTable(grid_);
   }

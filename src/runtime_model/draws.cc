@@ -128,7 +128,7 @@ double Draws::quantile(std::uint32_t c, double probability) const {
   return column[below] + within * (column[above] - column[below]);
 }
 
-double elfving_mean(const Forecast::Alike& alike, std::uint32_t c, std::uint32_t workers) {
+double elfving_mean(const Alike& alike, std::uint32_t c, std::uint32_t workers) {
   constexpr double kPi = std::numbers::pi;
   return alike.mean + alike.sigma * normal_quantile((c - kPi / 8.0) / (workers - kPi / 4.0 + 1.0));
 }

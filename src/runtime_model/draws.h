@@ -58,9 +58,7 @@ class Draws {
 
 // E[x_(c)] ~ mu + sigma Phi^-1((c - pi/8) / (workers - pi/4 + 1)): Elfving, "The asymptotical
 // distribution of range in samples from a normal population" (1947).
-[[nodiscard]] double elfving_mean(const Forecast::Alike& alike,
-                                  std::uint32_t c,
-                                  std::uint32_t workers);
+[[nodiscard]] double elfving_mean(const Alike& alike, std::uint32_t c, std::uint32_t workers);
 
 // Number of draws for a decision made before an iteration. More workers need fewer, because their
 // order statistics vary less.

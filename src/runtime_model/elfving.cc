@@ -43,7 +43,7 @@ double weight_of_cut(ElfvingFit fit, const Normal& now, double least, double cam
 }  // namespace
 
 // Expectation-maximisation: a worker that was cut off has the moments of its truncated normal.
-Forecast::Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit) {
+Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit) {
   constexpr int kSteps = 200;
   constexpr double kClose = 1e-6;  // In sigmas.
   Moments came;

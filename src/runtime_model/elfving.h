@@ -24,8 +24,7 @@ namespace outpace::runtime_model {
 enum class ElfvingFit : std::uint8_t { kCensored, kTruncated, kObserved };
 
 // The moments of an iteration in which somebody arrived. Busy workers are left out.
-[[nodiscard]] Forecast::Alike elfving_moments(std::span<const Observation> iteration,
-                                              ElfvingFit fit);
+[[nodiscard]] Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit);
 
 class Elfving final : public RuntimeModel {
  public:

@@ -51,19 +51,19 @@ std::vector<Observation> cut_at_eleven_tenths() {
 }
 
 TEST(ElfvingMoments, OfACensoredSampleAreThoseOfAllWorkers) {
-  const Forecast::Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kCensored);
+  const Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kCensored);
   EXPECT_NEAR(found.mean, 1.0, 0.006);  // A standard error of 0.0015.
   EXPECT_NEAR(found.sigma, 0.2, 0.006);
 }
 
 TEST(ElfvingMoments, OfATruncatedSampleAreThoseOfAllWorkersLessSurely) {
-  const Forecast::Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kTruncated);
+  const Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kTruncated);
   EXPECT_NEAR(found.mean, 1.0, 0.03);
   EXPECT_NEAR(found.sigma, 0.2, 0.015);
 }
 
 TEST(ElfvingMoments, OfCutoffsTakenForRuntimesAreTooSmall) {
-  const Forecast::Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kObserved);
+  const Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kObserved);
   EXPECT_LT(found.mean, 0.97);
   EXPECT_LT(found.sigma, 0.16);
 }
@@ -73,7 +73,7 @@ TEST(ElfvingMoments, AreFiniteIfNearlyAllWereCutOff) {
   seen[0].fate = Fate::kArrived;
   for (const ElfvingFit fit :
        {ElfvingFit::kCensored, ElfvingFit::kTruncated, ElfvingFit::kObserved}) {
-    const Forecast::Alike found = elfving_moments(seen, fit);
+    const Alike found = elfving_moments(seen, fit);
     EXPECT_TRUE(std::isfinite(found.mean) && found.sigma > 0.0);
   }
 }

@@ -23,6 +23,14 @@
 
 namespace outpace::runtime_model {
 
+// The distribution of workers that are alike and normal: N(mean, sigma^2), in seconds.
+struct Alike {
+  double mean = 0.0;
+  double sigma = 1.0;
+
+  void keep(Archive& archive) { archive("mean", mean)("sigma", sigma); }
+};
+
 class Forecast {
  public:
   // Keeps its memory. The caller must set every worker's row afterwards.
@@ -45,14 +53,8 @@ class Forecast {
   void set_lognormal_rows(std::span<const double> seconds, double sigma);
   // Sets one row to exp(N(log seconds, sigma^2)).
   void set_lognormal_row(std::uint32_t worker, double seconds, double sigma);
-  // All workers are alike and normal: N(mean, sigma^2) in seconds. Their expected order statistics
-  // then follow a formula (draws.h).
-  struct Alike {
-    double mean = 0.0;
-    double sigma = 1.0;
-
-    void keep(Archive& archive) { archive("mean", mean)("sigma", sigma); }
-  };
+  // All workers are alike and normal. Their expected order statistics then follow a formula
+  // (draws.h).
   void set_normal_rows(const Alike& alike);
   // Empty if workers differ, or one begins late.
   [[nodiscard]] const std::optional<Alike>& alike() const { return alike_; }
