@@ -106,20 +106,28 @@ def interval(ratios):
     return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
 
 
-def kept_pairs(path):
-    if not path or not pathlib.Path(path).exists():
+def setting(options):
+    return [options.policy, options.workers, options.network, options.data, options.seconds]
+
+
+def kept_pairs(options):
+    """Those of --keep. Raises RunFailed if one is of another setting."""
+    if not options.keep or not pathlib.Path(options.keep).exists():
         return []
-    return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
+    pairs = [json.loads(line) for line in pathlib.Path(options.keep).read_text().splitlines()]
+    if any(pair.get("setting") != setting(options) for pair in pairs):
+        raise RunFailed(f"--keep {options.keep} has pairs of other options; name another file")
+    return pairs
 
 
 def measure(options, _folder):
     quiet_or_warn()
-    pairs = kept_pairs(options.keep)
+    pairs = kept_pairs(options)
     for _ in range(options.pairs):
         number = len(pairs)
         order = (False, True) if number % 2 == 0 else (True, False)
         runs = {page: measure_run(options, number + 1, page) for page in order}
-        pair = {"without": runs[False][0], "with": runs[True][0], "frames": runs[True][1]}
+        pair = {"setting": setting(options), "without": runs[False][0], "with": runs[True][0], "frames": runs[True][1]}
         pairs.append(pair)
         print(f"pair {number + 1}: {pair['without']:,.0f} examples/s without, {pair['with']:,.0f} with: "
               f"{pair['with'] / pair['without']:.4f}", flush=True)

@@ -1,5 +1,6 @@
 """Tests of page_cost.py: what is made of pairs of runs."""
 
+import json
 import pathlib
 import sys
 import tempfile
@@ -25,10 +26,14 @@ class Pairs(unittest.TestCase):
     def test_are_kept_and_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "pairs"
-            self.assertEqual(page_cost.kept_pairs(path), [])
-            path.write_text('{"without": 100, "with": 99, "frames": 9}\n'
-                            '{"without": 100, "with": 101, "frames": 9}\n')
-            lines = page_cost.report(page_cost.parse([]), page_cost.kept_pairs(path))
+            options = page_cost.parse(["--keep", str(path)])
+            self.assertEqual(page_cost.kept_pairs(options), [])
+            path.write_text("".join(json.dumps({
+                "setting": page_cost.setting(options), "without": 100, "with": found, "frames": 9})
+                + "\n" for found in (99, 101)))
+            lines = page_cost.report(options, page_cost.kept_pairs(options))
+            with self.assertRaisesRegex(page_cost.RunFailed, "has pairs of other options"):
+                page_cost.kept_pairs(page_cost.parse(["--keep", str(path), "--workers", "3"]))
         self.assertIn("0.9900", lines[-1])
         self.assertIn("1.0100", lines[-1])
 

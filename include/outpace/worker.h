@@ -95,7 +95,8 @@ struct Parameter {
 // together with --clip-norm, a filter, or a staleness rule that corrects gradients.
 //
 // kByServer is the optimizer of the server's options, at the server's rate: for the parameters
-// beside such buffers. A group's rate multiplies the server's, and its decay is not used.
+// beside such buffers, and no other method's. A group's rate multiplies the server's, and its decay
+// is not used.
 enum class Method : std::uint8_t {
   kSgd,
   kMomentum,

@@ -102,7 +102,7 @@ TEST(Checkpoint, OfAnotherFormatSaysWhoWroteIt) {
   const fs::path one = list(directory.path()).front();
   std::ofstream(one / "checkpoint.json") << R"({"format": 9, "program": "outpace 9.0"})";
   const std::string why = error_of([&] { (void)read(one); });
-  EXPECT_NE(why.find("has format 9, this program reads format 1"), std::string::npos) << why;
+  EXPECT_NE(why.find("has format 9, this program reads format 2"), std::string::npos) << why;
   EXPECT_NE(why.find("outpace 9.0"), std::string::npos) << why;
 }
 

@@ -48,16 +48,25 @@ constexpr std::uint32_t kWorkersMost = 10'000;  // A frame of the page has a lan
       "{}: worker {}: at most {} workers can be shown", file.string(), worker, kWorkersMost));
 }
 
-void check_worker(const policy::Event& event, const std::filesystem::path& file) {
-  std::visit(
-      [&file]<typename Of>(const Of& one) {
-        if constexpr (requires { one.worker; }) {
-          if (index(one.worker) >= kWorkersMost) {
-            refuse_worker(index(one.worker), file);
-          }
-        }
-      },
-      event);
+// Of the event, and of the actions.
+void check_workers(const record::LoggedDecision& decision, const std::filesystem::path& file) {
+  const auto check = [&file]<typename Of>(const Of& one) {
+    if constexpr (requires { one.worker; }) {
+      if (index(one.worker) >= kWorkersMost) {
+        refuse_worker(index(one.worker), file);
+      }
+    }
+  };
+  std::visit(check, decision.event);
+  for (const policy::Action& action : decision.actions) {
+    std::visit(check, action);
+  }
+}
+
+// Nothing if it was not measured; null stands for one that is not finite.
+std::optional<double> loss_of(const nlohmann::json& line) {
+  return line.contains("loss") ? std::optional(number(line, "loss").value_or(kNotFinite))
+                               : std::nullopt;
 }
 
 record::RunDirectory decided(const std::string& directory) {
@@ -140,7 +149,7 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
       return false;
     }
     feed_metrics(board, to_seconds(next_.now));
-    check_worker(next_.event, log_.path());
+    check_workers(next_, log_.path());
     think(board);
     board.decided(next_.now, next_.event, next_.actions, {.reason = {}, .words = next_.reason});
   }
@@ -162,11 +171,19 @@ void FollowedRun::think(watch::Board& board) {
   if (std::holds_alternative<policy::WorkerLeft>(next_.event)) {
     tell_outlook(board);  // At the end of a run all leave, and what is shown is what was before.
   }
-  const policy::Decision* again = policy_->decide(next_);
-  if (again == nullptr || record::to_text(again->actions) != record::to_text(next_.actions)) {
+  if (!decides_alike()) {
     board.says("the policy decides otherwise than is recorded here: no more forecasts");
     board.outlook(std::nullopt);
     policy_.reset();
+  }
+}
+
+bool FollowedRun::decides_alike() {
+  try {
+    const policy::Decision* again = policy_->decide(next_);
+    return again != nullptr && record::to_text(again->actions) == record::to_text(next_.actions);
+  } catch (const Error&) {
+    return false;  // It was set to a policy that this version does not have.
   }
 }
 
@@ -201,7 +218,7 @@ void FollowedRun::read_metrics() {
                                              .version = whole(line, "version"),
                                              .examples = whole(line, "examples"),
                                              .accuracy = *accuracy,
-                                             .loss = number(line, "loss")});
+                                             .loss = loss_of(line)});
     } else if (line.contains("training_loss")) {
       Loss loss{.seconds = *seconds, .value = {}};
       if (whole(line, "version") > 0) {  // Before, there is none, and 0 is written.

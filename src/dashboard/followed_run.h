@@ -47,6 +47,8 @@ class FollowedRun {
 
   // The policy hears the next decision's event.
   void think(watch::Board& board);
+  // REQUIRES: policy_.
+  [[nodiscard]] bool decides_alike();
   void tell_outlook(watch::Board& board);
   void end_at_gap(watch::Board& board);
   void read_metrics();

@@ -73,7 +73,7 @@ void declare(OptionList& options, CutoffJob& job) {
       .add("decisions",
            job.decisions,
            "Write when each iteration ended to this CSV, with the columns "
-           "row,model,decide,stop_seconds,count")
+           "row,model,decide,imputation,stop_seconds,count")
       .type("FILE");
   options
       .add("plot",

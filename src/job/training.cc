@@ -41,8 +41,8 @@ void declare_policy(OptionList& options, Training& training) {
   options
       .add("staleness",
            training.staleness,
-           "Rule that weighs a stale gradient: none, inverse, exponential, polynomial, dynsgd, gap "
-           "or dcasgd:form=adaptive")
+           "Rule that weighs a stale gradient: none, inverse, exponential, polynomial, consgd, "
+           "dynsgd, gap or dcasgd:form=adaptive")
       .default_words(
           "consgd for ssp and dssp, inverse for other asynchronous policies, none for the others");
 }

@@ -2,7 +2,9 @@
 
 #include "live/script.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 namespace outpace::live {
@@ -68,6 +70,13 @@ protocol::Script script_of(const ScriptSettings& settings,
                              .beta2 = group.beta2,
                              .epsilon = group.epsilon});
   }
+  const auto is = [&settings](Method method) {
+    return std::ranges::count(settings.groups, method, &ParameterGroup::method);
+  };
+  const auto by_server = is(Method::kByServer);
+  require(by_server == 0 || by_server + is(Method::kAverage) == std::ssize(settings.groups),
+          "join: a group that the server's own optimizer steps goes only with groups that are "
+          "averaged");
   for (const Parameter& parameter : parameters) {
     require(parameter.group < groups || (groups == 0 && parameter.group == 0),
             "join: parameter '" + parameter.name + "' is of group " +

@@ -1,5 +1,6 @@
 // Scripts by include/outpace: their optimizer, schedule, epochs and evaluator at a real server.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -206,6 +207,11 @@ TEST_F(ScriptTest, WrongSettingsAreRefusedBeforeAnythingIsSent) {
             "2: join: a parameter group's rate is -1.000000; it is finite and at least 0");
   EXPECT_EQ(thrown_by([this] { train({.groups = {{}}}); }),
             "2: join: parameter 'b' is of group 1, and there are 1");
+  EXPECT_EQ(thrown_by([this] {
+              train({.groups = {{.method = Method::kByServer}, {}}});
+            }),
+            "2: join: a group that the server's own optimizer steps goes only with groups that are "
+            "averaged");
   Worker worker(client());
   EXPECT_EQ(thrown_by([&] { worker.set_rates(0, {1.0}); }), "2: set_rates: join() comes first");
 }
@@ -302,8 +308,10 @@ TEST_F(ScriptTest, TheEndOfTheRunWaitsForNobodyWhoseWorkersHaveEnded) {
   options_.starts_evaluator = true;
   auto run = serve();
   train({});
+  const auto begun = std::chrono::steady_clock::now();
   server_->nobody_will_ask();
   EXPECT_EQ(run.get().evaluations.size(), 0U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(4)) << "5 without";
 }
 
 TEST_F(ScriptTest, ACheckpointKeepsTheScript) {

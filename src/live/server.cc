@@ -146,6 +146,7 @@ void Server::handle(Time now, Post post) {
 
 void Server::stop_asked(Time now, const StopAsked& asked) {
   if (finish_) {
+    hurries_ = true;
     return;
   }
   if (!coordinator_) {
@@ -331,6 +332,8 @@ void Server::await_evaluations() {
   // A run that is interrupted may be killed within the minute.
   const bool interrupted = static_cast<int>(finish_->code) > 128;
   const Duration patience = std::chrono::seconds(interrupted ? 10 : 60);
+  // A worker's question comes at the end of its script's loop.
+  constexpr Duration kToAsk = std::chrono::seconds(5);
   const Time ended = now();
   Time deadline{};
   strand_.run([this] { send_last_snapshot(); });
@@ -340,12 +343,14 @@ void Server::await_evaluations() {
       const bool may_ask = options_.starts_evaluator && !evaluator_asked_ && !asks_no_more_ &&
                            finish_->code == ExitCode::kDone;
       const bool measures = evaluator_ ? evaluations_.waiting() > 0 : evaluator_comes_;
-      deadline = std::max(ended, evaluator_asked_at_) + patience;
-      waits = began && (measures || (!evaluator_ && may_ask)) && now() < deadline;
+      const bool asks = !evaluator_ && !measures && may_ask;
+      deadline = std::max(ended, evaluator_asked_at_) + (asks ? kToAsk : patience);
+      waits = began && (measures || asks) && !hurries_ && now() < deadline;
       if (began && measures && !waits) {
-        warn("the evaluator has not measured the last weights in " +
-             std::to_string(static_cast<int>(to_seconds(patience))) +
-             " s: their accuracy is unknown");
+        warn(hurries_ ? "the last weights are not measured"
+                      : "the evaluator has not measured the last weights in " +
+                            std::to_string(static_cast<int>(to_seconds(patience))) +
+                            " s: their accuracy is unknown");
       }
     });
     if (waits) {

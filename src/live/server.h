@@ -296,6 +296,7 @@ class Server {
   bool evaluator_comes_ = false;  // One was asked for, and has neither come nor failed.
   Time evaluator_asked_at_{};
   bool asks_no_more_ = false;  // Nobody will.
+  bool hurries_ = false;       // A stop was asked for when the run was over.
   std::optional<wire::ConnectionId> evaluator_;
   std::deque<wire::ConnectionId> next_evaluators_;  // In line, as they came.
   Time last_status_{};

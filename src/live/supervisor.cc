@@ -28,6 +28,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kLook = milliseconds(100);
 constexpr milliseconds kLongRun = milliseconds(60'000);  // A child that ran for so long did well.
+constexpr milliseconds kGraceOfInterrupted = milliseconds(3000);
 // Launchers repeat a signal that the terminal has sent too: those of one moment count as one.
 constexpr milliseconds kMoment = milliseconds(1000);
 
@@ -392,6 +393,9 @@ bool Supervisor::any_running() const {
 void Supervisor::end_all(milliseconds grace, milliseconds patience) {
   auto begun = steady_clock::now();
   const bool was_interrupted = interrupted_.has_value();
+  if (was_interrupted) {  // While the server waited for the last evaluation, if the grace is long.
+    grace = std::min(grace, kGraceOfInterrupted);
+  }
   while (true) {
     collect();
     if (!any_running()) {

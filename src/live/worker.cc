@@ -92,7 +92,7 @@ class Worker::Job {
   }
 
   void mark(std::size_t numbers) {
-    if (in_hand_ > 0) {
+    if (in_hand_ > 0 && numbers <= numbers_) {
       log_.layer(numbers);
     }
   }

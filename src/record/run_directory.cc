@@ -130,12 +130,16 @@ void RunDirectory::check_decided() const {
   if (fs::exists(decisions())) {
     return;
   }
+  if (!fs::exists(config())) {
+    throw usage_error(path_.string() +
+                      " is not a run's directory: it has neither decisions.jsonl nor config.toml");
+  }
   std::string topology = "ps";
   try {
     topology = toml::parse_file(config().string())["topology"].value_or(topology);
-  } catch (const toml::parse_error&) {
-    throw usage_error(path_.string() +
-                      " is not a run's directory: it has neither decisions.jsonl nor config.toml");
+  } catch (const toml::parse_error& error) {
+    throw usage_error(config().string() +
+                      " is not the configuration of a run: " + std::string(error.description()));
   }
   if (topology != "ps") {
     throw usage_error(path_.string() + ": nobody decides in a " + topology +

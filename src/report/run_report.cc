@@ -223,22 +223,18 @@ void add_what_was_run(const ReportedRun& run, Html& out) {
   out.raw("</table>\n");
 }
 
-// Of hundreds of workers that join at the begin, one line.
+// Of hundreds of workers that join one after another at the beginning, one line.
 std::vector<watch::NewsLine> without_first_joins(const watch::Board& board) {
+  const auto& news = board.news();
+  const auto other = std::ranges::find_if_not(
+      news, [](const watch::NewsLine& line) { return line.words.ends_with(" has joined"); });
+  const auto joined = static_cast<std::size_t>(other - news.begin());
   std::vector<watch::NewsLine> lines;
-  std::size_t joined = 0;
-  for (const watch::NewsLine& line : board.news()) {
-    if (line.words.ends_with(" has joined")) {
-      ++joined;
-    } else {
-      lines.push_back(line);
-    }
-  }
   if (joined > 0) {
-    lines.insert(lines.begin(),
-                 {.at = board.news().front().at,
-                  .words = fmt::format("{} worker{} joined", joined, joined == 1 ? "" : "s")});
+    lines.push_back({.at = news.front().at,
+                     .words = fmt::format("{} worker{} joined", joined, joined == 1 ? "" : "s")});
   }
+  lines.insert(lines.end(), other, news.end());
   return lines;
 }
 

@@ -166,8 +166,8 @@ ChildWatchOptions watch_options(const LocalJob& job,
           .end_run = [&server](ExitCode code, const std::string& why) { server.stop(code, why); },
           .workers_all_ended =
               [&server, all_workers_are_children](const std::string& /*why*/) {
-                server.nobody_will_ask();
                 if (all_workers_are_children) {
+                  server.nobody_will_ask();
                   server.nobody_will_join();
                 }
               },

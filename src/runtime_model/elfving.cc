@@ -33,7 +33,7 @@ struct Moments {
 
 // The weight of each worker that was cut off: 1, or less if a normal expects fewer beyond `least`.
 double weight_of_cut(ElfvingFit fit, const Normal& now, double least, double came, double cut) {
-  if (fit == ElfvingFit::kCensored) {
+  if (fit == ElfvingFit::kCensored || came == 0.0) {  // Nothing else is known.
     return 1.0;
   }
   const double by_then = normal_cdf((least - now.mean) / std::sqrt(now.variance));

@@ -69,12 +69,14 @@ TEST(ElfvingMoments, OfCutoffsTakenForRuntimesAreTooSmall) {
 }
 
 TEST(ElfvingMoments, AreFiniteIfNearlyAllWereCutOff) {
-  std::vector<Observation> seen(8, {.seconds = 1.0, .fate = Fate::kLonger});
-  seen[0].fate = Fate::kArrived;
-  for (const ElfvingFit fit :
-       {ElfvingFit::kCensored, ElfvingFit::kTruncated, ElfvingFit::kObserved}) {
-    const Alike found = elfving_moments(seen, fit);
-    EXPECT_TRUE(std::isfinite(found.mean) && found.sigma > 0.0);
+  for (const Fate first : {Fate::kArrived, Fate::kLonger}) {
+    std::vector<Observation> seen(8, {.seconds = 1.0, .fate = Fate::kLonger});
+    seen[0].fate = first;
+    for (const ElfvingFit fit :
+         {ElfvingFit::kCensored, ElfvingFit::kTruncated, ElfvingFit::kObserved}) {
+      const Alike found = elfving_moments(seen, fit);
+      EXPECT_TRUE(std::isfinite(found.mean) && found.sigma > 0.0);
+    }
   }
 }
 

@@ -8,8 +8,8 @@
 //
 // over the last iterations. The recalibrated draws of x_(c) have the quantiles of past e: a
 // conformal forecast with a normalised residual (Vovk, Gammerman, Shafer, "Algorithmic Learning in
-// a Random World", 2005). Each e is of an iteration that the model had not seen when it forecast
-// it.
+// a Random World", 2005). Each e is of an iteration that came after its forecast; a model that was
+// fitted to a part of the trace may have seen it in the fit.
 //
 // An arrival that the cutoff left out is known to be later than the cutoff. Its e is drawn from the
 // past ones that are larger, as Kaplan and Meier redistribute censored values (1958).

@@ -148,7 +148,7 @@ void tell_tensors(MeasuredProfile& profile, const std::vector<std::size_t>& need
   std::size_t numbers = 0;
   for (const std::size_t end : needs) {
     const std::size_t first = tensor;
-    while (numbers < end) {
+    while (numbers < end && tensor < profile.manifest.tensors.size()) {
       numbers += profile.manifest.tensors[tensor++].numbers();
     }
     if (numbers != end) {

@@ -1,6 +1,7 @@
 #include "update/groups.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,9 @@ class Average final : public Optimizer {
     const auto kept = static_cast<float>(mu_);
     const auto share =
         static_cast<float>((1.0 - mu_) / (mean_is_weighted_ ? step.mean_weight : 1.0));
+    if (!std::isfinite(share)) {
+      return;  // So stale that nothing is left of its numbers.
+    }
     for (std::size_t i = 0; i < weights.size(); ++i) {
       weights[i] = kept * weights[i] + share * mean[i];
     }

@@ -97,6 +97,10 @@ TEST(GroupedOptimizer, AveragesBuffersBesideAnyOptimizer) {
     EXPECT_EQ(weights, (Numbers{1, 10, 1})) << spec;
     grouped.step({.rate = 7, .mean_weight = 0, .weight_decay = 0}, Numbers{0, 0, 0}, weights);
     EXPECT_EQ(weights, (Numbers{1, 10, 1})) << "nothing counts";
+    if (!grouped.scale_invariant()) {
+      grouped.step({.rate = 7, .mean_weight = 1e-42, .weight_decay = 0}, Numbers{0, 0, 0}, weights);
+      EXPECT_EQ(weights, (Numbers{1, 10, 1})) << "too little counts to be told from nothing";
+    }
   }
 }
 

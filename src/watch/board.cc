@@ -330,15 +330,15 @@ void Board::heed(const SlowChange& change) {
 
 void Board::tell_held() {
   constexpr Duration kHold = std::chrono::seconds(1);
-  std::erase_if(held_, [&](auto& held) {
-    Alarm& alarm = held.second;
-    if (now_ - alarm.at < kHold) {
-      return false;
+  for (auto held = held_.begin(); held != held_.end();) {
+    if (now_ - held->second.at < kHold) {
+      ++held;
+      continue;
     }
-    news_line(alarm.words);
-    alarms_.begin(std::move(alarm));
-    return true;
-  });
+    news_line(held->second.words);
+    alarms_.begin(std::move(held->second));
+    held = held_.erase(held);
+  }
 }
 
 void Board::heed_loss(double loss) {

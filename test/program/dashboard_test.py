@@ -333,6 +333,13 @@ class Recorded(RecordedTest):
                 self.assertEqual(refused.wait(), 2, replace)
                 self.assertIn(told, refused.err)
                 self.assertEqual(len(refused.err.splitlines()), 1, refused.err)
+        # So is one whose action names such a worker.
+        at = next(i for i in range(100, len(lines)) if '"type":"release"' in lines[i])
+        broken(r'("type":"release","worker"):\d+', r'\1:999999')
+        refused = self.start("dashboard", run)
+        self.assertEqual(refused.wait(), 2)
+        self.assertIn("at most 10000 workers can be shown", refused.err)
+        at = next(i for i in range(100, len(lines)) if "gradient_arrived" in lines[i])
         # An event that no policy could have been told: it is shown, and nothing is forecast.
         broken(r'"worker":\d+', '"worker":9')
         shown = self.show(run)

@@ -100,6 +100,13 @@ class Run(ScriptTest):
         self.ends_well(process)
         self.assertNotIn("saved", process.err)
 
+    def test_ctrl_c_at_once_after_the_last_mini_batch_ends_the_script_too(self):
+        process = self.run_script("--epochs", 2, script=("--linger", self.folder / "never"))
+        process.until_said("worker 0: accepted")
+        process.send(signal.SIGINT)
+        self.assertEqual(self.ends_well(process)["why_ended"], "epochs done")
+        self.assertNotIn("saved", process.err)
+
     def test_ctrl_c_ends_the_run_in_order_and_leaves_no_process_of_any_kind(self):
         process = self.run_script("--epochs", 1000000, script=("--child", 1000))
         self.until_updates(1)

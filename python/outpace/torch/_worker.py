@@ -213,7 +213,7 @@ class WorkerJob(Job):
         if self._named.own_statistics:
             mine = self.rank == 0 and self._worked_in == self.epoch
             return self._measure_here(function) if mine else None
-        if not self._asked and self._begun:
+        if not self._asked and self._begun and not is_profiled():
             self._asked = True
             self._ask_for_evaluator()
         return None
@@ -347,8 +347,8 @@ class WorkerJob(Job):
         except OutpaceError as error:
             if not self._over:
                 raise
-            print(f"outpace: worker {self.rank}: evaluate: the last weights are not measured: "
-                  f"{error}", file=sys.stderr)
+            print(f"outpace: worker {self.rank}: evaluate: no evaluator was started for the last "
+                  f"weights: {error}", file=sys.stderr)
 
     def _push_part(self) -> None:
         """Pushes the mean over the first examples, and takes the next mini-batch."""

@@ -433,8 +433,8 @@ function draw() {
 }
 function heard(frame) {
   if (due && !frame.begins) {  // Two came before one was drawn: no word of the first is lost.
-    frame.decisions = run.frame.decisions.concat(frame.decisions);
-    frame.news = run.frame.news.concat(frame.news);
+    frame.decisions = run.frame.decisions.concat(frame.decisions).slice(-40);
+    frame.news = run.frame.news.concat(frame.news).slice(-200);
   }
   take(frame);
   run.frame = frame;
