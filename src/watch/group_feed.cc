@@ -38,10 +38,12 @@ void GroupFeed::reported(Board& board, Time now, const Report& report, std::uint
 }
 
 void GroupFeed::commit(Board& board, Time now, std::uint64_t updates) {
-  const auto later = std::ranges::stable_partition(
-      waiting_, [updates](const Report& one) { return one.number <= updates; });
-  std::vector<Report> of_it(waiting_.begin(), later.begin());
-  waiting_.erase(waiting_.begin(), later.begin());
+  const auto later =  // Clang 14 cannot compile the one of std::ranges.
+      std::stable_partition(waiting_.begin(), waiting_.end(), [updates](const Report& one) {
+        return one.number <= updates;
+      });
+  std::vector<Report> of_it(waiting_.begin(), later);
+  waiting_.erase(waiting_.begin(), later);
   std::ranges::stable_sort(of_it, {}, &Report::runtime);
   for (std::size_t i = 0; i < of_it.size(); ++i) {
     std::vector<policy::Action> actions;
