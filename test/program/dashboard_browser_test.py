@@ -233,7 +233,7 @@ class Many(BrowserTest):
               f"page's thread took {100 * used / seconds:.2f} % of a core", file=sys.stderr)
         self.assertLess(frame, 100)
         self.assertGreater(self.most, self.empty["pss"])
-        self.assertLess(self.most - self.empty["pss"], 100e6)  # Seen: some 50 MB.
+        self.assertLess(self.most, 190e6)  # At most 150 MB is the aim; 137 to 147 were seen.
         self.assertLess(used / seconds, 0.01)
         self.check_no_problem()
 
