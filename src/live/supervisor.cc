@@ -355,7 +355,10 @@ void Supervisor::ended(Child& child, int status, const std::string& why) {
   const auto now = steady_clock::now();
   const bool did_well =
       child.spec.did_well ? child.spec.did_well() : now - child.started >= kLongRun;
-  const auto delay = run_is_over ? std::nullopt : child.restarts.ended(code, did_well);
+  auto delay = child.restarts.ended(code, did_well);
+  if (run_is_over) {
+    delay.reset();  // It still counts as a crash: whoever hears of it may count them.
+  }
   if (delay) {
     child.start_again = now + *delay;
   }

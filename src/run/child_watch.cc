@@ -122,7 +122,7 @@ void ChildWatch::evaluator_ended(const live::ChildEnd& end) {
                                  options_.needs_evaluator));
     return;
   }
-  if (!std::has_single_bit(end.crashes)) {
+  if (end.crashes > 0 && !std::has_single_bit(end.crashes)) {
     return;  // It has been said, and will be when there are twice as many.
   }
   const std::string row =

@@ -118,6 +118,15 @@ TEST_F(ChildWatchTest, AnEvaluatorThatIsNotStartedAgainIsNewsWithoutAPromise) {
       std::vector<std::string>{"the evaluator exited with 1: backward: this process evaluates"});
 }
 
+TEST_F(ChildWatchTest, AnEvaluatorWhoseEndIsNoCrashIsNewsToo) {
+  const auto events = watch(false);
+  live::ChildEnd end = evaluator_crash(0);
+  end.restarted = false;
+  end.code = 9;
+  events.ended(end);
+  EXPECT_EQ(heard_.said, std::vector<std::string>{"the evaluator exited with 9: no memory"});
+}
+
 TEST_F(ChildWatchTest, ARunThatNeedsItsEvaluatorGivesUpAfterManyCrashesInARow) {
   const auto events = watch(false, "--target-accuracy");
   for (std::uint32_t crash = 1; crash < 20; ++crash) {
