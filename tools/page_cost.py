@@ -4,9 +4,10 @@
     make bench-page ARGS="--pairs 8 --seconds 15"
 
 A pair is a run with the page and one without, in turn, of the same seed; which comes first
-alternates. Each gives the ratio of their throughputs. Prints every pair, the mean of the ratios with
-its confidence interval of 95 % (Student's t, of the logarithms). --keep goes on with pairs that an
-earlier call measured.
+alternates. Each gives the ratio of their throughputs, and that of the examples they made in a second
+of processor time (server, page and workers together), which other programs on the machine disturb
+less. Prints every pair, the means of the ratios with their confidence intervals of 95 % (Student's t,
+of the logarithms). --keep goes on with pairs that an earlier call measured.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import json
 import math
 import pathlib
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -62,14 +64,21 @@ class Reader(threading.Thread):
             pass  # The run is over.
 
 
+def children_seconds():
+    """Processor time of the children that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def measure_run(options, seed, page):
-    """Examples/s of one run, and how many frames of its page were read."""
+    """Examples of one run for each second and for each second of processor time, and how many frames
+    of its page were read."""
     with tempfile.TemporaryDirectory(prefix="outpace-page-") as folder:
         command = [options.outpace, "train", "--network", options.network, "--data", options.data,
                    "--workers", str(options.workers), "--policy", options.policy, "--batch", "32",
                    "--lr", "0.05", "--seconds", str(options.seconds), "--seed", str(seed),
                    "--epochs", "100000", "--out", f"{folder}/run", "--json"]
-        errors, reader = [], None
+        errors, reader, used = [], None, children_seconds()
         with subprocess.Popen(command + (["--dashboard"] if page else []), text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
@@ -91,7 +100,9 @@ def measure_run(options, seed, page):
             reader.join(10)
             if not reader.frames:
                 raise RunFailed("no frame of the page was read")
-        return found["examples"] / found["seconds"], reader.frames if reader else 0
+        return {"second": found["examples"] / found["seconds"],
+                "processor": found["examples"] / (children_seconds() - used),
+                "frames": reader.frames if reader else 0}
 
 
 def interval(ratios):
@@ -127,23 +138,30 @@ def measure(options, _folder):
         number = len(pairs)
         order = (False, True) if number % 2 == 0 else (True, False)
         runs = {page: measure_run(options, number + 1, page) for page in order}
-        pair = {"setting": setting(options), "without": runs[False][0], "with": runs[True][0], "frames": runs[True][1]}
+        pair = {"setting": setting(options), "without": runs[False], "with": runs[True]}
         pairs.append(pair)
-        print(f"pair {number + 1}: {pair['without']:,.0f} examples/s without, {pair['with']:,.0f} with: "
-              f"{pair['with'] / pair['without']:.4f}", flush=True)
+        print(f"pair {number + 1}: {pair['without']['second']:,.0f} examples/s without, "
+              f"{pair['with']['second']:,.0f} with: {ratios_of([pair], 'second')[0]:.4f}; for a second "
+              f"of processor time {ratios_of([pair], 'processor')[0]:.4f}", flush=True)
         if options.keep:
             with open(options.keep, "a", encoding="utf-8") as file:
                 file.write(json.dumps(pair) + "\n")
     print(*report(options, pairs), sep="\n")
 
 
+def ratios_of(pairs, name):
+    return [pair["with"][name] / pair["without"][name] for pair in pairs]
+
+
 def report(options, pairs):
-    ratios = [pair["with"] / pair["without"] for pair in pairs]
-    mean, low, high = interval(ratios)
-    rows = [["pairs", "examples/s without", "with the page", "ratio", "95 % interval", "least", "most"],
-            [str(len(pairs)), f"{statistics.fmean(pair['without'] for pair in pairs):,.0f}",
-             f"{statistics.fmean(pair['with'] for pair in pairs):,.0f}", f"{mean:.4f}",
-             f"{low:.4f} to {high:.4f}", f"{min(ratios):.4f}", f"{max(ratios):.4f}"]]
+    rows = [["pairs", "examples", "without", "with the page", "ratio", "95 % interval", "least", "most"]]
+    for name, words in (("second", "a second"), ("processor", "a second of processor time")):
+        ratios = ratios_of(pairs, name)
+        mean, low, high = interval(ratios)
+        rows.append([str(len(pairs)), words,
+                     *(f"{statistics.fmean(pair[page][name] for pair in pairs):,.0f}"
+                       for page in ("without", "with")),
+                     f"{mean:.4f}", f"{low:.4f} to {high:.4f}", f"{min(ratios):.4f}", f"{max(ratios):.4f}"])
     return [f"{options.workers} workers, {options.policy}, {options.network} on {options.data}, "
             f"{options.seconds:g} s a run; a page with one reader", *table(rows)]
 

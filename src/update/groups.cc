@@ -72,6 +72,11 @@ bool check_together(const Groups& groups) {
       throw usage_error("the parameter groups take " + first.text + " and " + group.optimizer.text +
                         ", which do not go together");
     }
+    if (group.optimizer.name == "yellowfin" && std::ranges::any_of(groups.groups, averages)) {
+      throw usage_error(
+          "yellowfin takes all weights, and some of these are averaged, as batch normalisation's "
+          "running statistics are; use another optimizer, such as momentum");
+    }
     if (group.optimizer.name == "yellowfin" && groups.groups.size() > 1) {
       throw usage_error("yellowfin takes all weights; use one parameter group");
     }

@@ -138,7 +138,8 @@ TEST(GroupedOptimizer, RefusesGroupsThatDoNotGoTogether) {
   EXPECT_EQ(refusal("average", "average:mu=0"),
             "all parameter groups are averaged, so nothing is trained");
   EXPECT_EQ(refusal("average", "yellowfin"),
-            "yellowfin takes all weights; use one parameter group");
+            "yellowfin takes all weights, and some of these are averaged, as batch normalisation's "
+            "running statistics are; use another optimizer, such as momentum");
   EXPECT_EQ(refusal("average:mu=1", "sgd").substr(0, 9), "optimizer");
 }
 
