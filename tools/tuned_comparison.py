@@ -99,17 +99,36 @@ class Study:
     def __init__(self, options, path):
         self.options = options
         self.path = path
-        with open(path, "rb") as file:
-            self.comparison = tomllib.load(file)
+        try:
+            with open(path, "rb") as file:
+                self.comparison = tomllib.load(file)
+        except OSError as error:
+            raise measured_runs.RunFailed(f"{path}: {error.strerror}") from error
+        except tomllib.TOMLDecodeError as error:
+            raise measured_runs.RunFailed(f"{path}: {error}") from error
+        compare = self.comparison.get("compare", {})
+        for key in ("seeds", "delays", "target-accuracy"):
+            if key not in compare:
+                raise measured_runs.RunFailed(f"{path}: [compare] has no {key}")
+        if not isinstance(compare["delays"], dict):
+            raise measured_runs.RunFailed(f"{path}: delays needs names: delays = {{NAME = \"PATH\"}}")
         self.rows = rows_of(self.comparison)
         self.common = {key: value for key, value in self.comparison["compare"].items()
                        if key not in ("policies", "seeds", "delays", "lr")}
         self.folder = pathlib.Path(options.out) / path.stem
-        delays = self.comparison["compare"]["delays"]
-        if options.traces:
-            delays = {trace: delays[trace] for trace in options.traces}
-        self.delays = delays
         self.seeds = self.comparison["compare"]["seeds"]
+        self.delays = self.comparison["compare"]["delays"]
+        if options.traces:
+            for trace in options.traces:
+                self.require("trace", trace, self.delays)
+            self.delays = {trace: self.delays[trace] for trace in options.traces}
+        if options.against:
+            self.require("row", options.against, self.rows)
+
+    def require(self, what, name, there):
+        if name not in there:
+            raise measured_runs.RunFailed(f"{self.path} has no {what} {name!r}; its {what}s are "
+                                          f"{', '.join(there)}")
 
     def compare(self, name, text):
         """{(row, seed): run} of a comparison, made or gone on with, in the directory `name`."""
@@ -122,12 +141,10 @@ class Study:
             done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         except OSError as error:
             raise measured_runs.RunFailed(f"{command[0]}: {error.strerror}") from error
-        try:
-            with open(folder / "compare.csv", newline="") as file:
-                runs = {(run["name"], int(run["seed"])): run for run in csv.DictReader(file)}
-        except OSError as error:
-            raise measured_runs.RunFailed(f"exit code {done.returncode} of: {' '.join(command)}"
-                                          ) from error
+        if done.returncode not in (0, 1):  # 1: a cell failed; compare.csv says which, and why.
+            raise measured_runs.RunFailed(f"exit code {done.returncode} of: {' '.join(command)}")
+        with open(folder / "compare.csv", newline="") as file:
+            runs = {(run["name"], int(run["seed"])): run for run in csv.DictReader(file)}
         for run in runs.values():
             if run["status"] != "done" and DIVERGED not in run["reason"]:
                 raise measured_runs.RunFailed(f"{config}: {run['name']}, seed {run['seed']}: "
