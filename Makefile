@@ -183,13 +183,14 @@ reproduce-speed-up: release  ## how much sooner more learners are done, in virtu
 saps-bound: release  ## what the bound of saps costs, and that nobody starves; virtual time
 	python3 -B tools/saps_bound.py $(ARGS)
 
-# ARGS="--traces fixed" makes one of the two traces.
+# Of the traces, only one: ARGS="--traces fixed".
 saps-sooner: release  ## is saps the first to 84 %? rates tuned for each policy; virtual time
 	@mkdir -p build/saps-sooner
 	@for workers in 8 32; do for regime in fixed drifting; do python3 tools/make_delays.py \
 	  --workers $$workers --regime $$regime build/saps-sooner/$$regime-$$workers.csv; done; done
 	python3 -B tools/tuned_comparison.py examples/compare/saps_8.toml examples/compare/saps_32.toml \
-	  --out build/saps-sooner --against saps $(ARGS)
+	  --out build/saps-sooner \
+	  --difference saps saps:action=refresh saps:action=shrink $(ARGS)
 
 every-policy: release  ## all policies on three traces, rates tuned for each; virtual time
 	@mkdir -p build/every-policy

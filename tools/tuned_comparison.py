@@ -10,8 +10,8 @@ A file of `outpace compare` says what to compare. For each trace of delays:
 
 The file's own rates do not count. `outpace compare` makes the runs, in directories under --out; the
 same command goes on where it was stopped. The output is Markdown: a table for each trace, and with
---against ROW the paired differences in seconds to the target, ROW minus every other row at the same
-seed. `make saps-sooner` runs this; docs/saps.md says how to read it.
+--difference ROW the paired differences in seconds to the target, ROW minus every other row at the
+same seed. `make saps-sooner` runs this; docs/saps.md says how to read it.
 """
 
 import argparse
@@ -122,8 +122,8 @@ class Study:
             for trace in options.traces:
                 self.require("trace", trace, self.delays)
             self.delays = {trace: self.delays[trace] for trace in options.traces}
-        if options.against:
-            self.require("row", options.against, self.rows)
+        for row in options.difference:
+            self.require("row", row, self.rows)
 
     def require(self, what, name, there):
         if name not in there:
@@ -221,31 +221,28 @@ def row_table(study, rates, runs):
     return markdown(rows)
 
 
-def verdict(differences, missing):
-    """What an interval of differences in seconds shows."""
-    if missing:
-        return "not every seed reached the target"
-    mean, half = interval(differences)
+def difference(mine, others):
+    """A cell: the mean of mine - others in seconds, its interval, and what that shows."""
+    pairs = [a - b for a, b in zip(mine, others) if a is not None and b is not None]
+    if not pairs:
+        return "-"
+    mean, half = interval(pairs)
+    text = f"{mean:+.1f}" if half is None else f"{mean:+.1f} ± {half:.1f}"
+    if len(pairs) < len(mine):  # The seeds that are missing might have told otherwise.
+        return f"{text}, {len(pairs)} of {len(mine)} seeds"
     if half is None or abs(mean) <= half:
-        return "not shown"
-    return "sooner" if mean < 0 else "later"
+        return text
+    return f"{text} **{'sooner' if mean < 0 else 'later'}**"
 
 
-def difference_table(study, runs, against):
-    """Paired differences: the row `against` minus every other row, at equal seeds."""
+def difference_table(study, runs, rows):
+    """Paired differences: a column for each of `rows`, minus each row that is not among them."""
     def seconds(name):
         return [number(runs[name, seed]["seconds_to_target"]) for seed in study.seeds]
 
-    mine = seconds(against)
-    rows = [[f"`{against}` minus", "s", "pairs", f"`{against}` is"]]
-    for name in study.rows:
-        if name == against:
-            continue
-        pairs = [a - b for a, b in zip(mine, seconds(name)) if a is not None and b is not None]
-        missing = len(mine) - len(pairs)
-        rows.append([f"`{name}`", plus_minus(pairs, 1), f"{len(pairs)}/{len(mine)}",
-                     verdict(pairs, missing)])
-    return markdown(rows)
+    return markdown([["s, minus", *(f"`{name}`" for name in rows)],
+                     *([f"`{other}`", *(difference(seconds(name), seconds(other)) for name in rows)]
+                       for other in study.rows if other not in rows)])
 
 
 def parse(arguments):
@@ -258,7 +255,8 @@ def parse(arguments):
     parser.add_argument("--rates", type=float, nargs="+", default=[0.1, 0.2, 0.4])
     parser.add_argument("--tuning-seed", type=int, default=100)
     parser.add_argument("--traces", nargs="+", metavar="NAME", help="only these")
-    parser.add_argument("--against", metavar="ROW", help="show ROW's paired differences")
+    parser.add_argument("--difference", nargs="+", default=[], metavar="ROW",
+                        help="show how much sooner these reach the target than every other row")
     options = parser.parse_args(arguments)
     if min(options.rates) <= 0:
         parser.error("--rates are above 0")
@@ -272,8 +270,8 @@ def measure(options, _folder):
             rates = study.tuned(trace)
             runs = study.compared(trace, rates)
             print(f"\n**{path.stem}, {trace}**\n\n" + "\n".join(row_table(study, rates, runs)))
-            if options.against:
-                print("\n" + "\n".join(difference_table(study, runs, options.against)), flush=True)
+            if options.difference:
+                print("\n" + "\n".join(difference_table(study, runs, options.difference)), flush=True)
 
 
 def main(arguments):

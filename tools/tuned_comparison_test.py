@@ -101,12 +101,14 @@ class Tuned(ToolTest):
         self.assertEqual(len(tried), 4)
 
     def test_shows_the_differences_at_equal_seeds(self):
-        _, out, _ = self.compare("--against", "async")
-        self.assertIn("| `sync` | -6.0 ± 1.2 | 3/3 | sooner |", out)
-        self.assertIn("| `ssp:s=3` | -18.0 ± 19.1 | 2/3 | not every seed reached the target |", out)
+        _, out, _ = self.compare("--difference", "async")
+        self.assertIn("| s, minus | `async` |", out)
+        self.assertIn("| `sync` | -6.0 ± 1.2 **sooner** |", out)
+        self.assertIn("| `ssp:s=3` | -18.0 ± 19.1, 2 of 3 seeds |", out)
+        self.assertNotIn("| `async` | +", out)
 
     def test_a_row_that_is_not_there_is_said(self):
-        code, _, errors = self.compare("--against", "saps")
+        code, _, errors = self.compare("--difference", "saps")
         self.assertEqual(code, 1)
         self.assertIn("three.toml has no row 'saps'; its rows are sync, async, ssp:s=3", errors)
 
@@ -149,8 +151,11 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(tuned_comparison.interval([4.0]), (4.0, None))
 
     def test_an_interval_that_holds_zero_shows_nothing(self):
-        self.assertEqual(tuned_comparison.verdict([-1.0, 1.0, 0.5], 0), "not shown")
-        self.assertEqual(tuned_comparison.verdict([1.0, 1.1, 1.2], 0), "later")
+        difference = tuned_comparison.difference
+        self.assertEqual(difference([2.0, 3.0, 4.0], [3.0, 2.0, 3.5]), "+0.2 ± 2.6")
+        self.assertEqual(difference([2.0, 3.0, 4.0], [1.0, 1.9, 2.8]), "+1.1 ± 0.2 **later**")
+        self.assertEqual(difference([2.0], [3.0]), "-1.0")
+        self.assertEqual(difference([None], [3.0]), "-")
 
 
 if __name__ == "__main__":
