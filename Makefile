@@ -183,11 +183,13 @@ reproduce-speed-up: release  ## how much sooner more learners are done, in virtu
 saps-bound: release  ## what the bound of saps costs, and that nobody starves; virtual time
 	python3 -B tools/saps_bound.py $(ARGS)
 
-# Of the traces, only one: ARGS="--traces fixed".
+# Of the three traces, only one: ARGS="--traces fixed".
 saps-sooner: release  ## is saps the first to 84 %? rates tuned for each policy; virtual time
 	@mkdir -p build/saps-sooner
 	@for workers in 8 32; do for regime in fixed drifting; do python3 tools/make_delays.py \
-	  --workers $$workers --regime $$regime build/saps-sooner/$$regime-$$workers.csv; done; done
+	  --workers $$workers --regime $$regime build/saps-sooner/$$regime-$$workers.csv; done; \
+	  python3 tools/make_delays.py --workers $$workers --regime drifting --seed 8 \
+	  build/saps-sooner/typical-$$workers.csv; done
 	python3 -B tools/tuned_comparison.py examples/compare/saps_8.toml examples/compare/saps_32.toml \
 	  --out build/saps-sooner \
 	  --difference saps saps:action=refresh saps:action=shrink $(ARGS)
