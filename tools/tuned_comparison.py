@@ -2,10 +2,11 @@
 
 A file of `outpace compare` says what to compare. For each trace of delays:
 
-  1. Tuning: every row runs at every rate of --rates with the seed --tuning-seed, until it reaches
-     the target accuracy. The rate that reaches it soonest is the row's, the smaller one of equals.
-     If none reaches it, that is the rate with the highest accuracy at the end. While the best rate
-     is the lowest or the highest that was tried, half or twice that rate is tried, too.
+  1. Tuning: every row runs at every rate of --rates with every seed of --tuning-seeds, until it
+     reaches the target accuracy. The rate that reaches it with the most seeds and then soonest, on
+     average, is the row's, the smaller one of equals. If none reaches it, that is the rate with the
+     highest accuracy at the end. While the best rate is the lowest or the highest that was tried,
+     half or twice that rate is tried, too.
   2. Comparison: every row runs at its rate, with the seeds of the file.
 
 The file's own rates do not count. `outpace compare` makes the runs, in directories under --out; the
@@ -74,11 +75,12 @@ def number(text):
 
 
 def best(found):
-    """The rate that reached the target soonest, of {rate: run}; the smaller one of equals."""
+    """The rate that reached the target soonest, of {rate: runs}; the smaller one of equals."""
     def order(rate):
-        seconds = number(found[rate]["seconds_to_target"])
-        accuracy = number(found[rate]["final_accuracy"]) or 0.0
-        return (seconds is None, seconds if seconds is not None else -accuracy, rate)
+        seconds = [number(run["seconds_to_target"]) for run in found[rate]]
+        reached = [value for value in seconds if value is not None]
+        accuracy = statistics.fmean(number(run["final_accuracy"]) or 0.0 for run in found[rate])
+        return (len(seconds) - len(reached), statistics.fmean(reached) if reached else -accuracy, rate)
 
     return min(found, key=order)
 
@@ -153,8 +155,8 @@ class Study:
 
     def tuned(self, trace):
         """{row: its rate} on a trace."""
-        seed = self.options.tuning_seed
-        common = {**self.common, "past-target": False, "seeds": [seed],
+        seeds = self.options.tuning_seeds
+        common = {**self.common, "past-target": False, "seeds": seeds,
                   "delays": {trace: self.delays[trace]}}
         asked = {name: list(self.options.rates) for name in self.rows}
         found = {name: {} for name in self.rows}
@@ -167,7 +169,7 @@ class Study:
                 common, [{**self.rows[name], "name": label, "lr": rate}
                          for label, (name, rate) in labels.items()]))
             for label, (name, rate) in labels.items():
-                found[name][rate] = runs[label, seed]
+                found[name][rate] = [runs[label, seed] for seed in seeds]
             asked = {name: [rate] for name in asked
                      if (rate := beyond(found[name], self.options.rates))}
         return {name: best(of) for name, of in found.items()}
@@ -253,7 +255,7 @@ def parse(arguments):
     parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
     parser.add_argument("--out", default="build/tuned-comparison", metavar="DIR")
     parser.add_argument("--rates", type=float, nargs="+", default=[0.1, 0.2, 0.4])
-    parser.add_argument("--tuning-seed", type=int, default=100)
+    parser.add_argument("--tuning-seeds", type=int, nargs="+", default=[100], metavar="SEED")
     parser.add_argument("--traces", nargs="+", metavar="NAME", help="only these")
     parser.add_argument("--difference", nargs="+", default=[], metavar="ROW",
                         help="show how much sooner these reach the target than every other row")

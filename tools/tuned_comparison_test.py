@@ -131,17 +131,22 @@ class Tuned(ToolTest):
 
 
 class Arithmetic(unittest.TestCase):
-    def run_of(self, seconds, accuracy=0.85):
-        return {"seconds_to_target": "" if seconds is None else str(seconds),
-                "final_accuracy": str(accuracy)}
+    def run_of(self, *seconds, accuracy=0.85):
+        return [{"seconds_to_target": "" if value is None else str(value),
+                 "final_accuracy": str(accuracy)} for value in seconds]
 
     def test_the_best_rate_is_the_smaller_of_equals(self):
         best = tuned_comparison.best
         self.assertEqual(best({0.1: self.run_of(9.0), 0.4: self.run_of(8.0), 0.2: self.run_of(8.0)}),
                          0.2)
 
+    def test_with_several_seeds_more_that_reach_the_target_count_before_the_mean(self):
+        found = {0.1: self.run_of(9.0, 9.0), 0.2: self.run_of(10.0, 6.0), 0.4: self.run_of(1.0, None)}
+        self.assertEqual(tuned_comparison.best(found), 0.2)
+
     def test_without_the_target_the_highest_accuracy_is_best(self):
-        found = {0.1: self.run_of(None, 0.7), 0.2: self.run_of(None, 0.8), 0.4: self.run_of(None, 0.1)}
+        found = {0.1: self.run_of(None, accuracy=0.7), 0.2: self.run_of(None, accuracy=0.8),
+                 0.4: self.run_of(None, accuracy=0.1)}
         self.assertEqual(tuned_comparison.best(found), 0.2)
 
     def test_the_interval_is_student_s(self):
