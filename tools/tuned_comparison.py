@@ -12,7 +12,7 @@ A file of `outpace compare` says what to compare. For each trace of delays:
 The file's own rates do not count. `outpace compare` makes the runs, in directories under --out; the
 same command goes on where it was stopped. The output is Markdown: a table for each trace, and with
 --difference ROW the paired differences in seconds to the target, ROW minus every other row at the
-same seed. `make saps-sooner` runs this; docs/saps.md says how to read it.
+same seed. `make saps-sooner` and `make every-policy` run this; docs/compare.md says more.
 """
 
 import argparse
@@ -112,14 +112,17 @@ class Study:
         for key in ("seeds", "delays", "target-accuracy"):
             if key not in compare:
                 raise measured_runs.RunFailed(f"{path}: [compare] has no {key}")
+        if len(compare["seeds"]) > len(T) + 1:
+            raise measured_runs.RunFailed(f"{path}: {len(compare['seeds'])} seeds; at most "
+                                          f"{len(T) + 1} have an interval here")
         if not isinstance(compare["delays"], dict):
             raise measured_runs.RunFailed(f"{path}: delays needs names: delays = {{NAME = \"PATH\"}}")
         self.rows = rows_of(self.comparison)
-        self.common = {key: value for key, value in self.comparison["compare"].items()
+        self.common = {key: value for key, value in compare.items()
                        if key not in ("policies", "seeds", "delays", "lr")}
         self.folder = pathlib.Path(options.out) / path.stem
-        self.seeds = self.comparison["compare"]["seeds"]
-        self.delays = self.comparison["compare"]["delays"]
+        self.seeds = compare["seeds"]
+        self.delays = compare["delays"]
         if options.traces:
             for trace in options.traces:
                 self.require("trace", trace, self.delays)
@@ -136,7 +139,7 @@ class Study:
         """{(row, seed): run} of a comparison, made or gone on with, in the directory `name`."""
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
-        config = folder.with_suffix(".toml")
+        config = self.folder / f"{name}.toml"
         config.write_text(text)
         command = [self.options.outpace, "compare", str(config), "--out", str(folder)]
         try:

@@ -123,6 +123,12 @@ class Tuned(ToolTest):
         self.assertEqual(code, 1)
         self.assertIn("three.toml: [compare] has no target-accuracy", errors)
 
+    def test_too_many_seeds_for_an_interval_are_said(self):
+        self.file.write_text(COMPARISON.replace("[1, 2, 3]", str(list(range(21)))))
+        code, _, errors = self.compare()
+        self.assertEqual(code, 1)
+        self.assertIn("three.toml: 21 seeds; at most 20 have an interval here", errors)
+
     def test_a_comparison_that_fails_ends_it(self):
         self.put_program("#!/bin/sh\necho 'three.toml:3: unknown key' >&2\nexit 2\n")
         code, _, errors = self.compare()
