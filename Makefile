@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
 .PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
-        bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound validate-throughput validate-slices clean
+        bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -182,6 +182,24 @@ reproduce-speed-up: release  ## how much sooner more learners are done, in virtu
 
 saps-bound: release  ## what the bound of saps costs, and that nobody starves; virtual time
 	python3 -B tools/saps_bound.py $(ARGS)
+
+# Of the three traces, only one: ARGS="--traces fixed".
+saps-sooner: release  ## is saps the first to 84 %? rates tuned for each policy; virtual time
+	@mkdir -p build/saps-sooner
+	@for workers in 8 32; do for regime in fixed drifting; do python3 tools/make_delays.py \
+	  --workers $$workers --regime $$regime build/saps-sooner/$$regime-$$workers.csv; done; \
+	  python3 tools/make_delays.py --workers $$workers --regime drifting --seed 8 \
+	  build/saps-sooner/typical-$$workers.csv; done
+	python3 -B tools/tuned_comparison.py examples/compare/saps_8.toml examples/compare/saps_32.toml \
+	  --out build/saps-sooner \
+	  --difference saps saps:action=refresh saps:action=shrink $(ARGS)
+
+every-policy: release  ## all policies on three traces, rates tuned for each; virtual time
+	@mkdir -p build/every-policy
+	@for regime in calm fixed drifting; do python3 tools/make_delays.py --workers 8 \
+	  --regime $$regime build/every-policy/$$regime-8.csv; done
+	python3 -B tools/tuned_comparison.py examples/compare/every_policy.toml --out build/every-policy \
+	  $(ARGS)
 
 validate-throughput: release  ## predictions beside runs on hosts with limited links; takes root
 	@tools/install-packages.sh hosts

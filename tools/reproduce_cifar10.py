@@ -15,6 +15,7 @@ import statistics
 import sys
 
 import measured_runs
+import paper_optimizer
 
 RUN_SECONDS = 6 * 3600
 CHANCE = 0.9  # The error of ten classes by chance. A run that diverged counts as this.
@@ -34,14 +35,10 @@ class Study:
         for n in o.n:
             yield f"{n}-softsync", o.learners, o.batch, f"softsync:n={n}", tuple(RULES)
 
-    def schedule(self):
-        """The rate is a tenth after this many examples."""
-        return f"step:every={round(self.options.step_at * self.options.examples)},factor=0.1"
-
     def key(self, learners, batch, policy, rule, seed):
         o = self.options
         return (f"{o.network} on {o.data}, {learners} x {batch}, {policy}, {RULES[rule]}, "
-                f"{o.examples} examples, lr {o.lr:g}, momentum {o.momentum:g}, {self.schedule()}, "
+                f"{o.examples} examples, lr {o.lr:g}, {paper_optimizer.words(o)}, "
                 f"seed {seed}")
 
     def result(self, learners, batch, policy, rule, seed):
@@ -52,8 +49,7 @@ class Study:
                 o.outpace,
                 ["--learn", o.network, "--data", o.data, "--workers", str(learners),
                  "--batch", str(batch), "--policy", policy, "--staleness", RULES[rule],
-                 "--optimizer", f"momentum:mu={o.momentum:g}", "--lr", repr(o.lr),
-                 "--schedule", self.schedule(), "--runtime", "lognormal(mean=100ms,cv=0.2)",
+                 "--lr", repr(o.lr), *paper_optimizer.arguments(o, o.examples), "--runtime", "lognormal(mean=100ms,cv=0.2)",
                  "--iterations", str(math.ceil(o.examples / batch)),
                  "--evaluate-every", str(o.examples), "--seed", str(seed)],
                 RUN_SECONDS, "simulate")
@@ -106,9 +102,7 @@ def parse(arguments):
     parser.add_argument("--n", type=int, nargs="+", help="default: 1, learners / 2, learners")
     parser.add_argument("--examples", type=int, default=400_000, help="of each run")
     parser.add_argument("--lr", type=float, default=0.01, help="alpha")
-    parser.add_argument("--momentum", type=float, default=0.9)
-    parser.add_argument("--step-at", type=float, default=6 / 7, metavar="SHARE",
-                        help="of the examples, after which the rate is a tenth; 1: never")
+    paper_optimizer.add_options(parser, momentum=0.9, step_at=6 / 7)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="a twentieth of the examples")
     parser.add_argument("--results", default="build/reproduce-cifar10.json", metavar="FILE")
@@ -119,8 +113,7 @@ def parse(arguments):
     if min(options.learners - 1, options.batch, options.single_batch, options.examples,
            options.seeds) < 1:
         parser.error("--learners is at least 2; mini-batches, --examples and --seeds are at least 1")
-    if not (options.lr > 0 and 0 <= options.momentum < 1 and 0 < options.step_at <= 1):
-        parser.error("--lr is above 0, --momentum below 1, and --step-at from 0 to 1")
+    paper_optimizer.check(parser, options)
     options.n = sorted(set(options.n or (1, options.learners // 2, options.learners)))
     if not 1 <= options.n[0] <= options.n[-1] <= options.learners:
         parser.error("--n is from 1 to the number of learners")
@@ -134,8 +127,7 @@ def measure(options, _folder):
     asked = list(study.asked_for())
     runs.expected = len(runs.missing(study.key(*what) for what in asked))
     print(f"{options.network} on {options.data}, {options.examples:,} examples a run, alpha "
-          f"{options.lr:g}, momentum {options.momentum:g}, {study.schedule()}; {runs.expected} runs "
-          "to go", flush=True)
+          f"{options.lr:g}, {paper_optimizer.words(options)}; {runs.expected} runs to go", flush=True)
     for what in asked:
         study.result(*what)
     print("\n" + "\n".join(table(study)))

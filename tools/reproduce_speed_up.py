@@ -24,6 +24,7 @@ import statistics
 import sys
 
 import measured_runs
+import paper_optimizer
 
 RUN_SECONDS = 3600
 CONSECUTIVE = 3  # Evaluations that must reach the accuracy, in a row; the first of them counts.
@@ -79,8 +80,8 @@ class Study:
     def key(self, learners, batch, protocol, shards, seed):
         o = self.options
         return (f"{learners} x {batch}, {protocol}, shards {shards}, {self.examples()} examples, "
-                f"lr {rate(o, learners, batch):.6g}, {runtime(o, batch)}, {o.bandwidth}, "
-                f"apply {o.apply}, seed {seed}")
+                f"lr {rate(o, learners, batch):.6g}, {paper_optimizer.words(o)}, "
+                f"{runtime(o, batch)}, {o.bandwidth}, apply {o.apply}, seed {seed}")
 
     def result(self, learners, batch, protocol, seed, shards=1):
         o = self.options
@@ -90,7 +91,8 @@ class Study:
                 o.outpace,
                 ["--learn", "mlp", "--data", "fashion-mnist", "--workers", str(learners),
                  "--batch", str(batch), "--policy", policy(protocol, learners),
-                 "--lr", repr(rate(o, learners, batch)), "--runtime", runtime(o, batch),
+                 "--lr", repr(rate(o, learners, batch)),
+                 *paper_optimizer.arguments(o, self.examples()), "--runtime", runtime(o, batch),
                  "--bandwidth", o.bandwidth, "--apply", o.apply, "--shards", str(shards),
                  "--iterations", str(math.ceil(self.examples() / batch)),
                  "--evaluate-every", str(o.evaluate_every), "--seed", str(seed)],
@@ -201,6 +203,7 @@ def parse(arguments):
     parser.add_argument("--evaluate-every", type=int, default=2560, metavar="EXAMPLES")
     parser.add_argument("--accuracy", type=float, default=0.8)
     parser.add_argument("--lr", type=float, default=0.1, help="alpha")
+    paper_optimizer.add_options(parser, momentum=0.0, step_at=1.0)
     parser.add_argument("--per-example", type=float, default=0.0032, metavar="SECONDS")
     parser.add_argument("--overhead", type=float, default=0.001, metavar="SECONDS",
                         help="of a mini-batch, however small")
@@ -219,6 +222,7 @@ def parse(arguments):
     options.beyond.sort()
     if min(*options.learners, *options.beyond, *options.batches, options.seeds) < 1:
         parser.error("learners, mini-batches and --seeds are at least 1")
+    paper_optimizer.check(parser, options)
     return options
 
 
@@ -229,8 +233,8 @@ def measure(options, _folder):
     asked = list(dict.fromkeys(study.asked_for()))
     runs.expected = len(runs.missing(
         study.key(*what, seed) for what in asked for seed in study.seeds()))
-    print(f"{study.examples():,} examples a run, alpha {options.lr:g}, {options.bandwidth} links, "
-          f"{options.apply} a gradient at the server; {runs.expected} runs to go", flush=True)
+    print(f"{study.examples():,} examples a run, alpha {options.lr:g}, {paper_optimizer.words(options)}, "
+          f"{options.bandwidth} links, {options.apply} a gradient at the server; {runs.expected} runs to go", flush=True)
     for seed in study.seeds():
         for learners, batch, protocol, shards in asked:
             study.result(learners, batch, protocol, seed, shards)

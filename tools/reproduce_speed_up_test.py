@@ -49,6 +49,25 @@ class SpeedUp(ToolTest):
             learners, batch = int(call["--workers"]), int(call["--batch"])
             self.assertAlmostEqual(float(call["--lr"]), 0.1 * math.sqrt(learners * batch / 128))
 
+    def test_is_plain_sgd_at_a_constant_rate_unless_told_otherwise(self):
+        self.reproduce()
+        self.assertEqual({call["--optimizer"] for call in self.calls()}, {"sgd"})
+        self.assertFalse(any("--schedule" in call for call in self.calls()))
+
+    def test_takes_the_paper_s_optimizer_and_does_not_mix_the_results(self):
+        self.reproduce()
+        first = len(self.calls())
+        self.reproduce("--momentum", "0.9", "--step-at", "0.5")
+        more = self.calls()[first:]
+        self.assertEqual(len(more), first)
+        for call in more:
+            self.assertEqual(call["--optimizer"], "momentum:mu=0.9")
+            self.assertEqual(call["--schedule"], "step:every=90000,factor=0.1")  # Of 3 epochs.
+
+    def test_a_rate_that_steps_before_the_start_is_refused(self):
+        with self.assertRaises(SystemExit):
+            self.reproduce("--step-at", "0")
+
     def test_goes_on_where_it_stopped(self):
         self.reproduce()
         first = len(self.calls())

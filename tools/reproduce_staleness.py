@@ -26,6 +26,7 @@ import statistics
 import sys
 
 import measured_runs
+import paper_optimizer
 
 SIGMA = 0.2  # Standard deviation of the logarithm of a lognormal runtime.
 SLOWDOWN = 4.0
@@ -109,13 +110,14 @@ class Experiment:
         return [*RULES, "matched"] if self.options.matched else list(RULES)
 
     def size(self):
-        return f"{self.options.gradients} x {self.options.batch}"
+        return (f"{self.options.gradients} x {self.options.batch}, "
+                f"{paper_optimizer.words(self.options)}")
 
     def common(self, seed, lr):
         o = self.options
-        words = ["--data", "fashion-mnist", "--optimizer", "sgd", "--batch", str(o.batch),
-                 "--sampling", "replacement", "--lr", repr(lr), "--iterations", str(o.gradients),
-                 "--seed", str(seed)]
+        words = ["--data", "fashion-mnist", "--batch", str(o.batch), "--sampling", "replacement",
+                 "--lr", repr(lr), *paper_optimizer.arguments(o, o.gradients * o.batch),
+                 "--iterations", str(o.gradients), "--seed", str(seed)]
         if o.simulate:
             return ["--learn", "mlp", "--evaluate-every", str(o.gradients * o.batch), *words]
         return ["--network", "mlp", *words, "--seconds", f"{RUN_SECONDS}s",
@@ -290,6 +292,7 @@ def parse(arguments):
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--gradients", type=int, default=12_000)
     parser.add_argument("--lr", type=float, default=0.1, help="alpha")
+    paper_optimizer.add_options(parser, momentum=0.0, step_at=1.0)
     parser.add_argument("--base", type=float, default=0.1, metavar="SECONDS",
                         help="of a mini-batch; so long that the cores are idle most of the time")
     parser.add_argument("--seeds", type=int, default=3)
@@ -304,8 +307,9 @@ def parse(arguments):
         options.seeds, options.gradients = 1, 1500
     if min(options.workers - 1, options.batch, options.gradients, options.seeds) < 1:
         parser.error("--workers is at least 2; --batch, --gradients and --seeds are at least 1")
-    if not (options.base > 0 and options.lr > 0):
-        parser.error("--base and --lr are above 0")
+    paper_optimizer.check(parser, options)
+    if not options.base > 0:
+        parser.error("--base is above 0")
     options.n = sorted(set(options.n or (1, options.workers // 2, options.workers)))
     if not 1 <= options.n[0] <= options.n[-1] <= options.workers:
         parser.error("--n is from 1 to the number of workers")
@@ -331,8 +335,8 @@ def measure(options, folder):
                 for rule in experiment.rules():
                     experiment.result(kind, n, rule, seed)
     print(f"\n{measured_runs.machine()}; test accuracy after {options.gradients:,} gradients of "
-          f"{options.batch} examples, alpha {options.lr:g}, mean (and range) of {options.seeds} "
-          "seeds\n")
+          f"{options.batch} examples, alpha {options.lr:g}, {paper_optimizer.words(options)}, mean "
+          f"(and range) of {options.seeds} seeds\n")
     single = [accuracy(experiment.single(seed)) for seed in seeds]
     print(f"one worker, as many examples: {cell(single)}")
     for kind in options.kinds:

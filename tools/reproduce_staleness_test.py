@@ -79,6 +79,15 @@ class Reproduce(ToolTest):
             self.assertEqual((call["--batch"], call["--optimizer"], call["--sampling"],
                               call["--iterations"]), ("4", "sgd", "replacement", "100"))
 
+    def test_takes_the_paper_s_optimizer(self):
+        code, out, errors = self.reproduce("--n", "4", "--seeds", "1", "--kinds", "slow",
+                                           "--simulate", "--momentum", "0.9", "--step-at", "0.75")
+        self.assertEqual(code, 0, errors)
+        for call in self.calls():
+            self.assertEqual(call["--optimizer"], "momentum:mu=0.9")
+            self.assertEqual(call["--schedule"], "step:every=300,factor=0.1")  # Of 100 x 4 examples.
+        self.assertIn("momentum 0.9, a tenth of the rate from 0.75, mean", out)
+
     def test_simulates_if_asked_to(self):
         code, _, errors = self.reproduce("--n", "4", "--seeds", "1", "--kinds", "slow",
                                          "--simulate")
