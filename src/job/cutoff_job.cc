@@ -104,6 +104,33 @@ void check(const CutoffJob& job) {
   }
 }
 
+void check_files(const CutoffJob& job,
+                 std::span<const runtime_model::DeepWeights> fitted,
+                 std::uint32_t workers) {
+  for (std::size_t i = 0; i < fitted.size(); ++i) {
+    const runtime_model::DeepShape& shape = fitted[i].shape;
+    const std::string file = "--model-file: '" + job.model_files[i] + "' ";
+    const std::string model = runtime_model::model_of(shape);
+    if (std::ranges::none_of(job.models, [&](const std::string& name) {
+          return runtime_model::takes(name, shape);
+        })) {
+      throw usage_error(file + "has weights of " + model +
+                        ", which no model of --models uses; remove it, or add " + model);
+    }
+    if (runtime_model::is_joint(shape) && shape.workers != workers) {
+      throw usage_error(file + "was fitted to " + std::to_string(shape.workers) +
+                        " workers, and the runtimes have " + std::to_string(workers) +
+                        "; give a file that was fitted to this cluster");
+    }
+    for (std::size_t before = 0; before < i; ++before) {
+      if (runtime_model::model_of(fitted[before].shape) == model) {
+        throw usage_error(file + "has weights of " + model + ", as '" + job.model_files[before] +
+                          "' has; give one of them");
+      }
+    }
+  }
+}
+
 std::vector<std::string> models_to_fit(const CutoffJob& job,
                                        std::span<const runtime_model::DeepWeights> fitted) {
   std::vector<std::string> to_fit;
