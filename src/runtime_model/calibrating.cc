@@ -94,7 +94,7 @@ bool Calibrating::forecast(Forecast& out) {
 
 void Calibrating::keep(Archive& archive) {
   archive.group("model", [&] { model_->keep(archive); });
-  archive("counts", counts_)("foretold", foretold_)("has_forecast", has_forecast_);
+  archive("counts", counts_)("predicted", foretold_)("has_forecast", has_forecast_);
   if (archive.reads()) {
     sum_up();
   }
