@@ -37,7 +37,7 @@ class Fixed final : public RuntimeModel {
 };
 
 // The forecast after 300 iterations of runtimes exp(N(0, 0.1^2)), those longer than `cut` cut off.
-Forecast learnt(std::unique_ptr<RuntimeModel> model, double cut) {
+Forecast after_learning(std::unique_ptr<RuntimeModel> model, double cut) {
   Calibrating calibrating(std::move(model));
   Forecast forecast;
   Rng rng(1, 0);
@@ -64,7 +64,7 @@ TEST(Calibrating, AForecastGetsTheSpreadOfPastRuntimes) {
   for (const auto& [sigma, within90] : {std::pair{0.05, 2.0 * 2.254 * 0.05},
                                         std::pair{0.1, 2.0 * 1.6449 * kTrueSigma},
                                         std::pair{0.3, 2.0 * 1.6449 * kTrueSigma}}) {
-    const Forecast forecast = learnt(std::make_unique<Fixed>(sigma), HUGE_VAL);
+    const Forecast forecast = after_learning(std::make_unique<Fixed>(sigma), HUGE_VAL);
     EXPECT_NEAR(spread(forecast, 0.25, 0.75), 2.0 * 0.6745 * kTrueSigma, 0.04) << sigma;
     EXPECT_NEAR(spread(forecast, 0.05, 0.95), within90, 0.06) << sigma;
   }
@@ -73,7 +73,7 @@ TEST(Calibrating, AForecastGetsTheSpreadOfPastRuntimes) {
 TEST(Calibrating, WhatWasCutOffCountsAsLonger) {
   // The longest 31 % are cut off. Below the cutoff, the shares are those of all runtimes.
   const double cut = std::exp(0.5 * kTrueSigma);
-  const Forecast forecast = learnt(std::make_unique<Fixed>(0.3), cut);
+  const Forecast forecast = after_learning(std::make_unique<Fixed>(0.3), cut);
   const double position = forecast.grid().position(cut);
   EXPECT_NEAR(forecast.cdf(0, position), 0.691, 0.1);
   EXPECT_NEAR(spread(forecast, 0.1, 0.5), 1.2816 * kTrueSigma, 0.05);
@@ -82,7 +82,7 @@ TEST(Calibrating, WhatWasCutOffCountsAsLonger) {
 TEST(Calibrating, SeveralShiftsAreLeftAsTheyAre) {
   const std::vector<Forecast::Shift> shifts{{.bins = 0.0, .chance = 0.9},
                                             {.bins = 40.0, .chance = 0.1}};
-  const Forecast forecast = learnt(std::make_unique<Fixed>(0.3, shifts), HUGE_VAL);
+  const Forecast forecast = after_learning(std::make_unique<Fixed>(0.3, shifts), HUGE_VAL);
   EXPECT_NEAR(spread(forecast, 0.25, 0.75), 2.0 * 0.6745 * 0.3, 0.01);
 }
 
