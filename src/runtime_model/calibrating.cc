@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace outpace::runtime_model {
 namespace {
 
@@ -24,6 +26,7 @@ void Calibrating::observe(std::span<const Observation> iteration) {
 }
 
 void Calibrating::learn(std::span<const Observation> iteration) {
+  CHECK(iteration.size() == foretold_.workers());
   for (double& count : counts_) {
     count *= kKeepRanks;
   }
