@@ -2,16 +2,20 @@
 
 The first has the gradients a second of each model, rule and imputation, relative to waiting for all,
 with the 95 % interval. The second has the coverage of the models' intervals and the score of their
-forecasts, by model, under each rule, with the first imputation. docs/cutoff-models.md has both.
+forecasts, by model, under each rule, with the first imputation. docs/cutoff-models.md has both. With
+--csv, a file gets all numbers, a row for each result.
 """
 
 import argparse
+import csv
 import json
 import math
 import pathlib
 import sys
 
 WITHOUT_MODEL = ("sync", "best_fixed", "oracle")
+# What documents of one trace must agree on, to stand in one table.
+CIRCUMSTANCES = ("workers", "rows", "cut", "late", "deciding")
 
 
 def parse(arguments):
@@ -20,6 +24,7 @@ def parse(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=pathlib.Path, metavar="FILE",
                         help="of one trace each, or several of one trace with other models")
+    parser.add_argument("--csv", type=pathlib.Path, metavar="FILE", help="write all numbers to this file")
     return parser.parse_args(arguments)
 
 
@@ -68,23 +73,67 @@ def coverages(results):
                      "crps ms", "/ oracle"], rows)
 
 
+def key(result):
+    return result["model"], result["decide"], result["imputation"]
+
+
 def joined(documents):
-    """The results by trace; sync, best_fixed and oracle once."""
+    """The results by the path of their trace; sync, best_fixed and oracle once."""
     by_trace = {}
+    first = {}
     for document in documents:
-        results = by_trace.setdefault(pathlib.Path(document["trace"]).stem, [])
-        known = {one["model"] for one in results if not one["decide"]}
-        results.extend(one for one in document["results"]
-                       if one["decide"] or one["model"] not in known)
+        trace = document["trace"]
+        before = first.setdefault(trace, document)
+        for what in CIRCUMSTANCES:
+            if document[what] != before[what]:
+                raise ValueError(f"{trace}: {what} is {before[what]} in one document and {document[what]} "
+                                 "in another; make a table of each")
+        results = by_trace.setdefault(trace, [])
+        known = {key(one) for one in results}
+        for one in document["results"]:
+            if one["decide"] and key(one) in known:
+                raise ValueError(f"{trace}: two documents have {', '.join(key(one))}; give one of them")
+        results.extend(one for one in document["results"] if key(one) not in known)
     return by_trace
+
+
+def title(trace, traces):
+    """The stem, unless another trace has the same."""
+    stem = pathlib.Path(trace).stem
+    return stem if [pathlib.Path(one).stem for one in traces].count(stem) == 1 else trace
+
+
+# Of a result, as they are named in the JSON.
+NUMBERS = ("relative_to_sync", "relative_to_oracle", "worker_coverage50", "worker_coverage90", "coverage50",
+           "coverage90", "recalibrated_coverage50", "recalibrated_coverage90", "crps")
+INTERVALS = ("relative_to_sync_95", "relative_to_oracle_95")
+
+
+def rows_of(by_trace):
+    """The table of --csv: a header, and a row for each result."""
+    header = ["trace", "model", "decide", "imputation", *NUMBERS]
+    header += [f"{name}_{end}" for name in INTERVALS for end in ("low", "high")]
+    yield header
+    for trace, results in by_trace.items():
+        for one in results:
+            numbers = [one.get(name) for name in NUMBERS] + [end for name in INTERVALS for end in one[name]]
+            yield [title(trace, by_trace), *(word or "" for word in key(one)),
+                   *("" if number is None else f"{number:.5g}" for number in numbers)]
 
 
 def main(arguments):
     options = parse(arguments)
     documents = [json.loads(line) for file in options.results
                  for line in file.read_text().splitlines()]
-    for trace, results in joined(documents).items():
-        print(f"## {trace}\n\n{gains(results)}\n\n{coverages(results)}\n")
+    try:
+        by_trace = joined(documents)
+    except ValueError as problem:
+        sys.exit(f"cutoff_table.py: {problem}")
+    if options.csv:
+        with open(options.csv, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows_of(by_trace))
+    for trace, results in by_trace.items():
+        print(f"## {title(trace, by_trace)}\n\n{gains(results)}\n\n{coverages(results)}\n")
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ std::vector<DeepWeights> fitted_weights(const Trace& trace,
   for (const std::string& file : job.model_files) {
     fitted.push_back(record::read_runtime_model(file));
   }
+  check_files(job, fitted, trace.workers());
   for (const std::string& model : models_to_fit(job, fitted)) {
     require_libtorch("fitting a deep model");
     if (fit_rows == 0) {

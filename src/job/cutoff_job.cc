@@ -57,6 +57,34 @@ void declare_rules(OptionList& options, CutoffJob& job) {
               "result is the same on each machine");
 }
 
+void check_file(const CutoffJob& job,
+                std::span<const runtime_model::DeepWeights> fitted,
+                std::size_t file,
+                std::uint32_t workers) {
+  const runtime_model::DeepShape& shape = fitted[file].shape;
+  const std::string model = runtime_model::model_of(shape);
+  const std::string name = "--model-file: '" + job.model_files[file] + "' ";
+  if (std::ranges::none_of(
+          job.models, [&](const std::string& one) { return runtime_model::takes(one, shape); })) {
+    throw usage_error(name + "has weights of " + model +
+                      ", which no model of --models uses; remove it, or add " + model);
+  }
+  if (runtime_model::is_joint(shape) && shape.workers != workers) {
+    throw usage_error(name + "was fitted to " + std::to_string(shape.workers) +
+                      " workers, and the runtimes have " + std::to_string(workers) +
+                      "; give a file that was fitted to this cluster");
+  }
+  const auto earlier = fitted.first(file);
+  const auto same = std::ranges::find_if(earlier, [&](const runtime_model::DeepWeights& other) {
+    return runtime_model::model_of(other.shape) == model;
+  });
+  if (same != earlier.end()) {
+    throw usage_error(name + "has weights of " + model + ", as '" +
+                      job.model_files[static_cast<std::size_t>(same - earlier.begin())] +
+                      "' has; give one of them");
+  }
+}
+
 }  // namespace
 
 void declare(OptionList& options, CutoffJob& job) {
@@ -101,6 +129,14 @@ void check(const CutoffJob& job) {
   }
   if (job.plot_from && job.plot.empty()) {
     throw usage_error("--plot-from without --plot: nothing is drawn; add --plot FILE.svg");
+  }
+}
+
+void check_files(const CutoffJob& job,
+                 std::span<const runtime_model::DeepWeights> fitted,
+                 std::uint32_t workers) {
+  for (std::size_t i = 0; i < fitted.size(); ++i) {
+    check_file(job, fitted, i, workers);
   }
 }
 

@@ -79,6 +79,13 @@ void declare(OptionList& options, CutoffJob& job);
 // Throws a usage error for options that are wrong or do not go together.
 void check(const CutoffJob& job);
 
+// Throws a usage error for a file of --model-file that no model uses: weights of another model, of
+// another number of workers, or a second file for the same model. `fitted` has the weights of
+// job.model_files.
+void check_files(const CutoffJob& job,
+                 std::span<const runtime_model::DeepWeights> fitted,
+                 std::uint32_t workers);
+
 // The models of --models that have to be fitted first: they take weights, and no file has theirs.
 [[nodiscard]] std::vector<std::string> models_to_fit(
     const CutoffJob& job, std::span<const runtime_model::DeepWeights> fitted);

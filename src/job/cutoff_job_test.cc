@@ -75,5 +75,32 @@ TEST(CutoffJob, FitsTheDeepModelsOfWhichThereIsNoFile) {
   EXPECT_EQ(models_to_fit(job, std::span(&joint, 1)), std::vector<std::string>{"deep"});
 }
 
+TEST(CutoffJob, RefusesAModelFileThatNothingUses) {
+  CutoffJob job;
+  job.models = {"auto", "deep-joint"};
+  job.model_files = {"one", "other"};
+  using runtime_model::DeepWeights;
+  const DeepWeights deep{.shape = {}, .numbers = {}};
+  const DeepWeights joint{.shape = runtime_model::joint_shape(4), .numbers = {}};
+  check_files(job, std::vector{deep, joint}, 4);
+  EXPECT_EQ(
+      refusal_of([&] {
+        check_files(job, std::vector{deep, joint}, 8);
+      }),
+      "--model-file: 'other' was fitted to 4 workers, and the runtimes have 8; give a file that "
+      "was fitted to this cluster");
+  EXPECT_EQ(refusal_of([&] {
+              check_files(job, std::vector{joint, joint}, 4);
+            }),
+            "--model-file: 'other' has weights of deep-joint, as 'one' has; give one of them");
+  job.models = {"deep-joint"};
+  EXPECT_EQ(
+      refusal_of([&] {
+        check_files(job, std::vector{deep, joint}, 4);
+      }),
+      "--model-file: 'one' has weights of deep, which no model of --models uses; remove it, or "
+      "add deep");
+}
+
 }  // namespace
 }  // namespace outpace::job

@@ -78,8 +78,9 @@ Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit) {
       break;
     }
   }
-  // One degree of freedom is the mean's.
-  const double unbiased = all.count > 1.0 ? all.count / (all.count - 1.0) : 1.0;
+  // One degree of freedom is the mean's. A truncated sample has only those that arrived.
+  const double sample = fit == ElfvingFit::kTruncated && came.count > 0.0 ? came.count : all.count;
+  const double unbiased = sample > 1.0 ? sample / (sample - 1.0) : 1.0;
   return {.mean = now.mean, .sigma = std::sqrt(unbiased * now.variance)};
 }
 

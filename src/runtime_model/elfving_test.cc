@@ -62,6 +62,16 @@ TEST(ElfvingMoments, OfATruncatedSampleAreThoseOfAllWorkersLessSurely) {
   EXPECT_NEAR(found.sigma, 0.2, 0.015);
 }
 
+// Nobody that the normal expects: the moments are those of who arrived, and its sigma has one
+// degree of freedom less than they are many.
+TEST(ElfvingMoments, OfATruncatedSampleHaveItsDegreesOfFreedom) {
+  std::vector<Observation> seen = arrived({0.8, 0.9, 1.0, 1.1, 1.2});
+  seen.push_back({.seconds = 100.0, .fate = Fate::kLonger});
+  const Alike found = elfving_moments(seen, ElfvingFit::kTruncated);
+  EXPECT_NEAR(found.mean, 1.0, 1e-9);
+  EXPECT_NEAR(found.sigma, std::sqrt(0.1 / 4.0), 1e-6);
+}
+
 TEST(ElfvingMoments, OfCutoffsTakenForRuntimesAreTooSmall) {
   const Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kObserved);
   EXPECT_LT(found.mean, 0.97);

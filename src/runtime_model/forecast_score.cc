@@ -9,23 +9,36 @@
 namespace outpace::runtime_model {
 namespace {
 
-// Of the sorted draws of one quantity.
-double crps_of(const std::vector<double>& draws, double came) {
-  const auto n = static_cast<double>(draws.size());
-  double from_it = 0.0;
-  double from_each_other = 0.0;  // The sum over all pairs of |x - x'|.
-  for (std::size_t k = 0; k < draws.size(); ++k) {
-    from_it += std::abs(draws[k] - came);
-    from_each_other += 2.0 * draws[k] * (2.0 * static_cast<double>(k) - n + 1.0);
-  }
-  return from_it / n - from_each_other / (2.0 * n * n);
+// The share of an interval of ranks that is within `reach` of the middle.
+double share_within(double reach, double from, double to) {
+  const double within = std::min(to, 0.5 + reach) - std::max(from, 0.5 - reach);
+  return std::max(within, 0.0) / (to - from);
 }
 
 }  // namespace
 
+double crps_of(std::span<const double> sorted, double came, SampleOf kind) {
+  const auto n = static_cast<double>(sorted.size());
+  double from_it = 0.0;
+  double from_each_other = 0.0;  // The sum over all pairs of |x - x'|.
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    from_it += std::abs(sorted[k] - came);
+    from_each_other += 2.0 * sorted[k] * (2.0 * static_cast<double>(k) - n + 1.0);
+  }
+  const double pairs = kind == SampleOf::kDraws ? n * std::max(n - 1.0, 1.0) : n * n;
+  return from_it / n - from_each_other / (2.0 * pairs);
+}
+
+void ForecastScore::Counts::add(double from, double to) {
+  within50 += share_within(0.25, from, to);
+  within90 += share_within(0.45, from, to);
+  count += 1.0;
+}
+
 void ForecastScore::Counts::add(double rank) {
-  within50 += rank >= 0.25 && rank < 0.75 ? 1.0 : 0.0;
-  within90 += rank >= 0.05 && rank < 0.95 ? 1.0 : 0.0;
+  const double apart = std::abs(rank - 0.5);
+  within50 += apart <= 0.25 ? 1.0 : 0.0;
+  within90 += apart <= 0.45 ? 1.0 : 0.0;
   count += 1.0;
 }
 
@@ -45,11 +58,13 @@ void ForecastScore::add(const Forecast& forecast, std::span<const double> came, 
   std::iota(numbers_.begin(), numbers_.end(), 0U);
   draws_.draw(forecast, numbers_, draws_for(forecast.workers()), seed_++);
   if (judged) {
-    add_orders(orders_, crps_);
+    add_orders(SampleOf::kDraws, orders_, crps_);
   }
   draws_.recalibrate(calibration_);
   if (judged) {
-    add_orders(recalibrated_, recalibrated_crps_);
+    add_orders(calibration_.is_known() ? SampleOf::kQuantiles : SampleOf::kDraws,
+               recalibrated_,
+               recalibrated_crps_);
   }
 }
 
@@ -58,7 +73,7 @@ void ForecastScore::end(double seconds) {
   calibration_.observe(draws_.middles(), std::span(came_.begin(), later), seconds);
 }
 
-void ForecastScore::add_orders(Counts& counts, double& crps) {
+void ForecastScore::add_orders(SampleOf kind, Counts& counts, double& crps) {
   for (std::uint32_t c = 1; c <= came_.size(); ++c) {
     column_.clear();
     for (std::uint32_t k = 0; k < draws_.count(); ++k) {
@@ -68,8 +83,13 @@ void ForecastScore::add_orders(Counts& counts, double& crps) {
     const double y = came_[c - 1];
     const auto below =
         static_cast<double>(std::lower_bound(column_.begin(), column_.end(), y) - column_.begin());
-    counts.add(below / static_cast<double>(column_.size()));
-    crps += crps_of(column_, y);
+    const auto n = static_cast<double>(column_.size());
+    if (kind == SampleOf::kDraws) {
+      counts.add(below / (n + 1.0), (below + 1.0) / (n + 1.0));
+    } else {
+      counts.add(std::max(below - 0.5, 0.0) / n, std::min(below + 0.5, n) / n);
+    }
+    crps += crps_of(column_, y, kind);
   }
 }
 

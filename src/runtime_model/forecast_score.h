@@ -17,13 +17,22 @@ struct Coverage {
   double in90 = 0.0;
 };
 
+// Whether a sample of n numbers has independent draws of a distribution, or its quantiles at
+// (k + 1/2) / n. The draws of a forecast, stratified by worker, are nearly the former.
+enum class SampleOf : std::uint8_t { kDraws, kQuantiles };
+
+// Continuous ranked probability score of a sorted sample: mean|x - came| - mean|x - x'| / 2, the
+// second mean over pairs of different draws, so that few draws score no worse than many (Ferro,
+// "Fair scores for ensemble forecasts", 2014). REQUIRES: a sample that is not empty.
+[[nodiscard]] double crps_of(std::span<const double> sorted, double came, SampleOf kind);
+
 class ForecastScore {
  public:
-  // Scores an iteration's forecast, if it is `judged`. `came` has the seconds of each worker's
-  // arrival.
+  // Takes in an iteration's forecast, and scores it if it is `judged`. `came` has the seconds of
+  // each worker's arrival.
   void add(const Forecast& forecast, std::span<const double> came, bool judged);
   // The iteration of the last add() has ended after `seconds`: its arrivals by then recalibrate the
-  // intervals of later ones.
+  // intervals of later ones, once 40 have ended.
   void end(double seconds);
 
   // The share inside the central 50 and 90 % intervals of their forecasts; NaN without forecasts.
@@ -44,14 +53,17 @@ class ForecastScore {
     double within90 = 0.0;
     double count = 0.0;
 
-    // `rank`: P(a shorter one), by the forecast.
+    // `rank`: P(a shorter one), by the forecast. With n draws, the arrival's rank among them is one
+    // of n + 1 equally likely ones, an interval; it counts by its share of the central interval, so
+    // that coverage does not depend on n.
     void add(double rank);
+    void add(double from, double to);
     [[nodiscard]] Coverage shares() const {
       return {.in50 = within50 / count, .in90 = within90 / count};
     }
   };
 
-  void add_orders(Counts& counts, double& crps);
+  void add_orders(SampleOf kind, Counts& counts, double& crps);
 
   Counts workers_;
   Counts orders_;

@@ -57,6 +57,38 @@ TEST(ForecastScore, AWorkersForecastIsThatOfAllShifts) {
   EXPECT_EQ(score.workers().in50, 1.0);
 }
 
+// 64 or 256 draws of a perfect forecast: neither coverage nor score depends on how many.
+TEST(ForecastScore, DoesNotDependOnTheNumberOfDraws) {
+  Rng rng(2, 0);
+  for (const std::uint32_t draws : {16U, 64U, 256U}) {
+    Forecast forecast;
+    forecast.reset(TimeGrid(0.1, 0.01, 600), 1);
+    forecast.set_lognormal_rows(std::vector<double>{1.0}, 0.2);
+    ForecastScore score;
+    constexpr int kIterations = 8000;
+    for (int i = 0; i < kIterations; ++i) {
+      std::vector<float> ranks;
+      for (std::uint32_t k = 0; k < draws; ++k) {
+        ranks.push_back(static_cast<float>(std::clamp(rng.uniform(), 1e-6, 1.0 - 1e-6)));
+      }
+      forecast.set_ranks(ranks);
+      score.add(forecast, std::vector<double>{forecast.quantile(0, rng.uniform())}, true);
+    }
+    // Four standard errors of 8,000.
+    EXPECT_NEAR(score.orders().in50, 0.5, 0.0224) << draws;
+    EXPECT_NEAR(score.orders().in90, 0.9, 0.0134) << draws;
+    // exp(N(0, 0.2^2)): e^0.02 (2 Phi(0.2 / sqrt 2) - 1) by Gneiting and others, here 0.1147.
+    EXPECT_NEAR(score.crps(), 0.1147, 0.004) << draws;
+  }
+}
+
+TEST(ForecastScore, OfQuantilesIsTheirOwnFormula) {
+  const std::vector<double> sorted{1.0, 2.0};
+  // mean|x - 3| = 1.5; pairs: 1 if different, 1/2 with themselves.
+  EXPECT_DOUBLE_EQ(crps_of(sorted, 3.0, SampleOf::kDraws), 1.5 - 0.5);
+  EXPECT_DOUBLE_EQ(crps_of(sorted, 3.0, SampleOf::kQuantiles), 1.5 - 0.25);
+}
+
 TEST(ForecastScore, WithoutForecastsThereIsNone) {
   EXPECT_TRUE(std::isnan(ForecastScore().crps()));
 }

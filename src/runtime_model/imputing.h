@@ -4,6 +4,13 @@
 //   plain      x ~ p(x): any runtime, even one that would not have been cut off
 //   truncated  x ~ p(x | x > s), where the worker was given s
 //
+// x has all workers that were cut off in an iteration. Where a forecast has joint draws (draws.h),
+// x is one of these, so workers that turn slow together do so in an imputed iteration too. For
+// `truncated` it is one in which all of them are longer than s: rejection, whose draws are exact.
+// With many workers no draw may be that; then it is one in which the most are, and each of the
+// others is drawn again from its own row beyond s. Without joint draws, workers are independent
+// given the common shift.
+//
 // Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (NeurIPS 2018), impute draws from
 // the predictive distribution. A late time that comes after all is ignored, because a draw has
 // taken its place.
@@ -40,7 +47,16 @@ class Imputing final : public RuntimeModel {
   [[nodiscard]] const std::string& believed() const override { return model_->believed(); }
 
  private:
-  [[nodiscard]] double draw(std::uint32_t worker, double given, double shift);
+  // A worker that was cut off. P(a runtime shorter than one that may be imputed) is `passed`.
+  struct CutOff {
+    std::uint32_t worker;
+    double given;
+    double passed;
+  };
+  [[nodiscard]] double draw_scale();
+  void collect_cut_off(double scale);
+  [[nodiscard]] std::span<const float> draw_row();
+  [[nodiscard]] double draw_probability(const CutOff& one, std::span<const float> row);
 
   // Constant after construction.
   const std::unique_ptr<RuntimeModel> model_;
@@ -50,6 +66,8 @@ class Imputing final : public RuntimeModel {
   Forecast foretold_;  // Of the iteration that is observed next.
   bool has_forecast_ = false;
   std::vector<Observation> complete_;  // Scratch space.
+  std::vector<CutOff> cut_off_;
+  std::vector<std::size_t> best_rows_;
 };
 
 // The model, or, for a draw, the model within an Imputing.

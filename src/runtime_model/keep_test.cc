@@ -8,6 +8,7 @@
 
 #include "base/kept_test.h"
 #include "base/rng.h"
+#include "runtime_model/calibrating.h"
 #include "runtime_model/deep.h"
 #include "runtime_model/deep_joint.h"
 #include "runtime_model/elfving.h"
@@ -45,6 +46,9 @@ std::unique_ptr<RuntimeModel> make_kept(const std::string& name) {
   }
   if (name == "elfving") {
     return std::make_unique<Elfving>(ElfvingFit::kCensored);
+  }
+  if (name == "calibrating") {
+    return std::make_unique<Calibrating>(std::make_unique<Last>());
   }
   return std::make_unique<Imputing>(std::make_unique<Switching>(), Imputation::kTruncated);
 }
@@ -87,11 +91,17 @@ TEST_P(KeptModel, ForecastsToTheSameBits) {
   EXPECT_EQ(one, other);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All,
-    KeptModel,
-    testing::Values(
-        "deep", "deep-joint", "switching", "kalman", "ewma", "last", "elfving", "imputing"));
+INSTANTIATE_TEST_SUITE_P(All,
+                         KeptModel,
+                         testing::Values("deep",
+                                         "deep-joint",
+                                         "switching",
+                                         "kalman",
+                                         "ewma",
+                                         "last",
+                                         "elfving",
+                                         "calibrating",
+                                         "imputing"));
 
 }  // namespace
 }  // namespace outpace::runtime_model

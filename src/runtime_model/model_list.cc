@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime_model/auto_model.h"
+#include "runtime_model/calibrating.h"
 #include "runtime_model/deep.h"
 #include "runtime_model/deep_joint.h"
 #include "runtime_model/elfving.h"
@@ -31,6 +32,11 @@ std::unique_ptr<RuntimeModel> make_elfving(const DeepWeights* /*deep*/) {
   return std::make_unique<Elfving>(kFit);
 }
 
+// Its normal is a guess: the changes of real runtimes are mostly small and sometimes large.
+std::unique_ptr<RuntimeModel> make_last(const DeepWeights* /*deep*/) {
+  return std::make_unique<Calibrating>(std::make_unique<Last>());
+}
+
 std::unique_ptr<RuntimeModel> make_joint(const DeepWeights* deep) {
   return std::make_unique<DeepJoint>(*deep);
 }
@@ -39,7 +45,7 @@ std::unique_ptr<RuntimeModel> make_auto(const DeepWeights* deep) {
   std::vector<AutoModel::Candidate> candidates;
   candidates.push_back({.name = "switching", .model = make<Switching>(deep), .seconds = 18e-6});
   candidates.push_back({.name = "ewma", .model = make<Ewma>(deep), .seconds = 4e-6});
-  candidates.push_back({.name = "last", .model = make<Last>(deep), .seconds = 1e-6});
+  candidates.push_back({.name = "last", .model = make_last(deep), .seconds = 3e-6});
   if (deep != nullptr) {
     candidates.push_back({.name = "deep", .model = make_deep(deep), .seconds = 12e-6});
   }
@@ -47,6 +53,7 @@ std::unique_ptr<RuntimeModel> make_auto(const DeepWeights* deep) {
 }
 
 constexpr bool kFitted = true;
+constexpr const char* kDeep = "deep";
 constexpr const char* kJoint = "deep-joint";
 
 const std::array<Entry, 10> kCatalogue{{
@@ -68,7 +75,7 @@ const std::array<Entry, 10> kCatalogue{{
      "Factors that workers share, plus noise of each worker; linear, normal, filtered exactly.",
      !kFitted,
      make<Kalman>},
-    {"last", "Each worker's last runtime.", !kFitted, make<Last>},
+    {"last", "Each worker's last runtime, with a recalibrated spread.", !kFitted, make_last},
     {"elfving",
      "All workers identical and normal, with the last iteration's moments; a worker that was cut "
      "off is censored.",
@@ -82,7 +89,7 @@ const std::array<Entry, 10> kCatalogue{{
      "As elfving, but the time that a worker was given counts as its runtime.",
      !kFitted,
      make_elfving<ElfvingFit::kObserved>},
-    {"deep",
+    {kDeep,
      "A deep Markov model of each worker's runtimes; all workers share weights fitted before the "
      "run.",
      kFitted,
@@ -100,9 +107,12 @@ std::span<const Entry> catalogue() {
   return kCatalogue;
 }
 
+std::string model_of(const DeepShape& shape) {
+  return is_joint(shape) ? kJoint : kDeep;
+}
+
 bool takes(const std::string& model, const DeepShape& shape) {
-  return model == kJoint ? is_joint(shape)
-                         : (model == "deep" || model == "auto") && !is_joint(shape);
+  return model == model_of(shape) || (model == "auto" && !is_joint(shape));
 }
 
 namespace {
@@ -117,10 +127,9 @@ void check_weights(const Entry& entry, std::uint32_t workers, const DeepWeights*
     return;
   }
   if (!takes(entry.name, deep->shape) && (entry.fitted || entry.name == "auto")) {
-    throw usage_error(
-        "the runtime model '" + entry.name + "' cannot use weights of " +
-        (is_joint(deep->shape) ? "deep-joint; say model=deep-joint" : "deep; say model=deep") +
-        ", or give another file");
+    throw usage_error("the runtime model '" + entry.name + "' cannot use weights of " +
+                      model_of(deep->shape) + "; say model=" + model_of(deep->shape) +
+                      ", or give another file");
   }
   if (entry.name == kJoint && deep->shape.workers != workers) {
     throw usage_error("the weights of 'deep-joint' were fitted to " +

@@ -22,6 +22,9 @@ struct Entry {
 
 [[nodiscard]] std::span<const Entry> catalogue();
 
+// The name of the model that such weights were fitted for.
+[[nodiscard]] std::string model_of(const DeepShape& shape);
+
 // True if the model is made of such weights: deep, or auto, which then runs deep too; deep-joint.
 [[nodiscard]] bool takes(const std::string& model, const DeepShape& shape);
 

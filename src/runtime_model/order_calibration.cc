@@ -73,8 +73,12 @@ void OrderCalibration::add(double residual, Past& past) {
   past.sorted.insert(std::upper_bound(past.sorted.begin(), past.sorted.end(), residual), residual);
 }
 
+bool OrderCalibration::is_known() const {
+  return !past_.empty() && past_.front().sorted.size() >= kPastLeast;
+}
+
 void OrderCalibration::apply(std::uint32_t c, const Middle& middle, std::span<float> draws) const {
-  if (c > past_.size() || past_[c - 1].sorted.size() < kPastLeast) {
+  if (c > past_.size() || !is_known()) {
     return;
   }
   for (std::size_t k = 0; k < draws.size(); ++k) {

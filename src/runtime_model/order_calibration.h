@@ -8,8 +8,8 @@
 //
 // over the last iterations. The recalibrated draws of x_(c) have the quantiles of past e: a
 // conformal forecast with a normalised residual (Vovk, Gammerman, Shafer, "Algorithmic Learning in
-// a Random World", 2005). Each e is of an iteration that came after its forecast; a model that was
-// fitted to a part of the trace may have seen it in the fit.
+// a Random World", 2005). Each e is of an iteration that came after its forecast. The caller leaves
+// out iterations that a model was fitted to, because its residuals are too small there.
 //
 // An arrival that the cutoff left out is known to be later than the cutoff. Its e is drawn from the
 // past ones that are larger, as Kaplan and Meier redistribute censored values (1958).
@@ -43,7 +43,9 @@ class OrderCalibration {
   // those after the last of `came` took longer than `cut` seconds.
   void observe(std::span<const Middle> middles, std::span<const double> came, double cut);
 
-  // Replaces the sorted draws of the c-th arrival, if enough iterations are known.
+  // Whether enough iterations are known to replace draws.
+  [[nodiscard]] bool is_known() const;
+  // Replaces the sorted draws of the c-th arrival by quantiles at (k + 1/2) / draws, if so.
   void apply(std::uint32_t c, const Middle& middle, std::span<float> draws) const;
 
   void keep(Archive& archive) { archive("past", past_)("rng", rng_); }

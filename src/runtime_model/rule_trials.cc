@@ -8,13 +8,11 @@
 namespace outpace::runtime_model {
 namespace {
 
-std::unique_ptr<RuntimeModel> make_tried(const std::string& model,
-                                         Imputation imputation,
-                                         std::uint32_t workers,
-                                         std::span<const DeepWeights> fitted) {
+// Null if none is of the model.
+const DeepWeights* weights_of(const std::string& model, std::span<const DeepWeights> fitted) {
   const auto its = std::ranges::find_if(
       fitted, [&](const DeepWeights& weights) { return takes(model, weights.shape); });
-  return impute(make_model(model, workers, its == fitted.end() ? nullptr : &*its), imputation);
+  return its == fitted.end() ? nullptr : &*its;
 }
 
 }  // namespace
@@ -23,7 +21,7 @@ std::vector<TriedRule> try_rules(const Trace& trace,
                                  const RulesToTry& rules,
                                  const TrialOptions& how) {
   for (const std::string& model : rules.models) {
-    (void)make_tried(model, Imputation::kNone, trace.workers(), rules.fitted);
+    (void)make_model(model, trace.workers(), weights_of(model, rules.fitted));
   }
   const std::size_t from = how.fit_rows;
   const auto without_model = [&](const char* name, TrialResult result) {
@@ -33,15 +31,17 @@ std::vector<TriedRule> try_rules(const Trace& trace,
   tried.push_back(without_model("sync", try_fixed(trace, from, trace.workers())));
   tried.push_back(without_model("best_fixed", try_fixed(trace, from, best_fixed(trace, from))));
   for (const std::string& model : rules.models) {
+    const DeepWeights* const weights = weights_of(model, rules.fitted);
     for (const Decide decide : rules.decide) {
       for (const Imputation imputation : rules.imputation) {
         TrialOptions options = how;
+        options.fitted = weights != nullptr;
         options.reveal = imputation == Imputation::kTrue;
         if (model != rules.models.front() || decide != rules.decide.back() ||
             imputation != rules.imputation.front()) {
           options.watch = nullptr;
         }
-        Cutoff cutoff(make_tried(model, imputation, trace.workers(), rules.fitted),
+        Cutoff cutoff(impute(make_model(model, trace.workers(), weights), imputation),
                       {.decide = decide});
         tried.push_back({.model = model,
                          .decide = decide,

@@ -80,7 +80,8 @@ class Trial {
     });
     const bool is_foretold = cutoff_.forecast() != nullptr;
     std::optional<Forecast> foretold;
-    if (is_foretold) {
+    const bool is_scored = is_foretold && (judged || !options_.fitted);
+    if (is_scored) {
       score_.add(*cutoff_.forecast(), arrivals_by_worker(), judged);
     }
     if (judged && is_foretold) {
@@ -90,7 +91,7 @@ class Trial {
       }
     }
     ended_ = wait(ready);
-    if (is_foretold) {
+    if (is_scored) {
       score_.end(judged ? ended_.seconds : std::numeric_limits<double>::infinity());
     }
     observe(row, judged);

@@ -63,7 +63,8 @@ struct TrialView {
 
 struct TrialOptions {
   std::size_t fit_rows =
-      0;  // Rows at the start that are shown in full and not judged; fewer than all.
+      0;                // Rows at the start that are shown in full and not judged; fewer than all.
+  bool fitted = false;  // The model was fitted to them: they recalibrate nothing.
   Cut cut = Cut::kCancel;
   bool late_corrects = true;  // Whether a late time is shown to the model (kFinish).
   bool reveal = false;  // Whether the model is shown the runtime of each worker that was cut off,

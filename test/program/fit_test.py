@@ -61,8 +61,13 @@ class DeepJoint(Fit):
         for row in found["results"][2:-1]:
             self.assertGreater(row["omega"], 0.0, row)
         self.assertEqual(len(found["results"]), 3 + 2 * 3 * 4)
-        self.refuse("fitted to 4 workers, and there are 3; fit them to runtimes of this cluster",
+        self.refuse("'j.safetensors' was fitted to 4 workers, and the runtimes have 3",
                     "cutoff", "three.csv", "--models", "deep-joint", "--model-file", "j.safetensors")
+        self.refuse("'m.safetensors' has weights of deep, which no model of --models uses",
+                    "cutoff", "r.csv", "--models", "deep-joint", "--model-file",
+                    "j.safetensors,m.safetensors")
+        self.refuse("'j.safetensors' has weights of deep-joint, as 'j.safetensors' has", "cutoff", "r.csv",
+                    "--models", "deep-joint", "--model-file", "j.safetensors,j.safetensors")
         self.refuse("three.csv: 3 workers, and r.csv has 4; deep-joint is fitted to one cluster",
                     "fit", "r.csv", "three.csv", "--model", "deep-joint", "-o", "x.safetensors")
         self.refuse("cannot use weights of deep; say model=deep", "fit", "r.csv", "--model",
