@@ -35,7 +35,8 @@ import network_hosts
 PORT = 5000
 ROUNDS = 6  # Of each worker in a run, at least.
 FREE_ROUNDS = 20  # And exactly, where phases decide: as many as the model simulates.
-GOSSIP_ROUNDS = 60  # At least: its rate is that of the whole run, in which connections grow fast.
+GOSSIP_ROUNDS = 60  # At least.
+GOSSIP_SECONDS = 10.0  # At least: the record has a line a second, and its first fifth does not count.
 # Of a frame on the link: 1448 of 1514 bytes are numbers.
 PAYLOAD_OF_LINK = 1448 / 1514
 BOUND_ROUNDS = 300  # And at most, where it takes long until a bound binds.
@@ -44,7 +45,7 @@ BUSY = 0.7  # Of the processors.
 STOLEN = 0.03  # Of their time, by the host of a virtual machine.
 TRIES = 3  # Of a row, while more is stolen.
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
-TOPOLOGIES = ("ring", "gossip:coupled", "gossip:free")
+TOPOLOGIES = ("ring", "gossip:coupled", "gossip:free", "gossip:pull", "gossip:push", "gossip:easgd")
 FREE = ("async", "ssp")
 # Options of `outpace profile`; 0.4 MB and 10 MB of weights.
 NETWORKS = {"mlp": ["--network", "mlp"],
@@ -65,9 +66,10 @@ def parse(arguments):
                                      epilog=__doc__.split("\n\n", 1)[1],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8, 16])
-    parser.add_argument("--policies", nargs="+", default=POLICIES, metavar="POLICY")
+    parser.add_argument("--policies", nargs="*", default=POLICIES, metavar="POLICY")
     parser.add_argument("--topologies", nargs="*", default=TOPOLOGIES,
-                        help="without a server: ring, gossip:coupled, gossip:free")
+                        help="without a server: ring, gossip:AVERAGING, or with its graph "
+                        "gossip:coupled:ring")
     parser.add_argument("--networks", nargs="*", choices=sorted(RATES), default=list(RATES))
     parser.add_argument("--computing", nargs="*", default=COMPUTING, metavar="NETWORK")
     parser.add_argument("--rates", nargs="+", type=int, metavar="MBIT",
@@ -81,6 +83,11 @@ def parse(arguments):
                         "(default: worker=3,factor=40; '' for none)")
     parser.add_argument("--seconds", type=float, default=10.0,
                         help="about how long each run is, at the predicted rate")
+    parser.add_argument("--repeats", type=int, default=4,
+                        help="least number of runs of a row whose workers have no rounds")
+    parser.add_argument("--show", nargs="+", type=pathlib.Path, default=[], metavar="FILE",
+                        help="measure nothing; print these results as one table in Markdown. Of a row "
+                        "that several files have, the last counts")
     parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
     parser.add_argument("--out", type=pathlib.Path,
                         default=pathlib.Path("build/validate-throughput.json"))
@@ -120,13 +127,19 @@ def make_up(folder, name, like):
     return path
 
 
+def gossip_words(topology):
+    """The options that `gossip:AVERAGING:GRAPH` means, for predict as for train."""
+    kind, *rest = topology.split(":")
+    return [word for option, value in zip(("--gossip", "--graph"), rest)
+            for word in (option, value)] if kind == "gossip" else []
+
+
 def predict(options, path, row, plain=False):
     words = [options.outpace, "predict", path, "--workers", row["workers"], "--json",
              "--topology", row["topology"].partition(":")[0]]
     if row["topology"] == "ps":
         words += ["--policy", row["policy"]]
-    elif row["topology"].startswith("gossip"):
-        words += ["--gossip", row["topology"].partition(":")[2]]
+    words += gossip_words(row["topology"])
     if row["link"]:
         words += ["--bandwidth", f"{row['link']}Mbps"]
     else:
@@ -203,9 +216,11 @@ def iterations_of(options, row, batch):
     expected = row["fine"] or row["coarse"]
     if row["runs"] > 1 and row["policy"].partition(":")[0] in FREE:
         return FREE_ROUNDS * row["workers"]
-    least = GOSSIP_ROUNDS if row["topology"].startswith("gossip") else ROUNDS
-    rounds = max(least, rounds_until_bound(row, batch, row["computing"]))
-    return max(rounds * row["workers"], int(options.seconds / row["runs"] * expected / batch))
+    gossip = row["topology"].startswith("gossip")
+    rounds = max(GOSSIP_ROUNDS if gossip else ROUNDS,
+                 rounds_until_bound(row, batch, row["computing"]))
+    seconds = max(options.seconds, GOSSIP_SECONDS) if gossip else options.seconds / row["runs"]
+    return max(rounds * row["workers"], int(seconds * expected / batch))
 
 
 def steady_rate(decisions):
@@ -230,6 +245,19 @@ def steady_rate(decisions):
     far = 2 * (same[-1][0] - first[0]) > commits[-1][0] - first[0]
     last = same[-1] if far else commits[-1]
     return (last[1] - first[1]) / (last[0] - first[0])
+
+
+def rate_of_moments(lines):
+    """Applied examples per second of a run without a server, by its metrics.jsonl.
+
+    The first fifth does not count: connections are slower at first.
+    """
+    moments = [entry for entry in map(json.loads, lines) if "training_loss" in entry]
+    last = moments[-1]
+    first = next(one for one in moments if one["seconds"] >= last["seconds"] / 5)
+    if first is last:
+        raise measured_runs.RunFailed("a gossip ended within two seconds; give more --seconds")
+    return (last["examples"] - first["examples"]) / (last["seconds"] - first["seconds"])
 
 
 def beginnings(row, draw):
@@ -306,17 +334,19 @@ def serve_once(options, hosts, folder, path, row, begins):
 
 def join_once(options, hosts, folder, path, row, _):
     """One run without a server, its workers on hosts of their own."""
-    batch = row["batch"]
+    batch, out = row["batch"], folder / f"run-{time.monotonic_ns()}"
     words = [options.outpace, "train", "--topology", row["topology"].partition(":")[0], "--paced", path, "--workers",
              row["workers"], "--batch", batch, "--iterations", iterations_of(options, row, batch),
              "--peer-interface", "eth0", "--insecure-no-tls", "--worker-prefix",
-             " ".join(hosts.command("{worker}", [])), "--json", "--out",
-             folder / f"run-{time.monotonic_ns()}"]
-    if row["topology"].startswith("gossip"):
-        words += ["--gossip", row["topology"].partition(":")[2]]
+             " ".join(hosts.command("{worker}", [])), "--json", "--out", out]
+    words += gossip_words(row["topology"])
     for slow in row["slow"]:
         words += ["--slow", slow]
-    return json.loads(run(words, 20 * options.seconds + 600))["examples_per_second"]
+    rate = json.loads(run(words, 20 * options.seconds + 600))["examples_per_second"]
+    if row["topology"] == "ring":
+        return rate
+    with open(out / "metrics.jsonl", encoding="utf-8") as moments:
+        return rate_of_moments(moments)
 
 
 def measure_paced(options, stand, folder, path, row):
@@ -350,15 +380,15 @@ def possible(policy, workers):
     return not cutoff or int(cutoff) <= workers
 
 
-def runs_of(policy, workers, slow):
-    """The number of runs to average over.
+def runs_of(policy, workers, slow, least=2):
+    """The number of runs to average over, at least `least` if runs differ.
 
     Runs without rounds differ by the phases of their workers, less so with more workers. Runs that
     cancel gradients differ by which are on the way at that time. A bound needs one long run to bind.
     """
     name = policy.partition(":")[0]
     several = name in (*FREE, "backup") and workers > 1 and not (slow and name == "ssp")
-    return max(2, 12 // workers) if several else 1
+    return max(least, 12 // workers) if several else 1
 
 
 def rows_of(options):
@@ -371,7 +401,7 @@ def rows_of(options):
             for policy in options.policies:
                 if possible(policy, workers):
                     yield {**row, "policy": policy, "topology": "ps", "slow": slow,
-                           "runs": runs_of(policy, workers, slow)}
+                           "runs": runs_of(policy, workers, slow, options.repeats)}
             for topology in options.topologies if workers > 1 else ():
                 yield {**row, "policy": topology, "topology": topology, "slow": slow, "runs": 1}
     for model in options.computing:
@@ -418,6 +448,45 @@ def summary(rows):
     return found
 
 
+def same_row(row):
+    return (row["model"], row["link"], row["workers"], row["policy"], tuple(row["slow"]))
+
+
+GROUPS = {"all": lambda row: True,
+          "processors at most 70 % busy, at most 3 % stolen": lambda row: is_quiet(row),
+          "`sync`": lambda row: is_quiet(row) and row["policy"] == "sync",
+          "`async`, `ssp:s=3`": lambda row: is_quiet(row) and row["policy"].startswith(FREE),
+          "`backup`": lambda row: is_quiet(row) and row["policy"].startswith("backup"),
+          "ring": lambda row: is_quiet(row) and row["policy"] == "ring",
+          **{f"gossip, {kind}": lambda row, kind=kind: is_quiet(row)
+             and row["policy"].split(":")[:2] == ["gossip", kind]
+             for kind in ("coupled", "free", "pull", "push", "easgd")},
+          "a slow worker": lambda row: is_quiet(row) and bool(row["slow"]),
+          "16 workers": lambda row: is_quiet(row) and row["workers"] == 16,
+          "the other rows": lambda row: not is_quiet(row)}
+
+
+def markdown(rows):
+    """Rows of the tables of docs/throughput-measured.md: errors by group, and each row."""
+    lines = ["| rows | | fine | coarse | coarse without heuristics |", "|---|---:|---|---|---|"]
+    for name, belongs in GROUPS.items():
+        some = [row for row in rows if belongs(row)]
+        found = summary(some)
+        if some:
+            cells = [", ".join(f"{error:.1f} %" for error in found[what]) if what in found else "-"
+                     for what in ("fine", "coarse", "plain")]
+            lines.append(f"| {name} | {len(some)} | {' | '.join(cells)} |")
+    lines += ["", "| network | Mbit/s | workers | policy | examples/s | fine | coarse | busy, stolen |",
+              "|---|---:|---:|---|---:|---:|---:|---|"]
+    for row in rows:
+        errors = [f"{off(row, what):+.1f} %" if row[what] else "-" for what in ("fine", "coarse")]
+        lines.append(f"| {row['model']} | {row['link'] or '-'} | {row['workers']} | {row['policy']}"
+                     f"{', one slow' if row['slow'] else ''} | {row['measured']:,.1f} | "
+                     f"{' | '.join(errors)} | {100 * row['load']:.0f} %, "
+                     f"{100 * row['stolen']:.0f} %{'' if is_quiet(row) else ', does not count'} |")
+    return "\n".join(lines)
+
+
 def measure_all(options, folder, profiles, stand, rows):
     for row in rows_of(options):
         if not row["paced"]:
@@ -446,6 +515,10 @@ def measure_all(options, folder, profiles, stand, rows):
 
 def main(arguments):
     options = parse(arguments)
+    if options.show:
+        print(markdown(list({same_row(row): row for path in options.show
+                             for row in json.loads(path.read_text())}.values())))
+        return 0
     measured_runs.quiet_or_warn()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # Take the hosts down.
     rows, stand = [], Stand()

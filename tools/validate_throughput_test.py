@@ -50,6 +50,32 @@ class Rows(unittest.TestCase):
                     "actions": [{"type": "accept", "worker": worker}, {"type": "commit"}]}))
         self.assertAlmostEqual(validate_throughput.steady_rate(lines), 16.0)
 
+    def test_the_rate_of_a_gossip_is_of_what_came_after_its_first_fifth(self):
+        # 10 a second for two seconds, then 20; an evaluation is no moment.
+        lines = [json.dumps({"seconds": second, "examples": 10 * second + 10 * max(0, second - 2),
+                             "training_loss": 0.0}) for second in range(11)]
+        lines.insert(3, '{"seconds":2.5,"examples":999,"accuracy":0.5}')
+        self.assertAlmostEqual(validate_throughput.rate_of_moments(lines), 20.0)
+        with self.assertRaises(validate_throughput.measured_runs.RunFailed):
+            validate_throughput.rate_of_moments(lines[:1])
+
+    def test_a_gossip_may_have_a_graph(self):
+        self.assertEqual(validate_throughput.gossip_words("gossip:coupled:ring"),
+                         ["--gossip", "coupled", "--graph", "ring"])
+        self.assertEqual(validate_throughput.gossip_words("gossip:pull"), ["--gossip", "pull"])
+        self.assertEqual(validate_throughput.gossip_words("ring"), [])
+
+    def test_a_table_counts_busy_rows_apart(self):
+        row = {"model": "mlp", "link": 200, "workers": 2, "policy": "gossip:pull", "slow": [],
+               "measured": 100.0, "fine": 104.0, "coarse": 90.0, "plain": 200.0, "load": 0.2,
+               "stolen": 0.0}
+        text = validate_throughput.markdown([row, {**row, "policy": "sync", "load": 0.9}])
+        self.assertIn("| all | 2 | 4.0 %, 4.0 %, 4.0 % |", text)
+        self.assertIn("| gossip, pull | 1 | 4.0 %", text)
+        self.assertNotIn("| `sync` |", text)
+        self.assertIn("| mlp | 200 | 2 | sync | 100.0 | +4.0 % | -10.0 % | 90 %, 0 %, does not count |",
+                      text)
+
     def test_errors_are_relative_to_what_was_measured(self):
         rows = [{"measured": 100.0, "fine": 104.0, "coarse": 90.0, "plain": 200.0},
                 {"measured": 100.0, "fine": 98.0, "coarse": 100.0, "plain": 50.0},

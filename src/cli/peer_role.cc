@@ -48,20 +48,6 @@ collective::Averaging averaging_of(job::Averaging averaging) {
   return collective::Averaging::kCoupled;
 }
 
-collective::Graph graph_of(job::Graph graph) {
-  switch (graph) {
-    case job::Graph::kComplete:
-      return collective::Graph::kComplete;
-    case job::Graph::kBipartite:
-      return collective::Graph::kBipartite;
-    case job::Graph::kRing:
-      return collective::Graph::kRing;
-    case job::Graph::kExponential:
-      return collective::Graph::kExponential;
-  }
-  return collective::Graph::kBipartite;
-}
-
 collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t examples) {
   const job::Resolved resolved = job::resolve(
       job.training, {.patience = job.patience}, {.workers_max = protocol::kWorkersMax});
@@ -85,7 +71,7 @@ collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t exam
           .clip_norm = resolved.shard.clip_norm,
           .bucket_bytes = job.bucket_kib * kKib,
           .averaging = averaging_of(job.gossip.averaging),
-          .graph = graph_of(job.gossip.graph),
+          .graph = job.gossip.graph,
           .average_every = job.gossip.average_every,
           .elasticity = job.gossip.elasticity};
 }

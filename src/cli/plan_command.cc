@@ -32,6 +32,9 @@ int plan(job::PlanJob job, const job::OptionList& chosen) {
   const job::ProfileKind kind = job::profile_kind(
       throughput::kind_of(throughput::parse_profile(text, job.profile), job.profile), job.profile);
   check(chosen, job, kind);
+  if (kind == job::ProfileKind::kMeasured) {
+    fit_gossip(chosen, job.topologies, job.cluster);
+  }
   if (!job.noise_from.empty()) {
     job.noise_scale = record::read_noise_scale(job.noise_from);
   }

@@ -64,12 +64,15 @@ std::string predict_sweep(const job::PredictJob& job, const throughput::Measured
   return job.json ? throughput::sweep_json(sweep) : throughput::sweep_table(sweep);
 }
 
-int predict(const job::PredictJob& job, const job::OptionList& chosen) {
+int predict(job::PredictJob job, const job::OptionList& chosen) {
   const std::string text = run::whole_file("profile", job.profile);
   const nlohmann::json parsed = throughput::parse_profile(text, job.profile);
   const job::ProfileKind kind =
       job::profile_kind(throughput::kind_of(parsed, job.profile), job.profile);
   check(chosen, job, kind);
+  if (kind == job::ProfileKind::kMeasured) {
+    fit_gossip(chosen, job.topologies, job.cluster);
+  }
   fmt::print("{}",
              kind == job::ProfileKind::kCalibrated
                  ? predict_configurations(job, throughput::calibrated_profile(parsed, job.profile))

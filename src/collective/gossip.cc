@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "collective/meetings.h"
-#include "collective/neighbour.h"
 #include "update/gradient.h"
+#include "worker/neighbour.h"
 
 namespace outpace::collective {
 namespace {
@@ -126,9 +126,9 @@ void Gossip::meet_in(GlooGroup& group, const protocol::Group& members) {
   const std::uint32_t rank = rank_of(options_.worker, members);
   const bool across =
       options_.averaging == Averaging::kCoupled || options_.averaging == Averaging::kFree;
-  Neighbours neighbours(
+  worker::Neighbours neighbours(
       rank,
-      neighbours_of(
+      worker::neighbours_of(
           rank, static_cast<std::uint32_t>(members.members.size()), options_.graph, across),
       mix(options_.seed) + members.generation);
   const auto alpha = static_cast<float>(options_.elasticity / options_.batches.workers);

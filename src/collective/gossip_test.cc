@@ -27,7 +27,7 @@ constexpr std::uint64_t updates_of(Averaging averaging) {
 }
 
 // With a rate of 0 only averaging changes weights.
-void run_without_learning(Averaging averaging, Graph graph, GossipEnd& ended) {
+void run_without_learning(Averaging averaging, worker::Graph graph, GossipEnd& ended) {
   ended.found = run_in_threads(
       {.topology = Topology::kGossip,
        .centre = averaging == Averaging::kElastic,
@@ -76,7 +76,8 @@ void expect_together(const GossipEnd& ended, float least, float most) {
 }
 
 TEST(Gossip, MeetingsKeepTheMeanAndBringTheWorkersTogether) {
-  for (const Graph graph : {Graph::kBipartite, Graph::kRing, Graph::kExponential}) {
+  for (const worker::Graph graph :
+       {worker::Graph::kBipartite, worker::Graph::kRing, worker::Graph::kExponential}) {
     GossipEnd ended;
     run_without_learning(Averaging::kCoupled, graph, ended);
     expect_coupled(ended);
@@ -86,7 +87,7 @@ TEST(Gossip, MeetingsKeepTheMeanAndBringTheWorkersTogether) {
 
 TEST(Gossip, FreeOnlyOneSideBeginsMeetingsAndNoGradientWaits) {
   GossipEnd ended;
-  run_without_learning(Averaging::kFree, Graph::kBipartite, ended);
+  run_without_learning(Averaging::kFree, worker::Graph::kBipartite, ended);
   for (std::uint32_t worker = 0; worker < kPeers; ++worker) {
     EXPECT_EQ(ended.meetings.at(worker) > 0, worker % 2 == 0);
     EXPECT_LE(ended.meetings.at(worker), ended.gradients.at(worker) + 1);
@@ -99,7 +100,7 @@ TEST(Gossip, FreeOnlyOneSideBeginsMeetingsAndNoGradientWaits) {
 // weights.
 TEST(Gossip, PullsAndPushesBringTheWorkersTogether) {
   for (const Averaging averaging : {Averaging::kPull, Averaging::kPush}) {
-    for (const Graph graph : {Graph::kComplete, Graph::kRing}) {
+    for (const worker::Graph graph : {worker::Graph::kComplete, worker::Graph::kRing}) {
       GossipEnd ended;
       run_without_learning(averaging, graph, ended);
       expect_coupled(ended);
@@ -111,7 +112,7 @@ TEST(Gossip, PullsAndPushesBringTheWorkersTogether) {
 // The sum of all weights and the centre, at first worker 0's, stays: all end at 1.2 / 5.
 TEST(Gossip, ElasticAveragingBringsAllToTheMeanWithTheCentre) {
   GossipEnd ended;
-  run_without_learning(Averaging::kElastic, Graph::kBipartite, ended);
+  run_without_learning(Averaging::kElastic, worker::Graph::kBipartite, ended);
   expect_coupled(ended);
   expect_together(ended, 0.24F - 1e-4F, 0.24F + 1e-4F);
 }

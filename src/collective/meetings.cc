@@ -32,7 +32,7 @@ using OneNumber = std::array<float, 1>;
 Meetings::Meetings(Averaging averaging,
                    float alpha,
                    std::uint32_t rank,
-                   Neighbours neighbours,
+                   worker::Neighbours neighbours,
                    GlooGroup& group,
                    Replica& replica)
     : averaging_(averaging),

@@ -3,8 +3,8 @@
 // Two threads talk. One seeks: it begins this worker's own meetings. The other listens: it answers
 // at once, whatever the worker computes, so nobody waits for a slow gradient.
 //
-// Coupled and free: two workers of different sides (neighbour.h) meet. One asks; then both send
-// their weights at once, and both move halfway between what they sent. Lian et al., ICML 2018,
+// Coupled and free: two workers of different sides (worker/neighbour.h) meet. One asks; then both
+// send their weights at once, and both move halfway between what they sent. Lian et al., ICML 2018,
 // algorithm 1 (AD-PSGD). Coupled: for a gradient of a worker that answers, this worker invites one
 // that asks, and that one then asks.
 //
@@ -25,9 +25,9 @@
 #include <cstdint>
 
 #include "collective/gloo_group.h"
-#include "collective/neighbour.h"
 #include "collective/peer_options.h"
 #include "collective/replica.h"
+#include "worker/neighbour.h"
 
 namespace outpace::collective {
 
@@ -38,7 +38,7 @@ class Meetings {
   Meetings(Averaging averaging,
            float alpha,
            std::uint32_t rank,
-           Neighbours neighbours,
+           worker::Neighbours neighbours,
            GlooGroup& group,
            Replica& replica);
 
@@ -61,12 +61,12 @@ class Meetings {
   void take_pushes();
   void answer_for_centre();
 
-  [[nodiscard]] bool asks() const { return side_of(rank_) == Side::kAsks; }
+  [[nodiscard]] bool asks() const { return worker::side_of(rank_) == worker::Side::kAsks; }
 
   const Averaging averaging_;
   const float alpha_;
   const std::uint32_t rank_;
-  Neighbours neighbours_;
+  worker::Neighbours neighbours_;
   GlooGroup& group_;
   Replica& replica_;
 };

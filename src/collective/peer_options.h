@@ -7,8 +7,8 @@
 
 #include "base/ids.h"
 #include "collective/batch_plan.h"
-#include "collective/neighbour.h"
 #include "collective/stepper.h"
+#include "worker/neighbour.h"
 
 namespace outpace::collective {
 
@@ -31,9 +31,9 @@ struct PeerOptions {
   double clip_norm = 0.0;                     // 0: do not clip.
   std::size_t bucket_bytes = 1U << 20U;       // Used by a ring; the next two by a gossip.
   Averaging averaging = Averaging::kCoupled;  // REQUIRES of the next: not kComplete, unless this
-  Graph graph = Graph::kBipartite;            // is kPull or kPush.
-  std::uint32_t average_every = 1;            // Gradients for each averaging that a worker begins.
-  double elasticity = 0.9;                    // Of kElastic: beta; alpha is beta / workers.
+  worker::Graph graph = worker::Graph::kBipartite;  // is kPull or kPush.
+  std::uint32_t average_every = 1;  // Gradients for each averaging that a worker begins.
+  double elasticity = 0.9;          // Of kElastic: beta; alpha is beta / workers.
 };
 
 }  // namespace outpace::collective

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "collective/neighbour.h"
+#include "worker/neighbour.h"
 
 namespace outpace::collective {
 namespace {
@@ -106,7 +106,7 @@ class ReplicaTwin : public testing::Test {
   }
   void draw(bool across) {
     i_ = static_cast<std::uint32_t>(rng_.below(kSize));
-    const auto others = neighbours_of(i_, kSize, Graph::kComplete, across);
+    const auto others = worker::neighbours_of(i_, kSize, worker::Graph::kComplete, across);
     j_ = others[rng_.below(others.size())];
     gradient_ = 0.1 * rng_.normal();
   }

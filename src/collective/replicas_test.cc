@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "collective/neighbour.h"
+#include "worker/neighbour.h"
 
 namespace outpace::collective {
 namespace {
@@ -54,9 +54,10 @@ TEST(MeetHalfway, ManyMeetingsKeepTheMeanAndEndTheDifferences) {
   }
   const Weights before = mean_of(replicas);
   ASSERT_GT(spread(replicas), 0.5F);
-  std::vector<Neighbours> neighbours;
+  std::vector<worker::Neighbours> neighbours;
   for (std::uint32_t rank = 0; rank < kWorkers; rank += 2) {
-    neighbours.emplace_back(rank, neighbours_of(rank, kWorkers, Graph::kBipartite, true), 3);
+    neighbours.emplace_back(
+        rank, worker::neighbours_of(rank, kWorkers, worker::Graph::kBipartite, true), 3);
   }
   for (std::size_t i = 0; i < 400; ++i) {
     const std::size_t asks = i % neighbours.size();

@@ -11,7 +11,7 @@ constexpr std::uint32_t kElasticEvery = 10;  // tau of most of the paper's exper
 
 }  // namespace
 
-void declare(OptionList& options, GossipOptions& gossip) {
+void declare_pace(OptionList& options, GossipOptions& gossip) {
   options.add(
       "gossip",
       gossip.averaging,
@@ -33,6 +33,10 @@ void declare(OptionList& options, GossipOptions& gossip) {
            "Gradients of a worker of a gossip for each averaging that it begins")
       .between(1)
       .default_words("1; --gossip easgd: 10");
+}
+
+void declare(OptionList& options, GossipOptions& gossip) {
+  declare_pace(options, gossip);
   options
       .add("elasticity",
            gossip.elasticity,
@@ -43,7 +47,8 @@ void declare(OptionList& options, GossipOptions& gossip) {
 
 void fit_gossip(const OptionList& options, GossipOptions& gossip) {
   const bool elastic = gossip.averaging == Averaging::kElastic;
-  if (const char* other = elastic ? "graph" : "elasticity"; options.at(other).changed()) {
+  const char* const other = elastic ? "graph" : "elasticity";
+  if (const Option* const option = options.find(other); option != nullptr && option->changed()) {
     throw usage_error(
         "--" + std::string(other) + " conflicts with --gossip " +
         Value<Averaging>::text(gossip.averaging) +
@@ -56,12 +61,11 @@ void fit_gossip(const OptionList& options, GossipOptions& gossip) {
     }
     return;
   }
-  const bool both_move =
-      gossip.averaging == Averaging::kCoupled || gossip.averaging == Averaging::kFree;
-  if (!both_move && !options.at("graph").given()) {
-    gossip.graph = Graph::kComplete;
+  const bool sides = both_move(gossip.averaging);
+  if (!sides && !options.at("graph").given()) {
+    gossip.graph = worker::Graph::kComplete;
   }
-  if (both_move && gossip.graph == Graph::kComplete) {
+  if (sides && gossip.graph == worker::Graph::kComplete) {
     throw usage_error("--graph complete conflicts with --gossip " +
                       Value<Averaging>::text(gossip.averaging) +
                       ": workers that ask each other would wait in a circle; take --graph "

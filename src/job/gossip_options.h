@@ -9,6 +9,7 @@
 
 #include "job/option_list.h"
 #include "job/value_text.h"
+#include "worker/neighbour.h"
 
 namespace outpace::job {
 
@@ -23,23 +24,29 @@ struct Choices<Averaging> {
        {"easgd", Averaging::kElastic}}};
 };
 
-enum class Graph : std::uint8_t { kComplete, kBipartite, kRing, kExponential };
 template <>
-struct Choices<Graph> {
-  static constexpr std::array<std::pair<std::string_view, Graph>, 4> kWords{
-      {{"complete", Graph::kComplete},
-       {"bipartite", Graph::kBipartite},
-       {"ring", Graph::kRing},
-       {"exponential", Graph::kExponential}}};
+struct Choices<worker::Graph> {
+  static constexpr std::array<std::pair<std::string_view, worker::Graph>, 4> kWords{
+      {{"complete", worker::Graph::kComplete},
+       {"bipartite", worker::Graph::kBipartite},
+       {"ring", worker::Graph::kRing},
+       {"exponential", worker::Graph::kExponential}}};
 };
 
 struct GossipOptions {
   Averaging averaging = Averaging::kCoupled;
-  Graph graph = Graph::kBipartite;
+  worker::Graph graph = worker::Graph::kBipartite;
   std::uint32_t average_every = 1;  // Gradients for each averaging.
   double elasticity = 0.9;          // Of easgd: beta.
 };
 void declare(OptionList& options, GossipOptions& gossip);
+// The same without the elasticity, on which throughput does not depend.
+void declare_pace(OptionList& options, GossipOptions& gossip);
+
+// Whether two workers that meet both move; then they form two sides (worker/neighbour.h).
+[[nodiscard]] constexpr bool both_move(Averaging averaging) {
+  return averaging == Averaging::kCoupled || averaging == Averaging::kFree;
+}
 
 // After the options are set. Pull and push take the complete graph unless told otherwise, and easgd
 // averages at every tenth gradient. Throws a usage error if two workers that move together would

@@ -18,7 +18,7 @@ TEST(GossipOptions, ADefaultGossipIsThatOfThePaper) {
   Gossip gossip;
   EXPECT_EQ(refusal(gossip), "accepted");
   EXPECT_EQ(gossip.job.averaging, Averaging::kCoupled);
-  EXPECT_EQ(gossip.job.graph, Graph::kBipartite);
+  EXPECT_EQ(gossip.job.graph, worker::Graph::kBipartite);
 }
 
 TEST(GossipOptions, WhereOneMovesAnyTwoAreNeighboursUnlessToldOtherwise) {
@@ -26,11 +26,11 @@ TEST(GossipOptions, WhereOneMovesAnyTwoAreNeighboursUnlessToldOtherwise) {
     Gossip alone;
     alone.give("gossip", word);
     EXPECT_EQ(refusal(alone), "accepted");
-    EXPECT_EQ(alone.job.graph, Graph::kComplete);
+    EXPECT_EQ(alone.job.graph, worker::Graph::kComplete);
     Gossip told;
     told.give("gossip", word).give("graph", "bipartite");
     EXPECT_EQ(refusal(told), "accepted");
-    EXPECT_EQ(told.job.graph, Graph::kBipartite);
+    EXPECT_EQ(told.job.graph, worker::Graph::kBipartite);
   }
 }
 

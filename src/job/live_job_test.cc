@@ -80,7 +80,7 @@ TEST(LiveJob, HowAGossipAveragesIsOfAGossip) {
   Train gossip;
   gossip.give("topology", "gossip").give("gossip", "push");
   EXPECT_EQ(refusal(gossip), "accepted");
-  EXPECT_EQ(gossip.job.gossip.graph, Graph::kComplete);
+  EXPECT_EQ(gossip.job.gossip.graph, worker::Graph::kComplete);
 }
 
 TEST(LiveJob, SlicesAreOfAServersWorkers) {

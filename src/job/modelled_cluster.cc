@@ -1,5 +1,7 @@
 #include "job/modelled_cluster.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "job/simulate_job.h"
 
@@ -21,10 +23,7 @@ void declare(OptionList& options, ModelledCluster& cluster) {
            cluster.bucket_kib,
            "KiB of gradient, at least, that a ring sums at a time, as in train")
       .between(1, kBucketKibMost);
-  options.add("gossip",
-              cluster.gossip,
-              "Pace of a gossip: coupled, each gradient takes a meeting with a neighbour; free, no "
-              "gradient waits for one");
+  declare_pace(options, cluster.gossip);
   declare_send_window(options, cluster.send_window);
   options
       .add("runtime",
@@ -73,6 +72,21 @@ void check(const ModelledCluster& cluster) {
     throw usage_error(
         "--runtime conflicts with --cores: a runtime includes what sharing costs; "
         "remove one");
+  }
+}
+
+void fit_gossip(const OptionList& options,
+                const std::vector<std::string>& topologies,
+                ModelledCluster& cluster) {
+  if (std::ranges::find(topologies, "gossip") != topologies.end()) {
+    fit_gossip(options, cluster.gossip);
+    return;
+  }
+  for (const char* const option : {"gossip", "graph", "average-every"}) {
+    if (options.at(option).changed()) {
+      throw usage_error("--" + std::string(option) +
+                        " belongs to --topology gossip; remove it, or add gossip to --topology");
+    }
   }
 }
 

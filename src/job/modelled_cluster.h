@@ -3,15 +3,13 @@
 
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "job/gossip_options.h"
 #include "job/option_list.h"
 #include "job/quantities.h"
 #include "job/work.h"
@@ -21,20 +19,12 @@ namespace outpace::job {
 inline constexpr std::uint32_t kModelledWorkersMost = 10'000;
 inline constexpr std::uint32_t kModelledShardsMost = 256;
 
-// Of a gossip: each gradient takes one meeting, or none waits for any.
-enum class GossipPace : std::uint8_t { kCoupled, kFree };
-template <>
-struct Choices<GossipPace> {
-  static constexpr std::array<std::pair<std::string_view, GossipPace>, 2> kWords{
-      {{"coupled", GossipPace::kCoupled}, {"free", GossipPace::kFree}}};
-};
-
 struct ModelledCluster {
   std::optional<Bandwidth> bandwidth;  // Nothing: links cost no time.
   Duration latency{};
-  SliceSize slice;                  // As of train; 0: transfers do not overlap with computing.
-  std::uint32_t bucket_kib = 1024;  // Of a ring.
-  GossipPace gossip = GossipPace::kCoupled;
+  SliceSize slice;                   // As of train; 0: transfers do not overlap with computing.
+  std::uint32_t bucket_kib = 1024;   // Of a ring.
+  GossipOptions gossip;              // But for its elasticity.
   std::optional<Bytes> send_window;  // Nothing: weights for several workers go out together.
   std::string runtime;               // Empty: the profile's computing.
   Delays delays;
@@ -50,5 +40,11 @@ void declare(OptionList& options, ModelledCluster& cluster);
 
 // Throws a usage error for options that do not go together.
 void check(const ModelledCluster& cluster);
+
+// After the options are set: completes the options of a gossip, as fit_gossip() does. Throws a
+// usage error as that does, and for an option of a gossip if no gossip is among `topologies`.
+void fit_gossip(const OptionList& options,
+                const std::vector<std::string>& topologies,
+                ModelledCluster& cluster);
 
 }  // namespace outpace::job

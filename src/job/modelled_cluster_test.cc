@@ -32,6 +32,29 @@ TEST(ModelledCluster, ARuntimeConflictsWithWhatItIncludes) {
             std::string::npos);
 }
 
+TEST(ModelledCluster, AGossipIsThatOfTrain) {
+  const auto refusal_with = [](Modelled& modelled, const std::vector<std::string>& topologies) {
+    return refusal_of([&] { fit_gossip(modelled.options, topologies, modelled.job); });
+  };
+  Modelled pull;
+  pull.give("gossip", "pull");
+  EXPECT_EQ(refusal_with(pull, {"ps", "gossip"}), "accepted");
+  EXPECT_EQ(pull.job.gossip.graph, worker::Graph::kComplete);
+  EXPECT_EQ(refusal_with(pull, {"ps"}),
+            "--gossip belongs to --topology gossip; remove it, or add gossip to --topology");
+  Modelled elastic;
+  elastic.give("gossip", "easgd");
+  EXPECT_EQ(refusal_with(elastic, {"gossip"}), "accepted");
+  EXPECT_EQ(elastic.job.gossip.average_every, 10);
+  elastic.give("graph", "ring");
+  EXPECT_NE(refusal_with(elastic, {"gossip"}).find("--graph conflicts with --gossip easgd"),
+            std::string::npos);
+  Modelled complete;
+  complete.give("graph", "complete");
+  EXPECT_NE(refusal_with(complete, {"gossip"}).find("--graph complete conflicts"),
+            std::string::npos);
+}
+
 TEST(ModelledCluster, AnIntervalTakesTwentyIterations) {
   EXPECT_EQ(refusal(Modelled().give("iterations", "20")), "accepted");
   EXPECT_EQ(refusal(Modelled().give("iterations", "19")),

@@ -17,6 +17,7 @@
 #include "throughput/efficiency.h"
 #include "throughput/operations.h"
 #include "throughput/runtime_computing.h"
+#include "worker/neighbour.h"
 
 namespace outpace::throughput {
 namespace {
@@ -113,7 +114,11 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
                         .barrier = {BarrierKind::kNone},
                         .served = served_costs(profile_, wires_, kind.shards),
                         .ring = ring(),
-                        .gossip = options_.gossip};
+                        .gossip = {.options = options_.gossip}};
+  if (kind.topology == Topology::kGossip && workers.count() > 1) {
+    cluster.gossip.neighbours = worker::mean_neighbours(
+        workers.count(), options_.gossip.graph, job::both_move(options_.gossip.averaging));
+  }
   if (kind.topology == Topology::kServer) {
     cluster.barrier = barrier_of(Spec::parse(kind.policy), workers.count());
     if (simple_ && kind.shards == 1) {
@@ -289,10 +294,19 @@ SampledTimingOptions ClusterModel::timing(const ModelledWorkers& workers, double
 }
 
 std::string ClusterModel::caveat_of_gossip() const {
-  const double meeting = meeting_seconds(ring());
+  const job::Averaging averaging = options_.gossip.averaging;
+  const double meeting = meeting_seconds(ring(), averaging);
   const double gradient =
       std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / static_cast<double>(seconds_.size());
-  if (options_.gossip != job::GossipPace::kFree || meeting <= gradient) {
+  if (averaging == job::Averaging::kElastic && meeting > options_.gossip.average_every * gradient) {
+    return fmt::format(
+        "with --gossip easgd the first worker holds the centre and never waits: here another "
+        "worker's meeting with it takes {:.2g} s, and a gradient {:.2g} s, so the first worker "
+        "computes most of the gradients",
+        meeting,
+        gradient);
+  }
+  if (averaging != job::Averaging::kFree || meeting <= gradient) {
     return "";
   }
   return fmt::format(
@@ -307,9 +321,12 @@ std::string ClusterModel::caveat_of_gossip() const {
 GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) const {
   const RingCluster costs = ring();
   return {.timing = timing(workers, 0.0),
-          .pace = options_.gossip,
-          .meeting_seconds = meeting_seconds(costs),
-          .invitation_seconds = costs.latency_seconds,
+          .options = options_.gossip,
+          // The way there and back of a visit occupies nobody.
+          .meeting_seconds =
+              meeting_seconds(costs, options_.gossip.averaging) -
+              (job::both_move(options_.gossip.averaging) ? 0.0 : 2.0 * costs.latency_seconds),
+          .message_seconds = costs.latency_seconds,
           .apply_seconds = costs.fixed_seconds,
           .batch = profile_.batch,
           .seed = options_.seed};

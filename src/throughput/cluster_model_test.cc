@@ -172,16 +172,21 @@ TEST(ClusterModel, JoinsTheTimesOfLayersWithTheirTensors) {
 TEST(ClusterModel, SaysThatWorkersOfAFreeGossipHardlyMeet) {
   const MeasuredProfile profile = even_profile();
   job::ModelledCluster cluster{.bandwidth = job::Value<job::Bandwidth>::parse("1Mbps"),
-                               .gossip = job::GossipPace::kFree};
+                               .gossip = {.averaging = job::Averaging::kFree}};
   // 2 x 0.1 + 33.5 ms a meeting, 20 ms a gradient.
   EXPECT_NE(ClusterModel(profile, cluster, no_file)
                 .caveat_of_gossip()
                 .find("a meeting takes 0.034 s and a gradient 0.02 s, so a worker meets another at "
                       "most once in 2 gradients"),
             std::string::npos);
-  cluster.gossip = job::GossipPace::kCoupled;
+  cluster.gossip = {.averaging = job::Averaging::kElastic, .average_every = 2};
+  EXPECT_NE(ClusterModel(profile, cluster, no_file)
+                .caveat_of_gossip()
+                .find("meeting with it takes 0.067 s, and a gradient 0.02 s"),
+            std::string::npos);
+  cluster.gossip.averaging = job::Averaging::kCoupled;
   EXPECT_EQ(ClusterModel(profile, cluster, no_file).caveat_of_gossip(), "");
-  cluster = {.gossip = job::GossipPace::kFree};
+  cluster = {.gossip = {.averaging = job::Averaging::kFree}};
   EXPECT_EQ(ClusterModel(profile, cluster, no_file).caveat_of_gossip(), "");
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <queue>
 
@@ -341,30 +342,70 @@ double ring_rate(const RingCluster& cluster, const Computing& computing, Heurist
   });
 }
 
-double meeting_seconds(const RingCluster& cluster) {
-  return 2.0 * cluster.latency_seconds + cluster.payload_seconds;
+double meeting_seconds(const RingCluster& cluster, job::Averaging averaging) {
+  const double transfers = averaging == job::Averaging::kElastic ? 2.0 : 1.0;
+  return 2.0 * cluster.latency_seconds + transfers * cluster.payload_seconds;
 }
+
+double busy_share(double neighbours) {
+  const double others = (neighbours - 1.0) / neighbours;
+  // x of 1 / x = 1 + others (1 - x / 2).
+  return others > 0.0 ? (1.0 + others - std::sqrt(1.0 + others * others)) / others : 1.0;
+}
+
+namespace {
+
+// Gradients a second that meetings allow, of all workers but one that holds a centre.
+double most_by_meetings(const RingCluster& cluster,
+                        double workers,
+                        const Gossiping& gossip,
+                        Heuristics heuristics) {
+  const job::Averaging averaging = gossip.options.averaging;
+  const double meeting = meeting_seconds(cluster, averaging);
+  const double busy = heuristics == Heuristics::kWith ? busy_share(gossip.neighbours) : 1.0;
+  const double messages = 2.0 * cluster.latency_seconds;
+  switch (averaging) {
+    case job::Averaging::kFree:
+      break;
+    case job::Averaging::kCoupled:  // Workers of odd number answer.
+      return gossip.options.average_every * std::floor(workers / 2.0) * busy / meeting;
+    case job::Averaging::kPull:
+    case job::Averaging::kPush:
+      return gossip.options.average_every * workers / (messages + cluster.payload_seconds / busy);
+    case job::Averaging::kElastic:
+      return gossip.options.average_every / (meeting - messages);
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
 
 double gossip_rate(const RingCluster& cluster,
                    const Computing& computing,
-                   job::GossipPace pace,
+                   const Gossiping& gossip,
                    Heuristics heuristics) {
   CHECK(!computing.empty());
+  const bool elastic = gossip.options.averaging == job::Averaging::kElastic;
+  const double every = gossip.options.average_every;
   return mean_over_periods(computing, [&](const Period& period) {
-    const bool meets = pace == job::GossipPace::kCoupled && period.mean.size() > 1;
-    const double meeting = meets ? meeting_seconds(cluster) : 0.0;
+    const auto workers = static_cast<double>(period.mean.size());
+    const bool waits = gossip.options.averaging != job::Averaging::kFree && workers > 1;
+    const double meeting = waits ? meeting_seconds(cluster, gossip.options.averaging) : 0.0;
+    const auto alone = [&](double seconds) {
+      return every / ((every - 1.0) * (cluster.fixed_seconds + seconds) + cluster.fixed_seconds +
+                      std::max(meeting, seconds));
+    };
     double rate = 0.0;
     for (const double seconds : period.mean) {
-      rate += 1.0 / (cluster.fixed_seconds + std::max(meeting, seconds));
+      rate += alone(seconds);
     }
-    if (!meets) {
-      return rate;
+    const double most = waits ? most_by_meetings(cluster, workers, gossip, heuristics) : rate;
+    if (!elastic) {
+      return std::min(rate, most);
     }
-    // Pairs that can meet at once: workers of odd number answer (collective/neighbour.h).
-    const auto workers = static_cast<double>(period.mean.size());
-    const double pairs = std::floor(workers / 2.0);
-    const double busy = heuristics == Heuristics::kWith ? workers / (workers + pairs - 1.0) : 1.0;
-    return std::min(rate, busy * pairs / meeting);
+    // The first worker has the centre in its memory.
+    const double first = period.mean.front();
+    return 1.0 / (cluster.fixed_seconds + first) + std::min(rate - alone(first), most);
   });
 }
 

@@ -23,7 +23,7 @@
 // heuristics, the part that fits into the backward pass is hidden. A free gossip exchanges weights
 // off the critical path: X = sum of 1 / (C_w + P). In a coupled one each gradient takes a meeting
 // of M = 2 a + S / B, which begins with its computing: X = min(sum of 1 / (max(C_w, M) + P), pairs
-// / M).
+// / M). gossip_rate() has the other ways to average.
 //
 // The models ignore: that a straggler's cancelled gradient is partly sent, bounds that bind only
 // now and then (the s of ssp), correlation in time beyond the given periods, and shared processors.
@@ -32,7 +32,7 @@
 
 #include <cstdint>
 
-#include "job/modelled_cluster.h"
+#include "job/gossip_options.h"
 #include "throughput/barrier.h"
 #include "throughput/computing.h"
 
@@ -71,14 +71,27 @@ enum class Heuristics : std::uint8_t { kWithout, kWith };
 [[nodiscard]] double ring_rate(const RingCluster& cluster,
                                const Computing& computing,
                                Heuristics heuristics);
-// Of two workers: one asks, then both send their payloads, both ways at once.
-[[nodiscard]] double meeting_seconds(const RingCluster& cluster);
-// Free: no gradient waits for a meeting. Coupled: each gradient waits for a meeting of its own, and
-// each meeting occupies two workers. With heuristics, workers happen to ask the same one: a closed
-// network of W customers whose stations are the workers that answer.
+// A gossip's options, and the mean number of a worker's neighbours.
+struct Gossiping {
+  job::GossipOptions options;
+  double neighbours = 1.0;
+};
+// Of two workers: one asks, then the payload goes over; both ways at once if both move. Elastic
+// averaging: the weights go to the centre, and then the centre comes back.
+[[nodiscard]] double meeting_seconds(const RingCluster& cluster, job::Averaging averaging);
+// How much of its time a worker that answers, or is visited, is at meetings, if each of the workers
+// that choose among `neighbours` of them is always at a meeting or waits for one. An arrival finds
+// each other one there with a chance of 1 / neighbours, and half done if it is served. For many
+// neighbours it is 2 - sqrt(2) (Karol, Hluchyj, Morgan, "Input versus output queueing on a
+// space-division packet switch", 1987).
+[[nodiscard]] double busy_share(double neighbours);
+// Free: no gradient waits for a meeting. Otherwise the gradients that begin one wait for it.
+// Coupled: each meeting occupies two workers. Pull and push: each occupies the link of the worker
+// that is visited. Elastic: each occupies the worker with the centre. With heuristics, workers
+// happen to choose the same one.
 [[nodiscard]] double gossip_rate(const RingCluster& cluster,
                                  const Computing& computing,
-                                 job::GossipPace pace,
+                                 const Gossiping& gossip,
                                  Heuristics heuristics);
 
 // The rate of each worker, per second, by mean-value analysis (Reiser & Lavenberg, 1980). Each

@@ -56,7 +56,7 @@ struct CoarseCluster {
   Barrier barrier;  // Unused without a server.
   ServedCluster served;
   RingCluster ring;
-  job::GossipPace gossip = job::GossipPace::kCoupled;
+  Gossiping gossip = {};
   std::optional<HiddenTransfers> hidden = {};  // With a server; nothing: none.
 };
 // Gradients per second by the coarse model. With heuristics, computing is shortened by what hides.

@@ -156,26 +156,64 @@ TEST(Coarse, ARingHidesWhatFitsIntoTheBackwardPass) {
   EXPECT_NEAR(ring_rate(cluster, computing, Heuristics::kWith), 4 / 0.116, 1e-9);
 }
 
+double gossips(const RingCluster& cluster,
+               const Computing& computing,
+               const Gossiping& gossip,
+               Heuristics heuristics = Heuristics::kWith) {
+  return gossip_rate(cluster, computing, gossip, heuristics);
+}
+
 TEST(Coarse, GossipGoesAtEachWorkersOwnPace) {
   const RingCluster cluster{
       .fixed_seconds = 0.1, .latency_seconds = 0, .payload_seconds = 2.0, .backward_share = 0};
-  EXPECT_NEAR(gossip_rate(cluster, constant({0.1, 0.4}), job::GossipPace::kFree, Heuristics::kWith),
-              5.0 + 2.0,
-              1e-9);
+  EXPECT_NEAR(
+      gossips(cluster, constant({0.1, 0.4}), {.options = {.averaging = job::Averaging::kFree}}),
+      5.0 + 2.0,
+      1e-9);
 }
 
 TEST(Coarse, ACoupledGossipTakesAMeetingForEachGradient) {
-  constexpr auto kCoupled = job::GossipPace::kCoupled;
   RingCluster cluster{
       .fixed_seconds = 0.1, .latency_seconds = 0.01, .payload_seconds = 0.18, .backward_share = 0};
-  EXPECT_NEAR(meeting_seconds(cluster), 0.2, 1e-12);
+  EXPECT_NEAR(meeting_seconds(cluster, job::Averaging::kCoupled), 0.2, 1e-12);
   const Computing two = constant({0.9, 0.9});
-  EXPECT_NEAR(gossip_rate(cluster, two, kCoupled, Heuristics::kWith), 2.0, 1e-9);  // Hidden.
+  EXPECT_NEAR(gossips(cluster, two, {}), 2.0, 1e-9);  // Hidden.
   cluster.payload_seconds = 1.98;  // The two gradients have one meeting after the other.
-  EXPECT_NEAR(gossip_rate(cluster, two, kCoupled, Heuristics::kWith), 1 / 2.0, 1e-9);
+  EXPECT_NEAR(gossips(cluster, two, {}), 1 / 2.0, 1e-9);
   const Computing four = constant({0.9, 0.9, 0.9, 0.9});
-  EXPECT_NEAR(gossip_rate(cluster, four, kCoupled, Heuristics::kWithout), 2 / 2.0, 1e-9);
-  EXPECT_NEAR(gossip_rate(cluster, four, kCoupled, Heuristics::kWith), 0.8 * 2 / 2.0, 1e-9);
+  EXPECT_NEAR(gossips(cluster, four, {.neighbours = 2}, Heuristics::kWithout), 2 / 2.0, 1e-9);
+  // (1.5 - sqrt(1.25)) / 0.5 = 0.764.
+  EXPECT_NEAR(gossips(cluster, four, {.neighbours = 2}), 0.763932 * 2 / 2.0, 1e-6);
+  // Every fourth gradient meets: three of 1 s and one of 2.1 s each.
+  EXPECT_NEAR(gossips(cluster, two, {.options = {.average_every = 4}}), 2 * 4 / 5.1, 1e-9);
+}
+
+TEST(Coarse, MoreNeighboursCollideMoreOften) {
+  EXPECT_EQ(busy_share(1), 1.0);
+  EXPECT_NEAR(busy_share(2), 0.763932, 1e-6);
+  EXPECT_NEAR(busy_share(1e6), 2 - std::sqrt(2), 1e-6);
+}
+
+TEST(Coarse, APullOccupiesTheLinkOfTheOneThatIsPulled) {
+  const RingCluster cluster{
+      .fixed_seconds = 0.1, .latency_seconds = 0.01, .payload_seconds = 1.98, .backward_share = 0};
+  for (const job::Averaging averaging : {job::Averaging::kPull, job::Averaging::kPush}) {
+    const job::GossipOptions options{.averaging = averaging};
+    EXPECT_NEAR(gossips(cluster, constant({0.9, 0.9}), {options, 1}), 2 / 2.1, 1e-9);
+    // Four workers of the complete graph: others = 2/3, and a visit takes 0.02 + 1.98 / 0.697.
+    EXPECT_NEAR(gossips(cluster, constant({0.9, 0.9, 0.9, 0.9}), {options, 3}), 4 / 2.859, 1e-3);
+  }
+}
+
+TEST(Coarse, ACentreServesOneAfterAnother) {
+  const RingCluster cluster{
+      .fixed_seconds = 0.1, .latency_seconds = 0.01, .payload_seconds = 0.5, .backward_share = 0};
+  const Computing three = constant({0.9, 0.9, 0.9});
+  job::GossipOptions options{.averaging = job::Averaging::kElastic, .average_every = 10};
+  // The holder of the centre waits for nobody: 1 / 1.0. The others: nine of 1 s, one of 1.12 s.
+  EXPECT_NEAR(gossips(cluster, three, {options, 1}), 1 + 2 * 10 / 10.12, 1e-9);
+  options.average_every = 1;  // The centre's link: 1 s a meeting.
+  EXPECT_NEAR(gossips(cluster, three, {options, 1}), 1 + 1 / 1.0, 1e-9);
 }
 
 TEST(Coarse, PeriodsCountEqually) {

@@ -9,9 +9,12 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "sim/event_queue.h"
+#include "worker/neighbour.h"
 
 namespace outpace::throughput {
 namespace {
+
+constexpr std::uint32_t kCentre = 0;  // The worker that holds it.
 
 class GossipInEvents {
  public:
@@ -34,7 +37,7 @@ class GossipInEvents {
       switch (event.kind) {
         case Kind::kBegin:
           begun.push_back(to_seconds(now.time_since_epoch()));
-          if (workers_[event.worker].iteration == iterations) {
+          if (workers_[event.worker].iteration == most_of(event.worker, iterations)) {
             return begun;
           }
           begin(event.worker);
@@ -46,13 +49,23 @@ class GossipInEvents {
         case Kind::kMet:
           met(event.worker, event.other);
           break;
+        case Kind::kVisits:
+          arrive(event.other, event.worker);
+          break;
+        case Kind::kServed:
+          served(event.other, event.worker);
+          break;
+        case Kind::kBack:
+          apply(event.worker, std::max(now_, workers_[event.worker].computed));
+          break;
       }
     }
   }
 
  private:
-  enum class Kind : std::uint8_t { kBegin, kInvited, kMet };
-  // Of kInvited: by the other. Of kMet: the worker answered, the other asked.
+  enum class Kind : std::uint8_t { kBegin, kInvited, kMet, kVisits, kServed, kBack };
+  // Of kInvited: by the other. Of kMet: the worker answered, the other asked. Of kVisits and
+  // kServed: the worker visits the other.
   struct Event {
     Kind kind;
     std::uint32_t worker;
@@ -66,19 +79,29 @@ class GossipInEvents {
     bool is_seeking = false;
     bool is_own = false;  // The meeting that it seeks.
     std::deque<std::uint32_t> invitations;
-    // One that answers.
+    // One that answers, or is visited.
     std::deque<std::uint32_t> asked;  // The first one is at a meeting with it.
     Time answers_since{};
   };
 
-  static bool asks(std::uint32_t worker) { return worker % 2 == 0; }
-  [[nodiscard]] bool is_coupled() const { return gossip_.pace == job::GossipPace::kCoupled; }
+  // The holder of a centre never waits, and goes on until another worker is done, or for a thousand
+  // times as long, when the others hardly count.
+  [[nodiscard]] std::uint64_t most_of(std::uint32_t worker, std::uint32_t iterations) const {
+    constexpr std::uint64_t kTimes = 1000;
+    const bool holds =
+        averaging() == job::Averaging::kElastic && worker == kCentre && workers_.size() > 1;
+    return holds ? kTimes * iterations : iterations;
+  }
 
-  // A random worker of the other side.
+  static bool asks(std::uint32_t worker) { return worker::side_of(worker) == worker::Side::kAsks; }
+  [[nodiscard]] job::Averaging averaging() const { return gossip_.options.averaging; }
+
   std::uint32_t neighbour_of(std::uint32_t worker) {
-    const auto workers = static_cast<std::uint32_t>(workers_.size());
-    const std::uint32_t first = asks(worker) ? 1 : 0;
-    return first + 2 * static_cast<std::uint32_t>(rng_.below((workers - first + 1) / 2));
+    return worker::draw_neighbour(rng_,
+                                  worker,
+                                  static_cast<std::uint32_t>(workers_.size()),
+                                  gossip_.options.graph,
+                                  job::both_move(averaging()));
   }
 
   void begin(std::uint32_t worker) {
@@ -88,19 +111,64 @@ class GossipInEvents {
          worker,
          timing_.computes_from(WorkerId{worker}, now_, one.computed, 1.0, one.iteration),
          one.computed);
+    const bool averages = workers_.size() > 1 && one.iteration % gossip_.options.average_every == 0;
     ++one.iteration;
-    if (!is_coupled() || workers_.size() == 1) {
+    if (!averages || !average(worker)) {
       apply(worker, one.computed);
     }
-    if (workers_.size() == 1) {
-      return;
+  }
+
+  // Begins an averaging of the worker's own. Returns whether the gradient waits for it.
+  bool average(std::uint32_t worker) {
+    switch (averaging()) {
+      case job::Averaging::kFree:
+      case job::Averaging::kCoupled:
+        if (asks(worker)) {
+          workers_[worker].wanted = true;
+          seek(worker);
+        } else if (averaging() == job::Averaging::kCoupled) {
+          queue_.push(message_ends(), {Kind::kInvited, neighbour_of(worker), worker});
+        }
+        return averaging() == job::Averaging::kCoupled;
+      case job::Averaging::kPull:
+      case job::Averaging::kPush:
+        queue_.push(message_ends(), {Kind::kVisits, worker, neighbour_of(worker)});
+        return true;
+      case job::Averaging::kElastic:
+        if (worker == kCentre) {
+          return false;
+        }
+        queue_.push(message_ends(), {Kind::kVisits, worker, kCentre});
+        return true;
     }
-    if (asks(worker)) {
-      one.wanted = true;
-      seek(worker);
-    } else if (is_coupled()) {
-      queue_.push(now_ + from_seconds(gossip_.invitation_seconds),
-                  {Kind::kInvited, neighbour_of(worker), worker});
+    return false;
+  }
+
+  [[nodiscard]] Time message_ends() const { return now_ + from_seconds(gossip_.message_seconds); }
+
+  void arrive(std::uint32_t visited, std::uint32_t visitor) {
+    workers_[visited].asked.push_back(visitor);
+    if (workers_[visited].asked.size() == 1) {
+      serve(visited);
+    }
+  }
+
+  void serve(std::uint32_t visited) {
+    workers_[visited].answers_since = now_;
+    queue_.push(now_ + from_seconds(gossip_.meeting_seconds),
+                {Kind::kServed, workers_[visited].asked.front(), visited});
+  }
+
+  void served(std::uint32_t visited, std::uint32_t visitor) {
+    const bool pushes = averaging() == job::Averaging::kPush;
+    tell(sim::Operation::Kind::kSend,
+         pushes ? visitor : visited,
+         workers_[visited].answers_since,
+         now_);
+    queue_.push(message_ends(), {Kind::kBack, visitor});
+    workers_[visited].asked.pop_front();
+    if (!workers_[visited].asked.empty()) {
+      serve(visited);
     }
   }
 
@@ -141,7 +209,7 @@ class GossipInEvents {
     if (asking.is_own) {
       asking.wanted = false;
     }
-    if (is_coupled()) {
+    if (averaging() == job::Averaging::kCoupled) {
       const std::uint32_t owner = asking.is_own ? asks : answers;
       apply(owner, std::max(now_, workers_[owner].computed));
     }

@@ -1,18 +1,24 @@
 // The fine model of a gossip: every computation and every meeting, one by one.
 //
-// Workers of even number ask, those of odd number answer (collective/neighbour.h). For each
-// gradient one meeting is wanted when it begins. A worker that asks holds its meetings one after
-// another: its own first, then those that it was invited to. One that answers invites a worker that
-// asks, and answers one at a time, first come, first served. A meeting is a transfer of all weights
-// both ways at once, and a worker is at one meeting at a time, so meetings do not share links.
-// Coupled: the gradient waits for its meeting. Free: it does not, and a worker that answers invites
-// nobody.
+// A gradient that begins an averaging waits until that is over; --average-every says which do.
+//
+// Coupled and free: workers of even number ask, those of odd number answer (worker/neighbour.h).
+// One that asks holds its meetings one after another: its own first, then those that it was invited
+// to. One that answers invites a worker that asks, and answers one at a time, first come, first
+// served. A meeting is a transfer of all weights both ways at once, and a worker is at one meeting
+// at a time, so meetings do not share links. Free: no gradient waits, and a worker that answers
+// invites nobody.
+//
+// Pull, push and elastic averaging: a worker visits a neighbour, or the worker that holds the
+// centre, which serves one visit at a time, first come, first served. A pull occupies the link out
+// of the one that is visited, a push the link into it; a worker's own visit uses the other way. The
+// holder of the centre meets it in its own memory.
 
 #pragma once
 
 #include <cstdint>
 
-#include "job/modelled_cluster.h"
+#include "job/gossip_options.h"
 #include "sim/overlap.h"
 #include "throughput/fine.h"
 #include "throughput/sampled_timing.h"
@@ -21,9 +27,9 @@ namespace outpace::throughput {
 
 struct GossipOfEvents {
   SampledTimingOptions timing;  // Says how many processors the workers share.
-  job::GossipPace pace;
-  double meeting_seconds;  // Of a payload each way, with the latency.
-  double invitation_seconds = 0.0;
+  job::GossipOptions options;
+  double meeting_seconds;  // For which it occupies the worker that answers, or that is visited.
+  double message_seconds = 0.0;  // An invitation; a visit's way there, and its way back.
   double apply_seconds;
   std::uint32_t batch;
   std::uint64_t seed = 1;         // Of the meetings.

@@ -11,7 +11,7 @@ GossipOfEvents gossip_of(std::vector<double> factors, double meeting_seconds) {
   return {.timing = {.draw = draw_measured({0.1}, 1),
                      .paces = std::vector<worker::Pace>(factors.size(), worker::Pace({})),
                      .factors = std::move(factors)},
-          .pace = job::GossipPace::kCoupled,
+          .options = {},
           .meeting_seconds = meeting_seconds,
           .apply_seconds = 0.1,
           .batch = kMinibatch};
@@ -23,10 +23,10 @@ double rate_of(const GossipOfEvents& gossip) {
 
 TEST(GossipEvents, FreeWorkersGoAtTheirOwnPace) {
   GossipOfEvents gossip = gossip_of({1, 4}, 10.0);
-  gossip.pace = job::GossipPace::kFree;
+  gossip.options.averaging = job::Averaging::kFree;
   EXPECT_NEAR(rate_of(gossip), kMinibatch * (1 / 0.2 + 1 / 0.5), 1.0);
   gossip = gossip_of({1, 1}, 10.0);
-  gossip.pace = job::GossipPace::kFree;
+  gossip.options.averaging = job::Averaging::kFree;
   gossip.apply_seconds = 0.0;
   gossip.timing.cores = 1;
   EXPECT_NEAR(rate_of(gossip), kMinibatch / 0.1, 1.0);
@@ -47,6 +47,60 @@ TEST(GossipEvents, ACoupledGradientWaitsForAMeetingOfItsOwn) {
   EXPECT_LT(four, 2 * kMinibatch / 1.0);
   EXPECT_GT(four, 1.4 * kMinibatch / 1.0);
   EXPECT_NEAR(rate_of(gossip_of({1}, 0.5)), kMinibatch / 0.2, 1.0);
+}
+
+TEST(GossipEvents, SomeGradientsWaitForNoMeeting) {
+  GossipOfEvents gossip = gossip_of({1, 1}, 1.0);
+  gossip.options.average_every = 10;
+  // Nine gradients of 0.2 s, and one that waits for its meeting, which begins with it.
+  EXPECT_NEAR(rate_of(gossip), 2 * kMinibatch * 10 / 2.9, 1.0);
+}
+
+TEST(GossipEvents, AVisitWaitsForThoseBeforeIt) {
+  for (const job::Averaging averaging : {job::Averaging::kPull, job::Averaging::kPush}) {
+    GossipOfEvents gossip = gossip_of({1, 1}, 1.0);
+    gossip.options = {.averaging = averaging, .graph = worker::Graph::kComplete};
+    gossip.message_seconds = 0.1;  // There, 1 s, back, and the step.
+    EXPECT_NEAR(rate_of(gossip), 2 * kMinibatch / 1.3, 0.2);
+    // Workers 0 and 2 visit worker 1 in turn; it visits either, and waits for nobody there.
+    gossip = gossip_of({1, 1, 1}, 1.0);
+    gossip.options = {.averaging = averaging, .graph = worker::Graph::kBipartite};
+    EXPECT_NEAR(rate_of(gossip), kMinibatch * (1 / 1.0 + 1 / 1.1), 0.2);
+  }
+}
+
+TEST(GossipEvents, VisitorsCollideAsInASwitchWithQueues) {
+  GossipOfEvents gossip = gossip_of(std::vector<double>(24, 1.0), 1.0);
+  gossip.apply_seconds = 0.0;
+  gossip.options = {.averaging = job::Averaging::kPull, .graph = worker::Graph::kComplete};
+  const double busy = rate_of(gossip) / (24 * kMinibatch);
+  EXPECT_GT(busy, 0.56);  // 0.6 for 24 inputs; 2 - sqrt(2) in the end.
+  EXPECT_LT(busy, 0.63);
+}
+
+TEST(GossipEvents, TheCentreIsVisitedByOneAfterAnother) {
+  GossipOfEvents gossip = gossip_of({1, 1, 1}, 1.0);
+  gossip.options = {.averaging = job::Averaging::kElastic, .average_every = 1};
+  EXPECT_NEAR(rate_of(gossip), kMinibatch * (1 / 0.2 + 1 / 1.0), 1.0);
+  gossip = gossip_of({1, 1}, 1.0);
+  gossip.options = {.averaging = job::Averaging::kElastic, .average_every = 10};
+  EXPECT_NEAR(rate_of(gossip), kMinibatch * (1 / 0.2 + 10 / 2.9), 1.0);
+}
+
+TEST(GossipEvents, TheHolderOfTheCentreDoesNotEndARunBeforeOthersCount) {
+  GossipOfEvents gossip = gossip_of({1, 1}, 100.0);  // 500 gradients of 0.2 s meanwhile.
+  gossip.options = {.averaging = job::Averaging::kElastic, .average_every = 1};
+  const double rate = gossip_rate_by_events(gossip, 20).examples_per_second;
+  EXPECT_NEAR(rate, kMinibatch * (1 / 0.2 + 1 / 100.1), 0.05);
+}
+
+TEST(GossipEvents, FollowTheGraph) {
+  GossipOfEvents gossip = gossip_of(std::vector<double>(8, 1.0), 1.0);
+  const double bipartite = rate_of(gossip);
+  gossip.options.graph = worker::Graph::kExponential;  // 1, 3, 5 and 7 apart: the same.
+  EXPECT_EQ(rate_of(gossip), bipartite);
+  gossip.options.graph = worker::Graph::kRing;  // Fewer choose the same one.
+  EXPECT_GT(rate_of(gossip), 1.05 * bipartite);
 }
 
 TEST(GossipEvents, AWorkerIsAtOneMeetingAtATime) {

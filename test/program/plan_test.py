@@ -136,6 +136,24 @@ class Measured(Plan):
         self.refuse("--topology gossip: a gossip takes at least 2 workers", "--workers", "1",
                     "--topology", "gossip")
 
+    def test_each_way_of_a_gossip_follows_the_links(self):
+        def rate(*words):
+            found = self.plan("--workers", "8", "--topology", "gossip", "--bandwidth", "1Mbps", *words)
+            return found["recommended"]["examples_per_second"]
+        # 4 kB take 33.5 ms, and a mini-batch of 8 takes 20. Two workers take part in a meeting, and
+        # one lends its link to a pull.
+        self.assertLess(rate(), 4 * 8 / 0.0335)
+        self.assertLess(rate("--gossip", "pull"), 8 * 8 / 0.0335)
+        self.assertGreater(rate("--gossip", "pull"), rate())
+        self.assertGreater(rate("--graph", "ring"), rate())
+        self.assertGreater(rate("--average-every", "10"), 2 * rate())
+        easgd = self.outpace("plan", "p.json", "--workers", "8", "--topology", "gossip", "--gossip",
+                             "easgd", "--average-every", "1", "--bandwidth", "1Mbps")
+        self.assertIn("the first worker computes most of the gradients", easgd.err)
+        self.refuse("--gossip belongs to --topology gossip", "--workers", "8", "--gossip", "pull")
+        self.refuse("--graph conflicts with --gossip easgd", "--workers", "8", "--topology", "gossip",
+                    "--gossip", "easgd", "--graph", "ring")
+
     def test_a_gossip_is_verified_too(self):
         found = self.plan("--workers", "2", "--topology", "gossip")
         self.assertEqual(found["recommended"]["model"], "fine")

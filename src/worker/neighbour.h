@@ -15,7 +15,7 @@
 
 #include "base/rng.h"
 
-namespace outpace::collective {
+namespace outpace::worker {
 
 enum class Side : std::uint8_t { kAsks, kAnswers };
 
@@ -39,6 +39,14 @@ enum class Graph : std::uint8_t {
                                                        Graph graph,
                                                        bool across);
 
+// One of neighbours_of(), all equally likely. It makes no long list, so it suits thousands of
+// workers.
+[[nodiscard]] std::uint32_t draw_neighbour(
+    Rng& rng, std::uint32_t rank, std::uint32_t size, Graph graph, bool across);
+
+// The mean number of neighbours of a worker.
+[[nodiscard]] double mean_neighbours(std::uint32_t size, Graph graph, bool across);
+
 // The random neighbours of one worker.
 class Neighbours {
  public:
@@ -52,4 +60,4 @@ class Neighbours {
   Rng rng_;
 };
 
-}  // namespace outpace::collective
+}  // namespace outpace::worker

@@ -1,4 +1,4 @@
-#include "collective/neighbour.h"
+#include "worker/neighbour.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace outpace::collective {
+namespace outpace::worker {
 namespace {
 
 using Ranks = std::vector<std::uint32_t>;
@@ -57,6 +57,24 @@ TEST(NeighboursOf, GoBothWaysAndReachAll) {
   }
 }
 
+TEST(NeighboursOf, AreDrawnAllAlike) {
+  Rng rng(1, 0);
+  for (const Graph graph : kGraphs) {
+    for (const bool across : {false, true}) {
+      for (const std::uint32_t size : {2U, 5U, 12U}) {
+        std::set<std::uint32_t> drawn;
+        for (int i = 0; i < 1000; ++i) {
+          drawn.insert(draw_neighbour(rng, size - 1, size, graph, across));
+        }
+        const Ranks all = neighbours_of(size - 1, size, graph, across);
+        EXPECT_EQ(Ranks(drawn.begin(), drawn.end()), all) << size;
+      }
+    }
+  }
+  EXPECT_EQ(mean_neighbours(8, Graph::kExponential, true), 4.0);
+  EXPECT_EQ(mean_neighbours(5, Graph::kRing, true), 8 / 5.0);
+}
+
 TEST(Neighbours, AreMetAboutAsOften) {
   for (const std::uint32_t size : {2U, 3U, 8U, 9U}) {
     SCOPED_TRACE(size);
@@ -92,4 +110,4 @@ TEST(Neighbours, DependOnSeedAndRankAlone) {
 }
 
 }  // namespace
-}  // namespace outpace::collective
+}  // namespace outpace::worker
