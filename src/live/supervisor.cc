@@ -357,7 +357,7 @@ void Supervisor::ended(Child& child, int status, const std::string& why) {
       child.spec.did_well ? child.spec.did_well() : now - child.started >= kLongRun;
   auto delay = child.restarts.ended(code, did_well);
   if (run_is_over) {
-    delay.reset();  // It still counts as a crash: whoever hears of it may count them.
+    delay.reset();  // It still counts as a crash: those that hear of it may count them.
   }
   if (delay) {
     child.start_again = now + *delay;
