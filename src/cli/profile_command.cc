@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/libtorch.h"
 #include "cli/profile_of_trace.h"
-#include "collective/sum_cost.h"
+#include "collective/peer_cost.h"
 #include "job/profile_job.h"
 #include "record/output_file.h"
 #include "run/profile_run.h"
@@ -49,14 +49,16 @@ void print(const throughput::MeasuredProfile& profile, const std::string& path) 
                        profile.payload_bytes() * profile.sums->byte_seconds),
              2 * kMilli * profile.sums->message_seconds,
              kMilli * profile.payload_bytes() * profile.sums->byte_seconds);
+  fmt::print("  a meeting of two {:8.3f} ms, without weights\n",
+             2 * kMilli * profile.sums->meeting_message_seconds.value_or(0.0));
   fmt::print("  alone            {:8.0f} examples/s\n", profile.batch / (middle + rest));
   fmt::print("written to {}; next: outpace predict {} --workers 1..16\n", path, path);
 }
 
 int profile(const job::ProfileJob& job) {
   const run::MeasuredWorker measured =
-      job.command.empty() ? run::measure_worker(job, learner(), collective::measure_sum_cost)
-                          : run::measure_script(job, collective::measure_sum_cost);
+      job.command.empty() ? run::measure_worker(job, learner(), collective::measure_peer_cost)
+                          : run::measure_script(job, collective::measure_peer_cost);
   record::write_atomically(job.output, measured.profile.to_json(measured.events));
   print(measured.profile, job.output);
   return 0;

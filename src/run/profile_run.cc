@@ -167,7 +167,7 @@ MeasuredWorker profile_of(const job::ProfileJob& job,
                           throughput::MeasuredProfile profile,
                           std::span<const PassMarks> passes,
                           const std::vector<std::size_t>& needs,
-                          const MeasureSums& measure_sums) {
+                          const MeasurePeers& measure_peers) {
   profile.batch = job.training.batch;
   profile.iterations = throughput::iterations_of(passes);
   profile.layers = throughput::layers_of(passes);
@@ -178,15 +178,17 @@ MeasuredWorker profile_of(const job::ProfileJob& job,
       median_rest(profile.iterations) - profile.apply_seconds - 2.0 * profile.message_seconds;
   profile.byte_seconds = std::max(0.0, of_bytes / (2.0 * profile.payload_bytes()));
   const ScratchDirectory scratch;
-  const collective::SumCost sum =
-      measure_sums(scratch.file("rendezvous"), profile.manifest.numbers(), job.iterations);
-  profile.sums = {.message_seconds = sum.message_seconds, .byte_seconds = sum.byte_seconds};
+  const collective::PeerCost cost =
+      measure_peers(scratch.file("rendezvous"), profile.manifest.numbers(), job.iterations);
+  profile.sums = {.message_seconds = cost.message_seconds,
+                  .byte_seconds = cost.byte_seconds,
+                  .meeting_message_seconds = cost.meeting_message_seconds};
   return {std::move(profile), throughput::pass_events(passes)};
 }
 
 MeasuredWorker measure_worker(const job::ProfileJob& job,
                               const Learner& learner,
-                              const MeasureSums& measure_sums) {
+                              const MeasurePeers& measure_peers) {
   const auto source = learner.gradients({.network = job.network,
                                          .data = job.data,
                                          .seed = job.training.seed,
@@ -199,7 +201,7 @@ MeasuredWorker measure_worker(const job::ProfileJob& job,
                      .manifest = source->manifest()},
                     passes,
                     needs,
-                    measure_sums);
+                    measure_peers);
 }
 
 }  // namespace outpace::run

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "collective/sum_cost.h"
+#include "collective/peer_cost.h"
 #include "job/profile_job.h"
 #include "run/learner.h"
 #include "throughput/measured_profile.h"
@@ -22,8 +22,8 @@ struct MeasuredWorker {
   std::string events;  // Of a Chrome trace.
 };
 
-// As collective::measure_sum_cost(), which needs Gloo.
-using MeasureSums = std::function<collective::SumCost(
+// As collective::measure_peer_cost(), which needs Gloo.
+using MeasurePeers = std::function<collective::PeerCost(
     const std::string& rendezvous, std::size_t numbers, std::size_t repeats)>;
 
 // The first iterations find no memory and no code in place.
@@ -35,12 +35,12 @@ inline constexpr std::size_t kWarmUp = 5;
                                         throughput::MeasuredProfile profile,
                                         std::span<const throughput::PassMarks> passes,
                                         const std::vector<std::size_t>& needs,
-                                        const MeasureSums& measure_sums);
+                                        const MeasurePeers& measure_peers);
 
 // Throws Error if the job fails, and a usage error for a wrong option. REQUIRES: check() of the job
 // passed.
 [[nodiscard]] MeasuredWorker measure_worker(const job::ProfileJob& job,
                                             const Learner& learner,
-                                            const MeasureSums& measure_sums);
+                                            const MeasurePeers& measure_peers);
 
 }  // namespace outpace::run

@@ -54,7 +54,7 @@ std::vector<throughput::PassMarks> measured_passes(const live::NotedPasses& note
 
 }  // namespace
 
-MeasuredWorker measure_script(const job::ProfileJob& job, const MeasureSums& measure_sums) {
+MeasuredWorker measure_script(const job::ProfileJob& job, const MeasurePeers& measure_peers) {
   const ScratchDirectory scratch;
   const job::RunJob run = run_job_of(job, scratch);
   const RunEnd end = run_script(run, std::nullopt, "");
@@ -85,7 +85,7 @@ MeasuredWorker measure_script(const job::ProfileJob& job, const MeasureSums& mea
                      .manifest = noted.manifest},
                     passes,
                     noted.needs,
-                    measure_sums);
+                    measure_peers);
 }
 
 }  // namespace outpace::run

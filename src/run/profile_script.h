@@ -11,6 +11,6 @@ namespace outpace::run {
 // Throws Error if the job fails or the program does not join, and a usage error for a wrong
 // command. REQUIRES: check() of the job passed, and it has a command.
 [[nodiscard]] MeasuredWorker measure_script(const job::ProfileJob& job,
-                                            const MeasureSums& measure_sums);
+                                            const MeasurePeers& measure_peers);
 
 }  // namespace outpace::run

@@ -325,8 +325,8 @@ GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) co
           // The way there and back of a visit occupies nobody.
           .meeting_seconds =
               meeting_seconds(costs, options_.gossip.averaging) -
-              (job::both_move(options_.gossip.averaging) ? 0.0 : 2.0 * costs.latency_seconds),
-          .message_seconds = costs.latency_seconds,
+              (job::both_move(options_.gossip.averaging) ? 0.0 : 2.0 * costs.meeting_message_seconds),
+          .message_seconds = costs.meeting_message_seconds,
           .apply_seconds = costs.fixed_seconds,
           .batch = profile_.batch,
           .seed = options_.seed};

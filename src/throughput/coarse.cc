@@ -344,7 +344,7 @@ double ring_rate(const RingCluster& cluster, const Computing& computing, Heurist
 
 double meeting_seconds(const RingCluster& cluster, job::Averaging averaging) {
   const double transfers = averaging == job::Averaging::kElastic ? 2.0 : 1.0;
-  return 2.0 * cluster.latency_seconds + transfers * cluster.payload_seconds;
+  return 2.0 * cluster.meeting_message_seconds + transfers * cluster.payload_seconds;
 }
 
 double busy_share(double neighbours) {
@@ -363,7 +363,7 @@ double most_by_meetings(const RingCluster& cluster,
   const job::Averaging averaging = gossip.options.averaging;
   const double meeting = meeting_seconds(cluster, averaging);
   const double busy = heuristics == Heuristics::kWith ? busy_share(gossip.neighbours) : 1.0;
-  const double messages = 2.0 * cluster.latency_seconds;
+  const double messages = 2.0 * cluster.meeting_message_seconds;
   switch (averaging) {
     case job::Averaging::kFree:
       break;

@@ -22,8 +22,8 @@
 // A ring of W workers (Patarasuk & Yuan, 2009): T = C_(W) + 2 (W - 1) a + 2 (W - 1) / W S / B. With
 // heuristics, the part that fits into the backward pass is hidden. A free gossip exchanges weights
 // off the critical path: X = sum of 1 / (C_w + P). In a coupled one each gradient takes a meeting
-// of M = 2 a + S / B, which begins with its computing: X = min(sum of 1 / (max(C_w, M) + P), pairs
-// / M). gossip_rate() has the other ways to average.
+// of M = 2 g + S / B, g half of a meeting without weights, which begins with its computing: X =
+// min(sum of 1 / (max(C_w, M) + P), pairs / M). gossip_rate() has the other ways to average.
 //
 // The models ignore: that a straggler's cancelled gradient is partly sent, bounds that bind only
 // now and then (the s of ssp), correlation in time beyond the given periods, and shared processors.
@@ -50,9 +50,10 @@ struct ServedCluster {
 
 struct RingCluster {
   double fixed_seconds;
-  double latency_seconds;  // a, of a message to a neighbour.
-  double payload_seconds;  // S / B.
-  double backward_share;   // Share of computing that comes after the first gradients are ready.
+  double latency_seconds;          // a, of a message of a sum to a neighbour.
+  double meeting_message_seconds;  // The same of a gossip: half of a meeting without its weights.
+  double payload_seconds;          // S / B.
+  double backward_share;  // Share of computing that comes after the first gradients are ready.
 };
 
 enum class Heuristics : std::uint8_t { kWithout, kWith };

@@ -77,6 +77,8 @@ RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
   // A worker without a server reports every gradient to the process that keeps the record.
   return {.fixed_seconds = profile.apply_seconds + profile.message_seconds,
           .latency_seconds = sums.message_seconds + wires.latency_seconds,
+          .meeting_message_seconds =
+              sums.meeting_message_seconds.value_or(sums.message_seconds) + wires.latency_seconds,
           .payload_seconds =
               std::max(link_seconds(profile, wires), profile.payload_bytes() * sums.byte_seconds),
           .backward_share =

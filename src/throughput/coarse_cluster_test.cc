@@ -38,6 +38,9 @@ TEST(CoarseCluster, CostsComeFromTheProfileAndTheWires) {
   MeasuredProfile with_sums = profile();
   with_sums.sums = {.message_seconds = 0.0005, .byte_seconds = 1e-8};
   EXPECT_NEAR(ring_costs(with_sums, kGigabit).latency_seconds, 0.0006, 1e-12);
+  EXPECT_NEAR(ring_costs(with_sums, kGigabit).meeting_message_seconds, 0.0006, 1e-12);
+  with_sums.sums->meeting_message_seconds = 0.001;
+  EXPECT_NEAR(ring_costs(with_sums, kGigabit).meeting_message_seconds, 0.0011, 1e-12);
   EXPECT_NEAR(ring.payload_seconds, 0.008 * 1514 / 1448, 1e-9);
   EXPECT_NEAR(ring_costs(with_sums, kGigabit).payload_seconds, 0.01, 1e-12);
   EXPECT_EQ(ring.backward_share, 0.0);  // There is one bucket.

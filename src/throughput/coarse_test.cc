@@ -173,8 +173,11 @@ TEST(Coarse, GossipGoesAtEachWorkersOwnPace) {
 }
 
 TEST(Coarse, ACoupledGossipTakesAMeetingForEachGradient) {
-  RingCluster cluster{
-      .fixed_seconds = 0.1, .latency_seconds = 0.01, .payload_seconds = 0.18, .backward_share = 0};
+  RingCluster cluster{.fixed_seconds = 0.1,
+                      .latency_seconds = 5.0,
+                      .meeting_message_seconds = 0.01,
+                      .payload_seconds = 0.18,
+                      .backward_share = 0};
   EXPECT_NEAR(meeting_seconds(cluster, job::Averaging::kCoupled), 0.2, 1e-12);
   const Computing two = constant({0.9, 0.9});
   EXPECT_NEAR(gossips(cluster, two, {}), 2.0, 1e-9);  // Hidden.
@@ -195,8 +198,11 @@ TEST(Coarse, MoreNeighboursCollideMoreOften) {
 }
 
 TEST(Coarse, APullOccupiesTheLinkOfTheOneThatIsPulled) {
-  const RingCluster cluster{
-      .fixed_seconds = 0.1, .latency_seconds = 0.01, .payload_seconds = 1.98, .backward_share = 0};
+  const RingCluster cluster{.fixed_seconds = 0.1,
+                            .latency_seconds = 5.0,
+                            .meeting_message_seconds = 0.01,
+                            .payload_seconds = 1.98,
+                            .backward_share = 0};
   for (const job::Averaging averaging : {job::Averaging::kPull, job::Averaging::kPush}) {
     const job::GossipOptions options{.averaging = averaging};
     EXPECT_NEAR(gossips(cluster, constant({0.9, 0.9}), {options, 1}), 2 / 2.1, 1e-9);
@@ -206,8 +212,11 @@ TEST(Coarse, APullOccupiesTheLinkOfTheOneThatIsPulled) {
 }
 
 TEST(Coarse, ACentreServesOneAfterAnother) {
-  const RingCluster cluster{
-      .fixed_seconds = 0.1, .latency_seconds = 0.01, .payload_seconds = 0.5, .backward_share = 0};
+  const RingCluster cluster{.fixed_seconds = 0.1,
+                            .latency_seconds = 5.0,
+                            .meeting_message_seconds = 0.01,
+                            .payload_seconds = 0.5,
+                            .backward_share = 0};
   const Computing three = constant({0.9, 0.9, 0.9});
   job::GossipOptions options{.averaging = job::Averaging::kElastic, .average_every = 10};
   // The holder of the centre waits for nobody: 1 / 1.0. The others: nine of 1 s, one of 1.12 s.

@@ -204,6 +204,9 @@ std::string MeasuredProfile::to_json(std::string_view trace_events) const {
   if (sums) {
     json["sum_message_seconds"] = sums->message_seconds;
     json["sum_byte_seconds"] = sums->byte_seconds;
+    if (sums->meeting_message_seconds) {
+      json["meeting_message_seconds"] = *sums->meeting_message_seconds;
+    }
   }
   if (!not_measured.empty()) {
     json["not_measured"] = not_measured;
@@ -261,6 +264,9 @@ MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string&
   if (json.contains("sum_message_seconds")) {
     profile.sums = {.message_seconds = reader.seconds(json, "sum_message_seconds"),
                     .byte_seconds = reader.seconds(json, "sum_byte_seconds")};
+    if (json.contains("meeting_message_seconds")) {
+      profile.sums->meeting_message_seconds = reader.seconds(json, "meeting_message_seconds");
+    }
   }
   profile.not_measured = reader.not_measured();
   profile.layers = reader.layers(profile.manifest.tensors.size());

@@ -59,11 +59,13 @@ struct MeasuredProfile {
   double apply_seconds = 0.0;
   double message_seconds = 0.0;
   double byte_seconds = 0.0;
-  // The same two costs for the sums of a ring, between two workers (collective/sum_cost.h). If
-  // absent, those above apply.
+  // The same two costs for the sums of a ring, between two workers, and half of a meeting of two
+  // workers of a gossip without weights (collective/peer_cost.h). If absent, those above apply; if
+  // the last one is, a sum's message.
   struct Sums {
     double message_seconds;
     double byte_seconds;
+    std::optional<double> meeting_message_seconds = std::nullopt;
     bool operator==(const Sums&) const = default;
   };
   std::optional<Sums> sums;

@@ -60,6 +60,8 @@ TEST(MeasuredProfile, IsReadAsItWasWritten) {
   MeasuredProfile with_sums = small_profile();
   with_sums.sums = {.message_seconds = 1e-4, .byte_seconds = 2e-9};
   EXPECT_EQ(MeasuredProfile::parse(with_sums.to_json(""), "p.json").sums, with_sums.sums);
+  with_sums.sums->meeting_message_seconds = 4e-4;
+  EXPECT_EQ(MeasuredProfile::parse(with_sums.to_json(""), "p.json").sums, with_sums.sums);
 }
 
 TEST(MeasuredProfile, KeepsApartWhatPredictsAndWhatJudges) {

@@ -46,6 +46,7 @@ class Measured(Throughput):
         text = self.outpace("profile", "--network", "mlp", "--iterations", "8", "-o", "p.json").out
         self.assertIn("0.407 MB of weights", text)
         self.assertIn("a sum of two", text)
+        self.assertRegex(text, r"a meeting of two +\d+\.\d+ ms, without weights")
         written = json.loads(self.path("p.json").read_text())
         self.assertGreater(written["sum_message_seconds"], 0)
         self.assertEqual(len(written["iterations"]), 8)

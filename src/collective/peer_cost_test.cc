@@ -1,4 +1,4 @@
-#include "collective/sum_cost.h"
+#include "collective/peer_cost.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,14 @@
 namespace outpace::collective {
 namespace {
 
-TEST(SumCost, AByteCostsMuchLessThanAMessage) {
+TEST(PeerCost, AByteCostsMuchLessThanAMessage) {
   const TemporaryDirectory folder;
-  const SumCost cost = measure_sum_cost((folder.path() / "rendezvous").string(), 100'000, 20);
+  const PeerCost cost = measure_peer_cost((folder.path() / "rendezvous").string(), 100'000, 20);
   EXPECT_GT(cost.message_seconds, 0.0);
   EXPECT_GE(cost.byte_seconds, 0.0);
   EXPECT_LT(cost.byte_seconds, cost.message_seconds);
+  EXPECT_GT(cost.meeting_message_seconds, 0.0);
+  EXPECT_LT(cost.byte_seconds, cost.meeting_message_seconds);
 }
 
 }  // namespace

@@ -1,0 +1,144 @@
+#include "collective/peer_cost.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "collective/gloo_group.h"
+#include "collective/meetings.h"
+#include "collective/replica.h"
+#include "worker/neighbour.h"
+
+namespace outpace::collective {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kWarmUps = 5;
+
+double median_seconds(std::size_t repeats, const std::function<void()>& once) {
+  std::vector<double> seconds;
+  seconds.reserve(repeats);
+  for (std::size_t i = 0; i < kWarmUps + repeats; ++i) {
+    const auto begun = steady_clock::now();
+    once();
+    if (i >= kWarmUps) {
+      seconds.push_back(std::chrono::duration<double>(steady_clock::now() - begun).count());
+    }
+  }
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+// Runs both members of a pair, each on a thread of its own, and throws what one of them threw.
+void run_pair(const std::function<void(std::uint32_t rank)>& member) {
+  std::array<std::exception_ptr, 2> failures;
+  const auto guarded = [&](std::uint32_t rank) {
+    try {
+      member(rank);
+    } catch (...) {
+      failures.at(rank) = std::current_exception();
+    }
+  };
+  {
+    const std::jthread other([&] { guarded(1); });
+    guarded(0);
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
+  }
+}
+
+// Of one number, and of all. Both members measure the same, because a sum ends when both have
+// arrived.
+std::array<double, 2> sum_seconds(const std::string& rendezvous,
+                                  std::size_t numbers,
+                                  std::size_t repeats) {
+  std::array<double, 2> found{};
+  run_pair([&](std::uint32_t rank) {
+    GlooGroup group({.rank = rank, .size = 2, .rendezvous = rendezvous});
+    group.join();
+    const auto median_of = [&](std::size_t count) {
+      std::vector<float> some(count);
+      return median_seconds(repeats, [&] {
+        group.begin_sum(some);
+        group.wait_for_sums();
+      });
+    };
+    const std::array<double, 2> its{median_of(1), median_of(numbers)};
+    found = rank == 0 ? its : found;
+  });
+  return found;
+}
+
+// From a worker's wish to meet to the moment when it has met, as in a gossip (gossip.cc).
+double meeting_seconds(const std::string& rendezvous, std::size_t repeats) {
+  constexpr std::chrono::milliseconds kLook{50};
+  Replica asks({0.0F});
+  Replica answers({0.0F});
+  std::atomic<bool> over{false};
+  const auto leave = [&] {
+    over = true;
+    asks.leave_group();
+    answers.leave_group();
+  };
+  double found = 0.0;
+  const std::jthread computing([&] {
+    found = median_seconds(repeats, [&] {
+      asks.want_meeting();
+      while (!over && !asks.met_within(kLook)) {
+      }
+    });
+    leave();
+  });
+  run_pair([&](std::uint32_t rank) {
+    Replica& replica = rank == 0 ? asks : answers;
+    try {
+      GlooGroup group({.rank = rank, .size = 2, .rendezvous = rendezvous});
+      group.join();
+      replica.connected();
+      Meetings(Averaging::kCoupled,
+               0.0F,
+               rank,
+               worker::Neighbours(rank, {1 - rank}, /*seed=*/1),
+               group,
+               replica)
+          .run();
+    } catch (const GroupBroken& /*why*/) {
+      if (!over.exchange(true)) {
+        leave();
+        throw;
+      }
+    } catch (...) {
+      leave();
+      throw;
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
+PeerCost measure_peer_cost(const std::string& rendezvous,
+                           std::size_t numbers,
+                           std::size_t repeats) {
+  CHECK(numbers >= 1 && repeats >= 1);
+  const auto [steps, whole] = sum_seconds(rendezvous, numbers, repeats);
+  return {
+      .message_seconds = steps / 2.0,  // Two members take two steps.
+      .byte_seconds = std::max(0.0, whole - steps) / (static_cast<double>(numbers) * sizeof(float)),
+      .meeting_message_seconds = meeting_seconds(rendezvous + "-meetings", repeats) / 2.0};
+}
+
+}  // namespace outpace::collective
