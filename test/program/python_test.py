@@ -253,7 +253,11 @@ class Verdicts(PythonTest):
     def test_a_backward_pass_that_nobody_waits_for_ends(self):
         server = self.server("--policy", "backup:cutoff=1", "--batch", 32, "--updates", 40,
                              workers=2)
-        workers = [self.python(SCRIPT, "--wait-until-cancelled", rank=rank) for rank in range(2)]
+        go_on = self.folder / "go-on"  # Else the run may be over before the other has begun.
+        workers = [self.python(SCRIPT, "--wait-until-cancelled", "--hold-at", 0, "--until", go_on,
+                               rank=rank) for rank in range(2)]
+        self.until(workers[1], lambda: '{"waits": true}' in workers[1].out, "worker 1 to wait")
+        go_on.touch()
         self.finish(server, *workers)
         self.assertIn("CANCELLED", self.lines(workers[1])[-1]["verdicts"])
 
