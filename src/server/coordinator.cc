@@ -177,7 +177,10 @@ void Coordinator::turn_away(Member& member,
   const bool filtered = update::is_filtered(judgement);
   statistics_.turned_away(worker, judgement);
   ++iterations_;
-  if (judgement != update::Judgement::kTooEarly) {  // That passes.
+  // These two pass as soon as other workers' gradients come.
+  const bool passes =
+      judgement == update::Judgement::kTooEarly || judgement == update::Judgement::kTooOften;
+  if (!passes) {
     ++turned_away_in_a_row_;
     filtered_in_a_row_ += filtered ? 1 : 0;
     turned_away_.insert(worker);

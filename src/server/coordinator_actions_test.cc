@@ -286,6 +286,20 @@ TEST(CoordinatorActions, GiveUpOnlyIfHalfOfTheWorkersAreTurnedAway) {
   }
 }
 
+// Half of the workers pause. Two of the others are wrong; two have to wait for those that pause.
+TEST(CoordinatorActions, DoNotGiveUpBecauseSomeWorkersComeTooOften) {
+  Job job("async", {.workers = 8, .batch = 4, .examples = 64});
+  for (int i = 0; i < 200; ++i) {
+    for (const std::uint32_t worker : {0U, 1U}) {
+      EXPECT_TRUE(all<Finish>(job.push(job.answer(worker), update::Judgement::kTooSteep)).empty());
+      EXPECT_TRUE(
+          all<Finish>(job.push(job.answer(worker + 2), update::Judgement::kTooOften)).empty());
+    }
+  }
+  (void)job.push(4);
+  EXPECT_EQ(job.coordinator().version(), Version{1});
+}
+
 // The last examples of a run are with a worker whose gradients are always turned away.
 TEST(CoordinatorActions, LeaveTheExamplesOfWhoIsTurnedAwayToOthers) {
   Job job("async", {.workers = 4, .batch = 4, .examples = 16, .limits = {.epochs = 1}});
