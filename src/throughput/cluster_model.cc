@@ -320,16 +320,17 @@ std::string ClusterModel::caveat_of_gossip() const {
 
 GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) const {
   const RingCluster costs = ring();
-  return {.timing = timing(workers, 0.0),
-          .options = options_.gossip,
-          // The way there and back of a visit occupies nobody.
-          .meeting_seconds =
-              meeting_seconds(costs, options_.gossip.averaging) -
-              (job::both_move(options_.gossip.averaging) ? 0.0 : 2.0 * costs.meeting_message_seconds),
-          .message_seconds = costs.meeting_message_seconds,
-          .apply_seconds = costs.fixed_seconds,
-          .batch = profile_.batch,
-          .seed = options_.seed};
+  return {
+      .timing = timing(workers, 0.0),
+      .options = options_.gossip,
+      // The way there and back of a visit occupies nobody.
+      .meeting_seconds =
+          meeting_seconds(costs, options_.gossip.averaging) -
+          (job::both_move(options_.gossip.averaging) ? 0.0 : 2.0 * costs.meeting_message_seconds),
+      .message_seconds = costs.meeting_message_seconds,
+      .apply_seconds = costs.fixed_seconds,
+      .batch = profile_.batch,
+      .seed = options_.seed};
 }
 
 RingOfEvents ClusterModel::ring_of_events(const ModelledWorkers& workers) const {
