@@ -76,6 +76,13 @@ std::uint32_t draw_neighbour(
 }
 
 double mean_neighbours(std::uint32_t size, Graph graph, bool across) {
+  if (graph == Graph::kComplete && !across) {
+    return size - 1.0;
+  }
+  if (graph == Graph::kComplete || graph == Graph::kBipartite) {  // Each pair counts for both.
+    const std::uint32_t answer = size / 2;
+    return 2.0 * answer * (size - answer) / size;
+  }
   double sum = 0.0;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     sum += static_cast<double>(neighbours_of(rank, size, graph, across).size());

@@ -52,6 +52,11 @@ TEST(NeighboursOf, GoBothWaysAndReachAll) {
           }
         }
         EXPECT_EQ(reached.size(), size);
+        double edges = 0.0;
+        for (std::uint32_t rank = 0; rank < size; ++rank) {
+          edges += static_cast<double>(neighbours_of(rank, size, graph, across).size());
+        }
+        EXPECT_DOUBLE_EQ(mean_neighbours(size, graph, across), edges / size);
       }
     }
   }
