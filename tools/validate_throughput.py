@@ -43,6 +43,7 @@ BOUND_ROUNDS = 300  # And at most, where it takes long until a bound binds.
 SLOWED = 4  # Workers of the rows in which some are slow.
 BUSY = 0.7  # Of the processors.
 STOLEN = 0.03  # Of their time, by the host of a virtual machine.
+PHASES = 32  # Workers of all runs of a row together, at least, where runs differ by phases.
 TRIES = 3  # Of a row, while more is stolen.
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
 TOPOLOGIES = ("ring", "gossip:coupled", "gossip:free", "gossip:pull", "gossip:push", "gossip:easgd")
@@ -388,7 +389,7 @@ def runs_of(policy, workers, slow, least=2):
     """
     name = policy.partition(":")[0]
     several = name in (*FREE, "backup") and workers > 1 and not (slow and name == "ssp")
-    return max(least, 12 // workers) if several else 1
+    return max(least, PHASES // workers) if several else 1
 
 
 def rows_of(options):

@@ -30,10 +30,10 @@ class Rows(unittest.TestCase):
 
     def test_of_workers_in_phase_by_chance_there_are_several_runs(self):
         self.assertEqual([validate_throughput.runs_of("async", workers, []) for workers in (1, 2, 4, 16)],
-                         [1, 6, 3, 2])
+                         [1, 16, 8, 2])
         self.assertEqual(validate_throughput.runs_of("sync", 4, []), 1)
         self.assertEqual(validate_throughput.runs_of("ssp:s=3", 4, ["worker=3,factor=40"]), 1)
-        self.assertEqual(validate_throughput.runs_of("backup:cutoff=3", 4, []), 3)
+        self.assertEqual(validate_throughput.runs_of("backup:cutoff=3", 4, []), 8)
 
     def test_where_there_is_no_prediction_there_is_no_error(self):
         self.assertIsNone(validate_throughput.off({"measured": 1.0, "fine": None}, "fine"))

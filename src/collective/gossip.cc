@@ -146,7 +146,7 @@ bool Gossip::wait_for_meeting(const Member& member) {
 }
 
 void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
-  before_ = replica_.weights();
+  replica_.copy_weights(before_);
   if (iteration % options_.average_every == 0) {
     replica_.want_meeting();
   }

@@ -40,7 +40,9 @@ Meetings::Meetings(Averaging averaging,
       rank_(rank),
       neighbours_(std::move(neighbours)),
       group_(group),
-      replica_(replica) {}
+      replica_(replica),
+      seeking_{.then = {}, .theirs = std::vector<float>(replica.size())},
+      listening_(seeking_) {}
 
 void Meetings::run() {
   replica_.hold_centre(averaging_ == Averaging::kElastic && rank_ == kCentre);
@@ -107,22 +109,22 @@ void Meetings::begin_own() {
 
 void Meetings::ask(std::uint32_t neighbour, bool own) {
   group_.send(neighbour, kAsk, OneNumber{own ? 0.0F : 1.0F});
-  const std::vector<float> then = replica_.weights();
-  std::vector<float> theirs(then.size());
+  auto& [then, theirs] = seeking_;
+  replica_.copy_weights(then);
   group_.exchange(neighbour, kOffer, then, kAnswer, theirs);
   replica_.meet_halfway(then, theirs, own);
 }
 
 void Meetings::pull() {
   const std::uint32_t neighbour = neighbours_.next();
-  std::vector<float> theirs(replica_.size());
   group_.send(neighbour, kRequest, OneNumber{});
-  group_.receive(neighbour, kReply, theirs);
-  (void)replica_.answer_halfway(theirs, true);
+  group_.receive(neighbour, kReply, seeking_.theirs);
+  (void)replica_.answer_halfway(seeking_.theirs, true);
 }
 
 void Meetings::push() {
-  group_.send(neighbours_.next(), kPushed, replica_.weights());
+  replica_.copy_weights(seeking_.then);
+  group_.send(neighbours_.next(), kPushed, seeking_.then);
   replica_.sent();
 }
 
@@ -131,11 +133,11 @@ void Meetings::meet_centre() {
     replica_.meet_centre(alpha_);
     return;
   }
-  const std::vector<float> then = replica_.weights();
-  std::vector<float> centre(then.size());
+  auto& [then, centre] = seeking_;
+  replica_.copy_weights(then);
   group_.send(kCentre, kToCentre, then);
   group_.receive(kCentre, kOfCentre, centre);
-  replica_.meet_centre(then, std::move(centre), alpha_);
+  replica_.meet_centre(then, centre, alpha_);
 }
 
 void Meetings::listen() {
@@ -158,9 +160,9 @@ void Meetings::listen() {
 
 void Meetings::answer() {
   OneNumber invited{};
-  std::vector<float> theirs(replica_.size());
+  auto& [then, theirs] = listening_;
   while (const auto neighbour = group_.receive_any(kAsk, invited)) {
-    const std::vector<float> then = replica_.weights();
+    replica_.copy_weights(then);
     group_.exchange(*neighbour, kAnswer, then, kOffer, theirs);
     replica_.meet_halfway(then, theirs, invited.front() != 0.0F);
   }
@@ -176,20 +178,20 @@ void Meetings::take_invitations() {
 void Meetings::give() {
   OneNumber nothing{};
   while (const auto neighbour = group_.receive_any(kRequest, nothing)) {
-    group_.send(*neighbour, kReply, replica_.weights());
+    replica_.copy_weights(listening_.then);
+    group_.send(*neighbour, kReply, listening_.then);
   }
 }
 
 void Meetings::take_pushes() {
-  std::vector<float> theirs(replica_.size());
-  while (group_.receive_any(kPushed, theirs)) {
-    replica_.push_in(theirs);
+  while (group_.receive_any(kPushed, listening_.theirs)) {
+    replica_.push_in(listening_.theirs);
   }
 }
 
 // Where the centre is not, nothing comes, and this ends with the group.
 void Meetings::answer_for_centre() {
-  std::vector<float> theirs(replica_.size());
+  auto& theirs = listening_.theirs;
   while (const auto worker = group_.receive_any(kToCentre, theirs)) {
     group_.send(*worker, kOfCentre, replica_.answer_of_centre(theirs, alpha_));
   }

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "collective/gloo_group.h"
 #include "collective/peer_options.h"
@@ -63,12 +64,20 @@ class Meetings {
 
   [[nodiscard]] bool asks() const { return worker::side_of(rank_) == worker::Side::kAsks; }
 
+  // What is sent and what comes; each thread has its own.
+  struct Sheets {
+    std::vector<float> then;
+    std::vector<float> theirs;
+  };
+
   const Averaging averaging_;
   const float alpha_;
   const std::uint32_t rank_;
   worker::Neighbours neighbours_;
   GlooGroup& group_;
   Replica& replica_;
+  Sheets seeking_;
+  Sheets listening_;
 };
 
 }  // namespace outpace::collective

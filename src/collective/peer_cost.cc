@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,19 +25,24 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kWarmUps = 5;
 
-double median_seconds(std::size_t repeats, const std::function<void()>& once) {
+// Of each repeat, after a few that do not count, in order.
+std::vector<double> sorted_seconds(std::size_t repeats, const std::function<double()>& once) {
   std::vector<double> seconds;
   seconds.reserve(repeats);
   for (std::size_t i = 0; i < kWarmUps + repeats; ++i) {
-    const auto begun = steady_clock::now();
-    once();
+    const double took = once();
     if (i >= kWarmUps) {
-      seconds.push_back(std::chrono::duration<double>(steady_clock::now() - begun).count());
+      seconds.push_back(took);
     }
   }
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+  std::ranges::sort(seconds);
+  return seconds;
+}
+
+double seconds_of(const std::function<void()>& what) {
+  const auto begun = steady_clock::now();
+  what();
+  return std::chrono::duration<double>(steady_clock::now() - begun).count();
 }
 
 // Runs both members of a pair, each on a thread of its own, and throws what one of them threw.
@@ -71,10 +77,11 @@ std::array<double, 2> sum_seconds(const std::string& rendezvous,
     group.join();
     const auto median_of = [&](std::size_t count) {
       std::vector<float> some(count);
-      return median_seconds(repeats, [&] {
+      const auto sum = [&] {
         group.begin_sum(some);
         group.wait_for_sums();
-      });
+      };
+      return sorted_seconds(repeats, [&] { return seconds_of(sum); })[repeats / 2];
     };
     const std::array<double, 2> its{median_of(1), median_of(numbers)};
     found = rank == 0 ? its : found;
@@ -82,9 +89,13 @@ std::array<double, 2> sum_seconds(const std::string& rendezvous,
   return found;
 }
 
-// From a worker's wish to meet to the moment when it has met, as in a gossip (gossip.cc).
+// From a worker's wish to meet to the moment when it has met, as in a gossip (gossip.cc): the mean,
+// because some of the wake-ups take ten times as long as the others, and all count.
 double meeting_seconds(const std::string& rendezvous, std::size_t repeats) {
   constexpr std::chrono::milliseconds kLook{50};
+  // A meeting follows a transfer, or computing: its threads have slept, and so have processors,
+  // which then take longer to wake.
+  constexpr std::chrono::milliseconds kAsleep{10};
   Replica asks({0.0F});
   Replica answers({0.0F});
   std::atomic<bool> over{false};
@@ -95,11 +106,16 @@ double meeting_seconds(const std::string& rendezvous, std::size_t repeats) {
   };
   double found = 0.0;
   const std::jthread computing([&] {
-    found = median_seconds(repeats, [&] {
+    const auto meet = [&] {
       asks.want_meeting();
       while (!over && !asks.met_within(kLook)) {
       }
+    };
+    const std::vector<double> seconds = sorted_seconds(repeats, [&] {
+      std::this_thread::sleep_for(kAsleep);
+      return seconds_of(meet);
     });
+    found = std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(repeats);
     leave();
   });
   run_pair([&](std::uint32_t rank) {

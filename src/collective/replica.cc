@@ -14,6 +14,11 @@ std::vector<float> Replica::weights() const {
   return weights_;
 }
 
+void Replica::copy_weights(std::vector<float>& into) const {
+  const std::lock_guard lock(mutex_);
+  into = weights_;
+}
+
 std::vector<float> Replica::shown() const {
   const std::lock_guard lock(mutex_);
   return holds_centre_ ? centre_ : weights_;
@@ -139,10 +144,10 @@ void Replica::meet_centre(float alpha) {
   own_is_over();
 }
 
-void Replica::meet_centre(std::span<const float> then, std::vector<float> centre, float alpha) {
+void Replica::meet_centre(std::span<const float> then, std::span<const float> centre, float alpha) {
   const std::lock_guard lock(mutex_);
   move_towards(weights_, then, centre, alpha);
-  centre_ = centre;
+  centre_.assign(centre.begin(), centre.end());
   move_towards(centre_, centre, then, alpha);
   own_is_over();
 }

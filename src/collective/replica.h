@@ -24,6 +24,8 @@ class Replica {
 
   // The present weights.
   [[nodiscard]] std::vector<float> weights() const;
+  // The same, into memory that may be there already: fresh memory of this size costs page faults.
+  void copy_weights(std::vector<float>& into) const;
   // What this worker shows of the run: the centre, if it holds it, or else its weights.
   [[nodiscard]] std::vector<float> shown() const;
   [[nodiscard]] std::size_t size() const;
@@ -69,7 +71,7 @@ class Replica {
   // This worker's own: moves weights and centre towards each other. REQUIRES: it holds the centre.
   void meet_centre(float alpha);
   // The same where another worker holds the centre: `then` is what was sent.
-  void meet_centre(std::span<const float> then, std::vector<float> centre, float alpha);
+  void meet_centre(std::span<const float> then, std::span<const float> centre, float alpha);
   // Moves the centre towards another worker's weights, and returns what it was.
   [[nodiscard]] std::vector<float> answer_of_centre(std::span<const float> theirs, float alpha);
   // This worker's own meeting is over, and nothing moved.

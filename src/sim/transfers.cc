@@ -13,7 +13,7 @@ Transfers::Transfers(const Options& options, std::uint32_t workers)
       lanes_(std::size_t{2} * workers),
       turns_(options_.servers.size()) {
   CHECK(options_.payload >= 0 && std::isfinite(options_.payload));
-  CHECK(options_.queued == Duration{} || (options_.window == 0.0 && options_.servers.size() == 1));
+  CHECK(options_.packet == Duration{} || (options_.window == 0.0 && options_.servers.size() == 1));
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].way = i % 2 == 0 ? Way::kToServer : Way::kToWorker;
   }
@@ -77,11 +77,14 @@ void Transfers::begin(Lane& its, Waiting& waiting) {
 }
 
 Duration Transfers::behind(const Lane& its, const Waiting& waiting) const {
-  if (options_.queued == Duration{} || waiting.left <= 0.0 || its.flows > 0 ||
+  if (options_.packet == Duration{} || waiting.left <= 0.0 || its.flows > 0 ||
       its.sent == flows_.now()) {
     return {};  // Its own connection has bytes in the queue.
   }
-  return options_.queued * busy_[its.way == Way::kToServer ? 0 : 1];
+  // The link serves the others in turn: on average half of a round is in front of it. And one
+  // packet had gone out at once if the link had been idle.
+  const std::uint32_t others = busy_[its.way == Way::kToServer ? 0 : 1];
+  return others == 0 ? Duration{} : options_.packet + options_.packet * others / 2;
 }
 
 void Transfers::occupy(Lane& its) {

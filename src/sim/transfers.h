@@ -44,10 +44,10 @@ class Transfers {
     // Bytes that a shard sends of one message before the next has its turn; each turn pays the
     // route's latency again. 0: all at the same time.
     double window = 0.0;
-    // How long a link needs for what one connection keeps in its queue. A transfer that begins
-    // while others are under way waits for what each of them has there, so it stays that far behind
-    // them. REQUIRES: no window, and one shard. 0: links are shared from the first byte on.
-    Duration queued{};
+    // How long a link needs for a packet. A transfer that begins while n others are under way waits
+    // for 1 + n / 2 packets, so it stays that far behind them. REQUIRES: no window, and one shard.
+    // 0: links are shared from the first byte on.
+    Duration packet{};
     // Bytes of the pieces of weights that are told one by one. They add up to the payload, and
     // there is one shard. Empty: weights are told when they are all there.
     std::vector<double> pieces = {};

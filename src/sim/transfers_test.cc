@@ -275,7 +275,7 @@ TEST(Transfers, OfSomeBytesTakeTheirTimeOnTheLink) {
 
 TEST(Transfers, BeginBehindWhatOthersHaveInTheQueue) {
   Transfers::Options options = star("star");
-  options.queued = milliseconds(10);
+  options.packet = milliseconds(10);
   const Message first{kToServer, 0, 1};
   const Message second{kToServer, 1, 2};
   const Message back{kToWorker, 1, 3};
@@ -284,10 +284,10 @@ TEST(Transfers, BeginBehindWhatOthersHaveInTheQueue) {
     transfers.send(at({}), first, true);
     transfers.send(at({}), back, true);  // The other way: nothing is in front of it.
     transfers.send(at(milliseconds(50)), second, true);
-    // From 60 ms on they share the link; the first has 40 ms of it left.
+    // From 65 ms on they share the link; the first has 35 ms of it left.
     EXPECT_EQ(run_all(transfers),
               (Arrivals{{at(milliseconds(100)), back},
-                        {at(milliseconds(140)), first},
+                        {at(milliseconds(135)), first},
                         {at(milliseconds(200)), second}}));
   }
   {
@@ -299,21 +299,36 @@ TEST(Transfers, BeginBehindWhatOthersHaveInTheQueue) {
   }
 }
 
+TEST(Transfers, BeginHalfARoundBehindSeveralOthers) {
+  Transfers::Options options = star("star");
+  options.topology = links::make_shape(Spec::parse("star"), {.hosts = 4, .bandwidth = 1e6});
+  options.packet = milliseconds(10);
+  Transfers transfers(options, 3);
+  for (const std::uint32_t worker : {0U, 1U}) {
+    transfers.send_bytes(at({}), {kToServer, worker, 1}, 5e4);
+  }
+  const Message third{kToServer, 2, 2};
+  transfers.send_bytes(at(milliseconds(40)), third, 1e4);  // From 60 ms to 90 ms.
+  std::vector<Message> arrived;
+  transfers.arrive(at(milliseconds(90)), arrived);
+  EXPECT_EQ(arrived, std::vector{third});
+}
+
 TEST(Transfers, AreNotBehindTheirOwnConnection) {
   Transfers::Options options = star("star");
-  options.queued = milliseconds(10);
+  options.packet = milliseconds(10);
   Transfers transfers(options, 2);
   const Message slice{kToServer, 0, 1};
   const Message rest{kToServer, 0, 2};
   const Message other{kToServer, 1, 3};
   transfers.send_bytes(at({}), other, 1e5);
-  transfers.send_bytes(at(milliseconds(20)), slice, 2e4);  // From 30 ms to 70 ms.
+  transfers.send_bytes(at(milliseconds(20)), slice, 2e4);  // From 35 ms to 75 ms.
   std::vector<Message> arrived;
-  transfers.arrive(at(milliseconds(70)), arrived);
+  transfers.arrive(at(milliseconds(75)), arrived);
   EXPECT_EQ(arrived, std::vector{slice});
-  transfers.send_bytes(at(milliseconds(70)), rest, 1e4);
+  transfers.send_bytes(at(milliseconds(75)), rest, 1e4);
   EXPECT_EQ(run_all(transfers),
-            (Arrivals{{at(milliseconds(90)), rest}, {at(milliseconds(130)), other}}));
+            (Arrivals{{at(milliseconds(95)), rest}, {at(milliseconds(130)), other}}));
 }
 
 }  // namespace

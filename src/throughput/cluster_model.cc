@@ -24,9 +24,6 @@ namespace {
 
 constexpr std::size_t kPeriodsOfTrace = 64;
 constexpr std::uint64_t kBytesOfKib = 1024;
-// Linux lets a connection keep two packets in the queue of a link (TCP small queues): the one that
-// is on its way, on average half of it, and the next.
-constexpr double kQueuedPackets = 1.5;
 constexpr double kPacketBytes = 9000.0;
 
 ModelledWorkers speeds_of(const job::Delays& delays,
@@ -151,7 +148,7 @@ ThroughputEstimate ClusterModel::fine(const ClusterKind& kind,
   }
   const Rate rate = kind.topology == Topology::kRing
                         ? ring_rate_by_events(ring_of_events(workers), 4 * iterations_each())
-                        : gossip_rate_by_events(gossip_of_events(workers), iterations_each());
+                        : gossip_rate_by_events(gossip_of_events(workers), 4 * iterations_each());
   return {.rate = widened(rate),
           .mixed_examples = static_cast<double>(workers.count()) * profile_.batch};
 }
@@ -215,8 +212,8 @@ std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKi
         .window = wires_.window_bytes});
     links.servers = sim::place_shards(kind.shards, {}, links.topology);
     if (kind.shards == 1 && wires_.window_bytes == 0.0) {
-      const double queued = std::min(kQueuedPackets * kPacketBytes, links.payload);
-      links.queued = from_seconds(queued / (kPayloadOfLink * wires_.bytes_per_second));
+      const double packet = std::min(kPacketBytes, links.payload);
+      links.packet = from_seconds(packet / (kPayloadOfLink * wires_.bytes_per_second));
     }
     cluster.links = &links;
     if (simple_ && kind.shards == 1) {
