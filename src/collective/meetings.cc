@@ -18,10 +18,11 @@ constexpr std::uint32_t kInvite = 3;  // One number, as the next.
 constexpr std::uint32_t kRequest = 4;
 constexpr std::uint32_t kReply = 5;   // Weights.
 constexpr std::uint32_t kPushed = 6;  // Weights.
-constexpr std::uint32_t kAsk = 9;     // One number: whether the other invited to it.
 
 constexpr std::uint32_t kToCentre = 7;  // Weights, as the next.
 constexpr std::uint32_t kOfCentre = 8;
+constexpr std::uint32_t kAsk = 9;    // One number: whether the other invited to it.
+constexpr std::uint32_t kCame = 10;  // One number: the weights of a visit are there.
 
 constexpr std::uint32_t kCentre = 0;  // The rank of the worker that holds it.
 
@@ -119,12 +120,14 @@ void Meetings::pull() {
   const std::uint32_t neighbour = neighbours_.next();
   group_.send(neighbour, kRequest, OneNumber{});
   group_.receive(neighbour, kReply, seeking_.theirs);
+  group_.send(neighbour, kCame, OneNumber{});
   (void)replica_.answer_halfway(seeking_.theirs, true);
 }
 
 void Meetings::push() {
   replica_.copy_weights(seeking_.then);
-  group_.send(neighbours_.next(), kPushed, seeking_.then);
+  OneNumber came{};
+  group_.exchange(neighbours_.next(), kPushed, seeking_.then, kCame, came);
   replica_.sent();
 }
 
@@ -175,17 +178,20 @@ void Meetings::take_invitations() {
   }
 }
 
+// What was sent is in a buffer of the kernel. The next visit begins once it has come: two at once
+// would both take twice as long.
 void Meetings::give() {
   OneNumber nothing{};
   while (const auto neighbour = group_.receive_any(kRequest, nothing)) {
     replica_.copy_weights(listening_.then);
-    group_.send(*neighbour, kReply, listening_.then);
+    group_.exchange(*neighbour, kReply, listening_.then, kCame, nothing);
   }
 }
 
 void Meetings::take_pushes() {
-  while (group_.receive_any(kPushed, listening_.theirs)) {
+  while (const auto neighbour = group_.receive_any(kPushed, listening_.theirs)) {
     replica_.push_in(listening_.theirs);
+    group_.send(*neighbour, kCame, OneNumber{});
   }
 }
 

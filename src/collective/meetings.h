@@ -10,7 +10,8 @@
 //
 // Pull: asks for the neighbour's weights and moves halfway to them. The neighbour stays.
 // Push: sends its weights. The neighbour averages, before its next step, its weights and all that
-// came. Jin, Yuan, Iandola, Keutzer, "How to scale distributed deep learning?", 2016, has both.
+// came. Jin, Yuan, Iandola, Keutzer, "How to scale distributed deep learning?", 2016, has both. A
+// worker serves one visit at a time, until its weights have come.
 //
 // Elastic: sends its weights to the first worker of the group, which holds the centre, and gets the
 // centre. The weights move by a part of the difference, and so does the centre. Zhang, Choromanska,

@@ -371,6 +371,9 @@ double most_by_meetings(const RingCluster& cluster,
       return gossip.options.average_every * std::floor(workers / 2.0) * busy / meeting;
     case job::Averaging::kPull:
     case job::Averaging::kPush:
+      if (heuristics == Heuristics::kWith && workers == 2.0) {  // They take turns.
+        return gossip.options.average_every / meeting;
+      }
       return gossip.options.average_every * workers / (messages + cluster.payload_seconds / busy);
     case job::Averaging::kElastic:
       return gossip.options.average_every / (meeting - messages);

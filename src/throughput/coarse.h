@@ -89,7 +89,7 @@ struct Gossiping {
 // Free: no gradient waits for a meeting. Otherwise the gradients that begin one wait for it.
 // Coupled: each meeting occupies two workers. Pull and push: each occupies the link of the worker
 // that is visited. Elastic: each occupies the worker with the centre. With heuristics, workers
-// happen to choose the same one.
+// happen to choose the same one, and two workers that visit each other take turns.
 [[nodiscard]] double gossip_rate(const RingCluster& cluster,
                                  const Computing& computing,
                                  const Gossiping& gossip,

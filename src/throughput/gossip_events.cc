@@ -28,7 +28,7 @@ class GossipInEvents {
   // would slow each other less. The last one is the end.
   std::vector<double> run(std::uint32_t iterations) {
     for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
-      queue_.push(Time{}, {Kind::kBegin, worker});
+      queue_.push(Time{} + from_seconds(starts_after()), {Kind::kBegin, worker});
     }
     std::vector<double> begun;
     while (true) {
@@ -52,8 +52,11 @@ class GossipInEvents {
         case Kind::kVisits:
           arrive(event.other, event.worker);
           break;
+        case Kind::kCame:
+          came(event.other, event.worker);
+          break;
         case Kind::kServed:
-          served(event.other, event.worker);
+          served(event.other);
           break;
         case Kind::kBack:
           apply(event.worker, std::max(now_, workers_[event.worker].computed));
@@ -63,9 +66,9 @@ class GossipInEvents {
   }
 
  private:
-  enum class Kind : std::uint8_t { kBegin, kInvited, kMet, kVisits, kServed, kBack };
-  // Of kInvited: by the other. Of kMet: the worker answered, the other asked. Of kVisits and
-  // kServed: the worker visits the other.
+  enum class Kind : std::uint8_t { kBegin, kInvited, kMet, kVisits, kCame, kServed, kBack };
+  // Of kInvited: by the other. Of kMet: the worker answered, the other asked. Of kVisits, kCame
+  // (the weights of a visit) and kServed: the worker visits the other.
   struct Event {
     Kind kind;
     std::uint32_t worker;
@@ -82,6 +85,8 @@ class GossipInEvents {
     // One that answers, or is visited.
     std::deque<std::uint32_t> asked;  // The first one is at a meeting with it.
     Time answers_since{};
+    Time sends_since{};  // The weights of a visit, whichever way they go.
+    Time sends_until{};
   };
 
   // The holder of a centre never waits, and goes on until another worker is done, or for a thousand
@@ -91,6 +96,14 @@ class GossipInEvents {
     const bool holds =
         averaging() == job::Averaging::kElastic && worker == kCentre && workers_.size() > 1;
     return holds ? kTimes * iterations : iterations;
+  }
+
+  // Two workers that visited each other at the same moment again and again would never be in each
+  // other's way. Real ones do not begin so exactly together.
+  double starts_after() {
+    const bool visits =
+        averaging() == job::Averaging::kPull || averaging() == job::Averaging::kPush;
+    return visits ? rng_.uniform() * gossip_.meeting_seconds : 0.0;
   }
 
   static bool asks(std::uint32_t worker) { return worker::side_of(worker) == worker::Side::kAsks; }
@@ -131,9 +144,11 @@ class GossipInEvents {
         }
         return averaging() == job::Averaging::kCoupled;
       case job::Averaging::kPull:
-      case job::Averaging::kPush:
-        queue_.push(message_ends(), {Kind::kVisits, worker, neighbour_of(worker)});
+      case job::Averaging::kPush: {
+        const std::uint32_t neighbour = neighbour_of(worker);
+        queue_.push(message_ends(worker, neighbour), {Kind::kVisits, worker, neighbour});
         return true;
+      }
       case job::Averaging::kElastic:
         if (worker == kCentre) {
           return false;
@@ -146,6 +161,15 @@ class GossipInEvents {
 
   [[nodiscard]] Time message_ends() const { return now_ + from_seconds(gossip_.message_seconds); }
 
+  // A message waits behind the weights of a visit that go the same way: a pair has one connection.
+  [[nodiscard]] Time message_ends(std::uint32_t from, std::uint32_t to) const {
+    const bool pushes = averaging() == job::Averaging::kPush;
+    const Worker& visited = workers_[pushes ? to : from];
+    const bool behind = !visited.asked.empty() && visited.asked.front() == (pushes ? from : to) &&
+                        visited.sends_since < now_ && now_ < visited.sends_until;
+    return (behind ? visited.sends_until : now_) + from_seconds(gossip_.message_seconds);
+  }
+
   void arrive(std::uint32_t visited, std::uint32_t visitor) {
     workers_[visited].asked.push_back(visitor);
     if (workers_[visited].asked.size() == 1) {
@@ -154,18 +178,34 @@ class GossipInEvents {
   }
 
   void serve(std::uint32_t visited) {
-    workers_[visited].answers_since = now_;
-    queue_.push(now_ + from_seconds(gossip_.meeting_seconds),
-                {Kind::kServed, workers_[visited].asked.front(), visited});
+    Worker& one = workers_[visited];
+    const std::uint32_t visitor = one.asked.front();
+    const bool pushes = averaging() == job::Averaging::kPush;
+    // A push begins once the one that is visited is ready for it and has said so.
+    one.sends_since = pushes ? message_ends(visited, visitor) : now_;
+    one.sends_until = one.sends_since + from_seconds(gossip_.meeting_seconds);
+    tell(sim::Operation::Kind::kSend, pushes ? visitor : visited, one.sends_since, one.sends_until);
+    if (averaging() == job::Averaging::kElastic) {
+      queue_.push(one.sends_until, {Kind::kServed, visitor, visited});
+    }
+    queue_.push(one.sends_until + from_seconds(gossip_.message_seconds),
+                {Kind::kCame, visitor, visited});
   }
 
-  void served(std::uint32_t visited, std::uint32_t visitor) {
-    const bool pushes = averaging() == job::Averaging::kPush;
-    tell(sim::Operation::Kind::kSend,
-         pushes ? visitor : visited,
-         workers_[visited].answers_since,
-         now_);
-    queue_.push(message_ends(), {Kind::kBack, visitor});
+  // The one that has got the weights says so, and the next visit begins.
+  void came(std::uint32_t visited, std::uint32_t visitor) {
+    if (averaging() == job::Averaging::kPush) {
+      queue_.push(message_ends(visited, visitor), {Kind::kBack, visitor});
+      served(visited);
+      return;
+    }
+    if (averaging() == job::Averaging::kPull) {
+      queue_.push(message_ends(visitor, visited), {Kind::kServed, visitor, visited});
+    }
+    apply(visitor, std::max(now_, workers_[visitor].computed));
+  }
+
+  void served(std::uint32_t visited) {
     workers_[visited].asked.pop_front();
     if (!workers_[visited].asked.empty()) {
       serve(visited);
