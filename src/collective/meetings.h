@@ -18,8 +18,8 @@
 // LeCun, "Deep learning with Elastic Averaging SGD", 2015, algorithm 1 (EASGD; EAMSGD if the
 // optimizer is nesterov).
 //
-// No cycle of waiting threads: listening threads wait for seeking threads alone, and these hold up
-// nobody who listens.
+// No cycle of waiting threads: listening threads wait for seeking threads alone, and a listener
+// waits only for the one it serves, which waits for this listener alone.
 
 #pragma once
 

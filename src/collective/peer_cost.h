@@ -15,7 +15,8 @@ struct PeerCost {
   double meeting_message_seconds;
 };
 
-// Medians over `repeats` sums of one number and of `numbers` float32, and over as many meetings.
+// Medians over `repeats` sums of one number and of `numbers` float32, and the mean over as many
+// meetings, each after a pause of 10 ms.
 // `rendezvous`: the names of two folders, which do not exist yet, begin with it. Throws Error if
 // loopback fails. REQUIRES: both counts at least 1.
 [[nodiscard]] PeerCost measure_peer_cost(const std::string& rendezvous,

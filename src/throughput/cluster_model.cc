@@ -320,7 +320,7 @@ GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) co
   return {
       .timing = timing(workers, 0.0),
       .options = options_.gossip,
-      // The way there and back of a visit occupies nobody.
+      // A visit's messages are counted apart.
       .meeting_seconds =
           meeting_seconds(costs, options_.gossip.averaging) -
           (job::both_move(options_.gossip.averaging) ? 0.0 : 2.0 * costs.meeting_message_seconds),

@@ -28,8 +28,8 @@ namespace outpace::throughput {
 struct GossipOfEvents {
   SampledTimingOptions timing;  // Says how many processors the workers share.
   job::GossipOptions options;
-  double meeting_seconds;  // For which it occupies the worker that answers, or that is visited.
-  double message_seconds = 0.0;  // An invitation; a visit's way there, and its way back.
+  double meeting_seconds;  // Coupled and free: with its messages. Otherwise the transfer alone.
+  double message_seconds = 0.0;  // An invitation; each message of a visit.
   double apply_seconds;
   std::uint32_t batch;
   std::uint64_t seed = 1;         // Of the meetings.
