@@ -310,6 +310,8 @@ TEST(Transfers, BeginHalfARoundBehindSeveralOthers) {
   const Message third{kToServer, 2, 2};
   transfers.send_bytes(at(milliseconds(40)), third, 1e4);  // From 60 ms to 90 ms.
   std::vector<Message> arrived;
+  transfers.arrive(at(milliseconds(89)), arrived);
+  EXPECT_TRUE(arrived.empty());
   transfers.arrive(at(milliseconds(90)), arrived);
   EXPECT_EQ(arrived, std::vector{third});
 }
