@@ -32,7 +32,7 @@ struct Options {
   std::uint64_t examples = 256;
   std::string batch_seconds = "0.004";  // What a full mini-batch takes.
   double rejoin_for = 20.0;             // Seconds.
-  std::uint64_t hang_at = 0;            // This gradient, from 1 on,
+  std::uint64_t hang_at = 0;            // This gradient, from 1 on, or the next that gets so far,
   std::string hang_until;               // is not done before this file is there.
   std::uint64_t tensors = 1;            // The ledger is in so many,
   std::uint64_t slice = 0;              // and leaves in slices of at least so many bytes.
@@ -76,9 +76,8 @@ class Ledger final : public worker::GradientSource {
                                               std::span<const std::uint64_t> examples,
                                               std::span<float> gradient,
                                               const Cancelled& cancelled) override {
-    if (++computed_ == options_.hang_at) {
-      hang();
-    }
+    ++computed_;
+    hang_in_time();
     const auto loss = counts_.compute(weights, examples, gradient, cancelled);
     if (loss) {
       std::puts("gradient");
@@ -97,8 +96,8 @@ class Ledger final : public worker::GradientSource {
                           ? std::nullopt
                           : counts_.compute(weights, examples, gradient, overlap.cancelled);
     for (std::uint64_t tensor = loss ? options_.tensors : 0; tensor-- > 0;) {
-      if (computed_ == options_.hang_at && tensor == options_.tensors / 2) {
-        hang();
+      if (tensor == options_.tensors / 2) {
+        hang_in_time();
       }
       if (overlap.cancelled()) {
         std::puts("cancelled");
@@ -115,8 +114,13 @@ class Ledger final : public worker::GradientSource {
   }
 
  private:
-  // As a computation that does not return; it does not even notice that it is cancelled.
-  void hang() const {
+  // Once, as a computation that does not return; it does not even notice that it is cancelled. A
+  // gradient that was cancelled earlier does not hang, so the next one does.
+  void hang_in_time() {
+    if (options_.hang_at == 0 || computed_ < options_.hang_at || hung_) {
+      return;
+    }
+    hung_ = true;
     std::puts("hangs");
     std::fflush(stdout);
     while (!std::filesystem::exists(options_.hang_until)) {
@@ -127,6 +131,7 @@ class Ledger final : public worker::GradientSource {
   const Options& options_;
   worker::Ledger counts_;
   std::uint64_t computed_ = 0;
+  bool hung_ = false;
 };
 
 int run(const Options& options) {

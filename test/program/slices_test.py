@@ -8,7 +8,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import LedgerJob, ProgramTest, main  # noqa: E402
+from jobs import LedgerJob, ProgramTest, main, wait_until  # noqa: E402
 
 SLICED = ("--tensors", 16, "--slice", 4)
 
@@ -49,7 +49,8 @@ class Slices(ProgramTest):
         job.workers[1].until_printed("hangs")
         job.until_gradients(0, job.gradients(0) + 5)  # The others go on without it.
         self.healed.touch()
-        job.workers[1].until_printed("cancelled")
+        wait_until(lambda: "cancelled" in job.workers[1].out.partition("hangs")[2],
+                   "the end of the gradient that hung")
         job.until_gradients(1, job.gradients(1) + 3)
         job.finish()
         summary = job.summary()
