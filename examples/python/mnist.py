@@ -33,7 +33,7 @@ class Net(nn.Module):
 def accuracy_and_loss(net, test):
     net.eval()
     with torch.no_grad():
-        images, classes = test.tensors
+        images, classes = test
         answers = net(images)
     net.train()
     return ((answers.argmax(1) == classes).float().mean().item(),
@@ -47,6 +47,7 @@ def main():
     options.add_argument("--momentum", type=float, default=0.9)
     options.add_argument("--examples", type=int, default=60_000, help="of the data set, the first")
     options.add_argument("--seed", type=int, default=1, help="of the network")
+    options.add_argument("--device", default="cpu", help="cuda for a GPU")
     options.add_argument("--scale-rate", action="store_true",
                          help="multiply the rate by the number of workers' gradients of an update")
     options.add_argument("--save", metavar="FILE", help="write the network there, as safetensors")
@@ -54,8 +55,9 @@ def main():
 
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)
-    train, test = fashion.load("train", args.examples), fashion.load("t10k")
-    net = Net()
+    train = fashion.load("train", args.examples)
+    test = [one.to(args.device) for one in fashion.load("t10k").tensors]
+    net = Net().to(args.device)
     optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=args.momentum)
 
     job = op.init()  # +
@@ -64,7 +66,7 @@ def main():
 
     for _ in job.epochs(args.epochs):  # +, in place of range(args.epochs)
         for images, classes in data:
-            loss = F.cross_entropy(net(images), classes)
+            loss = F.cross_entropy(net(images.to(args.device)), classes.to(args.device))
             if job.backward(loss):  # +, in place of loss.backward()
                 optimizer.step()
         job.evaluate(lambda: accuracy_and_loss(net, test))  # +

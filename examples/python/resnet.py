@@ -52,12 +52,12 @@ def resnet18(width):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(planes, CLASSES))
 
 
-def accuracy_and_loss(net, images, classes):
+def accuracy_and_loss(net, images, classes, device):
     net.eval()
     right = loss = 0.0
     with torch.no_grad():
         for some, their in zip(images.split(250), classes.split(250)):
-            answers = net(cifar.normalised(some))
+            answers, their = net(cifar.normalised(some).to(device)), their.to(device)
             right += (answers.argmax(1) == their).sum().item()
             loss += F.cross_entropy(answers, their, reduction="sum").item()
     net.train()
@@ -69,6 +69,7 @@ def main():
     options.add_argument("--data", required=True, metavar="FOLDER", help="of CIFAR-10's *.bin")
     options.add_argument("--epochs", type=int, default=30)
     options.add_argument("--lr", type=float, default=0.05)
+    options.add_argument("--device", default="cpu", help="cuda for a GPU")
     options.add_argument("--width", type=int, default=64, help="planes of the first stage")
     options.add_argument("--loaders", type=int, default=2, help="processes that load images")
     options.add_argument("--examples", type=int, help="of the training images, the first")
@@ -80,7 +81,7 @@ def main():
     torch.set_num_threads(1)
     train = cifar.Augmented(args.data, args.examples)
     images, classes = cifar.read(args.data, "test_batch.bin", args.tests)
-    net = resnet18(args.width)
+    net = resnet18(args.width).to(args.device)
     optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=5e-4)
     schedule = torch.optim.lr_scheduler.MultiStepLR(
         optimizer, gamma=0.1, milestones=[max(1, args.epochs // 2), max(1, args.epochs * 3 // 4)])
@@ -91,15 +92,16 @@ def main():
 
     for _ in job.epochs(args.epochs):
         for x, y in data:
-            loss = F.cross_entropy(net(x), y)
+            loss = F.cross_entropy(net(x.to(args.device)), y.to(args.device))
             if job.backward(loss):
                 optimizer.step()
         schedule.step()
-        job.evaluate(lambda: accuracy_and_loss(net, images, classes))
+        job.evaluate(lambda: accuracy_and_loss(net, images, classes, args.device))
 
     if args.save:
         job.save(args.save)
-    print(f"{job.version} updates, accuracy {accuracy_and_loss(net, images, classes)[0]:.3f}")
+    accuracy, _ = accuracy_and_loss(net, images, classes, args.device)
+    print(f"{job.version} updates, accuracy {accuracy:.3f}")
 
 
 if __name__ == "__main__":

@@ -209,8 +209,8 @@ OUTPACE_API int outpace_worker_set_rates(outpace_worker* worker,
 // over, it measures the last weights.
 OUTPACE_API int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* error);
 // For `outpace profile`: the next layer's forward pass begins, which needs the first `numbers`
-// weights; or, with 0, its backward pass, in reverse order.
-OUTPACE_API void outpace_worker_mark(outpace_worker* worker, size_t numbers);
+// weights; or, with 0, its backward pass, in reverse order. It began `seconds_ago`: 0 for now.
+OUTPACE_API void outpace_worker_mark(outpace_worker* worker, size_t numbers, double seconds_ago);
 OUTPACE_API int outpace_worker_leave(outpace_worker* worker, outpace_error* error);
 
 // The process beside the workers that measures snapshots of the weights.

@@ -88,7 +88,7 @@ _FUNCTIONS = {
                                                 ctypes.POINTER(ctypes.c_double), ctypes.c_size_t,
                                                 _ERROR]),
     "outpace_worker_ask_for_evaluator": (ctypes.c_int, [_HANDLE, _ERROR]),
-    "outpace_worker_mark": (None, [_HANDLE, ctypes.c_size_t]),
+    "outpace_worker_mark": (None, [_HANDLE, ctypes.c_size_t, ctypes.c_double]),
     "outpace_worker_leave": (ctypes.c_int, [_HANDLE, _ERROR]),
     "outpace_evaluator_from_environment": (_HANDLE, [_ERROR]),
     "outpace_evaluator_close": (None, [_HANDLE]),

@@ -295,14 +295,15 @@ class Worker:
         self._checked(self._waiting.call(self._library.outpace_worker_ask_for_evaluator,
                                          self._handle, self._error))
 
-    def mark(self, numbers: int) -> None:
+    def mark(self, numbers: int, seconds_ago: float = 0.0) -> None:
         """Tells `outpace profile` that the next layer's forward pass begins, which needs the first
-        `numbers` weights; or, with 0, its backward pass, in reverse order.
+        `numbers` weights; or, with 0, its backward pass, in reverse order. Or that it began so many
+        seconds ago, as a GPU tells when the pass is over.
 
         Does nothing otherwise. outpace.torch calls it for modules that have parameters.
         """
         if self._handle is not None:
-            self._library.outpace_worker_mark(self._handle, numbers)
+            self._library.outpace_worker_mark(self._handle, numbers, seconds_ago)
 
     @property
     def cancelled(self) -> bool:

@@ -283,9 +283,9 @@ int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* erro
   });
 }
 
-void outpace_worker_mark(outpace_worker* worker, std::size_t numbers) {
+void outpace_worker_mark(outpace_worker* worker, std::size_t numbers, double seconds_ago) {
   if (worker != nullptr) {
-    worker->worker.mark(numbers);
+    worker->worker.mark(numbers, seconds_ago);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "live/pass_log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <utility>
@@ -66,11 +67,12 @@ void PassLog::taken() {
   needs_.clear();
 }
 
-void PassLog::layer(std::size_t numbers) {
+void PassLog::layer(std::size_t numbers, double seconds_ago) {
   if (path_.empty()) {
     return;
   }
-  pass_.between.push_back(seconds_now());
+  const double before = pass_.between.empty() ? pass_.begin : pass_.between.back();
+  pass_.between.push_back(std::max(before, seconds_now() - seconds_ago));
   if (numbers != 0) {
     needs_.push_back(numbers);
   }

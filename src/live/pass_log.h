@@ -46,9 +46,9 @@ class PassLog {
   void joined(const protocol::Manifest& manifest, std::uint64_t examples);
   // The worker has a mini-batch and its weights.
   void taken();
-  // A layer's forward pass begins, which needs the first `numbers` weights; or, with 0, its
-  // backward pass.
-  void layer(std::size_t numbers);
+  // A layer's forward pass began so many seconds ago, which needs the first `numbers` weights; or,
+  // with 0, its backward pass. Not earlier than what was noted before.
+  void layer(std::size_t numbers, double seconds_ago = 0.0);
   // The gradient is there. A mini-batch without one is forgotten.
   void computed();
   // Writes the file, the first time. Throws Error if it cannot.

@@ -91,9 +91,9 @@ class Worker::Job {
     log_.joined(manifest, examples);
   }
 
-  void mark(std::size_t numbers) {
+  void mark(std::size_t numbers, double seconds_ago) {
     if (in_hand_ > 0 && numbers <= numbers_) {
-      log_.layer(numbers);
+      log_.layer(numbers, seconds_ago);
     }
   }
 
@@ -479,8 +479,8 @@ void Worker::ask_for_evaluator() {
   for_the_public([this] { job_->ask_for_evaluator(); });
 }
 
-void Worker::mark(std::size_t numbers) {
-  job_->mark(numbers);
+void Worker::mark(std::size_t numbers, double seconds_ago) {
+  job_->mark(numbers, seconds_ago);
 }
 
 void Worker::leave() {

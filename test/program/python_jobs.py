@@ -25,6 +25,12 @@ def interpreter():
     return None
 
 
+def has_gpu():
+    """Whether that Python's torch can use one."""
+    code = "import torch; raise SystemExit(not torch.cuda.is_available())"
+    return PYTHON is not None and subprocess.run([PYTHON, "-c", code]).returncode == 0
+
+
 PYTHON = interpreter()
 needs_torch = unittest.skipUnless(PYTHON, "there is no torch for Python: apt install python3-torch")
 

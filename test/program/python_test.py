@@ -170,10 +170,12 @@ class Buffers(PythonTest):
 class Equal(PythonTest):
     """A synchronous run of two workers is PyTorch alone on both mini-batches at once."""
 
+    DEVICE = "cpu"
+
     def check(self, optimizer, most, *options):
         server = self.server("--policy", "sync", "--batch", 16, "--updates", 100, workers=2)
-        workers = [self.python(SCRIPT, "--optimizer", optimizer, *options, rank=rank)
-                   for rank in range(2)]
+        workers = [self.python(SCRIPT, "--optimizer", optimizer, "--device", self.DEVICE, *options,
+                               rank=rank) for rank in range(2)]
         self.finish(server, *workers)
         batches = {}  # The examples of each update.
         for worker in workers:
@@ -182,7 +184,8 @@ class Equal(PythonTest):
                     batches.setdefault(line["version"], []).extend(line["batch"])
         self.assertEqual(sorted(batches), list(range(100)))
         self.path("batches.json", json.dumps([batches[update] for update in range(100)]))
-        twin = self.python(EQUAL, optimizer, "batches.json", self.run / "weights.safetensors")
+        twin = self.python(EQUAL, optimizer, "batches.json", self.run / "weights.safetensors",
+                           self.DEVICE)
         self.finish(twin)
         distance = self.lines(twin)[-1]["relative_l2"]
         print(f"{optimizer}: relative L2 distance of the change {distance:.2g}", file=sys.stderr)

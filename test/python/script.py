@@ -61,7 +61,7 @@ def accuracy(net):
     points = Points(256)
     net.eval()
     with torch.no_grad():
-        answers = net(points.points)
+        answers = net(points.points.to(next(net.parameters()).device)).cpu()
     net.train()
     loss = F.cross_entropy(answers, points.classes).item()
     return (answers.argmax(1) == points.classes).float().mean().item(), loss
@@ -82,6 +82,7 @@ def parse():
     options.add_argument("--optimizer", default="sgd")
     options.add_argument("--epochs", type=int, default=0)
     options.add_argument("--examples", type=int, default=EXAMPLES)
+    options.add_argument("--device", default="cpu")
     options.add_argument("--accumulate", type=int, default=1, help="passes a mini-batch")
     options.add_argument("--parts", action="store_true", help="pushes the passes that are done")
     options.add_argument("--scale-rate", action="store_true")
@@ -157,7 +158,7 @@ def train(args, job, net, optimizer, schedule, data):
                 hold(args)
             parts = list(zip(points.chunk(args.accumulate), classes.chunk(args.accumulate)))
             for some, their in parts:
-                loss = F.cross_entropy(net(some), their)
+                loss = F.cross_entropy(net(some.to(args.device)), their.to(args.device))
                 if count == args.nan_at:
                     loss = loss * float("nan")
                 if args.wait_until_cancelled and job.rank == 1:
@@ -173,7 +174,7 @@ def train(args, job, net, optimizer, schedule, data):
             if wanted:
                 if args.batch_norm:
                     print(json.dumps({"pushes": statistics(net), "version": job.version}))
-                if not job.alone:  # Nothing is copied between the backward pass and the wire.
+                if not job.alone and args.device == "cpu":  # Nothing is copied between the backward pass and the wire.
                     first = next(net.parameters())
                     assert first.grad.data_ptr() == job.worker.gradient_address()
                 optimizer.step()
@@ -191,7 +192,7 @@ def train(args, job, net, optimizer, schedule, data):
 def main():
     args = parse()
     torch.set_num_threads(1)
-    net, points = network(args.batch_norm), Points(args.examples)
+    net, points = network(args.batch_norm).to(args.device), Points(args.examples)
     optimizer = (groups(net) if args.optimizer == "groups"
                  else OPTIMIZERS[args.optimizer](net.parameters()))
     schedule = (torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)

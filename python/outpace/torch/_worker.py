@@ -15,7 +15,7 @@ from outpace.torch._flat import Flat, check_trainable
 from outpace.torch._buffers import AVERAGE, Buffers, statistics_of
 from outpace.torch._job import Evaluated, Job
 from outpace.torch._large import LargeBatch
-from outpace.torch._layers import is_profiled, mark_layers
+from outpace.torch._layers import Marks, is_profiled, mark_layers, marks_for
 from outpace.torch._loader import Loader
 from outpace.torch._optimizers import ByServer, YellowFin, groups_of
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
@@ -116,6 +116,7 @@ class WorkerJob(Job):
         self._worked_in: Optional[int] = None  # The epoch of the last mini-batch.
         self._in_backward = False
         self._accumulation = Accumulation()
+        self._marks: Optional[Marks] = None  # Of a script that is profiled.
         self._version = 0
         atexit.register(self._end)
 
@@ -138,7 +139,8 @@ class WorkerJob(Job):
             parameter.register_hook(self._poll)
         if is_profiled():
             numbers = sum(map(math.prod, self._named.shapes.values()))
-            mark_layers(module, self._named.parameters, numbers, self.worker.mark)
+            self._marks = marks_for(self._flat.device, self.worker.mark)
+            mark_layers(module, self._named.parameters, numbers, self._marks)
         module.zero_grad = optimizer.zero_grad = self._zero_grad  # type: ignore[method-assign]
 
         def step(closure: Optional[Callable[[], Any]] = None) -> None:
@@ -267,6 +269,8 @@ class WorkerJob(Job):
         self._check_settings()
         flat.write_gradients(worker.gradient_address())
         named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
+        if self._marks is not None:
+            self._marks.computed()
         try:
             self.verdict, minibatch = worker.push_and_next(self._accumulation.loss,
                                                            self._prepare_gradients)
@@ -329,6 +333,8 @@ class WorkerJob(Job):
                       "nothing, and its network has not the run's weights", file=sys.stderr)
             return None
         self._version = minibatch.version
+        if self._marks is not None:
+            self._marks.taken()
         flat.set_weights(minibatch.address)
         named.buffers.remember(minibatch.address + 4 * flat.numbers)
         if not self._begun:
