@@ -68,7 +68,7 @@ NETWORKS = {
 
 
 def batch_of(network, examples, device):
-    """(inputs, classes) of so many examples."""
+    """Inputs and classes."""
     if network == "transformer":
         text = torch.randint(WORDS, (examples, LENGTH), device=device)
         return text, text.flatten()
@@ -77,9 +77,9 @@ def batch_of(network, examples, device):
             torch.randint(10, (examples,), device=device))
 
 
-def profiler(steps):
+def profiler(steps, shapes):
     schedule = torch.profiler.schedule(wait=0, warmup=2, active=steps, repeat=1)
-    return torch.profiler.profile(schedule=schedule, record_shapes=True)
+    return torch.profiler.profile(schedule=schedule, record_shapes=shapes)
 
 
 def main():
@@ -88,7 +88,8 @@ def main():
     options.add_argument("--batch", type=int, required=True, help="examples of a mini-batch")
     options.add_argument("--steps", type=int, default=60)
     options.add_argument("--device", default="cuda")
-    options.add_argument("--trace", metavar="FILE", help="only alone")
+    options.add_argument("--trace", metavar="FILE", help="only alone; with the tensors' shapes")
+    options.add_argument("--bare-trace", metavar="FILE", help="the same without, which is faster")
     args = options.parse_args()
     torch.manual_seed(1)
     net = NETWORKS[args.network]().to(args.device)
@@ -109,10 +110,11 @@ def main():
         return statistics.median(b - a for a, b in zip(ends, ends[1:]))
 
     print(json.dumps({"step_seconds": steps()}), flush=True)
-    if args.trace:
-        with profiler(args.steps - 2) as traced:
-            steps(traced.step)
-        traced.export_chrome_trace(args.trace)
+    for path, shapes in ((args.trace, True), (args.bare_trace, False)):
+        if path:
+            with profiler(args.steps - 2, shapes) as traced:
+                steps(traced.step)
+            traced.export_chrome_trace(path)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,8 @@ PROSE_EXCEPT = ("tidy.py", "tidy_test.py")  # They name the phrases.
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 TORCH = re.compile(r"#include <(torch|ATen|c10|caffe2)/|#include <torch\.h>|\btorch::")
 TESTED_BY = re.compile(r"^// Tested by (\S*_test\.(?:cc|py))(?: \(class (\w+)\))?\.$", re.MULTILINE)
+PROGRAM_TEST = re.compile(r"\bprogram_test\((\w+)\s([^)]*)\)")
+TEST_CLASS = re.compile(r"^class (\w+)\(.*\n(?:(?!\S).*\n)*", re.MULTILINE)  # With its body.
 NETWORK = re.compile(
     r"#include <(sys/socket\.h|sys/un\.h|netinet|arpa|netdb\.h|openssl)|::socket\(")
 
@@ -194,6 +196,23 @@ def page_problems(root):
                             "on the second one")
 
 
+def unrun_problems(root):
+    """Tests of real programs that neither ctest nor a target of the Makefile runs."""
+    listed = root / "test" / "CMakeLists.txt"
+    run = {}  # By file: the classes that ctest runs.
+    for file, classes in PROGRAM_TEST.findall(listed.read_text() if listed.exists() else ""):
+        run.setdefault(file, set()).update(classes.split())
+    makefile = (root / "Makefile").read_text() if (root / "Makefile").exists() else ""
+    for path in sorted((root / "test" / "program").glob("*_test.py")):
+        text = path.read_text()
+        for found in TEST_CLASS.finditer(text):
+            known = found[1] in run.get(path.stem.removesuffix("_test"), ())
+            if "def test_" in found[0] and not known and path.name not in makefile:
+                yield path, text.count("\n", 0, found.start()) + 1, (
+                    f"nobody runs class {found[1]}: name it in a program_test() of "
+                    "test/CMakeLists.txt")
+
+
 def problems(root):
     """Yields (path, line number, message)."""
     modules = modules_of((root / "CMakeLists.txt").read_text())
@@ -218,6 +237,7 @@ def problems(root):
                 yield from tested_by_problems(path, root)
     yield from page_problems(root)
     yield from phrase_problems(root)
+    yield from unrun_problems(root)
 
 
 def main():

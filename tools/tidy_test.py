@@ -257,6 +257,16 @@ class Tidy(unittest.TestCase):
         self.assert_found("src/live/server.cc:1",
                           "test/program/train_test.py has no class Stop; name one")
 
+    def test_a_class_of_tests_that_nobody_runs(self):
+        self.write("test/program/run_test.py", "class Run(ProgramTest):\n    WAY = 1\n\n"
+                   "    def test_it(self):\n        pass\n\n\n"
+                   "class Left(ProgramTest):\n    def test_it(self):\n        pass\n\n\n"
+                   "class Shared(ProgramTest):\n    pass\n")
+        self.write("test/CMakeLists.txt", "program_test(run Run)\n")
+        self.assert_found("test/program/run_test.py:8", "nobody runs class Left")
+        self.write("Makefile", "pages:\n\tpython3 test/program/run_test.py\n")
+        self.assert_clean()
+
     def test_a_file_named_for_nothing(self):
         for name in ("strategy", "worker_manager", "event_handler", "helpers", "text_util"):
             with self.subTest(name):

@@ -269,8 +269,8 @@ class Worker {
   void ask_for_evaluator();
   // For `outpace profile -- this program`, which else does not see layers: the forward pass of the
   // current mini-batch's next layer begins, which needs the first `numbers` weights (all layers
-  // together need all); or, with 0, its backward pass, in reverse order. Or it began so many
-  // seconds ago, as an accelerator tells when the pass is over. Does nothing otherwise.
+  // together need all); or, with 0, its backward pass, in reverse order. It began `seconds_ago`,
+  // as an accelerator tells when the pass is over. Does nothing otherwise.
   void mark(std::size_t numbers, double seconds_ago = 0.0);
   // Leaves the job before its end; next() then returns nothing.
   void leave();

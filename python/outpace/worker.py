@@ -297,8 +297,8 @@ class Worker:
 
     def mark(self, numbers: int, seconds_ago: float = 0.0) -> None:
         """Tells `outpace profile` that the next layer's forward pass begins, which needs the first
-        `numbers` weights; or, with 0, its backward pass, in reverse order. Or that it began so many
-        seconds ago, as a GPU tells when the pass is over.
+        `numbers` weights; or, with 0, its backward pass, in reverse order. It began `seconds_ago`,
+        as a GPU tells when the pass is over.
 
         Does nothing otherwise. outpace.torch calls it for modules that have parameters.
         """

@@ -17,6 +17,7 @@ from outpace.torch._evaluator import EvaluatorJob
 from outpace.torch._flat import Flat, tensor_at
 from outpace.torch._job import measured
 from outpace.torch._large import LargeBatch
+from outpace.torch._layers import marks_for
 from outpace.torch._loader import Loader
 from outpace.torch._optimizers import groups_of
 from outpace.torch._worker import Named
@@ -50,6 +51,50 @@ class LargeBatches(unittest.TestCase):
             self.assertEqual(LargeBatch.of_environment(False, sgd).gradients, 1)
             with self.assertRaisesRegex(op.OutpaceError, "start the script by `outpace run`"):
                 LargeBatch.of_environment(True, sgd)
+
+
+class FakeEvent:
+    """Of a GPU whose clock the test sets: milliseconds."""
+
+    clock = 0.0
+
+    def record(self):
+        self.when = self.clock
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, later):
+        return later.when - self.when
+
+
+class LayersOfAGpu(unittest.TestCase):
+    def told(self, times):
+        """What mark() hears of layers that begin at these milliseconds; the last is the end."""
+        heard = []
+        with mock.patch("torch.cuda.Event", lambda enable_timing: FakeEvent()), \
+                mock.patch("time.monotonic", lambda: 0.0):
+            marks = marks_for(torch.device("cuda"), lambda *words: heard.append(words))
+            marks.taken()
+            marks.layer(7)  # Of a mini-batch that is given up.
+            marks.taken()
+            for number, FakeEvent.clock in enumerate(times[:-1]):
+                marks.layer(number)
+            self.assertEqual(heard, [])
+            FakeEvent.clock = times[-1]
+            marks.computed()
+        return heard
+
+    def test_are_told_at_the_end_by_the_gpus_clock(self):
+        self.assertEqual(self.told([10.0, 12.0, 15.0, 20.0]), [(0, 0.01), (1, 0.008), (2, 0.005)])
+
+    def test_of_a_cpu_are_told_at_once(self):
+        heard = []
+        marks = marks_for(torch.device("cpu"), lambda *words: heard.append(words))
+        marks.layer(3)
+        self.assertEqual(heard, [(3, 0.0)])
+        marks.computed()
+        self.assertEqual(len(heard), 1)
 
 
 class Measured(unittest.TestCase):
@@ -390,6 +435,15 @@ class Alone(unittest.TestCase):
         self.job.backward(self.net(torch.ones(1, 3)).sum())
         self.optimizer.step()
         with self.assertNoLogs(), mock.patch("warnings.warn") as warned:
+            schedule.step()
+        warned.assert_not_called()
+
+    def test_a_schedule_made_after_wrap_does_not_warn(self):
+        self.job.wrap(self.net, self.optimizer)
+        schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 1)
+        self.job.backward(self.net(torch.ones(1, 3)).sum())
+        self.optimizer.step()
+        with mock.patch("warnings.warn") as warned:
             schedule.step()
         warned.assert_not_called()
 

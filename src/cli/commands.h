@@ -23,7 +23,6 @@ using AddCommand = Run (*)(job::OptionList& options);
 [[nodiscard]] Run add_fit(job::OptionList& options);
 [[nodiscard]] Run add_policies(job::OptionList& options);
 [[nodiscard]] Run add_profile(job::OptionList& options);
-[[nodiscard]] Run add_profile_of_trace(job::OptionList& options);  // What it can without libtorch.
 [[nodiscard]] Run add_plan(job::OptionList& options);
 [[nodiscard]] Run add_predict(job::OptionList& options);
 [[nodiscard]] Run add_replay(job::OptionList& options);

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "run/learner.h"
+#include "run/profile_run.h"
 #include "runtime_model/deep_weights.h"
 #include "runtime_model/trial.h"
 
@@ -41,6 +42,9 @@ void require_libtorch(const std::string& what);
 
 // What computes gradients. Each of its functions throws NeedsLibtorch where there is none.
 [[nodiscard]] const run::Learner& learner();
+
+// What measures sums between workers, by libtorch's Gloo; empty where there is none.
+[[nodiscard]] run::MeasurePeers measure_peers();
 
 // With the defaults of `outpace fit`. `name` is the trace's, for messages. Throws NeedsLibtorch, or
 // a usage error if the trace is too short.

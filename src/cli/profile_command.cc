@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/libtorch.h"
 #include "cli/profile_of_trace.h"
-#include "collective/peer_cost.h"
 #include "job/profile_job.h"
 #include "record/output_file.h"
 #include "run/profile_run.h"
@@ -17,6 +16,22 @@
 
 namespace outpace::cli {
 namespace {
+
+constexpr double kMilli = 1e3;
+
+void print_sums(const throughput::MeasuredProfile& profile) {
+  if (!profile.sums) {
+    fmt::print("  a sum of two     not measured: this outpace was built without libtorch\n");
+    return;
+  }
+  fmt::print("  a sum of two     {:8.3f} ms: messages {:.3f}, bytes {:.3f}\n",
+             kMilli * (2 * profile.sums->message_seconds +
+                       profile.payload_bytes() * profile.sums->byte_seconds),
+             2 * kMilli * profile.sums->message_seconds,
+             kMilli * profile.payload_bytes() * profile.sums->byte_seconds);
+  fmt::print("  a meeting of two {:8.3f} ms, without weights\n",
+             2 * kMilli * profile.sums->meeting_message_seconds.value_or(0.0));
+}
 
 void print(const throughput::MeasuredProfile& profile, const std::string& path) {
   std::vector<double> computing;
@@ -29,7 +44,6 @@ void print(const throughput::MeasuredProfile& profile, const std::string& path) 
   }
   const double middle = throughput::quantile(std::move(computing), 0.5);
   const double rest = throughput::quantile(std::move(rests), 0.5);
-  constexpr double kMilli = 1e3;
   fmt::print("{} on {}, mini-batches of {}: {:.3g} MB of weights\n",
              profile.network,
              profile.data,
@@ -44,21 +58,15 @@ void print(const throughput::MeasuredProfile& profile, const std::string& path) 
              2 * kMilli * profile.message_seconds,
              2 * kMilli * profile.payload_bytes() * profile.byte_seconds,
              kMilli * profile.apply_seconds);
-  fmt::print("  a sum of two     {:8.3f} ms: messages {:.3f}, bytes {:.3f}\n",
-             kMilli * (2 * profile.sums->message_seconds +
-                       profile.payload_bytes() * profile.sums->byte_seconds),
-             2 * kMilli * profile.sums->message_seconds,
-             kMilli * profile.payload_bytes() * profile.sums->byte_seconds);
-  fmt::print("  a meeting of two {:8.3f} ms, without weights\n",
-             2 * kMilli * profile.sums->meeting_message_seconds.value_or(0.0));
+  print_sums(profile);
   fmt::print("  alone            {:8.0f} examples/s\n", profile.batch / (middle + rest));
   fmt::print("written to {}; next: outpace predict {} --workers 1..16\n", path, path);
 }
 
 int profile(const job::ProfileJob& job) {
   const run::MeasuredWorker measured =
-      job.command.empty() ? run::measure_worker(job, learner(), collective::measure_peer_cost)
-                          : run::measure_script(job, collective::measure_peer_cost);
+      job.command.empty() ? run::measure_worker(job, learner(), measure_peers())
+                          : run::measure_script(job, measure_peers());
   record::write_atomically(job.output, measured.profile.to_json(measured.events));
   print(measured.profile, job.output);
   return 0;

@@ -1,14 +1,11 @@
 #include "cli/profile_of_trace.h"
 
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-#include "cli/commands.h"
 #include "record/output_file.h"
 #include "run/unpacked_file.h"
 #include "throughput/trace_profile.h"
@@ -40,19 +37,6 @@ int profile_of_trace(const job::ProfileJob& job) {
              job.output);
   std::fflush(stdout);
   return 0;
-}
-
-Run add_profile_of_trace(job::OptionList& list) {
-  auto job = std::make_shared<job::ProfileJob>();
-  declare(list, *job);
-  return [job](const job::OptionList& chosen) {
-    check(chosen, *job);
-    if (job->traces.files.empty()) {
-      throw usage_error(
-          "profile takes --from-trace: this outpace was built without libtorch and cannot train");
-    }
-    return profile_of_trace(*job);
-  };
 }
 
 }  // namespace outpace::cli

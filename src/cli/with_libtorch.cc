@@ -1,4 +1,5 @@
 #include "cli/libtorch.h"
+#include "collective/peer_cost.h"
 #include "learn/dataset.h"
 #include "learn/gradients.h"
 #include "learn/network.h"
@@ -33,6 +34,10 @@ const run::Learner& learner() {
             return run::Layout{.manifest = made.manifest(), .script = made.script()};
           }};
   return kLearner;
+}
+
+run::MeasurePeers measure_peers() {
+  return collective::measure_peer_cost;
 }
 
 }  // namespace outpace::cli

@@ -11,7 +11,7 @@ void require_libtorch(const std::string& what) {
 }
 
 std::map<std::string, AddCommand> libtorch_commands() {
-  return {{"profile", add_profile_of_trace}};
+  return {{"profile", add_profile}};
 }
 
 const run::Learner& learner() {
@@ -28,6 +28,10 @@ const run::Learner& learner() {
         throw NeedsLibtorch(network.text);
       }};
   return kNone;
+}
+
+run::MeasurePeers measure_peers() {
+  return {};
 }
 
 runtime_model::DeepWeights fit_to(const std::string& /*model*/,

@@ -48,6 +48,25 @@ TEST(PassLog, WritesWhenEachPassAndEachLayerBegan) {
   EXPECT_EQ(parse_noted(to_json(noted)), noted);
 }
 
+TEST(PassLog, NotesWhatBeganEarlierAndNothingBeforeWhatItNotedBefore) {
+  const TemporaryDirectory folder;
+  const std::string path = (folder / "passes.json").string();
+  PassLog log(path);
+  log.joined(two_layers(), 100);
+  log.taken();
+  constexpr double kDay = 86'400.0;
+  log.layer(6, kDay);
+  log.layer(10);
+  log.layer(0, kDay);
+  log.computed();
+  log.close();
+  const NotedPass pass = parse_noted(contents(path)).passes.at(0);
+  ASSERT_EQ(pass.between.size(), 3U);
+  EXPECT_EQ(pass.between[0], pass.begin);
+  EXPECT_GE(pass.between[1], pass.begin);
+  EXPECT_EQ(pass.between[2], pass.between[1]);
+}
+
 TEST(PassLog, SaysThatItsFileCannotBeWritten) {
   const TemporaryDirectory folder;
   PassLog log((folder / "no" / "passes.json").string());

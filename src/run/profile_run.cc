@@ -177,12 +177,14 @@ MeasuredWorker profile_of(const job::ProfileJob& job,
   const double of_bytes =
       median_rest(profile.iterations) - profile.apply_seconds - 2.0 * profile.message_seconds;
   profile.byte_seconds = std::max(0.0, of_bytes / (2.0 * profile.payload_bytes()));
-  const ScratchDirectory scratch;
-  const collective::PeerCost cost =
-      measure_peers(scratch.file("rendezvous"), profile.manifest.numbers(), job.iterations);
-  profile.sums = {.message_seconds = cost.message_seconds,
-                  .byte_seconds = cost.byte_seconds,
-                  .meeting_message_seconds = cost.meeting_message_seconds};
+  if (measure_peers) {
+    const ScratchDirectory scratch;
+    const collective::PeerCost cost =
+        measure_peers(scratch.file("rendezvous"), profile.manifest.numbers(), job.iterations);
+    profile.sums = {.message_seconds = cost.message_seconds,
+                    .byte_seconds = cost.byte_seconds,
+                    .meeting_message_seconds = cost.meeting_message_seconds};
+  }
   return {std::move(profile), throughput::pass_events(passes)};
 }
 

@@ -10,7 +10,7 @@ from outpace._error import OutpaceError
 from outpace.torch._accumulation import Accumulation
 from outpace.torch._job import Evaluated, Job
 from outpace.torch._loader import check_options
-from outpace.torch._optimizers import groups_of
+from outpace.torch._optimizers import count_step, groups_of, replace_step
 from outpace.worker import Outcome, Verdict
 
 BATCH = 32  # As the server's --batch.
@@ -60,12 +60,12 @@ class Alone(Job):
                 raise OutpaceError("optimizer.step() without job.backward(loss) before it")
             self._accumulation = None
             result = own_step(*arguments, **options)
+            count_step(optimizer)
             self._steps += 1
             self.verdict = Verdict(Outcome.ACCEPTED, "")
             return result
 
-        step._with_counter = True  # type: ignore[attr-defined]  # As a schedule wants it.
-        optimizer.step = step  # type: ignore[method-assign]
+        replace_step(optimizer, step)
 
     def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
         return _Shuffled(len(dataset), batch_size or BATCH)

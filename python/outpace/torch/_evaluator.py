@@ -8,6 +8,7 @@ from outpace._error import OutpaceError
 from outpace.evaluator import Evaluator
 from outpace.torch._flat import Flat
 from outpace.torch._job import Evaluated, Job, measured
+from outpace.torch._optimizers import count_step
 from outpace.torch._worker import Named
 
 
@@ -43,7 +44,7 @@ class EvaluatorJob(Job):
                                "network's batch normalisation, which stay with the workers; "
                                "without an evaluator, worker 0 measures")
         self._flat = Flat(self._named.parameters)
-        optimizer._step_count = 1  # type: ignore[attr-defined]  # A schedule would warn else.
+        count_step(optimizer)
 
     def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
         return _Nothing()

@@ -17,7 +17,8 @@ from outpace.torch._job import Evaluated, Job
 from outpace.torch._large import LargeBatch
 from outpace.torch._layers import Marks, is_profiled, mark_layers, marks_for
 from outpace.torch._loader import Loader
-from outpace.torch._optimizers import ByServer, YellowFin, groups_of
+from outpace.torch._optimizers import (ByServer, YellowFin, count_step, groups_of,
+                                       replace_step)
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
 
 AHEAD_MOST = 256  # As the server allows.
@@ -145,13 +146,11 @@ class WorkerJob(Job):
 
         def step(closure: Optional[Callable[[], Any]] = None) -> None:
             self._step(closure)
+            count_step(optimizer)
 
-        step._with_counter = True  # type: ignore[attr-defined]  # A schedule looks for it.
-        optimizer.step = step  # type: ignore[method-assign, assignment]
+        replace_step(optimizer, step)
         optimizer.add_param_group = _refuse_group  # type: ignore[method-assign]
-        # For a schedule, which warns if no step came before it: a worker that comes late makes none
-        # in the epochs that are over.
-        optimizer._step_count = 1  # type: ignore[attr-defined]
+        count_step(optimizer)  # A worker that comes late makes none in the epochs that are over.
 
     def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
         examples = len(dataset)
