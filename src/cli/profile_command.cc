@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,7 +35,12 @@ void print_sums(const throughput::MeasuredProfile& profile) {
              2 * kMilli * profile.sums->meeting_message_seconds.value_or(0.0));
 }
 
-void print(const throughput::MeasuredProfile& profile, const std::string& path) {
+// What the gradient and the weights went through.
+std::string_view way_of(const std::string& listen) {
+  return listen.starts_with("unix:") ? "shared memory" : "TCP";
+}
+
+void print(const throughput::MeasuredProfile& profile, const job::ProfileJob& job) {
   std::vector<double> computing;
   std::vector<double> rests;
   double most = 0.0;
@@ -53,22 +60,23 @@ void print(const throughput::MeasuredProfile& profile, const std::string& path) 
              kMilli * middle,
              profile.iterations.size(),
              kMilli * most);
-  fmt::print("  push, apply, pull{:8.3f} ms: messages {:.3f}, bytes {:.3f}, apply {:.3f}\n",
+  fmt::print("  push, apply, pull{:8.3f} ms over {}: messages {:.3f}, bytes {:.3f}, apply {:.3f}\n",
              kMilli * rest,
+             way_of(job.serving.listen),
              2 * kMilli * profile.message_seconds,
              2 * kMilli * profile.payload_bytes() * profile.byte_seconds,
              kMilli * profile.apply_seconds);
   print_sums(profile);
   fmt::print("  alone            {:8.0f} examples/s\n", profile.batch / (middle + rest));
-  fmt::print("written to {}; next: outpace predict {} --workers 1..16\n", path, path);
+  fmt::print("written to {}; next: outpace predict {} --workers 1..16\n", job.output, job.output);
 }
 
 int profile(const job::ProfileJob& job) {
-  const run::MeasuredWorker measured =
-      job.command.empty() ? run::measure_worker(job, learner(), measure_peers())
-                          : run::measure_script(job, measure_peers());
+  const run::MeasuredWorker measured = job.command.empty()
+                                           ? run::measure_worker(job, learner(), measure_peers())
+                                           : run::measure_script(job, measure_peers());
   record::write_atomically(job.output, measured.profile.to_json(measured.events));
-  print(measured.profile, job.output);
+  print(measured.profile, job);
   return 0;
 }
 

@@ -46,8 +46,8 @@ class PassLog {
   void joined(const protocol::Manifest& manifest, std::uint64_t examples);
   // The worker has a mini-batch and its weights.
   void taken();
-  // A layer's forward pass began `seconds_ago`, which needs the first `numbers` weights; or, with 0,
-  // its backward pass. Not earlier than what was noted before.
+  // A layer's forward pass began `seconds_ago`, which needs the first `numbers` weights; or, with
+  // 0, its backward pass. Not earlier than what was noted before.
   void layer(std::size_t numbers, double seconds_ago = 0.0);
   // The gradient is there. A mini-batch without one is forgotten.
   void computed();

@@ -7,6 +7,7 @@ import gzip
 import json
 import pathlib
 import shutil
+import statistics
 import sys
 import unittest
 
@@ -150,6 +151,63 @@ class Real(PytorchTrace):
                 self.assertGreater(one["compute_seconds"], 0)
                 self.assertGreater(one["rest_seconds"], 0)
             self.assertEqual(written["not_measured"]["apply_seconds"], "optimizer")
+
+
+class Gpu(PytorchTrace):
+    """A trace that PyTorch 2.11 wrote of tools/gpu_step.py --network mlp on an NVIDIA H200: nine
+    steps of three linear layers and two ReLUs, with kernels."""
+
+    TRACE = pathlib.Path(__file__).parent / "traces" / "h200.json.gz"
+
+    def first_kernels(self, step, events):
+        """When the first kernel of each layer's forward pass begins, and of the loss, in seconds:
+        of those that the processor started during the layer's operation."""
+        kernels = {one["args"]["correlation"]: one["ts"] for one in events
+                   if one.get("cat") in ("kernel", "gpu_memset")}
+        launches = [one for one in events if one.get("cat") in ("cuda_runtime", "cuda_driver")
+                    and one["args"].get("correlation") in kernels]
+
+        def within(one, other):
+            return other["ts"] <= one["ts"] < other["ts"] + other["dur"]
+
+        layers = sorted((one["ts"], one) for one in events
+                        if one["name"] in ("aten::linear", "aten::relu", "aten::cross_entropy_loss")
+                        and within(one, step))
+        self.assertEqual(len(layers), 6)
+        return [1e-6 * min(kernels[launch["args"]["correlation"]] for launch in launches
+                           if within(launch, layer)) for _, layer in layers]
+
+    def test_gives_the_layers_of_its_kernels(self):
+        out, written = self.profile(self.TRACE, "--batch", "128")
+        self.assertIn("Kineto dialect, 9 steps by ProfilerStep", out)
+        self.assertIn("118 MB, by the shapes of gradients (6)", out)
+        self.assertEqual([one["tensors"] for one in written["layers"]], [2, 0, 2, 0, 2])
+        events = [one for one in json.loads(gzip.decompress(self.TRACE.read_bytes()))["traceEvents"]
+                  if one["ph"] == "X"]
+        steps = [one for one in events if one.get("cat") == "user_annotation"
+                 and one["name"].startswith("ProfilerStep")]
+        passes = [self.first_kernels(step, events) for step in steps[1:]]
+        for layer in range(4):  # The last one's forward pass ends with the loss.
+            expected = statistics.median(one[layer + 1] - one[layer] for one in passes)
+            self.assertAlmostEqual(written["layers"][layer]["forward_seconds"], expected,
+                                   delta=1e-9)
+
+    def test_hides_communication_behind_the_backward_pass(self):
+        _, written = self.profile(self.TRACE, "--batch", "128")
+        self.path("without.json", json.dumps({**written, "layers": []}))
+        iteration = {}
+        for profile in ("p.json", "without.json"):
+            out = self.outpace("predict", profile, "--workers", "4", "--policy", "sync",
+                               "--topology", "ring", "--bandwidth", "1000Gbps", "--json").out
+            (fine,) = (one for one in json.loads(out)["predictions"] if one["model"] == "fine")
+            iteration[profile] = 4 * 128 / fine["examples_per_second"]
+        backward = [one["backward_seconds"] for one in written["layers"]]
+        hidden = iteration["without.json"] - iteration["p.json"]
+        # The middle layer has 67 MB, whose sum takes 0.8 ms. It begins with a first bucket in the
+        # layer's backward pass, or at its end, and lasts longer than what is left to compute. What
+        # the last layer has takes 2 us.
+        self.assertGreater(hidden, sum(backward[:2]))
+        self.assertLess(hidden, sum(backward[:3]) + 3e-6)
 
 
 class BadInput(PytorchTrace):
