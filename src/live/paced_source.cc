@@ -20,6 +20,8 @@ constexpr float kGradient = 1e-9F;
 constexpr double kLoss = 1.0;
 // Between two looks at whether the task was cancelled; a layer of a network takes about as long.
 constexpr std::chrono::microseconds kBetweenLooks(2000);
+// A processor that sleeps takes this long to wake up, at most. What is later is another program's.
+constexpr std::chrono::microseconds kWakeUpMost(200);
 
 class PacedSource final : public worker::GradientSource {
  public:
@@ -46,9 +48,13 @@ class PacedSource final : public worker::GradientSource {
                                               std::span<const std::uint64_t> examples,
                                               std::span<float> gradient,
                                               const Cancelled& cancelled) override {
-    const auto end = steady_clock::now() + to_clock(draw_seconds(examples.size()));
+    const auto end = begin() + to_clock(draw_seconds(examples.size()));
     std::fill(gradient.begin(), gradient.end(), kGradient);
-    return sleep_until(end, cancelled) ? std::optional(kLoss) : std::nullopt;
+    if (!sleep_until(end, cancelled)) {
+      return std::nullopt;
+    }
+    finish(end);
+    return kLoss;
   }
 
   [[nodiscard]] std::optional<double> compute_overlapped(std::span<const float> weights,
@@ -59,7 +65,7 @@ class PacedSource final : public worker::GradientSource {
       return GradientSource::compute_overlapped(weights, examples, gradient, overlap);
     }
     const double seconds = draw_seconds(examples.size());
-    auto at = steady_clock::now();  // What has been computed is computed by then.
+    auto at = begin();  // What has been computed is computed by then.
     std::fill(gradient.begin(), gradient.end(), kGradient);
     std::size_t tensor = 0;
     std::size_t numbers = 0;
@@ -90,6 +96,7 @@ class PacedSource final : public worker::GradientSource {
         overlap.ready(--tensor);
       }
     }
+    finish(at);
     return kLoss;
   }
 
@@ -98,13 +105,14 @@ class PacedSource final : public worker::GradientSource {
                                         std::span<float> gradient,
                                         const TensorReady& ready) override {
     const double seconds = draw_seconds(examples.size());
-    const auto end = steady_clock::now() + to_clock(seconds);
+    const auto end = begin() + to_clock(seconds);
     std::fill(gradient.begin(), gradient.end(), kGradient);
     const std::vector<double> behind = behind_tensors();
     for (std::size_t tensor = behind.size(); tensor-- > 0;) {
       std::this_thread::sleep_until(end - to_clock(behind[tensor] * seconds));
       ready(tensor);
     }
+    finish(end);
     return kLoss;
   }
 
@@ -118,6 +126,14 @@ class PacedSource final : public worker::GradientSource {
       std::this_thread::sleep_until(std::min(end, steady_clock::now() + kBetweenLooks));
     }
     return true;
+  }
+  // A pass begins as much earlier as the one before ended later than it should have, so that their
+  // mean is right, however long the processor takes to wake up.
+  [[nodiscard]] steady_clock::time_point begin() {
+    return steady_clock::now() - std::exchange(late_, {});
+  }
+  void finish(steady_clock::time_point end) {
+    late_ = std::clamp<steady_clock::duration>(steady_clock::now() - end, {}, kWakeUpMost);
   }
   // The share of computing that comes after the gradient of each tensor is there.
   [[nodiscard]] std::vector<double> behind_tensors() const {
@@ -151,6 +167,7 @@ class PacedSource final : public worker::GradientSource {
 
   const PacedSourceOptions options_;
   Rng rng_;
+  steady_clock::duration late_{};  // By how much the last pass was.
 };
 
 }  // namespace

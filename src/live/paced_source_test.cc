@@ -1,5 +1,6 @@
 #include "live/paced_source.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -29,6 +30,28 @@ TEST(PacedSource, WaitsForItsShareOfAnIteration) {
   // A busy machine wakes it later, never sooner.
   EXPECT_GE(steady_clock::now() - begun, std::chrono::milliseconds(20));
   EXPECT_GT(gradient[2], 0.0F);
+}
+
+TEST(PacedSource, MakesUpForBeingWokenLate) {
+  const auto source = paced({0.005});
+  const std::vector<float> weights(3);
+  const std::vector<std::uint64_t> examples(8);
+  std::vector<float> gradient(3);
+  const auto pass = [&] {
+    const auto begun = steady_clock::now();
+    (void)source->compute(weights, examples, gradient, [] { return false; });
+    return steady_clock::now() - begun;
+  };
+  constexpr auto kWhole = std::chrono::milliseconds(5);
+  constexpr auto kMost = std::chrono::microseconds(200);
+  EXPECT_GE(pass(), kWhole);  // Nothing was late before.
+  // Sooner or later a pass is woken less late than the one before it, and so takes less than 5 ms.
+  auto shortest = steady_clock::duration::max();
+  for (int passes = 0; passes < 2000 && shortest >= kWhole; ++passes) {
+    shortest = std::min(shortest, pass());
+  }
+  EXPECT_LT(shortest, kWhole);
+  EXPECT_GE(shortest, kWhole - kMost);
 }
 
 TEST(PacedSource, TellsOfTensorsFromTheLastToTheFirstWhileItWaits) {
