@@ -262,8 +262,19 @@ class Tidy(unittest.TestCase):
                    "    def test_it(self):\n        pass\n\n\n"
                    "class Left(ProgramTest):\n    def test_it(self):\n        pass\n\n\n"
                    "class Shared(ProgramTest):\n    pass\n")
-        self.write("test/CMakeLists.txt", "program_test(run Run)\n")
+        self.write("test/CMakeLists.txt", "program_test(run Run)  # program_test(run Left)\n")
         self.assert_found("test/program/run_test.py:8", "nobody runs class Left")
+        self.write("test/CMakeLists.txt", "program_test(run Run Left)\n")
+        self.assert_clean()
+
+    def test_a_class_that_only_has_tests_of_its_base(self):
+        tests = "class Run(ProgramTest):\n    def test_it(self):\n        pass\n\n\n"
+        self.write("test/CMakeLists.txt", "program_test(run Run)\n")
+        for base in ("Run", "other_test.Run"):
+            self.write("test/program/run_test.py", tests + f"class Fast({base}):\n    WAY = 2\n")
+            self.assert_found("test/program/run_test.py:6", "nobody runs class Fast")
+        self.write("Makefile", "pages:\n\tpython3 test/program/fast_run_test.py\n")
+        self.assert_found("test/program/run_test.py:6", "nobody runs class Fast")
         self.write("Makefile", "pages:\n\tpython3 test/program/run_test.py\n")
         self.assert_clean()
 

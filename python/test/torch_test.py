@@ -58,13 +58,15 @@ class FakeEvent:
 
     clock = 0.0
 
-    def record(self):
+    def record(self, stream):
+        self.stream = stream
         self.when = self.clock
 
     def synchronize(self):
         pass
 
     def elapsed_time(self, later):
+        assert later.stream == self.stream, "the events are of two devices"
         return later.when - self.when
 
 
@@ -73,8 +75,9 @@ class LayersOfAGpu(unittest.TestCase):
         """What mark() hears of layers that begin at these milliseconds; the last is the end."""
         heard = []
         with mock.patch("torch.cuda.Event", lambda enable_timing: FakeEvent()), \
+                mock.patch("torch.cuda.current_stream", str), \
                 mock.patch("time.monotonic", lambda: 0.0):
-            marks = marks_for(torch.device("cuda"), lambda *words: heard.append(words))
+            marks = marks_for(torch.device("cuda:1"), lambda *words: heard.append(words))
             marks.taken()
             marks.layer(7)  # Of a mini-batch that is given up.
             marks.taken()

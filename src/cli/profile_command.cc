@@ -23,7 +23,8 @@ constexpr double kMilli = 1e3;
 
 void print_sums(const throughput::MeasuredProfile& profile) {
   if (!profile.sums) {
-    fmt::print("  a sum of two     not measured: this outpace was built without libtorch\n");
+    fmt::print(
+        "  sums, meetings   not measured, because this outpace was built without libtorch\n");
     return;
   }
   fmt::print("  a sum of two     {:8.3f} ms: messages {:.3f}, bytes {:.3f}\n",
@@ -35,9 +36,9 @@ void print_sums(const throughput::MeasuredProfile& profile) {
              2 * kMilli * profile.sums->meeting_message_seconds.value_or(0.0));
 }
 
-// What the gradient and the weights went through.
+// What gradients and weights went over.
 std::string_view way_of(const std::string& listen) {
-  return listen.starts_with("unix:") ? "shared memory" : "TCP";
+  return listen.starts_with("unix:") ? "a Unix socket" : "TCP";
 }
 
 void print(const throughput::MeasuredProfile& profile, const job::ProfileJob& job) {
@@ -87,6 +88,9 @@ Run add_profile(job::OptionList& list) {
   declare(list, *job);
   return [job](const job::OptionList& chosen) {
     check(chosen, *job);
+    if (job->command.empty() && job->traces.files.empty()) {
+      require_libtorch("profile without --from-trace or a command");
+    }
     return job->traces.files.empty() ? profile(*job) : profile_of_trace(*job);
   };
 }

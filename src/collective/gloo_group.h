@@ -2,9 +2,10 @@
 // between two. Uses Gloo, unencrypted, over loopback unless another network interface is named.
 //
 // Each process has a rank from 0 to size - 1. All join in one rendezvous folder, through which they
-// find each other's ports; no port is fixed. A group that lost a process is over: whatever waits in
-// it throws GroupBroken on all its processes, and a new group is made of those that are left. From
-// any thread, abort() breaks the group at once, so that nothing waits for a process that is silent.
+// find each other's ports; no port is fixed. A group that lost a process is over: whatever waits
+// for that process throws GroupBroken, and a new group is made of those that are left. From any
+// thread, abort() breaks the group at once, so that nothing waits for a process that is silent, nor
+// in receive_any(), which waits for none in particular.
 // SIGPIPE is ignored in the whole process once the first group exists. This is the only file that
 // uses Gloo, and it shows none of Gloo's headers.
 

@@ -1,5 +1,3 @@
-// Tested by src/collective/gossip_test.cc.
-
 #include "collective/meetings.h"
 
 #include <array>
@@ -10,19 +8,6 @@
 
 namespace outpace::collective {
 namespace {
-
-// The conversations of a pair.
-constexpr std::uint32_t kOffer = 1;   // Weights, of the one that asks.
-constexpr std::uint32_t kAnswer = 2;  // Weights.
-constexpr std::uint32_t kInvite = 3;  // One number, as the next.
-constexpr std::uint32_t kRequest = 4;
-constexpr std::uint32_t kReply = 5;   // Weights.
-constexpr std::uint32_t kPushed = 6;  // Weights.
-
-constexpr std::uint32_t kToCentre = 7;  // Weights, as the next.
-constexpr std::uint32_t kOfCentre = 8;
-constexpr std::uint32_t kAsk = 9;    // One number: whether the other invited to it.
-constexpr std::uint32_t kCame = 10;  // One number: the weights of a visit are there.
 
 constexpr std::uint32_t kCentre = 0;  // The rank of the worker that holds it.
 
@@ -121,7 +106,7 @@ void Meetings::pull() {
   group_.send(neighbour, kRequest, OneNumber{});
   group_.receive(neighbour, kReply, seeking_.theirs);
   group_.send(neighbour, kCame, OneNumber{});
-  (void)replica_.answer_halfway(seeking_.theirs, true);
+  replica_.pulled(seeking_.theirs);
 }
 
 void Meetings::push() {

@@ -33,6 +33,18 @@
 
 namespace outpace::collective {
 
+// Tags of the conversations of a pair. A change of what is said needs another protocol version.
+inline constexpr std::uint32_t kOffer = 1;   // Weights, of the one that asks.
+inline constexpr std::uint32_t kAnswer = 2;  // Weights.
+inline constexpr std::uint32_t kInvite = 3;  // One number, as the next.
+inline constexpr std::uint32_t kRequest = 4;
+inline constexpr std::uint32_t kReply = 5;     // Weights.
+inline constexpr std::uint32_t kPushed = 6;    // Weights.
+inline constexpr std::uint32_t kToCentre = 7;  // Weights, as the next.
+inline constexpr std::uint32_t kOfCentre = 8;
+inline constexpr std::uint32_t kAsk = 9;    // One number: whether the other invited to it.
+inline constexpr std::uint32_t kCame = 10;  // One number: the weights of a visit are there.
+
 class Meetings {
  public:
   // `group`, which this worker has joined in place `rank`, and `replica` outlive this object.

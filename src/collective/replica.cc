@@ -116,14 +116,10 @@ void Replica::meet_halfway(std::span<const float> then, std::span<const float> t
   }
 }
 
-std::vector<float> Replica::answer_halfway(std::span<const float> theirs, bool own) {
+void Replica::pulled(std::span<const float> theirs) {
   const std::lock_guard lock(mutex_);
-  std::vector<float> then = weights_;
-  collective::meet_halfway(weights_, then, theirs);
-  if (own) {
-    own_is_over();
-  }
-  return then;
+  collective::meet_halfway(weights_, weights_, theirs);
+  own_is_over();
 }
 
 void Replica::hold_centre(bool holds) {

@@ -62,8 +62,8 @@ class Replica {
   // How a meeting ends. `own`: of this worker's own.
   // Moves halfway: weights += (theirs - then) / 2, where `then` is what was sent.
   void meet_halfway(std::span<const float> then, std::span<const float> theirs, bool own);
-  // Moves halfway from the present weights, and returns what they were.
-  [[nodiscard]] std::vector<float> answer_halfway(std::span<const float> theirs, bool own);
+  // This worker's own: moves halfway from its present weights to those that it pulled.
+  void pulled(std::span<const float> theirs);
   // Elastic averaging. The centre is at first the initial weights; each worker knows it as of its
   // last meeting with it.
   // From now on this worker holds the centre, or another does.

@@ -44,9 +44,9 @@ TEST(Replica, AMeetingOfAnotherWorkersGradientIsNotThisWorkers) {
   EXPECT_EQ(replica.begin_meeting()->invited_by, 3);
   replica.meet_halfway(std::vector{1.0F}, std::vector{3.0F}, false);
   EXPECT_FALSE(replica.met_within(milliseconds(0)));
-  EXPECT_EQ(replica.answer_halfway(std::vector{6.0F}, false), std::vector{2.0F});
+  replica.meet_halfway(std::vector{2.0F}, std::vector{6.0F}, false);
   EXPECT_FALSE(replica.met_within(milliseconds(0)));
-  EXPECT_EQ(replica.answer_halfway(std::vector{8.0F}, true), std::vector{4.0F});
+  replica.pulled(std::vector{8.0F});
   EXPECT_TRUE(replica.met_within(milliseconds(0)));
   replica.step(subtract_one);
   EXPECT_EQ(replica.weights(), std::vector{5.0F});
@@ -137,7 +137,8 @@ TEST_F(ReplicaTwin, Coupled) {
   for (int event = 0; event < kEvents; ++event) {
     draw(true);
     const std::vector<float> then = replicas_[i_].weights();
-    const std::vector<float> theirs = replicas_[j_].answer_halfway(then, false);
+    const std::vector<float> theirs = replicas_[j_].weights();
+    replicas_[j_].meet_halfway(theirs, then, false);
     replicas_[i_].meet_halfway(then, theirs, true);
     papers_[i_] = papers_[j_] = (papers_[i_] + papers_[j_]) / 2.0;
     step();
@@ -151,7 +152,7 @@ TEST_F(ReplicaTwin, Coupled) {
 TEST_F(ReplicaTwin, Pull) {
   for (int event = 0; event < kEvents; ++event) {
     draw(false);
-    (void)replicas_[i_].answer_halfway(replicas_[j_].weights(), true);
+    replicas_[i_].pulled(replicas_[j_].weights());
     papers_[i_] = (papers_[i_] + papers_[j_]) / 2.0;
     step();
     expect_alike();

@@ -48,12 +48,12 @@ class PacedSource final : public worker::GradientSource {
                                               std::span<const std::uint64_t> examples,
                                               std::span<float> gradient,
                                               const Cancelled& cancelled) override {
-    const auto end = begin() + to_clock(draw_seconds(examples.size()));
+    const auto end = steady_clock::now() - lateness() + to_clock(draw_seconds(examples.size()));
     std::fill(gradient.begin(), gradient.end(), kGradient);
     if (!sleep_until(end, cancelled)) {
       return std::nullopt;
     }
-    finish(end);
+    note_lateness(end);
     return kLoss;
   }
 
@@ -65,7 +65,8 @@ class PacedSource final : public worker::GradientSource {
       return GradientSource::compute_overlapped(weights, examples, gradient, overlap);
     }
     const double seconds = draw_seconds(examples.size());
-    auto at = begin();  // What has been computed is computed by then.
+    const auto earlier = lateness();
+    auto at = steady_clock::now() - earlier;  // What has been computed is computed by then.
     std::fill(gradient.begin(), gradient.end(), kGradient);
     std::size_t tensor = 0;
     std::size_t numbers = 0;
@@ -77,7 +78,7 @@ class PacedSource final : public worker::GradientSource {
         case Weights::kGivenUp:
           return std::nullopt;
         case Weights::kCame:
-          at = std::max(at, steady_clock::now());
+          at = std::max(at, steady_clock::now() - earlier);
           break;
         case Weights::kThere:
           break;
@@ -92,11 +93,13 @@ class PacedSource final : public worker::GradientSource {
       if (!sleep_until(at, overlap.cancelled)) {
         return std::nullopt;
       }
+      if (i == 0) {
+        note_lateness(at);  // Before the last tensors leave, which takes time of its own.
+      }
       for (const std::size_t first = tensor - options_.layers[i].tensors; tensor > first;) {
         overlap.ready(--tensor);
       }
     }
-    finish(at);
     return kLoss;
   }
 
@@ -105,14 +108,16 @@ class PacedSource final : public worker::GradientSource {
                                         std::span<float> gradient,
                                         const TensorReady& ready) override {
     const double seconds = draw_seconds(examples.size());
-    const auto end = begin() + to_clock(seconds);
+    const auto end = steady_clock::now() - lateness() + to_clock(seconds);
     std::fill(gradient.begin(), gradient.end(), kGradient);
     const std::vector<double> behind = behind_tensors();
     for (std::size_t tensor = behind.size(); tensor-- > 0;) {
       std::this_thread::sleep_until(end - to_clock(behind[tensor] * seconds));
+      if (tensor == 0) {
+        note_lateness(end);
+      }
       ready(tensor);
     }
-    finish(end);
     return kLoss;
   }
 
@@ -127,12 +132,10 @@ class PacedSource final : public worker::GradientSource {
     }
     return true;
   }
-  // A pass begins as much earlier as the one before ended later than it should have, so that their
-  // mean is right, however long the processor takes to wake up.
-  [[nodiscard]] steady_clock::time_point begin() {
-    return steady_clock::now() - std::exchange(late_, {});
-  }
-  void finish(steady_clock::time_point end) {
+  // A pass begins earlier by as much as the one before ended late, so that their mean is right,
+  // however long the processor takes to wake up.
+  [[nodiscard]] steady_clock::duration lateness() { return std::exchange(late_, {}); }
+  void note_lateness(steady_clock::time_point end) {
     late_ = std::clamp<steady_clock::duration>(steady_clock::now() - end, {}, kWakeUpMost);
   }
   // The share of computing that comes after the gradient of each tensor is there.

@@ -72,7 +72,8 @@ void PassLog::layer(std::size_t numbers, double seconds_ago) {
     return;
   }
   const double before = pass_.between.empty() ? pass_.begin : pass_.between.back();
-  pass_.between.push_back(std::max(before, seconds_now() - seconds_ago));
+  const double now = seconds_now();
+  pass_.between.push_back(std::clamp(now - seconds_ago, before, std::max(before, now)));
   if (numbers != 0) {
     needs_.push_back(numbers);
   }

@@ -48,7 +48,7 @@ TEST(PassLog, WritesWhenEachPassAndEachLayerBegan) {
   EXPECT_EQ(parse_noted(to_json(noted)), noted);
 }
 
-TEST(PassLog, NotesWhatBeganEarlierAndNothingBeforeWhatItNotedBefore) {
+TEST(PassLog, NotesWhatBeganEarlierButNothingBeforeWhatItNotedNorLater) {
   const TemporaryDirectory folder;
   const std::string path = (folder / "passes.json").string();
   PassLog log(path);
@@ -58,13 +58,15 @@ TEST(PassLog, NotesWhatBeganEarlierAndNothingBeforeWhatItNotedBefore) {
   log.layer(6, kDay);
   log.layer(10);
   log.layer(0, kDay);
+  log.layer(0, -kDay);
   log.computed();
   log.close();
   const NotedPass pass = parse_noted(contents(path)).passes.at(0);
-  ASSERT_EQ(pass.between.size(), 3U);
+  ASSERT_EQ(pass.between.size(), 4U);
   EXPECT_EQ(pass.between[0], pass.begin);
   EXPECT_GE(pass.between[1], pass.begin);
   EXPECT_EQ(pass.between[2], pass.between[1]);
+  EXPECT_LE(pass.between[3], pass.end);
 }
 
 TEST(PassLog, SaysThatItsFileCannotBeWritten) {

@@ -22,7 +22,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 4;
+inline constexpr std::uint32_t kProtocolVersion = 5;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;

@@ -57,6 +57,15 @@ class Measured(Throughput):
         self.assertGreater(alone["high"], alone["examples_per_second"])
         self.assertEqual(alone["bottleneck"] in ("worker compute", "server apply"), True)
 
+    def test_a_profile_without_sums_says_what_stands_in_for_them(self):
+        self.path("p.json", json.dumps(profile()))
+        for topology, says in (("ps", ""), ("ring", "no costs of sums and meetings"),
+                               ("ps,gossip", "no costs of sums and meetings")):
+            with self.subTest(topology):
+                err = self.outpace("predict", "p.json", "--workers", "2", "--topology", topology).err
+                self.assertIn(says, err)
+                self.assertEqual(len(err.splitlines()), 1 if says else 0, err)
+
     def test_predictions_follow_from_the_profile(self):
         self.path("p.json", json.dumps(profile()))
         found = self.predict("--workers", "1,4", "--policy", "sync", "--policy", "async",

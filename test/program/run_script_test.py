@@ -6,10 +6,11 @@ SCRIPT_WORKER names a program that joins by include/outpace alone.
 import collections
 import json
 import os
+import pathlib
 import signal
 import sys
 
-from jobs import ProgramTest, main, read_json_lines, read_weights, wait_until
+from jobs import OUTPACE, ProgramTest, main, read_json_lines, read_weights, wait_until
 
 SCRIPT = os.environ["SCRIPT_WORKER"]
 
@@ -284,6 +285,10 @@ class Profiled(ProgramTest):
         self.assertEqual(len(profile["iterations"]), 10)
         self.assertEqual(profile["layers"], [])
         self.assertIn("written to", run.out)
+        self.assertRegex(run.out, r"push, apply, pull +\d+\.\d+ ms over TCP: messages")
+        has_libtorch = pathlib.Path(OUTPACE + "-torch").exists()
+        self.assertEqual("sum_message_seconds" in profile, has_libtorch)
+        self.assertEqual("sums, meetings   not measured" in run.out, not has_libtorch)
 
     def test_what_does_not_go_with_a_command_is_refused(self):
         for words, says in ((("--network", "cnn"), "--network conflicts with a command to measure"),

@@ -35,33 +35,33 @@ class DeviceMarks(Marks):
     """Of a GPU, which the processor runs ahead of: events among its kernels. They are read when the
     gradient is there, so that nothing waits in between."""
 
-    def __init__(self, mark: Mark) -> None:
+    def __init__(self, mark: Mark, device: torch.device) -> None:
         super().__init__(mark)
+        self._device = device
         self._events: List[Tuple[int, Any]] = []
 
     def taken(self) -> None:
         self._events.clear()  # Of a mini-batch that was given up.
 
     def layer(self, numbers: int) -> None:
-        self._events.append((numbers, _event_now()))
+        self._events.append((numbers, self._event_now()))
 
     def computed(self) -> None:
-        last = _event_now()
+        last = self._event_now()
         last.synchronize()
         begin = time.monotonic()
         for numbers, event in self._events:
             seconds = event.elapsed_time(last) / 1e3
             self._mark(numbers, seconds + time.monotonic() - begin)
 
-
-def _event_now() -> Any:
-    event = torch.cuda.Event(enable_timing=True)
-    event.record()
-    return event
+    def _event_now(self) -> Any:
+        event = torch.cuda.Event(enable_timing=True)
+        event.record(torch.cuda.current_stream(self._device))
+        return event
 
 
 def marks_for(device: torch.device, mark: Mark) -> Marks:
-    return DeviceMarks(mark) if device.type == "cuda" else Marks(mark)
+    return DeviceMarks(mark, device) if device.type == "cuda" else Marks(mark)
 
 
 def mark_layers(module: torch.nn.Module, parameters: Sequence[torch.Tensor], numbers: int,

@@ -11,15 +11,15 @@ from outpace.groups import Group, Method
 def replace_step(optimizer: torch.optim.Optimizer, step: Callable[..., Any]) -> None:
     """Makes `step` the optimizer's, with what a schedule looks for: it warns of a step that was
     replaced after it was made, and wraps one that it does not know as a method, which it is not."""
-    step._with_counter = True  # type: ignore[attr-defined]  # PyTorch up to 2.2.
-    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]  # From 2.3 on.
+    step._with_counter = True  # type: ignore[attr-defined]  # PyTorch up to 2.3.
+    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]  # From 2.4 on.
     optimizer.step = step  # type: ignore[method-assign]
 
 
 def count_step(optimizer: torch.optim.Optimizer) -> None:
     """For a schedule, which warns if no step came before its own."""
-    optimizer._step_count = 1  # type: ignore[attr-defined]  # PyTorch up to 2.2.
-    optimizer._opt_called = True  # type: ignore[attr-defined]  # From 2.3 on.
+    optimizer._step_count = 1  # type: ignore[attr-defined]  # PyTorch up to 2.3.
+    optimizer._opt_called = True  # type: ignore[attr-defined]  # From 2.4 on.
 
 
 class _ServersOwn(torch.optim.Optimizer):

@@ -362,6 +362,8 @@ class WorkerJob(Job):
         self._check_settings()
         flat.write_gradients(worker.gradient_address())
         named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
+        if self._marks is not None:
+            self._marks.computed()
         try:
             self.verdict = worker.push(self._accumulation.loss, part=self._accumulation.examples)
         finally:
