@@ -52,7 +52,8 @@ def resnet18(width):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(planes, CLASSES))
 
 
-def accuracy_and_loss(net, images, classes, device):
+def accuracy_and_loss(net, images, classes):
+    device = next(net.parameters()).device
     net.eval()
     right = loss = 0.0
     with torch.no_grad():
@@ -96,11 +97,11 @@ def main():
             if job.backward(loss):
                 optimizer.step()
         schedule.step()
-        job.evaluate(lambda: accuracy_and_loss(net, images, classes, args.device))
+        job.evaluate(lambda: accuracy_and_loss(net, images, classes))
 
     if args.save:
         job.save(args.save)
-    accuracy, _ = accuracy_and_loss(net, images, classes, args.device)
+    accuracy, _ = accuracy_and_loss(net, images, classes)
     print(f"{job.version} updates, accuracy {accuracy:.3f}")
 
 

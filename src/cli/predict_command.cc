@@ -47,15 +47,16 @@ std::string predict_configurations(const job::PredictJob& job,
 std::string predict_sweep(const job::PredictJob& job, const throughput::MeasuredProfile& profile) {
   if (const std::string caveat = profile.caveat(); !caveat.empty()) {
     fmt::print(stderr, "outpace: {}\n", caveat);
-  } else if (!profile.sums && std::ranges::any_of(job.topologies, [](const std::string& topology) {
-               return topology != "ps";
-             })) {
+  }
+  const throughput::Sweep sweep = throughput::predict_clusters(profile, job, run::whole_file);
+  if (profile.not_measured.empty() && !profile.sums &&
+      std::ranges::any_of(job.topologies,
+                          [](const std::string& topology) { return topology != "ps"; })) {
     fmt::print(stderr,
                "outpace: the profile has no costs of sums and meetings between workers: those of a "
                "server's messages stand in; `outpace profile` of a build with libtorch measures "
                "them\n");
   }
-  const throughput::Sweep sweep = throughput::predict_clusters(profile, job, run::whole_file);
   for (const auto& [policy, why] : sweep.left_out) {
     fmt::print(stderr, "outpace: left out, for it is not possible: {}\n", why);
   }
