@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo test test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
-        bench-chaos bench-peers bench-python reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy validate-throughput validate-slices clean
+.PHONY: help setup demo install uninstall test test-slurm test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
+        bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner policy-change many-workers validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -18,7 +18,8 @@ setup:   ## install the Debian packages that are missing (root or sudo, once)
 
 # Another comparison: make demo DEMO=mine.toml. The README's picture again, on an idle machine:
 # make demo DEMO='--picture docs/first-minute.svg'.
-demo: release  ## compare four policies on 8 workers of unequal speed; two minutes and a picture
+demo: build/release/build.ninja  ## compare four policies on 8 workers of unequal speed; two minutes and a picture
+	$(BUILD) release --target outpace
 	@python3 -B tools/demo.py $(DEMO)
 
 # Ninja configures again by itself when CMakeLists.txt changes.
@@ -33,7 +34,7 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 
-FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures)_|chaos/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
+FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
 test-faults: dev  ## the tests of docs/reliability.md
 	ctest --preset dev -R '$(FAULTS)'
 
@@ -49,6 +50,12 @@ test-dashboard: dev  ## the page in headless Chromium, and a real Prometheus tha
 	  SCRAPES=$(SCRAPES) PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) sh -c '$(PYTHON) -B test/program/dashboard_browser_test.py && \
 	  $(PYTHON) -B test/program/prometheus_test.py'
 
+# The commands of docs/slurm.md; some of them: make test-slurm CASES='requeued node_down'.
+test-slurm: build/release/build.ninja  ## docs/slurm.md on a Slurm of two nodes in namespaces; takes root
+	@tools/install-packages.sh test slurm
+	$(BUILD) release --target outpace
+	python3 -B test/slurm/jobs_of_docs.py build/release $(CASES)
+
 MINUTES ?= 3
 SEED    ?= 1
 chaos: dev  ## real processes under drawn faults, and a verdict: make chaos SEED=7 MINUTES=10
@@ -59,8 +66,17 @@ quick: build/dev/build.ninja  ## only the tests that take no time; of one folder
 	$(BUILD) dev --target $(if $(F),$(F)_test,unit_tests)
 	ctest --preset dev $(if $(F),-R '^$(F)/',-L 'pure|unit' $(if $(T),-R '$(T)'))
 
-release: build/release/build.ninja  ## build/release/outpace, optimized
-	$(BUILD) release --target outpace
+release: build/release/build.ninja  ## build/release/outpace, optimized, and what is installed with it
+	$(BUILD) release --target outpace outpace_shared outpace_python
+
+PREFIX ?= /usr/local
+install: release  ## program, libraries, headers and wheel: make install PREFIX=$HOME/.local, or DESTDIR=
+	@tools/install-packages.sh python
+	cmake --install build/release --prefix $(PREFIX)
+
+# All that `make install` wrote is listed there.
+uninstall:  ## remove what the last `make install` wrote
+	xargs rm -fv < build/release/install_manifest.txt
 
 python: build/release/build.ninja  ## the wheel of python/outpace, in build/python
 	@tools/install-packages.sh python
@@ -171,6 +187,11 @@ bench-python: release  ## scripts in Python: a worker's cost, and beside Distrib
 	@tools/install-packages.sh peers
 	$(PYTHON) -B tools/bench_python.py $(ARGS)
 
+measure-examples: release  ## the scripts of examples/python alone, as jobs and under torchrun
+	$(BUILD) release --target outpace_python
+	@tools/install-packages.sh peers
+	$(PYTHON) -B tools/python_examples.py $(ARGS)
+
 reproduce-staleness: release  ## the published staleness of each policy, measured here
 	python3 tools/reproduce_staleness.py $(ARGS)
 
@@ -200,6 +221,20 @@ every-policy: release  ## all policies on three traces, rates tuned for each; vi
 	  --regime $$regime build/every-policy/$$regime-8.csv; done
 	python3 -B tools/tuned_comparison.py examples/compare/every_policy.toml --out build/every-policy \
 	  $(ARGS)
+
+balanced-sooner: release  ## is dynamic with --balance sooner at 84 %? ten traces; virtual time
+	@mkdir -p build/balanced-sooner
+	@for trace in calm-1 fixed-1 drifting-1 drifting-11 drifting-12 drifting-13 bursty-1 bursty-11 \
+	  bursty-12 bursty-13; do python3 tools/make_delays.py --workers 8 --regime $${trace%-*} \
+	  --seed $${trace#*-} build/balanced-sooner/$$trace.csv; done
+	build/release/outpace compare examples/compare/balance_8.toml --out build/balanced-sooner/runs
+
+many-workers: release  ## dynamic beside sync with 30, 100 and 300 equal workers; live, ten minutes
+	$(BUILD) release --target ledger_worker
+	python3 -B tools/many_workers.py $(ARGS)
+
+policy-change: release  ## what a change of the policy costs in accuracy; live
+	python3 -B tools/policy_change.py $(ARGS)
 
 validate-throughput: release  ## predictions beside runs on hosts with limited links; takes root
 	@tools/install-packages.sh hosts

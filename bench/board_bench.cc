@@ -17,7 +17,8 @@ namespace {
 class Feed {
  public:
   explicit Feed(std::uint32_t workers)
-      : workers_(workers), board_({.name = "async", .workers = workers, .updates_alone = true}) {
+      : workers_(workers),
+        board_({.name = "async", .workers = workers, .stragglers = policy::Stragglers::kGoOn}) {
     board_.keep_decisions();  // As with a page.
     for (std::uint32_t worker = 0; worker < workers; ++worker) {
       board_.decided(now_,

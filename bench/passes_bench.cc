@@ -129,6 +129,9 @@ class Bench {
                                                                         {"adam", 7},
                                                                         {"adamw", 7},
                                                                         {"lamb", 14},
+                                                                        {"rmsprop", 5},
+                                                                        {"adagrad", 5},
+                                                                        {"adadelta", 7},
                                                                         {"yellowfin", 15}};
     const auto passes = std::ranges::find(
         kPasses, name, [](const auto& one) -> const std::string& { return one.first; });

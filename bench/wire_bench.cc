@@ -1,163 +1,67 @@
-// A round of pushes and pulls over each carrier: every client pushes a gradient and gets weights of
-// the same size back, all at the same time.
+// A push and a pull over each carrier, by processes: a job's server, and workers that use
+// outpace/worker.h. Every worker pushes a gradient and gets new weights, all at the same time. The
+// server checks each gradient, steps (sgd) and publishes the next version, as in a job.
 //
-// Clients live in the server's process, each with its own connection, so that one number holds both
-// sides' work. A table row gives the median and the 99th percentile of a round, the bytes moved per
-// second, that rate as a share of memcpy's (measured between the rounds), and the most memory that
-// the process has had. Arguments: the largest payload in bytes (default 100e6), rounds per row
-// (20), and the only carrier (all of them).
+// A row gives the median and the 99th percentile of a round, the median in passes (the time of a
+// memcpy of the payload, measured before each round), the processor time that all processes took
+// together, the pages that the system gave a worker in a round, and the most memory that the server
+// and the first worker have had. "views" use next_view() and gradient(), "vectors" next() and
+// push() of a vector. Arguments: the largest payload in bytes (default 100e6), rounds per row (10),
+// the only carrier ("all" of them), and the smallest payload.
 
 #include <algorithm>
-#include <atomic>
+#include <array>
+#include <cerrno>
 #include <chrono>
-#include <condition_variable>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "protocol/messages.h"
+#include "base/spec.h"
+#include "live/server.h"
+#include "outpace/worker.h"
 #include "wire/certificates.h"
 #include "wire/kept_memory.h"
-#include "wire/transports.h"
+#include "wire/tls_files.h"
 
-namespace outpace::wire {
+namespace outpace {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
 
-constexpr const char* kToken = "bench";
+constexpr const char* kToken = "a-token-for-the-benchmark";
 
-const protocol::Push kPush = {.id = {.job = 1,
-                                     .generation = 1,
-                                     .worker = WorkerId{0},
-                                     .incarnation = 1,
-                                     .sequence = Sequence{1}},
-                              .examples = 1,
-                              .partial = false,
-                              .loss = 1,
-                              .compute_seconds = 1};
-const protocol::Welcome kWelcome = {.job = 1,
-                                    .generation = 1,
-                                    .needs_weights = false,
-                                    .heartbeat = std::chrono::seconds(1),
-                                    .seed = 1,
-                                    .with_replacement = false};
+enum class Interface : std::uint8_t { kViews, kVectors };
 
-// Counts events, and lets the benchmark wait for them.
-class Counter {
- public:
-  void add() {
-    const std::lock_guard lock(mutex_);
-    ++count_;
-    changed_.notify_one();
-  }
-  void take(std::size_t wanted) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return count_ >= wanted; });
-    count_ -= wanted;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t count_ = 0;
-};
-
-struct Carrier {
-  const char* name;
-  std::string address;
-  TlsFiles server;
-  TlsFiles worker;
-  bool shares_memory = false;
-};
-
-// A server that answers every push with weights of their own version, as one that never waits does.
-class Rounds {
- public:
-  Rounds(const Carrier& carrier, std::size_t clients, std::size_t numbers)
-      : numbers_(numbers), payload_(std::make_shared<const std::vector<float>>(numbers, 1.0F)) {
-    server_ =
-        serve({.address = carrier.address,
-               .token = kToken,
-               .tls = carrier.server,
-               .shares_memory = carrier.shares_memory,
-               .warned = [](const std::string& why) { std::fprintf(stderr, "%s\n", why.c_str()); }},
-              [this](ConnectionId id, ConnectionEvent event) { answer(id, event); });
-    for (std::size_t i = 0; i < clients; ++i) {
-      clients_.push_back(connect({.address = server_->address(),
-                                  .token = kToken,
-                                  .tls = carrier.worker,
-                                  .shares_memory = carrier.shares_memory},
-                                 [this](const ConnectionEvent& event) {
-                                   if (const auto* closed = std::get_if<Closed>(&event);
-                                       closed && !over_) {
-                                     std::fprintf(stderr, "%s\n", closed->why.c_str());
-                                   } else if (closed == nullptr) {
-                                     arrived_.add();
-                                   }
-                                 }));
-      clients_.back()->authorise(numbers);
-      clients_.back()->send(protocol::Heartbeat{}, nullptr);  // Joins.
-    }
-    arrived_.take(clients);
-  }
-
-  ~Rounds() { over_ = true; }
-  Rounds(const Rounds&) = delete;
-  Rounds& operator=(const Rounds&) = delete;
-
-  void run() {
-    for (const std::unique_ptr<ClientTransport>& client : clients_) {
-      client->send(kPush, payload_);
-    }
-    arrived_.take(clients_.size());
-  }
-
- private:
-  void answer(ConnectionId id, const ConnectionEvent& event) {
-    const auto* received = std::get_if<Received>(&event);
-    if (received == nullptr) {
-      return;
-    }
-    if (received->payload.empty()) {
-      server_->authorise(id, numbers_);
-      server_->send(id, kWelcome, nullptr);
-    } else {
-      // The same numbers, and not known to be: shared memory takes another copy.
-      auto version = std::make_shared<std::shared_ptr<const std::vector<float>>>(payload_);
-      server_->send(
-          id, protocol::Snapshot{.version = Version{1}}, Payload(*payload_, std::move(version)));
-    }
-  }
-
-  const std::size_t numbers_;
-  std::atomic<bool> over_{false};
-  const std::shared_ptr<const std::vector<float>> payload_;
-  Counter arrived_;
-  std::unique_ptr<ServerTransport> server_;
-  std::vector<std::unique_ptr<ClientTransport>> clients_;
+struct Row {
+  std::string carrier;
+  std::size_t bytes;
+  std::uint32_t workers;
+  Interface interface;
 };
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Bytes per second, of a piece that no cache holds.
-double memcpy_rate() {
-  static const std::vector<char> from(std::size_t{64} << 20U, 'x');
-  static std::vector<char> to(from.size());
-  const auto start = Clock::now();
-  std::memcpy(to.data(), from.data(), from.size());
-  return static_cast<double>(from.size()) / seconds_since(start);
 }
 
 double quantile(std::vector<double> values, double q) {
@@ -165,9 +69,9 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-// MiB; the counter begins anew with each row.
-double most_memory() {
-  std::ifstream status("/proc/self/status");
+// The most memory that a process has had, in MiB.
+double most_memory(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
   std::string word;
   while (status >> word) {
     if (word == "VmHWM:") {
@@ -178,77 +82,333 @@ double most_memory() {
   }
   return 0;
 }
-void forget_most_memory() {
-  std::ofstream("/proc/self/clear_refs") << "5";
+
+// Processor time of all threads of a process, in seconds.
+double cpu_seconds(pid_t process) {
+  double nanoseconds = 0;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+    double ran = 0;
+    std::ifstream(task.path() / "schedstat") >> ran;
+    nanoseconds += ran;
+  }
+  return 1e-9 * nanoseconds;
 }
 
-void print_row(const Carrier& carrier, std::size_t clients, std::size_t bytes, std::size_t rounds) {
-  forget_most_memory();
-  Rounds bench(carrier, clients, bytes / sizeof(float));
-  bench.run();
+// A process that ends with this one, or before.
+class Child {
+ public:
+  template <typename Work>
+  explicit Child(Work work) : id_(::fork()) {
+    if (id_ < 0) {
+      throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+    }
+    if (id_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      try {
+        ::_exit(work());
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "wire_bench: %s\n", error.what());
+      }
+      ::kill(::getppid(), SIGTERM);  // Which waits for an answer of this one.
+      ::_exit(1);
+    }
+  }
+  ~Child() {
+    ::kill(id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  [[nodiscard]] pid_t id() const { return id_; }
+
+ private:
+  const pid_t id_;
+};
+
+// One end of a pipe.
+class Pipe {
+ public:
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+      throw std::runtime_error(std::string("pipe2: ") + std::strerror(errno));
+    }
+    read_ = ends[0];
+    write_ = ends[1];
+  }
+  ~Pipe() {
+    ::close(read_);
+    ::close(write_);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  void put(std::int64_t number) const {
+    [[maybe_unused]] const ssize_t written = ::write(write_, &number, sizeof(number));
+  }
+  [[nodiscard]] std::int64_t take() const {
+    std::int64_t number = 0;
+    if (::read(read_, &number, sizeof(number)) != sizeof(number)) {
+      throw std::runtime_error("a process has ended");
+    }
+    return number;
+  }
+
+ private:
+  int read_ = -1;
+  int write_ = -1;
+};
+
+live::ServerOptions server_options(const Row& row, const fs::path& folder) {
+  const bool memory = row.carrier == "memory";
+  live::ServerOptions options{.listen = memory ? "unix:" + (folder / "s").string() : "127.0.0.1:0",
+                              .token = kToken};
+  if (row.carrier == "tls") {
+    options.tls = wire::tls_beside(folder / "token", wire::TlsSide::kServer);
+  }
+  options.coordinator.workers = row.workers;
+  options.coordinator.batch = 1;
+  options.coordinator.rate = 0.001;
+  options.policy = Spec::parse("async");
+  options.shard.optimizer = Spec::parse("sgd");
+  return options;
+}
+
+// The server of a job in a process of its own.
+class Server {
+ public:
+  Server(const Row& row, const fs::path& folder)
+      : child_([&] {
+          wire::keep_freed_memory();  // As `outpace server` does.
+          live::Server server(server_options(row, folder), {});
+          const std::string address = server.address();
+          const std::size_t colon = address.rfind(':');
+          port_.put(row.carrier == "memory" ? 0 : std::stoll(address.substr(colon + 1)));
+          (void)server.run();
+          return 0;
+        }) {
+    const std::int64_t port = port_.take();
+    address_ = row.carrier == "memory" ? "unix:" + (folder / "s").string()
+                                       : "127.0.0.1:" + std::to_string(port);
+  }
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] pid_t id() const { return child_.id(); }
+
+ private:
+  const Pipe port_;
+  std::string address_;
+  const Child child_;
+};
+
+// The worker's side of a round: what it pushes is what its memory holds.
+class Trainer {
+ public:
+  Trainer(const WorkerOptions& options, const Row& row)
+      : worker_(options), interface_(row.interface) {
+    const std::size_t numbers = row.bytes / sizeof(float);
+    worker_.join(
+        {{.name = "w", .shape = {numbers}}},
+        [&] { return std::vector<float>(numbers, 1.0F); },
+        std::uint64_t{1} << 30U);
+    next();
+  }
+
+  void round() {
+    constexpr double kLoss = 1.0;
+    if (interface_ == Interface::kViews) {
+      worker_.push(worker_.gradient(), kLoss);
+    } else {
+      worker_.push(std::move(minibatch_->weights), kLoss);
+    }
+    next();
+  }
+
+ private:
+  void next() {
+    const bool more = interface_ == Interface::kViews ? worker_.next_view().has_value()
+                                                      : (minibatch_ = worker_.next()).has_value();
+    if (!more) {
+      throw std::runtime_error("the run is over");
+    }
+  }
+
+  Worker worker_;
+  const Interface interface_;
+  std::optional<Minibatch> minibatch_;
+};
+
+long pages_given() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return used.ru_minflt;
+}
+
+// A worker in a process of its own, which does a round when it is told.
+class WorkerProcess {
+ public:
+  WorkerProcess(const WorkerOptions& options, const Row& row)
+      : child_([&] {
+          Trainer trainer(options, row);
+          answers_.put(0);
+          while (true) {
+            (void)orders_.take();
+            const long before = pages_given();
+            trainer.round();
+            answers_.put(pages_given() - before);
+          }
+          return 0;
+        }) {}
+
+  void begin() const { orders_.put(0); }
+  // The pages that it was given, once it has done.
+  [[nodiscard]] std::int64_t finish() const { return answers_.take(); }
+  [[nodiscard]] pid_t id() const { return child_.id(); }
+
+ private:
+  const Pipe orders_;
+  const Pipe answers_;
+  const Child child_;
+};
+
+// Seconds for the bytes of a payload, at the rate of a piece that no cache holds.
+double memcpy_seconds(std::size_t bytes) {
+  constexpr std::size_t kBytes = 100'000'000;
+  // Not the children's, whose memory is measured.
+  static const auto make = [] {
+    void* const made =
+        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memset(made, 'x', kBytes);
+    ::madvise(made, kBytes, MADV_DONTFORK);
+    return made;
+  };
+  static const void* const from = make();
+  static void* const to = make();
+  const auto start = Clock::now();
+  std::memcpy(to, from, kBytes);
+  return seconds_since(start) * static_cast<double>(bytes) / static_cast<double>(kBytes);
+}
+
+void print_row(const Row& row, const fs::path& folder, std::size_t rounds) {
+  constexpr std::size_t kWarm = 3;
+  const bool tls = row.carrier == "tls";
+  fs::create_directories(folder);
+  std::ofstream(folder / "token") << kToken << "\n";
+  fs::permissions(folder / "token", fs::perms::owner_read | fs::perms::owner_write);
+  if (tls) {
+    wire::write_certificates(folder,
+                             wire::make_certificates(std::chrono::floor<std::chrono::seconds>(
+                                                         std::chrono::system_clock::now()),
+                                                     std::chrono::days(1)));
+  }
+  const Server server(row, folder);
+  std::vector<std::unique_ptr<WorkerProcess>> workers;
+  for (std::uint32_t i = 0; i < row.workers; ++i) {
+    WorkerOptions options{.server = server.address(), .token = kToken, .worker = i};
+    if (tls) {
+      options.tls_certificate = folder / "worker.pem";
+      options.tls_key = folder / "worker.key";
+      options.tls_ca = folder / "ca.pem";
+    }
+    workers.push_back(std::make_unique<WorkerProcess>(options, row));
+  }
+  for (const auto& worker : workers) {
+    (void)worker->finish();
+  }
+  const auto cpu = [&] {
+    double all = cpu_seconds(server.id());
+    for (const auto& worker : workers) {
+      all += cpu_seconds(worker->id());
+    }
+    return all;
+  };
   std::vector<double> took;
   std::vector<double> copied;
-  for (std::size_t i = 0; i < rounds; ++i) {
-    copied.push_back(memcpy_rate());
+  std::vector<double> pages;
+  std::vector<double> worked;
+  for (std::size_t i = 0; i < kWarm + rounds; ++i) {
+    const double copy = memcpy_seconds(row.bytes);
+    const double before = cpu();
     const auto start = Clock::now();
-    bench.run();
-    took.push_back(seconds_since(start));
+    std::int64_t given = 0;
+    for (const auto& worker : workers) {
+      worker->begin();
+    }
+    for (const auto& worker : workers) {
+      given += worker->finish();
+    }
+    if (i >= kWarm) {
+      took.push_back(seconds_since(start));
+      worked.push_back(cpu() - before);
+      copied.push_back(copy);
+      pages.push_back(static_cast<double>(given) / row.workers);
+    }
   }
-  const double median = quantile(took, 0.5);
-  const double rate = 2.0 * static_cast<double>(clients * bytes) / median;
-  std::printf("%-6s %10.3g %8zu %10.3f %10.3f %8.2f %8.0f %% %9.0f\n",
-              carrier.name,
-              static_cast<double>(bytes),
-              clients,
-              1e3 * median,
+  std::printf("%-7s %-8s %9.3g %8u %10.3f %10.3f %8.1f %8.1f %8.0f %10.0f %10.0f\n",
+              row.carrier.c_str(),
+              row.interface == Interface::kViews ? "views" : "vectors",
+              static_cast<double>(row.bytes),
+              row.workers,
+              1e3 * quantile(took, 0.5),
               1e3 * quantile(took, 0.99),
-              1e-9 * rate,
-              100 * rate / quantile(copied, 0.5),
-              most_memory());
+              quantile(took, 0.5) / quantile(copied, 0.5),
+              1e3 * quantile(worked, 0.5),
+              quantile(pages, 0.5),
+              most_memory(server.id()),
+              most_memory(workers.front()->id()));
   std::fflush(stdout);
 }
 
-int run(double largest, std::size_t rounds, std::string_view carriers_wanted) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("outpace_bench_" + std::to_string(::getpid()));
-  write_certificates(
-      folder,
-      make_certificates(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
-                        std::chrono::days(1)));
-  const std::vector<Carrier> carriers = {
-      {.name = "memory",
-       .address = "unix:" + (folder / "s").string(),
-       .server = {},
-       .worker = {},
-       .shares_memory = true},
-      {.name = "unix", .address = "unix:" + (folder / "s").string(), .server = {}, .worker = {}},
-      {.name = "tcp", .address = "127.0.0.1:0", .server = {}, .worker = {}},
-      {.name = "tls",
-       .address = "127.0.0.1:0",
-       .server = tls_beside(folder / "token", TlsSide::kServer),
-       .worker = tls_beside(folder / "token", TlsSide::kWorker)}};
-  std::printf("wire        bytes  clients  median ms     p99 ms     GB/s  of memcpy  most MiB\n");
-  for (const double bytes : {4e3, 4e5, 1e6, 1e7, 1e8, 4e8}) {
-    for (const std::size_t clients : {1U, 2U, 4U, 8U}) {
-      if (bytes <= largest && bytes * static_cast<double>(clients) <= 4e8) {
-        for (const Carrier& carrier : carriers) {
-          if (carriers_wanted.empty() || carriers_wanted == carrier.name) {
-            print_row(carrier, clients, static_cast<std::size_t>(bytes), rounds);
+struct Wanted {
+  double largest;
+  std::size_t rounds;
+  std::string carrier;
+  double smallest;
+
+  [[nodiscard]] bool has(const Row& row) const {
+    const auto bytes = static_cast<double>(row.bytes);
+    return bytes >= smallest && bytes <= largest && bytes * row.workers <= 4e8 &&
+           (carrier == "all" || carrier == row.carrier);
+  }
+};
+
+int run(const Wanted& wanted) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const fs::path folder =
+      fs::temp_directory_path() / ("outpace_bench_" + std::to_string(::getpid()));
+  std::printf(
+      "carrier with         bytes  workers  median ms     p99 ms   passes   cpu ms    pages"
+      " server MiB worker MiB\n");
+  std::fflush(stdout);
+  for (const double bytes : {4e3, 4e5, 1e6, 1e7, 1e8}) {
+    for (const std::uint32_t workers : {1U, 4U, 8U}) {
+      for (const std::string carrier : {"memory", "tcp", "tls"}) {
+        for (const Interface interface : {Interface::kViews, Interface::kVectors}) {
+          const Row row{carrier, static_cast<std::size_t>(bytes), workers, interface};
+          if (wanted.has(row)) {
+            print_row(row, folder, wanted.rounds);
+            fs::remove_all(folder);
           }
         }
       }
     }
   }
-  std::filesystem::remove_all(folder);
   return 0;
 }
 
 }  // namespace
-}  // namespace outpace::wire
+}  // namespace outpace
 
 int main(int argc, char** argv) {
-  outpace::wire::keep_freed_memory();  // As server and workers do.
-  const double largest = argc > 1 ? std::strtod(argv[1], nullptr) : 1e8;
-  const auto rounds = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 20ULL;
-  return outpace::wire::run(largest, rounds, argc > 3 ? argv[3] : "");
+  const outpace::Wanted wanted{.largest = argc > 1 ? std::strtod(argv[1], nullptr) : 1e8,
+                               .rounds = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 10ULL,
+                               .carrier = argc > 3 ? argv[3] : "all",
+                               .smallest = argc > 4 ? std::strtod(argv[4], nullptr) : 0.0};
+  try {
+    return outpace::run(wanted);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "wire_bench: %s\n", error.what());
+    return 1;
+  }
 }

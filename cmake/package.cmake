@@ -1,10 +1,13 @@
-# `cmake --install`: the program, the public headers, and what find_package(Outpace) needs.
+# `cmake --install`: the program, the public headers, what find_package(Outpace) needs, and the wheel
+# of python/outpace, in share/outpace. `make release` builds what it installs.
 #
 # A consumer links Outpace::worker or Outpace::torch; the libraries below those are installed
 # because static libraries must be, and have no headers there: include/outpace is the interface.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+# Debian's own, which has Debian's packages.
+set(OUTPACE_PYTHON /usr/bin/python3 CACHE FILEPATH "Python with pip, setuptools and wheel")
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Outpace)
 
 # Appends to `out` every library of this project that `target` links, itself included.
@@ -64,6 +67,19 @@ install(TARGETS outpace outpace_shared)
 if(OUTPACE_TORCH)
   install(TARGETS outpace-torch)
 endif()
+
+# pip belongs to each user's own environment, so the wheel is installed as a file.
+set(wheel_dir ${CMAKE_BINARY_DIR}/wheel)
+install(CODE "
+  file(REMOVE_RECURSE ${wheel_dir})
+  execute_process(COMMAND ${OUTPACE_PYTHON} -B ${CMAKE_SOURCE_DIR}/tools/make_wheel.py
+                          ${CMAKE_BINARY_DIR} ${wheel_dir}
+                  OUTPUT_QUIET RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR \"no wheel was made; Debian's packages for it: tools/install-packages.sh python\")
+  endif()")
+install(DIRECTORY ${wheel_dir}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace
+        FILES_MATCHING PATTERN "*.whl")
 
 configure_package_config_file(cmake/OutpaceConfig.cmake.in OutpaceConfig.cmake
                               INSTALL_DESTINATION ${package_dir})

@@ -4,12 +4,12 @@ set(page_header ${CMAKE_BINARY_DIR}/page/page_bodies.h)
 find_file(OUTPACE_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js REQUIRED NO_CACHE)
 set(page_folder ${CMAKE_SOURCE_DIR}/src/dashboard/page)
 set(page_files ${page_folder}/index.html ${page_folder}/page.css ${page_folder}/page.js
-               ${OUTPACE_CHART_JS})
+               ${page_folder}/report.js ${OUTPACE_CHART_JS})
 add_custom_command(
   OUTPUT ${page_header}
   COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/embed.py ${page_header}
           kIndexHtml=${page_folder}/index.html kPageCss=${page_folder}/page.css
-          kPageJs=${page_folder}/page.js kChartJs=${OUTPACE_CHART_JS}
+          kPageJs=${page_folder}/page.js kReportJs=${page_folder}/report.js kChartJs=${OUTPACE_CHART_JS}
   DEPENDS ${page_files} ${CMAKE_SOURCE_DIR}/cmake/embed.py VERBATIM)
 add_custom_target(page_bodies DEPENDS ${page_header})
 add_dependencies(outpace_dashboard page_bodies)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that a job needs; says nothing if they are all there.
 #
-#   tools/install-packages.sh [build] [test] [python] [ci] [fuzz] [hosts] [peers] [browser]   the groups wanted; "build" if none is named
+#   tools/install-packages.sh [build] [test] [python] [ci] [fuzz] [hosts] [slurm] [peers] [browser]   the groups wanted; "build" if none is named
 #
 # The list below is the only one. A new library also needs a paragraph in DECISIONS.md.
 set -euo pipefail
@@ -46,9 +46,14 @@ test  python3-wheel           its format
 test  openmpi-bin             mpirun, which starts workers
 test  iproute2                hosts in network namespaces, with their own /etc/hosts
 test  faketime                wall clocks that jump
+python python3-venv           environments into which users install it
 python python3-pip            makes the wheel of python/outpace,
 python python3-setuptools     with this one,
 python python3-wheel          and its format
+slurm slurmctld               a small cluster's controller,
+slurm slurmd                  its nodes,
+slurm slurm-client            srun, sbatch, scancel and scontrol,
+slurm munge                   and how they trust each other
 hosts iproute2                hosts in network namespaces, with links of a limited rate
 browser chromium-headless-shell   the page as a browser shows it
 browser python3-websocket     drives it
@@ -69,7 +74,7 @@ wanted=()
 for group in "${@:-build}"; do
   mapfile -t of_group < <(packages | awk -v group="$group" '$1 == group { print $2 }')
   if [ ${#of_group[@]} -eq 0 ]; then
-    say "no group '$group'; there are build, test, python, ci, fuzz, hosts, peers and browser"
+    say "no group '$group'; there are build, test, python, ci, fuzz, hosts, slurm, peers and browser"
     exit 2
   fi
   wanted+=("${of_group[@]}")

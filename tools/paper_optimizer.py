@@ -21,7 +21,7 @@ def check(parser, options):
 
 def arguments(options, examples):
     """The options of outpace for a run of this many examples."""
-    optimizer = f"momentum:mu={options.momentum:g}" if options.momentum else "sgd"
+    optimizer = f"momentum:mu={options.momentum:g},over=update" if options.momentum else "sgd"
     if options.step_at == 1:
         return ["--optimizer", optimizer]
     return ["--optimizer", optimizer,

@@ -44,7 +44,7 @@ class Cifar10(ToolTest):
         for call in self.calls():
             examples = int(call["--iterations"]) * int(call["--batch"])
             self.assertLess(abs(examples - 14_000), 128)
-            self.assertEqual(call["--optimizer"], "momentum:mu=0.9")
+            self.assertEqual(call["--optimizer"], "momentum:mu=0.9,over=update")
             self.assertEqual(call["--schedule"], "step:every=12000,factor=0.1")
             self.assertEqual((call["--learn"], call["--data"]), ("cifar", "cifar10:/data"))
 

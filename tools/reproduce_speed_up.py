@@ -91,6 +91,7 @@ class Study:
                 o.outpace,
                 ["--learn", "mlp", "--data", "fashion-mnist", "--workers", str(learners),
                  "--batch", str(batch), "--policy", policy(protocol, learners),
+                 "--staleness", "inverse",  # As the paper: 1 where nothing is stale.
                  "--lr", repr(rate(o, learners, batch)),
                  *paper_optimizer.arguments(o, self.examples()), "--runtime", runtime(o, batch),
                  "--bandwidth", o.bandwidth, "--apply", o.apply, "--shards", str(shards),

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "outpace/worker.h"
@@ -46,10 +47,19 @@ class Evaluator {
   // snapshot was reported.
   [[nodiscard]] std::optional<Snapshot> next();
 
+  // As Worker::constants(), with the first snapshot.
+  [[nodiscard]] const std::string& constants() const;
+
+  // While a copy of the result lives, Snapshot::weights stay memory of this process, as
+  // Worker::memory() says.
+  [[nodiscard]] std::shared_ptr<const void> memory() const;
+
   // Reports what the last snapshot reached on the test set: the share of right answers, from 0 to
   // 1, and the mean loss, if it was measured. A loss that is not finite counts as 1e30. Throws
   // WorkerError if there is no snapshot to report on, or the accuracy is not a share.
   void report(double accuracy, std::optional<double> loss);
+  // The same for anything that was measured.
+  void report(const Measured& found);
 
  private:
   class Job;

@@ -27,6 +27,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace outpace {
@@ -94,6 +95,10 @@ struct Parameter {
 // buffers as it trains, while evaluators, checkpoints and newcomers get the mean. It does not go
 // together with --clip-norm, a filter, or a staleness rule that corrects gradients.
 //
+// kNewest is for buffers, too, whose mean means nothing, such as counters: the server keeps the
+// values of the update's gradient that was computed on the newest weights, and of several such the
+// one that it accepted last. Nothing else touches them: no clipping, no correction of staleness.
+//
 // kByServer is the optimizer of the server's options, at the server's rate: for the parameters
 // beside such buffers, and no other method's. A group's rate multiplies the server's, and its decay
 // is not used.
@@ -107,6 +112,11 @@ enum class Method : std::uint8_t {
   kYellowFin,
   kAverage,
   kByServer,
+  kRmsProp,
+  kCenteredRmsProp,
+  kAdagrad,
+  kAdadelta,
+  kNewest,
 };
 
 // How the server steps the parameters of one group. The defaults are PyTorch's, where it has one.
@@ -114,20 +124,26 @@ struct ParameterGroup {
   Method method = Method::kSgd;
   double rate = 0.1;          // Learning rate; set_rates() changes it later.
   double weight_decay = 0.0;  // L2; decoupled in AdamW.
-  double momentum = 0.9;      // Momentum, Nesterov and kAverage alone; in [0, 1).
-  double beta1 = 0.9;         // This and the next two: Adam, AdamW and LAMB.
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
+  double momentum = 0.9;      // Momentum, Nesterov, RMSprop (0: without) and kAverage; in [0, 1).
+  double beta1 = 0.9;         // Adam, AdamW and LAMB alone.
+  double beta2 = 0.999;       // The same; RMSprop's alpha and Adadelta's rho.
+  double epsilon = 1e-8;      // These, and Adagrad.
+  double rate_decay = 0.0;    // This and the next: Adagrad, lr_decay in PyTorch.
+  double initial = 0.0;       // The sum of squares before the first update.
 };
 
 // What a script says of its training beside its network and data: the same on every worker.
 struct ScriptSettings {
   // The server's optimizer, if the server was not given one by options. Empty: the server's own.
-  // Adam, AdamW and LAMB do not go together with the first three; YellowFin takes all weights.
+  // SGD, Momentum and Nesterov do not go together with the others; YellowFin takes all weights.
   std::vector<ParameterGroup> groups;
   // The run ends after this many passes over the data, if the server was given no limit. 0: it
   // ends as the server's options say.
   std::uint64_t epochs = 0;
+  // What does not change while the workers train, as bytes of the script's own: they are all that
+  // travels beside the weights. Called when `initial_weights` is, before; null: there are none.
+  // `outpace server` writes them to its run's folder as constants.safetensors.
+  std::function<std::string()> constants = nullptr;
   // Asks `outpace run` for one more process of the same script, which evaluates.
   bool evaluator = false;
   // How many mini-batches MinibatchView::ahead tells, at most 256: this worker loads them early.
@@ -168,6 +184,14 @@ struct PushResult {
   [[nodiscard]] bool accepted() const { return outcome == PushOutcome::kAccepted; }
 };
 
+// What weights reached on the test set; at least one of the three.
+struct Measured {
+  std::optional<double> accuracy;  // The share of right answers, from 0 to 1.
+  std::optional<double> loss;      // Mean; one that is not finite counts as 1e30.
+  // Anything else, by name, at most 256; what is not finite counts as 1e30 or -1e30.
+  std::vector<std::pair<std::string, double>> values;
+};
+
 // Belongs to one thread at a time. Another thread tells the server that this worker is alive, so a
 // mini-batch may take any time. A worker that is destroyed before the end of the run without
 // leave() counts as dead, and its examples go to others.
@@ -187,10 +211,11 @@ class Worker {
   Worker(Worker&& other) noexcept;
   Worker& operator=(Worker&& other) noexcept;
 
-  // Connects and joins the job. The first worker of a job supplies the initial weights:
-  // `initial_weights` is called only then, before join() returns. `examples` is the size of the
-  // data set, the same on every worker. Throws WorkerError, with code 4 if the job has other
-  // parameters, data or settings, or if an option of the server conflicts with the settings.
+  // Connects and joins the job. Worker 0 supplies the initial weights; if it does not come, the
+  // first worker that did. `initial_weights` is called only then, by join() or by next().
+  // `examples` is the size of the data set, the same on every worker. Throws WorkerError, with code
+  // 4 if the job has other parameters, data or settings, or if an option of the server conflicts
+  // with the settings.
   void join(const std::vector<Parameter>& parameters,
             const std::function<std::vector<float>()>& initial_weights,
             std::uint64_t examples,
@@ -212,6 +237,10 @@ class Worker {
   // then abandon() the mini-batch. REQUIRES: a mini-batch of next(). Throws WorkerError if there
   // are fewer weights.
   [[nodiscard]] bool wait_for(std::size_t numbers);
+
+  // The constants of the worker that supplied the initial weights, with the first mini-batch. They
+  // stay where they are until this worker is destroyed. Empty if there are none.
+  [[nodiscard]] const std::string& constants() const;
 
   // Whether no update needs the current mini-batch any more. Then abandon() it, or push() the part
   // that is done. The call is cheap: poll it between layers. Any thread may call it while no other
@@ -238,6 +267,10 @@ class Worker {
   // not wait for the network. REQUIRES: gradient() was called for the current mini-batch. Throws
   // WorkerError if these are no numbers of the gradient, or were final before.
   void push_slice(std::size_t begin, std::size_t end);
+  // While a copy of the result lives, MinibatchView::weights and gradient() of the current
+  // mini-batch stay memory of this process: also after the push, and when the connection or this
+  // worker is gone. Other numbers may be written there. For languages whose arrays outlive this.
+  [[nodiscard]] std::shared_ptr<const void> memory() const;
   // push(gradient(), loss) in steps, for a program that cannot wait long at a time, because it must
   // look for signals, or has other work meanwhile:
   //
@@ -257,7 +290,16 @@ class Worker {
   // Whether `outpace run --slow`, --delays or `outpace ctl RUN slow` make its calls sleep now.
   [[nodiscard]] bool slowed() const;
   // Abandons the current mini-batch, if there is one; its examples go to other workers.
-  void abandon();
+  // Or it cannot be computed: others try, and after three tries in all its examples are left out.
+  // They count as used, and the run names them. Or nobody is to compute it in this epoch.
+  enum class GiveUp : std::uint8_t { kUnwanted, kFailed, kLeaveOut };
+  void abandon(GiveUp why = GiveUp::kUnwanted);
+  // The current mini-batch's gradient has none of these tensors, by their place among the
+  // parameters of join(): a frozen layer, or one whose optimizer makes no step now. Write 0 in
+  // their place. The update leaves them as they are, with the optimizer's state, unless another
+  // worker's gradient of the same update has them. REQUIRES: a mini-batch of next(). Throws
+  // WorkerError if there is no such tensor, or if join() had no groups.
+  void without(std::vector<std::uint32_t> tensors);
   // Sets the groups' learning rates from the script's epoch `epoch` on, one for each group; they
   // travel before the next push. The first worker that comes to an epoch sets them for all. Throws
   // WorkerError if the settings of join() had no groups. A worker that reports other rates for the
@@ -267,6 +309,21 @@ class Worker {
   // that has one already goes on as it is. When the run is over, an evaluator measures the last
   // weights; throws WorkerError if the server is gone by then.
   void ask_for_evaluator();
+  // What the evaluator has found for this epoch of the script, which counts its own from 0. It is
+  // the same on every worker, so that a schedule may follow it. Nothing, and `comes`: it will come,
+  // ask again. Nothing else: nobody measures. Asks over a connection of its own; throws WorkerError
+  // if the server is gone.
+  struct Evaluated {
+    bool comes = false;
+    std::uint64_t version = 0;  // Of the weights that were measured.
+    std::optional<Measured> found;
+  };
+  [[nodiscard]] Evaluated evaluated(std::uint64_t epoch) const;
+  // Ends the run now, as the script wants, for this reason: it is done, with exit code 0. Without a
+  // reason: this worker has left because its script's loop has ended, as the script wants; when all
+  // have, the run is done. Over a connection of its own, also from another thread and after
+  // leave(). Throws WorkerError if the run is over already.
+  void end_run(const std::string& why) const;
   // For `outpace profile -- this program`, which else does not see layers: the forward pass of the
   // current mini-batch's next layer begins, which needs the first `numbers` weights (all layers
   // together need all); or, with 0, its backward pass, in reverse order. It began `seconds_ago`,

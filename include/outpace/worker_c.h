@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Grows by one with every change that a program built against an older header would misread.
-#define OUTPACE_C_VERSION 3
+#define OUTPACE_C_VERSION 6
 OUTPACE_API int outpace_c_version(void);
 
 // Exit codes of Outpace's own programs.
@@ -89,8 +89,13 @@ enum {
   OUTPACE_ADAMW = 4,
   OUTPACE_LAMB = 5,
   OUTPACE_YELLOWFIN = 6,
-  OUTPACE_AVERAGE = 7,   // Of buffers: the gradient has the worker's own values in their place.
-  OUTPACE_BY_SERVER = 8  // The optimizer of the server's options, at its rate.
+  OUTPACE_AVERAGE = 7,    // Of buffers: the gradient has the worker's own values in their place.
+  OUTPACE_BY_SERVER = 8,  // The optimizer of the server's options, at its rate.
+  OUTPACE_RMSPROP = 9,
+  OUTPACE_CENTERED_RMSPROP = 10,
+  OUTPACE_ADAGRAD = 11,
+  OUTPACE_ADADELTA = 12,
+  OUTPACE_NEWEST = 13  // As OUTPACE_AVERAGE, but the newest values replace the server's.
 };
 // How the server steps the parameters of one group. Numbers that a method does not use must be 0 or
 // valid.
@@ -100,13 +105,19 @@ typedef struct outpace_group {
   double weight_decay;
   double momentum;  // Of OUTPACE_AVERAGE: the share of the server's value that an update keeps.
   double beta1;
-  double beta2;
+  double beta2;  // Of RMSprop: alpha; of Adadelta: rho.
   double epsilon;
+  double rate_decay;  // Of Adagrad.
+  double initial;     // Of Adagrad: the sum of squares before the first update.
 } outpace_group;
 
 // Writes `numbers` initial weights, in the parameters' order; returns 0, or anything else if it
 // failed.
 typedef int (*outpace_initial_weights)(float* weights, size_t numbers, void* context);
+
+// Says where the bytes are that travel beside the weights and do not change while the workers
+// train; they stay there until the next call. Returns as above.
+typedef int (*outpace_constants)(const void** bytes, size_t* size, void* context);
 
 typedef struct outpace_job {
   const outpace_parameter* parameters;
@@ -118,6 +129,7 @@ typedef struct outpace_job {
   size_t group_count;
   uint64_t epochs;  // The run ends after this many, if no option of the server says; 0: as it says.
   uint32_t ahead;   // How many mini-batches outpace_minibatch.ahead tells, at most 256.
+  outpace_constants constants;  // Called before initial_weights; null: there are none.
 } outpace_job;
 
 // All memory is the worker's. `weights` may be read until the mini-batch is pushed or abandoned,
@@ -165,6 +177,9 @@ OUTPACE_API uint32_t outpace_worker_rank(const outpace_worker* worker);
 OUTPACE_API int outpace_worker_next(outpace_worker* worker,
                                     outpace_minibatch* minibatch,
                                     outpace_error* error);
+// The constants of the worker that supplied the initial weights, with the first mini-batch, until
+// the worker is closed; null and 0 if there are none.
+OUTPACE_API const void* outpace_worker_constants(const outpace_worker* worker, size_t* size);
 // 1 if no update needs the current mini-batch any more, else 0.
 OUTPACE_API int outpace_worker_cancelled(const outpace_worker* worker);
 // Memory for the gradient of the current mini-batch; null if it failed.
@@ -199,6 +214,18 @@ OUTPACE_API int outpace_worker_await(outpace_worker* worker,
 // now, these two too; else 0.
 OUTPACE_API int outpace_worker_slowed(const outpace_worker* worker);
 OUTPACE_API int outpace_worker_abandon(outpace_worker* worker, outpace_error* error);
+// As abandon(): the mini-batch cannot be computed, and after three tries of any workers its
+// examples are left out.
+OUTPACE_API int outpace_worker_abandon_failed(outpace_worker* worker, outpace_error* error);
+// As abandon(), but nobody computes its examples in this epoch.
+OUTPACE_API int outpace_worker_leave_out(outpace_worker* worker, outpace_error* error);
+// The current mini-batch's gradient has none of these tensors, by their place among the parameters,
+// and 0 stands in their place: the update leaves them as they are, unless another worker's gradient
+// of the same update has them.
+OUTPACE_API int outpace_worker_without(outpace_worker* worker,
+                                       const uint32_t* tensors,
+                                       size_t count,
+                                       outpace_error* error);
 // The groups' learning rates from the script's epoch `epoch` on.
 OUTPACE_API int outpace_worker_set_rates(outpace_worker* worker,
                                          uint64_t epoch,
@@ -208,10 +235,53 @@ OUTPACE_API int outpace_worker_set_rates(outpace_worker* worker,
 // Asks `outpace run` for one more process of the same script, which evaluates. When the run is
 // over, it measures the last weights.
 OUTPACE_API int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* error);
+// A number by name.
+typedef struct outpace_value {
+  const char* name;
+  double value;
+} outpace_value;
+
+// What was measured: `accuracy` is a share, from 0 to 1, `loss` a mean; null: not measured.
+typedef struct outpace_measured {
+  const double* accuracy;
+  const double* loss;
+  const outpace_value* values;  // Anything else, at most 256.
+  size_t count;
+} outpace_measured;
+
+// What the evaluator has found for this epoch of the script, the same on every worker. All memory
+// is the worker's, until the next call. Nothing found, and `comes` is 1: ask again; 0: nobody
+// measures.
+typedef struct outpace_evaluated {
+  int comes;
+  int found;
+  uint64_t version;  // Of the weights that were measured.
+  outpace_measured measured;
+} outpace_evaluated;
+OUTPACE_API int outpace_worker_evaluated(outpace_worker* worker,
+                                         uint64_t epoch,
+                                         outpace_evaluated* evaluated,
+                                         outpace_error* error);
+// Ends the run now, as the script wants, for this reason. With an empty one: this worker has left
+// because its script's loop has ended, as the script wants; when all have, the run is done. Any
+// thread may call it, also after outpace_worker_leave().
+OUTPACE_API int outpace_worker_end_run(const outpace_worker* worker,
+                                       const char* why,
+                                       outpace_error* error);
 // For `outpace profile`: the next layer's forward pass begins, which needs the first `numbers`
 // weights; or, with 0, its backward pass, in reverse order. It began `seconds_ago`: 0 for now.
 OUTPACE_API void outpace_worker_mark(outpace_worker* worker, size_t numbers, double seconds_ago);
 OUTPACE_API int outpace_worker_leave(outpace_worker* worker, outpace_error* error);
+
+// Memory that stays memory of this process until it is released, also after the push, and when the
+// connection or the worker is gone: the weights of the current mini-batch, and the gradient's
+// memory, if it was asked for. Other numbers may be written there. For arrays that a language may
+// keep longer than the worker. Null if it failed.
+typedef struct outpace_memory outpace_memory;
+OUTPACE_API outpace_memory* outpace_worker_memory(const outpace_worker* worker,
+                                                  outpace_error* error);
+// Null does nothing.
+OUTPACE_API void outpace_memory_release(outpace_memory* memory);
 
 // The process beside the workers that measures snapshots of the weights.
 typedef struct outpace_evaluator outpace_evaluator;
@@ -231,11 +301,21 @@ OUTPACE_API int outpace_evaluator_join(outpace_evaluator* evaluator,
 OUTPACE_API int outpace_evaluator_next(outpace_evaluator* evaluator,
                                        outpace_snapshot* snapshot,
                                        outpace_error* error);
+// As outpace_worker_constants(), with the first snapshot.
+OUTPACE_API const void* outpace_evaluator_constants(const outpace_evaluator* evaluator,
+                                                    size_t* size);
+// As outpace_worker_memory(): the snapshot's weights.
+OUTPACE_API outpace_memory* outpace_evaluator_memory(const outpace_evaluator* evaluator,
+                                                     outpace_error* error);
 // `accuracy` is a share, from 0 to 1; `loss` is a mean, or null if it was not measured.
 OUTPACE_API int outpace_evaluator_report(outpace_evaluator* evaluator,
                                          double accuracy,
                                          const double* loss,
                                          outpace_error* error);
+// The same for anything that was measured.
+OUTPACE_API int outpace_evaluator_report_measured(outpace_evaluator* evaluator,
+                                                  const outpace_measured* measured,
+                                                  outpace_error* error);
 
 #ifdef __cplusplus
 }

@@ -7,12 +7,15 @@ from typing import Any, Mapping, Sequence
 
 from outpace._error import OutpaceError
 
-C_VERSION = 3
+C_VERSION = 6
 TEXT_BYTES = 2048
 OK, WAITS, LOST = 0, -1, -2
 
 InitialWeights = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_float), ctypes.c_size_t,
                                   ctypes.c_void_p)
+
+Constants = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p),
+                             ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p)
 
 
 class Error(ctypes.Structure):
@@ -36,7 +39,8 @@ class Group(ctypes.Structure):
     _fields_ = [("method", ctypes.c_int), ("rate", ctypes.c_double),
                 ("weight_decay", ctypes.c_double), ("momentum", ctypes.c_double),
                 ("beta1", ctypes.c_double), ("beta2", ctypes.c_double),
-                ("epsilon", ctypes.c_double)]
+                ("epsilon", ctypes.c_double), ("rate_decay", ctypes.c_double),
+                ("initial", ctypes.c_double)]
 
 
 class Job(ctypes.Structure):
@@ -44,7 +48,7 @@ class Job(ctypes.Structure):
                 ("examples", ctypes.c_uint64), ("initial_weights", InitialWeights),
                 ("context", ctypes.c_void_p), ("groups", ctypes.POINTER(Group)),
                 ("group_count", ctypes.c_size_t), ("epochs", ctypes.c_uint64),
-                ("ahead", ctypes.c_uint32)]
+                ("ahead", ctypes.c_uint32), ("constants", Constants)]
 
 
 class Minibatch(ctypes.Structure):
@@ -61,6 +65,21 @@ class Snapshot(ctypes.Structure):
                 ("version", ctypes.c_uint64)]
 
 
+class Value(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_double)]
+
+
+class Measured(ctypes.Structure):
+    _fields_ = [("accuracy", ctypes.POINTER(ctypes.c_double)),
+                ("loss", ctypes.POINTER(ctypes.c_double)),
+                ("values", ctypes.POINTER(Value)), ("count", ctypes.c_size_t)]
+
+
+class Evaluated(ctypes.Structure):
+    _fields_ = [("comes", ctypes.c_int), ("found", ctypes.c_int), ("version", ctypes.c_uint64),
+                ("measured", Measured)]
+
+
 class Verdict(ctypes.Structure):
     _fields_ = [("outcome", ctypes.c_int), ("why", ctypes.c_char * TEXT_BYTES)]
 
@@ -74,8 +93,11 @@ _FUNCTIONS = {
     "outpace_worker_close": (None, [_HANDLE]),
     "outpace_worker_join": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Job), _ERROR]),
     "outpace_worker_next": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Minibatch), _ERROR]),
+    "outpace_worker_constants": (ctypes.c_void_p, [_HANDLE, ctypes.POINTER(ctypes.c_size_t)]),
     "outpace_worker_cancelled": (ctypes.c_int, [_HANDLE]),
     "outpace_worker_gradient": (ctypes.c_void_p, [_HANDLE, _ERROR]),
+    "outpace_worker_memory": (_HANDLE, [_HANDLE, _ERROR]),
+    "outpace_memory_release": (None, [_HANDLE]),
     "outpace_worker_push": (ctypes.c_int, [_HANDLE, ctypes.c_void_p, ctypes.c_double,
                                            ctypes.c_size_t, ctypes.POINTER(Verdict), _ERROR]),
     "outpace_worker_start_push": (ctypes.c_int, [_HANDLE, ctypes.c_double, _ERROR]),
@@ -83,19 +105,30 @@ _FUNCTIONS = {
                                             ctypes.POINTER(Minibatch), _ERROR]),
     "outpace_worker_slowed": (ctypes.c_int, [_HANDLE]),
     "outpace_worker_abandon": (ctypes.c_int, [_HANDLE, _ERROR]),
+    "outpace_worker_abandon_failed": (ctypes.c_int, [_HANDLE, _ERROR]),
+    "outpace_worker_leave_out": (ctypes.c_int, [_HANDLE, _ERROR]),
     "outpace_worker_rank": (ctypes.c_uint32, [_HANDLE]),
+    "outpace_worker_without": (ctypes.c_int, [_HANDLE, ctypes.POINTER(ctypes.c_uint32),
+                                              ctypes.c_size_t, _ERROR]),
     "outpace_worker_set_rates": (ctypes.c_int, [_HANDLE, ctypes.c_uint64,
                                                 ctypes.POINTER(ctypes.c_double), ctypes.c_size_t,
                                                 _ERROR]),
     "outpace_worker_ask_for_evaluator": (ctypes.c_int, [_HANDLE, _ERROR]),
+    "outpace_worker_evaluated": (ctypes.c_int, [_HANDLE, ctypes.c_uint64,
+                                                ctypes.POINTER(Evaluated), _ERROR]),
+    "outpace_worker_end_run": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, _ERROR]),
     "outpace_worker_mark": (None, [_HANDLE, ctypes.c_size_t, ctypes.c_double]),
     "outpace_worker_leave": (ctypes.c_int, [_HANDLE, _ERROR]),
     "outpace_evaluator_from_environment": (_HANDLE, [_ERROR]),
     "outpace_evaluator_close": (None, [_HANDLE]),
     "outpace_evaluator_join": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Job), _ERROR]),
     "outpace_evaluator_next": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Snapshot), _ERROR]),
+    "outpace_evaluator_constants": (ctypes.c_void_p, [_HANDLE, ctypes.POINTER(ctypes.c_size_t)]),
+    "outpace_evaluator_memory": (_HANDLE, [_HANDLE, _ERROR]),
     "outpace_evaluator_report": (ctypes.c_int, [_HANDLE, ctypes.c_double,
                                                 ctypes.POINTER(ctypes.c_double), _ERROR]),
+    "outpace_evaluator_report_measured": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Measured),
+                                                         _ERROR]),
 }
 
 
@@ -129,6 +162,24 @@ def library() -> Any:
     return _library
 
 
+class Memory:
+    """Keeps memory of the C library, which may be that of an array, until nobody uses this."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._release = library().outpace_memory_release
+
+    def __del__(self) -> None:
+        self._release(self._handle)
+
+
+def numbers_at(address: int, numbers: int, memory: "Memory | None") -> "ctypes.Array[ctypes.c_float]":
+    """float32 numbers in memory that lives as long as the result, or that somebody else keeps."""
+    array = (ctypes.c_float * numbers).from_address(address)
+    array.memory = memory  # type: ignore[attr-defined]
+    return array
+
+
 def parameter_list(shapes: Mapping[str, Sequence[int]],
                    group_of: Mapping[str, int]) -> "ctypes.Array[Parameter]":
     """The tensors of a network, in the order of the mapping."""
@@ -140,6 +191,13 @@ def parameter_list(shapes: Mapping[str, Sequence[int]],
         place.dimensions = len(shape)
         place.group = group_of.get(name, 0)
     return listed
+
+
+def bytes_from(function: Any, handle: int) -> bytes:
+    """A copy of the bytes that outpace_worker_constants() or its like finds."""
+    size = ctypes.c_size_t()
+    address = function(handle, size)
+    return ctypes.string_at(address, size.value) if address else b""
 
 
 def error_of(error: Error) -> OutpaceError:

@@ -6,13 +6,13 @@
         evaluator.report(*accuracy_and_loss(snapshot.weights))
 """
 
-import ctypes
 from typing import TYPE_CHECKING, Iterator, Mapping, Optional, Sequence
 
 from outpace import _library
 from outpace._error import OutpaceError
+from outpace._found import measured_of
+from outpace._minibatch import as_array
 from outpace._waiting import Waiting
-from outpace.worker import as_array
 
 if TYPE_CHECKING:
     import numpy
@@ -23,7 +23,8 @@ __all__ = ["Evaluator", "Snapshot"]
 class Snapshot:
     """Weights to evaluate, until the next one."""
 
-    def __init__(self, raw: _library.Snapshot) -> None:
+    def __init__(self, raw: _library.Snapshot, memory: _library.Memory) -> None:
+        self._memory = memory
         self.address: int = raw.weights
         self.numbers: int = raw.numbers
         self.version: int = raw.version  # The updates applied so far.
@@ -31,7 +32,7 @@ class Snapshot:
     @property
     def weights(self) -> "numpy.ndarray":
         """One flat read-only float32 array, a view, in the parameters' order."""
-        view = as_array(self.address, self.numbers)
+        view = as_array(self.address, self.numbers, self._memory)
         view.flags.writeable = False
         return view
 
@@ -66,7 +67,16 @@ class Evaluator:
         raw = _library.Snapshot()
         self._checked(self._waiting.call(self._library.outpace_evaluator_next, self._open(), raw,
                                          self._error))
-        return Snapshot(raw) if raw.weights else None
+        if not raw.weights:
+            return None
+        handle = self._library.outpace_evaluator_memory(self._open(), self._error)
+        if not handle:
+            raise _library.error_of(self._error)
+        return Snapshot(raw, _library.Memory(handle))
+
+    def constants(self) -> bytes:
+        """As Worker.constants(), with the first snapshot."""
+        return _library.bytes_from(self._library.outpace_evaluator_constants, self._open())
 
     def __iter__(self) -> Iterator[Snapshot]:
         """The snapshots until the end of the run, as next()."""
@@ -76,12 +86,14 @@ class Evaluator:
                 return
             yield snapshot
 
-    def report(self, accuracy: float, loss: Optional[float] = None) -> None:
-        """Reports what the last snapshot reached: the share of right answers, and the mean loss if
-        it was measured."""
-        measured = None if loss is None else ctypes.c_double(float(loss))
-        self._checked(self._library.outpace_evaluator_report(self._open(), float(accuracy),
-                                                             measured, self._error))
+    def report(self, accuracy: Optional[float] = None, loss: Optional[float] = None,
+               values: Optional[Mapping[str, float]] = None) -> None:
+        """Reports what the last snapshot reached: the share of right answers, the mean loss, and
+        anything else by name, as far as it was measured. Raises OutpaceError if nothing was."""
+        raw = measured_of(None if accuracy is None else float(accuracy),
+                          None if loss is None else float(loss), values or {})
+        self._checked(self._library.outpace_evaluator_report_measured(self._open(), raw,
+                                                                      self._error))
 
     def close(self) -> None:
         """Frees the evaluator."""

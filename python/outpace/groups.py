@@ -7,7 +7,7 @@ __all__ = ["Group", "Method"]
 
 
 class Method(enum.Enum):
-    """An optimizer of the server. Each but AVERAGE does what PyTorch's of the same name does."""
+    """An optimizer of the server. Each but those of buffers does what PyTorch's of the same name does."""
 
     SGD = 0
     MOMENTUM = 1
@@ -17,6 +17,11 @@ class Method(enum.Enum):
     LAMB = 5
     YELLOWFIN = 6
     AVERAGE = 7  # Of buffers: a worker pushes its own values in place of a gradient.
+    RMSPROP = 9
+    CENTERED_RMSPROP = 10
+    ADAGRAD = 11
+    ADADELTA = 12
+    NEWEST = 13  # As AVERAGE, but the newest values replace the server's.
 
 
 class Group(NamedTuple):
@@ -25,7 +30,9 @@ class Group(NamedTuple):
     method: Method = Method.SGD
     rate: float = 0.1  # Learning rate.
     weight_decay: float = 0.0  # L2; decoupled in ADAMW.
-    momentum: float = 0.9  # MOMENTUM, NESTEROV; of AVERAGE, the share that the server keeps.
-    beta1: float = 0.9  # This and the next two: ADAM, ADAMW and LAMB.
-    beta2: float = 0.999
-    epsilon: float = 1e-8
+    momentum: float = 0.9  # MOMENTUM, NESTEROV, RMSPROP; of AVERAGE, the share the server keeps.
+    beta1: float = 0.9  # ADAM, ADAMW and LAMB.
+    beta2: float = 0.999  # The same; alpha of RMSPROP, rho of ADADELTA.
+    epsilon: float = 1e-8  # These, and ADAGRAD.
+    rate_decay: float = 0.0  # This and the next: ADAGRAD.
+    initial: float = 0.0  # The sum of squares before the first update.

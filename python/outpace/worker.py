@@ -8,13 +8,15 @@
 """
 
 import ctypes
-import enum
 import os
-from typing import (TYPE_CHECKING, Any, Callable, Iterator, List, Mapping, NamedTuple, Optional,
+from typing import (TYPE_CHECKING, Any, Callable, Collection, Iterator, List, Mapping, Optional,
                     Sequence, Union)
 
 from outpace import _library
 from outpace._error import OutpaceError
+from outpace._found import Found, found_of
+from outpace._minibatch import (Minibatch, Outcome, Verdict, Weights, as_array, as_numbers,
+                                verdict_of)
 from outpace._waiting import Waiting
 from outpace.groups import Group
 
@@ -24,76 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Minibatch", "Outcome", "Verdict", "Worker"]
 
 PATIENCE = 0.05  # Seconds for which a wait puts off the handler of a signal, at most.
+INTERRUPTED = "interrupted"  # The server's word for it.
 NO_GRADIENT = "push: there is no gradient; write it into gradient(), or pass it on"
-
-
-class Outcome(enum.Enum):
-    """What became of a gradient."""
-
-    ACCEPTED = 0  # It counts: an update includes it.
-    DROPPED = 1  # The policy did not wait for it. Its examples go to another mini-batch.
-    REFUSED = 2  # It is not finite.
-    CANCELLED = 3  # The server no longer wanted it, and it was not pushed.
-    UNANSWERED = 4  # The run ended, or the connection was lost, before the server answered.
-
-
-class Verdict(NamedTuple):
-    """The server's answer to a gradient; true if the gradient counts."""
-
-    outcome: Outcome
-    why: str  # For people; empty if accepted.
-
-    def __bool__(self) -> bool:
-        return self.outcome is Outcome.ACCEPTED
-
-
-class Minibatch:
-    """Weights, and the examples on which to compute their gradient."""
-
-    def __init__(self, worker: "Worker", raw: _library.Minibatch) -> None:
-        self._worker = worker
-        self.address: int = raw.weights  # Of the weights, while `current`.
-        self.numbers: int = raw.numbers  # How many weights there are.
-        self.indices: List[int] = raw.examples[: raw.count]  # Into the data set, from 0.
-        self.version: int = raw.version  # Of the weights: the updates applied so far.
-        self.epoch: int = raw.epoch  # Of the first example: 0, 1, 2, ...
-        self.ahead: List[List[int]] = []  # Indices of the next mini-batches, to load them early.
-        begin = 0
-        for size in raw.ahead_sizes[: raw.ahead_count]:
-            self.ahead.append(raw.ahead[begin : begin + size])
-            begin += size
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    @property
-    def current(self) -> bool:
-        """Whether it awaits its gradient still."""
-        return self._worker.minibatch is self
-
-    @property
-    def weights(self) -> "numpy.ndarray":
-        """All weights as one flat float32 array, in the parameters' order; read-only.
-
-        A view of what the server sent, without a copy. Do not read it after the push: the server
-        uses the memory again. Raises OutpaceError if that has happened.
-        """
-        if not self.current:
-            raise OutpaceError("weights: the mini-batch was pushed or abandoned; copy its weights "
-                               "before, or use the next mini-batch's")
-        view = as_array(self.address, self.numbers)
-        view.flags.writeable = False
-        return view
-
-    @property
-    def examples(self) -> "numpy.ndarray":
-        """The indices as an array of int64."""
-        import numpy
-
-        return numpy.asarray(self.indices, dtype=numpy.int64)
-
-
-Weights = Union["numpy.ndarray", Sequence[float]]
 
 
 class Worker:
@@ -136,12 +70,13 @@ class Worker:
     def join(self, parameters: Mapping[str, Sequence[int]],
              initial_weights: Union[Weights, Callable[[], Weights]], examples: int, *,
              groups: Sequence[Group] = (), group_of: Optional[Mapping[str, int]] = None,
-             epochs: int = 0, ahead: int = 0) -> None:
+             epochs: int = 0, ahead: int = 0,
+             constants: Optional[Callable[[], bytes]] = None) -> None:
         """Connects and joins the job.
 
         `parameters` gives each tensor's name and shape, in the order of the flat weights, the same
         on every worker. `initial_weights` are all numbers in that order, or a function that returns
-        them; only the first worker of a job is asked. `examples` is the size of the data set, the
+        them; only worker 0 is asked or, if it does not come, the first that did. `examples` is the size of the data set, the
         same on every worker.
 
         `groups` says how the server steps the parameters, if no option of the server does, and
@@ -149,6 +84,9 @@ class Worker:
         ends, if no option of the server says (0: the script does not say either). `ahead`, at most
         256, is how many mini-batches Minibatch.ahead tells. A next mini-batch may have other
         examples all the same, at the end of the run and after a lost connection.
+
+        `constants` gives bytes of the script's own that do not change while it trains. It is asked
+        where `initial_weights` is, and constants() has them on all workers.
 
         Raises OutpaceError, with code 4 if the job has other parameters, data, groups or epochs.
         """
@@ -159,7 +97,7 @@ class Worker:
         steps = (_library.Group * len(groups))(*[(group.method.value, *group[1:])
                                                  for group in groups])
         offered = _library.Job(listed, len(listed), examples, self._filling(initial_weights), None,
-                               steps, len(steps), epochs, ahead)
+                               steps, len(steps), epochs, ahead, self._finding(constants))
         self._offered, before = offered, self._offered
         try:
             self._checked(self._waiting.call(self._library.outpace_worker_join, self._handle,
@@ -183,6 +121,12 @@ class Worker:
                                          self._error))
         return self._take(raw)
 
+    def constants(self) -> bytes:
+        """The constants of the worker that brought the initial weights, from the first mini-batch
+        on; empty if there are none."""
+        self._require_open()
+        return _library.bytes_from(self._library.outpace_worker_constants, self._handle or 0)
+
     def __iter__(self) -> Iterator[Minibatch]:
         """The mini-batches until the end of the run, as next()."""
         while True:
@@ -195,9 +139,10 @@ class Worker:
         """Memory for the current mini-batch's gradient: a flat float32 array.
 
         It holds anything at first. Write the mean over the examples into it, in the parameters'
-        order, and push(). Do not use it after the push.
+        order, and push(). After the push the server may read it, and other numbers may be written
+        there; the memory lives as long as the array.
         """
-        return as_array(self.gradient_address(), self._numbers())
+        return as_array(self.gradient_address(), self._numbers(), self.memory())
 
     def gradient_address(self) -> int:
         """Where gradient() lies; the same until the mini-batch is pushed or abandoned."""
@@ -207,6 +152,15 @@ class Worker:
             if not self._gradient:
                 raise self._last_error()
         return self._gradient
+
+    def memory(self) -> _library.Memory:
+        """Keeps the memory of the current mini-batch's weights, and of the gradient if it was asked
+        for, as long as the result lives."""
+        self._require_open()
+        handle = self._library.outpace_worker_memory(self._handle, self._error)
+        if not handle:
+            raise self._last_error()
+        return _library.Memory(handle)
 
     def push(self, loss: float, gradient: Optional[Weights] = None,
              part: Optional[int] = None) -> Verdict:
@@ -222,7 +176,7 @@ class Worker:
         if code == 0:
             self._forget()
         self._checked(code)
-        return _verdict_of(raw)
+        return verdict_of(raw)
 
     def push_and_next(self, loss: float, meanwhile: Optional[Callable[[], None]] = None,
                       ) -> "tuple[Verdict, Optional[Minibatch]]":
@@ -249,10 +203,10 @@ class Worker:
             code = await_(self._handle, PATIENCE, answer, raw, error)
         self._gradient = None  # A lost connection makes void what was asked for meanwhile.
         if code == _library.LOST:
-            return _verdict_of(answer), self.next()
+            return verdict_of(answer), self.next()
         self._checked(code)
         self.void_memory = False
-        return _verdict_of(answer), self._take(raw)
+        return verdict_of(answer), self._take(raw)
 
     def _take(self, raw: _library.Minibatch) -> Optional[Minibatch]:
         if raw.count > 0:
@@ -266,15 +220,28 @@ class Worker:
         if part is not None and part < 1:
             raise OutpaceError(f"push: a part of {part} examples; it takes 1 or more")
         if gradient is not None:
-            address, _keep = _as_numbers(gradient, self._numbers(), "push: the gradient")
+            address, _keep = as_numbers(gradient, self._numbers(), "push: the gradient")
         else:
             if self._gradient is None:
                 raise OutpaceError(NO_GRADIENT)
             address, _keep = self._gradient, None
         return (self._handle, address, float(loss), part or 0, verdict, self._error), _keep
 
+    def without(self, tensors: Collection[int]) -> None:
+        """The current mini-batch's gradient has none of these tensors, by their place among join()'s
+        parameters; write 0 in their place.
+
+        The update leaves them as they are, unless another worker's gradient of the same update has
+        them. Raises OutpaceError if there is no such tensor, or if join() had no groups.
+        """
+        self._require_open()
+        listed = (ctypes.c_uint32 * len(tensors))(*tensors)
+        self._checked(self._library.outpace_worker_without(self._handle, listed, len(listed),
+                                                           self._error))
+
     def set_rates(self, epoch: int, rates: Sequence[float]) -> None:
-        """Sets the groups' learning rates from the script's epoch `epoch` on, one for each group.
+        """Sets the groups' learning rates from the script's epoch `epoch` on, one for each group. A
+        script that counts updates may give the update, `Minibatch.version`, in place of the epoch.
 
         They travel with the next push. The first worker that comes to an epoch sets them for all; a
         worker that reports other rates for the same epoch is sent away, and next() raises
@@ -294,6 +261,30 @@ class Worker:
         self._require_open()
         self._checked(self._waiting.call(self._library.outpace_worker_ask_for_evaluator,
                                          self._handle, self._error))
+
+    def evaluated(self, epoch: int) -> "Union[Found, bool]":
+        """What the evaluator has found for this epoch of the script: the same on every worker.
+
+        Without anything: True if it will come, so ask again; False if nobody measures. Raises
+        OutpaceError if the server is gone.
+        """
+        self._require_open()
+        raw = _library.Evaluated()
+        self._checked(self._waiting.call(self._library.outpace_worker_evaluated, self._handle,
+                                         epoch, raw, self._error))
+        return found_of(raw) if raw.found else bool(raw.comes)
+
+    def end_run(self, why: str) -> None:
+        """Ends the run now, as the script wants, for this reason: it is done.
+
+        With "": this worker has left because its script's loop has ended, as the script wants; when
+        all have, the run is done. Any thread may call it. Raises OutpaceError if the run is over.
+        """
+        error = _library.Error()
+        if self._handle is not None and os.getpid() == self._process:
+            code = self._library.outpace_worker_end_run(self._handle, why.encode(), error)
+            if code != 0:
+                raise _library.error_of(error)
 
     def mark(self, numbers: int, seconds_ago: float = 0.0) -> None:
         """Tells `outpace profile` that the next layer's forward pass begins, which needs the first
@@ -319,6 +310,22 @@ class Worker:
         self._require_open()
         self._forget()
         self._checked(self._library.outpace_worker_abandon(self._handle, self._error))
+
+    def abandon_failed(self) -> None:
+        """Abandons the current mini-batch, because it cannot be computed.
+
+        Others try. After three tries in all its examples are left out: they count as used, and the
+        run names them.
+        """
+        self._require_open()
+        self._forget()
+        self._checked(self._library.outpace_worker_abandon_failed(self._handle, self._error))
+
+    def leave_out(self) -> None:
+        """Abandons the current mini-batch for good: its examples count as used in this epoch."""
+        self._require_open()
+        self._forget()
+        self._checked(self._library.outpace_worker_leave_out(self._handle, self._error))
 
     def leave(self) -> None:
         """Leaves the job before its end; next() then returns None. Does nothing if closed."""
@@ -375,7 +382,7 @@ class Worker:
         def fill(out: Any, numbers: int, _context: Any) -> int:
             try:
                 weights = initial_weights() if callable(initial_weights) else initial_weights
-                address, _keep = _as_numbers(weights, numbers, "join: the initial weights")
+                address, _keep = as_numbers(weights, numbers, "join: the initial weights")
                 ctypes.memmove(out, address, 4 * numbers)
                 return 0
             except BaseException as error:  # It must not pass through C.
@@ -384,40 +391,33 @@ class Worker:
 
         return _library.InitialWeights(fill)
 
+    def _finding(self, constants: Optional[Callable[[], bytes]]) -> Any:
+        """A function for C that says where the constants are."""
+        kept: List[bytes] = []  # Until the next call.
+
+        def find(address: Any, size: Any, _context: Any) -> int:
+            try:
+                kept[:] = [constants() if constants is not None else b""]
+                address[0] = ctypes.cast(ctypes.c_char_p(kept[0]), ctypes.c_void_p).value
+                size[0] = len(kept[0])
+                return 0
+            except BaseException as error:  # It must not pass through C.
+                self._failure = error
+                return 1
+
+        return _library.Constants(find)
+
     def _checked(self, code: int) -> None:
         if code != 0:
             raise self._last_error()
 
     def _last_error(self) -> BaseException:
         failure, self._failure = self._failure, None
-        return failure or _library.error_of(self._error)
+        error = _library.error_of(self._error)
+        if failure is None and error.exit_code == 1 and str(error) == INTERRUPTED:
+            return KeyboardInterrupt()  # Ctrl-C went to the run, whose workers it ends.
+        return failure or error
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
             self.close()
-
-
-_ACCEPTED = Verdict(Outcome.ACCEPTED, "")
-
-
-def _verdict_of(raw: _library.Verdict) -> Verdict:
-    if raw.outcome == 0:
-        return _ACCEPTED
-    return Verdict(Outcome(raw.outcome), raw.why.decode(errors="replace"))
-
-
-def as_array(address: int, numbers: int) -> "numpy.ndarray":
-    """An array over memory that somebody else keeps alive."""
-    import numpy
-
-    return numpy.frombuffer((ctypes.c_float * numbers).from_address(address), dtype=numpy.float32)
-
-
-def _as_numbers(given: Any, numbers: int, what: str) -> "tuple[int, Any]":
-    """The address of `given` as float32 numbers, and what keeps them alive."""
-    import numpy
-
-    array = numpy.ascontiguousarray(given, dtype=numpy.float32)
-    if array.size != numbers:
-        raise OutpaceError(f"{what} has {array.size} numbers, the parameters hold {numbers}")
-    return array.ctypes.data, array

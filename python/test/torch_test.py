@@ -1,26 +1,25 @@
-"""The parts of outpace.torch, without a server."""
+"""What outpace.torch makes of a network and an optimizer, without a server."""
 
+import contextlib
+import io
 import os
-import tempfile
 import unittest
 from unittest import mock
 
 import torch
-from torch.utils.data import DataLoader
 
 import outpace.torch as op
 from outpace.groups import Group, Method
-from outpace.torch import _safetensors
 from outpace.torch._accumulation import Accumulation
 from outpace.torch._buffers import Buffers
 from outpace.torch._evaluator import EvaluatorJob
 from outpace.torch._flat import Flat, tensor_at
-from outpace.torch._job import measured
+from outpace.torch._measured import measured
 from outpace.torch._large import LargeBatch
 from outpace.torch._layers import marks_for
-from outpace.torch._loader import Loader
 from outpace.torch._optimizers import groups_of
-from outpace.torch._worker import Named
+from outpace.torch._named import Named, say_frozen
+from outpace.torch._rules import rules_of
 
 
 def network():
@@ -102,16 +101,25 @@ class LayersOfAGpu(unittest.TestCase):
 
 class Measured(unittest.TestCase):
     def test_is_an_accuracy_with_a_loss_or_without(self):
-        self.assertEqual(measured(0.5), (0.5, None))
-        self.assertEqual(measured(torch.tensor(0.5)), (0.5, None))
-        self.assertEqual(measured((0.5, 2)), (0.5, 2.0))
-        self.assertEqual(measured({"accuracy": 0.5, "loss": 2}), (0.5, 2.0))
-        self.assertEqual(measured({"accuracy": 0.5}), (0.5, None))
+        self.assertEqual(measured(0.5), (0.5, None, {}))
+        self.assertEqual(measured(torch.tensor(0.5)), (0.5, None, {}))
+        self.assertEqual(measured((0.5, 2)), (0.5, 2.0, {}))
+        self.assertEqual(measured({"accuracy": 0.5, "loss": 2}), (0.5, 2.0, {}))
+        self.assertEqual(measured({"accuracy": 0.5}), (0.5, None, {}))
+
+    def test_is_any_number_by_name(self):
+        self.assertEqual(measured({"loss": 1, "f1": torch.tensor(2)}), (None, 1.0, {"f1": 2.0}))
+        with self.assertRaisesRegex(op.OutpaceError, "'live' is a number of the run's own record"):
+            measured({"live": 1.0})
 
     def test_is_nothing_else(self):
-        for wrong in (None, "good", (1, 2, 3), {"loss": 1.0}, {"accuracy": 1, "f1": 2}):
+        for wrong in (None, "good", (1, 2, 3), {}, {"f1": "high"}):
             with self.assertRaisesRegex(op.OutpaceError, "must return the accuracy, or"):
                 measured(wrong)
+
+
+def buffers_of(net):
+    return Buffers(net, rules_of(net, "average"))
 
 
 class RunningStatistics(unittest.TestCase):
@@ -120,50 +128,53 @@ class RunningStatistics(unittest.TestCase):
                                    torch.nn.BatchNorm1d(2, track_running_stats=False))
 
     def test_are_those_of_normalisation_that_tracks_them(self):
-        self.assertEqual(Buffers(self.normalised()).shapes,
-                         {"1.running_mean": (2,), "1.running_var": (2,)})
-        self.assertEqual(Buffers(torch.nn.BatchNorm2d(4)).shapes,
-                         {"running_mean": (4,), "running_var": (4,)})
-        self.assertEqual(Buffers(network()).shapes, {})
+        self.assertEqual(buffers_of(self.normalised()).shapes,
+                         {"1.running_mean": (2,), "1.running_var": (2,),
+                          "1.num_batches_tracked": ()})
+        self.assertEqual(buffers_of(torch.nn.BatchNorm2d(4)).shapes,
+                         {"running_mean": (4,), "running_var": (4,), "num_batches_tracked": ()})
+        self.assertEqual(buffers_of(network()).shapes, {})
 
     def test_travel_and_come_back(self):
         net = self.normalised()
-        buffers = Buffers(net)
+        buffers = buffers_of(net)
         net[1].running_mean.copy_(torch.tensor([1.0, 2.0]))
         memory = torch.zeros(buffers.numbers)
         buffers.write(memory.data_ptr())
-        self.assertEqual(memory.tolist(), [1.0, 2.0, 1.0, 1.0])
+        self.assertEqual(memory.tolist(), [1.0, 2.0, 1.0, 1.0, 0.0])
         memory[2] = 5.0
         buffers.remember(memory.data_ptr())
         memory.zero_()  # The server uses it again.
-        self.assertEqual(buffers.averaged()["1.running_var"].tolist(), [5.0, 1.0])
+        self.assertEqual(buffers.servers()["1.running_var"].tolist(), [5.0, 1.0])
         self.assertEqual(net[1].running_var.tolist(), [1.0, 1.0], "its own until it is told")
-        buffers.use_averaged()
+        buffers.use_servers()
         self.assertEqual(net[1].running_var.tolist(), [5.0, 1.0])
 
     def test_are_a_group_of_their_own_after_the_optimizers(self):
         net = self.normalised()
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         named = Named(net, optimizer)
-        self.assertEqual(list(named.shapes)[-2:], ["1.running_mean", "1.running_var"])
-        self.assertEqual([named.group_of[name] for name in ("0.weight", "1.running_var")], [0, 1])
+        self.assertEqual(list(named.shapes)[-3:], ["1.running_mean", "1.running_var",
+                                                    "1.num_batches_tracked"])
+        self.assertEqual([named.group_of[name] for name in ("0.weight", "1.running_var",
+                                                               "1.num_batches_tracked")], [0, 1, 2])
         self.assertEqual([group.method for group in named.groups(optimizer)],
-                         [Method.SGD, Method.AVERAGE])
+                         [Method.SGD, Method.AVERAGE, Method.NEWEST])
 
     def test_stay_with_the_worker_if_asked_or_if_the_server_takes_no_groups(self):
         net = self.normalised()
         sgd = torch.optim.SGD(net.parameters(), lr=0.1)
-        for named in (Named(net, sgd, average=False), Named(net, op.ByServer(net.parameters())),
+        for named in (Named(net, sgd, "own"), Named(net, op.ByServer(net.parameters())),
                       Named(net, op.YellowFin(net.parameters()))):
             self.assertNotIn("1.running_mean", named.shapes)
-            self.assertTrue(named.own_statistics)
-        self.assertFalse(Named(net, sgd).own_statistics)
+            self.assertTrue(named.own_buffers)
+        self.assertFalse(Named(net, sgd).own_buffers)
 
     def test_must_be_float32(self):
         net = self.normalised()
         net[1].running_var = net[1].running_var.double()
         with self.assertRaisesRegex(op.OutpaceError, "buffer '1.running_var' is float64"):
-            Buffers(net)
+            buffers_of(net)
 
     def test_a_word_that_is_none(self):
         net = network()
@@ -186,6 +197,14 @@ class Optimizers(unittest.TestCase):
                 (optim.Adam(self.weights, betas=(0.8, 0.9), eps=1e-6),
                  Group(Method.ADAM, 0.001, beta1=0.8, beta2=0.9, epsilon=1e-6)),
                 (optim.AdamW(self.weights), Group(Method.ADAMW, 0.001, 0.01)),
+                (optim.RMSprop(self.weights, eps=1e-5, weight_decay=0.1),
+                 Group(Method.RMSPROP, 0.01, 0.1, momentum=0.0, beta2=0.99, epsilon=1e-5)),
+                (optim.RMSprop(self.weights, alpha=0.9, momentum=0.8, centered=True),
+                 Group(Method.CENTERED_RMSPROP, 0.01, momentum=0.8, beta2=0.9)),
+                (optim.Adagrad(self.weights, lr_decay=0.1, initial_accumulator_value=0.2),
+                 Group(Method.ADAGRAD, 0.01, epsilon=1e-10, rate_decay=0.1, initial=0.2)),
+                (optim.Adadelta(self.weights, rho=0.8),
+                 Group(Method.ADADELTA, 1.0, beta2=0.8, epsilon=1e-6)),
                 (op.LAMB(self.weights), Group(Method.LAMB, 0.01, epsilon=1e-6)),
                 (op.YellowFin(self.weights), Group(Method.YELLOWFIN, 1.0))):
             self.assertEqual(groups_of(optimizer), [group])
@@ -203,7 +222,8 @@ class Optimizers(unittest.TestCase):
 
         for optimizer, said in (
                 (Own(self.weights, lr=0.1), "no Own"),
-                (torch.optim.Adagrad(self.weights), "no Adagrad"),
+                (torch.optim.Adamax(self.weights), "no Adamax"),
+                (torch.optim.RMSprop(self.weights, maximize=True), "maximize=True"),
                 (torch.optim.AdamW(self.weights, amsgrad=True), "amsgrad=True"),
                 (torch.optim.SGD(self.weights, lr=0.1, maximize=True), "maximize")):
             with self.subTest(said), self.assertRaisesRegex(op.OutpaceError, said):
@@ -281,13 +301,29 @@ class Views(unittest.TestCase):
 
 
 class Parameters(unittest.TestCase):
-    def test_frozen_ones_do_not_travel_and_shared_ones_travel_once(self):
+    def test_are_the_optimizers_and_shared_ones_travel_once(self):
         net = network()
         net[0].bias.requires_grad_(False)
+        net[2].bias.requires_grad_(False)
         net.add_module("tied", torch.nn.Linear(3, 4))
         net.tied.weight = net[0].weight
-        named = Named(net, torch.optim.SGD(net.parameters(), lr=0.1))
-        self.assertEqual(list(named.shapes), ["0.weight", "2.weight", "2.bias", "tied.bias"])
+        given = [one for name, one in net.named_parameters() if name != "2.bias"]
+        named = Named(net, torch.optim.SGD(given, lr=0.1))
+        self.assertEqual(list(named.shapes), ["0.weight", "0.bias", "2.weight", "tied.bias"],
+                         "one that is frozen now may be unfrozen later")
+        self.assertEqual(len(named.constants), 1)
+        named = Named(net, op.ByServer(given))
+        self.assertEqual(list(named.shapes), ["0.weight", "2.weight", "tied.bias"],
+                         "the server's own optimizer moves all that travel")
+
+    def test_that_are_frozen_and_many_are_told(self):
+        body, head = torch.nn.Linear(2, 1 << 20), torch.nn.Linear(2, 2)
+        body.requires_grad_(False)
+        for given, said in (([*head.parameters()], ""),
+                            ([*body.parameters(), *head.parameters()], "3,145,728 numbers")):
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                say_frozen(given)
+            self.assertEqual(said in out.getvalue() and said != "", bool(out.getvalue()))
 
     def test_know_their_groups(self):
         net = network()
@@ -312,168 +348,75 @@ class Evaluators(unittest.TestCase):
         net = network()
         weights = torch.zeros(sum(one.numel() for one in net.parameters()))
         server = mock.MagicMock()
+        server.constants.return_value = b""
+        server.__iter__.return_value = [mock.Mock(address=weights.data_ptr(), version=7)]
+        job = EvaluatorJob(server)
+        _, optimizer = job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1))
+        before = net[0].weight.detach().clone()
+        self.assertEqual((job.rank, list(job.sampler(range(4)))), (None, [[0, 1, 2, 3]]))
+        for batch in job.loader(range(4)):
+            self.assertFalse(job.backward(net(batch.view(1, -1)[:, :3].float()).sum()))
+            optimizer.step()
+        self.assertTrue(torch.equal(before, net[0].weight), "its loop changes nothing")
+        self.assertEqual(job.evaluate(lambda: (net(torch.ones(1, 3)).sum().item(), 0.5)), (0.0, 0.5))
+        server.report.assert_called_once_with(0.0, 0.5, {})
+        self.assertEqual((job.version, list(job.epochs(9))), (7, [0]))
+
+    def test_return_the_last_again_once_the_run_is_over(self):
+        net = network()
+        weights = torch.zeros(sum(one.numel() for one in net.parameters()))
+        server = mock.MagicMock()
+        server.constants.return_value = b""
         server.__iter__.return_value = [mock.Mock(address=weights.data_ptr(), version=7)]
         job = EvaluatorJob(server)
         job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1))
-        self.assertEqual(list(job.sampler(range(4))), [])
-        self.assertEqual(job.evaluate(lambda: (net(torch.ones(1, 3)).sum().item(), 0.5)), (0.0, 0.5))
-        server.report.assert_called_once_with(0.0, 0.5)
-        self.assertEqual((job.version, list(job.epochs(9))), (7, [0]))
+        for _ in range(3):  # A script's own loop in place of job.epochs(3).
+            self.assertEqual(job.evaluate(lambda: 0.5), 0.5)
+        server.join.assert_called_once()
+        server.report.assert_called_once()
+
+    def test_end_a_loop_that_has_no_end(self):
+        server = mock.MagicMock()
+        job = EvaluatorJob(server)
+        net = network()
+        _, optimizer = job.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1))
+        data = job.loader(range(4))
+        with mock.patch("outpace.torch._evaluator.PASSES_MOST", 3):
+            with self.assertRaisesRegex(op.OutpaceError, "run 3 times and has not come to job.eval"):
+                for _ in range(4):
+                    self.assertEqual(len([one for one in data]), 1, "names of the loop exist")
+                    job.backward(net(torch.ones(1, 3)).sum())
+        server.__iter__.return_value = []
+        job.evaluate(lambda: 0.5)
+        with mock.patch("outpace.torch._ends.EMPTY_MOST", 3), self.assertRaises(SystemExit):
+            while True:
+                self.assertEqual([one for one in data], [], "the run is over")
 
 
 class Accumulated(unittest.TestCase):
-    def test_the_gradient_is_the_mean_by_examples(self):
-        weight = torch.nn.Parameter(torch.tensor(2.0))
-        inputs = torch.tensor([1.0, 2.0, 4.0, 8.0, 16.0])
+    def test_the_loss_is_the_sum_of_the_passes(self):
         passes = Accumulation()
-        for part in inputs.split(2):
-            loss, factor = passes.begin((weight * part).mean(), len(part))
-            if weight.grad is not None:
-                weight.grad.mul_(factor)
-            loss.backward()
-            passes.end((2.0 * part).mean().item())
-        self.assertAlmostEqual(weight.grad.item(), inputs.mean().item(), 5)
-        self.assertAlmostEqual(passes.loss, 2 * inputs.mean().item(), 5)
-        self.assertEqual((passes.examples, passes.passes), (5, 3))
+        for loss in (1.0, 2.0, 4.0):
+            passes.end(loss, 2, None)
+        self.assertEqual((passes.passes, passes.examples, passes.loss), (3, 6, 7.0))
 
-    def test_one_pass_changes_no_bit(self):
-        loss = torch.tensor(0.1)
-        scaled, factor = Accumulation().begin(loss, None)
-        self.assertIs(scaled, loss)
-        self.assertEqual(factor, 1.0)
+    def test_values_that_were_given_are_averaged(self):
+        passes = Accumulation()
+        for value in (1.0, 3.0):
+            passes.end(0.0, None, value)
+        self.assertEqual((passes.passes, passes.examples, passes.loss), (2, 0, 2.0))
+
+    def test_the_share_is_of_the_examples_that_the_script_counts(self):
+        passes = Accumulation()
+        self.assertEqual(passes.share(8), 1.0)
+        passes.end(1.0, 2, None)
+        self.assertEqual(passes.share(8), 0.25)
 
     def test_bad_losses_are_refused(self):
         for loss, examples, said in ((torch.zeros(2), None, r"shape \[2\]"),
                                      (torch.zeros(()), 0, "examples=0")):
             with self.assertRaisesRegex(op.OutpaceError, said):
-                Accumulation().begin(loss, examples)
-
-
-class Lease:
-    """As a Minibatch."""
-
-    def __init__(self, indices, ahead=()):
-        self.indices = indices
-        self.ahead = list(ahead)
-
-
-class Loading(unittest.TestCase):
-    """The loader gives each lease its own examples, whatever was loaded early."""
-
-    def loaded(self, leases, processes):
-        given = iter(leases)
-        loader = Loader(lambda: next(given, None), lambda lease: None, range(100),
-                        {"num_workers": processes})
-        return [batch.tolist() for batch in loader], loader
-
-    def test_leases_that_come_as_told(self):
-        batches = [[one, one + 1] for one in range(0, 20, 2)]
-        leases = [Lease(batches[i], batches[i + 1:i + 5]) for i in range(len(batches))]
-        for processes in (0, 2):
-            found, loader = self.loaded(leases, processes)
-            self.assertEqual(found, batches)
-            self.assertEqual(loader.ahead, 2 * processes)
-
-    def test_leases_that_come_otherwise(self):
-        leases = [Lease([0], [[1], [2], [3], [4]]), Lease([1], [[2], [3], [4], [5]]),
-                  Lease([7], [[8]]), Lease([8]), Lease([2]), Lease([0], [[0], [0]]), Lease([0]),
-                  Lease([9])]
-        for processes in (0, 1, 2):
-            found, _ = self.loaded(leases, processes)
-            self.assertEqual(found, [one.indices for one in leases])
-
-
-class Files(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "net.safetensors")
-
-    def test_of_a_network_are_read_again(self):
-        net = torch.nn.Sequential(network(), torch.nn.BatchNorm1d(2))
-        _safetensors.write(self.path, net.state_dict())
-        found = _safetensors.read(self.path)
-        self.assertEqual(list(found), list(net.state_dict()))
-        for name, one in net.state_dict().items():
-            self.assertTrue(torch.equal(found[name], one), name)
-            self.assertEqual(found[name].dtype, one.dtype)
-
-    def test_that_are_none_are_refused(self):
-        for content in (b"", b"\x00" * 7, b"\xff" * 20, b"\x02" + b"\x00" * 7 + b"[]",
-                        b"\x40" + b"\x00" * 7 + b'{"a":{"dtype":"F32","shape":[4],'
-                        b'"data_offsets":[0,16]}}'.ljust(64)):
-            with open(self.path, "wb") as out:
-                out.write(content)
-            with self.subTest(content), self.assertRaisesRegex(op.OutpaceError, "no safetensors"):
-                _safetensors.read(self.path)
-
-
-class Alone(unittest.TestCase):
-    def setUp(self):
-        with mock.patch.dict(os.environ, {}, clear=True):
-            self.job = op.init()
-        torch.manual_seed(1)
-        self.net = network()
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
-
-    def test_is_the_loop_of_torch(self):
-        job, inputs = self.job, torch.randn(10, 3)
-        job.wrap(self.net, self.optimizer)
-        self.assertTrue(job.alone)
-        before = self.net[0].weight.detach().clone()
-        seen = []
-        for epoch in job.epochs(2):
-            for indices in DataLoader(range(10), batch_sampler=job.sampler(range(10), 4)):
-                seen.extend(indices.tolist())
-                self.assertTrue(job.backward(self.net(inputs[indices]).square().mean()))
-                self.optimizer.step()
-                self.assertTrue(job.verdict)
-        self.assertEqual(sorted(seen), sorted(2 * list(range(10))))
-        self.assertEqual(job.version, 6)
-        self.assertFalse(torch.equal(before, self.net[0].weight))
-
-    def test_a_schedule_does_not_warn(self):
-        schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 1)
-        self.job.wrap(self.net, self.optimizer)
-        self.job.backward(self.net(torch.ones(1, 3)).sum())
-        self.optimizer.step()
-        with self.assertNoLogs(), mock.patch("warnings.warn") as warned:
-            schedule.step()
-        warned.assert_not_called()
-
-    def test_a_schedule_made_after_wrap_does_not_warn(self):
-        self.job.wrap(self.net, self.optimizer)
-        schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 1)
-        self.job.backward(self.net(torch.ones(1, 3)).sum())
-        self.optimizer.step()
-        with mock.patch("warnings.warn") as warned:
-            schedule.step()
-        warned.assert_not_called()
-
-    def test_a_step_without_a_pass_is_refused(self):
-        self.job.wrap(self.net, self.optimizer)
-        with self.assertRaisesRegex(op.OutpaceError, "without job.backward"):
-            self.optimizer.step()
-
-    def test_saves_and_loads(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "net.safetensors")
-            self.job.wrap(self.net, self.optimizer)
-            self.job.save(path)
-            with mock.patch.dict(os.environ, {}, clear=True):
-                other = op.init()
-            net = network()
-            other.wrap(net, torch.optim.SGD(net.parameters(), lr=0.1))
-            other.load(path)
-            self.assertTrue(torch.equal(net[0].weight, self.net[0].weight))
-            small = torch.nn.Linear(1, 1)
-            with mock.patch.dict(os.environ, {}, clear=True):
-                third = op.init()
-            third.wrap(small, torch.optim.SGD(small.parameters(), lr=0.1))
-            with self.assertRaisesRegex(op.OutpaceError, "does not fit this network"):
-                third.load(path)
-
+                Accumulation().check(loss, examples)
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     unittest.main()

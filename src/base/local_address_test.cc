@@ -26,5 +26,14 @@ TEST(LocalAddress, EveryOtherAddressIsNot) {
   }
 }
 
+TEST(LocalAddress, APortEndsAt65535) {
+  for (const char* port : {"0", "1", "8080", "65535"}) {
+    EXPECT_TRUE(is_port(port)) << port;
+  }
+  for (const char* port : {"", "65536", "99999", "-1", "http", "80 ", "18446744073709551617"}) {
+    EXPECT_FALSE(is_port(port)) << port;
+  }
+}
+
 }  // namespace
 }  // namespace outpace

@@ -51,6 +51,20 @@ int outpace_evaluator_next(outpace_evaluator* evaluator,
   });
 }
 
+const void* outpace_evaluator_constants(const outpace_evaluator* evaluator, size_t* size) {
+  return outpace::c_interface::bytes_of(
+      evaluator != nullptr ? evaluator->evaluator.constants() : std::string_view(), size);
+}
+
+outpace_memory* outpace_evaluator_memory(const outpace_evaluator* evaluator, outpace_error* error) {
+  outpace_memory* memory = nullptr;
+  for_c(error, [&] {
+    require(evaluator != nullptr, "memory: the evaluator is null");
+    memory = new outpace_memory{evaluator->evaluator.memory()};
+  });
+  return memory;
+}
+
 int outpace_evaluator_report(outpace_evaluator* evaluator,
                              double accuracy,
                              const double* loss,
@@ -58,5 +72,23 @@ int outpace_evaluator_report(outpace_evaluator* evaluator,
   return for_c(error, [&] {
     require(evaluator != nullptr, "report: the evaluator is null");
     evaluator->evaluator.report(accuracy, loss != nullptr ? std::optional(*loss) : std::nullopt);
+  });
+}
+
+int outpace_evaluator_report_measured(outpace_evaluator* evaluator,
+                                      const outpace_measured* measured,
+                                      outpace_error* error) {
+  return for_c(error, [&] {
+    require(evaluator != nullptr && measured != nullptr, "report: an argument is null");
+    const auto optional = [](const double* value) {
+      return value != nullptr ? std::optional(*value) : std::nullopt;
+    };
+    outpace::Measured found{
+        .accuracy = optional(measured->accuracy), .loss = optional(measured->loss), .values = {}};
+    for (std::size_t i = 0; i < measured->count; ++i) {
+      require(measured->values[i].name != nullptr, "report: a value's name is null");
+      found.values.emplace_back(measured->values[i].name, measured->values[i].value);
+    }
+    evaluator->evaluator.report(found);
   });
 }

@@ -7,13 +7,21 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "outpace/worker.h"
 #include "outpace/worker_c.h"
+
+// What the opaque handle points to.
+// NOLINTNEXTLINE(readability-identifier-naming): C's name.
+struct outpace_memory {
+  std::shared_ptr<const void> held;
+};
 
 namespace outpace::c_interface {
 
@@ -60,6 +68,14 @@ inline void require(bool holds, const std::string& message) {
 
 inline std::string text_or_empty(const char* text) {
   return text == nullptr ? "" : text;
+}
+
+// Where the bytes are, and how many; null and 0 if there are none.
+inline const void* bytes_of(std::string_view bytes, std::size_t* size) {
+  if (size != nullptr) {
+    *size = bytes.size();
+  }
+  return bytes.empty() ? nullptr : bytes.data();
 }
 
 // Throws a usage error if a pointer is missing.

@@ -27,6 +27,8 @@ struct outpace_worker {
   std::vector<std::uint64_t> examples;   // Of the current mini-batch.
   std::vector<std::uint64_t> ahead;      // Of the next ones, one after another,
   std::vector<std::size_t> ahead_sizes;  // and how many of each.
+  outpace::Worker::Evaluated evaluated;  // What was asked for last,
+  std::vector<outpace_value> values;     // and its values.
 };
 
 namespace outpace::c_interface {
@@ -70,8 +72,17 @@ std::size_t numbers_of(const std::vector<Parameter>& parameters) {
 ScriptSettings to_settings(const outpace_job& job) {
   require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
   ScriptSettings settings{.groups = {}, .epochs = job.epochs, .ahead = job.ahead};
+  if (job.constants != nullptr) {
+    settings.constants = [find = job.constants, context = job.context] {
+      const void* bytes = nullptr;
+      std::size_t size = 0;
+      require(find(&bytes, &size, context) == 0, "join: the script failed to supply constants");
+      require(bytes != nullptr || size == 0, "join: the constants are null");
+      return std::string(static_cast<const char*>(bytes), size);
+    };
+  }
   for (const outpace_group& given : std::span(job.groups, job.group_count)) {
-    require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_BY_SERVER,
+    require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_NEWEST,
             "join: there is no method " + std::to_string(given.method));
     settings.groups.push_back({.method = static_cast<Method>(given.method),
                                .rate = given.rate,
@@ -79,7 +90,9 @@ ScriptSettings to_settings(const outpace_job& job) {
                                .momentum = given.momentum,
                                .beta1 = given.beta1,
                                .beta2 = given.beta2,
-                               .epsilon = given.epsilon});
+                               .epsilon = given.epsilon,
+                               .rate_decay = given.rate_decay,
+                               .initial = given.initial});
   }
   return settings;
 }
@@ -188,6 +201,11 @@ int outpace_worker_next(outpace_worker* worker,
   });
 }
 
+const void* outpace_worker_constants(const outpace_worker* worker, size_t* size) {
+  return outpace::c_interface::bytes_of(
+      worker != nullptr ? worker->worker.constants() : std::string_view(), size);
+}
+
 int outpace_worker_cancelled(const outpace_worker* worker) {
   return worker != nullptr && worker->worker.cancelled() ? 1 : 0;
 }
@@ -199,6 +217,19 @@ float* outpace_worker_gradient(outpace_worker* worker, outpace_error* error) {
     gradient = worker->worker.gradient().data();
   });
   return gradient;
+}
+
+outpace_memory* outpace_worker_memory(const outpace_worker* worker, outpace_error* error) {
+  outpace_memory* memory = nullptr;
+  for_c(error, [&] {
+    require(worker != nullptr, "memory: the worker is null");
+    memory = new outpace_memory{worker->worker.memory()};
+  });
+  return memory;
+}
+
+void outpace_memory_release(outpace_memory* memory) {
+  delete memory;
 }
 
 // NOLINTNEXTLINE(readability-function-size): C has no default arguments.
@@ -264,6 +295,31 @@ int outpace_worker_abandon(outpace_worker* worker, outpace_error* error) {
   });
 }
 
+int outpace_worker_abandon_failed(outpace_worker* worker, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "abandon_failed: the worker is null");
+    worker->worker.abandon(outpace::Worker::GiveUp::kFailed);
+  });
+}
+
+int outpace_worker_leave_out(outpace_worker* worker, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "leave_out: the worker is null");
+    worker->worker.abandon(outpace::Worker::GiveUp::kLeaveOut);
+  });
+}
+
+int outpace_worker_without(outpace_worker* worker,
+                           const std::uint32_t* tensors,
+                           std::size_t count,
+                           outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && (tensors != nullptr || count == 0),
+            "without: an argument is null");
+    worker->worker.without(std::vector<std::uint32_t>(tensors, tensors + count));
+  });
+}
+
 int outpace_worker_set_rates(outpace_worker* worker,
                              std::uint64_t epoch,
                              const double* rates,
@@ -280,6 +336,41 @@ int outpace_worker_ask_for_evaluator(outpace_worker* worker, outpace_error* erro
   return for_c(error, [&] {
     require(worker != nullptr, "ask_for_evaluator: the worker is null");
     worker->worker.ask_for_evaluator();
+  });
+}
+
+int outpace_worker_evaluated(outpace_worker* worker,
+                             std::uint64_t epoch,
+                             outpace_evaluated* evaluated,
+                             outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && evaluated != nullptr, "evaluated: an argument is null");
+    *evaluated = {};
+    worker->evaluated = worker->worker.evaluated(epoch);
+    const outpace::Worker::Evaluated& told = worker->evaluated;
+    evaluated->comes = told.comes ? 1 : 0;
+    if (!told.found) {
+      return;
+    }
+    evaluated->found = 1;
+    evaluated->version = told.version;
+    worker->values.clear();
+    for (const auto& [name, value] : told.found->values) {
+      worker->values.push_back({.name = name.c_str(), .value = value});
+    }
+    evaluated->measured = {
+        .accuracy = told.found->accuracy ? &*told.found->accuracy : nullptr,
+        .loss = told.found->loss ? &*told.found->loss : nullptr,
+        .values = worker->values.data(),
+        .count = worker->values.size(),
+    };
+  });
+}
+
+int outpace_worker_end_run(const outpace_worker* worker, const char* why, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && why != nullptr, "end_run: an argument is null");
+    worker->worker.end_run(why);
   });
 }
 

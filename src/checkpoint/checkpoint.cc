@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -25,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormat = 5;
 constexpr const char* kHeadFile = "checkpoint.json";
 constexpr const char* kStateFile = "state.json";
 constexpr const char* kTensorsFile = "tensors.safetensors";
@@ -39,6 +40,11 @@ constexpr const char* kUnfinished = ".unfinished";
 
 // A state may be many times as large as the memory that there is to spare.
 void read_in_parts(const fs::path& path, const std::function<void(std::string_view)>& take) {
+  std::error_code unknown;
+  const fs::file_status status = fs::status(path, unknown);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    refuse(path, "is no regular file");
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     refuse(path, std::error_code(errno, std::generic_category()).message());
@@ -183,6 +189,15 @@ void write_files(const fs::path& folder, const Checkpoint& checkpoint) {
   record::write_atomically(folder / kHeadFile, in_text(text));
 }
 
+// Of a training that had diverged there is nothing to go on from.
+void check_weights(const fs::path& checkpoint, const State& state) {
+  const auto weights = state.tensors.find("shard/weights");
+  if (weights != state.tensors.end() &&
+      !std::ranges::all_of(weights->second, [](float number) { return std::isfinite(number); })) {
+    refuse(checkpoint / kTensorsFile, "has weights that are not finite: the training had diverged");
+  }
+}
+
 }  // namespace
 
 void Head::keep(Archive& archive) {
@@ -257,6 +272,7 @@ Checkpoint read(const fs::path& checkpoint) {
     state.tensors.emplace(tensor.name, std::vector<float>(next, end));
     next = end;
   }
+  check_weights(checkpoint, state);
   return {.head = to_head(checkpoint, std::move(head)), .state = std::move(state)};
 }
 

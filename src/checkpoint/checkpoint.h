@@ -48,7 +48,7 @@ void write(const std::filesystem::path& folder, const Checkpoint& checkpoint);
 [[nodiscard]] std::vector<std::filesystem::path> list(const std::filesystem::path& folder);
 
 // Throws Error(kUnreadable) that names the file and what is wrong with it. read() checks all sizes
-// and checksums; read_head() none.
+// and checksums, and that the weights are finite; read_head() nothing of it.
 [[nodiscard]] Head read_head(const std::filesystem::path& checkpoint);
 [[nodiscard]] Checkpoint read(const std::filesystem::path& checkpoint);
 

@@ -1,6 +1,8 @@
 #include "checkpoint/checkpoint.h"
 
 #include <fstream>
+#include <limits>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -96,13 +98,28 @@ TEST(Checkpoint, ThatIsDamagedIsNotRead) {
   EXPECT_EQ(read_newest(directory.path(), ignore_skipped).head.version, Version{2});
 }
 
+TEST(Checkpoint, WhoseWeightsAreNotFiniteIsPassedOver) {
+  const TemporaryDirectory directory;
+  write(directory.path(), of_update(1));
+  Checkpoint poisoned = of_update(2);
+  poisoned.state.tensors["shard/weights"] = {1.0F, std::numeric_limits<float>::infinity()};
+  write(directory.path(), poisoned);
+  std::string why;
+  EXPECT_EQ(
+      read_newest(directory.path(), [&](const std::string& line) { why = line; }).head.version,
+      Version{1});
+  EXPECT_NE(why.find("has weights that are not finite: the training had diverged"),
+            std::string::npos)
+      << why;
+}
+
 TEST(Checkpoint, OfAnotherFormatSaysWhoWroteIt) {
   const TemporaryDirectory directory;
   write(directory.path(), of_update(1));
   const fs::path one = list(directory.path()).front();
   std::ofstream(one / "checkpoint.json") << R"({"format": 9, "program": "outpace 9.0"})";
   const std::string why = error_of([&] { (void)read(one); });
-  EXPECT_NE(why.find("has format 9, this program reads format 2"), std::string::npos) << why;
+  EXPECT_NE(why.find("has format 9, this program reads format 5"), std::string::npos) << why;
   EXPECT_NE(why.find("outpace 9.0"), std::string::npos) << why;
 }
 

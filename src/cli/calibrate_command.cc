@@ -1,5 +1,9 @@
+#include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <set>
+#include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -37,6 +41,31 @@ std::string words_for(const throughput::CalibratedGroup& group) {
   return text;
 }
 
+// " of policy async".
+std::string of_policy(const throughput::CalibratedGroup& group) {
+  std::string text;
+  if (!group.policy.empty()) {
+    text += " of policy " + group.policy;
+  }
+  if (!group.topology.empty()) {
+    text += (text.empty() ? " of topology " : " and topology ") + group.topology;
+  }
+  return text;
+}
+
+// How many configurations of the group were measured.
+std::size_t different_rows(const std::vector<throughput::Row>& rows,
+                           const throughput::CalibratedGroup& group) {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, double>> different;
+  for (const throughput::Row& row : rows) {
+    const throughput::Configuration& one = row.configuration;
+    if (one.policy == group.policy && one.topology == group.topology) {
+      different.emplace(one.workers, one.nodes, one.batch_per_worker);
+    }
+  }
+  return different.size();
+}
+
 int run_calibrate(const CalibrateOptions& options) {
   const std::vector<throughput::Row> rows =
       throughput::read_table(run::whole_file("table", options.table), options.table);
@@ -49,6 +78,15 @@ int run_calibrate(const CalibrateOptions& options) {
     }
   }
   const throughput::CalibratedProfile profile = throughput::calibrate(rows);
+  for (const throughput::CalibratedGroup& group : profile.groups) {
+    if (different_rows(rows, group) < 2) {  // The same again tells nothing more.
+      throw usage_error(
+          fmt::format("{}: one row{} is too few to fit; measure another number of "
+                      "workers, or another batch",
+                      options.table,
+                      of_policy(group)));
+    }
+  }
   record::write_atomically(options.out, throughput::to_json_text(profile));
   for (const throughput::CalibratedGroup& group : profile.groups) {
     fmt::print("{}\n", words_for(group));

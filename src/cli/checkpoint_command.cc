@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
 #include "record/run_directory.h"
@@ -50,12 +51,12 @@ int list(const std::string& where) {
   for (const fs::path& one : find(where)) {
     const checkpoint::Head head = checkpoint::read_head(one);
     fmt::print("{}  update {}  generation {}  {}  {:.1f} MB  {}\n",
-               one.filename().string(),
+               printable(one.filename().string()),
                count(head.version),
                head.generation,
-               head.policy,
+               printable(head.policy),
                static_cast<double>(bytes_of(one)) / 1e6,
-               head.program);
+               printable(head.program));
   }
   return 0;
 }
@@ -66,9 +67,9 @@ int verify(const std::string& where) {
   for (const fs::path& one : find(where)) {
     try {
       (void)checkpoint::read(one);
-      fmt::print("{}  whole\n", one.filename().string());
+      fmt::print("{}  whole\n", printable(one.filename().string()));
     } catch (const Error& error) {
-      fmt::print("{}  damaged\n", one.filename().string());
+      fmt::print("{}  damaged\n", printable(one.filename().string()));
       damaged += (damaged.empty() ? "" : "\n") + std::string(error.what());
     }
   }

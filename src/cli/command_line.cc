@@ -101,6 +101,29 @@ void bind(const job::OptionList& options, CLI::App& command) {
   }
 }
 
+std::vector<std::string> join_values(const std::vector<std::string>& words,
+                                     const job::OptionList& options) {
+  std::vector<std::string> joined;
+  bool may_be_bare = false;  // The last word is an option that waits for its value.
+  const job::Option* option = nullptr;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (*word == "--") {
+      joined.insert(joined.end(), word, words.end());
+      break;
+    }
+    // "true" is what the option alone stands for, and may be a command's name.
+    if (may_be_bare && !word->starts_with('-') && *word != "true" && option->takes_text(*word)) {
+      joined.back() += "=" + *word;
+      may_be_bare = false;
+      continue;
+    }
+    option = word->starts_with("--") ? options.find(word->substr(2)) : nullptr;
+    may_be_bare = option != nullptr && option->takes_no_word() && !option->is_flag();
+    joined.push_back(*word);
+  }
+  return joined;
+}
+
 void check_words(const std::vector<std::string>& words,
                  const std::string& command,
                  const job::OptionList& options) {
@@ -133,6 +156,11 @@ void set_options(const CLI::App& command,
   if (const std::string run = resumes ? file_of(command, kResumeOption) : ""; !run.empty()) {
     const std::string path = record::RunDirectory::open(run).config().string();
     layers.push_back(job::from_toml(run::whole_file(kResumeOption, path), path, options));
+    // A run's directory is data: who brings it cannot have a command run. The other is for one
+    // time.
+    std::erase_if(layers.back(), [](const job::Given& given) {
+      return given.option == "on-alarm" || given.option == "begin-again";
+    });
   } else if (const std::string path = file_of(command, kResolvedOption); !path.empty()) {
     layers.push_back(job::from_toml(run::whole_file(kResolvedOption, path), path, options));
   } else {

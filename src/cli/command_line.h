@@ -24,6 +24,11 @@ inline constexpr const char* kResumeOption = "resume";
 // Adds each option of the list to CLI11's command, for --help and for reading words.
 void bind(const job::OptionList& options, CLI::App& command);
 
+// With "--name=VALUE" for "--name VALUE" of options whose value may be left out, so that CLI11 does
+// not take the value for a word of its own.
+[[nodiscard]] std::vector<std::string> join_values(const std::vector<std::string>& words,
+                                                   const job::OptionList& options);
+
 // Throws a usage error that names an unknown option and the nearest one.
 void check_words(const std::vector<std::string>& words,
                  const std::string& command,

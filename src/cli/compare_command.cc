@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "cli/commands.h"
@@ -25,7 +26,9 @@
 #include "live/supervisor.h"
 #include "run/child_runs.h"
 #include "run/server_run.h"
+#include "run/side_writer.h"
 #include "run/simulated_run.h"
+#include "run/whole_file.h"
 
 namespace outpace::cli {
 namespace {
@@ -133,17 +136,17 @@ class Comparison {
         to_run_.push_back(i);
       }
     }
-    fmt::print(stderr,
-               "{} cells in {}: {} kept from before, {} to run\n",
-               cells_.size(),
-               folder_.path().string(),
-               cells_.size() - to_run_.size(),
-               to_run_.size());
+    std::string said = fmt::format("{} cells in {}: {} kept from before, {} to run\n",
+                                   cells_.size(),
+                                   folder_.path().string(),
+                                   cells_.size() - to_run_.size(),
+                                   to_run_.size());
     if (other_build > 0) {
-      fmt::print(stderr,
-                 "{} of those kept were run by another build of outpace; --fresh runs all again\n",
-                 other_build);
+      said += fmt::format(
+          "{} of those kept were run by another build of outpace; --fresh runs all again\n",
+          other_build);
     }
+    (void)run::print(STDERR_FILENO, said);
   }
 
   // 0, or the signal that interrupted it.
@@ -178,16 +181,16 @@ class Comparison {
     folder_.write("compare.csv", compare::runs_csv(config_, cells_, outcomes_));
     folder_.write("summary.csv", compare::summary_csv(config_, summaries));
     folder_.write("compare.svg", compare::plot_of(config_, cells_, outcomes_));
-    std::FILE* people = json ? stderr : stdout;
-    fmt::print(people,
-               "\n{}{}{}: compare.csv, summary.csv, compare.svg\n",
-               compare::tables_of(config_, summaries),
-               compare::failures_of(config_, cells_, outcomes_),
-               folder_.path().string());
-    std::fflush(people);
-    if (json) {
-      fmt::print("{}\n", compare::summary_json(config_, cells_, outcomes_).dump());
-      std::fflush(stdout);
+    (void)run::print(json ? STDERR_FILENO : STDOUT_FILENO,
+                     fmt::format("\n{}{}{}: compare.csv, summary.csv, compare.svg\n",
+                                 compare::tables_of(config_, summaries),
+                                 compare::failures_of(config_, cells_, outcomes_),
+                                 folder_.path().string()));
+    if (json && !run::print(STDOUT_FILENO,
+                            compare::summary_json(config_, cells_, outcomes_).dump() + "\n")) {
+      throw Error(ExitCode::kFailure,
+                  "nobody read the result on standard output; it is in " +
+                      (folder_.path() / "summary.csv").string());
     }
   }
 
@@ -217,18 +220,15 @@ class Comparison {
 };
 
 int run_compare(const CompareOptions& options) {
-  const auto text = content_of(options.config);
-  if (!text) {
-    throw usage_error(options.config + ": cannot be read");
-  }
-  compare::Config config = read_config(options, *text);
+  const std::string text = run::whole_file("file", options.config);
+  compare::Config config = read_config(options, text);
   std::vector<compare::Cell> cells = compare::cells_of(config);
   check(config, cells);
   live::block_supervised_signals();
   const std::string out =
       options.out.empty() ? "runs/compare-" + std::filesystem::path(options.config).stem().string()
                           : options.out;
-  ComparisonFolder folder(out, *text);
+  ComparisonFolder folder(out, text);
   Comparison comparison(std::move(config), std::move(cells), folder);
   comparison.look_up(options.fresh);
   if (const int signal = comparison.run(options.jobs); signal != 0) {

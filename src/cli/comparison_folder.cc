@@ -45,16 +45,17 @@ fs::path with(const fs::path& folder, const compare::Cell& cell, const char* end
   return folder / (cell.place + ending);
 }
 
-}  // namespace
-
+// A whole file, which may be empty; nothing if there is none.
 std::optional<std::string> content_of(const fs::path& path) {
   std::error_code unknown;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || fs::is_directory(path, unknown)) {
+  if (!fs::is_regular_file(path, unknown)) {
     return std::nullopt;
   }
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::ifstream file(path, std::ios::binary);
+  return file ? std::optional(std::string(std::istreambuf_iterator<char>(file), {})) : std::nullopt;
 }
+
+}  // namespace
 
 ComparisonFolder::ComparisonFolder(fs::path path, const std::string& config)
     : path_(made(std::move(path))), lock_(lock(path_)) {
@@ -89,9 +90,7 @@ fs::path ComparisonFolder::run(const compare::Cell& cell) const {
 std::uint64_t ComparisonFolder::digest(const std::string& path) {
   const auto [found, is_new] = digests_.try_emplace(path, 0);
   if (is_new) {
-    std::error_code unknown;
-    const auto content = fs::is_regular_file(path, unknown) ? content_of(path) : std::nullopt;
-    if (content) {
+    if (const auto content = content_of(path)) {
       Digest sum;
       for (const char letter : *content) {
         sum.add(std::uint64_t{static_cast<unsigned char>(letter)});

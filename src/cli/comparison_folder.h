@@ -20,9 +20,6 @@
 
 namespace outpace::cli {
 
-// A whole file, which may be empty; nothing if it cannot be read.
-[[nodiscard]] std::optional<std::string> content_of(const std::filesystem::path& path);
-
 class ComparisonFolder {
  public:
   // Makes the folder, or takes one that a comparison has made, for this process alone. Throws a

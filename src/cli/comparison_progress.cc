@@ -1,6 +1,7 @@
 #include "cli/comparison_progress.h"
 
-#include <cstdio>
+#include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 
 namespace outpace::cli {
 namespace {
+
+constexpr auto kPatience = std::chrono::seconds(2);  // With who reads it.
 
 // What matters most of a run.
 std::string words_of(const compare::Outcome& outcome) {
@@ -29,10 +32,15 @@ std::string words_of(const compare::Outcome& outcome) {
 }  // namespace
 
 ComparisonProgress::ComparisonProgress(std::size_t runs, std::uint32_t jobs)
-    : runs_(runs), jobs_(jobs), is_terminal_(isatty(STDERR_FILENO) == 1) {}
+    : runs_(runs), jobs_(jobs), is_terminal_(isatty(STDERR_FILENO) == 1), out_(STDERR_FILENO) {}
 
 ComparisonProgress::~ComparisonProgress() {
   erase();
+  (void)out_.drain(kPatience);
+}
+
+void ComparisonProgress::put(std::string text) {
+  (void)out_.write(std::move(text));  // compare.csv has all that somebody may miss.
 }
 
 void ComparisonProgress::begun(const std::string& cell) {
@@ -49,38 +57,32 @@ void ComparisonProgress::ended(const std::string& cell,
   seconds_ += seconds;
   const auto left = static_cast<double>(runs_ - done_);
   erase();
-  fmt::print(stderr,
-             "[{:>{}}/{}] {}: {}; took {}",
-             done_,
-             std::to_string(runs_).size(),
-             runs_,
-             cell,
-             words_of(outcome),
-             record::elapsed(seconds));
+  std::string line = fmt::format("[{:>{}}/{}] {}: {}; took {}",
+                                 done_,
+                                 std::to_string(runs_).size(),
+                                 runs_,
+                                 cell,
+                                 words_of(outcome),
+                                 record::elapsed(seconds));
   if (done_ < runs_) {
-    fmt::print(stderr,
-               ", {} to go, about {}",
-               runs_ - done_,
-               record::elapsed(left * seconds_ / static_cast<double>(done_) / jobs_));
+    line += fmt::format(", {} to go, about {}",
+                        runs_ - done_,
+                        record::elapsed(left * seconds_ / static_cast<double>(done_) / jobs_));
   }
-  fmt::print(stderr, "\n");
+  put(line + "\n");
   show_running();
 }
 
-void ComparisonProgress::show_running() const {
+void ComparisonProgress::show_running() {
   if (is_terminal_ && !running_.empty()) {
-    fmt::print(stderr, "running: {}", *running_.begin());
-    if (running_.size() > 1) {
-      fmt::print(stderr, " and {} more", running_.size() - 1);
-    }
-    std::fflush(stderr);
+    put("running: " + *running_.begin() +
+        (running_.size() > 1 ? fmt::format(" and {} more", running_.size() - 1) : ""));
   }
 }
 
-void ComparisonProgress::erase() const {
+void ComparisonProgress::erase() {
   if (is_terminal_) {
-    fmt::print(stderr, "\r\x1b[K");
-    std::fflush(stderr);
+    put("\r\x1b[K");
   }
 }
 

@@ -8,11 +8,12 @@
 #include <string>
 
 #include "compare/row_summary.h"
+#include "run/side_writer.h"
 
 namespace outpace::cli {
 
-// Writes to standard error. On a terminal, a last line names the running cells; it is erased before
-// the next output.
+// Writes to standard error, and waits for nobody who reads it. On a terminal, a last line names the
+// running cells; it is erased before the next output.
 class ComparisonProgress {
  public:
   // The comparison has `runs` runs; `jobs` of them run at a time.
@@ -25,8 +26,9 @@ class ComparisonProgress {
   void ended(const std::string& cell, const compare::Outcome& outcome, double seconds);
 
  private:
-  void show_running() const;
-  void erase() const;
+  void put(std::string text);
+  void show_running();
+  void erase();
 
   const std::size_t runs_;
   const std::uint32_t jobs_;
@@ -34,6 +36,7 @@ class ComparisonProgress {
   std::size_t done_ = 0;
   double seconds_ = 0.0;  // Of the runs that are done, together.
   std::set<std::string> running_;
+  run::SideWriter out_;
 };
 
 }  // namespace outpace::cli

@@ -88,6 +88,7 @@ void print_status(const protocol::Status& status, bool json) {
                                 {"live", status.live},
                                 {"workers", status.workers},
                                 {"stalled", status.stalled},
+                                {"staleness_rule", status.staleness},
                                 {"staleness_mean", status.staleness_mean},
                                 {"training_loss", status.training_loss},
                                 {"seconds", to_seconds(status.now)}};
@@ -98,7 +99,8 @@ void print_status(const protocol::Status& status, bool json) {
     return;
   }
   fmt::print(
-      "policy {}{}, version {}, {} of {} workers live{}, mean staleness {:.2f}, training loss "
+      "policy {}{}, version {}, {} of {} workers live{}, staleness rule {}, mean staleness {:.2f}, "
+      "training loss "
       "{:.4g}, {:.1f} s\n",
       status.policy,
       status.coming.empty() ? "" : " (changing to " + status.coming + ")",
@@ -106,6 +108,7 @@ void print_status(const protocol::Status& status, bool json) {
       status.live,
       status.workers,
       status.stalled.empty() ? "" : " (stalled: " + status.stalled + ")",
+      status.staleness,
       status.staleness_mean,
       status.training_loss,
       to_seconds(status.now));

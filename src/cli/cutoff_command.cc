@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,11 +13,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text_table.h"
+#include "base/wrapped.h"
 #include "cli/commands.h"
 #include "cli/libtorch.h"
 #include "job/cutoff_job.h"
 #include "plot/cutoff_figure.h"
 #include "plot/cutoff_plot.h"
+#include "record/number_text.h"
 #include "record/runtime_model_file.h"
 #include "record/runtime_trace.h"
 #include "run/whole_file.h"
@@ -149,71 +154,110 @@ void print_json(const job::CutoffJob& job, const Trace& trace, const Tried& trie
   std::puts(all.dump().c_str());
 }
 
-void print_table(const job::CutoffJob& job, const Trace& trace, const Tried& tried) {
+// The columns that name a rule: of its imputation only if some rule has one.
+class RuleColumns {
+ public:
+  explicit RuleColumns(const Tried& tried)
+      : imputation_(std::ranges::any_of(tried, [](const TriedRule& rule) {
+          return rule.decide && rule.imputation != runtime_model::Imputation::kNone;
+        })) {}
+
+  [[nodiscard]] TextTable table(std::initializer_list<const char*> numbers) const {
+    std::vector<TextTable::Column> columns{{"model", TextTable::Align::kLeft},
+                                           {"decide", TextTable::Align::kLeft}};
+    if (imputation_) {
+      columns.push_back({"imputation", TextTable::Align::kLeft});
+    }
+    for (const char* const number : numbers) {
+      columns.push_back({number});
+    }
+    return TextTable(std::move(columns));
+  }
+
+  void add(TextTable& table, const TriedRule& rule, std::vector<std::string> numbers) const {
+    std::vector<std::string> cells{rule.model, rule.decide ? decide_word(rule) : "-"};
+    if (imputation_) {
+      cells.push_back(rule.decide ? imputation_word(rule) : "-");
+    }
+    cells.insert(cells.end(), numbers.begin(), numbers.end());
+    table.add_row(std::move(cells));
+  }
+
+ private:
+  const bool imputation_;
+};
+
+std::string gain_table(const RuleColumns& columns, const Tried& tried) {
   const TrialResult& sync = tried.front().result;
   const TrialResult& oracle = tried.back().result;
-  fmt::print("{}: {} workers, {} iterations, the last {} are judged; cut: {}\n\n",
-             job.runtimes,
-             trace.workers(),
-             trace.rows(),
-             tried.front().result.rows.size(),
-             job::Value<runtime_model::Cut>::text(job.cut));
-  fmt::print(
-      "{:<18}{:<10}{:<11}{:>12}{:>9}{:>18}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>11}{:>13}\n",
-      "model",
-      "decide",
-      "imputation",
-      "gradients/s",
-      "/ sync",
-      "95 %",
-      "/ oracle",
-      "in 50 %",
-      "in 90 %",
-      "x(c) 50 %",
-      "x(c) 90 %",
-      "recal. 50",
-      "recal. 90",
-      "crps ms",
-      "decision ms");
+  TextTable table = columns.table({"gradients/s", "/ sync", "95 %", "/ oracle", "decide ms"});
   for (const TriedRule& rule : tried) {
     const TrialResult& found = rule.result;
     const std::array<double, 2> interval = interval_of(found, sync);
-    fmt::print("{:<18}{:<10}{:<11}{:>12.1f}{:>9.3f}{:>18}{:>10.3f}",
-               rule.model,
-               rule.decide ? decide_word(rule) : "-",
-               rule.decide ? imputation_word(rule) : "-",
-               found.omega,
-               found.omega / sync.omega,
-               fmt::format("({:.3f}, {:.3f})", interval[0], interval[1]),
-               found.omega / oracle.omega);
-    if (rule.decide) {
-      fmt::print("{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>11.3f}{:>13.3f}",
-                 100.0 * found.workers.in50,
-                 100.0 * found.workers.in90,
-                 100.0 * found.orders.in50,
-                 100.0 * found.orders.in90,
-                 100.0 * found.recalibrated.in50,
-                 100.0 * found.recalibrated.in90,
-                 1e3 * found.crps,
-                 1e3 * found.decisions_per_iteration);
-      if (!found.believed.empty()) {
-        fmt::print("  believed {}", found.believed);
-      }
-    }
-    fmt::print("\n");
+    columns.add(table,
+                rule,
+                {record::rate(found.omega),
+                 fmt::format("{:.3f}", found.omega / sync.omega),
+                 fmt::format("{:.2f}-{:.2f}", interval[0], interval[1]),
+                 fmt::format("{:.3f}", found.omega / oracle.omega),
+                 rule.decide ? fmt::format("{:.3f}", 1e3 * found.decisions_per_iteration) : "-"});
   }
-  fmt::print(
-      "\nsync waits for all workers; best_fixed is the best count in hindsight, oracle the best\n"
-      "count of each iteration. 95 %: the interval of the ratio to sync, by a bootstrap of blocks "
-      "of\n"
-      "iterations. in 50 %, in 90 %: how often workers' runtimes were within those intervals of "
-      "their\n"
-      "forecast; x(c): the same of the first, second, ... arrival; recal.: of these, recalibrated "
-      "by\n"
-      "past iterations. crps ms: the score of the forecasts of x(c). decision ms: the time to "
-      "decide\n"
-      "in one iteration, which is part of it{}.\n",
-      job.deciding == job::Deciding::kFree ? " unless deciding is free, as here" : "");
+  return table.text();
+}
+
+std::string forecast_table(const RuleColumns& columns, const Tried& tried) {
+  TextTable table = columns.table({"in 50%", "in 90%", "x(c) 50%", "x(c) 90%", "crps ms"});
+  for (const TriedRule& rule : tried) {
+    if (!rule.decide) {
+      continue;
+    }
+    const TrialResult& found = rule.result;
+    columns.add(table,
+                rule,
+                {fmt::format("{:.1f}%", 100.0 * found.workers.in50),
+                 fmt::format("{:.1f}%", 100.0 * found.workers.in90),
+                 fmt::format("{:.1f}%", 100.0 * found.orders.in50),
+                 fmt::format("{:.1f}%", 100.0 * found.orders.in90),
+                 fmt::format("{:.3f}", 1e3 * found.crps)});
+  }
+  return table.text();
+}
+
+// Each rule of a model that chose among models: "auto, during: believed switching".
+std::string beliefs(const Tried& tried) {
+  std::string text;
+  for (const TriedRule& rule : tried) {
+    if (!rule.result.believed.empty()) {
+      text += wrapped(
+          fmt::format("{}, {}: believed {}", rule.model, decide_word(rule), rule.result.believed));
+    }
+  }
+  return text;
+}
+
+void print_table(const job::CutoffJob& job, const Trace& trace, const Tried& tried) {
+  const RuleColumns columns(tried);
+  fmt::print("{}\n{}\n{}{}\n{}",
+             wrapped(fmt::format("{}: {} workers, {} iterations, the last {} are judged; cut: {}",
+                                 job.runtimes,
+                                 trace.workers(),
+                                 trace.rows(),
+                                 tried.front().result.rows.size(),
+                                 job::Value<runtime_model::Cut>::text(job.cut))),
+             gain_table(columns, tried),
+             forecast_table(columns, tried),
+             beliefs(tried),
+             wrapped(fmt::format(
+                 "sync waits for all workers; best_fixed is the best count in hindsight, oracle "
+                 "the best count of each iteration.\n"
+                 "95 %: the interval of the ratio to sync, by a bootstrap of blocks of "
+                 "iterations.\n"
+                 "decide ms: the time to decide in one iteration, which is part of it{}.\n"
+                 "in 50%, in 90%: how often workers' runtimes were within those intervals of their "
+                 "forecast; x(c): the same of the first, second, ... arrival.\n"
+                 "crps ms: the score of the forecasts of x(c), the less the better. --json has "
+                 "more.",
+                 job.deciding == job::Deciding::kFree ? " unless deciding is free, as here" : "")));
 }
 
 int cutoff(const job::CutoffJob& job) {

@@ -1,20 +1,25 @@
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "cli/commands.h"
 #include "dashboard/followed_run.h"
 #include "dashboard/live_board.h"
+#include "dashboard/page_server.h"
+#include "dashboard/recorded_page.h"
 #include "job/live_job.h"
 #include "live/supervisor.h"
+#include "record/run_directory.h"
 #include "run/shown_run.h"
+#include "run/side_writer.h"
+#include "run/terminal.h"
 
 namespace outpace::cli {
 namespace {
@@ -23,6 +28,7 @@ struct DashboardOptions {
   std::string run;
   job::DashboardAt at;
   std::string token_file;
+  std::string page_token;
   job::TlsOptions tls;
   double play = 0.0;
 };
@@ -58,11 +64,31 @@ std::optional<std::string> end_of(const dashboard::FollowedRun& run) {
   return run.gap().empty() ? run.over() : "the record goes no further; it has a gap";
 }
 
-int show(const DashboardOptions& options) {
-  live::block_supervised_signals();
+void print_url(const std::string& url) {
+  (void)run::print(STDOUT_FILENO, url + "\n");
+}
+
+dashboard::PageOptions page_options(const DashboardOptions& options) {
+  const job::Output output{.dashboard = options.at, .dashboard_token = options.page_token};
+  return *run::page_of(output, {.tls = options.tls}, options.token_file);
+}
+
+// Shows what the run recorded of its page.
+int show_recorded(const DashboardOptions& options, dashboard::RecordedPage page) {
+  const dashboard::PageServer server(
+      page_options(options),
+      dashboard::content_of(std::move(page), record::RunDirectory::open(options.run)));
+  print_url(server.url());
+  while (!interrupted(kPeriod)) {
+  }
+  return 0;
+}
+
+// Feeds a board from the record's decisions, which may still be written.
+int show_decisions(const DashboardOptions& options) {
+  run::Terminal terminal;
   dashboard::FollowedRun run(options.run);
   run.forecast();
-  const job::Output output{.dashboard = options.at};
   watch::About about = run.about();
   const bool plays = options.play > 0.0;
   about.live = about.live || plays;
@@ -70,11 +96,10 @@ int show(const DashboardOptions& options) {
       about,
       plays ? watch::Lanes::Options{} : run.lanes(),
       {.version = OUTPACE_VERSION,
-       .page = run::page_of(output, {.tls = options.tls}, options.token_file),
+       .page = page_options(options),
        .on_alarm = {},
-       .said = [](const std::string& line) { fmt::print(stderr, "outpace: {}\n", line); }});
-  fmt::print("{}\n", board.url());
-  std::fflush(stdout);
+       .said = [&terminal](const std::string& line) { terminal.say(line); }});
+  print_url(board.url());
   const auto begun = std::chrono::steady_clock::now();
   bool ended = false;
   do {
@@ -95,6 +120,14 @@ int show(const DashboardOptions& options) {
   return 0;
 }
 
+int show(const DashboardOptions& options) {
+  live::block_supervised_signals();
+  auto recorded = options.play > 0.0
+                      ? std::nullopt
+                      : dashboard::read_page_record(record::RunDirectory::open(options.run));
+  return recorded ? show_recorded(options, std::move(*recorded)) : show_decisions(options);
+}
+
 }  // namespace
 
 Run add_dashboard(job::OptionList& list) {
@@ -106,9 +139,14 @@ Run add_dashboard(job::OptionList& list) {
   list.add("listen",
            options->at,
            "Address at which the page is served; beyond this machine it takes TLS and "
-           "--token-file")
+           "--dashboard-token-file")
       .default_words("127.0.0.1 and a free port");
-  list.add("token-file", options->token_file, "File with the job's secret, mode 0600").type("FILE");
+  list.add("token-file",
+           options->token_file,
+           "File with the job's secret, which is not read: the "
+           "page's token is beside it")
+      .type("FILE");
+  job::declare_page_token(list, options->page_token);
   job::declare_tls(list, options->tls, "server");
   list.add("play",
            options->play,

@@ -21,6 +21,7 @@
 #include "cli/commands.h"
 #include "cli/libtorch.h"
 #include "job/options_page.h"
+#include "run/side_writer.h"
 
 namespace outpace::cli {
 namespace {
@@ -179,10 +180,12 @@ int run(const std::vector<std::string>& words) {
     }
   }
   try {
+    std::vector<std::string> joined = words;
     if (const auto found = commands.find(words.front()); found != commands.end()) {
       check_words(words, words.front(), *found->second.options);
+      joined = join_values(words, *found->second.options);
     }
-    parse_words(app, words);
+    parse_words(app, std::move(joined));
     const CLI::App* chosen = app.get_subcommands().front();
     if (chosen->get_name() == "options") {
       print_options(commands);
@@ -227,13 +230,20 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 1 << 29);
   // A file that would exceed the user's limit is one that cannot be written, as on a full disk.
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
+  // A reader that goes away does not end a run.
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  // Nobody may read it, so the program ends without it in the end. It may quote a file that
+  // somebody brought, which shall not control the terminal.
+  const auto say = [](const std::exception& error) {
+    (void)outpace::run::print(STDERR_FILENO, "outpace: " + outpace::printable(error.what()) + "\n");
+  };
   try {
     return outpace::cli::run_or_become(argc, argv);
   } catch (const outpace::Error& error) {
-    std::fprintf(stderr, "outpace: %s\n", error.what());
+    say(error);
     return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "outpace: %s\n", error.what());
+    say(error);
     return 1;
   }
 }

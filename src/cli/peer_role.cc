@@ -108,8 +108,13 @@ void be_peer(const job::PeerJob& job, const run::Learner& learner) {
       run::make_source(job.work, job.worker, job.training.workers, job.training.seed, learner);
   std::vector<float> weights = first_weights(job.weights, *source);
   const collective::PeerOptions peer = peer_options(job, source->dataset_examples());
-  const collective::GroupOptions meeting{
-      .rendezvous = job.rendezvous, .deadline = job.patience, .interface = job.peer_interface};
+  const collective::GroupOptions meeting{.rendezvous = job.rendezvous,
+                                         .interface = job.peer_interface,
+                                         .token = live::read_token_file(job.token_file),
+                                         .refused = [worker = job.worker](const std::string& text) {
+                                           std::fprintf(
+                                               stderr, "worker %u %s\n", worker, text.c_str());
+                                         }};
   if (job.topology == job::Topology::kRing) {
     collective::Ring ring(peer, std::move(weights), meeting, *source, pace);
     take_part(job, ring, *source);

@@ -2,11 +2,13 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "cli/commands.h"
 #include "job/predict_job.h"
 #include "run/whole_file.h"
@@ -25,14 +27,30 @@ std::string front_or_none(const std::vector<std::string>& values) {
   return values.empty() ? "" : values.front();
 }
 
-std::string predict_configurations(const job::PredictJob& job,
-                                   const throughput::CalibratedProfile& profile) {
+struct Answer {
+  std::string text;
+  std::size_t rows = 0;
+  std::size_t refused = 0;
+};
+
+Answer answer_of(const std::vector<throughput::Row>& rows,
+                 const std::vector<throughput::IterationPrediction>& predictions,
+                 std::string text) {
+  const auto refused = std::ranges::count_if(
+      predictions, [](const auto& prediction) { return !prediction.seconds.has_value(); });
+  return {std::move(text), rows.size(), static_cast<std::size_t>(refused)};
+}
+
+Answer predict_configurations(const job::PredictJob& job,
+                              const throughput::CalibratedProfile& profile) {
   if (!job.configurations.empty()) {
     const auto rows = throughput::read_table(run::whole_file("configurations", job.configurations),
                                              job.configurations);
     const auto predictions = throughput::predict_rows(profile, rows);
-    return job.json ? throughput::table_json(rows, predictions)
-                    : throughput::table_text(rows, predictions);
+    return answer_of(rows,
+                     predictions,
+                     job.json ? throughput::table_json(rows, predictions)
+                              : throughput::table_text(rows, predictions));
   }
   const auto rows = throughput::place_workers(profile,
                                               {.counts = job.workers->counts,
@@ -40,8 +58,10 @@ std::string predict_configurations(const job::PredictJob& job,
                                                .policy = front_or_none(job.policies),
                                                .topology = front_or_none(job.topologies)});
   const auto predictions = throughput::predict_rows(profile, rows);
-  return job.json ? throughput::throughput_json(rows, predictions)
-                  : throughput::table_text(rows, predictions);
+  return answer_of(rows,
+                   predictions,
+                   job.json ? throughput::throughput_json(rows, predictions)
+                            : throughput::table_text(rows, predictions));
 }
 
 std::string predict_sweep(const job::PredictJob& job, const throughput::MeasuredProfile& profile) {
@@ -82,11 +102,18 @@ int predict(job::PredictJob job, const job::OptionList& chosen) {
   if (kind == job::ProfileKind::kMeasured) {
     fit_gossip(chosen, job.topologies, job.cluster);
   }
-  fmt::print("{}",
-             kind == job::ProfileKind::kCalibrated
-                 ? predict_configurations(job, throughput::calibrated_profile(parsed, job.profile))
-                 : predict_sweep(job, throughput::MeasuredProfile::parse(text, job.profile)));
+  const Answer answer =
+      kind == job::ProfileKind::kCalibrated
+          ? predict_configurations(job, throughput::calibrated_profile(parsed, job.profile))
+          : Answer{predict_sweep(job, throughput::MeasuredProfile::parse(text, job.profile))};
+  fmt::print("{}", answer.text);
   std::fflush(stdout);
+  if (answer.refused > 0) {
+    throw usage_error(fmt::format("{} of {} rows refused: {} beyond what was calibrated",
+                                  answer.refused,
+                                  answer.rows,
+                                  answer.refused == 1 ? "it is" : "they are"));
+  }
   return 0;
 }
 

@@ -19,7 +19,7 @@ struct ReplayOptions {
 };
 
 nlohmann::ordered_json to_json(const record::Replay& found) {
-  nlohmann::ordered_json json{{"policy", found.header.policy},
+  nlohmann::ordered_json json{{"policy", found.policy},
                               {"workers", found.header.workers},
                               {"identical_decisions", found.decisions},
                               {"cut_short", found.cut_short},
@@ -45,13 +45,12 @@ nlohmann::ordered_json to_json(const record::Replay& found) {
 
 int run_replay(const ReplayOptions& options) {
   const auto directory = record::RunDirectory::open(options.run);
-  directory.check_decided();
-  const record::Replay found = record::replay(directory.decisions());
+  const record::Replay found = record::replay(directory);
   if (options.json) {
     fmt::print("{}\n", to_json(found).dump());
   } else {
     fmt::print("{}{} on {} worker{}: {} decisions replayed, {}\n",
-               found.header.policy,
+               found.policy,
                found.header.balance ? ", balanced," : "",
                found.header.workers,
                found.header.workers == 1 ? "" : "s",

@@ -1,22 +1,28 @@
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "cli/commands.h"
 #include "dashboard/followed_run.h"
+#include "dashboard/recorded_page.h"
 #include "job/whatif_job.h"
 #include "record/recorded_run_reader.h"
 #include "record/run_directory.h"
-#include "report/run_report.h"
 #include "run/whole_file.h"
 #include "throughput/whatif_report.h"
+#include "watch/board_json.h"
 
 namespace outpace::cli {
 namespace {
@@ -26,22 +32,38 @@ struct ReportOptions {
   std::string out = "report.html";
 };
 
-// The board of a record, and where and why decisions are missing; empty: none are.
-struct Fed {
-  std::unique_ptr<watch::Board> board;
-  std::string gap;
+// What the page shows of a run.
+struct Shown {
+  std::string frame;  // JSON (watch/board_json.h).
+  std::vector<std::string> notes;
 };
 
-Fed board_of(const std::string& directory) {
+// Of the record's decisions: the run goes on, its server was killed, or it recorded no page.
+Shown shown_of_decisions(const std::string& directory) {
   dashboard::FollowedRun run(directory);
-  auto board = std::make_unique<watch::Board>(run.about(), run.lanes());
+  watch::Board board(run.about(), run.lanes());
   constexpr std::size_t kAtOnce = 100'000;
-  while (run.feed(*board, Time::max(), kAtOnce)) {
+  while (run.feed(board, Time::max(), kAtOnce)) {
   }
-  if (const auto why = run.over()) {
-    board->ended(*why);
+  const auto why = run.over();
+  if (why) {
+    board.ended(*why);
   }
-  return {.board = std::move(board), .gap = run.gap()};
+  Shown shown{.frame = watch::whole_frame(board), .notes = {}};
+  if (!run.gap().empty()) {
+    shown.notes.push_back("what is below ends at " + run.gap());
+  }
+  shown.notes.push_back(
+      (why ? "This record has no page.jsonl, as older versions of outpace wrote none"
+           : "The run goes on, or its server was killed") +
+      std::string(": this page is made from its decisions. It lacks forecasts, hosts and the "
+                  "server's memory and processor time."));
+  return shown;
+}
+
+Shown shown_of(const std::string& directory) {
+  auto page = dashboard::read_page_record(record::RunDirectory::open(directory));
+  return page ? Shown{.frame = std::move(page->frame), .notes = {}} : shown_of_decisions(directory);
 }
 
 // By which command the configuration was written: its first line says so.
@@ -53,30 +75,72 @@ std::string command_in(const std::string& config) {
              : "";
 }
 
-report::ReportedRun report_on(const std::string& directory, const Fed& fed) {
-  report::ReportedRun run{.board = fed.board.get(), .gap = fed.gap};
-  const auto files = record::RunDirectory::open(directory);
-  std::ifstream config(files.config(), std::ios::binary);
-  run.config.assign(std::istreambuf_iterator<char>(config), {});
-  run.command = command_in(run.config);
+// With these options the same would be done again. --out names a directory that is not empty now,
+// and --resume would go on with the run.
+std::string repeatable(const std::string& config) {
+  std::istringstream lines(config);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("out = ") && !line.starts_with("resume = ")) {
+      kept += line + "\n";
+    }
+  }
+  return kept;
+}
+
+// What `outpace whatif` says of a small sample: the report is there at once. Null if it says
+// nothing, for a reason that goes to the notes.
+std::string whatif_of(const std::string& directory, std::vector<std::string>& notes) {
+  constexpr std::uint64_t kGradients = 1000;
+  constexpr std::size_t kWorkersMost = 200;
   try {
+    record::FoundRun found = record::read_recorded_run(directory, kGradients);
+    if (found.run.workers.size() > kWorkersMost) {
+      notes.push_back(fmt::format(
+          "outpace whatif {} says what other workers or another policy would have brought; with "
+          "more than {} workers that takes a while",
+          directory,
+          kWorkersMost));
+      return "null";
+    }
     job::WhatifJob questions;
     questions.run = directory;
-    run.whatif = throughput::report_whatif(record::read_recorded_run(directory), questions);
+    questions.resamplings = 0;
+    return throughput::report_json(throughput::report_whatif(std::move(found), questions));
   } catch (const Error& error) {  // The rest of the report is worth having all the same.
-    run.why_no_whatif = error.what();
+    notes.emplace_back(error.what());
+    return "null";
   }
-  return run;
+}
+
+std::string text_json(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// As report.js reads it.
+std::string run_json(const std::string& directory) {
+  const auto files = record::RunDirectory::open(directory);
+  Shown shown = shown_of(directory);
+  std::ifstream file(files.config(), std::ios::binary);
+  const std::string config{std::istreambuf_iterator<char>(file), {}};
+  std::string whatif = "null";
+  if (std::filesystem::exists(files.decisions())) {  // A ring or a gossip has none.
+    whatif = whatif_of(directory, shown.notes);
+  }
+  return fmt::format(R"({{"frame":{},"config":{},"command":{},"whatif":{},"notes":{}}})",
+                     shown.frame,
+                     text_json(repeatable(config)),
+                     text_json(command_in(config)),
+                     whatif,
+                     text_json(shown.notes));
 }
 
 int write_report(const ReportOptions& options) {
-  std::vector<Fed> boards;
-  std::vector<report::ReportedRun> runs;
+  std::string runs;
   for (const std::string& directory : options.runs) {
-    boards.push_back(board_of(directory));
-    runs.push_back(report_on(directory, boards.back()));
+    runs += (runs.empty() ? "[" : ",") + run_json(directory);
   }
-  run::write_whole_file("out", options.out, report::html_of(runs));
+  run::write_whole_file("out", options.out, dashboard::page_with(runs + "]"));
   fmt::print("{}\n", options.out);
   std::fflush(stdout);
   return 0;

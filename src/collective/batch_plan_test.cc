@@ -26,12 +26,12 @@ TEST(BatchPlan, EpochsOverlapWithoutALimitOnThem) {
 }
 
 TEST(BatchPlan, TheLastEpochDrains) {
-  // Of 10 examples the second update has 4: 3 for worker 0, 1 for worker 1.
-  BatchPlan plan({.workers = 2, .batch = 3, .examples = 10, .epochs = 1});
+  // Of 11 examples the second update has 5: 3 for worker 0, 2 for worker 1.
+  BatchPlan plan({.workers = 2, .batch = 3, .examples = 11, .epochs = 1});
   (void)plan.next(WorkerId{1});
   const auto last = plan.next(WorkerId{1});
-  EXPECT_EQ(last->own_examples, 1U);
-  EXPECT_EQ(last->examples, 4U);
+  EXPECT_EQ(last->own_examples, 2U);
+  EXPECT_EQ(last->examples, 5U);
   EXPECT_FALSE(plan.next(WorkerId{1}).has_value());
 }
 
@@ -54,7 +54,7 @@ TEST(BatchPlan, LimitsOnUpdatesAndGradients) {
   };
   EXPECT_EQ(updates({.workers = 4, .batch = 2, .examples = 9, .updates = 7}), 7);
   EXPECT_EQ(updates({.workers = 4, .batch = 2, .examples = 9, .iterations = 9}), 3);
-  EXPECT_EQ(updates({.workers = 4, .batch = 2, .examples = 9, .iterations = 9, .epochs = 1}), 2);
+  EXPECT_EQ(updates({.workers = 4, .batch = 2, .examples = 10, .iterations = 9, .epochs = 1}), 2);
 }
 
 TEST(BatchPlan, TheSharesOfAllWorkersUseEveryExampleOnce) {

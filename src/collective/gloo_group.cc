@@ -7,9 +7,7 @@
 #include <csignal>
 #include <deque>
 #include <exception>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -17,15 +15,21 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <gloo/allreduce.h>
 #include <gloo/context.h>
 #include <gloo/math.h>
-#include <gloo/transport/address.h>
 #include <gloo/transport/context.h>
 #include <gloo/transport/device.h>
 #include <gloo/transport/pair.h>
+#include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
+#include <gloo/transport/tcp/pair.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <unistd.h>
+
+#include "collective/peer_sockets.h"
+#include "wire/descriptor.h"
 
 namespace outpace::collective {
 namespace {
@@ -33,13 +37,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Heartbeats reveal a silent process, and a worker may be as slow as its delays make it. A sum
-// therefore has no timeout.
+// Heartbeats reveal a silent process, TCP an other machine that is away, and a worker may be as
+// slow as its delays make it. A sum therefore has no timeout.
 constexpr milliseconds kNever = std::chrono::hours(24 * 365);
-// For a connection to a process that is there. Gloo waits five times as long.
-constexpr milliseconds kConnect = std::chrono::seconds(2);
-// How often to look whether a process has come.
-constexpr milliseconds kLookAgain{5};
 
 // Keeps the first line of the message; the rest is of Gloo's sources.
 [[noreturn]] void throw_broken(const std::exception& cause) {
@@ -157,80 +157,60 @@ class WatchedContext final : public gloo::transport::Context {
   Waits waits_;
 };
 
+// A connection of Gloo's over a socket that is connected already. A pair of Gloo's own listens, and
+// takes the first that connects; this one closes that listener before anybody is told of it.
+class AdoptedPair final : public gloo::transport::tcp::Pair {
+ public:
+  using Pair::Pair;
+
+  void adopt(const wire::Descriptor& socket) {
+    const std::lock_guard lock(m_);
+    if (state_ != LISTENING) {
+      throw std::runtime_error("a stranger was sooner than the worker");
+    }
+    device_->unregisterDescriptor(fd_, this);
+    ::close(fd_);
+    fd_ = ::fcntl(socket.number(), F_DUPFD_CLOEXEC, 0);
+    handleConnected();
+  }
+};
+
+class AdoptingContext final : public gloo::transport::tcp::Context {
+ public:
+  using Context::Context;
+
+  void adopt(int peer, const wire::Descriptor& socket) {
+    auto pair =
+        std::make_unique<AdoptedPair>(this, device_.get(), peer, milliseconds(getTimeout()));
+    pair->adopt(socket);
+    pairs_.at(static_cast<std::size_t>(peer)) = std::move(pair);
+  }
+};
+
 // The connections of one process to all others.
 class Mesh final : public gloo::Context {
  public:
-  Mesh(const GroupOptions& options, const std::shared_ptr<gloo::transport::Device>& device)
+  Mesh(const GroupOptions& options, const std::map<std::uint32_t, wire::Descriptor>& sockets)
       : gloo::Context(static_cast<int>(options.rank), static_cast<int>(options.size)) {
-    inner_ = device->createContext(rank, size);
-    inner_->setTimeout(kConnect);
-    watched_ = std::make_shared<WatchedContext>(inner_);
+    // Its sockets are given to it, so it need not be at the workers' network interface.
+    const auto device = gloo::transport::tcp::CreateDevice("127.0.0.1");
+    const auto inner = std::make_shared<AdoptingContext>(
+        std::dynamic_pointer_cast<gloo::transport::tcp::Device>(device), rank, size);
+    inner->setTimeout(kNever);
+    setTimeout(kNever);
+    watched_ = std::make_shared<WatchedContext>(inner);
     device_ = device;
     transportContext_ = watched_;
-    for (int peer = 0; peer < size; ++peer) {
-      if (peer != rank) {
-        const std::vector<char> address = inner_->createPair(peer)->address().bytes();
-        addresses_.insert(addresses_.end(), address.begin(), address.end());
-      }
+    for (const auto& [peer, socket] : sockets) {
+      inner->adopt(static_cast<int>(peer), socket);
     }
   }
 
-  // Where each of the others connects to, in their order.
-  [[nodiscard]] const std::vector<char>& addresses() const { return addresses_; }
-
-  void connect(int peer, const std::vector<char>& theirs) {
-    const std::size_t each = theirs.size() / static_cast<std::size_t>(size - 1);
-    const auto begin =
-        theirs.begin() + static_cast<std::ptrdiff_t>(each) * (rank < peer ? rank : rank - 1);
-    getPair(peer)->connect(std::vector<char>(begin, begin + static_cast<std::ptrdiff_t>(each)));
-  }
-  void wait_without_end() {
-    inner_->setTimeout(kNever);
-    setTimeout(kNever);
-  }
   void break_all() { watched_->break_all(); }
 
  private:
-  std::shared_ptr<gloo::transport::Context> inner_;
   std::shared_ptr<WatchedContext> watched_;
-  std::vector<char> addresses_;
 };
-
-// What one process says to the others through the folder.
-class Notice {
- public:
-  Notice(const GroupOptions& options, std::uint32_t rank)
-      : path_(std::filesystem::path(options.rendezvous) /
-              (std::to_string(options.generation) + "-" + std::to_string(rank))) {}
-
-  void write(const std::vector<char>& text) const {
-    std::filesystem::create_directories(path_.parent_path());
-    const std::filesystem::path whole = path_.string() + ".new";
-    std::ofstream(whole, std::ios::binary)
-        .write(text.data(), static_cast<std::streamsize>(text.size()));
-    std::filesystem::rename(whole, path_);
-  }
-  [[nodiscard]] std::optional<std::vector<char>> read() const {
-    std::ifstream in(path_, std::ios::binary);
-    if (!in) {
-      return std::nullopt;
-    }
-    return std::vector<char>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::shared_ptr<gloo::transport::Device> device_of(const std::string& interface) {
-  gloo::transport::tcp::attr where;
-  if (interface.empty()) {
-    where.hostname = "127.0.0.1";
-  } else {
-    where.iface = interface;
-  }
-  return gloo::transport::tcp::CreateDevice(where);
-}
 
 }  // namespace
 
@@ -240,15 +220,15 @@ struct GlooGroup::State {
     std::uint32_t tag;
   };
 
-  explicit State(GroupOptions given) : options(std::move(given)) {}
+  explicit State(const GroupOptions& given) : options(given), sockets(given) {}
 
-  [[nodiscard]] std::vector<char> addresses_of(std::uint32_t rank);
   void compute_sums(const std::stop_token& stop);
   void sum(const Sum& sum) const;
   void broke(const std::exception& cause);
   void throw_if_broken() const;
 
   const GroupOptions options;
+  PeerSockets sockets;
   std::shared_ptr<Mesh> mesh;  // Constant once it has joined.
   std::mutex mutex;            // Guards what follows.
   std::condition_variable_any changed;
@@ -261,7 +241,7 @@ struct GlooGroup::State {
   std::array<std::jthread, 2> threads;  // As many sums go on at once. Last: they stop first.
 };
 
-GlooGroup::GlooGroup(GroupOptions options) : state_(std::make_unique<State>(std::move(options))) {
+GlooGroup::GlooGroup(const GroupOptions& options) : state_(std::make_unique<State>(options)) {
   // Gloo writes to its sockets without MSG_NOSIGNAL. With SIGPIPE ignored, it throws an exception
   // instead.
   (void)std::signal(SIGPIPE, SIG_IGN);
@@ -273,21 +253,10 @@ GlooGroup::~GlooGroup() {
 
 void GlooGroup::join() {
   try {
-    {
-      const std::lock_guard lock(state_->mutex);
-      state_->throw_if_broken();
-      state_->mesh = std::make_shared<Mesh>(state_->options, device_of(state_->options.interface));
-    }
-    Mesh& mesh = *state_->mesh;
-    Notice(state_->options, state_->options.rank).write(mesh.addresses());
-    for (std::uint32_t rank = 0; rank < state_->options.size; ++rank) {
-      if (rank != state_->options.rank) {
-        mesh.connect(static_cast<int>(rank), state_->addresses_of(rank));
-      }
-    }
+    const auto sockets = state_->sockets.connect();
     const std::lock_guard lock(state_->mutex);
     state_->throw_if_broken();
-    mesh.wait_without_end();
+    state_->mesh = std::make_shared<Mesh>(state_->options, sockets);
   } catch (const GroupBroken&) {
     throw;
   } catch (const std::exception& cause) {
@@ -295,23 +264,6 @@ void GlooGroup::join() {
   }
   for (std::jthread& thread : state_->threads) {
     thread = std::jthread([this](const std::stop_token& stop) { state_->compute_sums(stop); });
-  }
-}
-
-// Waits until that process has said where it listens.
-std::vector<char> GlooGroup::State::addresses_of(std::uint32_t rank) {
-  const Notice notice(options, rank);
-  const auto until = steady_clock::now() + options.deadline;
-  std::unique_lock lock(mutex);
-  while (true) {
-    throw_if_broken();
-    if (auto addresses = notice.read()) {
-      return std::move(*addresses);
-    }
-    if (steady_clock::now() >= until) {
-      throw GroupBroken("worker " + std::to_string(rank) + " of the group did not come in time");
-    }
-    changed.wait_for(lock, kLookAgain);
   }
 }
 
@@ -479,6 +431,7 @@ void GlooGroup::abort() {
     mesh = state_->mesh;
     state_->changed.notify_all();
   }
+  state_->sockets.abort();
   if (mesh) {
     mesh->break_all();
   }

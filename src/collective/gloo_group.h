@@ -2,7 +2,9 @@
 // between two. Uses Gloo, unencrypted, over loopback unless another network interface is named.
 //
 // Each process has a rank from 0 to size - 1. All join in one rendezvous folder, through which they
-// find each other's ports; no port is fixed. A group that lost a process is over: whatever waits
+// find each other's ports; no port is fixed. Each pair proves the job's token to each other before
+// Gloo gets their connection (peer_sockets.h), which ends when the other machine has not answered
+// for `dead_link`. A group that lost a process is over: whatever waits
 // for that process throws GroupBroken, and a new group is made of those that are left. From any
 // thread, abort() breaks the group at once, so that nothing waits for a process that is silent, nor
 // in receive_any(), which waits for none in particular.
@@ -12,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,8 +31,11 @@ struct GroupOptions {
   std::string rendezvous;  // A folder; the first process makes it.
   // Groups that follow each other in one folder have different generations.
   std::uint32_t generation = 1;
-  Duration deadline = std::chrono::seconds(60);  // For all processes to join.
+  Duration deadline = std::chrono::seconds(10);   // For all processes to join.
+  Duration dead_link = std::chrono::seconds(10);  // A machine that is silent for so long is away.
   std::string interface;  // Network interface, such as "eth0"; empty: loopback.
+  std::string token;      // Of the job.
+  std::function<void(const std::string&)> refused;  // Told of strangers; may be null.
 };
 
 // The group is over: a process died, closed its connections, or aborted.
@@ -41,7 +47,7 @@ class GroupBroken : public Error {
 class GlooGroup {
  public:
   // Connects to nobody yet.
-  explicit GlooGroup(GroupOptions options);
+  explicit GlooGroup(const GroupOptions& options);
   // Aborts what still waits.
   ~GlooGroup();
   GlooGroup(const GlooGroup&) = delete;

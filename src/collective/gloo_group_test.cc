@@ -24,7 +24,10 @@ void each_rank(std::uint32_t size, const std::function<void(GlooGroup&, std::uin
   ranks.reserve(size);
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     ranks.emplace_back([&, rank] {
-      GlooGroup group({.rank = rank, .size = size, .rendezvous = folder.path() / "rendezvous"});
+      GlooGroup group({.rank = rank,
+                       .size = size,
+                       .rendezvous = folder.path() / "rendezvous",
+                       .token = "secret"});
       group.join();
       task(group, rank);
     });
@@ -148,7 +151,8 @@ TEST(GlooGroup, ARankThatReceivesFromAnybodyLearnsThatTheGroupIsAborted) {
 
 TEST(GlooGroup, ARankThatWaitsForOneThatNeverComesCanBeAborted) {
   const TemporaryDirectory folder;
-  GlooGroup group({.rank = 0, .size = 2, .rendezvous = folder.path() / "rendezvous"});
+  GlooGroup group(
+      {.rank = 0, .size = 2, .rendezvous = folder.path() / "rendezvous", .token = "secret"});
   const std::jthread breaker([&group] { group.abort(); });
   EXPECT_THROW(group.join(), GroupBroken);
 }
@@ -161,7 +165,10 @@ TEST(GlooGroup, AGroupOfFewerFollowsOneThatIsBroken) {
     ranks.emplace_back([&, rank] {
       std::vector<float> numbers{static_cast<float>(rank + 1)};
       {
-        GlooGroup first({.rank = rank, .size = 3, .rendezvous = folder.path() / "rendezvous"});
+        GlooGroup first({.rank = rank,
+                         .size = 3,
+                         .rendezvous = folder.path() / "rendezvous",
+                         .token = "secret"});
         first.join();
         if (rank != 0) {
           first.begin_sum(numbers);
@@ -173,7 +180,8 @@ TEST(GlooGroup, AGroupOfFewerFollowsOneThatIsBroken) {
         GlooGroup second({.rank = rank - 1,
                           .size = 2,
                           .rendezvous = folder.path() / "rendezvous",
-                          .generation = 2});
+                          .generation = 2,
+                          .token = "secret"});
         second.join();
         second.begin_sum(numbers);
         second.wait_for_sums();

@@ -91,7 +91,8 @@ void Gossip::average(Member& member) {
     options.rank = rank_of(options_.worker, *next);
     options.size = static_cast<std::uint32_t>(next->members.size());
     options.generation = next->generation;
-    GlooGroup group(std::move(options));
+    options.dead_link = member.silence_allowed();
+    GlooGroup group(options);
     {
       const std::lock_guard lock(mutex_);
       if (ending_) {

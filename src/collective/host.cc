@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "collective/batch_plan.h"
+#include "collective/member.h"
 #include "protocol/senders.h"
 #include "wire/transports.h"
 
@@ -74,6 +75,7 @@ HostResult Host::run() {
       end(moment, ExitCode::kDone, limit);
     }
     check_silence(moment);
+    check_connections(moment);
     go_on(moment);
     if (tally_ && moment >= next_status && callbacks_.status) {
       next_status = moment + kStatusPeriod;
@@ -161,7 +163,7 @@ void Host::receive_from_worker(Time now, Peer& peer, wire::Received received) {
                  [&](const protocol::Goodbye&) { peer.quiet = true; },
                  [&](const protocol::Standing& standing) {
                    if (phase_ == Phase::kRunning || phase_ == Phase::kStopping) {
-                     order(now, formation_.stands(peer.worker, standing));
+                     stands(now, peer.worker, standing);
                    }
                  },
                  protocol::IgnoringWorkers{},
@@ -216,7 +218,7 @@ void Host::begin_when_all_are_there(Time now) {
                      protocol::Welcome{.job = 1,
                                        .generation = 1,
                                        .needs_weights = false,
-                                       .heartbeat = options_.heartbeat_timeout / 5,
+                                       .heartbeat = options_.heartbeat_timeout / kHeartbeats,
                                        .seed = options_.seed,
                                        .with_replacement = options_.with_replacement},
                      nullptr);

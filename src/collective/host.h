@@ -48,6 +48,8 @@ struct HostOptions {
   bool expects_evaluator = true;                         // The run begins when it is there too.
   Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
   Duration patience = std::chrono::seconds(60);          // For all workers to come.
+  // For the end of a run whose workers cannot reach each other.
+  Duration patience_if_broken = std::chrono::seconds(10);
 };
 
 // Called on run()'s thread.
@@ -60,6 +62,8 @@ struct HostCallbacks {
   std::function<void(Time, WorkerId, bool dead)> left;
   // What a worker reported, after it was counted.
   std::function<void(Time, const protocol::Push&, float runtime, const Tally&)> reported;
+  // The workers' connections to each other are broken, or whole again.
+  std::function<void(Time, bool broken, const std::string& words)> links;
   std::function<void(const std::string&)> warned;
   // The final weights, before the evaluator is waited for, which may hang.
   std::function<void(const protocol::Manifest&, std::span<const float> weights, Version)> trained;
@@ -174,6 +178,12 @@ class Host {
   // The worker is gone, as `why` says, and the others go on, if they are enough.
   void lose(Time now, wire::ConnectionId connection, const std::string& why);
   void order(Time now, const std::optional<Formation::Order>& order);
+  // A worker says where it stands: perhaps that its connections broke.
+  void stands(Time now, WorkerId worker, const protocol::Standing& standing);
+  // Says so while connections are broken although nobody is gone.
+  void check_connections(Time now);
+  // They are whole again, or a worker was lost.
+  void links_are_whole(Time now);
   [[nodiscard]] std::uint32_t workers_needed() const;
   [[nodiscard]] bool too_few() const;
 
@@ -203,6 +213,10 @@ class Host {
   std::set<WorkerId> awaited_;                // Of those, and of those that may still come.
   Formation formation_;
   Time last_looked_{};  // For silence.
+  // Since when connections are broken, with nobody lost and no gradient reported from then on.
+  std::optional<Time> broken_since_;
+  Time broken_said_{};         // When it is to be said next.
+  bool broken_alarm_ = false;  // It was said.
   std::optional<wire::ConnectionId> evaluator_;
   Time began_{};
   std::optional<Tally> tally_;

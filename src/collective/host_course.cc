@@ -30,6 +30,7 @@ void Host::take_report(Time now, const protocol::Push& report, float runtime) {
   if (phase_ != Phase::kRunning && phase_ != Phase::kStopping) {
     return;
   }
+  links_are_whole(now);
   tally_->gradient(run_time(now), report, runtime);
   if (callbacks_.reported) {
     callbacks_.reported(run_time(now), report, runtime, *tally_);
@@ -91,8 +92,8 @@ void Host::evaluate_gathered() {
 void Host::take_measurement(Time now, const protocol::Measurement& measurement) {
   const auto evaluation = evaluations_.measured(measurement);
   if (!evaluation) {
-    if (phase_ == Phase::kEvaluating) {
-      replicas_.push_back(measurement.accuracy);
+    if (phase_ == Phase::kEvaluating && measurement.accuracy) {
+      replicas_.push_back(*measurement.accuracy);
     }
     return;
   }
@@ -180,7 +181,7 @@ void Host::end(Time now, ExitCode code, const std::string& why) {
   code_ = code;
   why_ = why;
   phase_ = Phase::kStopping;
-  deadline_ = now + options_.patience;
+  deadline_ = now + (broken_since_ ? options_.patience_if_broken : options_.patience);
   for (const auto& [connection, peer] : peers_) {
     transport_->send(connection, protocol::Stop{protocol::Farewell::kFinished, why}, nullptr);
   }
@@ -234,7 +235,9 @@ void Host::miss_deadline() {
                 std::to_string(options_.workers) + " left, " + std::to_string(workers_needed()) +
                 " needed; " + gone_);
   } else {
-    give_up(ExitCode::kFailure, "the workers do not end");
+    give_up(ExitCode::kFailure,
+            broken_since_ ? "the workers' connections to each other are broken, so they do not end"
+                          : "the workers do not end");
   }
   dismiss_all();
   phase_ = Phase::kOver;

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
 
 #include "base/overloaded.h"
 #include "collective/host.h"
@@ -13,6 +17,8 @@ namespace {
 // The watcher of the processes knows the cause better than a closed connection, and reports it in a
 // moment.
 constexpr Duration kToSayWhy = std::chrono::seconds(3);
+// From one line about broken connections to the next.
+constexpr Duration kBetweenLines = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -47,6 +53,7 @@ void Host::lose(Time now, wire::ConnectionId connection, const std::string& why)
   const bool dead = !peers_.at(connection).quiet;
   peers_.erase(connection);
   awaited_.erase(worker);
+  links_are_whole(now);
   if (tally_) {
     tally_->left(worker);
     if (callbacks_.left) {
@@ -79,6 +86,46 @@ void Host::lose(Time now, wire::ConnectionId connection, const std::string& why)
   }
   evaluate_gathered();  // Perhaps only its weights were missing.
   order(now, formation_.lost(worker));
+}
+
+void Host::stands(Time now, WorkerId worker, const protocol::Standing& standing) {
+  const auto next = formation_.stands(worker, standing);
+  if (next && std::holds_alternative<protocol::Regroup>(*next) && !broken_since_) {
+    broken_since_ = now;
+    if (phase_ == Phase::kStopping) {
+      deadline_ = std::min(deadline_, now + options_.patience_if_broken);
+    }
+    broken_said_ = now + kToSayWhy;
+  }
+  order(now, next);
+}
+
+void Host::check_connections(Time now) {
+  if (phase_ < Phase::kRunning || phase_ > Phase::kStopping || !broken_since_ ||
+      now < broken_said_) {
+    return;
+  }
+  broken_said_ = now + kBetweenLines;
+  const std::string words = fmt::format(
+      "the workers' connections to each other broke {:.0f} s ago, and no worker is gone; they try "
+      "to "
+      "connect anew",
+      to_seconds(now - *broken_since_));
+  if (!std::exchange(broken_alarm_, true) && callbacks_.links) {
+    callbacks_.links(run_time(now), /*broken=*/true, words);
+  } else {
+    say(words);
+  }
+}
+
+void Host::links_are_whole(Time now) {
+  if (broken_since_ && phase_ == Phase::kStopping) {
+    deadline_ = now + options_.patience;
+  }
+  broken_since_.reset();
+  if (std::exchange(broken_alarm_, false) && callbacks_.links) {
+    callbacks_.links(run_time(now), /*broken=*/false, "the workers are connected again");
+  }
 }
 
 void Host::order(Time now, const std::optional<Formation::Order>& order) {

@@ -39,7 +39,7 @@ TEST(Host, KeepsTheRecordOfWhatWorkersReportAndEvaluatesTheMeanOfTheirWeights) {
   EXPECT_EQ(found.statistics.workers[1].runtimes, (std::vector<float>{0.75F, 0.75F}));
   EXPECT_EQ(found.weights, std::vector<float>(5, 0.5F));
   ASSERT_EQ(found.evaluations.size(), 1U);
-  EXPECT_DOUBLE_EQ(found.evaluations.front().accuracy, 0.5);
+  EXPECT_EQ(found.evaluations.front().accuracy, 0.5);
   EXPECT_EQ(found.worst_replica, 0.25);
 }
 
@@ -63,6 +63,27 @@ TEST(Host, ARunEndsAtItsTarget) {
   EXPECT_EQ(found.why, "target accuracy reached");
   EXPECT_TRUE(found.reached_target.has_value());
   EXPECT_EQ(found.worst_replica, std::nullopt);
+}
+
+TEST(Host, TheEndDoesNotWaitLongForWorkersWhoseConnectionsAreBroken) {
+  const HostResult found = run_in_threads(
+      {.topology = Topology::kRing,
+       .workers = 2,
+       .limits = {.seconds = std::chrono::milliseconds(20)},
+       .expects_evaluator = false,
+       .patience_if_broken = std::chrono::milliseconds(20)},
+      [](const GroupOptions& /*meeting*/, const live::SessionOptions& session) {
+        Member member(session, offer(), [] { return std::vector<float>(5); });
+        EXPECT_TRUE(member.next_group(Version{0}, Member::Until::kOver).has_value());
+        member.sleep_until(kFar);             // Until the host says stop.
+        if (session.worker == WorkerId{0}) {  // It says that its group is broken.
+          EXPECT_THROW((void)member.next_group(Version{0}, Member::Until::kOver), Error);
+        } else {
+          member.leave();
+        }
+      });
+  EXPECT_EQ(found.code, ExitCode::kFailure);
+  EXPECT_EQ(found.why, "the workers' connections to each other are broken, so they do not end");
 }
 
 TEST(Host, AWorkerThatGoesIsNamed) {

@@ -26,7 +26,8 @@ void beside_meetings(Averaging averaging,
   std::vector<std::jthread> ranks;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     ranks.emplace_back([&, rank] {
-      GlooGroup group({.rank = rank, .size = 3, .rendezvous = folder.path() / "rendezvous"});
+      GlooGroup group(
+          {.rank = rank, .size = 3, .rendezvous = folder.path() / "rendezvous", .token = "secret"});
       group.join();
       if (rank == 0) {
         Replica replica(std::vector<float>(kNumbers, 3.0F));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "live/reaching.h"
 #include "wire/transports.h"
 
 namespace outpace::collective {
@@ -45,11 +46,14 @@ Member::Member(const live::SessionOptions& options,
     : options_(options),
       weights_(std::move(weights)),
       progress_(server::StallRule(progress_timeout)) {
-  transport_ = wire::connect({.address = options.server,
-                              .token = options.token,
-                              .deadline = options.deadline,
-                              .tls = options.tls},
-                             [this](wire::ConnectionEvent event) { receive(std::move(event)); });
+  const auto reaching = std::make_shared<live::Reaching>(name(options.worker), options.deadline);
+  transport_ =
+      wire::connect({.address = options.server,
+                     .token = options.token,
+                     .deadline = options.deadline,
+                     .tls = options.tls,
+                     .tried = [reaching](const std::string& why) { reaching->tried(why); }},
+                    [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->send(protocol::Hello{.worker = options.worker,
                                    .process = options.process,
                                    .host = host_name() + ":" + std::to_string(getpid()),

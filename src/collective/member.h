@@ -40,6 +40,9 @@
 
 namespace outpace::collective {
 
+// Heartbeats in the time after which a silent worker counts as dead.
+inline constexpr int kHeartbeats = 5;
+
 // The place of a worker in a group. REQUIRES: it is a member.
 [[nodiscard]] std::uint32_t rank_of(WorkerId worker, const protocol::Group& group);
 
@@ -60,6 +63,8 @@ class Member {
 
   // The time on the run's clock.
   [[nodiscard]] Time now() const;
+  // How long another worker, or a link to it, may be silent until it counts as dead.
+  [[nodiscard]] Duration silence_allowed() const { return kHeartbeats * welcome_->heartbeat; }
   // Whether the host said stop, or is gone.
   [[nodiscard]] bool stopping() const;
   // Sleeps until the run's clock shows `time` or the host says stop.

@@ -8,7 +8,9 @@
 #include <exception>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -66,14 +68,30 @@ void run_pair(const std::function<void(std::uint32_t rank)>& member) {
   }
 }
 
+GroupOptions of_rank(std::uint32_t rank, GroupOptions meeting) {
+  meeting.rank = rank;
+  return meeting;
+}
+
+// No stranger knows it, so none takes part in what is measured.
+std::string draw_token() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device device;
+  std::string token;
+  for (int digit = 0; digit < 64; ++digit) {
+    token += kDigits[device() % kDigits.size()];
+  }
+  return token;
+}
+
 // Of one number, and of all. Both members measure the same, because a sum ends when both have
 // arrived.
-std::array<double, 2> sum_seconds(const std::string& rendezvous,
+std::array<double, 2> sum_seconds(const GroupOptions& meeting,
                                   std::size_t numbers,
                                   std::size_t repeats) {
   std::array<double, 2> found{};
   run_pair([&](std::uint32_t rank) {
-    GlooGroup group({.rank = rank, .size = 2, .rendezvous = rendezvous});
+    GlooGroup group(of_rank(rank, meeting));
     group.join();
     const auto median_of = [&](std::size_t count) {
       std::vector<float> some(count);
@@ -91,7 +109,7 @@ std::array<double, 2> sum_seconds(const std::string& rendezvous,
 
 // From a worker's wish to meet to the moment when it has met, as in a gossip (gossip.cc): the mean,
 // because some of the wake-ups take ten times as long as the others, and all count.
-double meeting_seconds(const std::string& rendezvous, std::size_t repeats) {
+double meeting_seconds(const GroupOptions& meeting, std::size_t repeats) {
   constexpr std::chrono::milliseconds kLook{50};
   // A meeting follows a transfer, or computing: its threads have slept, and so have processors,
   // which then take longer to wake.
@@ -121,7 +139,7 @@ double meeting_seconds(const std::string& rendezvous, std::size_t repeats) {
   run_pair([&](std::uint32_t rank) {
     Replica& replica = rank == 0 ? asks : answers;
     try {
-      GlooGroup group({.rank = rank, .size = 2, .rendezvous = rendezvous});
+      GlooGroup group(of_rank(rank, meeting));
       group.join();
       replica.connected();
       Meetings(Averaging::kCoupled,
@@ -150,11 +168,13 @@ PeerCost measure_peer_cost(const std::string& rendezvous,
                            std::size_t numbers,
                            std::size_t repeats) {
   CHECK(numbers >= 1 && repeats >= 1);
-  const auto [steps, whole] = sum_seconds(rendezvous, numbers, repeats);
+  GroupOptions meeting{.size = 2, .rendezvous = rendezvous, .token = draw_token()};
+  const auto [steps, whole] = sum_seconds(meeting, numbers, repeats);
+  meeting.rendezvous += "-meetings";
   return {
       .message_seconds = steps / 2.0,  // Two members take two steps.
       .byte_seconds = std::max(0.0, whole - steps) / (static_cast<double>(numbers) * sizeof(float)),
-      .meeting_message_seconds = meeting_seconds(rendezvous + "-meetings", repeats) / 2.0};
+      .meeting_message_seconds = meeting_seconds(meeting, repeats) / 2.0};
 }
 
 }  // namespace outpace::collective

@@ -97,6 +97,7 @@ void Ring::form(Member& member) {
   group.rank = rank_of(options_.worker, next);
   group.size = static_cast<std::uint32_t>(next.members.size());
   group.generation = next.generation;
+  group.dead_link = member.silence_allowed();
   group_.emplace(std::move(group));
   member.set_leave([this] { group_->abort(); });
   group_->join();

@@ -88,7 +88,7 @@ TEST(RingCatchUp, AWorkerThatIsBehindGetsTheSumOfOneThatHasIt) {
                .rule = {.optimizer = Spec::parse("momentum"), .rate = 0.25},
                .bucket_bytes = 8},
               source.initial_weights(),
-              {.rendezvous = rendezvous},
+              {.rendezvous = rendezvous, .token = "secret"},
               source,
               pace);
     Member member(
@@ -128,8 +128,11 @@ TEST(RingCatchUp, AWorkerThatIsBehindGetsTheSumOfOneThatHasIt) {
                               .version = Version{0},
                               .members = {worker, kGone},
                               .ahead = worker});
-    auto pair = std::make_unique<GlooGroup>(
-        GroupOptions{.rank = 1, .size = 2, .rendezvous = rendezvous, .generation = generation});
+    auto pair = std::make_unique<GlooGroup>(GroupOptions{.rank = 1,
+                                                         .size = 2,
+                                                         .rendezvous = rendezvous,
+                                                         .generation = generation,
+                                                         .token = "secret"});
     pair->join();
     return pair;
   };

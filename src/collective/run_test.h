@@ -75,7 +75,7 @@ inline HostResult run_in_threads(HostOptions options, const WorkerLife& life) {
   threads.reserve(workers + 1);
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     threads.emplace_back([&, rank] {
-      life({.rendezvous = folder.path() / "rendezvous"},
+      life({.rendezvous = folder.path() / "rendezvous", .token = "secret"},
            {.server = host.address(), .token = "secret", .worker = WorkerId{rank}});
     });
   }

@@ -319,6 +319,7 @@ class Reader {
 }  // namespace
 
 Config parse_config(const std::string& text, const std::string& path, const KnownOptions& known) {
+  job::check_nesting(text, path);
   try {
     return Reader(path, known).read(toml::parse(text));
   } catch (const toml::parse_error& error) {

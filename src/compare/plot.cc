@@ -49,6 +49,12 @@ struct Curve {
 // The curves of one trace.
 using Curves = std::vector<Curve>;
 
+// The row that reaches the target first on a trace, by the mean of its runs.
+struct First {
+  std::size_t row;
+  double seconds;
+};
+
 Curves curves_of(const Config& config,
                  const std::vector<Cell>& cells,
                  const std::vector<Outcome>& outcomes,
@@ -66,6 +72,32 @@ Curves curves_of(const Config& config,
     }
   }
   return curves;
+}
+
+// Nothing if no row reaches the target in each of its runs, or there is only one row.
+std::optional<First> first_of(const Config& config,
+                              const std::vector<Cell>& cells,
+                              const std::vector<Outcome>& outcomes,
+                              std::size_t trace) {
+  std::optional<First> first;
+  for (std::size_t row = 0; row < config.rows.size() && config.rows.size() > 1; ++row) {
+    double sum = 0.0;
+    std::size_t runs = 0;
+    bool all = true;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (cells[i].row == row && cells[i].trace == trace) {
+        const auto& result = outcomes[i].result;
+        all = all && result && result->seconds_to_target;
+        sum += all ? *result->seconds_to_target : 0.0;
+        ++runs;
+      }
+    }
+    const double mean = runs > 0 ? sum / static_cast<double>(runs) : 0.0;
+    if (all && runs > 0 && (!first || mean < first->seconds)) {
+      first = First{.row = row, .seconds = mean};
+    }
+  }
+  return first;
 }
 
 // ---- Groups -------------------------------------------------------------------------------------
@@ -219,6 +251,14 @@ void draw_target(Svg& svg, const Panel& panel, double left, double accuracy) {
            {.size = 11, .colour = "#555555", .anchor = "end", .halo = true});
 }
 
+// Below the words of the target, in the colour of the row's curve.
+void draw_first(
+    Svg& svg, const Panel& panel, Point target, const std::string& words, std::string_view colour) {
+  svg.text({panel.right() - 4, panel.at(target).y + 28},
+           words,
+           {.size = 12, .colour = colour, .anchor = "end", .bold = true, .halo = true});
+}
+
 void draw_curves(Panel& panel,
                  const Curves& curves,
                  const Group& group,
@@ -283,9 +323,12 @@ struct Block {
 
 class Page {
  public:
-  Page(const Config& config, const std::vector<Curves>& traces)
+  Page(const Config& config,
+       const std::vector<Curves>& traces,
+       std::vector<std::optional<First>> firsts)
       : config_(config),
         traces_(traces),
+        firsts_(std::move(firsts)),
         target_(target_of(config)),
         percents_(accuracies(traces, target_)) {
     std::ranges::transform(traces, std::back_inserter(times_), times_of);
@@ -348,6 +391,16 @@ class Page {
       if (target_) {
         draw_target(svg, panel, times_[i].range.low, *target_);
       }
+      if (target_ && firsts_[i]) {
+        const auto place = place_in(block.group, firsts_[i]->row);
+        draw_first(
+            svg,
+            panel,
+            {times_[i].range.low, 100.0 * *target_},
+            fmt::format(
+                "first: {}, {:.1f} s", config_.rows[firsts_[i]->row].name, firsts_[i]->seconds),
+            place ? stroke_of(*place).colour : grey_of(block.others, firsts_[i]->row).colour);
+      }
     }
     draw_legend(svg,
                 {kPageMargin + kPanelLeft, top + panels_height(block, layout) + kLegendGap + 10},
@@ -378,6 +431,7 @@ class Page {
 
   const Config& config_;
   const std::vector<Curves>& traces_;
+  const std::vector<std::optional<First>> firsts_;  // By trace.
   const std::optional<double> target_;
   const Axis percents_;
   std::vector<Axis> times_;  // One for each trace.
@@ -389,10 +443,12 @@ std::string plot_of(const Config& config,
                     const std::vector<Cell>& cells,
                     const std::vector<Outcome>& outcomes) {
   std::vector<Curves> traces;
+  std::vector<std::optional<First>> firsts;
   for (std::size_t trace = 0; trace < config.traces.size(); ++trace) {
     traces.push_back(curves_of(config, cells, outcomes, trace));
+    firsts.push_back(first_of(config, cells, outcomes, trace));
   }
-  return Page(config, traces).document();
+  return Page(config, traces, std::move(firsts)).document();
 }
 
 }  // namespace outpace::compare

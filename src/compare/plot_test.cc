@@ -31,6 +31,18 @@ TEST(Plot, HasALineAndASpreadAPolicyAndNamesThem) {
   EXPECT_EQ(count(svg, ">target 84%<"), 1);
 }
 
+TEST(Plot, NamesTheRowThatReachesTheTargetFirst) {
+  ExampleComparison example;
+  // Only sync reaches it in each of its runs, after 10, 12 and 14 s.
+  EXPECT_EQ(count(plot(example), ">first: sync, 12.0 s<"), 1);
+  for (Outcome& outcome : example.outcomes) {
+    if (outcome.result) {
+      outcome.result->seconds_to_target.reset();
+    }
+  }
+  EXPECT_EQ(count(plot(example), "first: "), 0);
+}
+
 TEST(Plot, HasAPanelATrace) {
   ExampleComparison example;
   example.config.mode = Mode::kLive;

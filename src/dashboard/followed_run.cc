@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,8 +14,7 @@
 
 #include "base/error.h"
 #include "base/spec.h"
-#include "policy/catalogue.h"
-#include "policy/switch_spec.h"
+#include "record/toml_file.h"
 
 namespace outpace::dashboard {
 namespace {
@@ -41,18 +42,16 @@ std::uint64_t whole(const nlohmann::json& json, const char* key) {
   return found != json.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
-constexpr std::uint32_t kWorkersMost = 10'000;  // A frame of the page has a lane for each.
-
 [[noreturn]] void refuse_worker(std::size_t worker, const std::filesystem::path& file) {
   throw usage_error(fmt::format(
-      "{}: worker {}: at most {} workers can be shown", file.string(), worker, kWorkersMost));
+      "{}: worker {}: at most {} workers can be shown", file.string(), worker, watch::kShownMost));
 }
 
 // Of the event, and of the actions.
 void check_workers(const record::LoggedDecision& decision, const std::filesystem::path& file) {
   const auto check = [&file]<typename Of>(const Of& one) {
     if constexpr (requires { one.worker; }) {
-      if (index(one.worker) >= kWorkersMost) {
+      if (index(one.worker) >= watch::kShownMost) {
         refuse_worker(index(one.worker), file);
       }
     }
@@ -69,24 +68,30 @@ std::optional<double> loss_of(const nlohmann::json& line) {
                                : std::nullopt;
 }
 
-record::RunDirectory decided(const std::string& directory) {
-  auto files = record::RunDirectory::open(directory);
-  files.check_decided();
-  return files;
+// What else a script's evaluation returned.
+std::vector<protocol::NamedValue> values_of(const nlohmann::json& line) {
+  static const std::set<std::string> kOthers{"seconds", "version", "examples", "accuracy", "loss"};
+  std::vector<protocol::NamedValue> values;
+  for (const auto& [name, value] : line.items()) {
+    if (value.is_number() && !kOthers.contains(name)) {
+      values.push_back({.name = name, .value = value.get<double>()});
+    }
+  }
+  return values;
 }
 
 }  // namespace
 
-bool cuts_nobody_off(const std::string& policy) {
-  const auto phases = policy::phases_of(Spec::parse(policy));
-  return policy::find(phases.front().policy.name).asynchronous;
-}
-
 FollowedRun::FollowedRun(const std::string& directory)
-    : files_(decided(directory)),
-      log_(files_.decisions()),
+    : files_(record::RunDirectory::open(directory)),
+      log_(files_),
       metrics_(files_.metrics(), std::ios::binary) {
-  if (log_.header().workers > kWorkersMost) {
+  for (const record::RunDecisions::Server& server : log_.earlier()) {
+    std::ifstream file(server.folder / files_.metrics().filename(), std::ios::binary);
+    std::streamoff read = 0;
+    read_metrics_of(file, to_seconds(server.until), read);
+  }
+  if (log_.header().workers > watch::kShownMost) {
     refuse_worker(log_.header().workers - 1, log_.path());
   }
 }
@@ -95,10 +100,10 @@ watch::About FollowedRun::about() const {
   watch::About about{.name = log_.header().policy,
                      .run = files_.path().string(),
                      .workers = log_.header().workers,
-                     .updates_alone = cuts_nobody_off(log_.header().policy),
+                     .policy = log_.header().policy,
                      .live = !over()};
   try {
-    const toml::table config = toml::parse_file(files_.config().string());
+    const toml::table config = record::read_toml_file(files_.config());
     about.network = config["network"].value_or(std::string());
     about.data = config["data"].value_or(std::string());
     about.target = config["target-accuracy"].value<double>();
@@ -150,6 +155,9 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
     }
     feed_metrics(board, to_seconds(next_.now));
     check_workers(next_, log_.path());
+    if (log_.goes_on()) {
+      go_on(board, *log_.goes_on());
+    }
     think(board);
     board.decided(next_.now, next_.event, next_.actions, {.reason = {}, .words = next_.reason});
   }
@@ -158,9 +166,17 @@ bool FollowedRun::feed(watch::Board& board, Time until, std::size_t most) {
 
 void FollowedRun::forecast() {
   try {
-    policy_.emplace(files_.decisions(), log_.header());
+    policy_.emplace(files_, log_.header());
   } catch (const Error&) {
     policy_.reset();  // An oracle's, or a policy of another version: the page does without.
+  }
+}
+
+void FollowedRun::go_on(watch::Board& board, const record::GoesOn& from) {
+  // The log of an older outpace does not say the version.
+  board.goes_on(from.from, log_.present().goes_on ? count(from.version) : board.sums().version);
+  if (policy_) {
+    policy_->another_server();
   }
 }
 
@@ -204,22 +220,28 @@ void FollowedRun::end_at_gap(watch::Board& board) {
 }
 
 void FollowedRun::read_metrics() {
-  metrics_.clear();
-  metrics_.seekg(metrics_read_);
-  for (std::string text; std::getline(metrics_, text) && !metrics_.eof();) {
-    metrics_read_ += static_cast<std::streamoff>(text.size()) + 1;
+  read_metrics_of(metrics_, std::numeric_limits<double>::infinity(), metrics_read_);
+}
+
+// What is of a later time was lost.
+void FollowedRun::read_metrics_of(std::istream& file, double until, std::streamoff& read) {
+  file.clear();
+  file.seekg(read);
+  for (std::string text; std::getline(file, text) && !file.eof();) {
+    read += static_cast<std::streamoff>(text.size()) + 1;
     const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
     const auto seconds = line.is_object() ? number(line, "seconds") : std::nullopt;
-    if (!seconds) {
+    if (!seconds || *seconds > until) {
       continue;  // A gap, or half a line of a server that was killed.
     }
-    if (const auto accuracy = number(line, "accuracy")) {
+    if (!line.contains("live")) {  // Every moment of the training has how many are.
       waiting_.emplace_back(watch::Evaluated{.seconds = *seconds,
                                              .version = whole(line, "version"),
                                              .examples = whole(line, "examples"),
-                                             .accuracy = *accuracy,
-                                             .loss = loss_of(line)});
-    } else if (line.contains("training_loss")) {
+                                             .accuracy = number(line, "accuracy"),
+                                             .loss = loss_of(line),
+                                             .values = values_of(line)});
+    } else {
       Loss loss{.seconds = *seconds, .value = {}};
       if (whole(line, "version") > 0) {  // Before, there is none, and 0 is written.
         loss.value = number(line, "training_loss").value_or(kNotFinite);

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "record/decision_log.h"
 #include "record/policy_replay.h"
+#include "record/run_decisions.h"
 #include "record/run_directory.h"
 #include "watch/board.h"
 
@@ -51,11 +52,14 @@ class FollowedRun {
   [[nodiscard]] bool decides_alike();
   void tell_outlook(watch::Board& board);
   void end_at_gap(watch::Board& board);
+  // Another server goes on with the run.
+  void go_on(watch::Board& board, const record::GoesOn& from);
   void read_metrics();
+  void read_metrics_of(std::istream& file, double until, std::streamoff& read);
   void feed_metrics(watch::Board& board, double until);
 
   record::RunDirectory files_;
-  record::DecisionLogReader log_;
+  record::RunDecisions log_;
   record::LoggedDecision next_;
   bool has_next_ = false;
   bool at_gap_ = false;
@@ -64,9 +68,5 @@ class FollowedRun {
   std::streamoff metrics_read_ = 0;
   std::deque<Metric> waiting_;  // In the order of their times.
 };
-
-// Whether an update of this policy is one gradient or the next few to arrive, so that no worker is
-// cut off.
-[[nodiscard]] bool cuts_nobody_off(const std::string& policy);
 
 }  // namespace outpace::dashboard

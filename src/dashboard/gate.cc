@@ -11,12 +11,15 @@
 namespace outpace::dashboard {
 namespace {
 
-// Without the port.
+constexpr std::string_view kBearer = "Bearer ";
+
+// Without the port; all of it if what follows the name is none.
 std::string_view name_of(std::string_view host) {
-  if (host.starts_with('[')) {
-    return host.substr(0, host.find(']') + 1);
+  const std::size_t end = host.starts_with('[') ? host.find(']') + 1 : host.find(':');
+  if (end >= host.size()) {
+    return host;
   }
-  return host.substr(0, host.find(':'));
+  return host[end] == ':' && is_port(host.substr(end + 1)) ? host.substr(0, end) : host;
 }
 
 bool names_this_machine(std::string_view host) {
@@ -92,6 +95,16 @@ bool same_secret(std::string_view one, std::string_view other) {
   return differs == 0;
 }
 
+std::optional<std::string> token_shown(const Asked& asked, std::string_view body) {
+  if (asked.method == "POST" && asked.path == kLoginPath) {
+    return token_of_form(body);
+  }
+  if (asked.authorization.starts_with(kBearer)) {
+    return std::string(asked.authorization.substr(kBearer.size()));
+  }
+  return std::nullopt;
+}
+
 Entry look_at(const Asked& asked, const GateOptions& options) {
   const bool logs_in = !options.local && asked.method == "POST" && asked.path == kLoginPath;
   if (asked.method != "GET" && asked.method != "HEAD" && !logs_in) {
@@ -103,7 +116,6 @@ Entry look_at(const Asked& asked, const GateOptions& options) {
   if (options.local || logs_in || asked.path == "/healthz") {
     return Entry::kOpen;
   }
-  constexpr std::string_view kBearer = "Bearer ";
   const bool bears = asked.authorization.starts_with(kBearer) &&
                      same_secret(asked.authorization.substr(kBearer.size()), options.token);
   return bears || has_pass(asked.cookie, options) ? Entry::kOpen : Entry::kLocked;

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,7 @@ struct Asked {
 
 struct GateOptions {
   bool local = true;       // Only this machine can connect: no token is asked for.
-  std::string token = {};  // Of the job.
+  std::string token = {};  // Of the page.
   std::string pass = {};   // What a browser gets for the token, as a cookie
   // of this name. A server adds its port: browsers send a cookie to all ports of its host.
   std::string cookie = "outpace_pass";
@@ -43,6 +44,9 @@ inline constexpr const char* kLoginPath = "/login";
 // The form's one field, "token=...". A token has no letter that a form would write otherwise but
 // those of base64.
 [[nodiscard]] std::string token_of_form(std::string_view body);
+
+// The token that a request brings, right or wrong; nothing: none.
+[[nodiscard]] std::optional<std::string> token_shown(const Asked& asked, std::string_view body);
 
 // What a browser gets for the token: 256 bits that nobody can guess.
 [[nodiscard]] std::string draw_pass();

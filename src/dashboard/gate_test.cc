@@ -21,6 +21,9 @@ TEST(Gate, KeepsOutOtherNamesOfThisMachine) {
                            "unix:4000",
                            "127.evil.example",
                            "localhost.evil.example",
+                           "[::1].evil.example",
+                           "[::1].evil.example:4000",
+                           "localhost:4000.evil.example",
                            "127.0.0.1.evil.example"}) {
     EXPECT_EQ(look_at({.method = "GET", .path = "/events", .host = host}, kLocal), Entry::kForeign)
         << host;

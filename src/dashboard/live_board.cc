@@ -56,13 +56,20 @@ pid_t start_shell(const std::string& command, std::vector<std::string> variables
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);  // Nothing else is its own.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);  // This process blocks those that end it.
+  sigset_t ignored;                                // By this process alone.
+  sigemptyset(&ignored);
+  sigaddset(&ignored, SIGPIPE);
+  sigaddset(&ignored, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &ignored);
   posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   pid_t child = -1;
   const int failed =
       posix_spawn(&child, "/bin/sh", &files, &attributes, arguments, environment.data());
@@ -186,20 +193,24 @@ LiveBoard::LiveBoard(watch::About about, watch::Lanes::Options lanes, Options op
                             return std::pair(board.about().name, board.recent());
                           });
                           return record::trace_of(recent.second, recent.first);
-                        }});
+                        },
+                    .said = said_});
   }
 }
 
 LiveBoard::~LiveBoard() = default;
 
 void LiveBoard::pass_on(std::unique_lock<std::mutex>& lock) {
-  if (!board_.alarms().has_new()) {
+  if (!board_.alarms().has_new() && !lines_.waits()) {
     return;
   }
   const std::deque<watch::Alarm> alarms = board_.alarms().take_new();
+  const std::vector<std::string> lines = lines_.take(board_.now(), alarms);
   lock.unlock();
+  for (const std::string& line : lines) {
+    said_(line);
+  }
   for (const watch::Alarm& alarm : alarms) {
-    said_((alarm.over ? "alarm over: " : "alarm: ") + alarm.words);
     if (command_) {
       command_->tell(alarm);
     }

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "dashboard/page_server.h"
+#include "watch/alarm_lines.h"
 #include "watch/board.h"
 
 namespace outpace::dashboard {
@@ -87,6 +88,7 @@ class LiveBoard {
   const std::function<void(const std::string&)> said_;
   std::mutex mutex_;
   watch::Board board_;
+  watch::AlarmLines lines_;
   std::unique_ptr<AlarmCommand> command_;
   std::unique_ptr<PageServer> page_;  // Last: its thread reads the board.
 };

@@ -25,7 +25,7 @@ constexpr std::string_view kLoginPage =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Outpace</title>"
     "<meta name=\"viewport\" content=\"width=device-width\"><link rel=\"stylesheet\" "
     "href=\"/page.css\"><main class=\"login\"><h1>Outpace</h1><form method=\"post\" "
-    "action=\"/login\"><label>The job's token <input name=\"token\" type=\"password\" "
+    "action=\"/login\"><label>The page's token <input name=\"token\" type=\"password\" "
     "autocomplete=\"off\" autofocus></label> <button>Open</button></form></main></html>";
 
 std::string_view view(beast::string_view text) {
@@ -52,7 +52,7 @@ Response make_response(const Request& request,
 
 Response log_in(const Request& request, const Shared& shared) {
   if (!same_secret(token_of_form(request.body()), shared.gate.token)) {
-    return refuse(request, http::status::unauthorized, "this is not the job's token");
+    return refuse(request, http::status::unauthorized, "this is not the page's token");
   }
   Response response = make_response(request, http::status::see_other, "text/plain", "");
   response.set(http::field::location, "/");
@@ -98,7 +98,7 @@ Response answer(const Request& request, const Asked& asked, const Shared& shared
       }
       return refuse(request,
                     http::status::unauthorized,
-                    "this takes the job's token: Authorization: Bearer TOKEN");
+                    "this takes the page's token: Authorization: Bearer TOKEN");
     case Entry::kOpen:
       break;
   }

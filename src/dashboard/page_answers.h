@@ -9,6 +9,7 @@
 
 #include "dashboard/gate.h"
 #include "dashboard/page_server.h"
+#include "dashboard/wrong_tokens.h"
 
 namespace outpace::dashboard {
 
@@ -19,6 +20,7 @@ using Response = boost::beast::http::response<boost::beast::http::string_body>;
 struct Shared {
   PageContent content;
   GateOptions gate;
+  WrongTokens wrong{};
   std::size_t readers = 0;  // Of /events.
   std::size_t traces = 0;   // On their way, each of them some megabytes.
 };

@@ -9,10 +9,11 @@
 namespace outpace::dashboard {
 namespace {
 
-constexpr std::array<PageFile, 4> kFiles{
+constexpr std::array<PageFile, 5> kFiles{
     {{"/", "text/html; charset=utf-8", kIndexHtml},
      {"/page.css", "text/css; charset=utf-8", kPageCss},
      {"/page.js", "text/javascript; charset=utf-8", kPageJs},
+     {"/report.js", "text/javascript; charset=utf-8", kReportJs},
      {"/chart.js", "text/javascript; charset=utf-8", kChartJs}}};
 
 }  // namespace

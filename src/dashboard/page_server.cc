@@ -8,6 +8,7 @@
 #include <exception>
 #include <list>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -92,7 +93,8 @@ class StreamConnection final : public Connection {
     if (!reads_ || writes_ || over_) {
       return;
     }
-    write_text("data: " + shared_.content.frame(cursor_) + "\n\n");
+    const std::string frame = shared_.content.frame(cursor_);
+    write_text(frame.empty() ? ":\n\n" : "data: " + frame + "\n\n");  // A colon: no event.
   }
 
   void end() override {
@@ -126,6 +128,12 @@ class StreamConnection final : public Connection {
   void respond() {
     request_ = parser_->release();
     const Asked asked = asked_by(request_);
+    if (!may_show(asked)) {
+      write(refuse(request_,
+                   http::status::too_many_requests,
+                   "a wrong token came from this machine; try again in some seconds"));
+      return;
+    }
     const bool open = look_at(asked, shared_.gate) == Entry::kOpen;
     const bool events = open && asked.path == kEventsPath;
     const bool trace = open && asked.path == kTracePath;
@@ -141,6 +149,26 @@ class StreamConnection final : public Connection {
       shared_.traces += trace ? 1U : 0U;
       write(answer(request_, asked, shared_));
     }
+  }
+
+  // Whether it brings no token, or one that is looked at; a wrong one is kept in mind.
+  bool may_show(const Asked& asked) {
+    const auto token = shared_.gate.local ? std::nullopt : token_shown(asked, request_.body());
+    if (!token) {
+      return true;
+    }
+    beast::error_code unknown;
+    const std::string address = lowest().socket().remote_endpoint(unknown).address().to_string();
+    const auto now = std::chrono::steady_clock::now();
+    if (!shared_.wrong.may_try(address, now)) {
+      return false;
+    }
+    if (same_secret(*token, shared_.gate.token)) {
+      shared_.wrong.right(address);
+    } else if (const auto line = shared_.wrong.wrong(address, now); line && shared_.content.said) {
+      shared_.content.said(*line);
+    }
+    return true;
   }
 
   void write(Response response) {
@@ -227,8 +255,16 @@ class PageServer::Loop {
       if (!options.tls.any() || options.token.empty()) {
         throw usage_error(
             "--dashboard " + options.listen +
-            " reaches beyond this machine, which takes TLS and the job's token: make certificates "
-            "with `outpace certs` beside --token-file, or listen at 127.0.0.1 and use ssh -L");
+            " reaches beyond this machine, which takes TLS and a token: make certificates with "
+            "`outpace certs` beside it, or listen at 127.0.0.1 and use ssh -L");
+      }
+      if (options.token.size() < kPageTokenLeast) {
+        throw usage_error(fmt::format(
+            "--dashboard {}: the page's token has {} characters, which can be guessed; it takes {} "
+            "or more, and a file that is missing is made with 64",
+            options.listen,
+            options.token.size(),
+            kPageTokenLeast));
       }
       load(options.tls);
     }
@@ -262,7 +298,7 @@ class PageServer::Loop {
   void load(const wire::TlsFiles& files) {
     try {
       tls_.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
-                       asio::ssl::context::no_tlsv1_1);
+                       asio::ssl::context::no_tlsv1_1 | asio::ssl::context::no_tlsv1_2);
       tls_.use_certificate_chain_file(files.certificate);
       tls_.use_private_key_file(files.key, asio::ssl::context::pem);
     } catch (const std::exception& error) {
@@ -276,6 +312,11 @@ class PageServer::Loop {
       Tcp::resolver resolver(io_);
       const Tcp::endpoint place =
           resolver.resolve(host, port, Tcp::resolver::passive).begin()->endpoint();
+      if (!shared_.gate.local && place.address().is_loopback()) {  // As in wire/address.h.
+        throw std::runtime_error(host + " is " + place.address().to_string() +
+                                 " on this machine, where no other machine can connect; name an "
+                                 "address of this machine in its network");
+      }
       acceptor_.open(place.protocol());
       keep_from_children(acceptor_);
       acceptor_.set_option(asio::socket_base::reuse_address(true));

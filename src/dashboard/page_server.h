@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,17 +20,20 @@
 
 namespace outpace::dashboard {
 
+inline constexpr std::size_t kPageTokenLeast = 16;  // Characters.
+
 struct PageOptions {
   std::string listen = "127.0.0.1:0";  // HOST:PORT; port 0 takes a free one.
-  std::string token = {};              // Asked for beyond this machine.
+  std::string token = {};              // Asked for beyond this machine; long enough.
   wire::TlsFiles tls = {};             // The server's; needed beyond this machine.
 };
 
 // What is shown; called on the thread of the server.
 struct PageContent {
-  std::function<std::string(watch::Cursor&)> frame;
+  std::function<std::string(watch::Cursor&)> frame;  // Empty: nothing is new.
   std::function<std::string()> metrics;
   std::function<std::string()> trace;
+  std::function<void(const std::string&)> said;  // A line for the log. May be null.
 };
 
 class PageServer {

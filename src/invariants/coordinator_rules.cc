@@ -181,6 +181,7 @@ void Coordination::check_effect(Time now, const server::Effect& effect, Claim& c
                           }
                         },
                         [&](const server::Finish&) { finished_ = true; },
+                        [&](const server::LeaveOut& left_out) { left(left_out); },
                         Ignoring<server::Forget,
                                  server::ForgetWorker,
                                  server::TakeSnapshot,
@@ -291,6 +292,15 @@ void Coordination::judged(WorkerId worker, const protocol::Verdict& verdict, Cla
   }
   if (claim.answers) {
     close(member, claim.accepted ? claim.examples : 0);
+  }
+}
+
+void Coordination::left(const server::LeaveOut& left_out) {
+  for (const protocol::Range& range : left_out.ranges) {
+    hold(positions_.take(range), "I1", [&] {
+      return "positions " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
+             " of epoch " + std::to_string(range.epoch) + " are left out, and are out or used";
+    });
   }
 }
 

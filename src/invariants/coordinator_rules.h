@@ -90,6 +90,7 @@ class Coordination {
   void check_effect(Time now, const server::Effect& effect, Claim& claim);
   void accepted(const server::Accept& gradient, Claim& claim);
   void stepped(const server::StepWeights& step);
+  void left(const server::LeaveOut& left_out);
   void sent(Time now, const server::Send& send, Claim& claim);
   void released(Time now, WorkerId worker, const protocol::Release& release);
   void stalled(WorkerId worker);

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/toml_nesting.h"
 #include "job/toml_text.h"
 
 namespace outpace::job {
@@ -33,7 +34,7 @@ std::string toml_value(const std::string& text) {
     return table.size() == 1 && (node->is_number() || node->is_boolean());
   };
   try {
-    if (is_unlike_text(toml::parse("value = " + text))) {
+    if (!nests_too_deep(text) && is_unlike_text(toml::parse("value = " + text))) {
       return text;
     }
   } catch (const toml::parse_error&) {
@@ -57,6 +58,7 @@ std::string variable_of(std::string_view option) {
 std::vector<Given> from_toml(std::string_view text,
                              const std::string& path,
                              const OptionList& options) {
+  check_nesting(text, path);
   toml::table table;
   try {
     table = toml::parse(text);

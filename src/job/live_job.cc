@@ -1,6 +1,7 @@
 #include "job/live_job.h"
 
 #include "base/error.h"
+#include "base/local_address.h"
 #include "base/text.h"
 
 namespace outpace::job {
@@ -13,7 +14,7 @@ constexpr std::array kOfServer{
     "decisions", "restart-workers", "checkpoint-every", "checkpoint-keep",
     "resume",    "token-file",      "rejoin-for",       "tls-cert",
     "tls-key",   "tls-ca",          "launcher",         "attack",
-    "slice",     "alarm-staleness"};
+    "slice",     "alarm-staleness", "max-workers"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -38,11 +39,12 @@ void declare_membership(OptionList& options, Membership& membership) {
   options.add("heartbeat-timeout",
               membership.heartbeat_timeout,
               "Declare a worker dead when it has been silent for this time");
-  options.add("progress-timeout",
-              membership.progress_timeout,
-              "Wait no longer for a worker that is alive and has been at a mini-batch for this "
-              "time. auto: ten times its slowest usual runtime, at least 30 s, never in its first "
-              "five mini-batches");
+  options.add(
+      "progress-timeout",
+      membership.progress_timeout,
+      "Wait no longer for a worker that is alive and has been at a mini-batch for this "
+      "time. auto: ten times its slowest usual runtime, at least 30 s; 10 minutes in its first "
+      "five mini-batches");
   options.add("patience", membership.patience, "How long to wait for workers to join, or to return")
       .default_words("1m to join, 10m to return");
 }
@@ -79,6 +81,10 @@ void declare_checkpoints(OptionList& options, Checkpoints& checkpoints) {
            "Go on with the run in this directory from its newest checkpoint, with its options; "
            "those of the command line come over them")
       .type("RUN");
+  options.add("begin-again",
+              checkpoints.begin_again,
+              "With --resume, begin from update 0 if the run's checkpoints are gone; without it, "
+              "that is refused. Given on the command line, for this time alone");
 }
 
 void declare(OptionList& options, Reaching& reaching) {
@@ -107,9 +113,10 @@ void declare_output(OptionList& options, Output& output) {
       .add("dashboard",
            output.dashboard,
            "Serve a page that shows the run, and /metrics for Prometheus, at this address, and "
-           "print where; beyond this machine it takes TLS and the job's token")
+           "print where; beyond this machine it takes TLS and --dashboard-token-file")
       .may_be_bare()
       .default_words("no page; without a value, 127.0.0.1 and a free port");
+  declare_page_token(options, output.dashboard_token);
   options
       .add("on-alarm",
            output.on_alarm,
@@ -147,6 +154,16 @@ void declare_topology(OptionList& options,
 
 }  // namespace
 
+void declare_page_token(OptionList& options, std::string& file) {
+  options
+      .add("dashboard-token-file",
+           file,
+           "File with the token that a page beyond this machine asks for, mode 0600; made if there "
+           "is none. It opens the page and nothing else. The page's certificates are beside it")
+      .type("FILE")
+      .default_words("page-token beside --token-file");
+}
+
 void declare_trace_and_json(OptionList& options, Output& output) {
   options
       .add("trace",
@@ -181,7 +198,7 @@ std::optional<DashboardAt> Value<DashboardAt>::parse(std::string_view text) {
   }
   const std::size_t colon = text.rfind(':');
   const bool is_address = colon != std::string_view::npos && colon > 0 &&
-                          !text.starts_with("unix:") && parse_count(text.substr(colon + 1));
+                          !text.starts_with("unix:") && is_port(text.substr(colon + 1));
   return is_address ? std::optional(DashboardAt{.address = std::string(text)}) : std::nullopt;
 }
 
@@ -225,7 +242,7 @@ void declare_launcher(OptionList& options, std::string& launcher) {
                   " whose variables are set; or one of these, or none");
 }
 
-void check(const Serving& serving, const std::string& certificate) {
+void check(const Serving& serving, const std::string& certificate, const std::string& folder) {
   if (serving.insecure_no_tls && !certificate.empty()) {
     throw usage_error(serving.tls.any()
                           ? "--insecure-no-tls conflicts with --tls-cert; remove one"
@@ -237,7 +254,8 @@ void check(const Serving& serving, const std::string& certificate) {
   if (beyond && certificate.empty() && !serving.insecure_no_tls) {
     throw usage_error("--listen " + serving.listen +
                       " reaches beyond this machine, and traffic would travel unencrypted: make "
-                      "certificates with `outpace certs` or add --insecure-no-tls");
+                      "certificates with `outpace certs " +
+                      folder + "` or add --insecure-no-tls");
   }
 }
 

@@ -51,10 +51,12 @@ struct Output {
   DecisionsKept decisions;
   bool json = false;
   std::optional<DashboardAt> dashboard{};  // Nothing: no page.
+  std::string dashboard_token{};           // A file; empty: page-token beside the job's.
   std::string on_alarm{};                  // A command; empty: none.
   std::uint64_t alarm_staleness = 0;       // 0: no bound.
 };
 void declare_trace_and_json(OptionList& options, Output& output);
+void declare_page_token(OptionList& options, std::string& file);
 
 // PEM files for TLS. All empty: those beside the token file, if they are there.
 struct TlsOptions {
@@ -79,13 +81,15 @@ struct Serving {
 
 // `certificate`: the file that will be used; empty: no TLS. Throws a usage error if the server
 // would listen beyond this machine with neither TLS nor leave to go without, or if it has both.
-void check(const Serving& serving, const std::string& certificate);
+// `folder`: where certificates are looked for, that of the token file.
+void check(const Serving& serving, const std::string& certificate, const std::string& folder);
 
 // What outlasts a server's death. Live servers write checkpoints into the run's directory.
 struct Checkpoints {
   server::CheckpointEvery every{.updates = 0, .time = std::chrono::seconds(60)};
   std::uint32_t kept = 3;
-  std::string resume;  // A run's directory; empty: a new run.
+  std::string resume;        // A run's directory; empty: a new run.
+  bool begin_again = false;  // Even if its checkpoints are gone.
 };
 template <>
 struct Value<server::CheckpointEvery> {

@@ -102,26 +102,30 @@ TEST(LiveJob, AnInterfaceAndLeaveToGoWithoutTlsGoTogether) {
 }
 
 TEST(LiveJob, AnAddressBeyondThisMachineTakesLeave) {
-  EXPECT_EQ(refusal_of([] { check({.listen = "127.0.0.1:7000"}, kNoCertificate); }), "accepted");
-  EXPECT_EQ(refusal_of([] { check({.listen = "0.0.0.0:7000"}, kNoCertificate); }),
+  EXPECT_EQ(refusal_of([] { check({.listen = "127.0.0.1:7000"}, kNoCertificate, "job"); }),
+            "accepted");
+  EXPECT_EQ(refusal_of([] { check({.listen = "0.0.0.0:7000"}, kNoCertificate, "job"); }),
             "--listen 0.0.0.0:7000 reaches beyond this machine, and traffic would travel "
-            "unencrypted: make certificates with `outpace certs` or add --insecure-no-tls");
-  EXPECT_EQ(refusal_of(
-                [] { check({.listen = "0.0.0.0:7000", .insecure_no_tls = true}, kNoCertificate); }),
+            "unencrypted: make certificates with `outpace certs job` or add --insecure-no-tls");
+  EXPECT_EQ(refusal_of([] {
+              check({.listen = "0.0.0.0:7000", .insecure_no_tls = true}, kNoCertificate, "job");
+            }),
             "accepted");
 }
 
 TEST(LiveJob, AnAddressBeyondThisMachineTakesACertificateInsteadOfLeave) {
-  EXPECT_EQ(refusal_of([] { check({.listen = "0.0.0.0:7000"}, "job/server.pem"); }), "accepted");
+  EXPECT_EQ(refusal_of([] { check({.listen = "0.0.0.0:7000"}, "job/server.pem", "job"); }),
+            "accepted");
   EXPECT_EQ(refusal_of([] {
-              check({.listen = "0.0.0.0:7000", .insecure_no_tls = true}, "job/server.pem");
+              check({.listen = "0.0.0.0:7000", .insecure_no_tls = true}, "job/server.pem", "job");
             }),
             "--insecure-no-tls conflicts with job/server.pem, which is beside the token file: "
             "workers would take TLS; remove --insecure-no-tls, or move the certificates away");
   EXPECT_EQ(refusal_of([] {
               check(
                   {.listen = "0.0.0.0:7000", .tls = {.certificate = "a"}, .insecure_no_tls = true},
-                  "a");
+                  "a",
+                  "job");
             }),
             "--insecure-no-tls conflicts with --tls-cert; remove one");
 }

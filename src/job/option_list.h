@@ -30,7 +30,7 @@ class Option {
   // How it is declared. Each gives back the option itself.
   Option& required();               // A value must come from somewhere.
   Option& positional();             // A word of its own on the command line, without --name.
-  Option& may_be_bare();            // "--name" alone is "--name=true"; no value after a blank.
+  Option& may_be_bare();            // "--name" alone is "--name=true".
   Option& letter(char letter);      // Also "-o".
   Option& separated_by(char mark);  // One text may hold several values.
   Option& type(std::string type);   // In place of the type's usual name: "FILE", "POLICY".
@@ -48,7 +48,8 @@ class Option {
   [[nodiscard]] const std::vector<std::string>& defaults() const { return defaults_; }
   [[nodiscard]] char letter() const { return letter_; }
   [[nodiscard]] bool is_flag() const { return is_flag_; }
-  // Written as "--name" or "--name=VALUE".
+  // Written as "--name" or "--name=VALUE"; and as "--name VALUE", if it may be bare and the next
+  // word is a value of its.
   [[nodiscard]] bool takes_no_word() const { return is_flag_ || may_be_bare_; }
   [[nodiscard]] bool is_repeatable() const { return is_repeatable_; }
   [[nodiscard]] bool is_positional() const { return is_positional_; }
@@ -63,6 +64,9 @@ class Option {
   [[nodiscard]] bool given() const { return !origin_.empty(); }
   // Given, and other than the default: a resolved configuration gives every option.
   [[nodiscard]] bool changed() const { return given() && get_() != defaults_; }
+
+  // Whether the text is a value of the type.
+  [[nodiscard]] bool takes_text(const std::string& text) const { return is_value_(text); }
 
   // Throws a usage error that names the option and what it takes. REQUIRES: an origin.
   void set(const std::vector<std::string>& texts, const std::string& origin);
@@ -92,6 +96,7 @@ class Option {
   std::optional<std::pair<double, double>> range_;
   std::string origin_;
   std::function<std::vector<std::string>()> get_;
+  std::function<bool(const std::string& text)> is_value_;
   // False if the text is no value of the type. Of a repeatable option, it appends.
   std::function<bool(const std::string& text)> put_;
   std::function<void()> clear_;  // Of a repeatable option.
@@ -109,6 +114,7 @@ class OptionList {
   template <typename T>
   Option& add(std::string name, T& field, std::string help) {
     Option& option = begin(std::move(name), Value<T>::kType, std::move(help));
+    option.is_value_ = [](const std::string& text) { return Value<T>::parse(text).has_value(); };
     option.is_flag_ = std::same_as<T, bool>;
     describe<T>(option);
     option.get_ = [&field] { return texts_of(field); };
@@ -125,6 +131,7 @@ class OptionList {
   template <typename T>
   Option& add(std::string name, std::optional<T>& field, std::string help) {
     Option& option = begin(std::move(name), Value<T>::kType, std::move(help));
+    option.is_value_ = [](const std::string& text) { return Value<T>::parse(text).has_value(); };
     describe<T>(option);
     option.get_ = [&field] { return field ? texts_of(*field) : std::vector<std::string>{}; };
     option.put_ = [&field](const std::string& text) {
@@ -137,6 +144,7 @@ class OptionList {
   template <typename T>
   Option& add(std::string name, std::vector<T>& field, std::string help) {
     Option& option = begin(std::move(name), Value<T>::kType, std::move(help));
+    option.is_value_ = [](const std::string& text) { return Value<T>::parse(text).has_value(); };
     option.is_repeatable_ = true;
     describe<T>(option);
     option.get_ = [&field] {

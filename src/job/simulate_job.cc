@@ -190,7 +190,7 @@ void check_links(const SimulateJob& job) {
 
 links::Topology make_topology(const SimulateJob& job, const ReadFile& read_file) {
   const SimulatedLinks& options = job.links;
-  const std::uint32_t workers = job.training.workers;
+  const std::uint32_t workers = workers_at_most(job.training);
   if (options.platform.empty()) {
     return links::make_shape(options.shape.value_or(Spec::parse("star")),
                              {.hosts = std::uint64_t{workers} + options.shards,
@@ -265,9 +265,9 @@ void check(const SimulateJob& job) {
   check_without_learning(job);
   check_times(job);
   check_links(job);
-  (void)parse_attacks(job.attacks, job.training.workers);
+  (void)parse_attacks(job.attacks, workers_at_most(job.training));
   for (const std::string& fault : job.cluster.faults) {
-    (void)sim::parse_fault(fault, job.training.workers);
+    (void)sim::parse_fault(fault, workers_at_most(job.training));
   }
 }
 
@@ -279,7 +279,7 @@ void check(const OptionList& options, const SimulateJob& job) {
 }
 
 std::unique_ptr<sim::Timing> make_timing(const SimulateJob& job, const ReadFile& read_file) {
-  const std::uint32_t workers = job.training.workers;
+  const std::uint32_t workers = workers_at_most(job.training);
   if (!job.delays.file.empty()) {
     return std::make_unique<sim::PacedTiming>(
         paces_of(job.delays, workers, read_file), job.cluster.compute, job.cluster.cores);

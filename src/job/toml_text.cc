@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/toml_nesting.h"
+
 namespace outpace::job {
 
 std::string toml_text(const toml::node& node, const std::string& where) {
@@ -36,6 +38,12 @@ std::vector<std::string> toml_texts(const toml::node& node, const std::string& w
     texts.push_back(toml_text(node, where));
   }
   return texts;
+}
+
+void check_nesting(std::string_view text, const std::string& path) {
+  if (nests_too_deep(text)) {
+    throw usage_error(path + ": nests deeper than any configuration does");
+  }
 }
 
 Error toml_error(const toml::parse_error& error, const std::string& path) {

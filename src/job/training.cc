@@ -1,8 +1,11 @@
 #include "job/training.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/check.h"
 #include "base/error.h"
+#include "policy/switch_spec.h"
 
 namespace outpace::job {
 namespace {
@@ -42,17 +45,18 @@ void declare_policy(OptionList& options, Training& training) {
       .add("staleness",
            training.staleness,
            "Rule that weighs a stale gradient: none, inverse, exponential, polynomial, consgd, "
-           "dynsgd, gap or dcasgd:form=adaptive")
+           "share, dynsgd, gap or dcasgd:form=adaptive")
       .default_words(
-          "consgd for ssp and dssp, inverse for other asynchronous policies, none for the others");
+          "the rule of the policy in force: share for asynchronous ones, none for the others");
 }
 
 void declare_step(OptionList& options, Training& training) {
-  options.add("optimizer",
-              training.optimizer,
-              "Optimizer: sgd, momentum:mu=0.9, nesterov, adam, adamw, lamb or "
-              "yellowfin:gamma=0.01,tau=T; under run and server also script, the one that the "
-              "workers' script brings, or else sgd");
+  options.add(
+      "optimizer",
+      training.optimizer,
+      "Optimizer: sgd, momentum:mu=0.9, nesterov, adam, adamw, lamb, rmsprop, adagrad, "
+      "adadelta or yellowfin:gamma=0.01,tau=T; under run and server also script, the one that the "
+      "workers' script brings, or else sgd");
   options.add("lr", training.rate, "Learning rate; of yellowfin a factor on the rate it finds")
       .default_words("0.1; yellowfin: 1")
       .between(0.0, kRateMost);
@@ -65,7 +69,7 @@ void declare_step(OptionList& options, Training& training) {
               "Scale the learning rate by an update's accepted examples over its nominal ones: "
               "none, sqrt or linear");
   options.add("weight-decay", training.weight_decay, "L2 weight decay; decoupled in adamw")
-      .between(0.0);
+      .between(0.0, kRateMost);
   options.add("clip-norm", training.clip_norm, "Clip each gradient to this norm; 0 clips none")
       .between(0.0);
   options.add("filter",
@@ -135,6 +139,12 @@ void check_workers(const Training& training,
     throw usage_error("--workers is " + std::to_string(training.workers) +
                       "; it takes a whole number from 1 to " + std::to_string(workers_max));
   }
+  if (training.max_workers &&
+      (*training.max_workers < training.workers || *training.max_workers > workers_max)) {
+    throw usage_error("--max-workers is " + std::to_string(*training.max_workers) +
+                      "; it takes a whole number from --workers, " +
+                      std::to_string(training.workers) + ", to " + std::to_string(workers_max));
+  }
   if (membership.min_workers < 1 || membership.min_workers > training.workers) {
     throw usage_error("--min-workers is " + std::to_string(membership.min_workers) +
                       "; it takes a whole number from 1 to --workers, " +
@@ -162,31 +172,63 @@ void check_scales_once(const Training& training, const policy::Policy& policy) {
   }
 }
 
+// The coordinator's unit of --lr-scale is an update of all workers that may come, the user's one of
+// those that the run starts with.
+double rate_of_all(const Training& training, const policy::Policy& policy) {
+  const double rate = rate_in_force(training);
+  const double all = policy.nominal_cutoff(workers_at_most(training));
+  const double first = policy.nominal_cutoff(training.workers);
+  switch (training.rate_scale) {
+    case update::RateScale::kNone:
+      return rate;
+    case update::RateScale::kLinear:
+      return rate * all / first;
+    case update::RateScale::kSqrt:
+      return rate * std::sqrt(all / first);
+  }
+  CHECK(false);
+  return rate;
+}
+
 }  // namespace
 
 void declare(OptionList& options, Training& training) {
   options.add("workers", training.workers, "Number of workers; the run starts when all have joined")
       .between(1);
+  options
+      .add("max-workers",
+           training.max_workers,
+           "Number of workers that the job may grow to: others join while it runs")
+      .default_words("--workers");
   declare_policy(options, training);
   declare_step(options, training);
   declare_data(options, training);
   declare_end(options, training);
 }
 
-Spec staleness_in_force(const Training& training) {
-  const policy::Entry& entry = policy::find(training.policy.name);
-  if (policy::weighs_staleness_itself(training.policy)) {
-    if (training.staleness && training.staleness->text != "none") {
+std::uint32_t workers_at_most(const Training& training) {
+  return training.max_workers.value_or(training.workers);
+}
+
+std::string staleness_in_force(const Training& training) {
+  if (training.staleness) {
+    if (training.staleness->text != "none" && policy::weighs_staleness_itself(training.policy)) {
       throw usage_error("--staleness " + training.staleness->text + " conflicts with --policy " +
                         training.policy.text +
                         ", which weighs staleness itself; remove --staleness");
     }
-    return Spec::parse("none");
+    return training.staleness->text;
   }
-  if (training.staleness) {
-    return *training.staleness;
+  std::string words;
+  std::string last;
+  for (const policy::Phase& phase : policy::phases_of(training.policy)) {
+    const std::string& rule = policy::default_staleness(phase.policy);
+    if (rule != last) {
+      words += (words.empty() ? "" : " then ") + rule;
+      last = rule;
+    }
   }
-  return Spec::parse(entry.staleness);
+  return words;
 }
 
 double rate_in_force(const Training& training) {
@@ -223,19 +265,20 @@ Resolved resolve(const Training& training,
   Resolved resolved;
   resolved.policy = training.policy;
   resolved.policy_inputs = {.balance = balance_in_force(training), .fitted = options.fitted};
-  const auto policy =
-      policy::make_policy(training.policy, training.workers, {.fitted = options.fitted});
+  const std::uint32_t most = workers_at_most(training);
+  const auto policy = policy::make_policy(training.policy, most, {.fitted = options.fitted});
   check_scales_once(training, *policy);
   resolved.coordinator = {.generation = 1,
-                          .workers = training.workers,
+                          .workers = most,
+                          .later = most - training.workers,
                           .min_workers = membership.min_workers,
                           .batch = training.batch,
                           .examples = 1,
                           .seed = training.seed,
                           .with_replacement = training.sampling == Sampling::kReplacement,
                           .limits = limits_in_force(training),
-                          .staleness = update::StalenessRule::parse(staleness_in_force(training)),
-                          .rate = rate_in_force(training),
+                          .policy = training.policy,
+                          .rate = rate_of_all(training, *policy),
                           .schedule = update::Schedule::parse(training.schedule),
                           .rate_scale = training.rate_scale,
                           .evaluate_every = training.evaluate_every,
@@ -243,9 +286,13 @@ Resolved resolve(const Training& training,
                           .progress_timeout = membership.progress_timeout.time,
                           .patience = membership.patience_to_begin(),
                           .return_patience = membership.patience_to_return()};
+  (void)staleness_in_force(training);  // Refuses what conflicts.
+  if (training.staleness) {
+    resolved.coordinator.staleness = update::StalenessRule::parse(*training.staleness);
+  }
   resolved.shard = {
       .optimizer = training.optimizer,
-      .staleness = resolved.coordinator.staleness,
+      .staleness = resolved.coordinator.staleness.value_or(update::StalenessRule::none()),
       .reduce = training.reduce.value_or(entry.keeps_slots ? update::Reduce::kWorkerOrder
                                                            : update::Reduce::kArrival),
       .weight_decay = training.weight_decay,

@@ -52,6 +52,7 @@ inline constexpr const char* kScriptOptimizer = "script";
 
 struct Training {
   std::uint32_t workers = 8;
+  std::optional<std::uint32_t> max_workers;  // Nothing: workers.
   Spec policy = Spec::parse("dynamic");
   bool balance = false;
   std::optional<double> balance_most;  // Nothing: as BalanceOptions has it.
@@ -91,9 +92,13 @@ struct Membership {
   }
 };
 
-// The staleness rule in force: given, or the policy's default. Throws a usage error for a rule
-// with a policy that weighs staleness itself.
-[[nodiscard]] Spec staleness_in_force(const Training& training);
+// Workers that may take part at the same time.
+[[nodiscard]] std::uint32_t workers_at_most(const Training& training);
+
+// The staleness rule in force, for people: given, or the policy's default; of a switch whose phases
+// differ, "none then share". Throws a usage error for a rule with a policy that weighs staleness
+// itself.
+[[nodiscard]] std::string staleness_in_force(const Training& training);
 
 // The learning rate in force: given, or the optimizer's default.
 [[nodiscard]] double rate_in_force(const Training& training);

@@ -35,21 +35,27 @@ TEST(Training, ATargetGivesItTimeAndAnotherLimitReplacesTheDefault) {
   EXPECT_EQ(resolved(given.job).coordinator.limits.epochs, 0);
 }
 
-TEST(Training, AnAsynchronousPolicyWeighsByInverseStalenessAndAddsOnArrival) {
+TEST(Training, AnAsynchronousPolicySharesAStepAndAddsOnArrival) {
   Given given;
   given.give("policy", "async");
-  EXPECT_EQ(staleness_in_force(given.job).text, "inverse");
+  EXPECT_EQ(staleness_in_force(given.job), "share");
+  EXPECT_FALSE(resolved(given.job).coordinator.staleness.has_value());
   EXPECT_EQ(resolved(given.job).shard.reduce, update::Reduce::kArrival);
   given.give("staleness", "none").give("reduce", "order");
-  EXPECT_EQ(staleness_in_force(given.job).text, "none");
+  EXPECT_EQ(staleness_in_force(given.job), "none");
+  EXPECT_EQ(resolved(given.job).coordinator.staleness->name(), "none");
   EXPECT_EQ(resolved(given.job).shard.reduce, update::Reduce::kWorkerOrder);
 }
 
-TEST(Training, SspSharesAStepAmongItsWorkers) {
-  for (const char* policy : {"ssp:s=3", "dssp:low=1,high=3"}) {
+TEST(Training, EachPhaseOfASwitchHasARuleOfItsOwn) {
+  for (const auto& [policy, rules] :
+       {std::pair{"ssp:s=3", "share"},
+        {"psp:beta=8,s=0", "share"},
+        {"switch(sync until updates>100 then ssp:s=0)", "none then share"},
+        {"switch(async until updates>9 then saps:s=8)", "share"}}) {
     Given given;
     given.give("policy", policy);
-    EXPECT_EQ(staleness_in_force(given.job).text, "consgd");
+    EXPECT_EQ(staleness_in_force(given.job), rules);
   }
 }
 

@@ -1,6 +1,9 @@
 #include "launch/train_part.h"
 
+#include <string_view>
+
 #include "base/error.h"
+#include "base/local_address.h"
 
 namespace outpace::launch {
 namespace {
@@ -65,6 +68,13 @@ std::string worker_in_words(const Place& place, std::optional<std::uint32_t> wor
          (workers ? " of " + std::to_string(*workers) : "") +
          (place.local_rank ? ", local rank " + std::to_string(*place.local_rank) : "") + " (" +
          place.rank_variable + " of " + place.title + ")";
+}
+
+bool may_listen_everywhere(const TrainPart& part) {
+  const std::string_view host = std::string_view(part.address).substr(0, part.address.rfind(':'));
+  const bool numbers =
+      host.starts_with('[') || host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return !part.place.one_machine && !is_local(part.address) && !numbers;
 }
 
 std::optional<TrainPart> find_train_part(const Variables& variables,

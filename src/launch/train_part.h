@@ -20,7 +20,7 @@ namespace outpace::launch {
 struct TrainPart {
   Place place;
   std::uint32_t workers = 0;
-  std::string address;  // Where the first process listens and the others connect.
+  std::string address;  // Where the others connect; the first process listens there.
 
   friend bool operator==(const TrainPart&, const TrainPart&) = default;
 };
@@ -31,6 +31,11 @@ struct TrainPartOptions {
   std::string listen;                    // Empty if not given.
   std::optional<std::uint32_t> workers;  // Nothing if not given.
 };
+
+// Whether the first process listens at all addresses of its machine, and not only at what the name
+// in `part.address` is there: a machine's /etc/hosts may say something else of its own name than
+// the other machines are told. An address in numbers is taken as it is.
+[[nodiscard]] bool may_listen_everywhere(const TrainPart& part);
 
 // This process's part in the run; nothing if `train` runs alone on this machine. Throws a usage
 // error for contradictions: several processes without a token file, a token file without a

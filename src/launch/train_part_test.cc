@@ -102,6 +102,30 @@ TEST(TrainPart, NeedsAnAddressThatAllKnow) {
   }
 }
 
+TEST(TrainPart, ListensAtAllAddressesIfOthersKnowItByAName) {
+  const auto everywhere = [](const Variables& variables, const std::string& listen) {
+    return may_listen_everywhere(
+        *find_train_part(variables, {.token_file = "t", .listen = listen, .workers = 4}));
+  };
+  const Variables by_name = set(kTorchrun, "MASTER_ADDR", "node-1.example.org");
+  const Variables by_slurm{{"SLURM_PROCID", "0"},
+                           {"SLURM_STEP_ID", "0"},
+                           {"SLURM_NTASKS", "4"},
+                           {"SLURM_STEP_NUM_NODES", "2"},
+                           {"SLURM_STEP_NODELIST", "n[1-2]"},
+                           {"SLURM_JOB_ID", "4711"}};
+  EXPECT_TRUE(everywhere(by_name, ""));
+  EXPECT_TRUE(everywhere(by_slurm, ""));
+  EXPECT_TRUE(everywhere(kKubernetes, "a:1"));
+  EXPECT_FALSE(everywhere(kTorchrun, ""));  // 10.0.0.1 is no name.
+  EXPECT_FALSE(everywhere(by_slurm, "10.0.0.1:4000"));
+  EXPECT_FALSE(everywhere(by_slurm, "[fd00::1]:4000"));
+  EXPECT_FALSE(everywhere(by_slurm, "localhost:4000"));
+  EXPECT_FALSE(everywhere(by_slurm, "unix:/shared/s"));
+  EXPECT_FALSE(everywhere(set(by_slurm, "SLURM_STEP_NUM_NODES", "1"), ""));
+  EXPECT_FALSE(everywhere(set(by_name, "LOCAL_WORLD_SIZE", "4"), ""));
+}
+
 TEST(WorkerInWords, NamesTheVariable) {
   EXPECT_EQ(worker_in_words(*find_place(kTorchrun, kAnyLauncher), 4),
             "worker 3 of 4, local rank 1 (RANK of torchrun)");

@@ -50,6 +50,7 @@ protocol::Message ask(const ControlOptions& options, const protocol::Message& qu
                     stop->why);
       }
       if (std::holds_alternative<protocol::Answer>(message) ||
+          std::holds_alternative<protocol::Evaluated>(message) ||
           std::holds_alternative<protocol::Status>(message)) {
         return std::move(message);
       }

@@ -41,7 +41,15 @@ launch::Variables all_variables() {
 
 // Nothing if nothing is missing that a launcher says.
 std::optional<launch::Place> place() {
-  return launch::find_place(all_variables(), launch::kAnyLauncher);
+  const std::string choice = variable("OUTPACE_LAUNCHER");
+  return launch::find_place(all_variables(), choice.empty() ? launch::kAnyLauncher : choice);
+}
+
+// A shell of `srun --pty` has the variables of a step of several processes, and so has what is
+// started in it by hand. A step that is started there inherits SLURM_PTY_PORT, but no terminal.
+bool is_in_shell(const launch::Place& found) {
+  return found.launcher == "slurm" && !variable("SLURM_PTY_PORT").empty() &&
+         isatty(STDIN_FILENO) == 1;
 }
 
 Error missing(const char* name, const std::string& takes) {
@@ -128,14 +136,18 @@ Role role() {
   if (word == "evaluator") {
     return Role::kEvaluator;
   }
+  if (word == "alone") {
+    return Role::kAlone;
+  }
   if (!word.empty()) {
-    throw usage_error("OUTPACE_ROLE is '" + word + "'; it takes worker or evaluator");
+    throw usage_error("OUTPACE_ROLE is '" + word + "'; it takes worker, evaluator or alone");
   }
   if (!variable("OUTPACE_SERVER").empty() || !variable("OUTPACE_TOKEN_FILE").empty()) {
     return Role::kWorker;
   }
   const auto found = place();
-  return found && found->world.value_or(1) > 1 ? Role::kWorker : Role::kAlone;
+  const bool several = found && found->world.value_or(1) > 1 && !is_in_shell(*found);
+  return several ? Role::kWorker : Role::kAlone;
 }
 
 std::uint64_t slice_bytes_or(std::uint64_t by_default) {
@@ -159,8 +171,13 @@ outpace::WorkerOptions options_from_environment(bool ranked) {
   options.server = server();
   const std::string token_file = variable("OUTPACE_TOKEN_FILE");
   if (token_file.empty()) {
-    throw missing("OUTPACE_TOKEN_FILE",
-                  "the file with the job's secret, the server's --token-file");
+    std::string takes = "the file with the job's secret, the server's --token-file";
+    if (const auto found = place()) {
+      takes += ". The variables of " + found->title +
+               " say that this process is one of several; for one that trains alone, set "
+               "OUTPACE_ROLE=alone";
+    }
+    throw missing("OUTPACE_TOKEN_FILE", takes);
   }
   options.token = read_token_file(token_file);
   const wire::TlsFiles tls = wire::find_tls({.certificate = variable("OUTPACE_TLS_CERT"),

@@ -47,12 +47,32 @@ class Evaluator::Job {
     return Snapshot{.weights = snapshot_->weights.span(), .version = count(snapshot_->version)};
   }
 
-  void report(double accuracy, std::optional<double> loss) {
+  [[nodiscard]] const std::string& constants() const {
+    static const std::string kNone;
+    return session_ ? session_->constants() : kNone;
+  }
+
+  [[nodiscard]] std::shared_ptr<const void> memory() const {
+    return snapshot_ ? snapshot_->weights.memory() : nullptr;
+  }
+
+  void report(const Measured& found) {
     require(unreported_, "report: there is no snapshot to report on; call next() first");
-    require(accuracy >= 0.0 && accuracy <= 1.0,
-            "report: the accuracy is " + std::to_string(accuracy) + "; it is a share from 0 to 1");
+    require(!found.accuracy || (*found.accuracy >= 0.0 && *found.accuracy <= 1.0),
+            "report: the accuracy is " + std::to_string(found.accuracy.value_or(0.0)) +
+                "; it is a share from 0 to 1");
+    require(found.accuracy || found.loss || !found.values.empty(), "report: nothing was measured");
+    require(found.values.size() <= protocol::kValuesMax,
+            "report: " + std::to_string(found.values.size()) + " values; at most 256 are recorded");
+    worker::Evaluation answer{.accuracy = found.accuracy, .loss = found.loss};
+    for (const auto& [name, value] : found.values) {
+      require(!name.empty() && name.size() <= protocol::kTextMax,
+              "report: a value's name has " + std::to_string(name.size()) +
+                  " bytes; it takes 1 to 1024");
+      answer.values.push_back({.name = name, .value = value});
+    }
     unreported_ = false;
-    session_->answer(snapshot_->version, {.accuracy = accuracy, .loss = loss});
+    session_->answer(snapshot_->version, answer);
   }
 
  private:
@@ -80,8 +100,20 @@ std::optional<Snapshot> Evaluator::next() {
   return for_the_public([this] { return job_->next(); });
 }
 
+const std::string& Evaluator::constants() const {
+  return job_->constants();
+}
+
+std::shared_ptr<const void> Evaluator::memory() const {
+  return job_->memory();
+}
+
 void Evaluator::report(double accuracy, std::optional<double> loss) {
-  for_the_public([&] { job_->report(accuracy, loss); });
+  report(Measured{.accuracy = accuracy, .loss = loss, .values = {}});
+}
+
+void Evaluator::report(const Measured& found) {
+  for_the_public([&] { job_->report(found); });
 }
 
 }  // namespace outpace

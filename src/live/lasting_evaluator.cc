@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "live/reaching.h"
 #include "wire/transports.h"
 
 namespace outpace::live {
@@ -56,6 +57,12 @@ std::optional<LastingEvaluator::Snapshot> LastingEvaluator::next() {
       }
       return std::nullopt;
     }
+    if (auto* part = std::get_if<protocol::Constants>(&received.message)) {
+      if (came_.add(std::move(*part)).empty() && came_.complete()) {
+        constants_ = came_.take();
+      }
+      continue;
+    }
     if (const auto* snapshot = std::get_if<protocol::Snapshot>(&received.message)) {
       return Snapshot{.version = snapshot->version, .weights = std::move(received.payload)};
     }
@@ -67,9 +74,14 @@ void LastingEvaluator::answer(Version version, const worker::Evaluation& found) 
     return;
   }
   protocol::Measurement measurement{
-      .version = version, .accuracy = found.accuracy, .loss = found.loss};
+      .version = version, .accuracy = found.accuracy, .loss = found.loss, .values = found.values};
   if (measurement.loss && !std::isfinite(*measurement.loss)) {
     measurement.loss = kLossMax;
+  }
+  for (protocol::NamedValue& value : measurement.values) {
+    if (!std::isfinite(value.value)) {
+      value.value = value.value < 0.0 ? -kLossMax : kLossMax;
+    }
   }
   transport_->send(measurement, nullptr);
 }
@@ -78,12 +90,15 @@ void LastingEvaluator::connect() {
   begun_ = steady_clock::now();
   events_.clear();
   mailbox_ = std::make_unique<Mailbox<wire::ConnectionEvent>>();
+  // The transport's thread uses it as long as it lives.
+  const auto reaching = std::make_shared<Reaching>("the evaluator", options_.deadline);
   transport_ = wire::connect(
       {.address = options_.server,
        .token = options_.token,
        .deadline = options_.deadline,
        .tls = options_.tls,
-       .keep_alive = options_.keep_alive},
+       .keep_alive = options_.keep_alive,
+       .tried = [reaching](const std::string& why) { reaching->tried(why); }},
       [mailbox = mailbox_.get()](wire::ConnectionEvent event) { mailbox->post(std::move(event)); });
   transport_->authorise(manifest_.numbers());
   transport_->send(protocol::Observe{.manifest = manifest_}, nullptr);

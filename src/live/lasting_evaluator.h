@@ -7,10 +7,12 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/backoff.h"
 #include "live/mailbox.h"
 #include "live/worker_session.h"
+#include "protocol/constants.h"
 #include "protocol/messages.h"
 #include "wire/transport.h"
 #include "worker/gradient_source.h"
@@ -30,6 +32,8 @@ class LastingEvaluator {
   // Waits for the next snapshot; nothing when the run is over. Throws Error if the server does not
   // take this evaluator, or is not found.
   [[nodiscard]] std::optional<Snapshot> next();
+  // What came as protocol::Constants before the first snapshot; empty if nothing did.
+  [[nodiscard]] const std::string& constants() const { return constants_; }
   // Tells the server what the snapshot of this version reached.
   void answer(Version version, const worker::Evaluation& found);
 
@@ -43,6 +47,8 @@ class LastingEvaluator {
   const Duration rejoin_for_;
   // State.
   SessionOptions options_;
+  protocol::Assembly came_;  // Of constants.
+  std::string constants_;
   Backoff backoff_;
   std::chrono::steady_clock::time_point begun_;  // Of the connection.
   std::deque<wire::ConnectionEvent> events_;

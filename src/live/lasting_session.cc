@@ -18,6 +18,7 @@ using std::chrono::steady_clock;
 LastingSession::LastingSession(const WorkerOptions& options, const Offer& offer)
     : options_(options), offer_(offer) {
   std::random_device device;
+  options_.session.kept = std::make_shared<wire::KeptNumbers>();
   options_.session.process = (std::uint64_t{device()} << 32U) | device();
   connect(options_.session.deadline);
 }
@@ -28,6 +29,9 @@ std::optional<LastingSession::Task> LastingSession::next() {
       std::optional<WorkerSession::Task> work = session_->next();
       if (!work) {
         return std::nullopt;
+      }
+      if (options_.session.seen_job == 0) {
+        constants_ = session_->take_constants();
       }
       options_.session.seen_job = session_->welcome().job;
       options_.session.seen_version = work->release.version;

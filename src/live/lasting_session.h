@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "live/worker_session.h"
@@ -33,6 +34,9 @@ class LastingSession {
   // Throws Error if no connection comes about within `rejoin_for`.
   [[nodiscard]] std::optional<Task> next();
 
+  // As WorkerSession::take_constants(), from the first connection of this job.
+  [[nodiscard]] const std::string& constants() const { return constants_; }
+
   // The connection over which the last task came; next() may replace it.
   [[nodiscard]] WorkerSession& session() { return *session_; }
   [[nodiscard]] const WorkerSession& session() const { return *session_; }
@@ -49,6 +53,7 @@ class LastingSession {
   // State.
   std::optional<WorkerSession> session_;
   std::uint64_t sessions_ = 0;
+  std::string constants_;
   std::optional<worker::Order> order_;  // Nothing if the run was over before.
 };
 

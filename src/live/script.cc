@@ -6,12 +6,14 @@
 #include <cmath>
 #include <iterator>
 #include <set>
+#include <utility>
 
 namespace outpace::live {
 namespace {
 
 // In the order of both.
 static_assert(static_cast<int>(Method::kByServer) == static_cast<int>(protocol::Method::kByServer));
+static_assert(static_cast<int>(Method::kNewest) == static_cast<int>(protocol::kLastMethod));
 
 void check_setting(double value, const std::string& name) {
   require(std::isfinite(value) && value >= 0.0,
@@ -55,6 +57,9 @@ protocol::Script script_of(const ScriptSettings& settings,
   const std::size_t groups = settings.groups.size();
   require(groups <= protocol::kGroupsMax,
           "join: at most " + std::to_string(protocol::kGroupsMax) + " groups are possible");
+  require(
+      settings.ahead <= protocol::kAheadMax,
+      "join: at most " + std::to_string(protocol::kAheadMax) + " mini-batches can be loaded early");
   for (const ParameterGroup& group : settings.groups) {
     check_setting(group.rate, "rate");
     check_setting(group.weight_decay, "weight_decay");
@@ -62,21 +67,25 @@ protocol::Script script_of(const ScriptSettings& settings,
     check_setting(group.beta1, "beta1");
     check_setting(group.beta2, "beta2");
     check_setting(group.epsilon, "epsilon");
+    check_setting(group.rate_decay, "rate_decay");
+    check_setting(group.initial, "initial");
     script.groups.push_back({.method = static_cast<protocol::Method>(group.method),
                              .rate = group.rate,
                              .weight_decay = group.weight_decay,
                              .momentum = group.momentum,
                              .beta1 = group.beta1,
                              .beta2 = group.beta2,
-                             .epsilon = group.epsilon});
+                             .epsilon = group.epsilon,
+                             .rate_decay = group.rate_decay,
+                             .initial = group.initial});
   }
   const auto is = [&settings](Method method) {
     return std::ranges::count(settings.groups, method, &ParameterGroup::method);
   };
   const auto by_server = is(Method::kByServer);
-  require(by_server == 0 || by_server + is(Method::kAverage) == std::ssize(settings.groups),
-          "join: a group that the server's own optimizer steps goes only with groups that are "
-          "averaged");
+  const auto buffers = is(Method::kAverage) + is(Method::kNewest);
+  require(by_server == 0 || by_server + buffers == std::ssize(settings.groups),
+          "join: a group that the server's own optimizer steps goes only with groups of buffers");
   for (const Parameter& parameter : parameters) {
     require(parameter.group < groups || (groups == 0 && parameter.group == 0),
             "join: parameter '" + parameter.name + "' is of group " +
@@ -86,6 +95,73 @@ protocol::Script script_of(const ScriptSettings& settings,
     }
   }
   return script;
+}
+
+std::function<std::vector<float>()> checked(std::function<std::vector<float>()> initial_weights,
+                                            std::uint64_t numbers) {
+  return [initial_weights = std::move(initial_weights), numbers] {
+    std::vector<float> weights = initial_weights();
+    require(weights.size() == numbers,
+            "join: there are " + std::to_string(weights.size()) +
+                " initial weights, the parameters hold " + std::to_string(numbers));
+    return weights;
+  };
+}
+
+protocol::Rates rates_of(std::uint64_t epoch,
+                         const std::vector<double>& rates,
+                         std::size_t groups) {
+  require(rates.size() == groups && groups > 0,
+          "set_rates: " + std::to_string(rates.size()) + " rates, and join() had " +
+              std::to_string(groups) + " groups");
+  for (const double rate : rates) {
+    require(std::isfinite(rate) && rate >= 0.0,
+            "set_rates: a rate is " + std::to_string(rate) + "; it is finite and at least 0");
+  }
+  return {.epoch = epoch, .rates = rates};
+}
+
+std::vector<std::uint32_t> without_of(std::vector<std::uint32_t> tensors, std::size_t of) {
+  std::ranges::sort(tensors);
+  tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
+  require(tensors.empty() || tensors.back() < of,
+          "without: there is no tensor " + (tensors.empty() ? "" : std::to_string(tensors.back())) +
+              ", join() had " + std::to_string(of));
+  return tensors;
+}
+
+PushOutcome outcome_of(protocol::Outcome outcome) {
+  switch (outcome) {
+    case protocol::Outcome::kAccepted:
+      return PushOutcome::kAccepted;
+    case protocol::Outcome::kDropped:
+      return PushOutcome::kDropped;
+    case protocol::Outcome::kRefused:
+      break;
+  }
+  return PushOutcome::kRefused;
+}
+
+void tell(const ControlOptions& server, const protocol::Message& command) {
+  const protocol::Message said = ask(server, command);
+  const auto* answer = std::get_if<protocol::Answer>(&said);
+  if (answer != nullptr && answer->code != ExitCode::kDone) {
+    throw Error(answer->code, answer->text);
+  }
+}
+
+Worker::Evaluated evaluated(const ControlOptions& server, std::uint64_t epoch) {
+  const protocol::Message said = ask(server, protocol::AskEvaluated{.epoch = epoch});
+  const auto* told = std::get_if<protocol::Evaluated>(&said);
+  if (told == nullptr || !told->found) {
+    return {.comes = told != nullptr && told->comes, .version = 0, .found = {}};
+  }
+  const protocol::Measurement& found = *told->found;
+  Measured measured{.accuracy = found.accuracy, .loss = found.loss, .values = {}};
+  for (const protocol::NamedValue& value : found.values) {
+    measured.values.emplace_back(value.name, value.value);
+  }
+  return {.comes = false, .version = count(found.version), .found = std::move(measured)};
 }
 
 }  // namespace outpace::live

@@ -3,10 +3,14 @@
 
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "live/control.h"
 #include "outpace/worker.h"
 #include "protocol/messages.h"
 
@@ -33,5 +37,22 @@ inline void require(bool holds, const std::string& message) {
 [[nodiscard]] protocol::Manifest manifest_of(const std::vector<Parameter>& parameters);
 [[nodiscard]] protocol::Script script_of(const ScriptSettings& settings,
                                          const std::vector<Parameter>& parameters);
+// Which throws if they are not as many numbers as this.
+[[nodiscard]] std::function<std::vector<float>()> checked(
+    std::function<std::vector<float>()> initial_weights, std::uint64_t numbers);
+// The rates of that many groups.
+[[nodiscard]] protocol::Rates rates_of(std::uint64_t epoch,
+                                       const std::vector<double>& rates,
+                                       std::size_t groups);
+// In order and each once, for a network of that many tensors.
+[[nodiscard]] std::vector<std::uint32_t> without_of(std::vector<std::uint32_t> tensors,
+                                                    std::size_t of);
+
+[[nodiscard]] PushOutcome outcome_of(protocol::Outcome outcome);
+
+// What a script asks of its job's server over a connection of its own. Both throw Error, tell()
+// also if the server refuses.
+void tell(const ControlOptions& server, const protocol::Message& command);
+[[nodiscard]] Worker::Evaluated evaluated(const ControlOptions& server, std::uint64_t epoch);
 
 }  // namespace outpace::live

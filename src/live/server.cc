@@ -31,7 +31,7 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
       evaluations_(options_.target),
-      strand_([this](Post post) { take(std::move(post)); }) {
+      strand_([this](Post post) { take(std::move(post)); }, [this] { rest(); }) {
   // What can be wrong in the options shows before anybody connects.
   (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.policy_inputs);
   phases_ = policy::phases_of(options_.policy);
@@ -48,29 +48,29 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
     resumed_at_ = coordinator_->version();
   }
   const auto warned = [this](const std::string& text) { strand_.post(TransportWarned{text}); };
-  transport_ = wire::serve(
-      {.address = options_.listen,
-       .token = options_.token,
-       .tls = options_.tls,
-       .refused = warned,
-       .warned = warned,
-       .keep_alive = std::max(wire::kKeepAlive, options_.coordinator.heartbeat_timeout)},
-      [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
-        strand_.post(FromConnection{connection, std::move(event)});
-      });
+  transport_ =
+      wire::serve({.address = options_.listen,
+                   .token = options_.token,
+                   .tls = options_.tls,
+                   .refused = warned,
+                   .warned = warned,
+                   .keep_alive = std::max(wire::kKeepAlive, options_.coordinator.heartbeat_timeout),
+                   .reach = options_.reach},
+                  [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
+                    strand_.post(FromConnection{connection, std::move(event)});
+                  });
 }
 
 Server::~Server() = default;
 
 RunResult Server::run() {
   gathers_since_ = now();
+  looked_for_ = gathers_since_;
+  tell_constants();  // Of the run that goes on.
   strand_.open();
   for (bool over = false; !over;) {
     Time next{};
-    strand_.run([&] {
-      if (!finish_) {
-        tick(now());
-      }
+    strand_.run([&] {  // And rests.
       over = finish_.has_value();
       next = wake_at_ = std::min(next_tick(), now() + kStatusPeriod);
     });
@@ -117,6 +117,14 @@ void Server::take(Post post) {
     return;
   }
   handle(now(), std::move(post));
+}
+
+// What has arrived counts before what is due: else a policy's deadline would cut off gradients that
+// wait here to be handled.
+void Server::rest() {
+  if (over_) {
+    return;
+  }
   if (!finish_) {
     tick(now());
   }
@@ -217,6 +225,7 @@ void Server::warn(const std::string& text) const {
 // ---- What goes out ------------------------------------------------------------------------------
 
 void Server::carry_out(Time now, server::Effects& effects) {
+  tell_begin();
   look_ahead(effects);
   std::vector<server::MeasuredNorms> measured;
   server::carry_out(
@@ -234,6 +243,9 @@ void Server::carry_out(Time now, server::Effects& effects) {
                  [&](const server::MeasuredNorms& norms) { measured.push_back(norms); },
                  [&](const server::Switched& switched) { policy_switched(switched); },
                  Ignoring<server::Stalled>{},  // Statistics and a warning say so.
+                 [&](const server::LeaveOut& left_out) {
+                   tell_left_out(left_out, coordinator_->options(), callbacks_.left_out);
+                 },
                  [&](const server::Warn& warning) { warn(warning.text); },
                  [&](const server::Finish& finish) {
                    if (finish.code != ExitCode::kDone) {  // It may be gone on with.
@@ -280,7 +292,7 @@ void Server::send_snapshot(Version version, Time committed, std::uint64_t exampl
     return;
   }
   if (evaluations_.sent(version, committed, examples)) {
-    transport_->send(*evaluator_, protocol::Snapshot{version}, shard_->snapshot());
+    send_weights(version);
   } else if (!std::exchange(warned_of_skipping_, true)) {
     warn("the evaluator is behind; some snapshots are skipped: raise --evaluate-every");
   }
@@ -295,13 +307,19 @@ void Server::disconnect(const server::Disconnect& disconnect) {
 }
 
 Time Server::next_tick() const {
-  return coordinator_ ? coordinator_->next_deadline()
-                      : gathers_since_ + options_.coordinator.patience;
+  const Time due = coordinator_
+                       ? coordinator_->next_deadline()
+                       : asks_others_at().value_or(gathers_since_ + options_.coordinator.patience);
+  return begun() || !callbacks_.awaits ? due : std::min(due, looked_for_ + kAwaitsPeriod);
 }
 
 void Server::tick(Time now) {
+  say_what_it_waits_for(now);
   if (!coordinator_) {
-    if (now >= next_tick()) {
+    if (const auto due = asks_others_at(); due && now >= *due) {
+      ask_others_for_weights();
+    }
+    if (now >= gathers_since_ + options_.coordinator.patience) {
       start_without_evaluator(now);
     }
     return;
@@ -311,11 +329,8 @@ void Server::tick(Time now) {
     coordinator_->tick(now, effects);
     carry_out(now, effects);
   }
+  look_at_weights(now);
   if (coordinator_->started() && now - last_status_ >= kStatusPeriod && callbacks_.status) {
-    if (callbacks_.begins) {
-      callbacks_.begins(*manifest_);
-      callbacks_.begins = nullptr;
-    }
     last_status_ = now;
     callbacks_.status(coordinator_->run_time(now), *coordinator_, evaluations_);
   }
@@ -378,7 +393,7 @@ void Server::send_last_snapshot() {
     const server::Statistics& statistics = coordinator_->statistics();
     evaluations_.sent_last(
         coordinator_->version(), statistics.last_commit, statistics.examples_applied);
-    transport_->send(*evaluator_, protocol::Snapshot{coordinator_->version()}, shard_->snapshot());
+    send_weights(coordinator_->version());
   }
 }
 
@@ -408,8 +423,11 @@ void Server::take_late(const Post& post) {
   } else if (std::holds_alternative<protocol::SetPolicy>(message) ||
              std::holds_alternative<protocol::SlowDown>(message) ||
              std::holds_alternative<protocol::AskStatus>(message) ||
-             std::holds_alternative<protocol::AskEvaluator>(message)) {
+             std::holds_alternative<protocol::AskEvaluator>(message) ||
+             std::holds_alternative<protocol::EndRun>(message)) {
     answer(from->connection, ExitCode::kFailure, "the run is over: " + finish_->why);
+  } else if (const auto* ask = std::get_if<protocol::AskEvaluated>(&message)) {
+    tell_evaluated(now(), from->connection, *ask);
   }
 }
 

@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -30,12 +31,15 @@
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/spec.h"
+#include "live/left_out.h"
 #include "live/strand.h"
 #include "policy/catalogue.h"
 #include "policy/switch_spec.h"
+#include "protocol/constants.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "server/shard.h"
+#include "wire/address.h"
 #include "wire/tls_files.h"
 #include "wire/transport.h"
 
@@ -51,6 +55,7 @@ struct ScriptTerms {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:0";
+  wire::Reach reach = wire::Reach::kAddress;
   std::string token;
   wire::TlsFiles tls;                      // The server's; empty: no TLS.
   server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
@@ -77,9 +82,15 @@ struct ServerCallbacks {
   std::function<void(const server::Evaluation&)> evaluated;
   // Some ten times a second, from the start of the run on.
   std::function<void(Time, const server::Coordinator&, const server::Evaluations&)> status;
-  // The run has begun, with this network: once, before the first status.
+  // The run begins, with this network: once, before a worker has its first mini-batch.
   std::function<void(const protocol::Manifest&)> begins{};
   std::function<void(const std::string&)> warned;
+  // Before the run begins: what it waits for, when that changes, and now and then.
+  std::function<void(const std::string&)> awaits{};
+  // What the workers keep beside the weights, when it comes; not if there is nothing.
+  std::function<void(std::string_view)> constants{};
+  // These examples are left out.
+  LeftOutTold left_out{};
   // A worker's script evaluates: once.
   std::function<void()> wants_evaluator;
   // The run is about to end: before any worker hears of it.
@@ -161,9 +172,13 @@ class Server {
     protocol::Hello hello;          // Without the manifest, which is the job's.
     Time last_heard{};              // Of a worker.
     bool joined = false;
+    protocol::Assembly constants{};  // That it brings.
+    bool has_constants = false;      // An evaluator.
   };
 
   void take(Post post);
+  // Nothing more has arrived, for now: does what is due.
+  void rest();
   void handle(Time now, Post post);
   void stop_asked(Time now, const StopAsked& asked);
   void nobody_joins(Time now);
@@ -199,6 +214,9 @@ class Server {
   void replace_evaluator(const std::string& why);
   // The evaluator has not come in time, or is gone before the start: the run starts without it if
   // it can.
+  [[nodiscard]] bool begun() const { return coordinator_ && coordinator_->started(); }
+  static constexpr Duration kAwaitsPeriod = std::chrono::seconds(2);
+  void say_what_it_waits_for(Time now);
   void start_without_evaluator(Time now);
   void take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights);
   void take_push(Time now,
@@ -223,6 +241,9 @@ class Server {
   [[nodiscard]] std::string why_not(const Spec& policy) const;
   void slow_down(wire::ConnectionId from, const protocol::SlowDown& slow);
   void tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol);
+  // What scripts ask for over connections of their own: server_asked.cc.
+  void end_run(Time now, wire::ConnectionId from, const protocol::EndRun& end);
+  void tell_evaluated(Time now, wire::ConnectionId from, const protocol::AskEvaluated& ask);
   void answer(wire::ConnectionId asker, ExitCode code, const std::string& text);
   // Another policy decides now: tells the record, and the connection that asked for it.
   void policy_switched(const server::Switched& seam);
@@ -235,6 +256,7 @@ class Server {
   // The run's state: server_state.cc.
   void keep(Time now, Archive& archive);
   void keep_network(Archive& archive);
+  void keep_constants(Archive& archive);
   // REQUIRES: script_ was read. Throws Error if it is not of this network.
   void check_script() const;
   // Refuses options that the state does not fit.
@@ -243,6 +265,17 @@ class Server {
   // Says what the worker had reached with an earlier server, and is lost. False if the run must not
   // begin for that, and ends.
   [[nodiscard]] bool look_back(const protocol::Hello& hello);
+  // Whether this worker is to bring the first weights: rank 0, as other systems broadcast its; or
+  // anybody, if it does not come.
+  [[nodiscard]] bool asks_for_weights(WorkerId worker) const;
+  // When the others are asked; nothing if they are not to be.
+  [[nodiscard]] std::optional<Time> asks_others_at() const;
+  void ask_others_for_weights();
+  void take_constants(Time now, wire::ConnectionId from, protocol::Constants part);
+  void tell_constants() const;
+  void send_constants(wire::ConnectionId to);
+  // To the evaluator. REQUIRES: there is one.
+  void send_weights(Version version);
   // Lets waiting workers join, once there are weights and, if one is expected, an evaluator.
   void join_waiting(Time now);
   void join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects);
@@ -254,6 +287,7 @@ class Server {
 
   void carry_out(Time now, server::Effects& effects);
   // Finds the last message to each worker in `effects`, and whether the run ends with them.
+  void tell_begin();
   void look_ahead(const server::Effects& effects);
   void send(const server::Send& send, wire::More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
@@ -263,6 +297,8 @@ class Server {
   [[nodiscard]] Time next_tick() const;
   [[nodiscard]] Time now() const;
   void hand_over_weights();
+  // Once a second or less often: weights that are not finite end the run.
+  void look_at_weights(Time now);
   // Waits after the end for the last version's evaluation, at most some seconds. A script may ask
   // for an evaluator as late as that: at the end of its only epoch, or after its last.
   void await_evaluations();
@@ -285,6 +321,7 @@ class Server {
   std::optional<protocol::Rates> rates_;            // That a worker has reported last.
   std::optional<server::Shard> shard_;              // Once there are initial weights.
   std::optional<wire::ConnectionId> weights_from_;  // The worker that brought them.
+  std::string constants_;                           // That came with them.
   std::optional<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
   std::map<wire::ConnectionId, Peer> peers_;
@@ -292,16 +329,20 @@ class Server {
   std::vector<std::optional<wire::ConnectionId>> connection_of_;
   std::map<WorkerId, std::uint32_t> incarnations_;  // The newest that was given.
   std::vector<const server::Send*> last_send_;      // By worker; of the current effects.
+  Time evaluator_asked_at_{};
   bool evaluator_asked_ = false;
   bool evaluator_comes_ = false;  // One was asked for, and has neither come nor failed.
-  Time evaluator_asked_at_{};
-  bool asks_no_more_ = false;  // Nobody will.
-  bool hurries_ = false;       // A stop was asked for when the run was over.
+  bool asks_no_more_ = false;     // Nobody will.
+  bool hurries_ = false;          // A stop was asked for when the run was over.
+  bool awaits_rank_0_ = true;     // For the first weights.
+  bool over_ = false;             // run() has returned.
+  bool warned_of_skipping_ = false;
+  bool warned_of_no_loss_ = false;
   std::optional<wire::ConnectionId> evaluator_;
   std::deque<wire::ConnectionId> next_evaluators_;  // In line, as they came.
   Time last_status_{};
+  Time next_weights_look_{};
   std::optional<server::Finish> finish_;
-  bool over_ = false;                        // run() has returned.
   std::vector<policy::Phase> phases_;        // Of the policy; a Switched names one by its index.
   std::string policy_;                       // The one that decides at present.
   std::optional<wire::ConnectionId> asker_;  // Of a policy that does not decide yet.
@@ -309,10 +350,12 @@ class Server {
   std::optional<Version> resumed_at_;
   std::uint64_t lost_ = 0;  // Updates that workers saw after the checkpoint.
   std::string refused_;     // Why a connection was refused last.
-  bool warned_of_skipping_ = false;
-  bool warned_of_no_loss_ = false;
-  Time gathers_since_{};  // Without a coordinator.
-  Time wake_at_{};        // When run() looks again.
+  Time gathers_since_{};    // Without a coordinator.
+  // What the run waits for: looked at, and said.
+  Time looked_for_{};
+  Time said_awaits_{};
+  std::string awaits_;
+  Time wake_at_{};  // When run() looks again.
   Strand<Post> strand_;
   std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads post to the strand.
 };

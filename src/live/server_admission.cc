@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "live/server.h"
 #include "policy/catalogue.h"
-#include "server/initial_weights.h"
 
 namespace outpace::live {
 
@@ -57,7 +56,8 @@ std::string Server::unfit(const protocol::Hello& hello) const {
            " examples, the job's has " + std::to_string(examples_);
   }
   if (index(hello.worker) >= options_.coordinator.workers) {
-    return name(hello.worker) + " is out of range: this job has --workers " +
+    return name(hello.worker) + " is out of range: this job " +
+           (options_.coordinator.later > 0 ? "is full at --max-workers " : "has --workers ") +
            std::to_string(options_.coordinator.workers) + ", so --worker takes 0 to " +
            std::to_string(options_.coordinator.workers - 1);
   }
@@ -95,7 +95,7 @@ void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation) {
   transport_->send(worker,
                    protocol::Welcome{.job = options_.coordinator.job,
                                      .generation = options_.coordinator.generation,
-                                     .needs_weights = !shard_.has_value(),
+                                     .needs_weights = asks_for_weights(peers_[worker].worker),
                                      .heartbeat = options_.coordinator.heartbeat_timeout / 5,
                                      .seed = options_.coordinator.seed,
                                      .with_replacement = options_.coordinator.with_replacement,
@@ -166,25 +166,9 @@ std::string Server::incompatible(std::uint32_t protocol, const protocol::Manifes
     return wrong_protocol(protocol);
   }
   if (manifest_ && other != *manifest_) {
-    return "another network: " + std::to_string(other.tensors.size()) + " tensors of " +
-           std::to_string(other.numbers()) + " numbers, the job's has " +
-           std::to_string(manifest_->tensors.size()) + " of " +
-           std::to_string(manifest_->numbers());
+    return "another network: " + protocol::first_difference(other, *manifest_);
   }
   return "";
-}
-
-void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights) {
-  if (shard_) {
-    return;  // Another worker was asked, too, and was faster.
-  }
-  if (const std::string why = server::why_unfit(*manifest_, weights); !why.empty()) {
-    dismiss(from, protocol::Farewell::kIncompatible, "initial weights: " + why);
-    return;
-  }
-  shard_.emplace(shard_options(*script_), std::move(weights), manifest_->sizes());
-  weights_from_ = from;
-  join_waiting(now);
 }
 
 bool Server::anybody_is(Role role) const {
@@ -212,7 +196,10 @@ void Server::forget_offers_of(Time now, wire::ConnectionId gone) {
   }
   if (weights_left) {
     shard_.reset();
+    constants_.clear();
     weights_from_.reset();
+    awaits_rank_0_ = true;
+    gathers_since_ = now;
   }
   for (auto& [connection, peer] : peers_) {
     peer.joined = false;
@@ -253,6 +240,9 @@ void Server::join(Time now, wire::ConnectionId connection, Peer& peer, server::E
     connection_of_.resize(worker + 1);
   }
   connection_of_[worker] = connection;  // Before the join, whose effects go to the newcomer.
+  if (peer.hello.seen_job != options_.coordinator.job) {
+    send_constants(connection);
+  }
   peer.joined = coordinator_->join(now,
                                    {.worker = peer.worker,
                                     .incarnation = peer.incarnation,

@@ -1,6 +1,7 @@
 // What people ask of a job that runs: another policy, and how it goes.
 // Tested by test/program/switch_test.py (class Control).
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,11 +51,11 @@ std::string Server::why_not(const Spec& policy) const {
   if (policy::waits_for_evaluator(policy) && !evaluator_) {
     return "'" + policy.text + "' waits for what an evaluator measures, and this run has none";
   }
-  const update::StalenessRule& rule = options_.coordinator.staleness;
-  if (policy::weighs_staleness_itself(policy) &&
-      rule.kind() != update::StalenessRule::Kind::kNone) {
+  const std::optional<update::StalenessRule>& given = options_.coordinator.staleness;
+  if (given && given->kind() != update::StalenessRule::Kind::kNone &&
+      policy::weighs_staleness_itself(policy)) {
     return "'" + policy.text + "' weighs staleness itself, and this run has --staleness " +
-           rule.name() + "; only a run with --staleness none can change to it";
+           given->name() + "; only a run without it can change to it";
   }
   return "";
 }
@@ -93,15 +94,18 @@ void Server::tell_status(Time now, wire::ConnectionId from, std::uint32_t protoc
   const server::Statistics& statistics = coordinator_->statistics();
   transport_->send(
       from,
-      protocol::Status{.policy = policy_,
-                       .coming = asker_ ? phases_.front().policy.text : "",
-                       .version = coordinator_->version(),
-                       .live = coordinator_->live(),
-                       .workers = options_.coordinator.workers,
-                       .staleness_mean = statistics.staleness_mean(),
-                       .training_loss = statistics.training_loss,
-                       .now = coordinator_->run_time(now),
-                       .stalled = fmt::format("{}", fmt::join(statistics.stalled(), ", "))},
+      protocol::Status{
+          .policy = policy_,
+          .coming = asker_ ? phases_.front().policy.text : "",
+          .version = coordinator_->version(),
+          .live = coordinator_->live(),
+          .workers = std::max(options_.coordinator.workers - options_.coordinator.later,
+                              static_cast<std::uint32_t>(statistics.workers.size())),
+          .staleness_mean = statistics.staleness_mean(),
+          .training_loss = statistics.training_loss,
+          .now = coordinator_->run_time(now),
+          .stalled = fmt::format("{}", fmt::join(statistics.stalled(), ", ")),
+          .staleness = coordinator_->staleness().name()},
       nullptr);
   transport_->close(from);
 }
@@ -113,8 +117,9 @@ void Server::answer(wire::ConnectionId asker, ExitCode code, const std::string& 
 
 void Server::policy_switched(const server::Switched& seam) {
   policy_ = phases_[seam.to].policy.text;
-  const std::string news =
-      "policy is now " + policy_ + " from version " + std::to_string(count(seam.version)) + " on";
+  const std::string news = "policy is now " + policy_ + " from version " +
+                           std::to_string(count(seam.version)) + " on, staleness rule " +
+                           seam.staleness;
   if (callbacks_.warned) {
     callbacks_.warned(news);
   }

@@ -40,6 +40,8 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
           [&](const protocol::SetPolicy& set) { set_policy(now, from, set); },
           [&](const protocol::SlowDown& slow) { slow_down(from, slow); },
           [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
+          [&](const protocol::EndRun& end) { end_run(now, from, end); },
+          [&](const protocol::AskEvaluated& ask) { tell_evaluated(now, from, ask); },
           [&](const protocol::AskEvaluator&) {  // Of a worker that has left, or whose run is over.
             ask_for_evaluator(now);
             answer(from, ExitCode::kDone, "");
@@ -65,40 +67,42 @@ void Server::receive_from_worker(Time now,
                                  wire::Received received) {
   server::Effects effects;
   const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
-  std::visit(Overloaded{[&](const protocol::Push& push) {
-                          take_push(now, from, peer, push, std::move(received));
-                        },
-                        [&](const protocol::InitialWeights&) {
-                          take_initial_weights(now, from, std::move(received.payload).take());
-                        },
-                        [&](const protocol::Abandoned& abandoned) {
-                          const std::string why = why_not_from(peer, abandoned.id);
-                          if (why.empty()) {
-                            coordinator_->abandon(now, abandoned.id, effects);
-                          } else {
-                            expel(now, from, peer, "abandoned: " + why);
-                          }
-                        },
-                        [&](const protocol::Rates& rates) { take_rates(now, from, peer, rates); },
-                        [&](const protocol::AskEvaluator&) { ask_for_evaluator(now); },
-                        [&](const protocol::Heartbeat&) {
-                          if (joined) {
-                            coordinator_->heard(now, peer.worker, peer.incarnation);
-                          }
-                        },
-                        [&](const protocol::Goodbye&) {
-                          if (joined) {
-                            take_goodbye(now, from, peer, effects);
-                          }
-                          peers_[from].role = Role::kSentAway;  // Another may take its place.
-                        },
-                        // It has said hello before, and belongs to no group; and slices are put
-                        // together where they are received.
-                        Ignoring<protocol::Hello, protocol::Slice, protocol::Standing>{},
-                        protocol::IgnoringEvaluators{},
-                        protocol::IgnoringServer{},
-                        protocol::IgnoringCommands{}},
-             received.message);
+  std::visit(
+      Overloaded{[&](const protocol::Push& push) {
+                   take_push(now, from, peer, push, std::move(received));
+                 },
+                 [&](protocol::Constants& part) { take_constants(now, from, std::move(part)); },
+                 [&](const protocol::InitialWeights&) {
+                   take_initial_weights(now, from, std::move(received.payload).take());
+                 },
+                 [&](const protocol::Abandoned& abandoned) {
+                   const std::string why = why_not_from(peer, abandoned.id);
+                   if (why.empty()) {
+                     coordinator_->abandon(now, abandoned, effects);
+                   } else {
+                     expel(now, from, peer, "abandoned: " + why);
+                   }
+                 },
+                 [&](const protocol::Rates& rates) { take_rates(now, from, peer, rates); },
+                 [&](const protocol::AskEvaluator&) { ask_for_evaluator(now); },
+                 [&](const protocol::Heartbeat&) {
+                   if (joined) {
+                     coordinator_->heard(now, peer.worker, peer.incarnation);
+                   }
+                 },
+                 [&](const protocol::Goodbye&) {
+                   if (joined) {
+                     take_goodbye(now, from, peer, effects);
+                   }
+                   peers_[from].role = Role::kSentAway;  // Another may take its place.
+                 },
+                 // It has said hello before, and belongs to no group; and slices are put
+                 // together where they are received.
+                 Ignoring<protocol::Hello, protocol::Slice, protocol::Standing>{},
+                 protocol::IgnoringEvaluators{},
+                 protocol::IgnoringServer{},
+                 protocol::IgnoringCommands{}},
+      received.message);
   carry_out(now, effects);
 }
 
@@ -163,6 +167,9 @@ void Server::take_push(Time now,
                  peer,
                  "push: the gradient has " + std::to_string(gradient.size()) +
                      " numbers, the job's network has " + std::to_string(manifest_->numbers()));
+  }
+  if (const std::string why = shard_->why_not_without(push.without); !why.empty()) {
+    return expel(now, from, peer, "push: " + why);
   }
   const bool awaited = coordinator_->awaits(push.id);
   const update::Judgement judgement =

@@ -113,16 +113,28 @@ void Server::take_rates(Time now,
     expel(now,
           from,
           peer,
-          "rates: epoch " + std::to_string(rates.epoch) + " has " + in_words(rates.rates) +
-              " here, and another worker reported " + in_words(rates_->rates) +
-              " first: a schedule must be the same on every worker",
+          "rates: epoch or update " + std::to_string(rates.epoch) + " has " +
+              in_words(rates.rates) + " here, and another worker reported " +
+              in_words(rates_->rates) +
+              " first: a schedule must be the same on every worker. One that follows a measurement "
+              "takes the evaluator's: found = job.evaluate(f); plateau.step(found[\"loss\"])",
           protocol::Farewell::kIncompatible);
   }
 }
 
 void Server::ask_for_evaluator(Time now) {
   const bool in_vain = finish_ && finish_->code != ExitCode::kDone;
-  if (std::exchange(evaluator_asked_, true) || in_vain || !options_.starts_evaluator) {
+  if (std::exchange(evaluator_asked_, true) || in_vain) {
+    return;
+  }
+  if (!options_.starts_evaluator) {
+    if (!evaluator_) {
+      warn(
+          "a worker's script evaluates, and this server starts no evaluator: nothing is measured "
+          "until there is one; run the script once more with OUTPACE_ROLE=evaluator, "
+          "OUTPACE_SERVER=" +
+          transport_->address() + " and OUTPACE_TOKEN_FILE");
+    }
     return;
   }
   evaluator_comes_ = !evaluator_;

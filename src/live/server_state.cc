@@ -2,13 +2,17 @@
 // Tested by test/program/resume_test.py (class Resume).
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "live/server.h"
 #include "policy/catalogue.h"
 
 namespace outpace::live {
-
 void Server::keep_network(Archive& archive) {
   protocol::Manifest manifest = manifest_.value_or(protocol::Manifest{});
   archive("network", manifest.tensors);
@@ -19,6 +23,26 @@ void Server::keep_network(Archive& archive) {
     throw Error(ExitCode::kUnreadable, "state 'network' has no weights, or too many");
   }
   manifest_ = std::move(manifest);
+}
+
+// As bit patterns of float32 numbers, which a state holds beside its text.
+void Server::keep_constants(Archive& archive) {
+  std::uint64_t bytes = constants_.size();
+  std::vector<float> numbers((bytes + sizeof(float) - 1) / sizeof(float));
+  if (bytes > 0) {
+    std::memcpy(numbers.data(), constants_.data(), bytes);
+  }
+  archive("constant_bytes", bytes)("constants", numbers);
+  if (!archive.reads()) {
+    return;
+  }
+  if (numbers.size() != (bytes + sizeof(float) - 1) / sizeof(float)) {
+    throw Error(ExitCode::kUnreadable, "state 'constants' is not of 'constant_bytes' bytes");
+  }
+  constants_.resize(bytes);
+  if (bytes > 0) {
+    std::memcpy(constants_.data(), numbers.data(), bytes);
+  }
 }
 
 void Server::keep_options(Archive& archive) {
@@ -33,10 +57,14 @@ void Server::keep_options(Archive& archive) {
   archive.group("options", [&] {
     same("policy", options_.policy.text, "; outpace ctl RUN set-policy changes it");
     same("optimizer", options_.shard.optimizer.text, "");
-    same("staleness", options_.coordinator.staleness.name(), "");
+    const auto& given = options_.coordinator.staleness;
+    same("staleness", given ? given->name() : "that of the policy", "");
     same("filter", options_.shard.filter.name(), "");
     same("seed", std::to_string(options_.coordinator.seed), "");
-    same("workers", std::to_string(options_.coordinator.workers), "");
+    const server::CoordinatorOptions& coordinator = options_.coordinator;
+    const std::string grows =
+        coordinator.later > 0 ? " and --max-workers " + std::to_string(coordinator.workers) : "";
+    same("workers", std::to_string(coordinator.workers - coordinator.later) + grows, "");
   });
 }
 
@@ -46,6 +74,7 @@ void Server::keep(Time now, Archive& archive) {
   keep_options(archive);
   keep_network(archive);
   archive("script", script_)("rates", rates_);
+  keep_constants(archive);
   if (archive.reads()) {
     if (examples_ == 0) {
       throw Error(ExitCode::kUnreadable, "state 'examples' is 0");
@@ -75,7 +104,30 @@ void Server::keep(Time now, Archive& archive) {
 
 void Server::take_checkpoint(Time now) {
   if (callbacks_.checkpoint && coordinator_ && coordinator_->started() && shard_) {
+    if (!shard_->finite()) {
+      next_weights_look_ = now;  // Which ends the run. The checkpoints before this one stay.
+      return;
+    }
     callbacks_.checkpoint(coordinator_->version(), [&](Archive& archive) { keep(now, archive); });
+  }
+}
+
+void Server::look_at_weights(Time now) {
+  constexpr Duration kPeriod = std::chrono::seconds(1);
+  constexpr int kShare = 100;  // Of this thread's time, this part at most.
+  if (finish_ || !shard_ || !coordinator_->started() || now < next_weights_look_) {
+    return;
+  }
+  const bool finite = shard_->finite();
+  next_weights_look_ = now + std::max(kPeriod, (this->now() - now) * kShare);
+  if (!finite) {
+    server::Effects effects;
+    coordinator_->finish(now,
+                         ExitCode::kFailure,
+                         "diverged: at update " + std::to_string(count(coordinator_->version())) +
+                             " the weights are not finite; a smaller --lr or --clip-norm may help",
+                         effects);
+    carry_out(now, effects);
   }
 }
 

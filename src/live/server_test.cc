@@ -20,7 +20,7 @@ TEST_F(ServerTest, AForeignWorkerThatLeavesBeforeTheStartIsForgotten) {
     // While it is there, its network is the job's.
     RawPeer right = peer(hello_of(1));
     EXPECT_EQ(right.next_as<protocol::Stop>().why,
-              "another network: 1 tensors of 2 numbers, the job's has 1 of 3");
+              "another network: tensor 1 is 'w' (2) here, and 'w' (3) in the job");
   }
   ASSERT_TRUE(until_said("worker 0 is gone"));
   RawPeer zero = peer(hello_of(0));
@@ -51,13 +51,15 @@ TEST_F(ServerTest, InitialWeightsAreForgottenWithTheWorkerThatBroughtThem) {
   bringer->send(protocol::InitialWeights{}, {8, 8});
   WorkerSession one(session(1),
                     {.manifest = network_of(2), .dataset_examples = 10, .initial_weights = [] {
-                       return std::vector<float>{6, 7};
+                       ADD_FAILURE() << "worker 0 is expected again";
+                       return std::vector<float>{0, 0};
                      }});
   bringer.reset();
   ASSERT_TRUE(until_said("worker 0 is gone"));
   const auto second = welcomed(hello_of(0));
   const auto two = welcomed(hello_of(2));
   ASSERT_TRUE(second && two);
+  second->send(protocol::InitialWeights{}, {6, 7});
   const auto task = one.next();
   ASSERT_TRUE(task);
   EXPECT_EQ(task->weights, (std::vector<float>{6, 7}));
@@ -73,7 +75,7 @@ TEST_F(ServerTest, TheStartFixesTheNetwork) {
   }
   ASSERT_TRUE(until_said("worker 0 is gone"));
   EXPECT_EQ(peer(hello_of(0, network_of(3))).next_as<protocol::Stop>().why,
-            "another network: 1 tensors of 3 numbers, the job's has 1 of 2");
+            "another network: tensor 1 is 'w' (3) here, and 'w' (2) in the job");
 }
 
 // ---- Which process holds a rank -----------------------------------------------------------------

@@ -1,7 +1,8 @@
 // Handles values one at a time, in the order they were posted. A thread that posts while no other
 // thread is at work handles the value itself, because waking another thread would take longer than
 // most of the work. It handles what others post meanwhile too, but not for ever: it is the thread
-// of a connection, which nobody reads until it returns.
+// of a connection, which nobody reads until it returns. Before it goes it rests once: what is due
+// by the clock is done after what has arrived.
 
 #pragma once
 
@@ -19,8 +20,11 @@ namespace outpace::live {
 template <typename T>
 class Strand {
  public:
-  // If `handle` throws, the owner's next call throws the same, and no more values are handled.
-  explicit Strand(std::function<void(T)> handle) : handle_(std::move(handle)) {}
+  // `rest` is called, as `handle` is, whenever a turn is over: when nothing waits any more, or
+  // after some tens of values. If either throws, the owner's next call throws the same, and no more
+  // values are handled.
+  explicit Strand(std::function<void(T)> handle, std::function<void()> rest = {})
+      : handle_(std::move(handle)), rest_(std::move(rest)) {}
 
   // Until then, values wait.
   void open() {
@@ -54,7 +58,8 @@ class Strand {
     }
   }
 
-  // Calls `task` while nobody is at work. REQUIRES: not from within `handle` or another task.
+  // Calls `task` while nobody is at work, then handles what waits. REQUIRES: not from within
+  // `handle` or another task.
   template <typename Task>
   void run(Task task) {
     std::unique_lock lock(mutex_);
@@ -103,26 +108,42 @@ class Strand {
   // runs.
   void work(std::unique_lock<std::mutex>& lock) {
     std::size_t handled = 0;
-    while (!waiting_.empty() && (handled < kTurn || left_)) {
-      taken_.swap(waiting_);
-      handled += taken_.size();
-      lock.unlock();
-      try {
-        for (T& value : taken_) {
-          handle_(std::move(value));
+    do {
+      while (!waiting_.empty() && (handled < kTurn || left_)) {
+        taken_.swap(waiting_);
+        handled += taken_.size();
+        lock.unlock();
+        try {
+          for (T& value : taken_) {
+            handle_(std::move(value));
+          }
+        } catch (...) {
+          fail(std::current_exception());
         }
-      } catch (...) {
-        fail(std::current_exception());
+        taken_.clear();
+        lock.lock();
       }
-      taken_.clear();
-      lock.lock();
-    }
+      rest(lock);
+    } while (!waiting_.empty() && (handled < kTurn || left_));
     busy_ = false;
     free_.notify_one();
     if (!waiting_.empty()) {
       woken_ = true;
       waking_.notify_one();
     }
+  }
+
+  void rest(std::unique_lock<std::mutex>& lock) {
+    if (!rest_ || closed_) {
+      return;
+    }
+    lock.unlock();
+    try {
+      rest_();
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    lock.lock();
   }
 
   void fail(std::exception_ptr failure) {
@@ -143,6 +164,7 @@ class Strand {
   }
 
   const std::function<void(T)> handle_;
+  const std::function<void()> rest_;
   // Only the thread that is at work uses it.
   std::vector<T> taken_;
   // State below is guarded by mutex_.

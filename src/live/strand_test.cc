@@ -3,6 +3,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,42 @@ TEST(Strand, HandlesWhatAHandlerPostsAfterTheHandler) {
   strand.open();
   strand.post(1);
   EXPECT_EQ(seen, (std::vector{1, 2, 3}));
+}
+
+// What waits is handled before what is due, however long each value takes.
+TEST(Strand, RestsWhenNothingWaitsAnyMore) {
+  std::vector<int> seen;
+  Strand<int>* self = nullptr;
+  Strand<int> strand(
+      [&](int value) {
+        if (value < 3) {
+          self->post(value + 1);
+        }
+        seen.push_back(value);
+      },
+      [&] { seen.push_back(0); });
+  self = &strand;
+  strand.open();
+  EXPECT_EQ(seen, (std::vector{0}));
+  strand.post(1);
+  EXPECT_EQ(seen, (std::vector{0, 1, 2, 3, 0}));
+  strand.run([&] { seen.push_back(9); });
+  EXPECT_EQ(seen, (std::vector{0, 1, 2, 3, 0, 9, 0}));
+}
+
+TEST(Strand, HandlesWhatARestPosts) {
+  std::vector<int> seen;
+  Strand<int>* self = nullptr;
+  bool rested = false;
+  Strand<int> strand([&](int value) { seen.push_back(value); },
+                     [&] {
+                       if (!std::exchange(rested, true)) {
+                         self->post(7);
+                       }
+                     });
+  self = &strand;
+  strand.open();
+  EXPECT_EQ(seen, (std::vector{7}));
 }
 
 TEST(Strand, IsWorkedByOneThreadAtATimeAndKeepsEachPostersOrder) {

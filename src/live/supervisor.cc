@@ -20,6 +20,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "live/capped_log.h"
+
 namespace outpace::live {
 namespace {
 
@@ -27,6 +29,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kLook = milliseconds(100);
+constexpr milliseconds kLogsLook = milliseconds(1000);   // At how large logs are.
 constexpr milliseconds kLongRun = milliseconds(60'000);  // A child that ran for so long did well.
 constexpr milliseconds kGraceOfInterrupted = milliseconds(3000);
 // Launchers repeat a signal that the terminal has sent too: those of one moment count as one.
@@ -41,14 +44,26 @@ constexpr const char* kSelf = "/proc/self/exe";
 
 constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};
 
-sigset_t supervised_signals() {
+sigset_t signals_that_end() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGCHLD);
   for (const int signal : kEnds) {
     sigaddset(&signals, signal);
   }
   return signals;
+}
+
+sigset_t child_signal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  return signals;
+}
+
+// The signal, or 0 or less after a moment without one.
+int wait_for(const sigset_t& signals) {
+  const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
+  return sigtimedwait(&signals, nullptr, &look);
 }
 
 // A library may have started threads before main(), which block nothing (OpenBLAS does): such a one
@@ -64,12 +79,14 @@ std::uintmax_t size_of(const std::string& path) {
   return ignored ? 0 : size;
 }
 
-// From this byte on, at most `most`; empty lines at the end do not count.
+// From this byte on, or of all of a file that was emptied since; at most `most`. Empty lines at the
+// end do not count.
 std::vector<std::string> last_lines(const std::string& path,
                                     std::uintmax_t from,
                                     std::size_t most) {
   constexpr std::uintmax_t kReadMost = 1U << 18U;
   const std::uintmax_t size = size_of(path);
+  from = size < from ? 0 : from;
   std::ifstream file(path);
   file.seekg(static_cast<std::streamoff>(std::max(from, size - std::min(size, kReadMost))));
   std::deque<std::string> lines;
@@ -143,6 +160,9 @@ struct Command {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) {
+    signal(ignored, SIG_DFL);  // What main() ignores for this process alone.
+  }
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
   dup2(command.output, STDOUT_FILENO);
@@ -168,8 +188,15 @@ void block_supervised_signals() {
   for (const int signal : kEnds) {
     sigaction(signal, &action, nullptr);
   }
-  const sigset_t signals = supervised_signals();
+  sigset_t signals = signals_that_end();
+  sigaddset(&signals, SIGCHLD);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+bool supervised_signal_waits() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 &&
+         std::ranges::any_of(kEnds, [&](int signal) { return sigismember(&pending, signal) == 1; });
 }
 
 Supervisor::Supervisor(std::vector<ChildSpec> children, SupervisorEvents events)
@@ -181,11 +208,13 @@ Supervisor::Supervisor(std::vector<ChildSpec> children, SupervisorEvents events)
     children_.push_back(
         {.spec = std::move(spec), .waits = waits, .restarts = restarts, .start_again = {}});
   }
+  signals_ = std::jthread([this] { hear_signals(); });
   thread_ = std::jthread([this] { run(); });
 }
 
 Supervisor::~Supervisor() {
   reap(milliseconds(0));
+  over_ = true;
 }
 
 void Supervisor::reap(milliseconds grace, milliseconds patience) {
@@ -205,44 +234,70 @@ void Supervisor::run() {
     }
   }
   while (reap_grace_ms_ < 0) {
-    wait_for_signal();
+    wait_for_child();
     collect();
     start_due();
   }
   end_all(milliseconds(reap_grace_ms_), milliseconds(reap_patience_ms_));
+  next_look_at_logs_ = {};
+  cap_logs();
 }
 
-void Supervisor::wait_for_signal() {
-  const sigset_t signals = supervised_signals();
-  const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
-  const int signal = sigtimedwait(&signals, nullptr, &look);
+void Supervisor::wait_for_child() {
+  (void)wait_for(child_signal());
   if (events_.looked) {
     events_.looked();
   }
-  if (signal <= 0 || signal == SIGCHLD) {
+  cap_logs();
+}
+
+void Supervisor::cap_logs() {
+  const auto now = steady_clock::now();
+  if (now < next_look_at_logs_) {
     return;
   }
-  const auto now = steady_clock::now();
-  if (!interrupted_) {
-    interrupted_ = now;
-    if (events_.interrupted) {
-      events_.interrupted(signal);
+  next_look_at_logs_ = now + kLogsLook;
+  for (const Child& child : children_) {
+    for (const std::string& path : {child.spec.log, child.spec.output}) {
+      if (!path.empty()) {
+        cap_log(path);
+      }
     }
-  } else if (now - *interrupted_ >= kMoment) {
-    end_at_once(signal);
+  }
+}
+
+void Supervisor::hear_signals() {
+  std::optional<steady_clock::time_point> first;
+  while (!over_) {
+    const int signal = wait_for(signals_that_end());
+    if (signal <= 0) {
+      continue;
+    }
+    const auto now = steady_clock::now();
+    if (!first) {
+      first = now;
+      interrupted_ = true;
+      if (events_.interrupted) {
+        events_.interrupted(signal);
+      }
+    } else if (now - *first >= kMoment) {
+      end_at_once(signal);
+    }
   }
 }
 
 void Supervisor::end_at_once(int signal) {
   const auto begun = steady_clock::now();
-  for (const Child& child : children_) {
-    send(child, SIGKILL);
-  }
-  // One that hangs in the kernel is left to it: it has been killed.
-  for (Child& child : children_) {
-    while (child.id != 0 && waitpid(child.id, nullptr, WNOHANG) == 0 &&
-           steady_clock::now() - begun < kMoment) {
-      std::this_thread::yield();
+  {
+    const std::lock_guard lock(running_mutex_);
+    for (const Running& child : running_) {
+      child.send(SIGKILL);
+    }
+    // One that hangs in the kernel is left to it: it has been killed.
+    for (const Running& child : running_) {
+      while (waitpid(child.id, nullptr, WNOHANG) == 0 && steady_clock::now() - begun < kMoment) {
+        std::this_thread::yield();
+      }
     }
   }
   if (events_.ends_at_once) {
@@ -285,6 +340,7 @@ void Supervisor::start(Child& child) {
   const int log = open_log(child.spec.log);
   const int output = child.spec.output.empty() ? log : open_log(child.spec.output);
   const pid_t parent = getpid();
+  std::unique_lock lock(running_mutex_);  // Nobody kills all children between these lines.
   const pid_t id = fork();
   if (id == 0) {
     become(parent,
@@ -304,7 +360,9 @@ void Supervisor::start(Child& child) {
   child.id = std::max(id, 0);
   if (id > 0) {
     setpgid(id, id);  // As the child does, which may come later.
+    running_.push_back({.id = id, .is_group = child.spec.is_users});
   }
+  lock.unlock();
   if (id < 0) {
     ended(child,
           kFailed,
@@ -329,6 +387,7 @@ void Supervisor::collect() {
 }
 
 bool Supervisor::reaped(const Child& child, int& status) {
+  const std::lock_guard lock(running_mutex_);  // Nobody kills a process that has taken its number.
   if (child.spec.is_users) {
     siginfo_t ended{};
     if (waitid(P_PID, static_cast<id_t>(child.id), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
@@ -337,12 +396,21 @@ bool Supervisor::reaped(const Child& child, int& status) {
     }
     kill(-child.id, SIGKILL);  // Before its number can be another's.
   }
-  return waitpid(child.id, &status, WNOHANG) == child.id;
+  if (waitpid(child.id, &status, WNOHANG) != child.id) {
+    return false;
+  }
+  std::erase_if(running_, [&](const Running& one) { return one.id == child.id; });
+  return true;
 }
 
-void Supervisor::send(const Child& child, int signal) {
-  if (child.id != 0) {
-    kill(child.spec.is_users ? -child.id : child.id, signal);
+void Supervisor::Running::send(int signal) const {
+  kill(is_group ? -id : id, signal);
+}
+
+void Supervisor::send_all(int signal) {
+  const std::lock_guard lock(running_mutex_);
+  for (const Running& child : running_) {
+    child.send(signal);
   }
 }
 
@@ -395,7 +463,7 @@ bool Supervisor::any_running() const {
 
 void Supervisor::end_all(milliseconds grace, milliseconds patience) {
   auto begun = steady_clock::now();
-  const bool was_interrupted = interrupted_.has_value();
+  const bool was_interrupted = interrupted_;
   if (was_interrupted) {  // While the server waited for the last evaluation, if the grace is long.
     grace = std::min(grace, kGraceOfInterrupted);
   }
@@ -411,12 +479,10 @@ void Supervisor::end_all(milliseconds grace, milliseconds patience) {
     const auto waited = steady_clock::now() - begun;
     const bool kill_now = waited >= grace + patience;
     if (kill_now || (waited >= grace && !told_to_end_)) {
-      for (const Child& child : children_) {
-        send(child, kill_now ? SIGKILL : SIGTERM);
-      }
+      send_all(kill_now ? SIGKILL : SIGTERM);
       told_to_end_ = true;
     }
-    wait_for_signal();
+    wait_for_child();
   }
 }
 

@@ -5,6 +5,9 @@
 // in process groups of their own, so Ctrl-C reaches only this process, and the run ends in order. A
 // second signal kills the children and ends this process at once. A command that is not this
 // program's may have children of its own: its process group is killed when it ends.
+//
+// Another thread hears the signals that end a run, until the supervisor is destroyed: it waits for
+// no file, so that a disk or a terminal that hangs cannot keep a process from ending.
 
 #pragma once
 
@@ -12,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -27,7 +31,7 @@ struct ChildSpec {
   std::function<std::vector<std::string>(std::uint32_t start)> command;
   // Words before it, the first a program in PATH, which runs it: "taskset", "-c", "3".
   std::vector<std::string> prefix{};
-  std::string log;                 // Standard output and error are appended to this file.
+  std::string log;                 // Standard output and error are appended (capped_log.h).
   std::string output{};            // Standard output is appended to this one, if it is given.
   std::uint32_t restarts_max = 0;  // In a row (restarts.h).
   bool is_worker = true;
@@ -57,9 +61,10 @@ struct ChildEnd {
 struct SupervisorEvents {
   // While the run goes on; later only of a user's process that nobody told to end.
   std::function<void(const ChildEnd&)> ended;
-  std::function<void()> workers_all_ended;  // And none will be started again.
-  std::function<void(int signal)> interrupted;
-  // A second signal came: this process ends when it returns, so it must not wait for anything.
+  std::function<void()> workers_all_ended;      // And none will be started again.
+  std::function<void(int signal)> interrupted;  // On the thread of signals.
+  // On it, too. A second signal came: this process ends when it returns, so it must not wait for
+  // anything.
   std::function<void()> ends_at_once{};
   // Some ten times a second while children run.
   std::function<void()> looked{};
@@ -67,6 +72,8 @@ struct SupervisorEvents {
 
 // Blocks the signals that the supervisor waits for; call in main() before any thread is started.
 void block_supervised_signals();
+// Whether one of those that end a run has come, and no supervisor is there to hear it.
+[[nodiscard]] bool supervised_signal_waits();
 
 class Supervisor {
  public:
@@ -97,19 +104,27 @@ class Supervisor {
     std::optional<std::chrono::steady_clock::time_point> start_again;
   };
 
+  // Runs, and may be killed.
+  struct Running {
+    pid_t id;
+    bool is_group;  // A user's command, with its own children.
+    void send(int signal) const;
+  };
+
   void run();
+  void hear_signals();
   void start(Child& child);
   // The command line as execvp() takes it. Throws if it cannot be made, say on a full disk.
   [[nodiscard]] static std::vector<std::string> words_of(const Child& child);
   void collect();
   // Whether the child has ended, with its status; its process group is then gone, too.
-  [[nodiscard]] static bool reaped(const Child& child, int& status);
-  // To the process, or to the group of a user's command; nothing if it does not run.
-  static void send(const Child& child, int signal);
+  [[nodiscard]] bool reaped(const Child& child, int& status);
   // `why`: what there is to say of it; empty: the last line of its log.
   void ended(Child& child, int status, const std::string& why = "");
-  // Waits a moment for a signal, and handles it.
-  void wait_for_signal();
+  void send_all(int signal);
+  // Waits a moment for the end of a child.
+  void wait_for_child();
+  void cap_logs();
   [[noreturn]] void end_at_once(int signal);
   void start_due();
   void end_all(std::chrono::milliseconds grace, std::chrono::milliseconds patience);
@@ -118,11 +133,16 @@ class Supervisor {
   std::vector<Child> children_;  // Of the thread.
   const SupervisorEvents events_;
   std::atomic<bool> start_waiting_{false};
+  std::chrono::steady_clock::time_point next_look_at_logs_{};
   bool told_all_ended_ = false;
-  bool told_to_end_ = false;                                          // Those that were left.
-  std::optional<std::chrono::steady_clock::time_point> interrupted_;  // By the first signal.
+  bool told_to_end_ = false;              // Those that were left.
+  std::atomic<bool> interrupted_{false};  // By the first signal.
+  std::mutex running_mutex_;
+  std::vector<Running> running_;
+  std::atomic<bool> over_{false};
   std::atomic<std::int64_t> reap_grace_ms_{-1};  // Set, last, to end the thread.
   std::atomic<std::int64_t> reap_patience_ms_{0};
+  std::jthread signals_;
   std::jthread thread_;
 };
 

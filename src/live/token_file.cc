@@ -70,12 +70,21 @@ std::string why_not_secret(const std::string& path, const struct stat& status, u
 std::string read_token_file(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) {
-    throw usage_error(path + ": no such token file; the server makes one with --token-file");
+    throw usage_error(
+        path + (errno == ENOENT ? ": no such token file; the server makes one with --token-file"
+                                : std::string(": cannot read the token: ") + std::strerror(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw usage_error(path + ": the token is in no regular file");
   }
   if (const std::string why = why_not_secret(path, status, geteuid()); !why.empty()) {
     throw usage_error(why);
   }
+  errno = 0;
   std::ifstream file(path);
+  if (!file) {
+    throw usage_error(path + ": cannot read the token: " + std::strerror(errno));
+  }
   std::string line;
   std::getline(file, line);
   std::string token(trim(line));

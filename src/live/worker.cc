@@ -1,5 +1,6 @@
 #include "outpace/worker.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <span>
@@ -19,18 +20,6 @@ namespace {
 using live::for_the_public;
 using live::require;
 using std::chrono::steady_clock;
-
-PushOutcome to_outcome(protocol::Outcome outcome) {
-  switch (outcome) {
-    case protocol::Outcome::kAccepted:
-      return PushOutcome::kAccepted;
-    case protocol::Outcome::kDropped:
-      return PushOutcome::kDropped;
-    case protocol::Outcome::kRefused:
-      break;
-  }
-  return PushOutcome::kRefused;
-}
 
 }  // namespace
 
@@ -62,17 +51,8 @@ class Worker::Job {
     const protocol::Manifest manifest = live::manifest_of(parameters);
     const protocol::Script script = live::script_of(settings, parameters);
     numbers_ = manifest.numbers();
-    require(settings.ahead <= protocol::kAheadMax,
-            "join: at most " + std::to_string(protocol::kAheadMax) +
-                " mini-batches can be loaded early");
     groups_ = script.groups.size();
-    const auto checked = [initial_weights, numbers = numbers_] {
-      std::vector<float> weights = initial_weights();
-      require(weights.size() == numbers,
-              "join: there are " + std::to_string(weights.size()) +
-                  " initial weights, the parameters hold " + std::to_string(numbers));
-      return weights;
-    };
+    tensors_ = manifest.tensors.size();
     session_.emplace(live::WorkerOptions{.session = {.server = options_.server,
                                                      .token = options_.token,
                                                      .tls = tls(),
@@ -83,7 +63,8 @@ class Worker::Job {
                                          .rejoin_for = options_.rejoin_for},
                      live::Offer{.manifest = manifest,
                                  .dataset_examples = examples,
-                                 .initial_weights = checked,
+                                 .initial_weights = live::checked(initial_weights, numbers_),
+                                 .constants = settings.constants,
                                  .script = script,
                                  .wants_evaluator = settings.evaluator,
                                  .ahead = settings.ahead});
@@ -98,13 +79,17 @@ class Worker::Job {
   }
 
   [[nodiscard]] bool joined() const { return joined_; }
+  [[nodiscard]] const std::string& constants() const {
+    static const std::string kNone;
+    return session_ ? session_->constants() : kNone;
+  }
 
   std::optional<Minibatch> next() {
     std::optional<live::LastingSession::Task> task = next_whole_task();
     if (!task) {
       return std::nullopt;
     }
-    return Minibatch{.weights = std::move(task->work.weights).take(),
+    return Minibatch{.weights = session_->session().take(std::move(task->work.weights)),
                      .examples = std::move(task->examples),
                      .version = count(task->work.release.version),
                      .epoch = task->work.release.ranges.front().epoch};
@@ -131,6 +116,12 @@ class Worker::Job {
     return gradient_;
   }
 
+  [[nodiscard]] std::shared_ptr<const void> memory() const {
+    using Memory = std::shared_ptr<const void>;
+    return std::make_shared<const std::pair<Memory, Memory>>(
+        weights_.memory(), session_ ? session_->session().gradient_memory() : nullptr);
+  }
+
   void push_slice(std::size_t begin, std::size_t end) {
     require(!gradient_.empty(), "push_slice: write the gradient into gradient() first");
     session_->session().push_slice(begin, end);
@@ -145,16 +136,12 @@ class Worker::Job {
 
   PushResult push(std::span<const float> gradient, double loss, std::optional<std::size_t> part) {
     const auto result = result_of(gradient.size(), loss, part);
-    const bool in_place = gradient.data() == gradient_.data();
-    if (!in_place) {
+    if (gradient.data() != gradient_.data()) {
       require_unsliced();
+      std::ranges::copy(gradient, session_->session().gradient().begin());
     }
     wait_for_slowness();
-    return answer([&] {
-      return in_place ? session_->session().push(result)
-                      : session_->session().push(
-                            result, std::vector<float>(gradient.begin(), gradient.end()));
-    });
+    return answer([&] { return session_->session().push(result); });
   }
 
   void start_push(double loss) {
@@ -186,24 +173,23 @@ class Worker::Job {
     return pace_.has_value() || (session_ && session_->session().slowness() > 1.0);
   }
 
-  void abandon() {
+  void abandon(protocol::GivenUp why = protocol::GivenUp::kUnwanted) {
     pushing_ = false;
     if (in_hand_ > 0) {
       drop();
-      session_->session().abandon();
+      session_->session().abandon(why);
     }
   }
 
   void set_rates(std::uint64_t epoch, const std::vector<double>& rates) {
     require(joined_, "set_rates: join() comes first");
-    require(rates.size() == groups_ && groups_ > 0,
-            "set_rates: " + std::to_string(rates.size()) + " rates, and join() had " +
-                std::to_string(groups_) + " groups");
-    for (const double rate : rates) {
-      require(std::isfinite(rate) && rate >= 0.0,
-              "set_rates: a rate is " + std::to_string(rate) + "; it is finite and at least 0");
-    }
-    rates_ = protocol::Rates{.epoch = epoch, .rates = rates};
+    rates_ = live::rates_of(epoch, rates, groups_);
+  }
+
+  void without(std::vector<std::uint32_t> tensors) {
+    require(in_hand_ > 0, "without: this worker has no mini-batch; call next() first");
+    require(groups_ > 0 || tensors.empty(), "without: join() had no groups");
+    without_ = live::without_of(std::move(tensors), tensors_);
   }
 
   void ask_for_evaluator() {
@@ -212,13 +198,11 @@ class Worker::Job {
       session_->session().ask_for_evaluator();
       return;
     }
-    const protocol::Message said =
-        live::ask({.server = options_.server, .token = options_.token, .tls = tls()},
-                  protocol::AskEvaluator{});
-    const auto* answer = std::get_if<protocol::Answer>(&said);
-    if (answer != nullptr && answer->code != ExitCode::kDone) {
-      throw Error(answer->code, answer->text);
-    }
+    live::tell(control(), protocol::AskEvaluator{});
+  }
+
+  [[nodiscard]] live::ControlOptions control() const {
+    return {.server = options_.server, .token = options_.token, .tls = tls()};
   }
 
   void leave() {
@@ -332,7 +316,8 @@ class Worker::Job {
     return {.examples = static_cast<std::uint32_t>(examples),
             .partial = examples < in_hand_,
             .loss = loss,
-            .compute_seconds = std::chrono::duration<double>(steady_clock::now() - begun_).count()};
+            .compute_seconds = std::chrono::duration<double>(steady_clock::now() - begun_).count(),
+            .without = std::exchange(without_, {})};
   }
 
   template <typename Push>
@@ -357,13 +342,14 @@ class Worker::Job {
     } else {
       return {PushOutcome::kUnanswered, "the run ended or the connection was lost first"};
     }
-    return {to_outcome(verdict->outcome), verdict->why.value_or("")};
+    return {live::outcome_of(verdict->outcome), verdict->why.value_or("")};
   }
 
   // Nothing of the current mini-batch is needed any more.
   void drop() {
     pushing_ = false;
     in_hand_ = 0;
+    without_.clear();
     weights_ = {};
     gradient_ = {};
   }
@@ -376,6 +362,8 @@ class Worker::Job {
   bool over_ = false;  // The run, as next() said.
   std::uint64_t numbers_ = 0;
   std::size_t groups_ = 0;
+  std::size_t tensors_ = 0;
+  std::vector<std::uint32_t> without_;           // Of the current mini-batch's gradient.
   std::optional<protocol::Rates> rates_;         // To be told before the next push.
   std::optional<live::LastingSession> session_;  // From join() to the end.
   std::size_t in_hand_ = 0;  // Examples of the mini-batch that awaits its answer.
@@ -421,6 +409,10 @@ std::optional<MinibatchView> Worker::next_view() {
   return for_the_public([this] { return job_->next_view(); });
 }
 
+const std::string& Worker::constants() const {
+  return job_->constants();
+}
+
 bool Worker::cancelled() const {
   return job_->cancelled();
 }
@@ -451,6 +443,10 @@ std::span<float> Worker::gradient() {
   return for_the_public([this] { return job_->gradient(); });
 }
 
+std::shared_ptr<const void> Worker::memory() const {
+  return job_->memory();
+}
+
 void Worker::start_push(double loss) {
   for_the_public([&] { job_->start_push(loss); });
 }
@@ -467,8 +463,12 @@ bool Worker::slowed() const {
   return job_->slowed();
 }
 
-void Worker::abandon() {
-  for_the_public([this] { job_->abandon(); });
+void Worker::abandon(GiveUp why) {
+  for_the_public([&] { job_->abandon(static_cast<protocol::GivenUp>(why)); });
+}
+
+void Worker::without(std::vector<std::uint32_t> tensors) {
+  for_the_public([&] { job_->without(std::move(tensors)); });
 }
 
 void Worker::set_rates(std::uint64_t epoch, const std::vector<double>& rates) {
@@ -477,6 +477,14 @@ void Worker::set_rates(std::uint64_t epoch, const std::vector<double>& rates) {
 
 void Worker::ask_for_evaluator() {
   for_the_public([this] { job_->ask_for_evaluator(); });
+}
+
+Worker::Evaluated Worker::evaluated(std::uint64_t epoch) const {
+  return for_the_public([&] { return live::evaluated(job_->control(), epoch); });
+}
+
+void Worker::end_run(const std::string& why) const {
+  for_the_public([&] { live::tell(job_->control(), protocol::EndRun{.why = why}); });
 }
 
 void Worker::mark(std::size_t numbers, double seconds_ago) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -31,14 +32,19 @@ std::string host_name() {
 
 WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
     : options_(options),
+      kept_(options.kept ? options.kept : std::make_shared<wire::KeptNumbers>()),
       initial_weights_(offer.initial_weights),
+      constants_(offer.constants),
       numbers_(offer.manifest.numbers()),
+      reaching_("worker " + std::to_string(index(options.worker)), options.deadline),
       slices_(numbers_, (options.slice_bytes + sizeof(float) - 1) / sizeof(float)) {
   wire::ConnectOptions connecting{.address = options.server,
                                   .token = options.token,
                                   .deadline = options.deadline,
                                   .tls = options.tls,
-                                  .keep_alive = options.keep_alive};
+                                  .keep_alive = options.keep_alive,
+                                  .tried = [this](const std::string& why) { tried(why); },
+                                  .kept = kept_};
   if (options.slice_bytes > 0) {
     connecting.progress = [this](std::uint64_t arrived) { weights_came(arrived); };
   }
@@ -56,26 +62,9 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .wants_evaluator = offer.wants_evaluator,
                                    .ahead = offer.ahead},
                    nullptr);
-  bool needed = false;
-  {
-    std::unique_lock lock(mutex_);
-    const bool answered = changed_.wait_for(lock, options.deadline, [this] {
-      return welcome_.has_value() || closed_.has_value() || inbox_.stopped().has_value();
-    });
-    if (!answered) {
-      throw ConnectionLost(options.server +
-                           ": the server did not answer in time; is it an outpace server?");
-    }
-    if (!welcome_) {
-      if (is_over()) {
-        return;
-      }
-      throw_closed();
-    }
-    needed = std::exchange(needs_weights_, false);
-  }
-  if (needed) {
-    send_initial_weights();
+  await_welcome();
+  if (!welcome_) {
+    return;
   }
   heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
   if (options_.leaving != nullptr) {
@@ -197,9 +186,20 @@ WorkerSession::News WorkerSession::await_news(Duration most) {
 }
 
 std::optional<protocol::Verdict> WorkerSession::finish_push() {
+  constexpr std::chrono::seconds kSilent{10};
   std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [this] { return inbox_.verdict().has_value() || inbox_.stopped() || closed_; });
+  const auto answered = [this] {
+    return inbox_.verdict().has_value() || inbox_.stopped() || closed_;
+  };
+  // Under every policy a gradient is answered at once: this server is stopped, or its machine is.
+  for (auto waited = kSilent; !changed_.wait_for(lock, kSilent, answered); waited += kSilent) {
+    std::fprintf(stderr,
+                 "outpace: worker %u: the server at %s is connected and has not answered for %lld "
+                 "s; is it stopped?\n",
+                 static_cast<unsigned>(index(options_.worker)),
+                 options_.server.c_str(),
+                 static_cast<long long>(waited.count()));
+  }
   return inbox_.verdict();
 }
 
@@ -218,9 +218,10 @@ void WorkerSession::push_slice(std::size_t begin, std::size_t end) {
 
 std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
                                                      std::vector<float> gradient) {
-  auto own = std::make_shared<std::vector<float>>(std::move(gradient));
+  const auto own = kept_->lend(std::move(gradient));
   CHECK(!slices_.begun());
   slices_.restart();
+  gradient_ = {};  // Its place is for this one.
   send(result, wire::Room{*own, own}, 0);
   return finish_push();
 }
@@ -237,16 +238,17 @@ void WorkerSession::send(const Result& result, wire::Room gradient, std::size_t 
                                   .examples = result.examples,
                                   .partial = result.partial,
                                   .loss = finite ? result.loss : 0.0,
-                                  .compute_seconds = result.compute_seconds},
+                                  .compute_seconds = result.compute_seconds,
+                                  .without = result.without},
                    std::move(gradient).payload());
 }
 
-void WorkerSession::abandon() {
+void WorkerSession::abandon(protocol::GivenUp why) {
   if (slices_.begun()) {
     gradient_ = {};  // Slices of it may still be on their way.
   }
   slices_.restart();
-  transport_->send(protocol::Abandoned{identity()}, nullptr);
+  transport_->send(protocol::Abandoned{identity(), why}, nullptr);
 }
 
 void WorkerSession::tell(const protocol::Rates& rates) {
@@ -264,6 +266,41 @@ void WorkerSession::leave() {
   constexpr std::chrono::seconds kToLeave{5};
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kToLeave, [this] { return closed_.has_value(); });
+}
+
+void WorkerSession::await_welcome() {
+  std::unique_lock lock(mutex_);
+  const auto answered = [this] {
+    return welcome_.has_value() || closed_.has_value() || inbox_.stopped().has_value();
+  };
+  if (!changed_.wait_for(lock, options_.deadline, answered)) {
+    // The transport's deadline is the same: it is about to say why there is no connection.
+    changed_.wait(lock, [&] { return reached_ || answered(); });
+  }
+  if (!answered()) {
+    throw ConnectionLost(options_.server + ": the server took the connection, and did not answer " +
+                         "within " + std::to_string(std::lround(to_seconds(options_.deadline))) +
+                         " s; its log may say why");
+  }
+  if (!welcome_) {
+    if (is_over()) {
+      return;
+    }
+    throw_closed();
+  }
+  if (std::exchange(needs_weights_, false)) {
+    lock.unlock();
+    send_initial_weights();
+  }
+}
+
+void WorkerSession::tried(const std::string& why) {
+  reaching_.tried(why);
+  if (why.empty()) {
+    const std::lock_guard lock(mutex_);
+    reached_ = true;
+    changed_.notify_all();
+  }
 }
 
 void WorkerSession::receive(wire::ConnectionEvent event) {
@@ -294,6 +331,10 @@ void WorkerSession::deliver(wire::Received received) {
   }
   if (const auto* slow = std::get_if<protocol::SlowDown>(&received.message)) {
     slowness_ = slow->factor;
+    return;
+  }
+  if (auto* constants = std::get_if<protocol::Constants>(&received.message)) {
+    (void)came_.add(std::move(*constants));  // A server sends them in order.
     return;
   }
   if (const auto* release = std::get_if<protocol::Release>(&received.message)) {
@@ -328,7 +369,16 @@ void WorkerSession::give_up(worker::CancelMode how) {
   changed_.notify_all();
 }
 
+std::string WorkerSession::take_constants() {
+  const std::lock_guard lock(mutex_);
+  return came_.complete() ? came_.take() : "";
+}
+
 void WorkerSession::send_initial_weights() {
+  if (constants_) {
+    protocol::in_parts(
+        constants_(), [this](const protocol::Constants& part) { transport_->send(part, nullptr); });
+  }
   transport_->send(protocol::InitialWeights{},
                    std::make_shared<const std::vector<float>>(initial_weights_()));
 }

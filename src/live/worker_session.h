@@ -22,7 +22,10 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "live/leaving.h"
+#include "live/reaching.h"
+#include "protocol/constants.h"
 #include "protocol/messages.h"
+#include "wire/kept_numbers.h"
 #include "wire/tls_files.h"
 #include "wire/transport.h"
 #include "wire/transports.h"
@@ -46,6 +49,7 @@ struct SessionOptions {
   // At least so much of a gradient is sent at a time, while the rest is computed; and a task comes
   // before all of its weights are there. 0: both travel whole.
   std::uint64_t slice_bytes = 0;
+  std::shared_ptr<wire::KeptNumbers> kept = nullptr;  // As in wire::ConnectOptions.
 };
 
 // What a worker brings to the job.
@@ -54,6 +58,7 @@ struct Offer {
   std::uint64_t dataset_examples = 0;
   // Called only if the job has none, by the constructor or by next().
   std::function<std::vector<float>()> initial_weights;
+  std::function<std::string()> constants = nullptr;  // Called before; null: there are none.
   protocol::Script script{};
   bool wants_evaluator = false;
   std::uint32_t ahead = 0;  // As in protocol::Hello.
@@ -94,6 +99,13 @@ class WorkerSession {
 
   // Whether the first `numbers` of the current task's weights are there.
   [[nodiscard]] bool weights_are_there(std::size_t numbers) const;
+  // What came as protocol::Constants before the first task; empty if nothing did. The second call
+  // returns nothing. REQUIRES: next() has returned a task.
+  [[nodiscard]] std::string take_constants();
+  // The numbers as a vector, in kept memory if they must be copied.
+  [[nodiscard]] std::vector<float> take(wire::Numbers numbers) {
+    return std::move(numbers).take(kept_.get());
+  }
   // Waits for them; false if the task is to be abandoned first.
   [[nodiscard]] bool wait_for_weights(std::size_t numbers);
 
@@ -110,10 +122,14 @@ class WorkerSession {
     bool partial;
     double loss;
     double compute_seconds;
+    std::vector<std::uint32_t> without{};  // As protocol::Push has it.
   };
   // Memory for the next gradient, the same until it is pushed. Where server and worker share
   // memory, the server reads it there.
   [[nodiscard]] std::span<float> gradient();
+  // While a copy lives, gradient() stays memory of this process, though others may write there.
+  // Null if it was not asked for.
+  [[nodiscard]] std::shared_ptr<const void> gradient_memory() const { return gradient_.memory; }
   // Whether what push_slice() is told is sent, or waits for push() all the same.
   [[nodiscard]] bool slices() const { return options_.slice_bytes > 0 && transport_->slices(); }
   // Numbers [begin, end) of gradient() are final, and may be sent while the rest is computed. They
@@ -125,7 +141,8 @@ class WorkerSession {
   // Answers the current task with what was written there, and waits for the verdict; nothing if the
   // run ended first.
   std::optional<protocol::Verdict> push(const Result& result);
-  // The same with a gradient that lies elsewhere. REQUIRES: no slice was sent.
+  // The same with a gradient that lies elsewhere. Its memory is kept for the next numbers.
+  // REQUIRES: no slice was sent.
   std::optional<protocol::Verdict> push(const Result& result, std::vector<float> gradient);
   // The same in steps: sends what was written to gradient(), and does not wait.
   void start_push(const Result& result);
@@ -135,7 +152,7 @@ class WorkerSession {
   [[nodiscard]] News await_news(Duration most);
   // Waits for the verdict, as push().
   [[nodiscard]] std::optional<protocol::Verdict> finish_push();
-  void abandon();
+  void abandon(protocol::GivenUp why = protocol::GivenUp::kUnwanted);
   // What a script says while it trains.
   void tell(const protocol::Rates& rates);
   void ask_for_evaluator();
@@ -145,6 +162,9 @@ class WorkerSession {
 
  private:
   void receive(wire::ConnectionEvent event);
+  void tried(const std::string& why);
+  // Waits for the welcome, or news of the end.
+  void await_welcome();
   void weights_came(std::uint64_t arrived);
   // REQUIRES: mutex_ is held.
   [[nodiscard]] bool are_there(std::size_t numbers) const;
@@ -163,18 +183,23 @@ class WorkerSession {
 
   // Constant after construction.
   SessionOptions options_;
+  const std::shared_ptr<wire::KeptNumbers> kept_;  // Shared with the transport.
   const std::function<std::vector<float>()> initial_weights_;
+  const std::function<std::string()> constants_;
   const std::uint64_t numbers_;               // Of weights and gradients.
   std::optional<protocol::Welcome> welcome_;  // The first; never set once constructed.
+  Reaching reaching_;                         // Of the transport's thread.
   // State below is guarded by mutex_.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   worker::Inbox inbox_;
   wire::Numbers weights_;       // Of the newest release.
   std::uint64_t arrived_ = 0;   // Of these.
+  protocol::Assembly came_;     // Constants.
   bool needs_weights_ = false;  // The server has none, or none any more.
   bool takes_parts_ = false;    // The policy, when it released the current task.
   worker::CancelMode leaves_ = worker::CancelMode::kNone;  // Once the process is told to end.
+  bool reached_ = false;  // The server has accepted the connection.
   std::optional<wire::Closed> closed_;
   std::optional<std::chrono::steady_clock::duration> clock_offset_;  // steady clock minus run's.
   // Of the thread that computes.

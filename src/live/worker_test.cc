@@ -1,6 +1,7 @@
 #include "outpace/worker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -339,6 +340,21 @@ TEST_F(WorkerTest, ALostConnectionIsMadeAgainByTheSameProcess) {
   EXPECT_NE(processes[0], 0U);
 }
 
+// What a worker does with its first mini-batch, such as ending the script, is of the run.
+TEST_F(WorkerTest, TheServerTellsThatTheRunBeginsBeforeAWorkerHasAMiniBatch) {
+  std::atomic<bool> begun{false};
+  live::ServerCallbacks callbacks;
+  callbacks.begins = [&](const protocol::Manifest& /*manifest*/) { begun = true; };
+  auto server = std::make_unique<live::Server>(server_options(1), std::move(callbacks));
+  auto run = std::async(std::launch::async, [server = std::move(server)] { return server->run(); });
+  Worker worker = this->worker(0);
+  worker.join(line(), zeros, kExamples);
+  ASSERT_TRUE(worker.next());
+  EXPECT_TRUE(begun);
+  train(std::move(worker));
+  EXPECT_EQ(run.get().code, ExitCode::kDone);
+}
+
 TEST_F(WorkerTest, AnErrorSaysWhatIsWrongAndHasAnExitCode) {
   auto run = serve(1);
   const std::vector<Parameter> other{{.name = "w", .shape = {3}}};
@@ -362,7 +378,7 @@ TEST_F(WorkerTest, AnErrorSaysWhatIsWrongAndHasAnExitCode) {
   Worker first = worker(0);
   first.join(line(), zeros, kExamples);
   EXPECT_EQ(error_of([&] { worker(1).join(other, zeros, kExamples); }, 4),
-            "another network: 1 tensors of 3 numbers, the job's has 2 of 2");
+            "another network: tensor 1 is 'w' (3) here, and 'slope' (1, 1) in the job");
   EXPECT_EQ(error_of(
                 [&] {
                   first.push({0, 0}, 0.0);

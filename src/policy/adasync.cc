@@ -6,6 +6,23 @@
 
 namespace outpace::policy {
 
+namespace {
+
+// K of an update: `ratio` is how far the loss has fallen, F(w_0) / F(w).
+double gradients(double k0, double workers, double ratio, bool any_worker) {
+  if (any_worker) {
+    return k0 * std::sqrt(ratio);
+  }
+  if (k0 >= workers) {
+    return workers;
+  }
+  const double sought = k0 * k0 / (workers - k0) * ratio;  // K^2 / (P - K)
+  // The root of K^2 + sought K - sought P that is above 0, without a difference of two large ones.
+  return 2.0 * workers / (1.0 + std::sqrt(1.0 + 4.0 * workers / sought));
+}
+
+}  // namespace
+
 AdaSync::AdaSync(Rule rule, Options options) : options_(options), rule_(std::move(rule)) {}
 
 void AdaSync::decide(Time now, const Event& event, Decision& out) {
@@ -16,6 +33,8 @@ void AdaSync::decide(Time now, const Event& event, Decision& out) {
     }
     return;
   }
+  live_ += std::holds_alternative<WorkerJoined>(event) ? 1U : 0U;
+  live_ -= std::holds_alternative<WorkerLeft>(event) ? 1U : 0U;
   std::visit([&](Policy& rule) { rule.decide(now, event, out); }, rule_);
 }
 
@@ -26,8 +45,11 @@ void AdaSync::hear(double loss, Decision& out) {
   if (!first_loss_) {
     first_loss_ = loss;
   }
-  const double k = std::round(options_.k * std::sqrt(*first_loss_ / loss));
-  const auto cutoff = static_cast<std::uint32_t>(std::clamp<double>(k, 1.0, options_.workers));
+  const bool any_worker =
+      std::holds_alternative<KBatchAsync>(rule_) || std::holds_alternative<KBatchSync>(rule_);
+  const double workers = live_ > 0 ? live_ : options_.workers;
+  const double k = std::round(gradients(options_.k, workers, *first_loss_ / loss, any_worker));
+  const auto cutoff = static_cast<std::uint32_t>(std::clamp(k, 1.0, workers));
   std::visit([&](auto& rule) { rule.set_cutoff(cutoff); }, rule_);
   out.reason = {.why = Why::kCutoffChosen, .a = static_cast<double>(cutoff), .b = loss};
 }

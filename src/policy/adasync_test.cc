@@ -14,7 +14,7 @@ Event measured(Measure what, double value) {
   return Measured{.what = what, .value = value, .version = Version{0}};
 }
 
-// Dutta, Wang, Joshi (2021): K = K_0 sqrt(F(w_0) / F(w)), in whole gradients.
+// Dutta, Wang, Joshi (2021): K = K_0 sqrt(F(w_0) / F(w)), in whole gradients of any workers.
 TEST(AdaSync, WaitsForMoreByTheRootOfHowFarTheLossFell) {
   CheckedDriver driver("adasync:k=2,rule=kbatchasync,loss=test", 20);
   struct Expected {
@@ -32,6 +32,43 @@ TEST(AdaSync, WaitsForMoreByTheRootOfHowFarTheLossFell) {
     EXPECT_EQ(driver.last().reason.why, Why::kCutoffChosen);
     EXPECT_EQ(driver.last().reason.a, expected.k) << expected.loss;
   }
+}
+
+// K^2 / (P - K) grows as the loss falls: 4 of 20 workers, 16 / 16 = 1, then 2.25 and so on.
+TEST(AdaSync, WaitsForFewerOfTheLastWorkersWhereEachCounts) {
+  for (const std::string rule : {"kasync", "ksync"}) {
+    CheckedDriver driver("adasync:k=4,rule=" + rule + ",loss=test", 20);
+    struct Expected {
+      double ratio;
+      double k;
+    };
+    for (const Expected& expected : {Expected{1, 4},
+                                     Expected{25.0 / 15, 5},
+                                     Expected{100.0 / 10, 10},
+                                     Expected{225.0 / 5, 15},
+                                     Expected{361.0, 19},
+                                     Expected{1e9, 20},
+                                     Expected{1.0 / 19, 1},
+                                     Expected{1e-9, 1}}) {
+      driver.pass(measured(Measure::kTestLoss, 2.3 / expected.ratio));
+      EXPECT_EQ(driver.last().reason.a, expected.k) << rule << ", " << expected.ratio;
+    }
+  }
+  CheckedDriver all("adasync:k=20,loss=test", 20);
+  all.pass(measured(Measure::kTestLoss, 2.0));
+  all.pass(measured(Measure::kTestLoss, 9.0));
+  EXPECT_EQ(all.last().reason.a, 20.0);
+}
+
+TEST(AdaSync, CountsTheLiveWorkers) {
+  CheckedDriver driver("adasync:k=2,loss=test", 8);
+  driver.join_all(4);
+  driver.pass(measured(Measure::kTestLoss, 2.0));
+  driver.pass(measured(Measure::kTestLoss, 1e-9));
+  EXPECT_EQ(driver.last().reason.a, 4.0);
+  driver.leave(3);
+  driver.pass(measured(Measure::kTestLoss, 1e-9));
+  EXPECT_EQ(driver.last().reason.a, 3.0);
 }
 
 TEST(AdaSync, HasTheNewCutoffFromTheNextGradientOn) {

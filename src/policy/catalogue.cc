@@ -116,9 +116,8 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options,
   static const std::array<std::string, 2> kObjectives{"gradients", "progress"};
   std::optional<GradientNoise> noise;
   const std::string objective = options.word("objective", kObjectives, "gradients");
-  const double curvature = options.number("curvature", 1.0, 0.01, 1.99);
   if (objective == "progress") {
-    noise.emplace(0.5 * curvature);
+    noise.emplace();
   }
   // Of one gradient alone nobody can tell what is noise.
   const std::uint64_t asked = options.count("min", 1, 1, most);
@@ -197,24 +196,43 @@ std::unique_ptr<Policy> make_switch(SpecReader& options,
   return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers, inputs.fitted);
 }
 
+template <BarrierKind kind>
+BarrierKind always(const Spec& /*spec*/) {
+  return kind;
+}
+
+BarrierKind barrier_of_rule(const Spec& adasync) {
+  for (const auto& [option, value] : adasync.options) {
+    if (option == "rule") {
+      return find(value).barrier(adasync);
+    }
+  }
+  return BarrierKind::kDistinct;
+}
+
+BarrierKind barrier_of_remedy(const Spec& saps) {
+  return weighs_staleness_itself(saps) ? BarrierKind::kNone : BarrierKind::kLateOnes;
+}
+
 constexpr bool kAsynchronous = true;
 constexpr bool kKeepsSlots = true;
+constexpr const char* kShare = "share";  // As far as sync at the same learning rate.
 
 // clang-format off
 const std::array<Entry, 15> kEntries{{
     {"sync", "An update waits for a gradient from every live worker.",
      "Chen et al., Revisiting Distributed Synchronous SGD, 2016",
-     !kAsynchronous, kKeepsSlots, "none", {}, make_sync},
+     !kAsynchronous, kKeepsSlots, always<BarrierKind::kCutoff>, "none", {}, make_sync},
     {"backup", "An update is the first gradients of a round; the stragglers' are dropped.",
      "Chen et al., Revisiting Distributed Synchronous SGD, 2016, section 3",
-     !kAsynchronous, kKeepsSlots, "none",
+     !kAsynchronous, kKeepsSlots, always<BarrierKind::kCutoff>, "none",
      {{"cutoff", "", "gradients an update waits for; from 1 to the number of workers"}},
      make_backup},
     {"dynamic", "As backup, but how long to wait is decided each iteration, by a model of the"
      " workers' runtimes.",
      "Teng and Wood, Bayesian Distributed Stochastic Gradient Descent, 2018; deciding during the"
      " iteration and the model are ours",
-     !kAsynchronous, kKeepsSlots, "none",
+     !kAsynchronous, kKeepsSlots, always<BarrierKind::kBestCutoff>, "none",
      {{"model", kDynamicModel,
        "auto, switching, ewma, kalman, last, elfving, elfving-truncated, elfving-observed; deep and"
        " deep-joint with --runtime-model"},
@@ -226,36 +244,35 @@ const std::array<Entry, 15> kEntries{{
       {"min", "1", "gradients of an update at least; never less than 2 for progress"},
       {"max", "0", "gradients of an update at most; 0 is all"},
       {"objective", "gradients",
-       "what is maximised a second: gradients, or progress, the loss's expected decrease"},
-      {"curvature", "1", "for progress: rate times curvature, from 0.01 to 1.99; the less, the"
-       " less noise counts"}},
+       "what is maximised a second: gradients, or progress, the loss's expected decrease by the"
+       " gradients' measured noise"}},
      make_dynamic},
     {"async", "Every gradient is an update, and nobody waits.",
      "Dean et al., Large Scale Distributed Deep Networks, 2012, section 4.1",
-     kAsynchronous, !kKeepsSlots, "inverse", {}, make_async},
+     kAsynchronous, !kKeepsSlots, always<BarrierKind::kNone>, kShare, {}, make_async},
     {"ksync", "As backup: an update is the first k gradients of a round, the rest are dropped.",
      "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
-     !kAsynchronous, kKeepsSlots, "none",
+     !kAsynchronous, kKeepsSlots, always<BarrierKind::kCutoff>, "none",
      {{"k", "", "gradients an update waits for; from 1 to the number of workers"}},
      make_ksync},
     {"kbatchsync", "As ksync, but who is done computes another mini-batch of the same round.",
      "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
-     !kAsynchronous, !kKeepsSlots, "none",
+     !kAsynchronous, !kKeepsSlots, always<BarrierKind::kRestarting>, "none",
      {{"k", "", "gradients an update waits for; from 1 to the number of workers"}},
      make_kbatchsync},
     {"kasync", "An update waits for k workers, which wait for it; nobody is cancelled.",
      "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
-     kAsynchronous, !kKeepsSlots, "inverse",
+     kAsynchronous, !kKeepsSlots, always<BarrierKind::kDistinct>, kShare,
      {{"k", "", "workers an update waits for; from 1 to the number of workers"}},
      make_kasync},
     {"kbatchasync", "An update is the next k gradients to arrive; nobody waits.",
      "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
-     kAsynchronous, !kKeepsSlots, "inverse",
+     kAsynchronous, !kKeepsSlots, always<BarrierKind::kNone>, kShare,
      {{"k", "", "gradients of an update; from 1 to the number of workers"}},
      make_kbatchasync},
     {"adasync", "An update waits for more gradients as the loss falls.",
      "Dutta et al., Slow and Stale Gradients Can Win the Race, 2021",
-     kAsynchronous, !kKeepsSlots, "inverse",
+     kAsynchronous, !kKeepsSlots, barrier_of_rule, "inverse",
      {{"k", "", "gradients that the first updates wait for; from 1 to the number of workers"},
       {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"},
       {"loss", "training", "training, the mean over some 50 gradients, after every update; or test,"
@@ -263,25 +280,25 @@ const std::array<Entry, 15> kEntries{{
      make_adasync},
     {"softsync", "An update is the next floor(workers / n) gradients to arrive; nobody waits.",
      "Zhang et al., Staleness-aware Async-SGD for Distributed Deep Learning, 2016, section 2",
-     kAsynchronous, !kKeepsSlots, "inverse",
+     kAsynchronous, !kKeepsSlots, always<BarrierKind::kNone>, kShare,
      {{"n", "", "updates in about the time of one iteration; from 1 to the number of workers"}},
      make_softsync},
     {"ssp", "Every gradient is an update; a worker over s iterations ahead waits.",
      "Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel Parameter"
      " Server, 2013, section 2",
-     kAsynchronous, !kKeepsSlots, "consgd",
+     kAsynchronous, !kKeepsSlots, always<BarrierKind::kBoundedStaleness>, kShare,
      {{"s", "", "iterations that the fastest may be ahead of the slowest; 0 is in step"}},
      make_ssp},
     {"dssp", "As ssp, with a bound from low to high that follows the workers' pace.",
      "Zhao et al., Dynamic Stale Synchronous Parallel Distributed Training for Deep Learning,"
      " 2019, algorithms 1 and 2",
-     kAsynchronous, !kKeepsSlots, "consgd",
+     kAsynchronous, !kKeepsSlots, always<BarrierKind::kBoundedStaleness>, kShare,
      {{"low", "", "iterations that anybody may be ahead of the slowest"},
       {"high", "", "iterations that the fastest may be ahead at most; at least low"}},
      make_dssp},
     {"psp", "Every gradient is an update; who is ahead of one in a random sample waits.",
      "Wang et al., Probabilistic Synchronous Parallel, 2017",
-     kAsynchronous, !kKeepsSlots, "inverse",
+     kAsynchronous, !kKeepsSlots, always<BarrierKind::kBoundedStaleness>, kShare,
      {{"beta", "", "workers in a sample; 0 is async, all is ssp"},
       {"s", "0", "iterations that it may be ahead of any in its sample"},
       {"seed", "1", "of the samples"}},
@@ -289,7 +306,7 @@ const std::array<Entry, 15> kEntries{{
     {"saps", "Every gradient is an update, except a straggler's, more than s versions old.",
      "Yu et al., Accelerating Distributed Training in Heterogeneous Clusters via a"
      " Straggler-Aware Parameter Server, 2019",
-     kAsynchronous, !kKeepsSlots, "inverse",
+     kAsynchronous, !kKeepsSlots, barrier_of_remedy, kShare,
      {{"s", "2 x (live workers - 1)",
        "versions that a gradient may be behind; at least 1, or a multiple of the median lag: 2.5x"},
       {"action", "preempt",
@@ -301,7 +318,7 @@ const std::array<Entry, 15> kEntries{{
      " 'switch(async until loss<0.6 then sync until updates>2000 then ssp:s=3)'.",
      "Li et al., Sync-Switch: Hybrid Parameter Synchronization for Distributed Deep Learning,"
      " 2021, for one switch; conditions and seam are ours",
-     kAsynchronous, !kKeepsSlots, "inverse",
+     kAsynchronous, !kKeepsSlots, always<BarrierKind::kChanging>, "that of each phase",
      {{"until", "", "loss (training), test-loss, test-accuracy, updates or seconds, < or >, a"
        " number"}},
      make_switch},
@@ -346,6 +363,27 @@ std::unique_ptr<Policy> make_settable_policy(const Spec& spec,
                                              std::uint32_t workers,
                                              const PolicyInputs& inputs) {
   return balanced(std::make_unique<Switch>(spec, workers, inputs.fitted), inputs.balance);
+}
+
+BarrierKind barrier_of(const Spec& spec) {
+  return find(spec.name).barrier(spec);
+}
+
+bool is_asynchronous(const Spec& phase) {
+  static const std::pair<std::string, std::string> kOfRounds{"rule", "ksync"};
+  static const std::pair<std::string, std::string> kOfFullRounds{"rule", "kbatchsync"};
+  const auto& options = phase.options;
+  const auto has = [&](const auto& option) {
+    return std::find(options.begin(), options.end(), option) != options.end();
+  };
+  return find(phase.name).asynchronous &&
+         !(phase.name == "adasync" && (has(kOfRounds) || has(kOfFullRounds)));
+}
+
+const std::string& default_staleness(const Spec& phase) {
+  static const std::string kNone = "none";
+  return !is_asynchronous(phase) || weighs_staleness_itself(phase) ? kNone
+                                                                   : find(phase.name).staleness;
 }
 
 bool uses_fitted_model(const Spec& spec) {

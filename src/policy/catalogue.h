@@ -13,6 +13,7 @@
 
 #include "base/spec.h"
 #include "policy/balance.h"
+#include "policy/barrier.h"
 #include "policy/policy.h"
 #include "runtime_model/deep_weights.h"
 
@@ -40,7 +41,11 @@ struct Entry {
   // The gradients of one update are kept in slots and reduced in worker order at the commit, so
   // that a run is repeatable to the bit.
   bool keeps_slots;
-  std::string staleness;  // The rule that weighs stale gradients unless the user names another.
+  // What makes a worker wait; the spec is one of this policy. Predictions depend on it.
+  BarrierKind (*barrier)(const Spec& spec);
+  // The rule that weighs stale gradients unless the user names another; of a switch there is none,
+  // because each of its phases has its own (default_staleness).
+  std::string staleness;
   std::vector<OptionDoc> options;
   // `workers` is the planned number, against which options are checked.
   std::unique_ptr<Policy> (*make)(SpecReader& options,
@@ -63,8 +68,17 @@ struct Entry {
                                                            std::uint32_t workers,
                                                            const PolicyInputs& inputs = {});
 
+// What makes a worker wait under a policy that make_policy() accepts.
+[[nodiscard]] BarrierKind barrier_of(const Spec& spec);
+
 // True if the policy, or one of a switch's, can make use of PolicyInputs::fitted.
 [[nodiscard]] bool uses_fitted_model(const Spec& spec);
+
+// The rule that weighs stale gradients under this policy unless the user names another, and whether
+// gradients may be stale at all. Throws a usage error if there is no such policy. REQUIRES: it is
+// no switch, but one of a switch's phases may be asked for.
+[[nodiscard]] const std::string& default_staleness(const Spec& phase);
+[[nodiscard]] bool is_asynchronous(const Spec& phase);
 
 // True if the policy, or one of a switch's, weights stale gradients itself (saps:action=dampen), so
 // that the staleness rule must not be multiplied in again.

@@ -27,6 +27,15 @@ TEST(Catalogue, TellsEachPolicysNatureAndDocumentsItsOptions) {
   EXPECT_EQ(keeps_slots, "sync backup dynamic ksync ");
 }
 
+TEST(Catalogue, TellsWhatMakesAWorkerWait) {
+  const auto barrier = [](const char* spec) { return barrier_of(Spec::parse(spec)); };
+  EXPECT_EQ(barrier("kasync:k=4"), BarrierKind::kDistinct);
+  EXPECT_EQ(barrier("adasync:4,rule=kbatchasync"), BarrierKind::kNone);
+  EXPECT_EQ(barrier("saps:action=dampen"), BarrierKind::kNone);
+  EXPECT_EQ(barrier("saps"), BarrierKind::kLateOnes);
+  EXPECT_EQ(barrier("switch(sync until updates>9 then async)"), BarrierKind::kChanging);
+}
+
 TEST(Catalogue, ReadsEveryDocumentedOptionAndNoOther) {
   for (const Entry& entry : catalogue()) {
     if (entry.name == "switch") {

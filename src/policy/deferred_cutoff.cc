@@ -18,7 +18,7 @@ DeferredCutoff::DeferredCutoff(std::unique_ptr<runtime_model::RuntimeModel> mode
 
 void DeferredCutoff::think() {
   if (ended_) {
-    cutoff_.end(seen_before_, ended_->count, ended_->seconds);
+    cutoff_.end(seen_before_, ended_->count, ended_->seconds, ended_->typical);
     cutoff_.begin(participants_);
     ended_.reset();
   }
@@ -27,6 +27,7 @@ void DeferredCutoff::think() {
 void DeferredCutoff::observe(WorkerId worker, runtime_model::Observation seen) {
   if (forecasts(worker) && seen.seconds > 0.0) {
     seen_[index(worker)] = seen;
+    ++warm_;
   }
 }
 
@@ -37,21 +38,22 @@ void DeferredCutoff::correct(WorkerId worker, double seconds) {
 }
 
 void DeferredCutoff::begin_late(WorkerId worker, double seconds) {
-  if (forecasts(worker)) {
+  if (!ended_ && forecasts(worker)) {  // Else the next iteration begins with it.
     cutoff_.begin_late(number_of(worker), seconds);
   }
 }
 
 void DeferredCutoff::end(std::uint32_t count, double seconds) {
-  ended_ = Ended{.count = count, .seconds = seconds};
+  ended_ = Ended{.count = count, .seconds = seconds, .typical = warm_ >= cold_};
+  warm_ = cold_ = 0;
   seen_before_.swap(seen_);
   seen_.assign(seen_before_.size(), {});
   participants_.clear();
 }
 
-void DeferredCutoff::take_part(WorkerId worker, double busy) {
+void DeferredCutoff::take_part(WorkerId worker, double busy, double late) {
   if (forecasts(worker)) {
-    participants_.push_back({.worker = number_of(worker), .busy = busy});
+    participants_.push_back({.worker = number_of(worker), .busy = busy, .late = late});
   }
 }
 

@@ -28,15 +28,20 @@ class DeferredCutoff {
 
   // Of this iteration. A runtime of no time at all, on a clock too coarse, says nothing.
   void observe(WorkerId worker, runtime_model::Observation seen);
+  // Of a worker that is cold (warm_up.h): its runtime says nothing. An iteration in which most are
+  // cold does not count for the rate.
+  void observe_cold() { ++cold_; }
   // A worker that was cut off in an iteration before has come after all.
   void correct(WorkerId worker, double seconds);
-  // The worker begins `seconds` after the iteration began.
+  // The worker begins `seconds` after the iteration began; 0: with it, although it may have been
+  // busy then.
   void begin_late(WorkerId worker, double seconds);
   // The iteration ended with `count` gradients. Calls of take_part() for the next one follow, and
   // then think().
   void end(std::uint32_t count, double seconds);
-  // The worker has been busy with an older iteration for `busy` seconds; 0: it is free.
-  void take_part(WorkerId worker, double busy);
+  // One that was told to stop, and has not done so yet, is expected to begin after `late` seconds;
+  // one that was not has been busy with an older iteration for `busy` seconds.
+  void take_part(WorkerId worker, double busy = 0.0, double late = 0.0);
 
   void keep(Archive& archive) {
     think();
@@ -49,6 +54,13 @@ class DeferredCutoff {
                                                     std::uint32_t accepted,
                                                     std::span<const std::uint32_t> out) {
     return cutoff_.look(seconds, accepted, out);
+  }
+  // Whether this iteration has a forecast.
+  [[nodiscard]] bool knows() const { return cutoff_.forecast() != nullptr; }
+  // As runtime_model::Cutoff.
+  void begin_anew() { cutoff_.begin_anew(); }
+  [[nodiscard]] bool is_complete(std::uint32_t accepted, std::span<const std::uint32_t> out) const {
+    return cutoff_.is_complete(accepted, out);
   }
   // What was expected of this iteration; a count of 0: nothing was.
   [[nodiscard]] std::uint32_t expected() const { return cutoff_.plan().count; }
@@ -65,11 +77,14 @@ class DeferredCutoff {
   struct Ended {
     std::uint32_t count;
     double seconds;
+    bool typical;
   };
 
   runtime_model::Cutoff cutoff_;
   std::vector<runtime_model::Observation> seen_;         // In this iteration, by worker.
   std::vector<runtime_model::Observation> seen_before_;  // In the one that has ended.
+  std::uint32_t warm_ = 0;                               // Workers observed in this iteration,
+  std::uint32_t cold_ = 0;                               // and those that say nothing.
   std::optional<Ended> ended_;  // An iteration that the model has not been shown yet.
   std::vector<runtime_model::Cutoff::Participant> participants_;  // Of the next.
 };

@@ -16,6 +16,15 @@ Duration wait(Time ready, Time last, Duration runtime) {
 
 }  // namespace
 
+bool Dssp::is_behind(const Pace& one, const Pace& other) {
+  if (one.clock != other.clock) {
+    return one.clock < other.clock;
+  }
+  const bool both_known = one.runtime > Duration{} && other.runtime > Duration{};
+  return both_known ? one.last + one.runtime > other.last + other.runtime
+                    : one.runtime < other.runtime;
+}
+
 Dssp::Dssp(Options options) : Ssp({.slack = options.low}), options_(options) {
   CHECK(options.low <= options.high);
 }
@@ -43,7 +52,7 @@ std::uint64_t Dssp::slack_of(WorkerId worker) {
   std::uint64_t most = 0;
   paces_.for_each([&](WorkerId /*other*/, const Pace& pace) {
     most = std::max(most, pace.clock);
-    if (pace.clock < slowest.clock) {
+    if (is_behind(pace, slowest)) {
       slowest = pace;
     }
   });

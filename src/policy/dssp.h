@@ -10,6 +10,9 @@
 //   s_w = a - 1 + r,   r of 0..high - a + 1 with the least wait, from its own r-th next finish to
 //                      the slowest's next one; the smallest of equals
 //
+// Of workers that are equally far behind, the slowest is the one that is expected last, because the
+// lowest clock rises when all of them have finished; or one of unknown pace.
+//
 // so that after r more iterations it waits for one of the slowest's. For all others s_w = low.
 // low = high is ssp:s. Finding r costs a look at every worker, only when one is that far ahead.
 
@@ -37,6 +40,8 @@ class Dssp final : public Ssp {
     Duration runtime{};  // Its last one; 0: unknown.
   };
 
+  // One is waited for longer than the other.
+  [[nodiscard]] static bool is_behind(const Pace& one, const Pace& other);
   void follow(WorkerId worker, std::uint64_t clock) override;
   void unfollow(WorkerId worker) override;
   void finished(Time now, WorkerId worker, Duration runtime) override;

@@ -46,5 +46,20 @@ TEST(Dssp, WaitsAsSspDoesForOneOfUnknownPace) {
   EXPECT_FALSE(driver.computes(0));
 }
 
+// The lowest clock rises when all that have it have finished, in whatever order they are numbered.
+TEST(Dssp, WaitsForTheLastOfThoseThatAreEquallyFarBehind) {
+  for (const std::uint32_t slowest : {1U, 2U}) {
+    CheckedDriver driver("dssp:low=0,high=8", 3);
+    driver.join_all(3);
+    driver.arrive(0, {}, at(1.0));
+    driver.arrive(3 - slowest, {}, at(1.5));
+    driver.arrive(slowest, {}, at(4.0));
+    // The slowest is expected at 8 s: three more iterations of 1 s leave nothing to wait.
+    driver.arrive(0, {}, at(5.0));
+    EXPECT_EQ(driver.last().reason.why, Why::kBoundRaised) << "the slowest is worker " << slowest;
+    EXPECT_EQ(driver.last().reason.b, 3.0) << "the slowest is worker " << slowest;
+  }
+}
+
 }  // namespace
 }  // namespace outpace::policy

@@ -8,6 +8,13 @@
 #include "base/overloaded.h"
 
 namespace outpace::policy {
+namespace {
+
+// Iterations for which one that was late while nothing was known is let finish.
+constexpr std::uint64_t kLongestCold = 20;
+constexpr double kNewestGivingUp = 0.2;  // The weight of the newest.
+
+}  // namespace
 
 DynamicCutoff::DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
                              runtime_model::Cutoff::Options options,
@@ -25,7 +32,7 @@ void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
                         [&](const WorkerLeft& left) { leave(left, out); },
                         [&](const GradientArrived& gradient) { arrive(gradient, out); },
                         [&](const ReleaseEnded& ended) { end(ended, out); },
-                        [&](const TimerFired&) { settle(out); },
+                        [&](const TimerFired&) { look(out); },
                         [&](const Measured& measured) { hear(measured); },
                         Ignoring<PolicySet>{}},
              event);
@@ -40,8 +47,10 @@ void DynamicCutoff::keep(Archive& archive) {
 
 void DynamicCutoff::join(const WorkerJoined& event, Decision& out) {
   Worker& state = workers_.join(event.worker);
+  warm_up_.join(event.worker);
   if (workers_.live() == 1) {
     begun_ = now_;
+    cutoff_.begin_anew();
   }
   out.reason = {.why = Why::kJoined, .a = static_cast<double>(workers_.live())};
   release(event.worker, state, out);
@@ -49,6 +58,8 @@ void DynamicCutoff::join(const WorkerJoined& event, Decision& out) {
 
 void DynamicCutoff::leave(const WorkerLeft& event, Decision& out) {
   computing_ -= workers_.leave(event.worker).computing ? 1U : 0U;
+  warm_up_.leave(event.worker, event.how);
+  drains_ = drains_ || event.how == Departure::kDrained;
   out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
   settle(out);
 }
@@ -66,14 +77,23 @@ void DynamicCutoff::arrive(const GradientArrived& event, Decision& out) {
   state.computing = false;
   --computing_;
   const double runtime = to_seconds(event.runtime);
+  const bool cold = warm_up_.cold(event.worker);
+  warm_up_.end(event.worker);
   if (state.version < version_) {
-    cutoff_.correct(event.worker, runtime);
+    if (state.seen_longer) {
+      cutoff_.correct(event.worker, runtime);
+    }
     out.reason = {.why = Why::kAfterCutoff, .a = static_cast<double>(version_ - state.version)};
     out.actions.push_back(Drop{event.worker, event.release, Why::kAfterCutoff});
     release(event.worker, state, out);
     return;
   }
-  cutoff_.observe(event.worker, {.seconds = runtime, .fate = runtime_model::Fate::kArrived});
+  if (cold) {
+    cutoff_.observe_cold();
+  } else {
+    cutoff_.observe(event.worker, {.seconds = runtime, .fate = runtime_model::Fate::kArrived});
+  }
+  state.probing.came();
   ++accepted_;
   out.actions.push_back(Accept{event.worker, event.release, 1.0});
   out.reason = {.why = Why::kWaiting,
@@ -87,6 +107,7 @@ void DynamicCutoff::end(const ReleaseEnded& event, Decision& out) {
   CHECK(state.computing);
   state.computing = false;
   --computing_;
+  warm_up_.end(event.worker);
   out.reason = {.why = why_ended(event.how)};
   if (is_turned_away(event.how) && state.version == version_) {
     settle(out);  // It has answered in this iteration.
@@ -96,30 +117,69 @@ void DynamicCutoff::end(const ReleaseEnded& event, Decision& out) {
 }
 
 void DynamicCutoff::release(WorkerId worker, Worker& state, Decision& out) {
-  state = {.computing = true, .version = version_, .released = now_};
-  ++computing_;
-  if (now_ > begun_) {
-    cutoff_.begin_late(worker, seconds());
+  if (state.cancelled) {
+    state.gives_up_after +=
+        kNewestGivingUp * (to_seconds(now_ - *state.cancelled) - state.gives_up_after);
   }
+  state = {.computing = true,
+           .version = version_,
+           .released = now_,
+           .cancelled = std::nullopt,
+           .seen_longer = false,
+           .gives_up_after = state.gives_up_after,
+           .probing = state.probing};
+  ++computing_;
+  cutoff_.begin_late(worker, seconds());
   out.actions.push_back(Release{worker});
+}
+
+void DynamicCutoff::find_waited_for() {
+  out_.clear();
+  workers_.for_each([&](WorkerId worker, const Worker& state) {
+    // While nothing is known, who is late from an iteration before is not waited for again.
+    const bool may_count = (cutoff_.knows() && !drains_) || state.version == version_;
+    const bool counts = may_count && (drains_ || cutoff_.forecasts(worker));
+    if (state.computing && counts) {
+      out_.push_back(static_cast<std::uint32_t>(index(worker)));
+    }
+  });
+}
+
+void DynamicCutoff::start_again(Decision& out) {
+  if (nobody_answers()) {
+    workers_.for_each([&](WorkerId worker, Worker& state) {
+      if (!state.computing) {
+        release(worker, state, out);
+      }
+    });
+  }
 }
 
 void DynamicCutoff::settle(Decision& out) {
   if (accepted_ == 0) {
-    if (computing_ == 0) {
-      workers_.for_each([&](WorkerId worker, Worker& state) { release(worker, state, out); });
-    }
+    start_again(out);
     return;
   }
-  out_.clear();
-  workers_.for_each([&](WorkerId worker, const Worker& state) {
-    if (state.computing && cutoff_.forecasts(worker)) {
-      out_.push_back(static_cast<std::uint32_t>(index(worker)));
-    }
-  });
+  find_waited_for();
+  if (cutoff_.is_complete(accepted_, out_)) {
+    commit(/*cuts_off=*/true, out);
+  } else {
+    out.actions.push_back(WakeAt{now_});
+  }
+}
+
+void DynamicCutoff::look(Decision& out) {
+  if (accepted_ == 0) {
+    start_again(out);
+    return;
+  }
+  if (drains_) {
+    return;  // It is settled by what the workers do.
+  }
+  find_waited_for();
   const runtime_model::Cutoff::Verdict verdict = cutoff_.look(seconds(), accepted_, out_);
   if (verdict.stop) {
-    commit(out);
+    commit(!verdict.lets_finish, out);
   } else if (std::isfinite(verdict.again)) {
     // Rounded, it might be no later than now, for ever.
     const Time again = begun_ + from_seconds(verdict.again);
@@ -127,19 +187,50 @@ void DynamicCutoff::settle(Decision& out) {
   }
 }
 
-void DynamicCutoff::commit(Decision& out) {
+bool DynamicCutoff::nobody_answers() {
+  bool nobody = true;
+  workers_.for_each([&](WorkerId /*worker*/, const Worker& state) {
+    nobody = nobody && !(state.computing && (state.version == version_ || state.cancelled));
+  });
+  return nobody;
+}
+
+void DynamicCutoff::tell_to_stop(WorkerId worker, Worker& state, Decision& out) {
+  out.actions.push_back(Cancel{worker, /*keep_part=*/false});
+  state.cancelled = now_;
+}
+
+void DynamicCutoff::observe_longer(WorkerId worker, Worker& state) {
+  if (warm_up_.cold(worker)) {
+    cutoff_.observe_cold();
+    return;
+  }
+  cutoff_.observe(
+      worker, {.seconds = to_seconds(now_ - state.released), .fate = runtime_model::Fate::kLonger});
+  state.seen_longer = true;
+}
+
+void DynamicCutoff::commit(bool cuts_off, Decision& out) {
   const std::uint32_t expected = cutoff_.expected();
   out.reason = {.why = expected == 0 ? Why::kCutoffReached : Why::kWaitedEnough,
                 .a = static_cast<double>(accepted_),
                 .b = static_cast<double>(expected == 0 ? workers_.live() : expected)};
   out.actions.push_back(Commit{});
-  workers_.for_each([&](WorkerId worker, const Worker& state) {
-    // What is open from an older version was cancelled when that one ended.
-    if (state.computing && state.version == version_) {
-      out.actions.push_back(Cancel{worker, /*keep_part=*/false});
-      cutoff_.observe(
-          worker,
-          {.seconds = to_seconds(now_ - state.released), .fate = runtime_model::Fate::kLonger});
+  workers_.for_each([&](WorkerId worker, Worker& state) {
+    if (!state.computing || state.cancelled) {
+      return;
+    }
+    if (state.version < version_) {  // It is let finish, if that does not take for ever.
+      const std::uint64_t longest =
+          state.seen_longer ? runtime_model::Probing::kLongest : kLongestCold;
+      if (version_ - state.version > longest) {
+        tell_to_stop(worker, state, out);
+      }
+    } else if (cuts_off) {
+      observe_longer(worker, state);
+      if (!state.probing.lets_finish()) {
+        tell_to_stop(worker, state, out);
+      }
     }
   });
   cutoff_.end(accepted_, seconds());
@@ -148,7 +239,11 @@ void DynamicCutoff::commit(Decision& out) {
   accepted_ = 0;
   begun_ = now_;
   workers_.for_each([&](WorkerId worker, Worker& state) {
-    cutoff_.take_part(worker, state.computing ? to_seconds(now_ - state.released) : 0.0);
+    if (state.cancelled) {
+      cutoff_.take_part(worker, 0.0, state.gives_up_after);
+    } else {
+      cutoff_.take_part(worker, state.computing ? to_seconds(now_ - state.released) : 0.0);
+    }
     if (!state.computing) {
       release(worker, state, out);
     }

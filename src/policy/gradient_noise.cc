@@ -4,6 +4,13 @@
 #include <cmath>
 
 namespace outpace::policy {
+namespace {
+
+// Gradients that are almost alike: a second one is worth nothing.
+constexpr double kMostSaturation = 1e12;
+
+}  // namespace
+
 void GradientNoise::hear(double mean_norm, double single_norm, std::uint32_t gradients) {
   if (!std::isfinite(mean_norm) || !std::isfinite(single_norm) || gradients == 0) {
     return;
@@ -11,11 +18,11 @@ void GradientNoise::hear(double mean_norm, double single_norm, std::uint32_t gra
   const double mean = mean_norm * mean_norm;
   // Rounded, it might be less than nothing.
   const double excess = std::max(single_norm * single_norm - mean, 0.0);
-  deviations_ = keep_ * deviations_ + (gradients > 1 ? gradients * excess : 0.0);
-  freedom_ = keep_ * freedom_ + (gradients - 1.0);
-  squares_ = keep_ * squares_ + mean;
-  inverse_counts_ = keep_ * inverse_counts_ + 1.0 / gradients;
-  updates_ = keep_ * updates_ + 1.0;
+  deviations_ = kKeep * deviations_ + (gradients > 1 ? gradients * excess : 0.0);
+  freedom_ = kKeep * freedom_ + (gradients - 1.0);
+  squares_ = kKeep * squares_ + mean;
+  inverse_counts_ = kKeep * inverse_counts_ + 1.0 / gradients;
+  updates_ = kKeep * updates_ + 1.0;
 }
 
 void GradientNoise::hear(const Measured& measured, std::uint32_t gradients) {
@@ -42,9 +49,10 @@ std::optional<runtime_model::Worth> GradientNoise::worth() const {
   if (freedom_ <= 0.0) {
     return std::nullopt;
   }
-  return runtime_model::Worth{.per_update = (1.0 - half_curvature_) * squared_norm(),
-                              .per_gradient = 0.0,
-                              .noise = half_curvature_ * variance()};
+  if (variance() <= 0.0) {
+    return runtime_model::Worth{.saturation = squared_norm() > 0.0 ? kMostSaturation : 0.0};
+  }
+  return runtime_model::Worth{.saturation = std::min(squared_norm() / variance(), kMostSaturation)};
 }
 
 }  // namespace outpace::policy

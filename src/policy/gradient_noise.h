@@ -4,9 +4,8 @@
 //   V      =  c / (c - 1) * (mean_j ||g_j||^2 - ||mean_j g_j||^2)     of c gradients, c > 1
 //   ||grad F||^2  =  ||mean_j g_j||^2 - V / c
 //
-// Both without bias for gradients that are independent and alike; averaged over updates of which
-// the past counts ever less, as Xu, Neglia, Sebastianelli ("Dynamic Backup Workers for Parallel
-// Machine Learning", 2020, section 3) average over the last few.
+// Both without bias for gradients that are independent and alike; averaged over about a hundred
+// updates: the weight of a past one decays.
 
 #pragma once
 
@@ -21,13 +20,6 @@ namespace outpace::policy {
 
 class GradientNoise {
  public:
-  static constexpr double kKeepNorms = 0.95;
-
-  // eta L / 2, the curvature that a step feels; in (0, 1). `keep`: of the past, from one update to
-  // the next.
-  explicit GradientNoise(double half_curvature, double keep = kKeepNorms)
-      : half_curvature_(half_curvature), keep_(keep) {}
-
   // An update of `gradients` gradients: the norm of their mean, and the root mean square of their
   // norms. Norms that are not finite are ignored.
   void hear(double mean_norm, double single_norm, std::uint32_t gradients);
@@ -36,7 +28,7 @@ class GradientNoise {
   // gradients, then the norm of their mean. Other measures are ignored.
   void hear(const Measured& measured, std::uint32_t gradients);
 
-  // Nothing before an update of more than one gradient was heard of.
+  // Of updates, as progress. Nothing before an update of more than one gradient was heard of.
   [[nodiscard]] std::optional<runtime_model::Worth> worth() const;
 
   // Of a single gradient; 0 before it is known.
@@ -55,8 +47,8 @@ class GradientNoise {
   }
 
  private:
-  const double half_curvature_;
-  const double keep_;
+  static constexpr double kKeep = 0.99;  // Of the past, from one update to the next.
+
   double single_norm_ = 0.0;  // Measured last.
   // Sums over updates, discounted.
   double deviations_ = 0.0;  // Of each update (c - 1) V.

@@ -13,7 +13,7 @@ namespace {
 
 TEST(GradientNoise, IsTheSampleVarianceOfTwoByHand) {
   // (3, 4) and (0, 0): their mean is (1.5, 2); the coordinates' variances are 4.5 and 8.
-  GradientNoise noise(0.5);
+  GradientNoise noise;
   EXPECT_EQ(noise.worth(), std::nullopt);
   noise.hear(2.5, std::sqrt(12.5), 2);
   EXPECT_NEAR(noise.variance(), 12.5, 1e-12);
@@ -21,7 +21,7 @@ TEST(GradientNoise, IsTheSampleVarianceOfTwoByHand) {
 }
 
 TEST(GradientNoise, OfALoneGradientNothingIsKnown) {
-  GradientNoise noise(0.5);
+  GradientNoise noise;
   noise.hear(2.0, 2.0, 1);
   EXPECT_EQ(noise.worth(), std::nullopt);
   noise.hear(std::numeric_limits<double>::quiet_NaN(), 2.0, 4);
@@ -30,31 +30,42 @@ TEST(GradientNoise, OfALoneGradientNothingIsKnown) {
   EXPECT_EQ(noise.worth(), std::nullopt);
 }
 
-// eta = 0.1, L = 4: (eta - L eta^2 / 2) G - (L eta^2 / 2) V / c, over eta.
-TEST(GradientNoise, AnUpdateIsWorthItsExpectedDecreaseOfTheLoss) {
-  GradientNoise noise(0.5 * 0.1 * 4.0);
-  noise.hear(3.0, std::sqrt(15.0), 3);  // V = 3 / 2 * 6 = 9, G = 9 - 3 = 6.
+// V = 3 / 2 * 6 = 9 and G = 9 - 3 = 6, so phi = 1.5: c / (c + phi), times phi.
+TEST(GradientNoise, AnUpdateIsWorthItsShareOfWhatExactGradientsBring) {
+  GradientNoise noise;
+  noise.hear(3.0, std::sqrt(15.0), 3);
   ASSERT_TRUE(noise.worth().has_value());
+  const runtime_model::Worth worth = *noise.worth();
   for (const double c : {1.0, 2.0, 8.0}) {
-    const double gain = (0.1 - 4.0 * 0.01 / 2.0) * 6.0 - (4.0 * 0.01 / 2.0) * 9.0 / c;
-    EXPECT_NEAR(noise.worth()->of(c), gain / 0.1, 1e-12) << c;
-    EXPECT_NEAR(
-        noise.worth()->gain(c, 2.0), noise.worth()->of(c + 2.0) - noise.worth()->of(c), 1e-12);
+    EXPECT_NEAR(worth.of(c), 1.5 * c / (c + 1.5), 1e-12) << c;
+    EXPECT_NEAR(worth.gain(c, 2.0), worth.of(c + 2.0) - worth.of(c), 1e-12);
   }
-  EXPECT_EQ(noise.worth()->of(0.0), 0.0);
+  EXPECT_EQ(worth.of(0.0), 0.0);
+}
+
+TEST(GradientNoise, NoiseAloneCountsGradientsAndWithoutNoiseOneIsEnough) {
+  GradientNoise all_noise;
+  all_noise.hear(2.5, std::sqrt(12.5), 2);
+  EXPECT_EQ(all_noise.worth()->of(3.0), 3.0);
+  GradientNoise none;
+  none.hear(2.0, 2.0, 2);
+  EXPECT_NEAR(none.worth()->of(3.0) / none.worth()->of(1.0), 1.0, 1e-9);
+  GradientNoise zero;  // Gradients of nothing but zeros.
+  zero.hear(0.0, 0.0, 2);
+  EXPECT_EQ(zero.worth()->of(3.0), 3.0);
 }
 
 // V = 9 and G = 6 as above, of gradients of 32 examples each: those of one have 32 times 9.
 TEST(GradientNoise, ScaleIsTheVarianceOfAnExampleByTheSquareOfTheGradient) {
-  GradientNoise noise(0.5);
+  GradientNoise noise;
   EXPECT_EQ(noise.scale(32), std::nullopt);
   noise.hear(2.0, 2.0, 1);
   EXPECT_EQ(noise.scale(32), std::nullopt);
-  GradientNoise known(0.5, 0.99);
+  GradientNoise known;
   known.hear(3.0, std::sqrt(15.0), 3);
   ASSERT_TRUE(known.scale(32).has_value());
   EXPECT_NEAR(*known.scale(32), 32.0 * 9.0 / 6.0, 1e-9);
-  GradientNoise nothing_else(0.5);
+  GradientNoise nothing_else;
   nothing_else.hear(2.5, std::sqrt(12.5), 2);  // As the first: all could be noise.
   EXPECT_EQ(nothing_else.scale(32), std::nullopt);
 }
@@ -63,7 +74,7 @@ TEST(GradientNoise, ScaleIsTheVarianceOfAnExampleByTheSquareOfTheGradient) {
 TEST(GradientNoise, EstimatesWithoutBiasWhateverTheCounts) {
   constexpr std::size_t kSize = 20;
   Rng rng(7, 0);
-  GradientNoise noise(0.5);
+  GradientNoise noise;
   double variance = 0.0;
   double squared_norm = 0.0;
   constexpr int kUpdates = 4000;

@@ -23,7 +23,7 @@ enum class Why : std::uint8_t {
   kCaughtUp,       // a: the least clock, b: workers let go. SSP lets the held go on.
   kBoundRaised,    // a: the worker's clock, b: iterations that DSSP gives it beyond the bound.
   kTooStale,       // a: staleness, b: the bound. SaPS drops the gradient.
-  kStragglerCancelled,  // a: lag, b: the bound. SaPS asks for the part that is done.
+  kStragglerCancelled,  // a: lag, b: the bound. SaPS asks for the part that is done, or for none.
   kStragglerShrunk,     // a: lag, b: the new share of a mini-batch.
   kStragglerDampened,   // a: staleness, b: the weight.
   kAbandoned,           // The worker gave its mini-batch up when asked to.

@@ -13,6 +13,9 @@ Saps::Saps(Options options) : remedy_(options.remedy), bound_(options.bound, opt
   } else if (remedy_ == Remedy::kShrink) {
     shrinking_.emplace();
   }
+  if (remedy_ == Remedy::kRefresh || remedy_ == Remedy::kShrink) {
+    overdue_.emplace();
+  }
 }
 
 void Saps::join(const WorkerJoined& event, Decision& out) {
@@ -24,8 +27,11 @@ void Saps::join(const WorkerJoined& event, Decision& out) {
   if (shrinking_) {
     shrinking_->join(event.worker);
   }
+  if (overdue_) {
+    overdue_->join(event.worker);
+  }
   out.reason = {.why = Why::kJoined, .a = static_cast<double>(workers_.live())};
-  release(event.worker, out);
+  release(std::nullopt, event.worker, out);
 }
 
 void Saps::leave(const WorkerLeft& event, Decision& out) {
@@ -40,10 +46,13 @@ void Saps::leave(const WorkerLeft& event, Decision& out) {
   if (shrinking_) {
     shrinking_->leave(event.worker);
   }
+  if (overdue_) {
+    overdue_->ended(event.worker);
+  }
   out.reason = {.why = Why::kLeft, .a = static_cast<double>(workers_.live())};
 }
 
-void Saps::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
+void Saps::arrive(Time now, const GradientArrived& event, Decision& out) {
   const std::uint64_t lag = version_ - workers_[event.worker].version;
   const bool late = lag > bound_.now() && remedy_ != Remedy::kDampen;
   if (preemption_ && preemption_->ended(event.worker)) {
@@ -52,20 +61,37 @@ void Saps::arrive(Time /*now*/, const GradientArrived& event, Decision& out) {
   if (shrinking_) {
     shrinking_->arrived(event, late);
   }
+  if (overdue_) {
+    overdue_->ended(event.worker);
+  }
   if (late) {
     drop(event, lag, out);
   } else {
     apply(event, lag, out);
   }
   bound_.answered(event.worker, lag);
-  release(event.worker, out);
+  release(now, event.worker, out);
 }
 
-void Saps::end(Time /*now*/, const ReleaseEnded& event, Decision& out) {
+void Saps::end(Time now, const ReleaseEnded& event, Decision& out) {
   if (preemption_ && preemption_->ended(event.worker)) {
     preemption_->answered(event.worker, version_, /*whole=*/is_turned_away(event.how));
   }
-  release(event.worker, out);
+  const Worker& state = workers_[event.worker];
+  if (state.overdue) {
+    const std::uint64_t lag = version_ - state.version;
+    if (shrinking_) {
+      shrinking_->interrupted(event.worker,
+                              state.released
+                                  ? std::optional(to_seconds(now - *state.released) / state.share)
+                                  : std::nullopt);
+    }
+    bound_.answered(event.worker, lag);
+  }
+  if (overdue_) {
+    overdue_->ended(event.worker);
+  }
+  release(now, event.worker, out);
 }
 
 void Saps::drop(const GradientArrived& event, std::uint64_t lag, Decision& out) {
@@ -92,6 +118,7 @@ void Saps::apply(const GradientArrived& event, std::uint64_t staleness, Decision
   out.actions.push_back(Accept{event.worker, event.release, weight});
   out.actions.push_back(Commit{});
   ++version_;
+  interrupt_overdue(out);
   if (!preemption_) {
     return;
   }
@@ -107,13 +134,28 @@ void Saps::apply(const GradientArrived& event, std::uint64_t staleness, Decision
   }
 }
 
-void Saps::release(WorkerId worker, Decision& out) {
-  workers_[worker].version = version_;
+void Saps::interrupt_overdue(Decision& out) {
+  while (const auto straggler = overdue_ ? overdue_->next(version_, bound_.now()) : std::nullopt) {
+    Worker& state = workers_[*straggler];
+    state.overdue = true;
+    out.actions.push_back(Cancel{*straggler, /*keep_part=*/false});
+    out.reason = {.why = Why::kStragglerCancelled,
+                  .a = static_cast<double>(version_ - state.version),
+                  .b = static_cast<double>(bound_.now())};
+  }
+}
+
+void Saps::release(std::optional<Time> now, WorkerId worker, Decision& out) {
+  const double share = shrinking_ ? shrinking_->share(worker) : 1.0;
+  workers_[worker] = {.version = version_, .released = now, .share = share};
   if (preemption_) {
     preemption_->set_bound(bound_.now());
     preemption_->released(worker, version_, workers_.live());
   }
-  out.actions.push_back(Release{worker, shrinking_ ? shrinking_->share(worker) : 1.0});
+  if (overdue_) {
+    overdue_->released(worker, version_);
+  }
+  out.actions.push_back(Release{worker, share});
 }
 
 std::optional<std::string> Saps::take_warning() {

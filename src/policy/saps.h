@@ -7,11 +7,12 @@
 // Server" (IEEE HPCC 2019); the abstract's idea, with the means rebuilt here. Nobody waits; what is
 // done about a straggler is one of
 //
-//   refresh   its gradient is dropped and it gets the current weights. No work is ever saved: one
-//             that is always slower than s updates never counts.
+//   refresh   it is interrupted as soon as its gradient would be dropped, and gets the current
+//             weights. No work is ever saved: one that is always slower than s updates never
+//             counts.
 //   preempt   it is told to push the part it has early enough to arrive with lag <= s
 //             (preemption.h). A worker that cannot be interrupted is treated as by refresh.
-//   shrink    once late, it gets smaller mini-batches (shrinking.h).
+//   shrink    as refresh; and once late, it gets smaller mini-batches (shrinking.h).
 //   dampen    nothing is dropped: each gradient weighs 1 / max(1, tau), so tau has no bound.
 //
 // Under the first three no gradient with tau > s is ever taken up. s is a number, or follows the
@@ -26,6 +27,7 @@
 #include "policy/by_event.h"
 #include "policy/lag_bound.h"
 #include "policy/members.h"
+#include "policy/overdue.h"
 #include "policy/preemption.h"
 #include "policy/shrinking.h"
 
@@ -51,7 +53,10 @@ class Saps final : public ByEvent {
 
  private:
   struct Worker {
-    std::uint64_t version = 0;  // At its last release.
+    std::uint64_t version = 0;     // At its last release,
+    std::optional<Time> released;  // and when that was; not known of the first one.
+    double share = 1.0;            // Of a mini-batch, in it.
+    bool overdue = false;          // It was interrupted, because its gradient would be dropped.
   };
 
   void join(const WorkerJoined& event, Decision& out) override;
@@ -63,7 +68,9 @@ class Saps final : public ByEvent {
   // Takes the gradient up as an update, and asks the workers that this makes stragglers for their
   // partial gradients.
   void apply(const GradientArrived& event, std::uint64_t staleness, Decision& out);
-  void release(WorkerId worker, Decision& out);
+  // Interrupts those whose gradients would be dropped.
+  void interrupt_overdue(Decision& out);
+  void release(std::optional<Time> now, WorkerId worker, Decision& out);
 
   // Constant after construction.
   const Remedy remedy_;
@@ -73,6 +80,7 @@ class Saps final : public ByEvent {
   std::uint64_t version_ = 0;             // Commits so far: V.
   std::optional<Preemption> preemption_;  // Present for preempt only.
   std::optional<Shrinking> shrinking_;    // Present for shrink only.
+  std::optional<Overdue> overdue_;        // Present for refresh and shrink.
 };
 
 }  // namespace outpace::policy

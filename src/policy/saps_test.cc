@@ -30,6 +30,40 @@ TEST(Saps, AcceptsUpToTheBoundAndDropsBeyondIt) {
   }
 }
 
+TEST(Saps, InterruptsAWorkerWhoseGradientWouldBeDropped) {
+  for (const std::string action : {"refresh", "shrink"}) {
+    CheckedDriver driver = ahead("saps:s=3,action=" + action, 3);
+    EXPECT_EQ(driver.count<Cancel>(), 0);
+    driver.arrive(0);
+    EXPECT_EQ(driver.first<Cancel>().worker, WorkerId{1});
+    EXPECT_FALSE(driver.first<Cancel>().keep_part);
+    driver.arrive(0);
+    EXPECT_EQ(driver.count<Cancel>(), 0);  // Once a release.
+    driver.end(1, Ending::kAbandoned);
+    EXPECT_EQ(driver.worker(1).version, 5U);
+    EXPECT_TRUE(driver.computes(1));
+  }
+}
+
+// Worker 0 takes 1 s. After 2 s worker 1 is interrupted, so that a mini-batch takes it 2 s at
+// least.
+TEST(Saps, ShrinksTheMinibatchOfOneThatWasInterrupted) {
+  CheckedDriver driver("saps:s=1,action=shrink", 2);
+  driver.join_all(2);
+  driver.arrive(0, {}, at(1));
+  driver.arrive(1, {}, at(1));
+  driver.arrive(0, {}, at(2));
+  driver.arrive(0, {}, at(3));
+  EXPECT_EQ(driver.first<Cancel>().worker, WorkerId{1});
+  driver.end(1, Ending::kAbandoned, at(3));
+  EXPECT_EQ(driver.worker(1).share, 0.5);
+  // A quarter: half of what it takes, and halved because it was late again.
+  driver.arrive(0, {}, at(4));
+  driver.arrive(0, {}, at(5));
+  driver.end(1, Ending::kAbandoned, at(5));
+  EXPECT_EQ(driver.worker(1).share, 0.125);
+}
+
 TEST(Saps, PreemptsByDefaultBeforeTheBoundIsReached) {
   CheckedDriver driver = ahead("saps:s=3", 1);
   EXPECT_EQ(driver.count<Cancel>(), 0);

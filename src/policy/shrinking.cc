@@ -28,9 +28,7 @@ void Shrinking::arrived(const GradientArrived& gradient, bool late) {
   state.timed = true;
   state.time = to_seconds(gradient.runtime) * gradient.nominal / gradient.examples;
   if (late) {
-    state.halvings = state.straggler ? std::min(state.halvings + 1, kHalvingsMost) : 0;
-    state.straggler = true;
-    state.in_time = 0;
+    this->late(state);
     return;
   }
   if (!state.straggler) {
@@ -44,13 +42,28 @@ void Shrinking::arrived(const GradientArrived& gradient, bool late) {
   }
 }
 
+void Shrinking::late(Worker& state) {
+  state.halvings = state.straggler ? std::min(state.halvings + 1, kHalvingsMost) : 0;
+  state.straggler = true;
+  state.in_time = 0;
+}
+
+void Shrinking::interrupted(WorkerId worker, std::optional<double> seconds) {
+  Worker& state = workers_[worker];
+  if (seconds) {
+    state.timed = true;
+    state.time = *seconds;
+  }
+  late(state);
+}
+
 double Shrinking::share(WorkerId worker) {
   const Worker& state = workers_[worker];
   if (!state.straggler) {
     return 1.0;
   }
   const double median = median_time();
-  const double of_median = state.time > median ? median / state.time : 1.0;
+  const double of_median = median > 0.0 && state.time > median ? median / state.time : 1.0;
   return std::max(std::ldexp(of_median, -state.halvings), kShareLeast);
 }
 
@@ -61,6 +74,9 @@ double Shrinking::median_time() {
       scratch_.push_back(state.time);
     }
   });
+  if (scratch_.empty()) {
+    return 0.0;
+  }
   const auto middle = scratch_.begin() + static_cast<std::ptrdiff_t>((scratch_.size() - 1) / 2);
   std::nth_element(scratch_.begin(), middle, scratch_.end());
   return *middle;

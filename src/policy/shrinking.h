@@ -2,7 +2,8 @@
 //
 //   share_w = min(1, median(time) / time_w) / 2^halvings_w
 //
-// where time is the last runtime, scaled to a full mini-batch, and the median is over the live.
+// where time is the last runtime, scaled to a full mini-batch, and the median is over the live. Of
+// a worker that was interrupted it is the time until then.
 // Only a worker that has been late gets less than a whole one; being late again halves its share,
 // eight answers in time in a row give one halving back, and a time within 1.5 medians ends it.
 // The halvings cover what the ratio leaves out, such as a link that is as slow for few examples.
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
@@ -24,6 +26,8 @@ class Shrinking {
   void leave(WorkerId worker);
   // REQUIRES: the worker is live, here and below.
   void arrived(const GradientArrived& gradient, bool late);
+  // It was told to stop, because it was late: a full mini-batch takes it these seconds or longer.
+  void interrupted(WorkerId worker, std::optional<double> seconds);
   // Of a mini-batch, for its next release: from 1/65536 to 1.
   [[nodiscard]] double share(WorkerId worker);
 
@@ -36,7 +40,8 @@ class Shrinking {
     int in_time = 0;  // Answers in a row since it was late or got a halving back.
   };
 
-  // Of the times seen of the live; the lower of two. REQUIRES: there is one.
+  void late(Worker& state);
+  // Of the times seen of the live; the lower of two. 0 if there is none.
   [[nodiscard]] double median_time();
 
   Members<Worker> workers_;

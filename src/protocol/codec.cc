@@ -1,7 +1,9 @@
 #include "protocol/codec.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <type_traits>
@@ -87,19 +89,19 @@ double read_setting(double setting, std::string_view field) {
 }
 
 Script read_script(const pb::Script& script, std::size_t tensors) {
-  constexpr int kSettings = 6;
+  constexpr int kSettings = 8;
   const int groups = script.methods_size();
   require(groups <= static_cast<int>(kGroupsMax), "hello.script", "has more than 4096 groups");
   require(script.settings_size() == kSettings * groups,
           "hello.script.settings",
-          "must be six of each group");
+          "must be eight of each group");
   require(static_cast<std::size_t>(script.group_of_size()) == (groups == 0 ? 0 : tensors),
           "hello.script.group_of",
           "must name a group for each tensor");
   Script out{.groups = {}, .group_of = {}, .epochs = script.epochs()};
   for (int i = 0; i < groups; ++i) {
     const std::uint32_t method = script.methods(i);
-    require(method >= 1 && method <= static_cast<std::uint32_t>(Method::kByServer) + 1,
+    require(method >= 1 && method <= static_cast<std::uint32_t>(kLastMethod) + 1,
             "hello.script.methods",
             "hold one that we do not know");
     const auto setting = [&](int which) {
@@ -111,7 +113,9 @@ Script read_script(const pb::Script& script, std::size_t tensors) {
                           .momentum = setting(2),
                           .beta1 = setting(3),
                           .beta2 = setting(4),
-                          .epsilon = setting(5)});
+                          .epsilon = setting(5),
+                          .rate_decay = setting(6),
+                          .initial = setting(7)});
   }
   for (const std::uint32_t group : script.group_of()) {
     require(group < out.groups.size(), "hello.script.group_of", "names a group that is not there");
@@ -149,16 +153,32 @@ Message read(const pb::Observe& observe) {
   return Observe{.protocol = observe.protocol(),
                  .manifest = read_manifest(observe.manifest(), "observe.manifest")};
 }
+Message read(const pb::Constants& constants) {
+  const std::uint64_t size = constants.bytes().size();
+  require(size >= 1, "constants.bytes", "must not be empty");
+  require(size <= kConstantPartMax, "constants.bytes", "are more than 4 MiB");
+  require(constants.whole() <= kConstantBytesMax, "constants.whole", "is above 2^34 bytes");
+  require(size <= constants.whole() && constants.begin() <= constants.whole() - size,
+          "constants",
+          "goes beyond its end");
+  return Constants{
+      .begin = constants.begin(), .whole = constants.whole(), .bytes = constants.bytes()};
+}
 Message read(const pb::Push& push) {
   require(push.examples() >= 1, "push.examples", "must be at least 1");
   require_finite(push.loss(), "push.loss");
   require_finite(push.compute_seconds(), "push.compute_seconds");
   require(push.compute_seconds() >= 0, "push.compute_seconds", "must not be negative");
+  const auto& without = push.without();
+  require(std::ranges::adjacent_find(without, std::greater_equal<>()) == without.end(),
+          "push.without",
+          "must ascend");
   return Push{.id = read_id(push.has_id(), push.id(), "push.id"),
               .examples = push.examples(),
               .partial = push.partial(),
               .loss = push.loss(),
-              .compute_seconds = push.compute_seconds()};
+              .compute_seconds = push.compute_seconds(),
+              .without = {without.begin(), without.end()}};
 }
 // `numbers`: of its payload.
 Message read(const pb::Slice& slice, std::uint64_t numbers) {
@@ -172,18 +192,11 @@ Message read(const pb::Slice& slice, std::uint64_t numbers) {
       .sequence = Sequence{slice.sequence()}, .begin = slice.begin(), .whole = slice.whole()};
 }
 Message read(const pb::Abandoned& abandoned) {
-  return Abandoned{.id = read_id(abandoned.has_id(), abandoned.id(), "abandoned.id")};
-}
-Message read(const pb::Measurement& measurement) {
-  const double accuracy = measurement.accuracy();
-  require(accuracy >= 0 && accuracy <= 1, "measurement.accuracy", "must lie in [0, 1]");
-  Measurement read{
-      .version = Version{measurement.version()}, .accuracy = accuracy, .loss = std::nullopt};
-  if (measurement.has_loss()) {
-    require_finite(measurement.loss(), "measurement.loss");
-    read.loss = measurement.loss();
-  }
-  return read;
+  require(abandoned.why() <= static_cast<std::uint32_t>(GivenUp::kLeaveOut),
+          "abandoned.why",
+          "must be 0, 1 or 2");
+  return Abandoned{.id = read_id(abandoned.has_id(), abandoned.id(), "abandoned.id"),
+                   .why = static_cast<GivenUp>(abandoned.why())};
 }
 Message read(const pb::Welcome& welcome) {
   require(welcome.heartbeat_ns() >= 1, "welcome.heartbeat", "must be above 0");
@@ -287,6 +300,8 @@ Message read(const pb::Frame& frame) {
       return read(frame.observe());
     case pb::Frame::kInitialWeights:
       return InitialWeights{};
+    case pb::Frame::kConstants:
+      return read(frame.constants());
     case pb::Frame::kPush:
       return read(frame.push());
     case pb::Frame::kSlice:
@@ -298,7 +313,7 @@ Message read(const pb::Frame& frame) {
     case pb::Frame::kGoodbye:
       return Goodbye{};
     case pb::Frame::kMeasurement:
-      return read(frame.measurement());
+      return protocol::read(frame.measurement());
     case pb::Frame::kWelcome:
       return read(frame.welcome());
     case pb::Frame::kRelease:
@@ -317,6 +332,12 @@ Message read(const pb::Frame& frame) {
       return protocol::read(frame.ask_status());
     case pb::Frame::kSlowDown:
       return protocol::read(frame.slow_down());
+    case pb::Frame::kEndRun:
+      return protocol::read(frame.end_run());
+    case pb::Frame::kAskEvaluated:
+      return protocol::read(frame.ask_evaluated());
+    case pb::Frame::kEvaluated:
+      return protocol::read(frame.evaluated());
     case pb::Frame::kAnswer:
       return protocol::read(frame.answer());
     case pb::Frame::kStatus:
@@ -342,11 +363,12 @@ Message read(const pb::Frame& frame) {
 
 const char* name(const Message& message) {
   static constexpr std::array<const char*, std::variant_size_v<Message>> kNames = {
-      "hello",      "observe",       "initial_weights", "push",        "slice",
-      "abandoned",  "heartbeat",     "goodbye",         "measurement", "welcome",
-      "release",    "cancel",        "verdict",         "snapshot",    "stop",
-      "set_policy", "ask_status",    "slow_down",       "answer",      "status",
-      "rates",      "ask_evaluator", "standing",        "regroup",     "group"};
+      "hello",      "observe",    "initial_weights", "push",        "slice",
+      "abandoned",  "heartbeat",  "goodbye",         "measurement", "welcome",
+      "release",    "cancel",     "verdict",         "snapshot",    "stop",
+      "set_policy", "ask_status", "slow_down",       "end_run",     "ask_evaluated",
+      "evaluated",  "answer",     "status",          "rates",       "ask_evaluator",
+      "standing",   "regroup",    "group",           "constants"};
   return kNames.at(message.index());
 }
 

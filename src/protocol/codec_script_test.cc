@@ -37,8 +37,12 @@ TEST(ScriptCodec, GivesBackAScriptAsItWas) {
                               .momentum = 0.9,
                               .beta1 = 0.8,
                               .beta2 = 0.99,
-                              .epsilon = 1e-8},
-                             {.method = Method::kAverage, .momentum = 0.5}},
+                              .epsilon = 1e-8,
+                              .rate_decay = 0.25,
+                              .initial = 0.5},
+                             {.method = Method::kAdadelta, .rate = 1.0},
+                             {.method = Method::kAverage, .momentum = 0.5},
+                             {.method = Method::kNewest}},
                   .group_of = std::vector<std::uint32_t>(hello.manifest.tensors.size(), 1),
                   .epochs = 50};
   const Frame frame = decode(encode(hello, 0));
@@ -60,7 +64,7 @@ TEST(ScriptCodec, ChecksTheScript) {
             "hello.script.settings must be finite and at least 0");
   EXPECT_EQ(said([](Script& script) { script.groups[0].weight_decay = -1; }),
             "hello.script.settings must be finite and at least 0");
-  EXPECT_EQ(said([](Script& script) { script.groups[0].method = static_cast<Method>(9); }),
+  EXPECT_EQ(said([](Script& script) { script.groups[0].method = static_cast<Method>(14); }),
             "hello.script.methods hold one that we do not know");
   EXPECT_EQ(said([](Script& script) { script.group_of[0] = 1; }),
             "hello.script.group_of names a group that is not there");
@@ -73,6 +77,23 @@ TEST(ScriptCodec, ChecksTheScript) {
   EXPECT_EQ(refusal_of_bytes(Rates{.epoch = 1, .rates = {}}), "rates.rates must not be empty");
   EXPECT_EQ(refusal_of_bytes(Rates{.epoch = 1, .rates = {-0.5}}),
             "rates.rates must be finite and at least 0");
+}
+
+TEST(ScriptCodec, KeepsAndChecksWhichTensorsAGradientLacks) {
+  Push push{.id = {.job = 1,
+                   .generation = 1,
+                   .worker = WorkerId{3},
+                   .incarnation = 1,
+                   .sequence = Sequence{1}},
+            .examples = 8,
+            .partial = false,
+            .loss = 0.5,
+            .compute_seconds = 0.1,
+            .without = {0, 7}};
+  const Frame frame = decode(encode(push, 0));
+  EXPECT_EQ(std::get<Push>(frame.message), push);
+  push.without = {0, 7, 7};
+  EXPECT_EQ(refusal_of_bytes(push), "push.without must ascend");
 }
 
 }  // namespace

@@ -3,7 +3,42 @@
 #include "protocol/field_check.h"
 
 namespace outpace::protocol {
+namespace {
 
+void write(const Measurement& measurement, pb::Measurement& out) {
+  out.set_version(count(measurement.version));
+  if (measurement.accuracy) {
+    out.set_accuracy(*measurement.accuracy);
+  }
+  if (measurement.loss) {
+    out.set_loss(*measurement.loss);
+  }
+  for (const NamedValue& value : measurement.values) {
+    pb::NamedValue& named = *out.add_values();
+    named.set_name(value.name);
+    named.set_value(value.value);
+  }
+}
+
+}  // namespace
+
+void write(const Measurement& measurement, pb::Frame& frame) {
+  write(measurement, *frame.mutable_measurement());
+}
+void write(const EndRun& end, pb::Frame& frame) {
+  frame.mutable_end_run()->set_protocol(end.protocol);
+  frame.mutable_end_run()->set_why(clip(end.why));
+}
+void write(const AskEvaluated& ask, pb::Frame& frame) {
+  frame.mutable_ask_evaluated()->set_protocol(ask.protocol);
+  frame.mutable_ask_evaluated()->set_epoch(ask.epoch);
+}
+void write(const Evaluated& evaluated, pb::Frame& frame) {
+  frame.mutable_evaluated()->set_comes(evaluated.comes);
+  if (evaluated.found) {
+    write(*evaluated.found, *frame.mutable_evaluated()->mutable_found());
+  }
+}
 void write(const SetPolicy& set, pb::Frame& frame) {
   frame.mutable_set_policy()->set_protocol(set.protocol);
   // Never cut: a shortened spec would be another policy.
@@ -32,6 +67,7 @@ void write(const Status& status, pb::Frame& frame) {
   out.set_training_loss(status.training_loss);
   out.set_now_ns(status.now.time_since_epoch().count());
   out.set_stalled(clip(status.stalled));
+  out.set_staleness(clip(status.staleness));
 }
 
 Message read(const pb::SetPolicy& set) {
@@ -49,6 +85,42 @@ Message read(const pb::SlowDown& slow) {
           "must be from 1 to 1000");
   return SlowDown{
       .protocol = slow.protocol(), .worker = WorkerId{slow.worker()}, .factor = slow.factor()};
+}
+Measurement read(const pb::Measurement& measurement) {
+  Measurement out{.version = Version{measurement.version()}, .accuracy = {}, .loss = {}};
+  if (measurement.has_accuracy()) {
+    require(measurement.accuracy() >= 0 && measurement.accuracy() <= 1,
+            "measurement.accuracy",
+            "must lie in [0, 1]");
+    out.accuracy = measurement.accuracy();
+  }
+  if (measurement.has_loss()) {
+    require_finite(measurement.loss(), "measurement.loss");
+    out.loss = measurement.loss();
+  }
+  require(measurement.values_size() <= static_cast<int>(kValuesMax),
+          "measurement.values",
+          "are more than 256");
+  for (const pb::NamedValue& value : measurement.values()) {
+    require(!value.name().empty(), "measurement.values", "hold one without a name");
+    require_finite(value.value(), "measurement.values");
+    out.values.push_back(
+        {.name = read_text(value.name(), "measurement.values"), .value = value.value()});
+  }
+  return out;
+}
+Message read(const pb::EndRun& end) {
+  return EndRun{.protocol = end.protocol(), .why = read_text(end.why(), "end_run.why")};
+}
+Message read(const pb::AskEvaluated& ask) {
+  return AskEvaluated{.protocol = ask.protocol(), .epoch = ask.epoch()};
+}
+Message read(const pb::Evaluated& evaluated) {
+  Evaluated out{.comes = evaluated.comes(), .found = {}};
+  if (evaluated.has_found()) {
+    out.found = read(evaluated.found());
+  }
+  return out;
 }
 Message read(const pb::Answer& answer) {
   require(answer.code() <= static_cast<std::uint32_t>(ExitCode::kUnreadable),
@@ -69,7 +141,8 @@ Message read(const pb::Status& status) {
                 .staleness_mean = status.staleness_mean(),
                 .training_loss = status.training_loss(),
                 .now = Time{Duration{status.now_ns()}},
-                .stalled = read_text(status.stalled(), "status.stalled")};
+                .stalled = read_text(status.stalled(), "status.stalled"),
+                .staleness = read_text(status.staleness(), "status.staleness")};
 }
 
 }  // namespace outpace::protocol

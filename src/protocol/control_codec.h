@@ -1,4 +1,5 @@
-// The wire format of the messages between a job and a person. A part of codec.h.
+// The wire format of the messages between a job and a person or a script, and of what an evaluator
+// found. A part of codec.h.
 
 #pragma once
 
@@ -11,6 +12,10 @@ namespace outpace::protocol {
 void write(const SetPolicy& set, pb::Frame& frame);
 void write(const AskStatus& ask, pb::Frame& frame);
 void write(const SlowDown& slow, pb::Frame& frame);
+void write(const Measurement& measurement, pb::Frame& frame);
+void write(const EndRun& end, pb::Frame& frame);
+void write(const AskEvaluated& ask, pb::Frame& frame);
+void write(const Evaluated& evaluated, pb::Frame& frame);
 void write(const Answer& answer, pb::Frame& frame);
 void write(const Status& status, pb::Frame& frame);
 
@@ -18,6 +23,10 @@ void write(const Status& status, pb::Frame& frame);
 [[nodiscard]] Message read(const pb::SetPolicy& set);
 [[nodiscard]] Message read(const pb::AskStatus& ask);
 [[nodiscard]] Message read(const pb::SlowDown& slow);
+[[nodiscard]] Measurement read(const pb::Measurement& measurement);
+[[nodiscard]] Message read(const pb::EndRun& end);
+[[nodiscard]] Message read(const pb::AskEvaluated& ask);
+[[nodiscard]] Message read(const pb::Evaluated& evaluated);
 [[nodiscard]] Message read(const pb::Answer& answer);
 [[nodiscard]] Message read(const pb::Status& status);
 

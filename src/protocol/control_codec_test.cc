@@ -35,6 +35,20 @@ TEST(ControlCodec, ChecksEveryField) {
   EXPECT_EQ(
       refused(SlowDown{.worker = WorkerId{3}, .factor = std::numeric_limits<double>::quiet_NaN()}),
       "slow_down.factor must be finite");
+  EXPECT_EQ(refused(EndRun{.why = "early stop"}), "accepted");
+  EXPECT_EQ(refused(AskEvaluated{.epoch = 3}), "accepted");
+  const Measurement found{
+      .version = Version{3}, .accuracy = {}, .loss = {}, .values = {{"f1", 2.0}}};
+  EXPECT_EQ(refused(Evaluated{.comes = true, .found = found}), "accepted");
+  Measurement unnamed = found;
+  unnamed.values.front().name = "";
+  EXPECT_EQ(refused(Evaluated{.found = unnamed}), "measurement.values hold one without a name");
+  Measurement endless = found;
+  endless.values.front().value = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(refused(endless), "measurement.values must be finite");
+  Measurement many = found;
+  many.values.assign(kValuesMax + 1, {"f1", 2.0});
+  EXPECT_EQ(refused(many), "measurement.values are more than 256");
   const Status status{.policy = "sync",
                       .coming = "",
                       .version = Version{3},

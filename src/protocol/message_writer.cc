@@ -35,7 +35,9 @@ void write(const Script& script, pb::Script& out) {
                                  group.momentum,
                                  group.beta1,
                                  group.beta2,
-                                 group.epsilon}) {
+                                 group.epsilon,
+                                 group.rate_decay,
+                                 group.initial}) {
       out.add_settings(setting);
     }
   }
@@ -66,6 +68,12 @@ void write(const Observe& observe, pb::Frame& frame) {
 void write(const InitialWeights& /*nothing*/, pb::Frame& frame) {
   frame.mutable_initial_weights();
 }
+void write(const Constants& constants, pb::Frame& frame) {
+  pb::Constants& out = *frame.mutable_constants();
+  out.set_begin(constants.begin);
+  out.set_whole(constants.whole);
+  out.set_bytes(constants.bytes);
+}
 void write(const Push& push, pb::Frame& frame) {
   pb::Push& out = *frame.mutable_push();
   write(push.id, *out.mutable_id());
@@ -73,6 +81,7 @@ void write(const Push& push, pb::Frame& frame) {
   out.set_partial(push.partial);
   out.set_loss(push.loss);
   out.set_compute_seconds(push.compute_seconds);
+  out.mutable_without()->Add(push.without.begin(), push.without.end());
 }
 void write(const Slice& slice, pb::Frame& frame) {
   pb::Slice& out = *frame.mutable_slice();
@@ -82,6 +91,7 @@ void write(const Slice& slice, pb::Frame& frame) {
 }
 void write(const Abandoned& abandoned, pb::Frame& frame) {
   write(abandoned.id, *frame.mutable_abandoned()->mutable_id());
+  frame.mutable_abandoned()->set_why(static_cast<std::uint32_t>(abandoned.why));
 }
 void write(const Rates& rates, pb::Frame& frame) {
   frame.mutable_rates()->set_epoch(rates.epoch);
@@ -95,14 +105,6 @@ void write(const Heartbeat& /*nothing*/, pb::Frame& frame) {
 }
 void write(const Goodbye& /*nothing*/, pb::Frame& frame) {
   frame.mutable_goodbye();
-}
-void write(const Measurement& measurement, pb::Frame& frame) {
-  pb::Measurement& out = *frame.mutable_measurement();
-  out.set_version(count(measurement.version));
-  out.set_accuracy(measurement.accuracy);
-  if (measurement.loss) {
-    out.set_loss(*measurement.loss);
-  }
 }
 void write(const Welcome& welcome, pb::Frame& frame) {
   pb::Welcome& out = *frame.mutable_welcome();

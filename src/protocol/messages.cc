@@ -9,7 +9,29 @@ namespace {
 // every limit.
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
 
+std::string in_words(const Manifest& manifest, std::size_t place) {
+  if (place >= manifest.tensors.size()) {
+    return "nothing";
+  }
+  const TensorInfo& tensor = manifest.tensors[place];
+  std::string shape;
+  for (const std::uint64_t extent : tensor.shape) {
+    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  }
+  return "'" + tensor.name + "' (" + shape + ")";
+}
+
 }  // namespace
+
+std::string first_difference(const Manifest& here, const Manifest& job) {
+  std::size_t place = 0;
+  while (place < here.tensors.size() && place < job.tensors.size() &&
+         here.tensors[place] == job.tensors[place]) {
+    ++place;
+  }
+  return "tensor " + std::to_string(place + 1) + " is " + in_words(here, place) + " here, and " +
+         in_words(job, place) + " in the job";
+}
 
 std::uint64_t TensorInfo::numbers() const {
   std::uint64_t product = 1;

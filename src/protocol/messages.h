@@ -22,7 +22,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 5;
+inline constexpr std::uint32_t kProtocolVersion = 7;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -33,7 +33,10 @@ inline constexpr std::size_t kTextMax = 1024;
 inline constexpr std::size_t kRangesMax = 4096;
 inline constexpr std::size_t kGroupsMax = 4096;
 inline constexpr std::uint32_t kAheadMax = 256;                       // Mini-batches.
+inline constexpr std::size_t kValuesMax = 256;                        // Of an evaluation.
 inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Of a message.
+inline constexpr std::uint64_t kConstantBytesMax = sizeof(float) * kWeightsMax;
+inline constexpr std::size_t kConstantPartMax = std::size_t{4} << 20U;  // Bytes of one message.
 
 // Names, shapes and order of a network's parameters: the layout of the flat buffer.
 struct TensorInfo {
@@ -53,6 +56,10 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
+// Where a network is another one than the job's, in words: "tensor 3 is 'fc2.weight' (10, 64) here,
+// and 'fc1.weight' (64, 20) in the job". REQUIRES: they differ.
+[[nodiscard]] std::string first_difference(const Manifest& here, const Manifest& job);
+
 // An optimizer that a script hands over to the server, for the parameters of one group; each number
 // is finite and at least 0. As in include/outpace/worker.h.
 enum class Method : std::uint8_t {
@@ -65,7 +72,13 @@ enum class Method : std::uint8_t {
   kYellowFin,
   kAverage,
   kByServer,
+  kRmsProp,
+  kCenteredRmsProp,
+  kAdagrad,
+  kAdadelta,
+  kNewest,
 };
+inline constexpr Method kLastMethod = Method::kNewest;
 struct ParameterGroup {
   Method method = Method::kSgd;
   double rate = 0.0;
@@ -74,10 +87,13 @@ struct ParameterGroup {
   double beta1 = 0.0;
   double beta2 = 0.0;
   double epsilon = 0.0;
+  double rate_decay = 0.0;
+  double initial = 0.0;
 
   void keep(Archive& archive) {
     archive("method", method)("rate", rate)("weight_decay", weight_decay)("momentum", momentum);
     archive("beta1", beta1)("beta2", beta2)("epsilon", epsilon);
+    archive("rate_decay", rate_decay)("initial", initial);
   }
   bool operator==(const ParameterGroup&) const = default;
 };
@@ -147,6 +163,17 @@ struct Observe {
 struct InitialWeights {
   bool operator==(const InitialWeights&) const = default;
 };
+// A part of what the workers' script keeps beside its weights: whatever bytes, which do not change
+// while it trains. A worker that is asked for weights sends them before, if it has any. The server
+// sends them to each worker before its first release, and to an evaluator before its first
+// snapshot. The first part begins at 0, and each one where the one before ended.
+struct Constants {
+  std::uint64_t begin;
+  std::uint64_t whole;  // Bytes of all parts together.
+  std::string bytes;    // At least one.
+
+  bool operator==(const Constants&) const = default;
+};
 // Payload: the mean gradient over the first `examples` examples of the release's ranges, or its
 // front, if slices have brought the rest.
 struct Push {
@@ -155,6 +182,9 @@ struct Push {
   bool partial;
   double loss;             // Mean training loss of the examples.
   double compute_seconds;  // Of the forward and backward pass, without delays.
+  // Tensors that it has no gradient of, by their place in the manifest, ascending: the update
+  // leaves them as they are, unless another gradient of it has one.
+  std::vector<std::uint32_t> without{};
 
   bool operator==(const Push&) const = default;
 };
@@ -169,9 +199,15 @@ struct Slice {
 
   bool operator==(const Slice&) const = default;
 };
-// The worker gave up the release: it was cancelled and has nothing worth pushing.
+// Why a worker gives a release up.
+enum class GivenUp : std::uint8_t {
+  kUnwanted,  // It was cancelled and has nothing worth pushing, or its script left its loop.
+  kFailed,    // It cannot compute these examples: others try, and then they are left out.
+  kLeaveOut,  // Nobody is to compute them: the script wants no mini-batch of this size.
+};
 struct Abandoned {
   GradientId id;
+  GivenUp why = GivenUp::kUnwanted;
 
   bool operator==(const Abandoned&) const = default;
 };
@@ -193,10 +229,19 @@ struct Heartbeat {
 struct Goodbye {
   bool operator==(const Goodbye&) const = default;
 };
+// What else an evaluator measured, by the script's name for it; finite.
+struct NamedValue {
+  std::string name;
+  double value = 0.0;
+
+  void keep(Archive& archive) { archive("name", name)("value", value); }
+  bool operator==(const NamedValue&) const = default;
+};
 struct Measurement {
   Version version;
-  double accuracy;             // On the test set, in [0, 1].
-  std::optional<double> loss;  // Nothing: it was not measured.
+  std::optional<double> accuracy;  // On the test set, in [0, 1]. Nothing: it was not measured.
+  std::optional<double> loss;      // As accuracy.
+  std::vector<NamedValue> values{};
 
   bool operator==(const Measurement&) const = default;
 };
@@ -225,6 +270,24 @@ struct SlowDown {
   bool operator==(const SlowDown&) const = default;
 };
 inline constexpr double kSlowDownMost = 1e3;
+
+// Of a worker's script, over a connection of its own, because the worker may have left before. With
+// a reason the run ends now, as the script wants. Without one this worker's loop has ended as its
+// script wants; once all have left, that is the end of the run.
+struct EndRun {
+  std::uint32_t protocol = kProtocolVersion;
+  std::string why;
+
+  bool operator==(const EndRun&) const = default;
+};
+// What the evaluator has found for this epoch of the script: the same for every worker that asks.
+// Also over a connection of its own.
+struct AskEvaluated {
+  std::uint32_t protocol = kProtocolVersion;
+  std::uint64_t epoch = 0;
+
+  bool operator==(const AskEvaluated&) const = default;
+};
 
 // ---- From the server --------------------------------------------------------------------------
 
@@ -298,6 +361,13 @@ struct Answer {
 
   bool operator==(const Answer&) const = default;
 };
+// The answer to AskEvaluated.
+struct Evaluated {
+  bool comes = false;  // There will be one: ask again.
+  std::optional<Measurement> found;
+
+  bool operator==(const Evaluated&) const = default;
+};
 struct Status {
   std::string policy;  // The policy that decides at present.
   // The policy that was set and takes over when the present one's last mini-batches end; otherwise
@@ -310,6 +380,7 @@ struct Status {
   double training_loss;   // As in summary.json.
   Time now;               // The run's clock.
   std::string stalled;    // Workers by name, for people; empty if none is.
+  std::string staleness;  // The rule in force, by name.
 
   bool operator==(const Status&) const = default;
 };
@@ -358,13 +429,17 @@ using Message = std::variant<Hello,
                              SetPolicy,
                              AskStatus,
                              SlowDown,
+                             EndRun,
+                             AskEvaluated,
+                             Evaluated,
                              Answer,
                              Status,
                              Rates,
                              AskEvaluator,
                              Standing,
                              Regroup,
-                             Group>;
+                             Group,
+                             Constants>;
 
 // What the server sends to a worker that takes part. It makes up most of a run: a variant of these
 // three is moved and destroyed in a fraction of the time of a variant of all messages.

@@ -31,6 +31,14 @@ TEST(Manifest, HasTheSumOfItsTensors) {
   EXPECT_TRUE(Manifest{}.sizes().empty());
 }
 
+TEST(Manifest, ThatDiffersFromAnotherSaysWhereFirst) {
+  const Manifest job{.tensors = {{.name = "a", .shape = {3}}, {.name = "b", .shape = {4, 5}}}};
+  EXPECT_EQ(first_difference({.tensors = {job.tensors[0], {.name = "c", .shape = {5, 4}}}}, job),
+            "tensor 2 is 'c' (5, 4) here, and 'b' (4, 5) in the job");
+  EXPECT_EQ(first_difference({.tensors = {job.tensors[0]}}, job),
+            "tensor 2 is nothing here, and 'b' (4, 5) in the job");
+}
+
 TEST(Manifest, IsAsLargeAsCanBeSaidIfTheSumOverflows) {
   const Manifest manifest{
       .tensors = {{.name = "w", .shape = {UINT64_MAX}}, {.name = "b", .shape = {1}}}};

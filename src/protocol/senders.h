@@ -19,9 +19,20 @@ using IgnoringWorkers = Ignoring<Hello,
                                  Goodbye,
                                  Standing>;
 using IgnoringEvaluators = Ignoring<Observe, Measurement>;
-using IgnoringServer =
-    Ignoring<Welcome, Release, Cancel, Verdict, Snapshot, Stop, Answer, Status, Regroup, Group>;
-// Commands of `outpace ctl`.
-using IgnoringCommands = Ignoring<SetPolicy, AskStatus, SlowDown>;
+// Constants are a worker's, too.
+using IgnoringServer = Ignoring<Welcome,
+                                Release,
+                                Cancel,
+                                Verdict,
+                                Snapshot,
+                                Stop,
+                                Answer,
+                                Evaluated,
+                                Status,
+                                Regroup,
+                                Group,
+                                Constants>;
+// Commands of `outpace ctl`, and what a script asks over a connection of its own.
+using IgnoringCommands = Ignoring<SetPolicy, AskStatus, SlowDown, EndRun, AskEvaluated>;
 
 }  // namespace outpace::protocol

@@ -49,8 +49,11 @@ std::string words_of(const ChromeTrace::Decided& decided) {
 
 }  // namespace
 
-ChromeTrace::ChromeTrace(const std::filesystem::path& path, const std::string& policy, GapTold told)
-    : file_(std::in_place, path, Gaps{.told = std::move(told), .mark = kGap}) {
+ChromeTrace::ChromeTrace(const std::filesystem::path& path,
+                         const std::string& policy,
+                         GapTold told,
+                         WriteQueue* queue)
+    : file_(std::in_place, path, Gaps{.told = std::move(told), .mark = kGap, .queue = queue}) {
   name_server(policy);
 }
 

@@ -52,8 +52,11 @@ class ChromeTrace {
   };
 
   // Throws Error, as the calls below do, if the file system refuses. With `told`, the file may have
-  // gaps (output_file.h) once it exists.
-  ChromeTrace(const std::filesystem::path& path, const std::string& policy, GapTold told = nullptr);
+  // gaps once it exists; with `queue`, that writes it (output_file.h).
+  ChromeTrace(const std::filesystem::path& path,
+              const std::string& policy,
+              GapTold told = nullptr,
+              WriteQueue* queue = nullptr);
   // In memory.
   ChromeTrace(const Underway& begin, const std::string& policy);
 

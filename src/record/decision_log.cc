@@ -162,18 +162,36 @@ DecisionLogWriter::DecisionLogWriter(const std::filesystem::path& path,
       header_(header),
       options_(std::move(options)),
       part_max_(options_.bytes_max / kDecisionPartsMax),
-      file_(open_part(1)) {}
+      file_(path,
+            {.told = options_.told, .mark = kDecisionGap, .queue = options_.queue},
+            [this](OutputFile& file) {
+              if (options_.bytes_max > 0 && file.size() >= part_max_) {
+                begin_next_part(file);
+              }
+            }) {
+  const std::string first = first_line(1);
+  file_.buffer().append(first.data(), first.data() + first.size());
+  file_.end_line();
+  if (options_.told) {
+    file_.flush();  // Without its first line, nobody could read what comes after a gap.
+  }
+}
 
-std::unique_ptr<OutputFile> DecisionLogWriter::open_part(std::uint32_t part) const {
-  auto file = std::make_unique<OutputFile>(part_of_log(path_, part),
-                                           Gaps{.told = options_.told, .mark = kDecisionGap});
-  LineAppender line(file->buffer());
+std::string DecisionLogWriter::first_line(std::uint32_t part) const {
+  fmt::memory_buffer text;
+  LineAppender line(text);
   line.add(R"({{"outpace_decisions":{},"policy":{},"workers":{})",
            kDecisionLogVersion,
            json_text(header_.policy),
            header_.workers);
   if (header_.balance) {
     line.add(R"(,"balance_most":{})", header_.balance->most);
+  }
+  if (const auto& from = header_.goes_on) {
+    line.add(R"(,"generation":{},"from":{},"version":{})",
+             from->generation,
+             from->from.time_since_epoch().count(),
+             count(from->version));
   }
   if (options_.every > 1) {
     line.add(R"(,"every":{})", options_.every);
@@ -182,11 +200,7 @@ std::unique_ptr<OutputFile> DecisionLogWriter::open_part(std::uint32_t part) con
     line.add(R"(,"part":{})", part);
   }
   line.add("}}");
-  file->end_line();
-  if (options_.told) {
-    file->flush();  // Without its first line, nobody could read what comes after a gap.
-  }
-  return file;
+  return fmt::to_string(text);
 }
 
 void DecisionLogWriter::append(Time now,
@@ -196,35 +210,28 @@ void DecisionLogWriter::append(Time now,
     return;
   }
   skipped_ = 0;
-  LineAppender line(file_->buffer());
+  LineAppender line(file_.buffer());
   line.add(R"({{"now":{},"event":)", now.time_since_epoch().count());
   std::visit(line, event);
   line.add(",\"actions\":");
   line.add_actions(decision.actions);
   // The words of a reason are ours: no quote or backslash is in them.
   line.add(R"(,"reason":"{}"}})", to_words(decision.reason));
-  file_->end_line();
-  if (options_.bytes_max > 0 && file_->size() >= part_max_) {
-    begin_next_part();
-  }
+  file_.end_line();
 }
 
-void DecisionLogWriter::begin_next_part() {
-  file_->flush();  // A reader that sees the next part takes this one to be complete.
-  std::unique_ptr<OutputFile> next;
+void DecisionLogWriter::begin_next_part(OutputFile& file) {
   try {
-    next = open_part(part_ + 1);
+    file.go_on_in(part_of_log(path_, part_ + 1), first_line(part_ + 1));
   } catch (const Error& error) {
     if (!options_.told) {
       throw;
     }
     // The present part grows instead, and when it is twice as large this is tried again.
     part_max_ *= 2;
-    options_.told(error.what() + std::string("; ") + file_->path().string() + " grows instead");
+    options_.told(error.what() + std::string("; ") + file.path().string() + " grows instead");
     return;
   }
-  file_->close();
-  file_ = std::move(next);
   ++part_;
   part_max_ = options_.bytes_max / kDecisionPartsMax;
   if (part_ > kDecisionPartsMax) {

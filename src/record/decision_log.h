@@ -29,11 +29,21 @@ namespace outpace::record {
 inline constexpr std::uint32_t kDecisionLogVersion = 1;
 inline constexpr const char* kDecisionGap = R"({"gap":true})";  // A line in place of others.
 
+// Where a server goes on with a run of another, which died.
+struct GoesOn {
+  std::uint32_t generation = 1;  // The run's servers count from 1.
+  Time from{};                   // On the run's clock: when the checkpoint was taken,
+  Version version{};             // and of which version.
+
+  bool operator==(const GoesOn&) const = default;
+};
+
 // What it takes to make the policy again.
 struct DecisionLogHeader {
-  std::string policy;  // The spec: "backup:cutoff=6".
+  std::string policy;  // The spec: "backup:cutoff=6". The one in force, if the server goes on.
   std::uint32_t workers = 1;
   std::optional<policy::BalanceOptions> balance = std::nullopt;
+  std::optional<GoesOn> goes_on = std::nullopt;  // Nothing: the run begins.
 
   bool operator==(const DecisionLogHeader&) const = default;
 };
@@ -42,6 +52,7 @@ struct DecisionLogOptions {
   std::uint64_t every = 1;      // Keep each `every`-th decision.
   std::uint64_t bytes_max = 0;  // Of all parts together, about; 0: one part without end.
   GapTold told{};               // The log may have gaps (output_file.h); null: failures are thrown.
+  WriteQueue* queue = nullptr;  // Writes the log (output_file.h); null: the caller does.
 };
 
 inline constexpr std::uint32_t kDecisionPartsMax = 8;  // Of a log that is kept below a size.
@@ -58,20 +69,23 @@ class DecisionLogWriter {
 
   void append(Time now, const policy::Event& event, const policy::Decision& decision);
   // Makes what was appended visible to others; call it now and then, and close() at the end.
-  void flush() { file_->flush(); }
-  void close() { file_->close(); }
+  void flush() { file_.flush(); }
+  void close() { file_.close(); }
 
  private:
-  [[nodiscard]] std::unique_ptr<OutputFile> open_part(std::uint32_t part) const;
-  void begin_next_part();
+  // The first line of a part.
+  [[nodiscard]] std::string first_line(std::uint32_t part) const;
+  // By the thread that writes: before a part that is large enough grows.
+  void begin_next_part(OutputFile& file);
 
   const std::filesystem::path path_;
   const DecisionLogHeader header_;
   const DecisionLogOptions options_;
-  std::uint32_t part_ = 1;
-  std::uint64_t part_max_;     // Bytes of the present part, at which the next one begins.
   std::uint64_t skipped_ = 0;  // Decisions since the last one that was kept.
-  std::unique_ptr<OutputFile> file_;
+  // Of the thread that writes.
+  std::uint32_t part_ = 1;
+  std::uint64_t part_max_;  // Bytes of the present part, at which the next one begins.
+  OutputFile file_;
 };
 
 // As they stand in the log.
@@ -96,6 +110,13 @@ class DecisionLogReader {
   // The next decision into `out`; false if there is none, or a gap. If its writer goes on, a later
   // call finds what has come since.
   [[nodiscard]] bool next(LoggedDecision& out);
+  // Bytes of the parts from the first one on, up to the first that is missing.
+  [[nodiscard]] std::uint64_t bytes() const;
+  // Goes on at the first line that begins at this byte of them or later; false if there is no such
+  // part. REQUIRES: next() found no gap.
+  bool go_to(std::uint64_t byte);
+  // Goes on where this many bytes are left, at most, of the newest parts.
+  void go_near_end(std::uint64_t bytes);
   // Once next() was false: the last line has no end, because its writer was killed. It was left
   // out.
   [[nodiscard]] bool cut_short() const { return cut_short_; }
@@ -105,6 +126,8 @@ class DecisionLogReader {
   // Of the line last read: its part, and its number there, from 1.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::uint64_t line() const { return line_; }
+  // Of its part, up to the end of that line.
+  [[nodiscard]] std::uint64_t bytes_read() const { return static_cast<std::uint64_t>(read_); }
 
  private:
   [[nodiscard]] bool next_line(std::string& text);
@@ -113,6 +136,8 @@ class DecisionLogReader {
   // Goes on with this part; false if its first line is not there yet, or if parts before it are
   // missing.
   [[nodiscard]] bool open_part(std::uint32_t part);
+  // Goes on after the first end of a line at this byte of this part or later.
+  bool enter_part(std::uint32_t part, std::uint64_t byte);
   void note_gap();
   [[noreturn]] void refuse(const std::string& why) const;
 

@@ -15,9 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "record/decision_log.h"
 #include "record/decision_words.h"
+#include "record/log_parts.h"
 
 namespace outpace::record {
 namespace {
@@ -270,6 +270,11 @@ DecisionLogHeader read_header(const std::string& text) {
     }
     header.balance = {.most = most};
   }
+  if (line.has("generation")) {
+    header.goes_on = {.generation = line.count<std::uint32_t>("generation"),
+                      .from = Time{line.nanoseconds("from")},
+                      .version = Version{line.count<std::uint64_t>("version")}};
+  }
   if (line.has("every")) {
     throw BadLine(
         fmt::format("the log keeps one in {} decisions, which cannot be followed; record "
@@ -277,36 +282,6 @@ DecisionLogHeader read_header(const std::string& text) {
                     line.count<std::uint64_t>("every")));
   }
   return header;
-}
-
-// The number of a part of this log by its file's name; nothing if it is no later part.
-std::optional<std::uint32_t> number_of_part(const std::filesystem::path& file,
-                                            const std::filesystem::path& first_part) {
-  const std::string stem = file.stem().string();
-  const std::string start = first_part.stem().string() + "-";
-  if (file.extension() != first_part.extension() || !stem.starts_with(start)) {
-    return std::nullopt;
-  }
-  const auto number = parse_count(stem.substr(start.size()));
-  return number && *number > 1 && std::in_range<std::uint32_t>(*number)
-             ? std::optional(static_cast<std::uint32_t>(*number))
-             : std::nullopt;
-}
-
-// The first part after this one that is there; nothing if none is.
-std::optional<std::uint32_t> next_part_there(const std::filesystem::path& first_part,
-                                             std::uint32_t after) {
-  std::optional<std::uint32_t> next;
-  std::error_code failed;
-  const std::filesystem::path parent = first_part.parent_path();
-  for (const auto& entry :
-       std::filesystem::directory_iterator(parent.empty() ? "." : parent, failed)) {
-    const auto number = number_of_part(entry.path(), first_part);
-    if (number && *number > after && (!next || *number < *next)) {
-      next = number;
-    }
-  }
-  return next;
 }
 
 }  // namespace

@@ -27,10 +27,15 @@ void MetricsWriter::append(const TrainingMetrics& metrics) {
 void MetricsWriter::append(const server::Evaluation& evaluation) {
   nlohmann::ordered_json line{{"seconds", to_seconds(evaluation.committed)},
                               {"version", count(evaluation.version)},
-                              {"examples", evaluation.examples},
-                              {"accuracy", evaluation.accuracy}};
+                              {"examples", evaluation.examples}};
+  if (evaluation.accuracy) {
+    line["accuracy"] = *evaluation.accuracy;
+  }
   if (evaluation.loss) {
     line["loss"] = *evaluation.loss;
+  }
+  for (const protocol::NamedValue& value : evaluation.values) {
+    line[value.name] = value.value;
   }
   append_line(line, file_);
 }

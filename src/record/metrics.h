@@ -1,7 +1,8 @@
 // metrics.jsonl: the course of the training, one JSON line per moment and per evaluation.
 //
 // A number that is not finite (a loss that diverged) is null, because JSON cannot express it. An
-// evaluation without a loss has no "loss".
+// evaluation without a loss has no "loss", and one without an accuracy has no "accuracy"; what else
+// a script's evaluation returned is there by its own name.
 
 #pragma once
 
@@ -25,8 +26,11 @@ struct TrainingMetrics {
 class MetricsWriter {
  public:
   // `told`: the file may have gaps (output_file.h); null: a failure to write is thrown.
-  explicit MetricsWriter(const std::filesystem::path& path, GapTold told = nullptr)
-      : file_(path, {.told = std::move(told), .mark = R"({"gap":true})"}) {}
+  // `queue`: writes it (output_file.h); null: the caller does.
+  explicit MetricsWriter(const std::filesystem::path& path,
+                         GapTold told = nullptr,
+                         WriteQueue* queue = nullptr)
+      : file_(path, {.told = std::move(told), .mark = R"({"gap":true})", .queue = queue}) {}
 
   void append(const TrainingMetrics& metrics);
   void append(const server::Evaluation& evaluation);

@@ -86,13 +86,22 @@ int write_parts(int file, std::span<const std::span<const char>> parts, bool syn
 
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path, Gaps gaps)
-    : path_(std::move(path)),
+OutputFile::OutputFile(std::filesystem::path path,
+                       Gaps gaps,
+                       std::function<void(OutputFile&)> before_write)
+    : name_(path.string()),
       gaps_(std::move(gaps)),
+      before_write_(std::move(before_write)),
+      path_(std::move(path)),
       // What is under a gap's mark is read.
-      file_(open_empty(path_, gaps_.told ? O_RDWR : O_WRONLY)) {}
+      file_(open_empty(path_, gaps_.told ? O_RDWR : O_WRONLY)) {
+  CHECK(gaps_.queue == nullptr || gaps_.told);
+}
 
 OutputFile::~OutputFile() {
+  if (gaps_.queue != nullptr) {
+    gaps_.queue->wait();
+  }
   if (file_ != kClosed) {
     static_cast<void>(write_all(file_, buffer_.data(), buffer_.size()));
     ::close(file_);
@@ -108,17 +117,46 @@ void OutputFile::end_line() {
 }
 
 void OutputFile::flush() {
-  CHECK(file_ != kClosed);
   if (lines_ == 0) {
     return;
   }
-  const std::uint64_t size = buffer_.size();
-  const std::uint64_t lines = std::exchange(lines_, 0);
-  const int error = write_all(file_, buffer_.data(), size);
-  // Even after a failure, because a half-written line must not be followed by its repetition.
+  std::string text(buffer_.data(), buffer_.size());
+  // Even if it fails, because a half-written line must not be followed by its repetition.
   buffer_.clear();
+  const std::uint64_t lines = std::exchange(lines_, 0);
+  if (gaps_.queue == nullptr) {
+    write(text, lines);
+  } else {
+    hand_over(std::move(text), lines);
+  }
+}
+
+void OutputFile::hand_over(std::string text, std::uint64_t lines) {
+  if (left_out_ > 0) {
+    text.insert(0, gaps_.mark + "\n");
+  }
+  const std::size_t size = text.size();
+  if (gaps_.queue->add(size, [this, text = std::move(text), lines] { write(text, lines); })) {
+    if (const std::uint64_t missing = std::exchange(left_out_, 0); missing > 0) {
+      gaps_.told(name_ + " is written again; " + lines_in_words(missing) + " missing");
+    }
+    return;
+  }
+  if (left_out_ == 0) {
+    gaps_.told("cannot write " + name_ +
+               ": the disk takes nothing; the run goes on, and its record has a gap");
+  }
+  left_out_ += lines;
+}
+
+void OutputFile::write(std::string_view text, std::uint64_t lines) {
+  CHECK(file_ != kClosed);
+  if (before_write_) {
+    before_write_(*this);
+  }
+  const int error = write_all(file_, text.data(), text.size());
   if (error == 0) {
-    size_ += size;
+    size_ += text.size();
     if (const std::uint64_t missing = std::exchange(missing_, 0); missing > 0) {
       gaps_.told(path_.string() + " can be written again; " + lines_in_words(missing) + " missing");
     }
@@ -133,6 +171,16 @@ void OutputFile::flush() {
     cut_back(file_, size_);
   }
   missing_ += lines;
+}
+
+void OutputFile::go_on_in(const std::filesystem::path& path, std::string_view first_line) {
+  const int next = open_empty(path, gaps_.told ? O_RDWR : O_WRONLY);
+  end_file();
+  path_ = path;
+  file_ = next;
+  size_ = 0;
+  missing_ = 0;
+  write(std::string(first_line) + "\n", 1);
 }
 
 void OutputFile::begin_gap(int error) {
@@ -173,7 +221,17 @@ bool OutputFile::overwrite_with_mark(std::string_view mark) {
 }
 
 void OutputFile::close() {
+  if (gaps_.queue != nullptr) {
+    gaps_.queue->wait();  // So that there is room for the rest.
+  }
   flush();
+  if (gaps_.queue != nullptr) {
+    gaps_.queue->wait();
+  }
+  end_file();
+}
+
+void OutputFile::end_file() {
   if (missing_ > 0) {
     gaps_.told(path_.string() + ": " + lines_in_words(missing_) + " missing at its end");
   }

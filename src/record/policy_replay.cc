@@ -1,34 +1,62 @@
 #include "record/policy_replay.h"
 
+#include <filesystem>
 #include <memory>
+#include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
+#include "base/memory_archive.h"
 #include "base/overloaded.h"
 #include "base/spec.h"
 #include "invariants/decisions.h"
 #include "invariants/violation.h"
 #include "policy/catalogue.h"
-#include "record/run_directory.h"
+#include "record/policies.h"
+#include "record/run_decisions.h"
 #include "record/runtime_model_file.h"
 
 namespace outpace::record {
 
-ReplayedPolicy::ReplayedPolicy(const std::filesystem::path& decisions,
-                               const DecisionLogHeader& header) {
-  const Spec spec = Spec::parse(header.policy);
-  if (spec.name == "oracle") {
-    throw usage_error(decisions.string() +
+ReplayedPolicy::ReplayedPolicy(const RunDirectory& files, const DecisionLogHeader& header)
+    : spec_(Spec::parse(header.policy)),
+      planned_(header.workers),
+      inputs_({.balance = header.balance}) {
+  const std::string log = files.decisions().string();
+  if (spec_.name == "oracle") {
+    throw usage_error(log +
                       ":1: a run of the oracle, who knew what was to come: "
                       "it cannot be replayed");
   }
-  policy::PolicyInputs inputs{.balance = header.balance};
-  const auto fitted = decisions.parent_path() / kRuntimeModelName;
-  if (std::filesystem::exists(fitted)) {
-    inputs.fitted = std::make_shared<const runtime_model::DeepWeights>(read_runtime_model(fitted));
+  if (header.goes_on && header.goes_on->version != Version{0}) {
+    throw usage_error(fmt::format(
+        "{}: server {} went on from update {}, and the servers before it kept no decisions: what "
+        "the policy knew then is not there, and it cannot be replayed",
+        log,
+        header.goes_on->generation,
+        count(header.goes_on->version)));
   }
+  if (std::filesystem::exists(files.runtime_model())) {
+    inputs_.fitted = std::make_shared<const runtime_model::DeepWeights>(
+        read_runtime_model(files.runtime_model()));
+  }
+  policy_ = make();
+}
+
+std::unique_ptr<policy::Policy> ReplayedPolicy::make() const {
   // Another one may have been set.
-  policy_ = policy::make_settable_policy(spec, header.workers, inputs);
+  return policy::make_settable_policy(spec_, planned_, inputs_);
+}
+
+void ReplayedPolicy::another_server() {
+  MemoryArchive kept;
+  policy_->keep(kept);
+  kept.rewind();
+  policy_ = make();
+  policy_->keep(kept);
+  workers_.clear();
 }
 
 const policy::Decision* ReplayedPolicy::decide(const LoggedDecision& logged) {
@@ -72,14 +100,30 @@ void ReplayedPolicy::follow(const policy::Event& event) {
   }
 }
 
-Replay replay(const std::filesystem::path& decisions) {
-  DecisionLogReader log(decisions);
-  Replay result{.header = log.header()};
+Replay replay(const RunDirectory& files) {
+  RunDecisions log(files);
+  Replay result{.header = log.header(), .policy = log.header().policy};
   const DecisionLogHeader& header = log.header();
-  ReplayedPolicy policy(decisions, header);
+  ReplayedPolicy policy(files, header);
   invariants::Decisions invariants(Spec::parse(header.policy), header.workers, header.balance);
   LoggedDecision logged;
   while (log.next(logged)) {
+    if (const auto& from = log.goes_on()) {
+      if (invariants.commits() != count(from->version) && log.present().goes_on) {
+        result.gap = fmt::format(
+            "{}: a gap: server {} went on from update {}, and decisions before it were lost when "
+            "the one before died; none after them is read",
+            log.path().string(),
+            from->generation,
+            count(from->version));
+        return result;
+      }
+      policy.another_server();
+      invariants.restarted();
+    }
+    if (const auto* set = std::get_if<policy::PolicySet>(&logged.event)) {
+      result.policy = in_turn(std::move(result.policy), set->policy);
+    }
     const policy::Decision* again = policy.decide(logged);
     if (again == nullptr) {
       result.broken = {

@@ -10,21 +10,28 @@
 #include <string>
 #include <vector>
 
+#include "base/spec.h"
 #include "base/time.h"
+#include "policy/catalogue.h"
 #include "record/decision_log.h"
+#include "record/run_directory.h"
 
 namespace outpace::record {
 
 // The policy of a log as it was at the log's begin, which hears the recorded events again.
 class ReplayedPolicy {
  public:
-  // With the fitted runtime model that is beside the log, if there is one. Throws a usage error if
-  // there is no such policy, or if it is the oracle, who knew what was to come.
-  ReplayedPolicy(const std::filesystem::path& decisions, const DecisionLogHeader& header);
+  // With the fitted runtime model that the run used, if there is one. Throws a usage error if there
+  // is no such policy, if it is the oracle, who knew what was to come, or if what it knew when the
+  // log begins is not there.
+  ReplayedPolicy(const RunDirectory& files, const DecisionLogHeader& header);
 
   // What it decides, until the next call. Null if this event cannot come after those before it, as
   // one of a worker that is not there; no policy could answer it.
   [[nodiscard]] const policy::Decision* decide(const LoggedDecision& logged);
+  // Another server went on with the run: with what the policy keeps in a checkpoint, and nobody is
+  // there yet.
+  void another_server();
   [[nodiscard]] bool outlook(policy::Outlook& out) const { return policy_->outlook(out); }
 
  private:
@@ -36,6 +43,11 @@ class ReplayedPolicy {
   [[nodiscard]] bool can_come(const policy::Event& event);
   void follow(const policy::Event& event);
 
+  [[nodiscard]] std::unique_ptr<policy::Policy> make() const;
+
+  const Spec spec_;
+  const std::uint32_t planned_;  // Workers.
+  policy::PolicyInputs inputs_;
   std::unique_ptr<policy::Policy> policy_;
   policy::Decision decision_;
   std::vector<Worker> workers_;
@@ -61,6 +73,7 @@ struct Replay {
   };
 
   DecisionLogHeader header;
+  std::string policy;           // Those that were set after the header's too.
   std::uint64_t decisions = 0;  // That were identical.
   bool cut_short = false;       // The log's writer was killed: its last line was left out.
   std::string gap;              // Where and why decisions are missing; empty: none are.
@@ -68,9 +81,9 @@ struct Replay {
   std::optional<Broken> broken;
 };
 
-// Replays decisions.jsonl, with the fitted runtime model beside it if there is one, up to the first
+// Replays the run's decisions, with the fitted runtime model if it used one, up to the first
 // difference, broken invariant or gap. Throws a usage error if the log cannot be read, or names a
 // policy that there is not.
-[[nodiscard]] Replay replay(const std::filesystem::path& decisions);
+[[nodiscard]] Replay replay(const RunDirectory& files);
 
 }  // namespace outpace::record

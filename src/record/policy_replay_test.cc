@@ -55,7 +55,7 @@ class ReplayTest : public testing::Test {
 
 TEST_F(ReplayTest, GivesTheSameDecisions) {
   record("async", 20);
-  const Replay found = replay(path_);
+  const Replay found = replay(RunDirectory::open(path_.parent_path()));
   EXPECT_EQ(found.decisions, 22U);
   EXPECT_FALSE(found.difference.has_value());
   EXPECT_FALSE(found.cut_short);
@@ -69,7 +69,7 @@ TEST_F(ReplayTest, RefusesAnEventThatCannotCome) {
   const std::size_t worker = log.find(R"("worker":0)", first);
   for (const char* const stranger : {R"("worker":7)", R"("worker":999999)"}) {
     put(path_, std::string(log).replace(worker, 10, stranger));
-    const Replay found = replay(path_);
+    const Replay found = replay(RunDirectory::open(path_.parent_path()));
     EXPECT_EQ(found.decisions, 2U);
     ASSERT_TRUE(found.broken) << stranger;
     EXPECT_EQ(found.broken->line, 4U);
@@ -87,7 +87,7 @@ TEST_F(ReplayTest, EndsAtAGapAndSaysSo) {
   }
   const std::size_t end = log.find('\n', log.find('\n', begin) + 1) + 1;
   put(path_, log.replace(begin, end - begin, std::string(kDecisionGap) + "\n"));
-  const Replay found = replay(path_);
+  const Replay found = replay(RunDirectory::open(path_.parent_path()));
   EXPECT_EQ(found.decisions, 9U);
   EXPECT_FALSE(found.difference.has_value());
   EXPECT_NE(found.gap.find("decisions.jsonl:11: a gap"), std::string::npos) << found.gap;
@@ -121,7 +121,7 @@ TEST_F(ReplayTest, GivesTheSameSizesOfBalancedMiniBatches) {
     log.close();
   }
   EXPECT_NE(recorded.find(R"("share":1.5)"), std::string::npos) << recorded;
-  const Replay found = replay(path_);
+  const Replay found = replay(RunDirectory::open(path_.parent_path()));
   EXPECT_EQ(found.decisions, 22U);
   EXPECT_FALSE(found.difference.has_value());
   EXPECT_FALSE(found.broken.has_value());
@@ -130,7 +130,7 @@ TEST_F(ReplayTest, GivesTheSameSizesOfBalancedMiniBatches) {
 
 TEST_F(ReplayTest, ShowsTheFirstDifference) {
   record("async", 20, /*forged=*/7);
-  const Replay found = replay(path_);
+  const Replay found = replay(RunDirectory::open(path_.parent_path()));
   EXPECT_EQ(found.decisions, 9U);
   ASSERT_TRUE(found.difference.has_value());
   EXPECT_EQ(found.difference->line, 11U);  // A header and 9 decisions before it.
@@ -145,20 +145,20 @@ TEST_F(ReplayTest, ShowsTheFirstDifference) {
 
 TEST_F(ReplayTest, FindsABrokenInvariantWhereEveryDecisionIsTheSame) {
   record("async", 20, /*forged=*/UINT64_MAX, /*skewed=*/7);
-  const Replay found = replay(path_);
+  const Replay found = replay(RunDirectory::open(path_.parent_path()));
   EXPECT_FALSE(found.difference.has_value());
   EXPECT_EQ(found.decisions, 10U);
   ASSERT_TRUE(found.broken.has_value());
   EXPECT_EQ(found.broken->line, 11U);
   EXPECT_EQ(found.broken->what.substr(0, 4), "I10:") << found.broken->what;
   record("async", 20);
-  EXPECT_FALSE(replay(path_).broken.has_value());
+  EXPECT_FALSE(replay(RunDirectory::open(path_.parent_path())).broken.has_value());
 }
 
 TEST_F(ReplayTest, LeavesOutALineThatWasCut) {
   record("async", 5);
   std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 10);
-  const Replay found = replay(path_);
+  const Replay found = replay(RunDirectory::open(path_.parent_path()));
   EXPECT_EQ(found.decisions, 6U);
   EXPECT_TRUE(found.cut_short);
 }
@@ -167,7 +167,7 @@ TEST_F(ReplayTest, RefusesAPolicyThatThereIsNot) {
   record("async", 1);
   std::ofstream(path_) << R"({"outpace_decisions":1,"policy":"asink","workers":2})"
                        << "\n";
-  EXPECT_THROW(static_cast<void>(replay(path_)), Error);
+  EXPECT_THROW(static_cast<void>(replay(RunDirectory::open(path_.parent_path()))), Error);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "record/processor_use.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <ctime>
+#include <thread>
 
+#include <sched.h>
 #include <unistd.h>
 
 namespace outpace::record {
@@ -92,6 +95,26 @@ std::optional<ProcessorUse> ProcessorMeter::use() const {
   return ProcessorUse{.cores = cores_,
                       .server_seconds_a_gradient = *each.front(),
                       .worker_seconds_an_iteration = {each.begin() + 1, each.end()}};
+}
+
+std::optional<std::string> ProcessorMeter::shared_in_words() const {
+  const std::vector<Process>& seen = last_.empty() ? first_ : last_;
+  const auto here = std::count_if(seen.begin(), seen.end(), [](const Process& process) {
+    return !process.name.empty() && process.seconds.has_value();
+  });
+  if (here <= static_cast<std::ptrdiff_t>(cores_)) {
+    return std::nullopt;
+  }
+  return std::to_string(here) + " workers share " + std::to_string(cores_) +
+         (cores_ == 1 ? " processor" : " processors");
+}
+
+std::uint32_t processors_available() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&allowed)));
+  }
+  return std::max(1U, std::thread::hardware_concurrency());
 }
 
 std::optional<double> processor_seconds(const std::string& name) {

@@ -45,6 +45,9 @@ class ProcessorMeter {
   // The use between the first look that counts and the last; nothing if no work was done between
   // them.
   [[nodiscard]] std::optional<ProcessorUse> use() const;
+  // "4 workers share 2 processors", if this machine has fewer processors than workers, as last
+  // seen.
+  [[nodiscard]] std::optional<std::string> shared_in_words() const;
 
  private:
   struct Process {
@@ -59,6 +62,9 @@ class ProcessorMeter {
   std::vector<Process> first_;  // The server, then the workers.
   std::vector<Process> last_;
 };
+
+// Processors of this machine that this process may run on, and so its children.
+[[nodiscard]] std::uint32_t processors_available();
 
 // The clock of this machine's processes.
 [[nodiscard]] std::optional<double> processor_seconds(const std::string& name);

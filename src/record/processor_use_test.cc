@@ -38,6 +38,27 @@ TEST(ProcessorMeter, CountsFromTheFirstHalfSecondOnAndKnowsNothingOfOtherMachine
   EXPECT_EQ(meter.use(), expected);
 }
 
+TEST(ProcessorMeter, SaysThatWorkersOfThisMachineShareItsProcessors) {
+  const auto words = [](std::uint32_t cores, const std::string& others) {
+    ProcessorMeter meter(cores, [](const std::string& name) {
+      return name.starts_with("elsewhere") ? std::nullopt : std::optional(1.0);
+    });
+    server::Statistics statistics;
+    statistics.workers.resize(4);
+    for (server::WorkerStatistics& worker : statistics.workers) {
+      worker.host = others;
+    }
+    statistics.workers[0].host = "here:10";
+    statistics.workers[1].host = "here:11";
+    meter.look(Time{1s}, statistics);
+    return meter.shared_in_words().value_or("");
+  };
+  EXPECT_EQ(words(2, "here:12"), "4 workers share 2 processors");
+  EXPECT_EQ(words(1, "elsewhere:12"), "2 workers share 1 processor");
+  EXPECT_EQ(words(2, "elsewhere:12"), "");
+  EXPECT_EQ(words(4, "here:12"), "");
+}
+
 TEST(ProcessorUse, IsReadAsItWasWritten) {
   const ProcessorUse use{.cores = 2,
                          .server_seconds_a_gradient = 0.001,

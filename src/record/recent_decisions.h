@@ -37,6 +37,10 @@ class RecentDecisions {
   // Shared by the adder, which adds no more to them, and its readers. The last of these frees them.
   using Parts = std::vector<std::shared_ptr<const Part>>;
 
+  RecentDecisions() = default;
+  // The first decision is of this version.
+  explicit RecentDecisions(Version version) { now_.version = version; }
+
   void add(Time now, const policy::Event& event, const ChromeTrace::Decided& decided);
   // All that is there; what comes later does not change it.
   [[nodiscard]] Parts keep() const;

@@ -31,7 +31,7 @@ struct RecordedWorker {
   std::vector<Absence> absences;              // In order.
   // Processor time of a full mini-batch, if the worker is on the server's machine; else nothing.
   std::optional<double> processor_seconds;
-  // Of an iteration, on average: what is not computing; nothing where it cannot be told.
+  // Of a typical iteration: what is not computing; nothing where it cannot be told.
   std::optional<double> communication_seconds;
 };
 
@@ -44,9 +44,11 @@ struct RecordedRun {
   std::vector<RecordedWorker> workers;
   std::uint32_t cores = 0;      // Of the server's machine; 0: not known, and nothing is made of it.
   double server_seconds = 0.0;  // Of a processor, for a gradient.
+  // Of the whole run, where what is here is a sample of it.
+  std::optional<double> measured{};  // Examples a second.
 
   [[nodiscard]] double examples_per_second() const {
-    return static_cast<double>(examples) / to_seconds(last_commit);
+    return measured.value_or(static_cast<double>(examples) / to_seconds(last_commit));
   }
 };
 

@@ -12,37 +12,66 @@
 #include <toml++/toml.h>
 
 #include "base/error.h"
+#include "base/spec.h"
+#include "policy/switch_spec.h"
 #include "protocol/messages.h"
-#include "record/decision_log.h"
 #include "record/processor_use.h"
+#include "record/run_decisions.h"
 #include "record/run_directory.h"
 #include "record/runtime_model_file.h"
+#include "record/toml_file.h"
 
 namespace outpace::record {
 namespace {
 
-// Follows the log. A message about a line begins with the line's place.
+// Follows the log, or stretches of it that are put one after another. A message about a line begins
+// with the line's place.
 class Follower {
  public:
-  explicit Follower(std::uint32_t workers) { run_.workers.resize(workers); }
+  explicit Follower(std::uint32_t workers) {
+    run_.workers.resize(workers);
+    present_.resize(workers, Present::kUnknown);
+  }
 
-  // `path`, `line`: where it stands.
-  void follow(const LoggedDecision& decision,
-              const std::filesystem::path& path,
-              std::uint64_t line) {
-    path_ = &path;
-    line_ = line;
-    now_ = decision.now;
+  // Another stretch begins with the decision of this time. Nothing is known yet of its workers.
+  void begin_stretch(Time first) {
+    end_stretch();
+    sampled_ = true;
+    begin_ = first;
+    shift_ = end_ - first;
+    arrived_.clear();
+    taken_ = 0;
+    std::ranges::fill(present_, Present::kUnknown);
+  }
+  // A worker that nothing was heard of was away.
+  void end_stretch() {
+    for (std::size_t i = 0; sampled_ && i < present_.size(); ++i) {
+      if (present_[i] == Present::kUnknown) {
+        be_away(run_.workers[i], begin_ + shift_);
+      }
+    }
+  }
+  // Another server went on: all workers had gone.
+  void another_server() {
+    for (std::size_t i = 0; i < present_.size(); ++i) {
+      if (present_[i] == Present::kHere) {
+        be_away(run_.workers[i], end_);
+        present_[i] = Present::kAway;
+      }
+    }
+    arrived_.clear();
+    taken_ = 0;
+  }
+
+  // `log`: has read it.
+  void follow(const LoggedDecision& decision, const RunDecisions& log) {
+    log_ = &log;
+    now_ = decision.now + shift_;
+    end_ = std::max(end_, now_);
     std::visit([this](const auto& event) { take(event); }, decision.event);
     for (const policy::Action& action : decision.actions) {
       if (const auto* accept = std::get_if<policy::Accept>(&action)) {
-        const auto found =
-            arrived_.find({index(accept->worker), static_cast<std::uint64_t>(accept->release)});
-        if (found == arrived_.end()) {
-          refuse("a gradient is accepted that did not arrive");
-        }
-        taken_ += found->second;
-        arrived_.erase(found);
+        take_up(*accept);
       } else if (const auto* drop = std::get_if<policy::Drop>(&action)) {
         arrived_.erase({index(drop->worker), static_cast<std::uint64_t>(drop->release)});
       } else if (std::holds_alternative<policy::Commit>(action)) {
@@ -53,6 +82,7 @@ class Follower {
   }
 
   RecordedRun take_run() {
+    end_stretch();
     for (RecordedWorker& worker : run_.workers) {
       std::stable_sort(worker.iterations.begin(),
                        worker.iterations.end(),
@@ -60,35 +90,83 @@ class Follower {
     }
     return std::move(run_);
   }
+  [[nodiscard]] std::uint64_t gradients() const { return gradients_; }
   [[nodiscard]] std::uint64_t cancelled() const { return cancelled_; }
-  [[nodiscard]] bool changed_policy() const { return changed_policy_; }
+  struct Set {
+    Time at;
+    std::string policy;
+  };
+  // The policies that were set.
+  [[nodiscard]] const std::vector<Set>& set() const { return set_; }
 
  private:
+  enum class Present : std::uint8_t { kUnknown, kHere, kAway };
+
+  static void be_away(RecordedWorker& worker, Time from) {
+    if (worker.absences.empty() || worker.absences.back().until) {
+      worker.absences.push_back({.from = from, .until = std::nullopt});
+    }
+  }
+  static void be_back(RecordedWorker& worker, Time at) {
+    if (!worker.absences.empty() && !worker.absences.back().until) {
+      worker.absences.back().until = at;
+    }
+  }
+  // It was there when the stretch began, for it has something to say.
+  void be_here(WorkerId id) {
+    RecordedWorker& one = worker(id);
+    if (std::exchange(present_[index(id)], Present::kHere) == Present::kUnknown && sampled_) {
+      be_back(one, begin_ + shift_);
+    }
+  }
+
+  void take_up(const policy::Accept& accept) {
+    const auto found =
+        arrived_.find({index(accept.worker), static_cast<std::uint64_t>(accept.release)});
+    if (found != arrived_.end()) {
+      taken_ += found->second;
+      arrived_.erase(found);
+    } else if (!sampled_) {  // Else it came before the stretch.
+      refuse("a gradient is accepted that did not arrive");
+    }
+  }
   void take(const policy::GradientArrived& event) {
+    be_here(event.worker);
+    ++gradients_;
+    run_.batch = event.nominal;
+    if (sampled_ && now_ - event.runtime < begin_ + shift_) {
+      return;
+    }
     worker(event.worker)
         .iterations.push_back(
             {.begin = now_ - event.runtime,
              .end = now_,
              .share = static_cast<double>(event.examples) / static_cast<double>(event.nominal),
              .partial = event.partial});
-    run_.batch = event.nominal;
     arrived_[{index(event.worker), static_cast<std::uint64_t>(event.release)}] = event.examples;
   }
   void take(const policy::WorkerLeft& event) {
     if (event.how != policy::Departure::kDrained) {
-      worker(event.worker).absences.push_back({.from = now_, .until = std::nullopt});
+      be_here(event.worker);
+      present_[index(event.worker)] = Present::kAway;
+      be_away(worker(event.worker), now_);
     }
   }
   void take(const policy::WorkerJoined& event) {
-    auto& absences = worker(event.worker).absences;
-    if (!absences.empty() && !absences.back().until) {
-      absences.back().until = now_;
+    RecordedWorker& one = worker(event.worker);
+    if (std::exchange(present_[index(event.worker)], Present::kHere) == Present::kUnknown &&
+        sampled_) {
+      be_away(one, begin_ + shift_);
     }
+    be_back(one, now_);
   }
   void take(const policy::ReleaseEnded& event) {
+    be_here(event.worker);
     cancelled_ += event.how == policy::Ending::kAbandoned ? 1 : 0;
   }
-  void take(const policy::PolicySet& /*event*/) { changed_policy_ = true; }
+  void take(const policy::PolicySet& event) {
+    set_.push_back({.at = now_, .policy = std::string(event.policy)});
+  }
   void take(const policy::TimerFired& /*event*/) {}
   void take(const policy::Measured& /*event*/) {}
 
@@ -99,19 +177,90 @@ class Follower {
     return run_.workers[index(id)];
   }
   [[noreturn]] void refuse(const std::string& why) const {
-    throw usage_error(fmt::format("{}:{}: {}", path_->string(), line_, why));
+    throw usage_error(fmt::format("{}:{}: {}", log_->path().string(), log_->line(), why));
   }
 
-  const std::filesystem::path* path_ = nullptr;  // While it follows a line.
+  const RunDecisions* log_ = nullptr;  // While it follows a line.
   RecordedRun run_;
   Time now_{};
-  std::uint64_t line_ = 0;
+  Time end_{};  // The last one that was followed.
+  bool sampled_ = false;
+  Time begin_{};      // Of the stretch, on the run's clock,
+  Duration shift_{};  // and what it is moved by.
+  std::vector<Present> present_;
   // Examples of gradients that were neither accepted nor dropped yet, by worker and release.
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint32_t> arrived_;
   std::uint64_t taken_ = 0;  // Since the last commit.
+  std::uint64_t gradients_ = 0;
   std::uint64_t cancelled_ = 0;
-  bool changed_policy_ = false;
+  std::vector<Set> set_;
 };
+
+// Follows the log until these gradients have come. False at its end.
+bool follow_some(RunDecisions& log, std::uint64_t gradients, Follower& follower) {
+  const std::uint64_t until = follower.gradients() + gradients;
+  LoggedDecision decision;
+  while (follower.gradients() < until) {
+    if (!log.next(decision)) {
+      return false;
+    }
+    if (log.goes_on()) {
+      follower.another_server();
+    }
+    follower.follow(decision, log);
+  }
+  return true;
+}
+
+// Follows stretches of the log from the second on; the first one was followed.
+void follow_stretches(RunDecisions& log,
+                      std::uint32_t stretches,
+                      std::uint64_t gradients,
+                      Follower& follower) {
+  const std::uint64_t bytes = log.bytes();
+  LoggedDecision first;
+  for (std::uint32_t stretch = 1; stretch < stretches; ++stretch) {
+    if (!log.go_to(bytes / stretches * stretch) || !log.next(first)) {
+      continue;
+    }
+    const std::uint64_t until = follower.gradients() + gradients;
+    follower.begin_stretch(first.now);
+    follower.follow(first, log);
+    follow_some(log, until - follower.gradients(), follower);
+  }
+}
+
+// Follows all of a log of at most `most` gradients, and stretches of a longer one. Returns whether
+// it is a sample.
+bool follow_log(RunDecisions& log, std::uint64_t most, Follower& follower) {
+  constexpr std::uint64_t kStretches = 10;
+  constexpr std::uint64_t kOfAWorkerLeast =
+      50;  // Gradients in a stretch; at its ends some are lost.
+  const auto stretches = static_cast<std::uint32_t>(
+      std::clamp(most / (kOfAWorkerLeast * log.header().workers), std::uint64_t{1}, kStretches));
+  const std::uint64_t each = std::max<std::uint64_t>(1, most / stretches);
+  if (!follow_some(log, each, follower)) {
+    return false;
+  }
+  // By what the first stretch took of it: whether the rest is short enough.
+  const double in_all = static_cast<double>(each) * static_cast<double>(log.bytes()) /
+                        static_cast<double>(std::max<std::uint64_t>(1, log.bytes_read()));
+  constexpr double kRoughly = 1.1;
+  if (in_all <= kRoughly * static_cast<double>(most)) {
+    return follow_some(log, most, follower);
+  }
+  follow_stretches(log, stretches, each, follower);
+  return true;
+}
+
+// One policy that changed at these times.
+std::string in_phases(const std::string& first, const std::vector<Follower::Set>& set) {
+  std::string phases = "switch(" + first;
+  for (const Follower::Set& one : set) {
+    phases += fmt::format(" until seconds>{:.3f} then {}", to_seconds(one.at), one.policy);
+  }
+  return phases + ")";
+}
 
 // Nothing if there is no such file: the run was killed.
 std::optional<nlohmann::json> read_summary(const std::filesystem::path& path) {
@@ -129,7 +278,7 @@ std::optional<nlohmann::json> read_summary(const std::filesystem::path& path) {
 // Whether mini-batches were slowed down: then the rest of an iteration is more than communication.
 bool delayed(const std::filesystem::path& path) {
   try {
-    const toml::table table = toml::parse_file(path.string());
+    const toml::table table = read_toml_file(path);
     return table.contains("delays") || table.contains("slow");
   } catch (const toml::parse_error&) {
     return true;
@@ -160,7 +309,22 @@ void add_processors(const nlohmann::json& summary, RecordedRun& run) {
   }
 }
 
-// An iteration less what is computed: what summary.json has of each worker.
+// The mean or the median, whichever is less: of a worker that was stopped now and then, the mean
+// has its pauses. REQUIRES: not empty.
+double typical_seconds(const std::vector<RecordedIteration>& iterations) {
+  std::vector<double> seconds;
+  seconds.reserve(iterations.size());
+  double sum = 0.0;
+  for (const RecordedIteration& one : iterations) {
+    seconds.push_back(to_seconds(one.end - one.begin));
+    sum += seconds.back();
+  }
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return std::min(*middle, sum / static_cast<double>(seconds.size()));
+}
+
+// A typical iteration less what is computed: what summary.json has of each worker.
 void add_communication(const nlohmann::json& summary, RecordedRun& run) {
   const nlohmann::json details = summary.value("workers_detail", nlohmann::json::array());
   for (std::size_t i = 0; i < run.workers.size() && i < details.size(); ++i) {
@@ -170,14 +334,60 @@ void add_communication(const nlohmann::json& summary, RecordedRun& run) {
         !detail.value("compute_seconds", nlohmann::json()).is_number()) {
       continue;
     }
-    double all = 0.0;
-    for (const RecordedIteration& one : worker.iterations) {
-      all += to_seconds(one.end - one.begin);
-    }
-    const double rest = all - detail["compute_seconds"].get<double>();
+    // The summary is of all, and what was read may be a sample.
+    const nlohmann::json counted = detail.value("iterations", nlohmann::json());
+    const double iterations =
+        counted.is_number() ? counted.get<double>() : static_cast<double>(worker.iterations.size());
+    const double rest = typical_seconds(worker.iterations) -
+                        detail["compute_seconds"].get<double>() / std::max(1.0, iterations);
     if (rest > 0.0) {
-      worker.communication_seconds = rest / static_cast<double>(worker.iterations.size());
+      worker.communication_seconds = rest;
     }
+  }
+}
+
+void add_notes(const RunDecisions& log, const Follower& follower, FoundRun& found) {
+  if (log.missing() > 0) {
+    found.notes.push_back(
+        fmt::format("the record begins with server {} of the run: those before kept no decisions",
+                    log.missing() + 1));
+  }
+  if (log.cut_short()) {
+    found.notes.emplace_back("the last line of the log is cut off, and is ignored");
+  }
+  if (!log.gap().empty()) {
+    found.notes.push_back(log.gap());
+  }
+  if (!follower.set().empty()) {
+    const std::string phases = in_phases(log.header().policy, follower.set());
+    try {
+      (void)policy::phases_of(Spec::parse(phases));
+      found.run.policy = phases;
+    } catch (const Error&) {  // One of them has phases of its own.
+      found.notes.push_back("its policy was changed; it is replayed as " + log.header().policy +
+                            " from end to end");
+    }
+  }
+  if (follower.cancelled() > 0) {
+    found.notes.push_back(
+        fmt::format("{} mini-batches were cancelled; their full runtimes are unknown, so slow "
+                    "workers look faster "
+                    "than they were",
+                    follower.cancelled()));
+  }
+}
+
+// Of the whole run, where a sample was read.
+void add_measured(const nlohmann::json& summary, FoundRun& found) {
+  const nlohmann::json rate = summary.value("examples_per_second", nlohmann::json());
+  if (rate.is_number() && rate.get<double>() > 0.0) {
+    found.run.measured = rate.get<double>();
+  }
+  const std::string policy = summary.value("policy", "");
+  if (policy.find(", then ") != std::string::npos &&
+      found.run.policy == policy.substr(0, policy.find(", then "))) {
+    found.notes.push_back("its policy was changed outside the sample (" + policy +
+                          "); it is replayed as " + found.run.policy + " from end to end");
   }
 }
 
@@ -202,15 +412,15 @@ double read_noise_scale(const std::string& directory) {
   return scale.get<double>();
 }
 
-FoundRun read_recorded_run(const std::string& directory) {
+FoundRun read_recorded_run(const std::string& directory, std::uint64_t most) {
   const auto files = RunDirectory::open(directory);
-  DecisionLogReader log(files.decisions());
+  RunDecisions log(files);
   const DecisionLogHeader& header = log.header();
   Follower follower(header.workers);
-  LoggedDecision decision;
-  while (log.next(decision)) {
-    follower.follow(decision, log.path(), log.line());
+  if (header.goes_on) {  // What the servers before did is not there.
+    follower.begin_stretch(header.goes_on->from);
   }
+  const bool sampled = follow_log(log, most, follower);
   FoundRun found{.run = follower.take_run(), .notes = {}};
   if (found.run.examples == 0) {
     throw usage_error(files.decisions().string() +
@@ -223,23 +433,7 @@ FoundRun read_recorded_run(const std::string& directory) {
     found.run.given.fitted = std::make_shared<const runtime_model::DeepWeights>(
         read_runtime_model(files.runtime_model()));
   }
-  if (log.cut_short()) {
-    found.notes.emplace_back("the last line of the log is cut off, and is ignored");
-  }
-  if (!log.gap().empty()) {
-    found.notes.push_back(log.gap());
-  }
-  if (follower.changed_policy()) {
-    found.notes.push_back("its policy was changed; it is replayed as " + header.policy +
-                          " from end to end");
-  }
-  if (follower.cancelled() > 0) {
-    found.notes.push_back(
-        fmt::format("{} mini-batches were cancelled; their full runtimes are unknown, so slow "
-                    "workers look faster "
-                    "than they were",
-                    follower.cancelled()));
-  }
+  add_notes(log, follower, found);
   if (const auto summary = read_summary(files.summary())) {
     add_processors(*summary, found.run);
     const bool simulated = summary->contains("simulated_seconds");
@@ -252,6 +446,13 @@ FoundRun read_recorded_run(const std::string& directory) {
           "the record has no processor times; if workers share processors, waiting for each other "
           "counts as computing");
     }
+    if (sampled) {
+      add_measured(*summary, found);
+    }
+  }
+  if (sampled) {
+    found.notes.push_back(
+        fmt::format("a sample of {} gradients of the record was read", follower.gradients()));
   }
   return found;
 }

@@ -2,16 +2,22 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "record/recorded_run.h"
 
 namespace outpace::record {
 
+inline constexpr std::uint64_t kSampledGradients = 100'000;
+
 // decisions.jsonl has all but processor time and communication, so the record of a run that was
-// killed will do; those two are in summary.json and config.toml. Throws a usage error that names
-// the file if one of them is not what a run writes.
-[[nodiscard]] FoundRun read_recorded_run(const std::string& directory);
+// killed will do; those two are in summary.json and config.toml. Of a run of more gradients than
+// `most`, some stretches of the record are read, one after another as if nothing had been between
+// them; a note says so. Throws a usage error that names the file if one of them is
+// not what a run writes.
+[[nodiscard]] FoundRun read_recorded_run(const std::string& directory,
+                                         std::uint64_t most = kSampledGradients);
 
 // The gradient's noise scale, in examples, which the run's summary has. Throws a usage error that
 // names the file if it has none.

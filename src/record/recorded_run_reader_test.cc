@@ -105,12 +105,102 @@ TEST_F(RecordedRunReader, NotesWhatTheRecordDoesNotSay) {
   write_log();
   EXPECT_EQ(read().notes,
             (std::vector<std::string>{
-                "its policy was changed; it is replayed as async from end to end",
                 "1 mini-batches were cancelled; their full runtimes are unknown, so slow workers "
                 "look faster than they were"}));
+  EXPECT_EQ(read().run.policy, "switch(async until seconds>0.500 then sync)");
   const auto log = directory_ / "decisions.jsonl";
   std::filesystem::resize_file(log, std::filesystem::file_size(log) - 3);
   EXPECT_EQ(read().notes.front(), "the last line of the log is cut off, and is ignored");
+}
+
+// Two workers, of which the second is away from a third to two thirds of the run.
+void write_long(const std::filesystem::path& path, int gradients) {
+  DecisionLogWriter log(path, {.policy = "async", .workers = 2});
+  policy::Decision decision;
+  for (std::uint32_t worker = 0; worker < 2; ++worker) {
+    log.append(at(0), policy::WorkerJoined{.worker = WorkerId{worker}}, {});
+  }
+  for (int i = 1; i <= gradients; ++i) {
+    const bool away = i > gradients / 3 && i <= 2 * gradients / 3;
+    const WorkerId worker{away || i % 2 == 0 ? 0U : 1U};
+    if (i == gradients / 3 + 1) {
+      log.append(at(100 * i),
+                 policy::WorkerLeft{.worker = WorkerId{1}, .how = policy::Departure::kDead},
+                 {});
+    } else if (i == 2 * gradients / 3 + 1) {
+      log.append(at(100 * i), policy::WorkerJoined{.worker = WorkerId{1}}, {});
+    }
+    const Sequence release{static_cast<std::uint64_t>(i)};
+    decision.actions = {policy::Accept{worker, release, 1.0}, policy::Commit{}};
+    log.append(at(100 * i),
+               policy::GradientArrived{.worker = worker,
+                                       .release = release,
+                                       .examples = 4,
+                                       .nominal = 4,
+                                       .partial = false,
+                                       .runtime = 100ms},
+               decision);
+  }
+  log.close();
+}
+
+TEST_F(RecordedRunReader, ReadsStretchesOfALongRecord) {
+  constexpr int kGradients = 30'000;
+  write_long(directory_ / "decisions.jsonl", kGradients);
+  put(directory_ / "summary.json", R"({"simulated_seconds": 1, "examples_per_second": 41.5})");
+  const FoundRun all = read_recorded_run(directory_.path().string(), kGradients);
+  EXPECT_EQ(all.run.examples, std::uint64_t{4} * kGradients);
+  EXPECT_FALSE(all.run.measured);
+  const FoundRun some = read_recorded_run(directory_.path().string(), kGradients / 10);
+  EXPECT_EQ(some.notes.back(), "a sample of 3000 gradients of the record was read");
+  EXPECT_DOUBLE_EQ(some.run.examples_per_second(), 41.5);
+  EXPECT_NEAR(to_seconds(some.run.last_commit), 300.0, 10.0);
+  EXPECT_NEAR(static_cast<double>(some.run.examples), 4.0 * 3000, 4.0 * 30);
+  // The second worker is away in three of the ten stretches.
+  double away = 0.0;
+  for (const Absence& absence : some.run.workers[1].absences) {
+    away += to_seconds(absence.until.value_or(some.run.last_commit) - absence.from);
+  }
+  EXPECT_NEAR(away, 90.0, 5.0);
+  EXPECT_TRUE(some.run.workers[0].absences.empty());
+  for (const RecordedWorker& worker : some.run.workers) {
+    for (const RecordedIteration& one : worker.iterations) {
+      EXPECT_EQ(one.end - one.begin, 100ms);
+    }
+  }
+}
+
+TEST_F(RecordedRunReader, ReadsSeveralServersAsOneRun) {
+  const auto earlier = directory_ / "earlier" / "1";
+  std::filesystem::create_directories(earlier);
+  write_long(earlier / "decisions.jsonl", 300);
+  DecisionLogWriter log(directory_ / "decisions.jsonl",
+                        {.policy = "async",
+                         .workers = 2,
+                         .goes_on = GoesOn{.generation = 2, .from = at(20'000), .version = {}}});
+  policy::Decision decision;
+  log.append(at(21'000), policy::WorkerJoined{.worker = WorkerId{0}}, {});
+  decision.actions = {policy::Accept{WorkerId{0}, Sequence{1}, 1.0}, policy::Commit{}};
+  log.append(at(22'000),
+             policy::GradientArrived{.worker = WorkerId{0},
+                                     .release = Sequence{1},
+                                     .examples = 4,
+                                     .nominal = 4,
+                                     .partial = false,
+                                     .runtime = 1s},
+             decision);
+  log.close();
+  const RecordedRun run = read().run;
+  EXPECT_EQ(run.examples, 4U * 200 + 4U) << "what was lost does not count";
+  EXPECT_EQ(run.last_commit, at(22'000));
+  EXPECT_EQ(run.workers[0].absences.at(0).from, at(20'000));
+  EXPECT_EQ(run.workers[0].absences.at(0).until, at(21'000));
+  // Alone, the newer log is as long as what it has.
+  std::filesystem::remove(earlier / "decisions.jsonl");
+  const FoundRun late = read();
+  EXPECT_EQ(late.run.last_commit, at(2000));
+  EXPECT_EQ(late.notes.front(),
+            "the record begins with server 2 of the run: those before kept no decisions");
 }
 
 TEST_F(RecordedRunReader, TakesCommunicationFromTheSummaryUnlessWorkersWereDelayed) {
@@ -129,6 +219,18 @@ TEST_F(RecordedRunReader, TakesCommunicationFromTheSummaryUnlessWorkersWereDelay
     put(directory_ / "config.toml", slowed);
     EXPECT_FALSE(read().run.workers[0].communication_seconds) << slowed;
   }
+}
+
+TEST_F(RecordedRunReader, TakesNoPauseOfAWorkerForCommunication) {
+  more = [](DecisionLogWriter& log) {
+    accept(log, 400, {.worker = 0, .release = 3, .examples = 4, .runtime = 100});
+    accept(log, 1500, {.worker = 0, .release = 4, .examples = 4, .runtime = 1000});
+  };
+  write_log();
+  put(directory_ / "summary.json",
+      R"({"workers_detail": [{"compute_seconds": 0.18}, {"compute_seconds": 0.1}]})");
+  put(directory_ / "config.toml", "");
+  EXPECT_NEAR(*read().run.workers[0].communication_seconds, 0.04, 1e-12);
 }
 
 TEST_F(RecordedRunReader, NotesAGapAndLeavesOutWhatIsOfTheWholeRun) {

@@ -1,7 +1,9 @@
 #include "record/run_directory.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <set>
 #include <system_error>
 #include <vector>
 
@@ -9,11 +11,15 @@
 #include <toml++/toml.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "record/toml_file.h"
 
 namespace outpace::record {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kHalfWritten = ".tmp-";  // By write_atomically().
 
 Error cannot_make(const fs::path& path, const std::error_code& error) {
   return Error(ExitCode::kFailure,
@@ -52,6 +58,19 @@ std::string file_name(std::string_view policy) {
     }
   }
   return name;
+}
+
+std::uintmax_t bytes_under(const fs::path& folder) {
+  std::uintmax_t all = 0;
+  std::error_code ignored;
+  for (fs::recursive_directory_iterator entry(folder, ignored), end; entry != end;
+       entry.increment(ignored)) {
+    if (entry->is_regular_file(ignored)) {
+      const std::uintmax_t size = entry->file_size(ignored);
+      all += ignored ? 0 : size;
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -96,15 +115,13 @@ RunDirectory RunDirectory::create_at(const fs::path& out) {
 
 RunDirectory RunDirectory::reopen(const fs::path& directory, std::uint32_t generation) {
   RunDirectory run = open(directory);
-  const fs::path earlier = directory / "earlier" / std::to_string(generation - 1);
+  const fs::path earlier = run.earlier(generation - 1);
   make_with_parents(earlier);
   std::error_code error;
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-    const fs::path name = entry.path().filename();
-    if (name != "checkpoints" && name != "earlier" && name != run.lock().filename() &&
-        name != run.control().filename() && name != kRuntimeModelName) {
-      files.push_back(name);
+    if (run.moves_when_it_goes_on(entry.path().filename())) {
+      files.push_back(entry.path().filename());
     }
   }
   for (const fs::path& name : files) {
@@ -118,12 +135,114 @@ RunDirectory RunDirectory::reopen(const fs::path& directory, std::uint32_t gener
   return run;
 }
 
+std::uint32_t RunDirectory::cap_earlier(std::uintmax_t most) const {
+  std::uintmax_t all = bytes_under(earlier());
+  std::uint32_t thinned = 0;
+  std::error_code ignored;
+  std::set<std::uint64_t> servers;  // Some may be missing, and 0 is there after --begin-again.
+  for (const fs::directory_entry& entry : fs::directory_iterator(earlier(), ignored)) {
+    if (const auto server = parse_count(entry.path().filename().string())) {
+      servers.insert(*server);
+    }
+  }
+  for (const std::uint64_t server : servers) {
+    if (all <= most) {
+      break;
+    }
+    const fs::path folder = earlier(static_cast<std::uint32_t>(server));
+    const std::uintmax_t before = bytes_under(folder);
+    std::vector<fs::path> large{runtimes().filename(), logs().filename()};
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+      if (is_decisions(entry.path().filename())) {
+        large.push_back(entry.path().filename());
+      }
+    }
+    for (const fs::path& name : large) {
+      fs::remove_all(folder / name, ignored);
+    }
+    all -= before - bytes_under(folder);
+    ++thinned;
+  }
+  return thinned;
+}
+
+bool RunDirectory::is_decisions(const fs::path& name) const {
+  const std::string first = decisions().stem().string();
+  const std::string stem = name.stem().string();
+  return name.extension() == decisions().extension() &&
+         (stem == first || (stem.starts_with(first + "-") &&
+                            parse_count(stem.substr(first.size() + 1)).has_value()));
+}
+
+bool RunDirectory::moves_when_it_goes_on(const fs::path& name) const {
+  for (const fs::path& file : {config(),
+                               metrics(),
+                               runtimes(),
+                               unusable(),
+                               weights(),
+                               constants(),
+                               summary(),
+                               log(),
+                               logs()}) {
+    if (name == file.filename()) {
+      return true;
+    }
+  }
+  return is_decisions(name) || is_half_written(name);
+}
+
+bool RunDirectory::is_half_written(const fs::path& name) const {
+  const std::string text = name.string();
+  return std::ranges::any_of(files(), [&](const fs::path& file) {
+    const std::string begin = file.filename().string() + kHalfWritten;
+    return text.starts_with(begin) && parse_count(text.substr(begin.size())).has_value();
+  });
+}
+
+std::vector<fs::path> RunDirectory::files() const {
+  return {config(),
+          metrics(),
+          runtimes(),
+          unusable(),
+          weights(),
+          constants(),
+          runtime_model(),
+          summary(),
+          page(),
+          control(),
+          log()};
+}
+
+void RunDirectory::check_files() const {
+  std::vector<fs::path> folders{path_};
+  std::error_code unknown;
+  for (const fs::directory_entry& entry : fs::directory_iterator(earlier(), unknown)) {
+    folders.push_back(entry.path());
+  }
+  const std::vector<fs::path> named = files();
+  for (const fs::path& folder : folders) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, unknown)) {
+      const fs::path name = entry.path().filename();
+      const bool is_ours = is_decisions(name) || std::ranges::any_of(named, [&](const auto& file) {
+                             return file.filename() == name;
+                           });
+      const fs::file_status status = entry.status(unknown);
+      if (is_ours && fs::exists(status) && !fs::is_regular_file(status)) {
+        throw usage_error(entry.path().string() +
+                          ": is no regular file, so it is not of a run's record");
+      }
+    }
+  }
+}
+
 RunDirectory RunDirectory::open(const fs::path& directory) {
   std::error_code error;
   if (!fs::is_directory(directory, error)) {
     throw usage_error(directory.string() + " is not a run's directory");
   }
-  return RunDirectory(directory);
+  RunDirectory run(directory);
+  run.check_files();
+  return run;
 }
 
 void RunDirectory::check_decided() const {
@@ -136,7 +255,7 @@ void RunDirectory::check_decided() const {
   }
   std::string topology = "ps";
   try {
-    topology = toml::parse_file(config().string())["topology"].value_or(topology);
+    topology = read_toml_file(config())["topology"].value_or(topology);
   } catch (const toml::parse_error& error) {
     throw usage_error(config().string() +
                       " is not the configuration of a run: " + std::string(error.description()));

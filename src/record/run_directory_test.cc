@@ -1,6 +1,10 @@
 #include "record/run_directory.h"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/temporary_directory_test.h"
 
@@ -63,11 +67,90 @@ TEST(RunDirectory, SaysInOneLineThatItCannotBeMade) {
             "1: cannot make the directory /proc/20270309-070559-sync: No such file or directory");
 }
 
+TEST(RunDirectory, ThatGoesOnMovesItsOwnFilesAloneToTheEarlierOnes) {
+  const TemporaryDirectory directory;
+  const std::vector<std::string> own{"config.toml",
+                                     "decisions.jsonl",
+                                     "decisions-2.jsonl",
+                                     "metrics.jsonl",
+                                     "runtimes.csv",
+                                     "server.log",
+                                     "summary.json",
+                                     "weights.safetensors",
+                                     "constants.safetensors",
+                                     "decisions-12.jsonl",
+                                     "config.toml.tmp-7",
+                                     "logs"};
+  const std::vector<std::string> others{"notes.md",
+                                        "best-model.pt",
+                                        "token",
+                                        "lock",
+                                        "control.json",
+                                        "checkpoints",
+                                        "my-logs",
+                                        "logs.txt",
+                                        "decisions.csv",
+                                        "decisions-notes.jsonl",
+                                        "model.pt.tmp-7",
+                                        "config.toml.tmp-mine",
+                                        kRuntimeModelName};
+  for (const auto& names : {own, others}) {
+    for (const std::string& name : names) {
+      put(directory.path() / name, name);
+    }
+  }
+  (void)RunDirectory::reopen(directory.path(), 3);
+  for (const std::string& name : own) {
+    EXPECT_FALSE(std::filesystem::exists(directory.path() / name)) << name;
+    EXPECT_EQ(contents(directory / "earlier/2" / name), name);
+  }
+  for (const std::string& name : others) {
+    EXPECT_EQ(contents(directory.path() / name), name);
+  }
+}
+
+TEST(RunDirectory, ThinsTheFirstServersRecordsUntilTheRestIsSmall) {
+  const TemporaryDirectory directory;
+  const RunDirectory run = RunDirectory::open(directory.path());
+  const std::string ten = "0123456789";
+  for (const std::uint32_t server : {0U, 1U, 3U}) {  // 0 is of a run that began again.
+    std::filesystem::create_directories(run.earlier(server) / "logs");
+    for (const char* name : {"decisions.jsonl", "decisions-2.jsonl", "logs/worker-0.log"}) {
+      put(run.earlier(server) / name, ten);
+    }
+    put(run.earlier(server) / "summary.json", ten);
+  }
+  EXPECT_EQ(run.cap_earlier(120), 0U) << "as many as there are";
+  EXPECT_EQ(run.cap_earlier(60), 2U);
+  for (const std::uint32_t server : {0U, 1U}) {
+    EXPECT_FALSE(std::filesystem::exists(run.earlier(server) / "decisions.jsonl"));
+    EXPECT_FALSE(std::filesystem::exists(run.earlier(server) / "decisions-2.jsonl"));
+    EXPECT_FALSE(std::filesystem::exists(run.earlier(server) / "logs"));
+    EXPECT_EQ(contents(run.earlier(server) / "summary.json"), ten);
+  }
+  EXPECT_EQ(contents(run.earlier(3) / "logs/worker-0.log"), ten);
+  EXPECT_EQ(run.cap_earlier(1), 3U) << "and no more than there are";
+}
+
 TEST(RunDirectory, CanBeOpenedToRead) {
   const TemporaryDirectory directory;
   EXPECT_EQ(RunDirectory::open(directory.path()).path(), directory.path());
   EXPECT_EQ(error_of([] { static_cast<void>(RunDirectory::open("/nowhere")); }),
             "2: /nowhere is not a run's directory");
+}
+
+TEST(RunDirectory, IsNotOpenedWithAPipeInPlaceOfAFile) {
+  for (const char* name : {"decisions.jsonl", "decisions-2.jsonl", "earlier/1/metrics.jsonl"}) {
+    const TemporaryDirectory directory;
+    std::filesystem::create_directories(directory / "earlier/1");
+    ASSERT_EQ(mkfifo((directory / name).c_str(), 0600), 0);
+    EXPECT_EQ(error_of([&] { static_cast<void>(RunDirectory::open(directory.path())); }),
+              "2: " + (directory / name).string() +
+                  ": is no regular file, so it is not of a run's record");
+  }
+  const TemporaryDirectory directory;
+  ASSERT_EQ(mkfifo((directory / "notes").c_str(), 0600), 0);
+  EXPECT_EQ(RunDirectory::open(directory.path()).path(), directory.path());
 }
 
 }  // namespace

@@ -25,5 +25,17 @@ TEST(RunLock, IsHeldByOneAtATime) {
   const RunLock third(directory / "lock");
 }
 
+TEST(RunLock, LeavesAlonePlacesThatALinkLeadsTo) {
+  const TemporaryDirectory directory;
+  put(directory / "thesis.tex", "chapter 1");
+  std::filesystem::create_symlink(directory / "thesis.tex", directory / "lock");
+  EXPECT_NE(error_of([&] { const RunLock lock(directory / "lock"); }), "");
+  EXPECT_EQ(contents(directory / "thesis.tex"), "chapter 1");
+  std::filesystem::remove(directory / "lock");
+  std::filesystem::create_hard_link(directory / "thesis.tex", directory / "lock");
+  EXPECT_NE(error_of([&] { const RunLock lock(directory / "lock"); }), "");
+  EXPECT_EQ(contents(directory / "thesis.tex"), "chapter 1");
+}
+
 }  // namespace
 }  // namespace outpace::record

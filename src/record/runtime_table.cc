@@ -35,10 +35,11 @@ bool has_measured(const server::WorkerStatistics& worker) {
 
 }  // namespace
 
-RuntimeTable::RuntimeTable(const std::filesystem::path& path, GapTold told)
+RuntimeTable::RuntimeTable(const std::filesystem::path& path, GapTold told, WriteQueue* queue)
     : file_(path,
             {.told = std::move(told),
-             .mark = "# a gap: rows that could not be written are missing"}) {
+             .mark = "# a gap: rows that could not be written are missing",
+             .queue = queue}) {
   fmt::format_to(std::back_inserter(file_.buffer()),
                  "# one row an iteration, one column a worker, seconds from weights to gradient");
   file_.end_line();

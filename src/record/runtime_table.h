@@ -23,8 +23,10 @@ namespace outpace::record {
 class RuntimeTable {
  public:
   // This and all below throw Error if the file system refuses. With `told`, the file may have gaps
-  // (output_file.h) once it exists.
-  explicit RuntimeTable(const std::filesystem::path& path, GapTold told = nullptr);
+  // once it exists; with `queue`, that writes it (output_file.h).
+  explicit RuntimeTable(const std::filesystem::path& path,
+                        GapTold told = nullptr,
+                        WriteQueue* queue = nullptr);
 
   // Writes the rows that are complete by now. The first row waits for all live workers.
   void append(std::span<const server::WorkerStatistics> workers);

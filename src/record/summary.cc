@@ -69,10 +69,15 @@ ordered_json worker_detail(std::size_t worker,
 ordered_json evaluation_detail(const server::Evaluation& evaluation) {
   ordered_json json{{"version", count(evaluation.version)},
                     {"seconds", to_seconds(evaluation.committed)},
-                    {"examples", evaluation.examples},
-                    {"accuracy", number(evaluation.accuracy)}};
+                    {"examples", evaluation.examples}};
+  if (evaluation.accuracy) {
+    json["accuracy"] = number(*evaluation.accuracy);
+  }
   if (evaluation.loss) {
     json["loss"] = number(*evaluation.loss);
+  }
+  for (const protocol::NamedValue& value : evaluation.values) {
+    json[value.name] = value.value;
   }
   return json;
 }
@@ -100,6 +105,7 @@ ordered_json to_json(const Summary& summary) {
       {"gradients_dropped", counts.gradients_dropped},
       {"gradients_cancelled", counts.gradients_cancelled},
       {"gradients_refused", counts.gradients_refused},
+      {"examples_left_out", counts.examples_left_out},
       {"gradients_filtered", counts.gradients_filtered},
       {"gradients_clipped", counts.clipped},
       {"examples_per_second", ratio(counts.examples_applied, summary.seconds)},
@@ -108,6 +114,12 @@ ordered_json to_json(const Summary& summary) {
       {"seconds_to_target", number(summary.seconds_to_target)},
       {"final_accuracy", number(summary.final_accuracy)},
       {"final_loss", number(summary.final_loss)},
+      {"last_accuracy",
+       summary.evaluations.empty() ? ordered_json(nullptr)
+                                   : number(summary.evaluations.back().accuracy)},
+      {"last_accuracy_version",
+       summary.evaluations.empty() ? ordered_json(nullptr)
+                                   : ordered_json(count(summary.evaluations.back().version))},
       {"worst_replica_accuracy", number(summary.worst_replica_accuracy)},
       {"training_loss",
        counts.gradients_applied > 0 ? number(counts.training_loss) : ordered_json(nullptr)},
@@ -121,6 +133,9 @@ ordered_json to_json(const Summary& summary) {
   for (std::size_t worker = 0; worker < counts.workers.size(); ++worker) {
     json["workers_detail"].push_back(
         worker_detail(worker, counts.workers[worker], counts.examples_applied));
+    const auto died = summary.died.find(worker);
+    json["workers_detail"].back()["died_at_update"] =
+        died == summary.died.end() ? ordered_json(nullptr) : ordered_json(died->second);
   }
   json["evaluations"] = ordered_json::array();
   for (const server::Evaluation& evaluation : summary.evaluations) {

@@ -3,8 +3,10 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +41,7 @@ struct Summary {
   std::optional<double> final_loss;
   // If each worker has its own replica.
   std::optional<double> worst_replica_accuracy = std::nullopt;
+  std::map<std::size_t, std::uint64_t> died{};  // Workers that did not come back: the update.
   std::string why_ended;
   std::optional<ProcessorUse> processors = std::nullopt;  // In a live run.
 };

@@ -30,6 +30,10 @@ constexpr int kWallTime = 1;
 constexpr int kStep = 2;
 constexpr int kFileVersion = 3;
 constexpr int kSummary = 5;
+constexpr int kSessionLog = 7;
+// of a SessionLog, and its value for a start,
+constexpr int kStatus = 1;
+constexpr int kStart = 1;
 // of a Summary,
 constexpr int kValue = 1;
 // and of one of its values.
@@ -61,10 +65,12 @@ std::string_view bytes_of(const Number& number) {
 
 TensorBoardLog::TensorBoardLog(const fs::path& folder,
                                const std::string& name,
-                               WallTime start,
-                               GapTold told)
-    : path_(folder / fmt::format("events.out.tfevents.{:.0f}.{}", start.seconds, name)),
-      told_(std::move(told)) {
+                               const Begin& begin,
+                               GapTold told,
+                               WriteQueue* queue)
+    : path_(folder / fmt::format("events.out.tfevents.{:.0f}.{}", begin.wall.seconds, name)),
+      told_(std::move(told)),
+      queue_(queue) {
   std::error_code error;
   fs::create_directories(folder, error);
   file_.open(path_, std::ios::binary | std::ios::trunc);
@@ -74,9 +80,27 @@ TensorBoardLog::TensorBoardLog(const fs::path& folder,
                     std::error_code(errno, std::generic_category()).message());
   }
   append_record(message([&](CodedOutputStream& out) {
-    WireFormatLite::WriteDouble(kWallTime, start.seconds, &out);
+    WireFormatLite::WriteDouble(kWallTime, begin.wall.seconds, &out);
     WireFormatLite::WriteString(kFileVersion, "brain.Event:2", &out);
   }));
+  if (begin.goes_on) {
+    append_record(message([&](CodedOutputStream& out) {
+      WireFormatLite::WriteDouble(kWallTime, begin.wall.seconds, &out);
+      // The first step that is forgotten.
+      WireFormatLite::WriteInt64(kStep, static_cast<std::int64_t>(count(*begin.goes_on)) + 1, &out);
+      WireFormatLite::WriteBytes(kSessionLog,
+                                 message([](CodedOutputStream& inner) {
+                                   WireFormatLite::WriteEnum(kStatus, kStart, &inner);
+                                 }),
+                                 &out);
+    }));
+  }
+}
+
+TensorBoardLog::~TensorBoardLog() {
+  if (queue_ != nullptr) {
+    queue_->wait();
+  }
 }
 
 void TensorBoardLog::append(WallTime time, const Status& status) {
@@ -91,9 +115,15 @@ void TensorBoardLog::append(WallTime time, const Status& status) {
 }
 
 void TensorBoardLog::append(WallTime time, const server::Evaluation& evaluation) {
-  std::vector<Scalar> scalars{{"accuracy/test", evaluation.accuracy}};
+  std::vector<Scalar> scalars;
+  if (evaluation.accuracy) {
+    scalars.push_back({"accuracy/test", *evaluation.accuracy});
+  }
   if (evaluation.loss) {
     scalars.push_back({"loss/test", *evaluation.loss});
+  }
+  for (const protocol::NamedValue& value : evaluation.values) {
+    scalars.push_back({value.name, value.value});
   }
   append(time, count(evaluation.version), scalars);
 }
@@ -116,14 +146,24 @@ void TensorBoardLog::append(WallTime time, std::uint64_t step, std::span<const S
 }
 
 void TensorBoardLog::append_record(const std::string& event) {
-  if (!file_.is_open()) {
-    return;
-  }
   const std::uint64_t length = event.size();
   std::string record(bytes_of(length));
   record += bytes_of(masked_crc(record));
   record += event;
   record += bytes_of(masked_crc(event));
+  if (queue_ == nullptr) {
+    write(record);
+  } else {
+    const std::size_t size = record.size();
+    // A record is a point of a curve, which has a hole without it.
+    (void)queue_->add(size, [this, record = std::move(record)] { write(record); });
+  }
+}
+
+void TensorBoardLog::write(const std::string& record) {
+  if (!file_.is_open()) {
+    return;
+  }
   if (file_.write(record.data(), static_cast<std::streamsize>(record.size())) && file_.flush()) {
     size_ += record.size();
     return;

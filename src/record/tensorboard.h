@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/ids.h"
 #include "record/output_file.h"
 #include "record/progress.h"
 #include "server/evaluations.h"
@@ -27,13 +29,24 @@ struct WallTime {
 
 class TensorBoardLog {
  public:
+  struct Begin {
+    WallTime wall;
+    // Updates after this one that other files have were lost when their server died: TensorBoard
+    // forgets them.
+    std::optional<Version> goes_on{};
+  };
   // Makes the folder and a file of its own in it; TensorBoard reads all that are there. `name` sets
   // it apart from the others. Throws Error if the file cannot be made. A file that cannot be
-  // written later ends with its last whole record, and `told` is called once.
+  // written later ends with its last whole record, and `told` is called once. `queue`: writes it,
+  // and what that does not take is missing; null: the caller does.
   TensorBoardLog(const std::filesystem::path& folder,
                  const std::string& name,
-                 WallTime start,
-                 GapTold told);
+                 const Begin& begin,
+                 GapTold told,
+                 WriteQueue* queue = nullptr);
+  ~TensorBoardLog();
+  TensorBoardLog(const TensorBoardLog&) = delete;
+  TensorBoardLog& operator=(const TensorBoardLog&) = delete;
 
   void append(WallTime time, const Status& status);
   void append(WallTime time, const server::Evaluation& evaluation);
@@ -45,9 +58,12 @@ class TensorBoardLog {
   };
   void append(WallTime time, std::uint64_t step, std::span<const Scalar> scalars);
   void append_record(const std::string& event);
+  void write(const std::string& record);
 
-  std::filesystem::path path_;
-  GapTold told_;
+  const std::filesystem::path path_;
+  const GapTold told_;
+  WriteQueue* const queue_;
+  // Of the thread that writes.
   std::ofstream file_;
   std::uint64_t size_ = 0;  // Of whole records.
 };

@@ -52,6 +52,15 @@ TEST(TensorBoardLog, BeginsWithTheVersionOfTheFormat) {
   EXPECT_EQ(found[0], std::string("\x09\0\0\0\0\x65\xcd\xcd\x41\x1a\x0d", 11) + "brain.Event:2");
 }
 
+TEST(TensorBoardLog, ThatGoesOnSaysWhichUpdatesWereLost) {
+  const TemporaryDirectory folder;
+  const TensorBoardLog log(folder.path(), "run", {.wall = {1e9}, .goes_on = Version{299}}, nullptr);
+  const auto found = records(only_file(folder.path()));
+  ASSERT_EQ(found.size(), 2U);
+  // Field 1 as a double, the step 300, and a session log with status 1.
+  EXPECT_EQ(found[1], std::string("\x09\0\0\0\0\x65\xcd\xcd\x41\x10\xac\x02\x3a\x02\x08\x01", 16));
+}
+
 TEST(TensorBoardLog, AnEvaluationIsTwoScalarsAtItsUpdate) {
   const TemporaryDirectory folder;
   TensorBoardLog log(folder.path(), "run", {1e9}, nullptr);

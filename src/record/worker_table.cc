@@ -19,7 +19,6 @@ namespace outpace::record {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-constexpr std::size_t kHostWidth = 11;  // Leaves room for a note in a table with hosts.
 
 std::string milliseconds(const std::optional<double>& seconds) {
   return seconds ? brief(1e3 * *seconds) + "ms" : "-";
@@ -29,8 +28,12 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
   return whole > 0 ? percent(static_cast<double>(part) / static_cast<double>(whole)) : "-";
 }
 
-std::string shortened(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+// A worker says where it is as "machine:process".
+std::string machine_of(const std::string& host) {
+  const std::size_t colon = host.rfind(':');
+  const bool process = colon != std::string::npos && colon + 1 < host.size() &&
+                       host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  return process ? host.substr(0, colon) : host;
 }
 
 // The workers to list, by number: all of them, or only the slowest if there are too many.
@@ -52,9 +55,13 @@ std::vector<std::size_t> listed(const server::Statistics& counts) {
 }
 
 // What is unusual about a worker; empty for most.
-std::string note(const server::WorkerStatistics& worker, std::optional<double> factor) {
+std::string note(const server::WorkerStatistics& worker,
+                 std::optional<double> factor,
+                 std::optional<std::uint64_t> died) {
   std::vector<std::string> notes;
-  if (factor) {
+  if (died) {  // How slow it was before is of no interest.
+    notes.push_back("died at update " + grouped(*died));
+  } else if (factor) {
     notes.push_back(fmt::format("{:.1f}x slower", *factor));
   }
   if (worker.incarnations == 0) {
@@ -80,11 +87,12 @@ std::string note(const server::WorkerStatistics& worker, std::optional<double> f
 
 bool hosts_differ(const server::Statistics& counts) {
   return std::ranges::any_of(counts.workers, [&](const server::WorkerStatistics& worker) {
-    return worker.host != counts.workers.front().host;
+    return machine_of(worker.host) != machine_of(counts.workers.front().host);
   });
 }
 
-TextTable table_of(const server::Statistics& counts, const std::vector<std::size_t>& workers) {
+TextTable table_of(const Summary& summary, const std::vector<std::size_t>& workers) {
+  const server::Statistics& counts = summary.statistics;
   using Align = TextTable::Align;
   std::map<std::size_t, double> slow;
   for (const Straggler& straggler : stragglers_overall(counts)) {
@@ -108,9 +116,10 @@ TextTable table_of(const server::Statistics& counts, const std::vector<std::size
   for (const std::size_t id : workers) {
     const server::WorkerStatistics& worker = counts.workers[id];
     const auto factor = slow.find(id);
+    const auto died = summary.died.find(id);
     std::vector<std::string> cells{
         std::to_string(id),
-        shortened(worker.host, kHostWidth),
+        machine_of(worker.host),
         grouped(worker.iterations()),
         grouped(worker.accepted),
         grouped(worker.dropped),
@@ -118,7 +127,9 @@ TextTable table_of(const server::Statistics& counts, const std::vector<std::size
         milliseconds(quantile(worker.runtimes, 0.5)),
         milliseconds(quantile(worker.runtimes, 0.99)),
         share(worker.examples_applied, counts.examples_applied),
-        note(worker, factor == slow.end() ? std::nullopt : std::optional(factor->second))};
+        note(worker,
+             factor == slow.end() ? std::nullopt : std::optional(factor->second),
+             died == summary.died.end() ? std::nullopt : std::optional(died->second))};
     if (!with_hosts) {
       cells.erase(cells.begin() + 1);
     }
@@ -127,12 +138,21 @@ TextTable table_of(const server::Statistics& counts, const std::vector<std::size
   return table;
 }
 
-// Drops the last notes of a line that is too wide.
-std::string narrowed(std::string line) {
-  if (line.size() > kWidth) {
-    line.resize(std::min(line.rfind(", ", kWidth), kWidth));
+// A line that is too wide goes on in the next one, with the notes for which it has no room.
+std::string folded(std::string line) {
+  constexpr std::size_t kIndent = 8;
+  std::string text;
+  while (line.size() > kWidth) {
+    const std::size_t comma = line.rfind(", ", kWidth - 2);
+    const std::size_t gap = line.rfind("  ", kWidth - 2);
+    const bool at_comma = comma != std::string::npos;
+    if (!at_comma && (gap == std::string::npos || gap <= kIndent)) {
+      break;  // One long word.
+    }
+    text += line.substr(0, at_comma ? comma + 1 : gap) + "\n";
+    line = std::string(kIndent, ' ') + line.substr(at_comma ? comma + 2 : gap + 2);
   }
-  return line;
+  return text + line;
 }
 
 std::string target_text(const Summary& summary) {
@@ -149,6 +169,13 @@ std::string target_text(const Summary& summary) {
 std::string accuracy_text(const Summary& summary) {
   std::string text = summary.final_accuracy ? "accuracy " + percent(*summary.final_accuracy)
                                             : "accuracy not measured";
+  if (!summary.final_accuracy && !summary.evaluations.empty() &&
+      summary.evaluations.back().accuracy) {
+    const server::Evaluation& last = summary.evaluations.back();
+    text = fmt::format("accuracy {} at update {}, which was measured last",
+                       percent(*last.accuracy),
+                       grouped(count(last.version)));
+  }
   if (summary.final_loss) {
     text += ", test loss " + brief(*summary.final_loss);
   }
@@ -209,8 +236,8 @@ std::string worker_table(const Summary& summary) {
   }
   const std::vector<std::size_t> workers = listed(counts);
   text += "\n";
-  for (const std::string& line : table_of(counts, workers).lines()) {
-    text += narrowed(line) + "\n";
+  for (const std::string& line : table_of(summary, workers).lines()) {
+    text += folded(line) + "\n";
   }
   if (workers.size() < counts.workers.size()) {
     text += fmt::format("the slowest {} of {} workers; --json lists all\n",

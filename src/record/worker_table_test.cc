@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "record/deaths.h"
 #include "record/summary_example_test.h"
 
 namespace outpace::record {
@@ -42,10 +43,47 @@ worker  iterations  accepted  dropped  cancelled  median     p99  examples
 TEST(WorkerTable, NamesHostsOnlyIfTheyDiffer) {
   Summary summary = example_summary();
   EXPECT_EQ(worker_table(summary).find("host"), std::string::npos);
-  summary.statistics.workers[6].host = "rack7-machine12.example.org";
+  for (std::size_t worker = 0; worker < 8; ++worker) {
+    summary.statistics.workers[worker].host = "vm:1715" + std::to_string(worker);
+  }
+  EXPECT_EQ(worker_table(summary).find("vm"), std::string::npos) << "processes of one machine";
+  summary.statistics.workers[6].host = "rack7-machine12.example.org:17151";
   const std::string table = worker_table(summary);
-  EXPECT_NE(table.find("     6  rack7-mac..         250"), std::string::npos) << table;
+  EXPECT_NE(table.find("     6  rack7-machine12.example.org         250"), std::string::npos)
+      << table;
   EXPECT_NE(table.find("4.0x slower\n"), std::string::npos) << table;
+  EXPECT_EQ(table.find("17151"), std::string::npos) << "it looks like a port";
+}
+
+TEST(WorkerTable, SaysWhoDiedAndNotHowSlowThatOneWas) {
+  Summary summary = example_summary();
+  Deaths deaths;
+  const auto tell = [&deaths](const policy::Event& event, std::vector<policy::Action> actions) {
+    deaths.follow(event, actions);
+  };
+  deaths.begin_at(Version{1229});
+  for (const std::uint32_t worker : {5U, 6U, 7U}) {
+    tell(policy::WorkerJoined{WorkerId{worker}}, {policy::Commit{}});
+  }
+  tell(policy::WorkerLeft{WorkerId{5}, policy::Departure::kDead}, {});
+  tell(policy::WorkerLeft{WorkerId{6}, policy::Departure::kDead}, {policy::Commit{}});
+  tell(policy::WorkerLeft{WorkerId{7}, policy::Departure::kLeft}, {});
+  tell(policy::WorkerJoined{WorkerId{5}}, {});
+  summary.died = deaths.all();
+  const std::string table = worker_table(summary);
+  EXPECT_NE(table.find("1.7%  died at update 1,232\n"), std::string::npos) << table;
+  EXPECT_EQ(table.find("4.0x slower"), std::string::npos) << table;
+  EXPECT_NE(table.find("2.0x slower\n"), std::string::npos) << table;
+}
+
+TEST(WorkerTable, NamesTheLastAccuracyThatWasMeasured) {
+  Summary summary = example_summary();
+  summary.final_accuracy.reset();
+  summary.final_loss.reset();
+  summary.evaluations = {{.version = Version{1200}, .accuracy = 0.971}};
+  EXPECT_NE(worker_table(summary).find("accuracy 97.1% at update 1,200, which was measured last"),
+            std::string::npos)
+      << worker_table(summary);
 }
 
 TEST(WorkerTable, IsNeverWiderThanAHundredColumns) {
@@ -57,9 +95,14 @@ TEST(WorkerTable, IsNeverWiderThanAHundredColumns) {
     worker.incarnations = 12;
   }
   summary.why_ended = "1000 updates";
-  for (const std::string& line : lines_of(worker_table(summary))) {
+  const std::string table = worker_table(summary);
+  for (const std::string& line : lines_of(table)) {
     EXPECT_LE(line.size(), 100U) << line;
   }
+  // And no word is cut off.
+  EXPECT_NE(table.find("joined 12 times"), std::string::npos) << table;
+  EXPECT_NE(table.find("123,456,789 refused"), std::string::npos) << table;
+  EXPECT_NE(table.find("123,456,789 partial"), std::string::npos) << table;
 }
 
 TEST(WorkerTable, ListsTheSlowestOfVeryMany) {

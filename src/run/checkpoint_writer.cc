@@ -1,5 +1,3 @@
-// Tested by test/program/resume_test.py (class Resume).
-
 #include "run/checkpoint_writer.h"
 
 #include <chrono>
@@ -66,6 +64,7 @@ void CheckpointWriter::write_all() {
 void CheckpointWriter::write(const Taken& taken) {
   const auto begun = steady_clock::now();
   const Version version = taken.checkpoint.head.version;
+  options_.before.wait();
   try {
     checkpoint::write(options_.folder, taken.checkpoint);
     checkpoint::remove_old(options_.folder, options_.kept);

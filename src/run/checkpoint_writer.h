@@ -14,6 +14,7 @@
 #include "base/archive.h"
 #include "base/ids.h"
 #include "checkpoint/checkpoint.h"
+#include "record/write_queue.h"
 
 namespace outpace::run {
 
@@ -23,6 +24,9 @@ class CheckpointWriter {
     std::filesystem::path folder;
     checkpoint::Head head;  // But for the version.
     std::size_t kept = 3;   // The newest ones.
+    // What it holds when a checkpoint is taken is written before the checkpoint, so that a server
+    // that goes on from there finds all that led to it.
+    record::WriteQueue& before;
     std::function<void(const std::string&)> warn;
     std::function<void(const std::string&)> note;  // For the log alone. From another thread.
   };

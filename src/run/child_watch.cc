@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "policy/switch_spec.h"
 
 namespace outpace::run {
@@ -39,7 +40,7 @@ std::string in_words(const live::ChildEnd& end) {
   if (end.code > 128) {
     return fmt::format("{} was ended by signal {}", end.name, end.code - 128);
   }
-  const std::string line = without_program(end.last_line);
+  const std::string line = printable(without_program(end.last_line));
   return fmt::format("{} exited with {}{}{}", end.name, end.code, line.empty() ? "" : ": ", line);
 }
 
@@ -71,7 +72,8 @@ std::optional<Error> ChildWatch::refusal() const {
 void ChildWatch::keep_refusal(const live::ChildEnd& end) {
   const std::lock_guard lock(mutex_);
   if (!refusal_) {
-    refusal_.emplace(ExitCode{end.code}, without_program(end.last_line));
+    const std::string line = printable(without_program(end.last_line));
+    refusal_.emplace(ExitCode{end.code}, line.empty() ? in_words(end) : line);
   }
 }
 

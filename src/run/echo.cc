@@ -30,27 +30,39 @@ void Echo::look() {
   }
 }
 
-void Echo::finish() {
-  look();
+void Echo::finish(const std::function<bool()>& wait) {
   for (Followed& followed : files_) {
+    bool all = look(followed);
+    while (!all && wait && wait()) {
+      all = look(followed);
+    }
     if (!followed.partial.empty()) {
       show_(followed.name + ": " + shown(followed.partial));
       followed.partial.clear();
     }
+    if (!all) {
+      show_(followed.name + ": the rest of its output is in " + followed.path);
+    }
   }
 }
 
-void Echo::look(Followed& followed) {
-  if (size_now(followed.path) <= followed.at) {
-    return;
+bool Echo::look(Followed& followed) {
+  const std::uintmax_t size = size_now(followed.path);
+  followed.at = size < followed.at ? 0 : followed.at;  // It was full, and was emptied.
+  if (size == followed.at) {
+    return true;
   }
   std::ifstream file(followed.path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(followed.at));
   std::array<char, 4096> piece{};
-  while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
-    const auto size = static_cast<std::size_t>(file.gcount());
-    followed.at += size;
-    for (std::size_t i = 0; i < size; ++i) {
+  while (!has_room_ || has_room_()) {
+    file.read(piece.data(), piece.size());
+    const auto read = static_cast<std::size_t>(file.gcount());
+    if (read == 0) {
+      return true;
+    }
+    followed.at += read;
+    for (std::size_t i = 0; i < read; ++i) {
       if (piece[i] != '\n') {
         followed.partial += piece[i];
       }
@@ -60,6 +72,7 @@ void Echo::look(Followed& followed) {
       }
     }
   }
+  return false;
 }
 
 }  // namespace outpace::run

@@ -32,5 +32,38 @@ TEST(Echo, ShowsEachWholeLineOnceAndTheRestAtTheEnd) {
             (std::vector<std::string>{"worker 0: epoch 1", "worker 0: epoch 2", "worker 0: loss"}));
 }
 
+TEST(Echo, BeginsAgainWithAFileThatWasEmptied) {
+  const TemporaryDirectory folder;
+  const std::string path = (folder / "worker-0.out").string();
+  std::vector<std::string> shown;
+  Echo echo([&](const std::string& line) { shown.push_back(line); });
+  echo.follow(path, "worker 0");
+  std::ofstream(path) << "epochs 1 to 100\n";
+  echo.look();
+  std::ofstream(path) << "epoch 101\n";  // Truncates it.
+  echo.look();
+  EXPECT_EQ(shown, (std::vector<std::string>{"worker 0: epochs 1 to 100", "worker 0: epoch 101"}));
+}
+
+TEST(Echo, LeavesLinesInTheFileUntilThereIsRoom) {
+  const TemporaryDirectory folder;
+  const std::string path = (folder / "worker-0.out").string();
+  std::vector<std::string> shown;
+  bool room = false;
+  Echo echo([&](const std::string& line) { shown.push_back(line); }, [&] { return room; });
+  echo.follow(path, "worker 0");
+  std::ofstream(path) << "epoch 1\nepoch 2\n";
+  echo.look();
+  EXPECT_TRUE(shown.empty());
+  room = true;
+  echo.look();
+  EXPECT_EQ(shown, (std::vector<std::string>{"worker 0: epoch 1", "worker 0: epoch 2"}));
+  std::ofstream(path, std::ios::app) << "epoch 3\n";
+  room = false;
+  shown.clear();
+  echo.finish([] { return false; });
+  EXPECT_EQ(shown, (std::vector<std::string>{"worker 0: the rest of its output is in " + path}));
+}
+
 }  // namespace
 }  // namespace outpace::run

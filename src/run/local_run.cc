@@ -4,18 +4,21 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include <unistd.h>
+
 #include "live/token_file.h"
 #include "run/echo.h"
 #include "run/failures.h"
+#include "run/open_files.h"
 #include "run/resume.h"
 #include "run/scratch_directory.h"
 #include "run/server_run.h"
+#include "run/side_writer.h"
 #include "run/tls.h"
 
 namespace outpace::run {
@@ -35,10 +38,9 @@ live::ServerCallbacks callbacks_of(RunRecorder& recorder, Course& course) {
     course.evaluated = true;
     then(found);
   };
-  callbacks.status = [&course, then = callbacks.status](
-                         Time now, const auto& coordinator, const auto& found) {
+  callbacks.begins = [&course, then = callbacks.begins](const protocol::Manifest& manifest) {
     course.begun = true;
-    then(now, coordinator, found);
+    then(manifest);
   };
   callbacks.wants_evaluator = [&course] { course.start_evaluator(); };
   callbacks.finishes = [&course](const server::Finish& finish) {
@@ -52,7 +54,8 @@ class ScriptOutput {
  public:
   explicit ScriptOutput(RunRecorder& recorder)
       : recorder_(recorder),
-        echo_([&recorder](const std::string& line) { recorder.pass_on(line); }) {}
+        echo_([&recorder](const std::string& line) { recorder.pass_on(line); },
+              [&recorder] { return recorder.terminal_has_room(); }) {}
 
   void watch(const std::vector<live::ChildSpec>& children, job::ShowOutput show) {
     using enum job::ShowOutput;
@@ -85,15 +88,20 @@ class ScriptOutput {
   }
   // From any thread: nothing is waited for any more but the processes.
   void run_is_over() { over_ = true; }
-  // After finish(): whether a worker failed when the run was done.
-  [[nodiscard]] bool failed_after() const { return failed_after_; }
+  // After finish(): how the first worker failed when the run was done.
+  [[nodiscard]] const std::optional<live::ChildEnd>& failed_after() const { return failed_after_; }
+  // How the first one failed; empty: none did.
+  [[nodiscard]] const std::optional<live::ChildEnd>& first_failure() const {
+    return first_failure_;
+  }
   void failed(const live::ChildEnd& end, const std::string& again) {
     echo_.look();
     if (ends_ && !done_) {
       return;  // It is told why the run ended.
     }
     any_failed_ = true;
-    failed_after_ = failed_after_ || done_;
+    first_failure_ = first_failure_ ? first_failure_ : end;
+    failed_after_ = done_ && !failed_after_ ? end : failed_after_;
     const std::vector<std::string> lines = failures_.failed(end, again, logs_[end.name]);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       i == 0 ? recorder_.say(lines[i]) : recorder_.pass_on(lines[i]);
@@ -101,7 +109,7 @@ class ScriptOutput {
   }
   // After the children have ended.
   void finish(const live::RunResult& result) {
-    echo_.finish();
+    echo_.finish([this] { return recorder_.wait_for_terminal(); });
     for (const std::string& line : failures_.folded()) {
       recorder_.say(line);
     }
@@ -120,7 +128,8 @@ class ScriptOutput {
   Failures failures_;
   std::map<std::string, std::string> logs_;  // By the child's name.
   bool any_failed_ = false;
-  bool failed_after_ = false;
+  std::optional<live::ChildEnd> first_failure_;
+  std::optional<live::ChildEnd> failed_after_;
   std::atomic<bool> done_{false};
   std::atomic<bool> ends_{false};
   std::atomic<bool> over_{false};
@@ -128,7 +137,7 @@ class ScriptOutput {
   bool said_it_waits_ = false;
 };
 
-RecordedJob recorded(const LocalJob& job, const live::ServerOptions& options) {
+RecordedJob recorded(const LocalJob& job, const ServedRun& run) {
   return {.training = job.training,
           .output = job.output,
           .topology = job::Topology::kServer,
@@ -136,14 +145,15 @@ RecordedJob recorded(const LocalJob& job, const live::ServerOptions& options) {
           .network = job.network,
           .data = job.data,
           .checkpoints = job.checkpoints,
-          .head = head_of(options),
+          .head = head_of(run.options),
+          .resumed = run.resumed,
           .page = page_of(job.output, job.serving, job.token_file),
           .delayed = job.delayed};
 }
 
-live::ServerOptions local_options(const LocalJob& job) {
-  live::ServerOptions options =
-      options_of(job.training, job.membership, job.serving, job.checkpoints);
+ServedRun local_run(const LocalJob& job) {
+  ServedRun run = served_run(job.training, job.membership, job.serving, job.checkpoints);
+  live::ServerOptions& options = run.options;
   options.coordinator.resume_patience =
       job.membership.patience_to_begin();  // All workers are its children.
   options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
@@ -154,7 +164,7 @@ live::ServerOptions local_options(const LocalJob& job) {
     options.expects_evaluator = options.needs_evaluator;
     options.script = script_terms(job.training);
   }
-  return options;
+  return run;
 }
 
 ChildWatchOptions watch_options(const LocalJob& job,
@@ -198,56 +208,87 @@ checkpoint::Head head_of(const live::ServerOptions& options) {
           .program = "outpace " OUTPACE_VERSION};
 }
 
-live::ServerOptions options_of(const job::Training& training,
-                               const job::Membership& membership,
-                               job::Serving serving,
-                               const job::Checkpoints& checkpoints) {
+ServedRun served_run(const job::Training& training,
+                     const job::Membership& membership,
+                     job::Serving serving,
+                     const job::Checkpoints& checkpoints) {
+  allow_open_files(training.workers);
   std::optional<checkpoint::Checkpoint> found;
   if (!checkpoints.resume.empty()) {
-    found = read_to_resume(checkpoints.resume, [](const std::string& line) {
-      std::fprintf(stderr, "outpace: %s\n", line.c_str());
-    });
+    found =
+        read_to_resume(checkpoints.resume, checkpoints.begin_again, [](const std::string& line) {
+          (void)print(STDERR_FILENO, "outpace: " + line + "\n");
+        });
   }
   if (found) {
     serving.weights.clear();  // The checkpoint has others.
   }
-  live::ServerOptions options =
-      to_server_options(job::without_script(training), membership, serving);
+  ServedRun run{.options = to_server_options(job::without_script(training), membership, serving)};
+  live::ServerOptions& options = run.options;
   options.coordinator.checkpoint_every = checkpoints.every;
   options.begins_again = !checkpoints.resume.empty() && !found;
   if (found) {
     options.coordinator.resume_patience = membership.heartbeat_timeout;
     options.coordinator.job = found->head.job;
     options.coordinator.generation = found->head.generation;
+    run.resumed = resumed_of(*found);
     options.resumed = std::make_shared<checkpoint::StateReader>(std::move(found->state));
   }
-  return options;
+  return run;
 }
 
 live::ScriptTerms script_terms(const job::Training& training) {
   return {.conflict = job::conflicts_with_script(training), .epochs = job::script_ends(training)};
 }
 
+namespace {
+
+// The script's own exit code is the run's if all of its workers have ended and one of them failed,
+// or if time went by without an update.
+void blame_script(const ScriptOutput& output, live::RunResult& result) {
+  const auto& failure = output.first_failure();
+  if (!failure) {
+    return;
+  }
+  if (result.code == ExitCode::kDone && result.statistics.updates == 0) {
+    result.code = ExitCode{failure->code};
+    result.why = "the script failed before the first update: " + in_words(*failure);
+  } else if (result.code == ExitCode::kTooFewWorkers && failure->code <= 128) {
+    result.code = ExitCode{failure->code};
+    // Its last lines have been shown.
+    result.why =
+        "the script failed: " + failure->name + " exited with " + std::to_string(failure->code);
+  }
+}
+
+}  // namespace
+
 RunEnd run_here(const LocalJob& job,
                 const std::optional<launch::TrainPart>& part,
                 const std::string& resolved,
                 const ChildrenOf& children_of) {
-  live::ServerOptions options = local_options(job);
+  ServedRun run = local_run(job);
+  live::ServerOptions& options = run.options;
   live::block_supervised_signals();
   const ScratchDirectory scratch;
   if (options.listen.empty()) {
     options.listen = "unix:" + scratch.file("server.sock");
   }
+  // Not unencrypted: nobody named the other networks of this machine.
+  if (part && launch::may_listen_everywhere(*part) && options.tls.any()) {
+    options.reach = wire::Reach::kEverywhere;
+  }
+  const bool everywhere = options.reach == wire::Reach::kEverywhere;
   const std::string token_file = part ? job.token_file : scratch.file("token");
   options.token = live::token_of_server(token_file);
-  const RecordedJob record = recorded(job, options);
+  const RecordedJob record = recorded(job, run);
   live::Server server(std::move(options), {});
   // After it listens: a server that cannot leaves no record in the way of the next try.
   RunRecorder recorder(record, resolved);
   recorder.reachable(server.address(), token_file);
   if (part) {
     recorder.say(launch::worker_in_words(part->place, part->workers) + ", and the server, at " +
-                 server.address());
+                 server.address() + (everywhere ? ", on all addresses of this machine" : ""));
   }
   Course course;
   server.watch(callbacks_of(recorder, course));
@@ -272,7 +313,7 @@ RunEnd run_here(const LocalJob& job,
   live::Supervisor supervisor(std::move(children), watch.events());
   course.run_ends = [&output](bool done) { output.run_ends(done); };
   course.start_evaluator = [&supervisor] { supervisor.start_waiting(); };
-  const live::RunResult result = server.run();
+  live::RunResult result = server.run();
   output.run_is_over();
   // A script may save and report after its last mini-batch, for as long as that takes.
   const bool may_go_on = job.script && result.code == ExitCode::kDone;
@@ -285,9 +326,10 @@ RunEnd run_here(const LocalJob& job,
     recorder.discard();
     throw *refusal;
   }
+  blame_script(output, result);
   RunEnd end = recorder.finish(result);
   if (end.code == ExitCode::kDone && output.failed_after()) {
-    end.code = ExitCode::kFailure;
+    end.code = ExitCode{output.failed_after()->code};
     end.why = "the run is done, and the script failed after it";
   }
   return end;

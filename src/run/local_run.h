@@ -17,6 +17,7 @@
 #include "live/supervisor.h"
 #include "run/child_watch.h"
 #include "run/children.h"
+#include "run/resume.h"
 #include "run/run_recorder.h"
 
 namespace outpace::run {
@@ -54,10 +55,14 @@ using ChildrenOf =
                               const ChildrenOf& children);
 
 // As to_server_options(); and the state of the run that goes on, if one does.
-[[nodiscard]] live::ServerOptions options_of(const job::Training& training,
-                                             const job::Membership& membership,
-                                             job::Serving serving,
-                                             const job::Checkpoints& checkpoints);
+struct ServedRun {
+  live::ServerOptions options;
+  std::optional<Resumed> resumed{};
+};
+[[nodiscard]] ServedRun served_run(const job::Training& training,
+                                   const job::Membership& membership,
+                                   job::Serving serving,
+                                   const job::Checkpoints& checkpoints);
 // What the script's settings meet in these options.
 [[nodiscard]] live::ScriptTerms script_terms(const job::Training& training);
 // What a checkpoint of this run says of itself.

@@ -12,14 +12,17 @@
 namespace outpace::run {
 
 // Null if none was asked for. Throws a usage error if the file cannot be made. `told`: whether it
-// may have gaps.
+// may have gaps; `queue`: writes it.
 [[nodiscard]] inline std::unique_ptr<record::ChromeTrace> open_trace(
-    const std::string& file, const std::string& policy, record::GapTold told = nullptr) {
+    const std::string& file,
+    const std::string& policy,
+    record::GapTold told = nullptr,
+    record::WriteQueue* queue = nullptr) {
   if (file.empty()) {
     return nullptr;
   }
   try {
-    return std::make_unique<record::ChromeTrace>(file, policy, std::move(told));
+    return std::make_unique<record::ChromeTrace>(file, policy, std::move(told), queue);
   } catch (const Error& error) {
     throw usage_error(std::string("--trace: ") + error.what());
   }

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,10 +36,63 @@ std::string why_over(const record::RunDirectory& run) {
   return std::ranges::find(kDone, why) == kDone.end() ? "" : why;
 }
 
+// The newest update whose checkpoint the log tells of; nothing: it tells of none.
+std::optional<std::uint64_t> told_by(const std::filesystem::path& log) {
+  constexpr std::string_view kMark = " checkpoint of update ";
+  std::optional<std::uint64_t> newest;
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t at = line.find(kMark);
+    if (at != std::string::npos && line.find(": the server paused", at) != std::string::npos) {
+      newest = std::strtoull(line.c_str() + at + kMark.size(), nullptr, 10);
+    }
+  }
+  // Nothing is lost with the one of the beginning.
+  return newest.value_or(0) == 0 ? std::nullopt : newest;
+}
+
+// The same, of all the servers that the run has had.
+std::optional<std::uint64_t> last_checkpoint_told(const record::RunDirectory& run) {
+  std::optional<std::uint64_t> newest = told_by(run.log());
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(run.earlier(), none)) {
+    newest = std::max(newest, told_by(entry.path() / run.log().filename()));
+  }
+  return newest;
+}
+
+// A field of the state, whose folder was written by another version, perhaps.
+const nlohmann::json& part_of(const nlohmann::json& state, const char* name) {
+  static const nlohmann::json kNone = nlohmann::json::object();
+  const auto found = state.find(name);
+  return found == state.end() ? kNone : *found;
+}
+
+std::string text_of(const nlohmann::json& value, const std::string& otherwise) {
+  return value.is_string() ? value.get<std::string>() : otherwise;
+}
+
 }  // namespace
 
+void keep_for_resume(Archive& archive, std::string policies, std::string page) {
+  archive.group("record", [&] { archive("policies", policies)("page", page); });
+}
+
+Resumed resumed_of(const checkpoint::Checkpoint& found) {
+  const nlohmann::json& state = found.state.json;
+  const nlohmann::json& ran = part_of(part_of(state, "coordinator"), "run_before");
+  const nlohmann::json& record = part_of(state, "record");
+  const std::string policy = text_of(part_of(state, "set_policy"), found.head.policy);
+  return {.from = {.generation = found.head.generation,
+                   .from = Time{Duration{ran.is_number_integer() ? ran.get<std::int64_t>() : 0}},
+                   .version = found.head.version},
+          .policy = policy,
+          .policies = text_of(part_of(record, "policies"), policy),
+          .page = text_of(part_of(record, "page"), "")};
+}
+
 std::optional<checkpoint::Checkpoint> read_to_resume(
-    const std::string& run, const std::function<void(const std::string&)>& say) {
+    const std::string& run, bool begin_again, const std::function<void(const std::string&)>& say) {
   const auto directory = record::RunDirectory::open(run);
   if (const std::string why = why_over(directory); !why.empty()) {
     throw usage_error(fmt::format(
@@ -46,7 +103,26 @@ std::optional<checkpoint::Checkpoint> read_to_resume(
         directory.weights().string()));
   }
   if (checkpoint::list(directory.checkpoints()).empty()) {
-    say("the run has no checkpoint yet: it begins again");
+    std::error_code unknown;
+    if (!std::filesystem::exists(directory.log(), unknown) && !begin_again) {
+      throw Error(
+          ExitCode::kUnreadable,
+          fmt::format("--resume {0}: it has neither checkpoints nor {1}, which would tell of "
+                      "them; put them back, or begin from update 0 by --begin-again",
+                      run,
+                      directory.log().filename().string()));
+    }
+    const auto lost = last_checkpoint_told(directory);
+    if (lost && !begin_again) {
+      throw Error(ExitCode::kUnreadable,
+                  fmt::format("--resume {0}: its checkpoints are gone, and its log tells of one of "
+                              "update {1}; put {2} back, or begin from update 0 by --begin-again",
+                              run,
+                              *lost,
+                              directory.checkpoints().string()));
+    }
+    say(lost ? "the run's checkpoints are gone: it begins again, from update 0"
+             : "the run has no checkpoint yet: it begins again");
     return std::nullopt;
   }
   checkpoint::Checkpoint found = checkpoint::read_newest(directory.checkpoints(), say);

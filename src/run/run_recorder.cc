@@ -2,21 +2,22 @@
 
 #include "run/run_recorder.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <thread>
+#include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include <spdlog/sinks/basic_file_sink.h>
+#include <fmt/format.h>
+#include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
-#include "dashboard/followed_run.h"
 #include "job/run_job.h"
 #include "record/control_file.h"
 #include "record/output_file.h"
+#include "record/policies.h"
 #include "record/safetensors.h"
 #include "record/stragglers.h"
 #include "run/keep_runtime_model.h"
@@ -27,7 +28,9 @@ namespace outpace::run {
 namespace {
 
 constexpr Duration kMetricsPeriod = std::chrono::seconds(1);
-constexpr double kRateWindow = 2.0;  // Seconds.
+constexpr double kRateWindow = 2.0;                                // Seconds.
+constexpr std::uintmax_t kEarlierMost = std::uintmax_t{4} << 30U;  // Bytes in earlier/.
+constexpr Duration kDiskHangs = std::chrono::seconds(5);
 
 record::RunDirectory make_directory(const RecordedJob& job) {
   if (!job.checkpoints.resume.empty()) {
@@ -41,9 +44,33 @@ record::RunDirectory make_directory(const RecordedJob& job) {
   return record::RunDirectory::create("runs", std::chrono::system_clock::now(), job.name);
 }
 
-std::shared_ptr<spdlog::logger> make_log(const std::string& path) {
-  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
-  auto log = std::make_shared<spdlog::logger>("server", std::move(sink));
+// A log's file, which the record's queue writes.
+class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  LogFile(const std::filesystem::path& path, record::WriteQueue& queue, record::GapTold told)
+      : file_(path,
+              {.told = std::move(told), .mark = "(lines are missing here)", .queue = &queue}) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    const std::string_view text(line.data(), line.size());
+    const std::string_view without_end = text.substr(0, text.find_last_not_of('\n') + 1);
+    file_.buffer().append(without_end.data(), without_end.data() + without_end.size());
+    file_.end_line();
+  }
+  void flush_() override { file_.flush(); }
+
+ private:
+  record::OutputFile file_;
+};
+
+std::shared_ptr<spdlog::logger> make_log(const std::filesystem::path& path,
+                                         record::WriteQueue& queue,
+                                         record::GapTold told) {
+  auto log = std::make_shared<spdlog::logger>(
+      "server", std::make_shared<LogFile>(path, queue, std::move(told)));
   log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
   log->flush_on(spdlog::level::info);
   return log;
@@ -56,85 +83,115 @@ record::WallTime wall_now() {
 
 // Null if no `folder` was asked for. Throws a usage error if the file cannot be made.
 std::unique_ptr<record::TensorBoardLog> open_tensorboard(const std::string& folder,
-                                                         record::GapTold told) {
+                                                         std::optional<Version> goes_on,
+                                                         record::GapTold told,
+                                                         record::WriteQueue& queue) {
   if (folder.empty()) {
     return nullptr;
   }
   try {
     return std::make_unique<record::TensorBoardLog>(
-        folder, "outpace." + std::to_string(::getpid()), wall_now(), std::move(told));
+        folder,
+        "outpace." + std::to_string(::getpid()),
+        record::TensorBoardLog::Begin{.wall = wall_now(), .goes_on = goes_on},
+        std::move(told),
+        &queue);
   } catch (const Error& error) {
     throw usage_error(std::string("--tensorboard: ") + error.what());
   }
 }
 
-// Where the weights may go, the best place first. A name elsewhere says whose they are.
-std::vector<std::filesystem::path> places_for_weights(const record::RunDirectory& directory) {
-  std::vector<std::filesystem::path> places{directory.weights()};
-  const std::string run = directory.path().filename().string();
-  const std::string name =
-      "outpace-weights-" + run + "-" + std::to_string(::getpid()) + ".safetensors";
-  std::error_code failed;
-  for (const std::filesystem::path& folder :
-       {std::filesystem::current_path(failed), std::filesystem::temp_directory_path(failed)}) {
-    if (!folder.empty()) {
-      places.push_back(folder / name);
-    }
-  }
-  return places;
+// As a run of its own: who uses the file again repeats the run, and does not go on with it.
+std::string without_resume(const std::string& resolved) {
+  const std::size_t line = resolved.find("\nresume = ");
+  return line == std::string::npos
+             ? resolved
+             : resolved.substr(0, line) + resolved.substr(resolved.find('\n', line + 1));
 }
 
 }  // namespace
 
 RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
     : job_(std::move(job)),
+      policies_(job_.resumed ? job_.resumed->policies : job_.name),
       directory_(make_directory(job_)),
       lock_(directory_.lock()),
-      log_(make_log(directory_.log())),
-      trace_(open_trace(job_.output.trace,
-                        job_.training.policy.text,
-                        [this](const std::string& line) { say(line); })),
-      tensorboard_(open_tensorboard(job_.output.tensorboard,
-                                    [this](const std::string& line) { say(line); })),
-      metrics_(directory_.metrics(), [this](const std::string& line) { say(line); }),
-      runtimes_(directory_.runtimes(), [this](const std::string& line) { say(line); }),
-      processors_(std::max(1U, std::thread::hardware_concurrency()), record::processor_seconds) {
-  log_->set_error_handler([this](const std::string& why) {
-    if (!log_failed_.exchange(true)) {
-      terminal_.say(why);
-    }
-  });
+      // Where it cannot be written, the terminal says so.
+      log_(make_log(
+          directory_.log(), writes_, [this](const std::string& line) { terminal_.say(line); })),
+      trace_(open_trace(
+          job_.output.trace,
+          job_.training.policy.text,
+          [this](const std::string& line) { say(line); },
+          &writes_)),
+      tensorboard_(open_tensorboard(
+          job_.output.tensorboard,
+          job_.resumed ? std::optional(job_.resumed->from.version) : std::nullopt,
+          [this](const std::string& line) { say(line); },
+          writes_)),
+      metrics_(
+          directory_.metrics(), [this](const std::string& line) { say(line); }, &writes_),
+      runtimes_(
+          directory_.runtimes(), [this](const std::string& line) { say(line); }, &writes_),
+      unusable_(
+          directory_.unusable(), [this](const std::string& line) { say(line); }, &writes_),
+      processors_(record::processors_available(), record::processor_seconds) {
   using How = job::DecisionsKept::How;
   const job::DecisionsKept& kept = job_.output.decisions;
   if (job_.topology == job::Topology::kServer && kept.how != How::kOff) {
     decisions_.emplace(
         directory_.decisions(),
-        record::DecisionLogHeader{.policy = job_.training.policy.text,
-                                  .workers = job_.training.workers,
-                                  .balance = job::balance_in_force(job_.training)},
+        record::DecisionLogHeader{
+            .policy = job_.resumed ? job_.resumed->policy : job_.training.policy.text,
+            .workers = job::workers_at_most(job_.training),
+            .balance = job::balance_in_force(job_.training),
+            .goes_on = job_.resumed ? std::optional(job_.resumed->from) : std::nullopt},
         record::DecisionLogOptions{.every = kept.how == How::kSampled ? kept.every : 1,
                                    .bytes_max = kept.how == How::kCapped ? kept.mib << 20U : 0,
-                                   .told = [this](const std::string& line) { say(line); }});
+                                   .told = [this](const std::string& line) { say(line); },
+                                   .queue = &writes_});
   }
   if (job_.checkpoints.every != server::CheckpointEvery{}) {
     checkpoints_.emplace(CheckpointWriter::Options{
         .folder = directory_.checkpoints(),
         .head = job_.head,
         .kept = job_.checkpoints.kept,
+        .before = writes_,
         .warn = [this](const std::string& line) { say(line); },
         .note = [this](const std::string& line) { log_->info("{}", line); }});
   }
   keep_runtime_model(job_.training.runtime_model, directory_);
-  record::write_atomically(directory_.config(), resolved);
+  record::write_atomically(directory_.config(), without_resume(resolved));
   log_->info("run directory {}", directory_.path().string());
+  if (job_.resumed) {
+    cap_earlier();
+  }
   try {
     shown_ = show_run();
   } catch (const Error&) {
     discard();  // The page's address is taken, perhaps: the next try finds nothing in its way.
     throw;
   }
+  if (job_.resumed) {
+    deaths_.begin_at(job_.resumed->from.version);
+  }
   if (job_.page) {
     alarm("the page is at " + shown_->url());
+  }
+}
+
+RunRecorder::~RunRecorder() {
+  writes_.wait();  // While all are there that hear of it.
+}
+
+void RunRecorder::cap_earlier() {
+  const std::uint32_t thinned = directory_.cap_earlier(kEarlierMost);
+  if (thinned > 0) {
+    say(fmt::format(
+        "{} took more than {} GiB: the decisions, runtimes and logs of {} are removed",
+        directory_.earlier().string(),
+        kEarlierMost >> 30U,
+        thinned == 1 ? "its first server" : fmt::format("its first {} servers", thinned)));
   }
 }
 
@@ -143,14 +200,17 @@ std::unique_ptr<ShownRun> RunRecorder::show_run() {
   if (job_.topology != job::Topology::kServer) {
     group.emplace(job_.topology == job::Topology::kRing);
   }
-  return std::make_unique<ShownRun>(ShownRunOptions{
-      .about = {.name = job_.name,
+  auto shown = std::make_unique<ShownRun>(ShownRunOptions{
+      .about = {.name = policies_,
                 .network = job_.network,
                 .data = job_.data,
                 .run = directory_.path().string(),
                 .workers = job_.training.workers,
-                .updates_alone = dashboard::cuts_nobody_off(job_.training.policy.text),
-                .waits_for_all = job_.topology == job::Topology::kRing,
+                .policy = job_.topology == job::Topology::kServer
+                              ? (job_.resumed ? job_.resumed->policy : job_.training.policy.text)
+                              : "",
+                .stragglers = job_.topology == job::Topology::kRing ? policy::Stragglers::kAwaited
+                                                                    : policy::Stragglers::kGoOn,
                 .target = job_.training.target_accuracy,
                 .target_updates = job_.training.limits.updates,
                 .staleness_bound = job_.output.alarm_staleness},
@@ -158,8 +218,13 @@ std::unique_ptr<ShownRun> RunRecorder::show_run() {
                 .page = job_.page,
                 .on_alarm = job_.output.on_alarm,
                 .said = [this](const std::string& line) { alarm(line); }},
+      .disk = &writes_,
       .tells_sending = !job_.delayed && !group,
       .group = group});
+  if (job_.resumed) {
+    shown->goes_on(job_.resumed->page, job_.resumed->from);
+  }
+  return shown;
 }
 
 std::string RunRecorder::make_log_directory() const {
@@ -169,16 +234,9 @@ std::string RunRecorder::make_log_directory() const {
 }
 
 live::ServerCallbacks RunRecorder::watch() {
-  return {.decided =
-              [this](Time now, const policy::Event& event, const policy::Decision& decision) {
-                if (decisions_) {
-                  decisions_->append(now, event, decision);
-                }
-                if (trace_) {
-                  trace_->append(now, event, decision);
-                }
-                shown_->decided(now, event, decision);
-              },
+  return {.decided = [this](Time now,
+                            const policy::Event& event,
+                            const policy::Decision& decision) { decided(now, event, decision); },
           .evaluated = [this](const server::Evaluation& found) { evaluated(found); },
           .status =
               [this](Time now,
@@ -196,14 +254,51 @@ live::ServerCallbacks RunRecorder::watch() {
                 shown_->begins(manifest.numbers() * sizeof(float));
               },
           .warned = [this](const std::string& line) { say(line); },
+          .awaits =
+              [this](const std::string& line) {
+                if (!std::exchange(said_where_, true)) {
+                  terminal_.say("run directory " + directory_.path().string());
+                }
+                alarm(line);
+              },
+          .constants =
+              [this](std::string_view bytes) {
+                try {
+                  record::write_atomically(directory_.constants(), bytes);
+                } catch (const std::exception& error) {  // Checkpoints have them, too.
+                  say(error.what());
+                }
+              },
+          .left_out = [this](const std::vector<std::uint64_t>& examples,
+                             const std::string& why) { unusable_.add(examples, why); },
           .trained = keeper(),
           .checkpoint =
               [this](Version version, const std::function<void(Archive&)>& keep) {
+                if (decisions_) {  // They are written before the checkpoint is.
+                  decisions_->flush();
+                }
                 if (checkpoints_) {
-                  checkpoints_->take(version, keep);
+                  checkpoints_->take(version, [&](Archive& archive) {
+                    keep(archive);
+                    keep_for_resume(archive, policies_, shown_->frame());
+                  });
                   shown_->checkpoint(count(version));
                 }
               }};
+}
+
+void RunRecorder::decided(Time now, const policy::Event& event, const policy::Decision& decision) {
+  if (const auto* set = std::get_if<policy::PolicySet>(&event)) {
+    policies_ = record::in_turn(std::move(policies_), set->policy);
+  }
+  deaths_.follow(event, decision.actions);
+  if (decisions_) {
+    decisions_->append(now, event, decision);
+  }
+  if (trace_) {
+    trace_->append(now, event, decision);
+  }
+  shown_->decided(now, event, decision);
 }
 
 collective::HostCallbacks RunRecorder::host_watch() {
@@ -221,13 +316,26 @@ collective::HostCallbacks RunRecorder::host_watch() {
                     .dataset = dataset},
                    evaluations);
           },
-      .joined = [this](Time now, WorkerId worker) { shown_->joined(now, worker); },
-      .left = [this](Time now, WorkerId worker, bool dead) { shown_->left(now, worker, dead); },
+      .joined =
+          [this](Time now, WorkerId worker) {
+            deaths_.joined_again(worker);
+            shown_->joined(now, worker);
+          },
+      .left =
+          [this](Time now, WorkerId worker, bool dead) {
+            if (dead) {
+              deaths_.died(worker, updates_);
+            }
+            shown_->left(now, worker, dead);
+          },
       .reported =
           [this](Time now,
                  const protocol::Push& report,
                  float runtime,
                  const collective::Tally& tally) { shown_->reported(now, report, runtime, tally); },
+      .links = [this](Time now,
+                      bool broken,
+                      const std::string& words) { shown_->links(now, broken, words); },
       .warned = [this](const std::string& line) { say(line); },
       .trained = keeper()};
 }
@@ -284,12 +392,36 @@ void RunRecorder::record(const Moment& moment, const record::Status& shown) {
   if (tensorboard_) {
     tensorboard_->append(wall_now(), shown);
   }
+  look_at_disk();
+}
+
+void RunRecorder::look_at_disk() {
+  const auto busy = writes_.busy();
+  const bool hangs = busy && *busy >= kDiskHangs;
+  if (hangs && !said_disk_hangs_) {
+    say("the disk of " + directory_.path().string() +
+        " has taken nothing for 5 s; training goes on, and the record waits in memory");
+  } else if (!hangs && said_disk_hangs_) {
+    say("the disk of " + directory_.path().string() + " takes the record again");
+  }
+  said_disk_hangs_ = hangs;
 }
 
 void RunRecorder::status(const Moment& moment, const server::Evaluations& evaluations) {
   const Time now = moment.now;
   const server::Statistics& statistics = moment.statistics;
+  updates_ = statistics.updates;
   processors_.look(now, statistics);
+  if (!job_.delayed && !said_shared_) {  // Delayed workers sleep most of their time.
+    if (const auto shared = processors_.shared_in_words()) {
+      said_shared_ = true;
+      say(*shared + ", so each slows down the others");
+    }
+  }
+  if (job_.resumed && rate_since_ == Time{}) {  // Rates are of what this server does.
+    rate_since_ = now;
+    rate_examples_ = statistics.examples_applied;
+  }
   const double window = to_seconds(now - rate_since_);
   if (window >= kRateWindow || rate_ == 0.0) {
     rate_ = window > 0.0
@@ -305,7 +437,8 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
                                  static_cast<double>(moment.dataset),
                        .examples_per_second = rate_,
                        .live = moment.live,
-                       .workers = job_.training.workers,
+                       .workers = std::max(job_.training.workers,
+                                           static_cast<std::uint32_t>(statistics.workers.size())),
                        .staleness_mean = statistics.staleness_mean(),
                        .dropped = statistics.gradients_dropped + statistics.gradients_cancelled +
                                   statistics.gradients_filtered};
@@ -342,96 +475,12 @@ void RunRecorder::discard() {
   }
 }
 
-void RunRecorder::keep_weights(const protocol::Manifest& manifest,
-                               std::span<const float> weights,
-                               std::uint64_t version) {
-  weights_kept_ = true;
-  for (const std::filesystem::path& place : places_for_weights(directory_)) {
-    try {
-      record::write_safetensors(
-          place,
-          manifest,
-          weights,
-          {{"format", "pt"}, {"network", job_.network}, {"version", std::to_string(version)}});
-      if (place != directory_.weights()) {
-        say("the weights are in " + place.string());
-      }
-      weights_lost_.clear();
-      return;
-    } catch (const std::exception& error) {
-      say(error.what());
-      weights_lost_ = std::string("the weights are lost: ") + error.what();
-    }
-  }
-}
-
 void RunRecorder::attempt(const std::function<void()>& write) {
   try {
     write();
   } catch (const std::exception& error) {
     say(error.what());
   }
-}
-
-RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> worst_replica) {
-  terminal_.clear();
-  checkpoints_.reset();
-  std::error_code ignored;
-  std::filesystem::remove(directory_.control(), ignored);
-  if (decisions_) {
-    decisions_->close();
-  }
-  metrics_.close();
-  if (trace_) {
-    trace_->close();
-  }
-  record::Summary summary{.topology = job::Value<job::Topology>::text(job_.topology),
-                          .policy = job_.name,
-                          .staleness = job::staleness_in_force(job_.training).text,
-                          .optimizer = job::without_script(job_.training).optimizer.text,
-                          .lr = job::rate_in_force(job_.training),
-                          .filter = job_.training.filter.text,
-                          .network = job_.network,
-                          .data = job_.data,
-                          .workers = job_.training.workers,
-                          .seconds = to_seconds(result.statistics.last_commit),
-                          .statistics = result.statistics,
-                          .evaluations = result.evaluations,
-                          .target = job_.training.target_accuracy,
-                          .worst_replica_accuracy = worst_replica,
-                          .why_ended = result.why,
-                          .processors = processors_.use()};
-  if (const auto balance = job::balance_in_force(job_.training)) {
-    summary.balance_most = balance->most;
-  }
-  if (server::brings_optimizer(result.script)) {
-    summary.optimizer = server::optimizer_in_words(result.script);
-    summary.lr = result.script.groups.front().rate;
-  }
-  if (result.reached_target) {
-    summary.seconds_to_target = to_seconds(*result.reached_target);
-  }
-  if (!result.evaluations.empty() &&
-      count(result.evaluations.back().version) == result.statistics.updates) {
-    summary.final_accuracy = result.evaluations.back().accuracy;
-    summary.final_loss = result.evaluations.back().loss;
-  }
-  if (!weights_kept_ && !result.weights.empty()) {
-    keep_weights(result.manifest, result.weights, result.statistics.updates);
-  }
-  runtimes_.close(result.statistics.workers);
-  const bool lost = !weights_lost_.empty();
-  summary.why_ended += lost ? "; " + weights_lost_ : "";
-  attempt([&] { record::write_summary(directory_.summary(), summary); });
-  std::string why = summary.why_ended;
-  log_->info("ended: {}", why);
-  if (shown_) {
-    shown_->ended(why);
-  }
-  return {.code = lost && result.code == ExitCode::kDone ? ExitCode::kFailure : result.code,
-          .why = std::move(why),
-          .summary = std::move(summary),
-          .directory = directory_.path().string()};
 }
 
 }  // namespace outpace::run

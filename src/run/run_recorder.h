@@ -2,11 +2,11 @@
 // run's directory, the log and the terminal.
 //
 // Once a run has begun, no trouble with its record ends it. What cannot be written is a warning and
-// a gap in the record; the weights go to the first of several places that takes them.
+// a gap in the record; the weights go to the first of several places that takes them. Neither does
+// the run wait for the disk (record/write_queue.h) or for who reads the terminal, until it ends.
 
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -22,6 +22,7 @@
 #include "job/live_job.h"
 #include "live/server.h"
 #include "record/chrome_trace.h"
+#include "record/deaths.h"
 #include "record/decision_log.h"
 #include "record/metrics.h"
 #include "record/processor_use.h"
@@ -30,7 +31,10 @@
 #include "record/runtime_table.h"
 #include "record/summary.h"
 #include "record/tensorboard.h"
+#include "record/unusable.h"
+#include "record/write_queue.h"
 #include "run/checkpoint_writer.h"
+#include "run/resume.h"
 #include "run/shown_run.h"
 #include "run/terminal.h"
 
@@ -47,6 +51,7 @@ struct RecordedJob {
   std::string data;
   job::Checkpoints checkpoints;
   checkpoint::Head head;                         // Of the run's checkpoints.
+  std::optional<Resumed> resumed{};              // Nothing: the run begins.
   std::optional<dashboard::PageOptions> page{};  // Nothing: no page is served.
   bool delayed = false;                          // Delays are replayed, or workers slowed.
 };
@@ -63,6 +68,9 @@ class RunRecorder {
  public:
   // Makes the run's directory, and writes the resolved configuration into it.
   RunRecorder(RecordedJob job, const std::string& resolved);
+  ~RunRecorder();
+  RunRecorder(const RunRecorder&) = delete;
+  RunRecorder& operator=(const RunRecorder&) = delete;
 
   // The directory for the children's logs.
   [[nodiscard]] std::string make_log_directory() const;
@@ -77,6 +85,10 @@ class RunRecorder {
   void alarm(const std::string& line);
   // A line of a child, for the terminal alone: its log is elsewhere. From any thread.
   void pass_on(const std::string& line) { terminal_.pass_on(line); }
+  // Whether the terminal takes more of what is passed on. From any thread, as the next.
+  [[nodiscard]] bool terminal_has_room() const { return terminal_.has_room(); }
+  // False: its reader takes nothing.
+  [[nodiscard]] bool wait_for_terminal() { return terminal_.wait_for_room(); }
 
   // Closes the records and writes runtimes and summary, and the weights unless watch() has seen
   // them. A run whose weights no place took has failed.
@@ -95,7 +107,11 @@ class RunRecorder {
   void status(const Moment& moment, const server::Evaluations& evaluations);
   void evaluated(const server::Evaluation& found);
   void record(const Moment& moment, const record::Status& shown);
+  // Says it when the disk takes nothing for some seconds.
+  void look_at_disk();
+  void cap_earlier();
   [[nodiscard]] std::unique_ptr<ShownRun> show_run();
+  void decided(Time now, const policy::Event& event, const policy::Decision& decision);
   [[nodiscard]] bool goes_on() const { return !job_.checkpoints.resume.empty(); }
   // Says what could not be written, and goes on.
   void attempt(const std::function<void()>& write);
@@ -107,12 +123,16 @@ class RunRecorder {
                     std::uint64_t version);
 
   const RecordedJob job_;
+  std::string policies_;  // job_.name, and those that were set.
+  record::Deaths deaths_;
+  std::uint64_t updates_ = 0;  // When it was looked at last.
   record::RunDirectory directory_;
   record::RunLock lock_;
   // Log and terminal before the files below, which say there that they cannot be written.
-  std::shared_ptr<spdlog::logger> log_;
-  std::atomic<bool> log_failed_ = false;
   Terminal terminal_;
+  record::WriteQueue writes_;
+  std::shared_ptr<spdlog::logger> log_;
+  bool said_disk_hangs_ = false;
   // Null if none was asked for. After the directory: a refused run leaves an older trace alone.
   std::unique_ptr<record::ChromeTrace> trace_;
   std::unique_ptr<record::TensorBoardLog> tensorboard_;  // Null if none was asked for.
@@ -120,8 +140,11 @@ class RunRecorder {
   std::optional<record::DecisionLogWriter> decisions_;
   record::MetricsWriter metrics_;
   record::RuntimeTable runtimes_;
+  record::UnusableExamples unusable_;
   record::ProcessorMeter processors_;
+  bool said_shared_ = false;  // That workers share processors.
   Time next_metrics_{};
+  bool said_where_ = false;  // The run's directory.
   bool weights_kept_ = false;
   std::string weights_lost_;  // Why no place took the weights; empty: one did.
   // For the rate that the progress line shows.

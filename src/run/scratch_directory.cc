@@ -18,14 +18,27 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "outpace-run-";
 constexpr std::string_view kRandom = "XXXXXX";
+constexpr const char* kMark = ".outpace-scratch";
 
 wire::Descriptor open_directory(const fs::path& path) {
   return wire::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+// Of this user, and made by this program: a folder of somebody's may have such a name.
 bool is_ours(int directory) {
   struct stat status {};
-  return fstat(directory, &status) == 0 && status.st_uid == geteuid();
+  struct stat mark {};
+  return fstat(directory, &status) == 0 && status.st_uid == geteuid() &&
+         fstatat(directory, kMark, &mark, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(mark.st_mode);
+}
+
+// In a directory that this process has just made.
+void mark(int directory) {
+  const wire::Descriptor file(
+      ::openat(directory, kMark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (file.number() < 0) {
+    return;  // A disk that takes nothing: nobody will remove the directory for a dead run.
+  }
 }
 
 void remove_those_of_dead_runs(const fs::path& parent) {
@@ -57,6 +70,7 @@ ScratchDirectory::ScratchDirectory(const fs::path& parent) {
     path_ = pattern;
     lock_ = open_directory(path_);
   } while (lock_.number() < 0 || flock(lock_.number(), LOCK_EX) != 0 || !fs::exists(path_));
+  mark(lock_.number());
 }
 
 ScratchDirectory::~ScratchDirectory() {

@@ -1,7 +1,8 @@
 // A place for a run's socket and token that is gone when the run is. Socket paths must be short.
 //
 // A run that is killed cannot remove its directory, so the next run of the same user does. The
-// owner of a directory holds a lock on it, which the kernel frees when the owner ends.
+// owner of a directory holds a lock on it, which the kernel frees when the owner ends. A file in it
+// says that this program made it.
 
 #pragma once
 

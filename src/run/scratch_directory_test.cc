@@ -14,12 +14,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+TEST(ScratchDirectory, LeavesAFolderOfThisNameThatItDidNotMake) {
+  const TemporaryDirectory folder;
+  const fs::path own = folder / "outpace-run-abcdef";
+  fs::create_directory(own);
+  std::ofstream(own / "thesis.tex") << "chapter 1\n";
+  const ScratchDirectory scratch(folder.path());
+  EXPECT_TRUE(fs::exists(own / "thesis.tex"));
+}
+
 TEST(ScratchDirectory, RemovesWhatDeadRunsLeftAndNothingElse) {
   const TemporaryDirectory folder;
   const fs::path& parent = folder.path();
   const auto with_token = [&](const char* name) {
     fs::create_directory(parent / name);
     std::ofstream(parent / name / "token") << "secret\n";
+    std::ofstream(parent / name / ".outpace-scratch") << "";
     return parent / name;
   };
   const fs::path dead = with_token("outpace-run-abcdef");

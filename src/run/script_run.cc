@@ -2,6 +2,7 @@
 
 #include "run/script_run.h"
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -93,6 +94,7 @@ Words variables_of(const job::RunJob& job,
   set(all, "OUTPACE_WORKER", worker ? std::to_string(*worker) : "");
   set(all, "OUTPACE_WORKERS", std::to_string(workers));
   set(all, "OUTPACE_GRADIENTS", std::to_string(gradients_of_update(job, workers)));
+  set(all, "OUTPACE_BATCH", std::to_string(job.training.batch));
   set(all, "OUTPACE_TLS_CERT", place.tls.certificate);
   set(all, "OUTPACE_TLS_KEY", place.tls.key);
   set(all, "OUTPACE_TLS_CA", place.tls.ca);
@@ -224,6 +226,10 @@ void become_worker(const job::RunJob& job, const launch::TrainPart& part) {
     arguments.push_back(word.data());
   }
   arguments.push_back(nullptr);
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) {
+    static_cast<void>(
+        std::signal(ignored, SIG_DFL));  // What main() ignores for this program alone.
+  }
   execvp(arguments.front(), arguments.data());
   throw Error(ExitCode::kFailure, "run: " + words.front() + " cannot be run");
 }

@@ -137,7 +137,8 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
   if (serving.listen.empty()) {
     serving.listen = "127.0.0.1:0";
   }
-  live::ServerOptions options = options_of(job.training, job.membership, serving, job.checkpoints);
+  ServedRun run = served_run(job.training, job.membership, serving, job.checkpoints);
+  live::ServerOptions& options = run.options;
   options.script = script_terms(job.training);
   options.tls = tls_of(serving, job.token_file, wire::TlsSide::kServer);
   options.token = live::token_of_server(job.token_file);
@@ -154,6 +155,7 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
                      .data = "the workers'",
                      .checkpoints = job.checkpoints,
                      .head = head_of(options),
+                     .resumed = std::move(run.resumed),
                      .page = page_of(job.output, serving, job.token_file),
                      .delayed = true};  // Of workers that are elsewhere this is not known.
   live::Server server(std::move(options), {});

@@ -9,12 +9,12 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "base/local_address.h"
 #include "collective/host.h"
 #include "live/supervisor.h"
 #include "live/token_file.h"
 #include "run/child_watch.h"
 #include "run/children.h"
+#include "run/open_files.h"
 #include "run/scratch_directory.h"
 #include "run/server_run.h"
 #include "run/shown_run.h"
@@ -73,17 +73,6 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
           .patience = checked.coordinator.patience};
 }
 
-// Nothing of the run itself leaves this machine, so it has no token and no certificates.
-std::optional<dashboard::PageOptions> page_of_group(const job::TrainJob& job) {
-  if (job.output.dashboard && !is_local(job.output.dashboard->address)) {
-    throw usage_error(
-        "--dashboard " + job.output.dashboard->address +
-        " reaches beyond this machine, for which a run without a server has no token: "
-        "listen at 127.0.0.1 and use ssh -L");
-  }
-  return page_of(job.output, job.serving, "");
-}
-
 }  // namespace
 
 RunEnd train_without_server(const job::TrainJob& job,
@@ -92,6 +81,7 @@ RunEnd train_without_server(const job::TrainJob& job,
   check(job, learner);
   live::block_supervised_signals();
   const ScratchDirectory scratch;
+  allow_open_files(job.training.workers);
   collective::HostOptions options = host_options(job, scratch);
   collective::Host host(options, {});
   // After it listens: a run that cannot begin leaves no record in the way of the next try.
@@ -101,7 +91,7 @@ RunEnd train_without_server(const job::TrainJob& job,
                         .name = job::what_runs(job),
                         .network = job.work.network.text,
                         .data = job.work.data.text,
-                        .page = page_of_group(job)},
+                        .page = page_of(job.output, job.serving, "")},
                        resolved);
   std::atomic<bool> evaluated = false;
   collective::HostCallbacks callbacks = recorder.host_watch();
@@ -133,12 +123,9 @@ RunEnd train_without_server(const job::TrainJob& job,
            },
        .say = [&](const std::string& line) { recorder.say(line); },
        .ends_at_once = [&] { scratch.remove(); }});
-  collective::HostResult found;
-  {
-    live::Supervisor supervisor(std::move(children), watch.events());
-    found = host.run();
-    supervisor.reap(std::chrono::seconds(found.code == ExitCode::kDone ? 3 : 0));
-  }
+  live::Supervisor supervisor(std::move(children), watch.events());
+  collective::HostResult found = host.run();
+  supervisor.reap(std::chrono::seconds(found.code == ExitCode::kDone ? 3 : 0));
   if (const auto refusal = watch.refusal();
       refusal && found.code != ExitCode::kDone && found.statistics.updates == 0) {
     recorder.discard();

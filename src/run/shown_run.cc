@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "base/local_address.h"
+#include "dashboard/recorded_page.h"
 #include "live/token_file.h"
+#include "watch/board_json.h"
 #include "wire/tls_files.h"
 
 namespace outpace::run {
@@ -40,28 +42,42 @@ std::optional<dashboard::PageOptions> page_of(const job::Output& output,
   if (is_local(page.listen)) {
     return page;
   }
-  if (token_file.empty()) {
-    throw usage_error("--dashboard " + page.listen +
-                      " reaches beyond this machine, which takes TLS and the job's token: add "
-                      "--token-file, with certificates of `outpace certs` beside it");
+  const std::string own = output.dashboard_token;
+  if (own.empty() && token_file.empty()) {
+    throw usage_error(
+        "--dashboard " + page.listen +
+        " reaches beyond this machine, which takes TLS and a token of the page: add "
+        "--dashboard-token-file FILE, with certificates of `outpace certs` beside it; or "
+        "listen at 127.0.0.1 and use ssh -L");
   }
+  const std::filesystem::path file =
+      own.empty() ? std::filesystem::path(token_file).replace_filename("page-token")
+                  : std::filesystem::path(own);
   page.tls = wire::find_tls(
       {.certificate = serving.tls.certificate, .key = serving.tls.key, .ca = serving.tls.ca},
-      token_file,
+      file.string(),
       page.listen,
       wire::TlsSide::kServer);
   if (!page.tls.any()) {
     throw usage_error("--dashboard " + page.listen +
-                      " reaches beyond this machine, which takes TLS and the job's token: make "
-                      "certificates with `outpace certs` beside --token-file");
+                      " reaches beyond this machine, which takes TLS and a token of the page: make "
+                      "certificates with `outpace certs` beside " +
+                      file.string());
   }
-  page.token = live::token_of_server(token_file);
+  page.token = live::token_of_server(file.string());
+  if (!token_file.empty() && page.token == live::token_of_server(token_file)) {
+    throw usage_error(
+        "--dashboard-token-file " + file.string() +
+        " has the job's own token, with which a reader of the page could join the job; "
+        "name another file, which is made if there is none");
+  }
   return page;
 }
 
 ShownRun::ShownRun(ShownRunOptions options)
     : run_(options.about.run),
       tells_sending_(options.tells_sending),
+      disk_(options.disk),
       group_(options.group),
       board_(std::move(options.about), std::move(options.board)) {}
 
@@ -77,7 +93,8 @@ void ShownRun::evaluated(const server::Evaluation& found) {
                      .version = count(found.version),
                      .examples = found.examples,
                      .accuracy = found.accuracy,
-                     .loss = found.loss});
+                     .loss = found.loss,
+                     .values = found.values});
   });
 }
 
@@ -137,6 +154,10 @@ void ShownRun::left(Time now, WorkerId worker, bool dead) {
   });
 }
 
+void ShownRun::links(Time now, bool broken, const std::string& words) {
+  board_.visit([&](watch::Board& board) { board.links(now, broken, words); });
+}
+
 void ShownRun::reported(Time now,
                         const protocol::Push& report,
                         float runtime,
@@ -174,13 +195,18 @@ void ShownRun::tell_use(Time now, const record::ProcessorMeter& processors) {
   }
   use_.processor_seconds = record::processor_seconds("").value_or(0.0);
   use_.resident_bytes = resident_bytes();
-  std::error_code failed;
-  const std::filesystem::space_info space = std::filesystem::space(run_, failed);
-  if (!failed && space.capacity > 0) {
-    use_.disk_free_bytes = space.available;
-    use_.disk_free_share =
-        static_cast<double>(space.available) / static_cast<double>(space.capacity);
+  if (const std::uint64_t capacity = disk_capacity_; capacity > 0) {
+    use_.disk_free_bytes = disk_free_;
+    use_.disk_free_share = static_cast<double>(disk_free_) / static_cast<double>(capacity);
   }
+  (void)disk_->add(1, [this] {
+    std::error_code failed;
+    const std::filesystem::space_info space = std::filesystem::space(run_, failed);
+    if (!failed) {
+      disk_free_ = space.available;
+      disk_capacity_ = space.capacity;
+    }
+  });
   board_.visit([&](watch::Board& board) { board.use(now, use_); });
 }
 
@@ -198,6 +224,22 @@ void ShownRun::says(const std::string& line) {
 
 void ShownRun::ended(const std::string& why) {
   board_.visit([&](watch::Board& board) { board.ended(why); });
+}
+
+void ShownRun::goes_on(const std::string& frame, const record::GoesOn& from) {
+  board_.visit([&](watch::Board& board) {
+    board.remember(frame);
+    board.goes_on(from.from, count(from.version));
+  });
+}
+
+std::string ShownRun::frame() const {
+  return board_.visit([](const watch::Board& board) { return watch::whole_frame(board); });
+}
+
+std::string ShownRun::page_record() const {
+  return board_.visit(
+      [](const watch::Board& board) { return dashboard::page_record(board, OUTPACE_VERSION); });
 }
 
 }  // namespace outpace::run

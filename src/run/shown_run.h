@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,7 +16,9 @@
 #include "dashboard/page_server.h"
 #include "job/live_job.h"
 #include "policy/policy.h"
+#include "record/decision_log.h"
 #include "record/processor_use.h"
+#include "record/write_queue.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "watch/group_feed.h"
@@ -23,7 +26,8 @@
 namespace outpace::run {
 
 // Where the page is served, if one is asked for. Throws a usage error if the address reaches beyond
-// this machine and there is no token file, or no certificates.
+// this machine and there are no certificates, or neither a file for the page's token nor one for
+// the job's, beside which it is made.
 [[nodiscard]] std::optional<dashboard::PageOptions> page_of(const job::Output& output,
                                                             const job::Serving& serving,
                                                             const std::string& token_file);
@@ -31,6 +35,7 @@ namespace outpace::run {
 struct ShownRunOptions {
   watch::About about;
   dashboard::LiveBoard::Options board;
+  record::WriteQueue* disk;  // Looks at the disk, which may hang. It is empty before this ends.
   // What a worker does beside computing is sending: no delays are replayed.
   bool tells_sending = true;
   // Of a run without a server.
@@ -50,6 +55,7 @@ class ShownRun {
   // Of a run without a server. REQUIRES: there is a group.
   void joined(Time now, WorkerId worker);
   void left(Time now, WorkerId worker, bool dead);
+  void links(Time now, bool broken, const std::string& words);
   void reported(Time now,
                 const protocol::Push& report,
                 float runtime,
@@ -60,6 +66,13 @@ class ShownRun {
   // From any thread.
   void says(const std::string& line);
   void ended(const std::string& why);
+  // A server goes on with a run, from what the board of the one before showed: its frame(). Before
+  // anything else is told.
+  void goes_on(const std::string& frame, const record::GoesOn& from);
+  // All that the page shows, as JSON.
+  [[nodiscard]] std::string frame() const;
+  // What the run's record keeps of the page (dashboard/recorded_page.h).
+  [[nodiscard]] std::string page_record() const;
 
   // "4 of 8 cut off now; 2.1x waiting for all"; empty: not known.
   [[nodiscard]] const std::string& gain() const { return gain_; }
@@ -81,13 +94,17 @@ class ShownRun {
 
   const std::string run_;
   const bool tells_sending_;
+  record::WriteQueue* const disk_;
+  // What its thread saw; the capacity is 0 until it saw something.
+  std::atomic<std::uint64_t> disk_capacity_{0};
+  std::atomic<std::uint64_t> disk_free_{0};
   std::optional<watch::GroupFeed> group_;
   watch::ServerUse use_;
   std::vector<Looked> looked_;  // By worker.
   std::string gain_;
   Time next_look_{};
   Time next_use_{};
-  dashboard::LiveBoard board_;
+  mutable dashboard::LiveBoard board_;  // It is locked to be read.
 };
 
 }  // namespace outpace::run

@@ -2,10 +2,13 @@
 
 #include "run/simulated_record.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "dashboard/recorded_page.h"
 #include "record/metrics.h"
 #include "record/output_file.h"
 #include "record/runtime_table.h"
@@ -22,7 +25,7 @@ record::Summary summary_of(const job::SimulateJob& job,
                            const sim::ClusterResult& result,
                            const SimulatedRecord::About& about) {
   record::Summary summary{.policy = policy,
-                          .staleness = job::staleness_in_force(job.training).text,
+                          .staleness = job::staleness_in_force(job.training),
                           .optimizer = job.training.optimizer.text,
                           .lr = job::rate_in_force(job.training),
                           .filter = job.training.filter.text,
@@ -60,6 +63,32 @@ nlohmann::ordered_json to_json(const record::Summary& summary,
 
 }  // namespace
 
+BoardFeed::BoardFeed(watch::About about) : board_(std::move(about), {.whole = true}) {}
+
+void BoardFeed::decided(Time now, const policy::Event& event, const policy::Decision& decision) {
+  ++decisions_;
+  board_.decided(now, event, decision.actions, {.reason = decision.reason, .words = {}});
+}
+
+// A forecast costs far more than a decision, and only the last one is kept: it is of the last part
+// of the run.
+bool BoardFeed::after(Time /*now*/,
+                      const server::Coordinator& coordinator,
+                      const server::Shard* /*shard*/) {
+  constexpr std::uint64_t kPart = 64;
+  if (decisions_ >= next_look_ && coordinator.live() > 0) {
+    next_look_ = decisions_ + 1 + decisions_ / kPart;
+    if (policy::Outlook expected; coordinator.outlook(expected)) {
+      board_.outlook(std::move(expected));
+    }
+  }
+  return false;
+}
+
+void BoardFeed::restarted(Time /*now*/) {
+  board_.goes_on(board_.now(), board_.sums().version);
+}
+
 SimulatedRecord::SimulatedRecord(const job::SimulateJob& job,
                                  const std::string& policy,
                                  const std::string& resolved)
@@ -75,21 +104,32 @@ SimulatedRecord::SimulatedRecord(const job::SimulateJob& job,
     record::write_atomically(directory_->config(), resolved);
     decisions_.emplace(directory_->decisions(),
                        record::DecisionLogHeader{.policy = policy,
-                                                 .workers = job.training.workers,
+                                                 .workers = job::workers_at_most(job.training),
                                                  .balance = job::balance_in_force(job.training)});
+    if (job.training.workers <= watch::kShownMost) {
+      shown_ =
+          std::make_unique<BoardFeed>(watch::About{.name = policy,
+                                                   .run = directory_->path().string(),
+                                                   .workers = job.training.workers,
+                                                   .policy = job.cluster.oracle ? "" : policy,
+                                                   .target = job.training.target_accuracy,
+                                                   .target_updates = job.training.limits.updates,
+                                                   .staleness_bound = 0});
+    }
   }
 }
 
 sim::Cluster::Decided SimulatedRecord::decided() {
-  if (!decisions_ && !trace_) {
-    return nullptr;
-  }
   return [this](Time now, const policy::Event& event, const policy::Decision& decision) {
+    deaths_.follow(event, decision.actions);
     if (decisions_) {
       decisions_->append(now, event, decision);
     }
     if (trace_) {
       trace_->append(now, event, decision);
+    }
+    if (shown_) {
+      shown_->decided(now, event, decision);
     }
   };
 }
@@ -111,8 +151,24 @@ void SimulatedRecord::keep_what_was_learnt(const sim::ClusterResult& result, con
                              {"version", std::to_string(result.statistics.updates)}});
 }
 
+void SimulatedRecord::keep_page(const sim::ClusterResult& result, const About& about) {
+  watch::Board& board = shown_->board();
+  board.is_of(about.network, about.data);
+  for (const server::Evaluation& found : result.evaluations) {
+    board.evaluated({.seconds = to_seconds(found.committed),
+                     .version = count(found.version),
+                     .examples = found.examples,
+                     .accuracy = found.accuracy,
+                     .loss = found.loss,
+                     .values = found.values});
+  }
+  board.ended(result.why);
+  record::write_atomically(directory_->page(), dashboard::page_record(board, OUTPACE_VERSION));
+}
+
 SimulatedEnd SimulatedRecord::finish(const sim::ClusterResult& result, const About& about) {
   SimulatedEnd end{.summary = summary_of(job_, policy_, result, about)};
+  end.summary.died = deaths_.all();
   end.json = to_json(end.summary, result, about.wall_seconds);
   if (trace_) {
     if (about.links != nullptr) {
@@ -123,6 +179,9 @@ SimulatedEnd SimulatedRecord::finish(const sim::ClusterResult& result, const Abo
   if (directory_) {
     decisions_->close();
     keep_what_was_learnt(result, about);
+    if (shown_) {
+      keep_page(result, about);
+    }
     record::write_runtimes(directory_->runtimes(), result.statistics.workers);
     record::write_atomically(directory_->summary(), end.json.dump(2) + "\n");
     end.directory = directory_->path().string();

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,10 +11,13 @@
 
 #include "job/simulate_job.h"
 #include "record/chrome_trace.h"
+#include "record/deaths.h"
 #include "record/decision_log.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
 #include "sim/cluster.h"
+#include "sim/cluster_observer.h"
+#include "watch/board.h"
 
 namespace outpace::run {
 
@@ -24,6 +28,25 @@ struct SimulatedEnd {
   std::string directory;        // Empty: it was not recorded.
 };
 
+// Tells a board what its run decides and expects.
+class BoardFeed final : public sim::ClusterObserver {
+ public:
+  explicit BoardFeed(watch::About about);
+
+  void decided(Time now, const policy::Event& event, const policy::Decision& decision);
+  void answered(Time /*now*/,
+                const server::Input& /*input*/,
+                const server::Effects& /*effects*/) override {}
+  bool after(Time now, const server::Coordinator& coordinator, const server::Shard* shard) override;
+  void restarted(Time now) override;
+  [[nodiscard]] watch::Board& board() { return board_; }
+
+ private:
+  watch::Board board_;
+  std::uint64_t decisions_ = 0;
+  std::uint64_t next_look_ = 1;  // Decisions, at which the policy is asked what it expects.
+};
+
 // The record of a run, if --out asks for one.
 class SimulatedRecord {
  public:
@@ -32,8 +55,9 @@ class SimulatedRecord {
                   const std::string& policy,
                   const std::string& resolved);
 
-  // Nothing if there is no record.
   [[nodiscard]] sim::Cluster::Decided decided();
+  // Null if it observes nothing.
+  [[nodiscard]] sim::ClusterObserver* observer() { return shown_.get(); }
 
   struct About {
     std::string network;
@@ -47,12 +71,16 @@ class SimulatedRecord {
 
  private:
   void keep_what_was_learnt(const sim::ClusterResult& result, const About& about);
+  void keep_page(const sim::ClusterResult& result, const About& about);
 
   const job::SimulateJob job_;
   const std::string policy_;
+  record::Deaths deaths_;
   std::unique_ptr<record::ChromeTrace> trace_;  // Null if none was asked for.
   std::optional<record::RunDirectory> directory_;
   std::optional<record::DecisionLogWriter> decisions_;
+  std::unique_ptr<BoardFeed>
+      shown_;  // Null without a record, or with more workers than a page has.
 };
 
 }  // namespace outpace::run

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -49,9 +50,19 @@ sim::ClusterOptions cluster_options(const job::SimulateJob& job, job::Resolved r
       .target = resolved.target,
       .latency = job.cluster.latency,
       .apply = job.cluster.apply / job.links.shards,  // All at the same time.
-      .attacks = job::parse_attacks(job.attacks, job.training.workers)};
+      .attacks = job::parse_attacks(job.attacks, job::workers_at_most(job.training))};
+  std::set<WorkerId> join;
   for (const std::string& fault : job.cluster.faults) {
-    cluster.faults.push_back(sim::parse_fault(fault, job.training.workers));
+    cluster.faults.push_back(sim::parse_fault(fault, job::workers_at_most(job.training)));
+    if (cluster.faults.back().kind == sim::Fault::Kind::kJoin) {
+      join.insert(cluster.faults.back().worker);
+    }
+  }
+  for (std::uint32_t id = job.training.workers; id < job::workers_at_most(job.training); ++id) {
+    if (!join.contains(WorkerId{id})) {
+      cluster.faults.push_back(
+          {.kind = sim::Fault::Kind::kJoin, .worker = WorkerId{id}, .at = sim::Fault::kNeverComes});
+    }
   }
   return cluster;
 }
@@ -91,6 +102,7 @@ SimulatedRun simulate(const job::SimulateJob& job,
   cluster.links = links ? &*links : nullptr;
   SimulatedRecord record(
       job, job.cluster.oracle ? "oracle" : job.training.policy.text, resolved_text);
+  cluster.observer = record.observer();
   const auto begun = std::chrono::steady_clock::now();
   sim::Cluster run(cluster,
                    *timing,

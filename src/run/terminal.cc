@@ -1,9 +1,12 @@
 #include "run/terminal.h"
 
-#include <cstdio>
+#include <string_view>
+#include <utility>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "live/supervisor.h"
 
 namespace outpace::run {
 namespace {
@@ -11,6 +14,9 @@ namespace {
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr auto kPlainLine = std::chrono::seconds(10);
 constexpr std::size_t kPlainWidth = 160;
+constexpr std::string_view kErase = "\r\x1b[K";
+constexpr std::size_t kEnoughWaits = std::size_t{1} << 16U;  // Bytes.
+constexpr auto kReaderPatience = std::chrono::seconds(2);
 
 std::size_t terminal_width() {
   winsize size{};
@@ -18,12 +24,17 @@ std::size_t terminal_width() {
   return known ? size.ws_col - 1U : 79U;
 }
 
+bool wait_until_taken(SideWriter& out, std::size_t left) {
+  return out.drain(kReaderPatience, live::supervised_signal_waits, left);
+}
+
 }  // namespace
 
-Terminal::Terminal() : is_terminal_(isatty(STDERR_FILENO) == 1) {}
+Terminal::Terminal() : is_terminal_(isatty(STDERR_FILENO) == 1), out_(STDERR_FILENO) {}
 
 Terminal::~Terminal() {
   clear();
+  (void)wait_until_taken(out_, 0);
 }
 
 void Terminal::show(const record::Status& status) {
@@ -34,38 +45,54 @@ void Terminal::show(const record::Status& status) {
   }
   next_ = now +
           (is_terminal_ ? std::chrono::nanoseconds(kRedraw) : std::chrono::nanoseconds(kPlainLine));
-  const std::string line =
-      record::progress_line(status, is_terminal_ ? terminal_width() : kPlainWidth);
-  if (is_terminal_) {
-    std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
-    line_shown_ = true;
-  } else {
-    std::fprintf(stderr, "%s\n", line.c_str());
+  if (is_terminal_ && out_.waiting() > 0) {
+    return;  // An old line is of no use to a reader who comes late.
   }
-  std::fflush(stderr);
+  std::string line = record::progress_line(status, is_terminal_ ? terminal_width() : kPlainWidth);
+  if (!is_terminal_) {
+    put(std::move(line));
+  } else if (out_.write(std::string(kErase) + line)) {
+    line_shown_ = true;
+  }
 }
 
 void Terminal::say(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  erase();
-  std::fprintf(stderr, "outpace: %s\n", line.c_str());
+  put("outpace: " + line);
 }
 
 void Terminal::pass_on(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  erase();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  put(line);
 }
 
 void Terminal::clear() {
   const std::lock_guard lock(mutex_);
-  erase();
+  if (line_shown_) {
+    line_shown_ = !out_.write(std::string(kErase));
+  }
 }
 
-void Terminal::erase() {
-  if (line_shown_) {
-    std::fputs("\r\x1b[K", stderr);
+bool Terminal::has_room() const {
+  return out_.waiting() < kEnoughWaits;
+}
+
+bool Terminal::wait_for_room() {
+  return wait_until_taken(out_, kEnoughWaits / 2);
+}
+
+void Terminal::put(std::string line) {
+  std::string text = line_shown_ ? std::string(kErase) : std::string();
+  if (left_out_ > 0) {
+    text += "outpace: " + std::to_string(left_out_) + (left_out_ == 1 ? " line is" : " lines are") +
+            " missing here, as nobody read them\n";
+  }
+  text += line + "\n";
+  if (out_.write(std::move(text))) {
     line_shown_ = false;
+    left_out_ = 0;
+  } else {
+    ++left_out_;
   }
 }
 

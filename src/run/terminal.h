@@ -1,13 +1,18 @@
 // What a person sees while a run goes on: one line that redraws itself on a terminal, plain lines
 // now and then elsewhere. Messages never tear the line. Standard output stays free for results.
+//
+// Nobody waits for who reads it (side_writer.h). Lines for which there is no room are left out, and
+// the next one says how many.
 
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <string>
 
 #include "record/progress.h"
+#include "run/side_writer.h"
 
 namespace outpace::run {
 
@@ -15,6 +20,7 @@ class Terminal {
  public:
   // Draws on standard error.
   Terminal();
+  // Waits a moment for the reader.
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
@@ -27,14 +33,21 @@ class Terminal {
   void pass_on(const std::string& line);
   // Removes the progress line.
   void clear();
+  // Whether much more can be passed on.
+  [[nodiscard]] bool has_room() const;
+  // Waits until there is room; false if the reader takes nothing for a moment.
+  [[nodiscard]] bool wait_for_room();
 
  private:
-  void erase();
+  // A line that stays; what erases the progress line goes before it.
+  void put(std::string line);
 
   const bool is_terminal_;
   std::mutex mutex_;  // The supervisor's thread speaks too.
   bool line_shown_ = false;
+  std::uint64_t left_out_ = 0;  // Lines since the last one that was put.
   std::chrono::steady_clock::time_point next_{};
+  SideWriter out_;
 };
 
 }  // namespace outpace::run

@@ -2,6 +2,8 @@
 
 #include "run/tls.h"
 
+#include <filesystem>
+
 namespace outpace::run {
 namespace {
 
@@ -26,7 +28,8 @@ wire::TlsFiles tls_of(const job::Serving& serving,
                       wire::TlsSide side) {
   const std::string address = serving.listen.empty() ? "unix:" : serving.listen;
   wire::TlsFiles files = wire::find_tls(to_tls_files(serving.tls), token_file, address, side);
-  job::check(serving, files.certificate);
+  const std::filesystem::path folder = std::filesystem::path(token_file).parent_path();
+  job::check(serving, files.certificate, folder.empty() ? "." : folder.string());
   return files;
 }
 

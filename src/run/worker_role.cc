@@ -3,7 +3,7 @@
 #include "run/worker_role.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <string>
 #include <vector>
 
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include "live/supervisor.h"
 #include "live/token_file.h"
 #include "live/worker_loop.h"
+#include "run/terminal.h"
 #include "run/tls.h"
 #include "run/whole_file.h"
 #include "throughput/coarse_cluster.h"
@@ -27,7 +28,7 @@ namespace outpace::run {
 namespace {
 
 // With what was not said as the launcher says it. Sets token_may_come if the launcher was asked.
-job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options) {
+job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options, Terminal& terminal) {
   if (job.worker && !job.server.empty()) {
     return job;
   }
@@ -53,11 +54,8 @@ job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options) {
   }
   const std::string who = ranked ? launch::worker_in_words(*place, job.workers)
                                  : "worker " + std::to_string(*job.worker);
-  std::fprintf(stderr,
-               "outpace: %s; server %s%s\n",
-               who.c_str(),
-               job.server.c_str(),
-               found ? (", as " + place->title + " says").c_str() : "");
+  terminal.say(who + "; server " + job.server +
+               (found ? ", as " + place->title + " says" : std::string()));
   return job;
 }
 
@@ -82,7 +80,7 @@ std::unique_ptr<worker::GradientSource> make_waiting_source(const job::Work& wor
     const double factor = job::slow_factor(work.delays, worker, workers);
     std::ranges::for_each(seconds, [factor](double& one) { one *= factor; });
   }
-  const double backward_share = throughput::ring_costs(profile, {}).backward_share;
+  const double backward_share = throughput::backward_share(profile);
   std::vector<live::PacedLayer> layers = paced_layers(profile);
   return live::make_paced_source({.manifest = std::move(profile.manifest),
                                   .dataset_examples = profile.dataset_examples,
@@ -111,17 +109,17 @@ std::unique_ptr<worker::GradientSource> make_source(const job::Work& work,
 void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& learner) {
   wire::keep_freed_memory();
   live::block_supervised_signals();
+  Terminal terminal;
   live::Leaving leaving;
   // A supervisor without children: it hears signals, and a second one ends the process at once.
-  const live::Supervisor signals({}, {.interrupted = [&leaving](int signal) {
-                                   std::fprintf(stderr,
-                                                "outpace: signal %d: leaving the job; a second "
-                                                "signal ends this process at once\n",
-                                                signal);
-                                   leaving.ask(signal);
-                                 }});
+  const live::Supervisor signals(
+      {}, {.interrupted = [&](int signal) {
+        terminal.say("signal " + std::to_string(signal) +
+                     ": leaving the job; a second signal ends this process at once");
+        leaving.ask(signal);
+      }});
   WorkerOptions options = given;
-  job = placed(std::move(job), options);
+  job = placed(std::move(job), options, terminal);
   const std::uint32_t worker = job.worker.value_or(0);
   if (worker >= protocol::kWorkersMax) {
     throw usage_error("--worker is " + std::to_string(worker) + "; it takes 0 to " +

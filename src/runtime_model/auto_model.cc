@@ -50,29 +50,34 @@ AutoModel::AutoModel(std::vector<Candidate> candidates) {
 
 void AutoModel::leave_out_slow(std::span<const Observation> iteration) {
   constexpr double kShare = 0.25;  // Largest share of an iteration that a forecast may take.
-  std::vector<double> seen;
-  for (const Observation& one : iteration) {
-    if (one.fate != Fate::kBusy) {
-      seen.push_back(one.seconds);
-    }
-  }
-  CHECK(!seen.empty());
-  const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
-  std::nth_element(seen.begin(), middle, seen.end());
+  constexpr double kBack = 0.8;    // A model that was left out must need less than this of it.
   const auto quickest =
       std::min_element(scored_.begin(), scored_.end(), [](const Scored& one, const Scored& other) {
         return one.seconds < other.seconds;
       });
-  const double most =
-      std::max(kShare * *middle / static_cast<double>(iteration.size()), quickest->seconds);
-  std::erase_if(scored_, [&](const Scored& one) { return one.seconds > most; });
+  const double most = std::max(
+      kShare * recent_.take(iteration) / static_cast<double>(iteration.size()), quickest->seconds);
+  double least_score = std::numeric_limits<double>::infinity();
+  for (const Scored& one : scored_) {
+    least_score = one.left_out ? least_score : std::min(least_score, one.score);
+  }
+  for (Scored& one : scored_) {
+    if (one.left_out && one.seconds <= kBack * most) {
+      one.left_out = false;
+      one.score = least_score;  // What it has not forecast says nothing for it.
+    } else if (one.seconds > most) {
+      one.left_out = true;
+      one.has_forecast = false;
+    }
+  }
 }
 
 void AutoModel::observe(std::span<const Observation> iteration) {
-  if (!std::exchange(begun_, true)) {
-    leave_out_slow(iteration);
-  }
+  leave_out_slow(iteration);
   for (Scored& scored : scored_) {
+    if (scored.left_out) {
+      continue;
+    }
     if (scored.has_forecast) {
       scored.score = kKeepScore * scored.score + mean_log_likelihood(scored.forecast, iteration);
     }
@@ -80,33 +85,33 @@ void AutoModel::observe(std::span<const Observation> iteration) {
     scored.has_forecast = false;
   }
   for (std::size_t i = 0; i < scored_.size(); ++i) {
-    best_ = scored_[i].score > scored_[best_].score ? i : best_;
+    const bool better = scored_[best_].left_out || scored_[i].score > scored_[best_].score;
+    best_ = better && !scored_[i].left_out ? i : best_;
   }
 }
 
 void AutoModel::correct(std::uint32_t worker, double seconds) {
   for (Scored& scored : scored_) {
-    scored.model->correct(worker, seconds);
+    if (!scored.left_out) {
+      scored.model->correct(worker, seconds);
+    }
   }
 }
 
-// Those that were left out as too slow stay out.
 void AutoModel::keep(Archive& archive) {
   std::vector<std::string> names;
   for (const Scored& scored : scored_) {
     names.push_back(scored.name);
   }
-  archive("begun", begun_)("best", best_)("names", names);
-  std::erase_if(scored_, [&](const Scored& scored) {
-    return std::ranges::find(names, scored.name) == names.end();
-  });
-  if (scored_.size() != names.size() || best_ >= scored_.size()) {
+  const std::vector<std::string> own = names;
+  archive("recent", recent_)("best", best_)("names", names);
+  if (names != own || best_ >= scored_.size()) {
     throw Error(ExitCode::kUnreadable, "runtime models: others than the policy's");
   }
   for (Scored& scored : scored_) {
     archive.group(scored.name, [&] {
       archive("forecast", scored.forecast)("has_forecast", scored.has_forecast);
-      archive("score", scored.score);
+      archive("score", scored.score)("left_out", scored.left_out);
       archive.group("model", [&] { scored.model->keep(archive); });
     });
   }
@@ -114,7 +119,7 @@ void AutoModel::keep(Archive& archive) {
 
 bool AutoModel::forecast(Forecast& out) {
   for (Scored& scored : scored_) {
-    scored.has_forecast = scored.model->forecast(scored.forecast);
+    scored.has_forecast = !scored.left_out && scored.model->forecast(scored.forecast);
   }
   if (!scored_[best_].has_forecast) {
     return false;

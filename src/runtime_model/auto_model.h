@@ -8,9 +8,9 @@
 // Approach", 1984).
 //
 // A slow forecast lengthens the iteration itself. A model whose forecast takes more than a quarter
-// of the first iteration's median runtime is therefore left out, unless it is the fastest. The cost
-// of each model is a constant, written down for a 2.4 GHz processor. It is not measured, because a
-// policy depends only on its inputs.
+// of the recent median runtime is therefore left out, unless it is the fastest. It comes back when
+// runtimes have become longer. The cost of each model is a constant, written down for a 2.4 GHz
+// processor. It is not measured, because a policy depends only on its inputs.
 
 #pragma once
 
@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime_model/moving_grid.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -43,6 +44,8 @@ class AutoModel final : public RuntimeModel {
   [[nodiscard]] const std::string& believed() const override { return scored_[best_].name; }
 
  private:
+  static constexpr std::size_t kRecentIterations = 20;
+
   void leave_out_slow(std::span<const Observation> iteration);
 
   struct Scored {
@@ -52,11 +55,12 @@ class AutoModel final : public RuntimeModel {
     Forecast forecast;
     bool has_forecast = false;
     double score = 0.0;
+    bool left_out = false;
   };
 
   std::vector<Scored> scored_;
   std::size_t best_ = 0;
-  bool begun_ = false;
+  RecentMedian recent_{kRecentIterations};
 };
 
 // Log of the joint predictive density of all observations, divided by the number of workers

@@ -17,7 +17,7 @@ class Stubborn final : public RuntimeModel {
   explicit Stubborn(double seconds) : seconds_(seconds) {}
   void observe(std::span<const Observation> iteration) override {
     if (workers_ == 0) {
-      grid_ = grid_around(iteration);
+      grid_ = grid_around(median_seconds(iteration));
       workers_ = static_cast<std::uint32_t>(iteration.size());
     }
   }
@@ -108,6 +108,25 @@ TEST(AutoModel, LeavesOutWhoTakesTooLongToForecast) {
     }
     EXPECT_EQ(model.believed(), seconds < 0.1 ? "quick" : "slow");
   }
+}
+
+// The first iteration is no measure for ever.
+TEST(AutoModel, TakesBackWhatWasLeftOutOnceRuntimesAreLonger) {
+  std::vector<AutoModel::Candidate> candidates;
+  candidates.push_back({"slow", std::make_unique<Last>(), 18e-6});
+  candidates.push_back({"quick", std::make_unique<Stubborn>(9.0), 1e-6});
+  AutoModel model(std::move(candidates));
+  Forecast forecast;
+  const auto live = [&](double seconds) {
+    for (int i = 0; i < 60; ++i) {
+      model.observe(arrived(std::vector<double>(1000, seconds)));
+      (void)model.forecast(forecast);
+    }
+    return model.believed();
+  };
+  EXPECT_EQ(live(0.02), "quick");
+  EXPECT_EQ(live(1.0), "slow");
+  EXPECT_EQ(live(0.02), "quick");
 }
 
 }  // namespace

@@ -11,13 +11,18 @@ namespace outpace::runtime_model {
 namespace {
 
 constexpr double kKeepRate = 0.99;  // Weight of the past rate after an iteration.
+// Forecasts err, and a decision to stop is put into practice later than it is made. So a worker is
+// waited for unless stopping is better by this share of the rate.
+constexpr double kDoubt = 0.01;
 constexpr double kAlmostSurely = 1.0 - 1e-4;
+// Without a forecast: the longest iteration, in times until half have come.
+constexpr double kLongestUnknown = 4.0;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
 Cutoff::Cutoff(std::unique_ptr<RuntimeModel> model, Options options)
-    : model_(std::move(model)), options_(options) {
+    : model_(std::move(model)), options_(options), unknowing_(model_ != nullptr) {
   CHECK(options_.least >= 1 && options_.least <= options_.most);
 }
 
@@ -25,9 +30,11 @@ double Cutoff::rate() const {
   if (!(seconds_ > 0.0)) {
     return 0.0;
   }
-  return (worth_.per_gradient * gradients_ + worth_.per_update * updates_ -
-          worth_.noise * inverse_counts_) /
-         seconds_;
+  double worth = 0.0;
+  for (std::size_t count = 1; count < updates_.size(); ++count) {
+    worth += updates_[count] * worth_.of(static_cast<double>(count));
+  }
+  return worth / seconds_;
 }
 
 void Cutoff::begin(std::span<const Participant> participants) {
@@ -37,7 +44,10 @@ void Cutoff::begin(std::span<const Participant> participants) {
     taking_part_.push_back(one.worker);
   }
   late_.clear();
-  has_forecast_ = model_ && rate() > 0.0 && !participants.empty() && model_->forecast(forecast_);
+  half_at_.reset();
+  const bool model_forecasts = model_ && !participants.empty() && model_->forecast(forecast_);
+  unknowing_ = model_ && !model_forecasts;
+  has_forecast_ = model_forecasts && rate() > 0.0;
   if (!has_forecast_) {
     return;
   }
@@ -46,7 +56,10 @@ void Cutoff::begin(std::span<const Participant> participants) {
       const double passed = forecast_.cdf(one.worker, forecast_.grid().position(one.busy));
       const double done =
           forecast_.quantile(one.worker, std::min(0.5 + 0.5 * passed, kAlmostSurely));
-      begin_late(one.worker, std::max(done - one.busy, 0.0));
+      // One that has outlived its forecast may need as long again.
+      begin_late(one.worker, passed < kAlmostSurely ? std::max(done - one.busy, 0.0) : one.busy);
+    } else if (one.late > 0.0) {
+      begin_late(one.worker, one.late);
     }
   }
   for (auto& [worker, late] : late_) {
@@ -58,8 +71,9 @@ void Cutoff::begin(std::span<const Participant> participants) {
 void Cutoff::keep(Archive& archive) {
   archive.group("model", [&] { model_->keep(archive); });
   archive("forecast", forecast_)("has_forecast", has_forecast_)("taking_part", taking_part_);
-  archive("late", late_)("worth", worth_)("gradients", gradients_)("seconds", seconds_);
-  archive("updates", updates_)("inverse_counts", inverse_counts_)("iterations", iterations_);
+  archive("unknowing", unknowing_)("half_at", half_at_);
+  archive("late", late_)("worth", worth_)("seconds", seconds_)("updates", updates_);
+  archive("iterations", iterations_);
   if (!archive.reads() || !has_forecast_) {
     return;
   }
@@ -87,7 +101,7 @@ void Cutoff::make_plan() {
 }
 
 void Cutoff::begin_late(std::uint32_t worker, double seconds) {
-  if (!has_forecast_) {
+  if (!has_forecast_ || (seconds <= 0.0 && !late_.contains(worker))) {
     return;
   }
   const std::span<const float> row = forecast_.row(worker);
@@ -119,9 +133,10 @@ void Cutoff::plan_before() {
 void Cutoff::plan_deadline() {
   const auto workers = static_cast<std::uint32_t>(taking_part_.size());
   plan_before();
+  const double rate = this->rate();
   double best = -kNever;
   for (std::uint32_t c = 1; c <= workers; ++c) {
-    const double gain = worth_.of(c) - rate() * draws_.mean(c);
+    const double gain = worth_.of(c) - rate * draws_.mean(c);
     if (gain > best) {
       best = gain;
       plan_ = {.count = c, .seconds = draws_.mean(c)};
@@ -139,7 +154,7 @@ void Cutoff::plan_deadline() {
             std::upper_bound(row.begin(), row.end(), static_cast<float>(deadline)) - row.begin()));
         time += std::min<double>(deadline, row.back());
       }
-      const double gain = (brought - rate() * time) / draws_.count();
+      const double gain = (brought - rate * time) / draws_.count();
       if (gain > best) {
         best = gain;
         plan_ = {.count = workers, .seconds = deadline};
@@ -150,7 +165,7 @@ void Cutoff::plan_deadline() {
 }
 
 void Cutoff::plan_during() {
-  stopping_.begin(forecast_, taking_part_, rate(), worth_);
+  stopping_.begin(forecast_, taking_part_, (1.0 - kDoubt) * rate(), worth_);
   const Stopping::Plan plan = stopping_.best_plan(
       0.0,
       0,
@@ -163,8 +178,11 @@ Cutoff::Verdict Cutoff::look(double seconds,
                              std::uint32_t arrived,
                              std::span<const std::uint32_t> out) {
   CHECK(arrived >= 1);
-  if (out.empty() || arrived >= options_.most) {
+  if (is_complete(arrived, out)) {
     return {.stop = true};
+  }
+  if (arrived >= options_.least && unknowing_) {
+    return look_unknowing(seconds, arrived, out);
   }
   if (arrived < options_.least || !has_forecast_) {
     return {.stop = model_ == nullptr && arrived >= options_.least, .again = kNever};
@@ -176,11 +194,28 @@ Cutoff::Verdict Cutoff::look(double seconds,
   return {.stop = arrived >= plan_.count || seconds >= deadline_, .again = deadline_};
 }
 
-void Cutoff::end(std::span<const Observation> iteration, std::uint32_t count, double seconds) {
-  gradients_ = kKeepRate * gradients_ + count;
-  seconds_ = kKeepRate * seconds_ + seconds;
-  updates_ = kKeepRate * updates_ + 1.0;
-  inverse_counts_ = kKeepRate * inverse_counts_ + 1.0 / count;
+Cutoff::Verdict Cutoff::look_unknowing(double seconds,
+                                       std::uint32_t arrived,
+                                       std::span<const std::uint32_t> out) {
+  if (!half_at_ && arrived >= out.size()) {
+    half_at_ = seconds;
+  }
+  const double deadline = half_at_ ? kLongestUnknown * *half_at_ : kNever;
+  return {.stop = seconds >= deadline, .again = deadline, .lets_finish = true};
+}
+
+void Cutoff::end(std::span<const Observation> iteration,
+                 std::uint32_t count,
+                 double seconds,
+                 bool typical) {
+  if (typical) {
+    seconds_ = kKeepRate * seconds_ + seconds;
+    updates_.resize(std::max<std::size_t>(updates_.size(), count + 1U));
+    for (double& updates : updates_) {
+      updates *= kKeepRate;
+    }
+    updates_[count] += 1.0;
+  }
   ++iterations_;
   has_forecast_ = false;
   const bool seen = std::any_of(iteration.begin(), iteration.end(), [](const Observation& one) {

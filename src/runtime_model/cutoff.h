@@ -6,11 +6,13 @@
 //   during    decided again at every arrival and tick: runtime_model/stopping.h
 //
 // lambda is the run's rate of gradients, sum(counts) / sum(seconds), with exponentially decaying
-// weights. Without a forecast or a rate, the update waits for everyone.
+// weights. Without a rate the update waits for everyone. While the model can say nothing yet it
+// does so too, but from the moment when half have come for three times as long again at most; then
+// nobody is sent away.
 //
 // An update may be worth something other than its number of gradients (worth.h). Then all three
 // rules use its worth in place of c, and lambda is the rate of what the past counts would be worth
-// now. If they would be worth nothing, being only noise, the update waits for everyone.
+// now.
 //
 // Pure: the driver passes the time, in seconds since the iteration began.
 
@@ -46,22 +48,25 @@ class Cutoff {
 
   // A worker that takes part in the iteration. One that has been computing for an earlier iteration
   // for `busy` seconds begins when that is done; its remaining time is expected to be the median of
-  // what can remain.
+  // what can remain. One that was told to stop is expected to begin after `late` seconds.
   struct Participant {
     std::uint32_t worker;
     double busy = 0.0;
+    double late = 0.0;
   };
   // Begins an iteration: makes the forecast and the plan, which is most of the work.
   void begin(std::span<const Participant> participants);
   // Sets what updates are worth, from the next begin() on.
   void set_worth(const Worth& worth) { worth_ = worth; }
-  // This worker begins `seconds` into the iteration instead of at its start.
+  // This worker begins `seconds` into the iteration instead of at its start, or, at 0 seconds, at
+  // its start although it was expected later.
   void begin_late(std::uint32_t worker, double seconds);
 
   struct Verdict {
     bool stop = false;
     double again = 0.0;  // Seconds into the iteration. If not stop: ask again at the next arrival,
                          // and at this time at the latest.
+    bool lets_finish = false;  // If stop: nothing was known, so those in `out` are not cut off.
   };
   // Decides whether to stop, `seconds` into the iteration, with `arrived` gradients and the workers
   // in `out` still computing. Stops if none is. REQUIRES: arrived >= 1.
@@ -69,9 +74,20 @@ class Cutoff {
                              std::uint32_t arrived,
                              std::span<const std::uint32_t> out);
 
+  // The iteration begins anew, with other workers.
+  void begin_anew() { half_at_.reset(); }
+  // Whether it ends without a look, with `arrived` gradients and the workers in `out` computing.
+  [[nodiscard]] bool is_complete(std::uint32_t arrived, std::span<const std::uint32_t> out) const {
+    return out.empty() || arrived >= options_.most;
+  }
+
   // Ends the iteration after `seconds` with `count` gradients. `iteration` has one observation per
-  // worker, kBusy for those that took no part.
-  void end(std::span<const Observation> iteration, std::uint32_t count, double seconds);
+  // worker, kBusy for those that took no part. Not `typical`: its length says nothing about the
+  // next ones, so the rate is left as it is.
+  void end(std::span<const Observation> iteration,
+           std::uint32_t count,
+           double seconds,
+           bool typical = true);
   // A worker that was observed as kLonger has finished after all, after `seconds`.
   void correct(std::uint32_t worker, double seconds);
 
@@ -104,6 +120,10 @@ class Cutoff {
     }
   };
   void delay(std::uint32_t worker, const Late& late, double seconds);
+  // Where the model can say nothing yet.
+  [[nodiscard]] Verdict look_unknowing(double seconds,
+                                       std::uint32_t arrived,
+                                       std::span<const std::uint32_t> out);
   void make_plan();
   void plan_before();
   void plan_deadline();
@@ -120,12 +140,12 @@ class Cutoff {
   Plan plan_;
   double deadline_ = 0.0;
   std::vector<std::uint32_t> taking_part_;
+  bool unknowing_ = false;              // The model can say nothing yet.
+  std::optional<double> half_at_;       // Then: when half had come.
   std::map<std::uint32_t, Late> late_;  // By worker.
   Worth worth_;
-  double gradients_ = 0.0;  // Decaying sums, like the next three.
-  double seconds_ = 0.0;
-  double updates_ = 0.0;
-  double inverse_counts_ = 0.0;
+  double seconds_ = 0.0;         // A decaying sum, like the next.
+  std::vector<double> updates_;  // By their number of gradients.
   std::uint64_t iterations_ = 0;
 };
 

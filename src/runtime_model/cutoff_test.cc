@@ -1,5 +1,6 @@
 #include "runtime_model/cutoff.h"
 
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -33,6 +34,31 @@ TEST(Cutoff, WithoutAForecastAllAreWaitedFor) {
   EXPECT_EQ(cutoff.forecast(), nullptr);
   EXPECT_FALSE(cutoff.look(1.0, 3, std::vector<std::uint32_t>{3}).stop);
   EXPECT_TRUE(cutoff.look(8.0, 4, {}).stop);
+}
+
+// Half have come at 1 s, so nobody is waited for beyond 4 s; and nobody is sent away.
+TEST(Cutoff, WhileNothingIsKnownTheWaitIsBoundedByWhatHalfOfThemTook) {
+  Cutoff cutoff = learnt({});
+  cutoff.begin(kFour);
+  EXPECT_EQ(cutoff.look(0.5, 1, std::vector<std::uint32_t>{1, 2, 3}).again,
+            std::numeric_limits<double>::infinity());
+  EXPECT_NEAR(cutoff.look(1.0, 2, std::vector<std::uint32_t>{2, 3}).again, 4.0, 1e-9);
+  const Cutoff::Verdict before = cutoff.look(3.0, 3, std::vector<std::uint32_t>{3});
+  EXPECT_FALSE(before.stop);
+  EXPECT_NEAR(before.again, 4.0, 1e-9);
+  const Cutoff::Verdict at_last = cutoff.look(4.0, 3, std::vector<std::uint32_t>{3});
+  EXPECT_TRUE(at_last.stop);
+  EXPECT_TRUE(at_last.lets_finish);
+}
+
+TEST(Cutoff, AnIterationThatIsNotTypicalLeavesTheRateAsItIs) {
+  Cutoff cutoff = learnt({});
+  cutoff.begin(kFour);
+  cutoff.end(std::vector<Observation>(4), 4, 500.0, /*typical=*/false);
+  EXPECT_EQ(cutoff.rate(), 0.0);
+  cutoff.begin(kFour);
+  cutoff.end(arrived({1.0, 1.0, 1.0, 2.0}), 4, 2.0);
+  EXPECT_NEAR(cutoff.rate(), 2.0, 1e-9);
 }
 
 TEST(Cutoff, WithoutAModelTheLeastAreWaitedFor) {
@@ -90,20 +116,19 @@ TEST(Cutoff, ItsRateIsThatOfTheRun) {
   EXPECT_DOUBLE_EQ(cutoff.rate(), 2.0);
 }
 
-// Progress as of 1 - 0.5 / c: of four in 2 s and of two in 1 s, discounted once.
+// Progress as of c / (1 + c / 2): of four in 2 s and of two in 1 s, discounted once.
 TEST(Cutoff, TheRateIsOfWhatThePastWouldBeWorthNow) {
   Cutoff cutoff = learnt({});
   cutoff.end(arrived({2.0, 2.0, 2.0, 2.0}), 4, 2.0);
   cutoff.end(arrived({1.0, 1.0, 2.0, 2.0}), 2, 1.0);
-  cutoff.set_worth({.per_update = 1.0, .per_gradient = 0.0, .noise = 0.5});
-  EXPECT_NEAR(
-      cutoff.rate(), (0.99 * (1.0 - 0.5 / 4) + (1.0 - 0.5 / 2)) / (0.99 * 2.0 + 1.0), 1e-12);
+  cutoff.set_worth({.saturation = 0.5});
+  EXPECT_NEAR(cutoff.rate(), (0.99 * 4.0 / 3.0 + 2.0 / 2.0) / (0.99 * 2.0 + 1.0), 1e-12);
 }
 
-TEST(Cutoff, WithLittleNoiseOneGradientIsEnoughAndWithMuchAllAreWaitedFor) {
-  const auto stops = [](Decide decide, double noise, std::uint32_t count) {
+TEST(Cutoff, WithLittleNoiseOneGradientIsEnoughAndWithMuchTheyCount) {
+  const auto stops = [](Decide decide, double saturation, std::uint32_t count) {
     Cutoff cutoff = learnt({.decide = decide});
-    cutoff.set_worth({.per_update = 1.0, .per_gradient = 0.0, .noise = noise});
+    cutoff.set_worth({.saturation = saturation});
     teach(cutoff);
     std::vector<std::uint32_t> out;
     for (std::uint32_t w = count; w < 4; ++w) {
@@ -112,18 +137,17 @@ TEST(Cutoff, WithLittleNoiseOneGradientIsEnoughAndWithMuchAllAreWaitedFor) {
     return cutoff.look(count == 3 ? 1.3 : 0.98, count, out).stop;
   };
   for (const Decide decide : {Decide::kBefore, Decide::kDeadline, Decide::kDuring}) {
-    EXPECT_TRUE(stops(decide, 0.01, 1));
-    EXPECT_FALSE(stops(decide, 0.8, 1));
-    EXPECT_TRUE(stops(decide, 0.8, 3));
-    EXPECT_FALSE(stops(decide, 3.5, 3));  // Three would be worth less than nothing.
+    EXPECT_TRUE(stops(decide, 100.0, 1));
+    EXPECT_FALSE(stops(decide, 0.1, 1));
+    EXPECT_TRUE(stops(decide, 0.1, 3));
   }
 }
 
 // argmax over k of G(k) / E[x_(k)], by a second way: the forecast's own draws, counted again.
 TEST(Cutoff, BeforeIsTheBestExpectedDecreaseOverTheExpectedTime) {
   std::vector<std::uint32_t> chosen;
-  for (const double noise : {0.05, 0.7, 1.6, 3.0}) {
-    const Worth worth{.per_update = 1.0, .per_gradient = 0.0, .noise = noise};
+  for (const double saturation : {10.0, 0.5, 0.02}) {
+    const Worth worth{.saturation = saturation};
     Cutoff cutoff = learnt({.decide = Decide::kBefore});
     cutoff.set_worth(worth);
     Rng rng(2, 0);
@@ -140,10 +164,10 @@ TEST(Cutoff, BeforeIsTheBestExpectedDecreaseOverTheExpectedTime) {
     for (std::uint32_t c = 2; c <= 4; ++c) {
       best = worth.of(c) / draws.mean(c) > worth.of(best) / draws.mean(best) ? c : best;
     }
-    EXPECT_EQ(cutoff.plan().count, best) << noise;
+    EXPECT_EQ(cutoff.plan().count, best) << saturation;
     chosen.push_back(best);
   }
-  EXPECT_EQ(chosen, (std::vector<std::uint32_t>{1, 2, 3, 4}));
+  EXPECT_EQ(chosen, (std::vector<std::uint32_t>{1, 2, 3}));
 }
 
 }  // namespace

@@ -54,14 +54,13 @@ Deep::Deep(const DeepWeights& weights)
     : network_(weights), noise_(deep_draws(weights.shape.latent)) {}
 
 void Deep::begin(std::span<const Observation> iteration) {
-  grid_ = grid_around(iteration);
   workers_ = iteration.size();
   state_ = network_.begin(workers_);
   before_ = state_;
   seen_then_.assign(kDeepFeatures * workers_, 0.0F);
   reference_then_.assign(workers_, 0.0);
   open_.assign(workers_, false);
-  lognormals_ = LognormalTable(grid_);
+  lognormals_ = LognormalTable(grid_.now());
 }
 
 void Deep::keep(Archive& archive) {
@@ -69,11 +68,12 @@ void Deep::keep(Archive& archive) {
   archive("forecast", forecast_)("state", state_)("before", before_)("seen_then", seen_then_);
   archive("reference_then", reference_then_)("open", open_);
   if (archive.reads() && workers_ > 0) {
-    lognormals_ = LognormalTable(grid_);
+    lognormals_ = LognormalTable(grid_.now());
   }
 }
 
 void Deep::observe(std::span<const Observation> iteration) {
+  grid_.follow(iteration);
   if (workers_ == 0) {
     begin(iteration);
   }
@@ -121,12 +121,12 @@ bool Deep::forecast(Forecast& out) {
     return false;
   }
   const auto workers = static_cast<std::uint32_t>(workers_);
-  const std::size_t bins = grid_.bins();
+  const std::size_t bins = grid_.now().bins();
   mass_.assign(workers_ * bins, kAnywhere / static_cast<float>(bins));
   for (std::size_t draw = 0; draw < kDeepDraws; ++draw) {
     add_draw(draw);
   }
-  out.reset(grid_, workers);
+  out.reset(grid_.now(), workers);
   for (std::uint32_t w = 0; w < workers; ++w) {
     out.set_row(w, std::span<const float>(mass_).subspan(w * bins, bins));
   }
@@ -154,7 +154,8 @@ void Deep::add_draw(std::size_t draw) {
   move(next_.mean, next_.log_sigma, noise + latent);
   network_.emission(latent_, mixture_);
   const std::size_t components = network_.shape().components;
-  const double origin = (features_.reference() - std::log(grid_.edge(0.0))) / grid_.step();
+  const double origin =
+      (features_.reference() - std::log(grid_.now().edge(0.0))) / grid_.now().step();
   for (std::size_t w = 0; w < workers_; ++w) {
     float most = mixture_.logit[w];
     for (std::size_t m = 1; m < components; ++m) {
@@ -168,10 +169,10 @@ void Deep::add_draw(std::size_t draw) {
     }
     for (std::size_t m = 0; m < components; ++m) {
       const std::size_t at = m * workers_ + w;
-      lognormals_.add(origin + mixture_.mean[at] / grid_.step(),
+      lognormals_.add(origin + mixture_.mean[at] / grid_.now().step(),
                       mixture_.log_sigma[at],
                       mixture_.logit[at] / sum,
-                      std::span(mass_).subspan(w * grid_.bins(), grid_.bins()));
+                      std::span(mass_).subspan(w * grid_.now().bins(), grid_.now().bins()));
     }
   }
 }

@@ -22,6 +22,7 @@
 #include "runtime_model/deep_features.h"
 #include "runtime_model/deep_network.h"
 #include "runtime_model/lognormal_table.h"
+#include "runtime_model/moving_grid.h"
 #include "runtime_model/rank_history.h"
 #include "runtime_model/runtime_model.h"
 
@@ -49,7 +50,7 @@ class Deep final : public RuntimeModel {
   void add_draw(std::size_t draw);
 
   DeepNetwork network_;
-  TimeGrid grid_;
+  MovingGrid grid_;
   std::size_t workers_ = 0;
   DeepFeatures features_;
   RankHistory ranks_;

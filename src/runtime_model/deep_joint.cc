@@ -64,9 +64,9 @@ DeepJoint::DeepJoint(const DeepWeights& weights)
 
 void DeepJoint::observe(std::span<const Observation> iteration) {
   CHECK(iteration.size() == unit_.shape.workers);
+  grid_.follow(iteration);
   if (window_.empty()) {
-    grid_ = grid_around(iteration);
-    lognormals_ = LognormalTable(grid_);
+    lognormals_ = LognormalTable(grid_.now());
   }
   window_.emplace_back(iteration.begin(), iteration.end());
   if (window_.size() > kJointWindow) {
@@ -95,7 +95,7 @@ void DeepJoint::keep(Archive& archive) {
     }
   }
   if (archive.reads() && !window_.empty()) {
-    lognormals_ = LognormalTable(grid_);
+    lognormals_ = LognormalTable(grid_.now());
   }
 }
 
@@ -114,12 +114,12 @@ bool DeepJoint::forecast(Forecast& out) {
     return false;
   }
   const std::uint32_t workers = unit_.shape.workers;
-  const std::size_t bins = grid_.bins();
+  const std::size_t bins = grid_.now().bins();
   infer();
   mass_.assign(workers * bins, kAnywhereJoint / static_cast<float>(bins));
   drawn_.resize(draws_ * workers);
   draw();
-  out.reset(grid_, workers);
+  out.reset(grid_.now(), workers);
   for (std::uint32_t w = 0; w < workers; ++w) {
     out.set_row(w, std::span<const float>(mass_).subspan(w * bins, bins));
     for (std::size_t draw = 0; draw < draws_; ++draw) {
@@ -152,11 +152,12 @@ void DeepJoint::draw() {
     }
   }
   network_.emission(latent_, mixture_);
-  const double step = grid_.step();
-  const double origin = (unit_.mean - std::log(grid_.edge(0.0))) / step;
+  const double step = grid_.now().step();
+  const double origin = (unit_.mean - std::log(grid_.now().edge(0.0))) / step;
   const auto log_deviation = static_cast<float>(std::log(unit_.deviation));
   for (std::size_t w = 0; w < workers; ++w) {
-    const std::span<float> row = std::span(mass_).subspan(w * grid_.bins(), grid_.bins());
+    const std::span<float> row =
+        std::span(mass_).subspan(w * grid_.now().bins(), grid_.now().bins());
     for (std::size_t k = 0; k < draws_; ++k) {
       const double mean = origin + unit_.deviation * mixture_.mean[w * draws_ + k] / step;
       const float log_sigma = mixture_.log_sigma[w * draws_ + k] + log_deviation;

@@ -23,6 +23,7 @@
 
 #include "runtime_model/deep_network.h"
 #include "runtime_model/lognormal_table.h"
+#include "runtime_model/moving_grid.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -59,7 +60,7 @@ class DeepJoint final : public RuntimeModel {
   std::size_t draws_;
   std::vector<float> noise_;  // Of each draw: z_t, z_t+1, and the workers' runtimes.
   // State.
-  TimeGrid grid_;
+  MovingGrid grid_;
   std::deque<std::vector<Observation>> window_;
   // Scratch space.
   LognormalTable lognormals_;

@@ -85,8 +85,8 @@ Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit) {
 }
 
 void Elfving::observe(std::span<const Observation> iteration) {
+  grid_.follow(iteration);
   if (last_.empty()) {
-    grid_ = grid_around(iteration);
     last_.assign(iteration.size(), {});
   }
   CHECK(iteration.size() == last_.size());
@@ -105,7 +105,7 @@ bool Elfving::forecast(Forecast& out) {
   if (last_.empty()) {
     return false;
   }
-  out.reset(grid_, static_cast<std::uint32_t>(last_.size()));
+  out.reset(grid_.now(), static_cast<std::uint32_t>(last_.size()));
   out.set_normal_rows(elfving_moments(last_, fit_));
   return true;
 }

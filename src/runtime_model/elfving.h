@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime_model/moving_grid.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -37,7 +38,7 @@ class Elfving final : public RuntimeModel {
 
  private:
   const ElfvingFit fit_;  // Constant after construction.
-  TimeGrid grid_;
+  MovingGrid grid_;
   std::vector<Observation> last_;  // Each worker's last; busy: it has none yet.
 };
 

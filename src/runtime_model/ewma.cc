@@ -17,8 +17,8 @@ constexpr float kPriorMass = 1e-3F;  // Uniform over all residuals, and the same
 }  // namespace
 
 void Ewma::observe(std::span<const Observation> iteration) {
+  grid_.follow(iteration);
   if (levels_.empty()) {
-    grid_ = grid_around(iteration);
     levels_.assign(iteration.size(), 0.0);
     known_.assign(iteration.size(), false);
   }
@@ -60,23 +60,24 @@ bool Ewma::forecast(Forecast& out) {
   if (levels_.empty()) {
     return false;
   }
-  const int reach = static_cast<int>(kLargestResidual / grid_.step());
+  const TimeGrid& grid = grid_.now();
+  const int reach = static_cast<int>(kLargestResidual / grid.step());
   const int width = 2 * reach + 1;
   kernel_.assign(static_cast<std::size_t>(width), kPriorMass / static_cast<float>(width));
   kernel_[static_cast<std::size_t>(reach)] += kPriorMass;  // As long as there are no residuals.
   for (const double residual : residuals_) {
-    const int at = static_cast<int>(std::lround(residual / grid_.step()));
+    const int at = static_cast<int>(std::lround(residual / grid.step()));
     for (int i = -kSmooth; i <= kSmooth; ++i) {
       const int to = std::clamp(at + i + reach, 0, width - 1);
       kernel_[static_cast<std::size_t>(to)] +=
           1.0F / static_cast<float>((2 * kSmooth + 1) * residuals_.size());
     }
   }
-  out.reset(grid_, static_cast<std::uint32_t>(levels_.size()));
-  const int last = static_cast<int>(grid_.bins()) - 1;
+  out.reset(grid, static_cast<std::uint32_t>(levels_.size()));
+  const int last = static_cast<int>(grid.bins()) - 1;
   for (std::uint32_t w = 0; w < levels_.size(); ++w) {
-    mass_.assign(grid_.bins(), 0.0F);
-    const int center = known_[w] ? static_cast<int>(grid_.bin(std::exp(levels_[w]))) : last / 2;
+    mass_.assign(grid.bins(), 0.0F);
+    const int center = known_[w] ? static_cast<int>(grid.bin(std::exp(levels_[w]))) : last / 2;
     for (int i = 0; i < width; ++i) {
       const int to = std::clamp(center + i - reach, 0, last);
       mass_[static_cast<std::size_t>(to)] += kernel_[static_cast<std::size_t>(i)];

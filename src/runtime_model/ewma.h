@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime_model/moving_grid.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -30,7 +31,7 @@ class Ewma final : public RuntimeModel {
  private:
   void take(std::uint32_t worker, double seconds);
 
-  TimeGrid grid_;
+  MovingGrid grid_;
   std::vector<double> levels_;     // In log seconds.
   std::vector<bool> known_;        // Workers whose level is known.
   std::vector<double> residuals_;  // The newest, in a ring buffer.

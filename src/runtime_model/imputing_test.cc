@@ -23,7 +23,7 @@ class Told final : public RuntimeModel {
   void correct(std::uint32_t /*worker*/, double /*seconds*/) override { ADD_FAILURE(); }
   void keep(Archive& /*archive*/) override {}
   bool forecast(Forecast& out) override {
-    out.reset(grid_around(arrived({1.0})), 2);
+    out.reset(grid_around(1.0), 2);
     out.set_lognormal_rows(std::vector<double>{1.0, 1.0}, 1.0);
     return true;
   }
@@ -76,7 +76,7 @@ class Together final : public RuntimeModel {
   void correct(std::uint32_t /*worker*/, double /*seconds*/) override {}
   void keep(Archive& /*archive*/) override {}
   bool forecast(Forecast& out) override {
-    out.reset(grid_around(arrived({1.0})), 2);
+    out.reset(grid_around(1.0), 2);
     out.set_lognormal_rows(std::vector<double>{1.0, 1.0}, 1.0);
     out.set_ranks(ranks_);
     return true;

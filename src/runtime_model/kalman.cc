@@ -23,24 +23,11 @@ constexpr double kSigmaLeast = 0.01;
 
 constexpr auto kRank = static_cast<Eigen::Index>(kFactorKeep.size());
 
-double middle_of(std::span<const Observation> iteration) {
-  std::vector<double> seen;
-  for (const Observation& one : iteration) {
-    if (one.fate != Fate::kBusy) {
-      seen.push_back(std::log(one.seconds));
-    }
-  }
-  const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
-  std::nth_element(seen.begin(), middle, seen.end());
-  return *middle;
-}
-
 }  // namespace
 
 void Kalman::begin(std::span<const Observation> iteration) {
-  grid_ = grid_around(iteration);
   filter_.emplace(kFactorKeep);
-  const double middle = middle_of(iteration);
+  const double middle = std::log(median_seconds(iteration));
   for (std::size_t w = 0; w < iteration.size(); ++w) {
     // Loadings must differ at the start; otherwise all factors would learn the same.
     Rng rng(w, 0);
@@ -71,6 +58,7 @@ void Kalman::keep(Archive& archive) {
 }
 
 void Kalman::observe(std::span<const Observation> iteration) {
+  grid_.follow(iteration);
   if (workers_.empty()) {
     begin(iteration);
   }
@@ -139,7 +127,7 @@ bool Kalman::forecast(Forecast& out) {
   }
   LinearGaussian next = *filter_;
   next.step();
-  out.reset(grid_, static_cast<std::uint32_t>(workers_.size()));
+  out.reset(grid_.now(), static_cast<std::uint32_t>(workers_.size()));
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     const Normal value = next.forecast(workers_[w].parameters);
     out.set_lognormal_row(w, std::exp(value.mean), std::sqrt(value.variance));

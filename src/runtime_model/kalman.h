@@ -20,6 +20,7 @@
 #include <Eigen/Core>
 
 #include "runtime_model/linear_gaussian.h"
+#include "runtime_model/moving_grid.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -50,7 +51,7 @@ class Kalman final : public RuntimeModel {
   void learn(Regression& worker, const Normal& value) const;
   static void solve(Regression& worker);
 
-  TimeGrid grid_;
+  MovingGrid grid_;
   std::optional<LinearGaussian> filter_;
   std::vector<Regression> workers_;
 };

@@ -14,8 +14,8 @@ constexpr double kKeepChanges = 0.99;  // Weight of the past changes after an it
 }  // namespace
 
 void Last::observe(std::span<const Observation> iteration) {
+  grid_.follow(iteration);
   if (last_.empty()) {
-    grid_ = grid_around(iteration);
     last_.assign(iteration.size(), 0.0);
     squares_ = kPriorSigma * kPriorSigma * kPriorCount;
     count_ = kPriorCount;
@@ -46,8 +46,9 @@ bool Last::forecast(Forecast& out) {
   if (last_.empty()) {
     return false;
   }
-  out.reset(grid_, static_cast<std::uint32_t>(last_.size()));
-  const double middle = grid_.edge(grid_.bins() / 2.0);  // Of a worker that was never seen.
+  const TimeGrid& grid = grid_.now();
+  out.reset(grid, static_cast<std::uint32_t>(last_.size()));
+  const double middle = grid.edge(grid.bins() / 2.0);  // Of a worker that was never seen.
   centers_.clear();
   for (const double seconds : last_) {
     centers_.push_back(seconds > 0.0 ? seconds : middle);

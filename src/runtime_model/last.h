@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime_model/moving_grid.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -25,7 +26,7 @@ class Last final : public RuntimeModel {
   }
 
  private:
-  TimeGrid grid_;
+  MovingGrid grid_;
   std::vector<double> last_;  // In seconds.
   double squares_ = 0.0;      // Decaying sum of squared changes of log runtimes.
   double count_ = 0.0;

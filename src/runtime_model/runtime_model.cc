@@ -31,10 +31,7 @@ double log_likelihood(const Forecast& forecast,
   return static_cast<double>(every) * sum;
 }
 
-TimeGrid grid_around(std::span<const Observation> iteration) {
-  constexpr double kStep = 0.0125;  // In log seconds.
-  constexpr double kBelow = 30.0;   // The median is this many times the first edge,
-  constexpr double kAbove = 300.0;  // and the last edge this many times the median.
+double median_seconds(std::span<const Observation> iteration) {
   std::vector<double> seen;
   for (const Observation& one : iteration) {
     if (one.fate != Fate::kBusy) {
@@ -44,7 +41,14 @@ TimeGrid grid_around(std::span<const Observation> iteration) {
   CHECK(!seen.empty());
   const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
   std::nth_element(seen.begin(), middle, seen.end());
-  return {*middle / kBelow, kStep, static_cast<std::uint32_t>(std::log(kBelow * kAbove) / kStep)};
+  return *middle;
+}
+
+TimeGrid grid_around(double median) {
+  constexpr double kStep = 0.0125;  // In log seconds.
+  constexpr double kBelow = 30.0;   // The median is this many times the first edge,
+  constexpr double kAbove = 300.0;  // and the last edge this many times the median.
+  return {median / kBelow, kStep, static_cast<std::uint32_t>(std::log(kBelow * kAbove) / kStep)};
 }
 
 }  // namespace outpace::runtime_model

@@ -53,8 +53,10 @@ class RuntimeModel {
                                     std::span<const Observation> iteration,
                                     double shift);
 
-// A grid for runtimes like these, from 1/30 of their median to 300 times the median. REQUIRES: at
-// least one observation.
-[[nodiscard]] TimeGrid grid_around(std::span<const Observation> iteration);
+// The median of the seconds observed. REQUIRES: at least one worker was not busy.
+[[nodiscard]] double median_seconds(std::span<const Observation> iteration);
+
+// A grid for runtimes around `median`, from 1/30 of it to 300 times it.
+[[nodiscard]] TimeGrid grid_around(double median);
 
 }  // namespace outpace::runtime_model

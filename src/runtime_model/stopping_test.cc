@@ -141,24 +141,24 @@ TEST(Stopping, ThePlanOfOneWorkerIsTheBestOfAllDeadlines) {
   EXPECT_NEAR(stopping.best_plan(kNow, 0, first, 0.0).gain, best, 2e-3);
 }
 
-// The progress of c gradients is 1 - 1 / c. A worker that surely comes after 2 s of waiting is
-// worth 1 / c - 1 / (c + 1).
+// The progress of c gradients is c / (1 + c). A worker that surely comes after 2 s of waiting is
+// worth 1 / ((1 + c) (2 + c)).
 TEST(Stopping, GradientsThatAddEverLessAreWorthWaitingForEverLess) {
   const Forecast forecast = lognormal({2.0}, 0.02);
   const std::vector<std::uint32_t> last{0};
-  const Worth worth{.per_update = 1.0, .per_gradient = 0.0, .noise = 1.0};
+  const Worth worth{.saturation = 1.0};
   Stopping stopping;
   const auto stops = [&](double rate, std::uint32_t arrived) {
     stopping.begin(forecast, last, rate, worth);
     return stopping.look(1.0, arrived, last).stop;
   };
-  // One second more for 1 / 2, 1 / 6 and 1 / 20.
-  EXPECT_FALSE(stops(0.45, 1));
-  EXPECT_TRUE(stops(0.55, 1));
-  EXPECT_FALSE(stops(0.15, 2));
-  EXPECT_TRUE(stops(0.18, 2));
-  EXPECT_FALSE(stops(0.045, 4));
-  EXPECT_TRUE(stops(0.055, 4));
+  // One second more for 1 / 6, 1 / 12 and 1 / 30.
+  EXPECT_FALSE(stops(0.15, 1));
+  EXPECT_TRUE(stops(0.18, 1));
+  EXPECT_FALSE(stops(0.075, 2));
+  EXPECT_TRUE(stops(0.09, 2));
+  EXPECT_FALSE(stops(0.03, 4));
+  EXPECT_TRUE(stops(0.036, 4));
 }
 
 }  // namespace

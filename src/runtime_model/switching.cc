@@ -1,6 +1,7 @@
 #include "runtime_model/switching.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 
@@ -12,24 +13,35 @@ constexpr double kPriorJump = 0.01;     // Prior probability of a jump,
 constexpr double kPriorDrift = 0.02;    // and of a drift.
 constexpr double kPriorSteps = 500.0;   // Weight of these priors, in steps.
 constexpr double kOwnTarget = 0.5;      // Share of jumps back to where the worker has been,
-constexpr double kPooledTarget = 0.45;  // and to where others jumped to; the rest go anywhere.
+constexpr double kPooledTarget = 0.45;  // and to where others jumped to; the rest go anywhere, as
+constexpr double kPriorTargets = 1.0;   // do these targets before any are seen: the farther, in log
+constexpr double kAnywhereRate = 1.0;   // units, the rarer, so that few such jumps weigh little.
 constexpr float kNothing = 1e-6F;       // A smaller posterior probability teaches nothing.
 // A level whose probability is smaller counts as a point; outliers are added around the likeliest
 // level only.
 constexpr float kPointed = 1e-4F;
 
+// What was at place i + by is now at place i; what is beyond an end stays at it.
+void move_down(int by, std::span<float> values, std::vector<float>& scratch) {
+  scratch.assign(values.size(), 0.0F);
+  const int last = static_cast<int>(values.size()) - 1;
+  for (int i = 0; i <= last; ++i) {
+    scratch[static_cast<std::size_t>(std::clamp(i - by, 0, last))] +=
+        values[static_cast<std::size_t>(i)];
+  }
+  std::copy(scratch.begin(), scratch.end(), values.begin());
+}
+
 }  // namespace
 
 void Switching::begin(std::span<const Observation> iteration) {
-  grid_ = grid_around(iteration);
-  levels_ = grid_.bins() / kSpacing;
+  levels_ = grid_.now().bins() / kSpacing;
   workers_.assign(iteration.size(), {});
-  const float even = 1.0F / static_cast<float>(levels_);
-  posterior_.assign(levels_ * workers_.size(), even);
+  posterior_.assign(levels_ * workers_.size(), 1.0F / static_cast<float>(levels_));
   before_ = posterior_;
-  occupied_.assign(levels_ * workers_.size(), even);
-  jumps_.assign(levels_, even);
-  emission_ = Emission(grid_.step(), kSpacing);
+  occupied_.assign(levels_ * workers_.size(), 0.0F);
+  jumps_.assign(levels_, 0.0F);
+  emission_ = Emission(grid_.now().step(), kSpacing);
   steps_ = kPriorSteps;
   jumped_count_ = kPriorJump * kPriorSteps;
   drifted_count_ = kPriorDrift * kPriorSteps;
@@ -37,10 +49,26 @@ void Switching::begin(std::span<const Observation> iteration) {
 }
 
 void Switching::make_room() {
-  for (std::vector<float>* part :
-       {&stayed_part_, &drifted_part_, &jumped_part_, &likelihood_.core, &likelihood_.outlier}) {
+  for (std::vector<float>* part : {&stayed_part_,
+                                   &drifted_part_,
+                                   &jumped_part_,
+                                   &anywhere_,
+                                   &likelihood_.core,
+                                   &likelihood_.outlier}) {
     part->assign(levels_, 0.0F);
   }
+}
+
+void Switching::move_levels(int by) {
+  if (by == 0) {
+    return;
+  }
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    for (std::vector<float>* of : {&posterior_, &before_, &occupied_}) {
+      move_down(by, row(*of, w), mass_);
+    }
+  }
+  move_down(by, jumps_, mass_);
 }
 
 void Switching::keep(Archive& archive) {
@@ -63,18 +91,40 @@ void Switching::predict(std::uint32_t worker, std::span<const float> from) {
     own_sum += own[l];
     jumps_sum += jumps_[l];
   }
-  const auto to_own = static_cast<float>(jump * kOwnTarget / own_sum);
-  const auto to_pooled = static_cast<float>(jump * kPooledTarget / jumps_sum);
-  const auto anywhere =
-      static_cast<float>(jump * (1.0 - kOwnTarget - kPooledTarget) / static_cast<double>(levels_));
+  spread_anywhere(from);
+  const auto to_own = static_cast<float>(jump * kOwnTarget / (own_sum + kPriorTargets));
+  const auto to_pooled = static_cast<float>(jump * kPooledTarget / (jumps_sum + kPriorTargets));
+  const auto anywhere = static_cast<float>(jump * (1.0 - kOwnTarget - kPooledTarget)) +
+                        static_cast<float>(kPriorTargets) * (to_own + to_pooled);
   for (std::size_t l = 0; l < levels_; ++l) {
     stayed_part_[l] = stay * from[l];
-    jumped_part_[l] = to_own * own[l] + to_pooled * jumps_[l] + anywhere;
+    jumped_part_[l] = to_own * own[l] + to_pooled * jumps_[l] + anywhere * anywhere_[l];
     drifted_part_[l] = 0.0F;
   }
   for (std::size_t l = 0; l < levels_; ++l) {
     drifted_part_[l == 0 ? 0 : l - 1] += half * from[l];
     drifted_part_[l + 1 == levels_ ? l : l + 1] += half * from[l];
+  }
+}
+
+// The convolution with a two-sided exponential, by a pass from either end.
+void Switching::spread_anywhere(std::span<const float> from) {
+  const auto keep = static_cast<float>(std::exp(-kAnywhereRate * kSpacing * grid_.now().step()));
+  float below = 0.0F;
+  float sum = 0.0F;
+  for (std::size_t l = 0; l < levels_; ++l) {
+    below = keep * below + from[l];
+    anywhere_[l] = below;
+  }
+  float above = 0.0F;
+  for (std::size_t l = levels_; l-- > 0;) {
+    anywhere_[l] += above;
+    above = keep * (above + from[l]);
+    sum += anywhere_[l];
+  }
+  const float scale = 1.0F / sum;  // Some would be beyond the ends.
+  for (float& value : anywhere_) {
+    value *= scale;
   }
 }
 
@@ -110,10 +160,12 @@ Switching::Evidence Switching::update(std::span<float> to) {
 }
 
 void Switching::observe(std::span<const Observation> iteration) {
+  const int moved = grid_.follow(iteration);
   if (workers_.empty()) {
     begin(iteration);
   }
   CHECK(iteration.size() == workers_.size());
+  move_levels(moved / kSpacing);
   shift_ = forecast_.workers() == 0 ? 0.0 : cluster_shift_.observe(forecast_, iteration);
   age();
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
@@ -125,7 +177,7 @@ void Switching::observe(std::span<const Observation> iteration) {
       continue;
     }
     predict(w, posterior);
-    const double at = grid_.position(seen.seconds) - shift_;
+    const double at = grid_.now().position(seen.seconds) - shift_;
     if (seen.fate == Fate::kArrived) {
       emission_.density(workers_[w].spread, at, likelihood_);
     } else {
@@ -178,7 +230,7 @@ void Switching::correct(std::uint32_t worker, double seconds) {
   const std::span<float> before = row(before_, worker);
   const std::span<float> posterior = row(posterior_, worker);
   predict(worker, before);
-  const double at = grid_.position(seconds) - workers_[worker].shift;
+  const double at = grid_.now().position(seconds) - workers_[worker].shift;
   emission_.density(workers_[worker].spread, at, likelihood_);
   const Evidence evidence = update(posterior);
   learn(worker, Fate::kArrived, at, evidence, posterior);
@@ -198,9 +250,8 @@ void Switching::age() {
   for (float& value : occupied_) {
     value *= keep;
   }
-  const float even = 1.0F / static_cast<float>(levels_);
   for (float& value : jumps_) {
-    value = even + keep * (value - even);
+    value *= keep;
   }
   emission_.age(kKeepCount);
   for (Worker& worker : workers_) {
@@ -213,9 +264,9 @@ bool Switching::forecast(Forecast& out) {
     return false;
   }
   const auto workers = static_cast<std::uint32_t>(workers_.size());
-  out.reset(grid_, workers);
+  out.reset(grid_.now(), workers);
   for (std::uint32_t w = 0; w < workers; ++w) {
-    mass_.assign(grid_.bins(), 0.0F);
+    mass_.assign(grid_.now().bins(), 0.0F);
     predict(w, row(posterior_, w));
     std::size_t likeliest = 0;
     float most = 0.0F;

@@ -27,6 +27,7 @@
 
 #include "runtime_model/cluster_shift.h"
 #include "runtime_model/emission.h"
+#include "runtime_model/moving_grid.h"
 #include "runtime_model/runtime_model.h"
 
 namespace outpace::runtime_model {
@@ -57,6 +58,8 @@ class Switching final : public RuntimeModel {
 
   void begin(std::span<const Observation> iteration);
   void make_room();
+  // The grid has moved up by this number of levels.
+  void move_levels(int by);
   [[nodiscard]] std::span<float> row(std::vector<float>& of, std::uint32_t worker) {
     return {of.data() + std::size_t{worker} * levels_, levels_};
   }
@@ -66,6 +69,8 @@ class Switching final : public RuntimeModel {
   [[nodiscard]] float prior(std::size_t level) const {
     return stayed_part_[level] + drifted_part_[level] + jumped_part_[level];
   }
+  // Sets `anywhere_`: the distribution of a jump from `from` to a level that nobody has been at.
+  void spread_anywhere(std::span<const float> from);
   // An iteration without an observation: the posterior is the prior.
   void pass_unseen(std::uint32_t worker);
   // Writes the posterior to `to`. REQUIRES: `likelihood_` is set.
@@ -78,9 +83,9 @@ class Switching final : public RuntimeModel {
              std::span<const float> posterior);
   void age();
 
-  static constexpr int kSpacing = 3;  // Bins between levels.
+  static constexpr int kSpacing = MovingGrid::kUnit;  // Bins between levels.
 
-  TimeGrid grid_;
+  MovingGrid grid_;
   std::size_t levels_ = 0;
   std::vector<Worker> workers_;
   std::vector<float> posterior_;  // workers x levels.
@@ -99,6 +104,7 @@ class Switching final : public RuntimeModel {
   std::vector<float> stayed_part_;
   std::vector<float> drifted_part_;
   std::vector<float> jumped_part_;
+  std::vector<float> anywhere_;
   Emission::Likelihood likelihood_;
   std::vector<float> mass_;
 };

@@ -37,6 +37,12 @@ class TimeGrid {
   [[nodiscard]] std::uint32_t bin(double seconds) const {
     return std::min(static_cast<std::uint32_t>(position(seconds)), bins_ - 1);
   }
+  // The grid whose first edge is this one's edge `bins`.
+  [[nodiscard]] TimeGrid moved(int bins) const {
+    TimeGrid other = *this;
+    other.log_low_ += bins * step_;
+    return other;
+  }
   [[nodiscard]] bool holds(double seconds) const {
     return seconds >= edge(0) && seconds <= edge(bins_);
   }

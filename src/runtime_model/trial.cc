@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "runtime_model/probing.h"
 
 namespace outpace::runtime_model {
 namespace {
@@ -17,7 +18,11 @@ namespace {
 class Trial {
  public:
   Trial(const Trace& trace, Cutoff& cutoff, const TrialOptions& options)
-      : trace_(trace), cutoff_(cutoff), options_(options), tasks_(trace.workers()) {}
+      : trace_(trace),
+        cutoff_(cutoff),
+        options_(options),
+        tasks_(trace.workers()),
+        probing_(trace.workers()) {}
 
   TrialResult run() {
     for (std::size_t i = 0; i < trace_.rows(); ++i) {
@@ -31,6 +36,8 @@ class Trial {
   struct Task {
     double rest = 0.0;
     double done = 0.0;
+    bool seen_longer = false;      // The model was told so.
+    std::uint32_t iterations = 0;  // Since it was let finish.
   };
   struct Arrival {
     double at;
@@ -74,7 +81,7 @@ class Trial {
     std::sort(arrivals_.begin(), arrivals_.end());
     const double ready = timed([&] {
       if (!observations_.empty()) {
-        cutoff_.end(observations_, ended_.count, ended_.seconds);
+        cutoff_.end(observations_, ended_.count, ended_.seconds, i > options_.warm_up_rows);
       }
       cutoff_.begin(participants);
     });
@@ -90,11 +97,15 @@ class Trial {
         foretold = *cutoff_.forecast();  // A late worker changes the forecast.
       }
     }
+    lets_finish_ = false;
     ended_ = wait(ready);
     if (is_scored) {
       score_.end(judged ? ended_.seconds : std::numeric_limits<double>::infinity());
     }
     observe(row, judged);
+    if (i < options_.warm_up_rows) {
+      observations_.assign(row.size(), {});
+    }
     if (judged) {
       rows_.push_back(ended_);
       if (options_.watch) {
@@ -121,7 +132,7 @@ class Trial {
         const Arrival& arrival = arrivals_[next];
         if (arrival.late) {
           const Task& task = tasks_[arrival.worker];
-          if (options_.late_corrects && !options_.reveal) {
+          if (options_.late_corrects && !options_.reveal && task.seen_longer) {
             cutoff_.correct(arrival.worker, task.done + task.rest);
           }
           cutoff_.begin_late(arrival.worker, arrival.at);
@@ -143,6 +154,7 @@ class Trial {
         verdict = cutoff_.look(now, static_cast<std::uint32_t>(workers - out.size()), out);
       });
       if (verdict.stop) {
+        lets_finish_ = verdict.lets_finish;
         const double end = out.empty() ? now : now + took;
         take_until(end);
         return {.seconds = end, .count = static_cast<std::uint32_t>(workers - out.size())};
@@ -161,20 +173,29 @@ class Trial {
       const double began = tasks_[w].rest;
       const double given = ended_.seconds - began;
       Observation& seen = observations_[w];
+      Task& task = tasks_[w];
       if (!censored || began + row[w] <= ended_.seconds) {
         seen = {.seconds = row[w], .fate = Fate::kArrived};
-        tasks_[w] = {};
+        task = {};
+        probing_[w].came();
       } else if (given > 0.0) {
-        seen = {.seconds = given, .fate = Fate::kLonger};
-        tasks_[w] = {.rest = row[w] - given, .done = given};
+        if (!lets_finish_) {
+          seen = {.seconds = given, .fate = Fate::kLonger};
+        }
+        task = {.rest = row[w] - given, .done = given, .seen_longer = !lets_finish_};
+        if (options_.cut == Cut::kCancel && !lets_finish_ && !probing_[w].lets_finish()) {
+          task = {};
+        }
       } else {
-        tasks_[w] = {.rest = -given, .done = tasks_[w].done + ended_.seconds};
+        task.rest = -given;
+        task.done += ended_.seconds;
+        ++task.iterations;
+        if (options_.cut == Cut::kCancel && task.iterations > Probing::kLongest) {
+          task = {};
+        }
       }
       if (options_.reveal && seen.fate == Fate::kLonger) {
         seen = {.seconds = row[w], .fate = Fate::kArrived};
-      }
-      if (options_.cut == Cut::kCancel) {
-        tasks_[w] = {};
       }
     }
   }
@@ -239,6 +260,8 @@ class Trial {
   Cutoff& cutoff_;
   const TrialOptions& options_;
   std::vector<Task> tasks_;
+  std::vector<Probing> probing_;
+  bool lets_finish_ = false;       // In this iteration nobody was cut off.
   std::vector<Arrival> arrivals_;  // Of the present iteration, in order of time.
   std::vector<Observation> observations_;
   TrialRow ended_{};

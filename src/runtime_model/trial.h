@@ -71,6 +71,8 @@ struct TrialOptions {
                         // which no server knows.
   // A clock in seconds that advances while a decision is made; null: decisions take no time.
   std::function<double()> clock;
+  // The first rows are those of processes that load and compile; the model is not shown them.
+  std::size_t warm_up_rows = 5;
   std::function<void(const TrialView&)> watch;  // Called after each judged iteration; may be null.
 };
 

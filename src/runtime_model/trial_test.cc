@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "runtime_model/model_list.h"
+#include "runtime_model/probing.h"
 #include "runtime_model/seen_test.h"
 
 namespace outpace::runtime_model {
@@ -119,6 +120,7 @@ TEST(Trial, LosesNothingWhereAllAreSlowTogether) {
 }
 
 // Nothing may depend on what a server would not have seen: how long the cut off would have taken.
+// The first twenty times in a row they are told to stop; then one is let finish, and seen.
 TEST(Trial, WhatWasCutOffIsNotLookedAt) {
   const Trace trace = slow_worker(200);
   const TrialResult seen = try_model(trace, {.fit_rows = 50});
@@ -126,14 +128,14 @@ TEST(Trial, WhatWasCutOffIsNotLookedAt) {
   int changed = 0;
   for (std::size_t i = 0; i < trace.rows(); ++i) {
     for (double seconds : trace.row(i)) {
-      if (i >= 50 && seconds > seen.rows[i - 50].seconds) {
+      if (i >= 50 && i < 50 + Probing::kInVain && seconds > seen.rows[i - 50].seconds) {
         seconds *= 3.0;
         ++changed;
       }
       other.push_back(seconds);
     }
   }
-  ASSERT_GT(changed, 100);
+  ASSERT_GE(changed, 10);
   const TrialResult again = try_model(Trace(other, 4), {.fit_rows = 50});
   for (std::size_t i = 0; i < seen.rows.size(); ++i) {
     ASSERT_EQ(seen.rows[i].count, again.rows[i].count) << i;

@@ -1,15 +1,13 @@
 // What an update of c gradients is worth: what is to be as much as can be, a second.
 //
 //   gradients  worth(c) = c
-//   progress   worth(c) = (1 - x) ||grad F||^2 - x V / c,     x = eta L / 2
+//   progress   worth(c) = c / (1 + c s),     s = ||grad F||^2 / V = 1 / phi
 //
-// The second is the expected decrease of a loss F with L-Lipschitz gradients in a step of rate eta
-// along the mean of c gradients, each of variance V, over eta:
-//
-//   E[F(w) - F(w')]  >=  (eta - L eta^2 / 2) ||grad F||^2  -  (L eta^2 / 2) V / c
-//
-// (Xu, Neglia, Sebastianelli, "Dynamic Backup Workers for Parallel Machine Learning", 2020, section
-// 3: the gain that is maximised over the expected time.)
+// The second is proportional to c / (c + phi): the decrease of the loss F in a step of the best
+// length along the mean of c gradients, each of variance V, as a share of what exact gradients
+// would bring (McCandlish, Kaplan, Amodei, "An Empirical Model of Large-Batch Training", 2018,
+// equation 2.6). phi is the noise scale in gradients. Where all is noise (s = 0), both are the
+// same.
 
 #pragma once
 
@@ -18,22 +16,17 @@
 namespace outpace::runtime_model {
 
 struct Worth {
-  double per_update = 0.0;
-  double per_gradient = 1.0;
-  double noise = 0.0;  // Taken off, over the number of gradients; at least 0.
+  double saturation = 0.0;  // s; at least 0, finite.
 
-  void keep(Archive& archive) {
-    archive("per_update", per_update)("per_gradient", per_gradient)("noise", noise);
-  }
+  void keep(Archive& archive) { archive("saturation", saturation); }
 
   // Of an update; no gradients are no update, and worth nothing.
   [[nodiscard]] double of(double gradients) const {
-    return gradients > 0.0 ? per_update + per_gradient * gradients - noise / gradients : 0.0;
+    return gradients / (1.0 + saturation * gradients);
   }
   // Of `more` gradients, in addition to the `arrived` ones.
   [[nodiscard]] double gain(double arrived, double more) const {
-    return arrived > 0.0 ? per_gradient * more + noise * (1.0 / arrived - 1.0 / (arrived + more))
-                         : of(more);
+    return more / ((1.0 + saturation * arrived) * (1.0 + saturation * (arrived + more)));
   }
 };
 

@@ -24,13 +24,14 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
     : options_(options),
       policy_(std::move(policy)),
       observer_(std::move(observer)),
+      turned_away_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
+      stall_rule_(options_.progress_timeout),
+      rules_(options_.policy, options_.staleness),
       rate_{.base = options.rate,
             .schedule = options.schedule,
             .scale = options.rate_scale,
             .nominal_examples =
                 std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch},
-      turned_away_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
-      stall_rule_(options_.progress_timeout),
       leases_(options_.examples, options_.limits.epochs),
       next_snapshot_(options_.evaluate_every),
       awaited_(options_.workers - options_.later),
@@ -168,34 +169,11 @@ void Coordinator::push(Time now,
                                     .runtime = runtime});
   }
   decide_all(now, out);
+  check_limits(now, out);
 }
 
-void Coordinator::turn_away(Member& member,
-                            WorkerId worker,
-                            update::Judgement judgement,
-                            Effects& out) {
-  const bool filtered = update::is_filtered(judgement);
-  statistics_.turned_away(worker, judgement);
-  ++iterations_;
-  // These two pass as soon as other workers' gradients come.
-  const bool passes =
-      judgement == update::Judgement::kTooEarly || judgement == update::Judgement::kTooOften;
-  if (!passes) {
-    ++turned_away_in_a_row_;
-    filtered_in_a_row_ += filtered ? 1 : 0;
-    turned_away_.insert(worker);
-  }
-  member.turned_away = true;
-  out.emplace_back(Forget{worker});
-  send_verdict(member,
-               worker,
-               filtered ? protocol::Outcome::kDropped : protocol::Outcome::kRefused,
-               update::to_words(judgement),
-               out);
-  end_release(member, worker, /*in_vain=*/true, out);
-}
-
-void Coordinator::abandon(Time now, const protocol::GradientId& id, Effects& out) {
+void Coordinator::abandon(Time now, const protocol::Abandoned& abandoned, Effects& out) {
+  const protocol::GradientId& id = abandoned.id;
   Member* member = answering(id, out);
   if (member == nullptr) {
     return;
@@ -205,9 +183,19 @@ void Coordinator::abandon(Time now, const protocol::GradientId& id, Effects& out
   if (member->state == State::kStalled) {
     return take_back(now, id.worker, out);
   }
+  protocol::Ranges left_out;
+  if (abandoned.why == protocol::GivenUp::kFailed) {
+    left_out = fail_examples(*member, id.worker).left_out;
+  } else if (abandoned.why == protocol::GivenUp::kLeaveOut) {
+    left_out = std::exchange(member->ranges, {});
+  }
   end_release(*member, id.worker, /*in_vain=*/true, out);
+  leave_out(std::move(left_out),
+            abandoned.why == protocol::GivenUp::kFailed ? "no worker could compute them" : "",
+            out);
   enqueue(policy::ReleaseEnded{id.worker, id.sequence, policy::Ending::kAbandoned});
   decide_all(now, out);
+  check_limits(now, out);  // What is left out may be the last of the run.
 }
 
 void Coordinator::heard(Time now, WorkerId worker, std::uint32_t incarnation) {
@@ -226,6 +214,7 @@ void Coordinator::measured(Time now, policy::Measured measured, Effects& out) {
 void Coordinator::set_policy(Time now, std::string_view policy, Effects& out) {
   CHECK(started());
   if (!finished_) {
+    rules_.set(policy);
     enqueue(policy::PolicySet{policy});
     decide_all(now, out);
   }
@@ -256,7 +245,8 @@ void Coordinator::tick(Time now, Effects& out) {
   }
   if (!started() && live() >= options_.min_workers && now - too_few_since_ >= start_patience_) {
     out.emplace_back(Warn{"starting with " + std::to_string(live()) + " of " +
-                          std::to_string(options_.workers) + " workers: the others did not come"});
+                          std::to_string(options_.workers - options_.later) +
+                          " workers: the others did not come"});
     start(now, out);
   }
   check_live(now, out);
@@ -329,6 +319,14 @@ void Coordinator::finish(Time /*now*/, ExitCode code, const std::string& why, Ef
   out.emplace_back(Finish{code, why});
 }
 
+void Coordinator::loop_ended(Time now, Effects& out) {
+  const bool anybody =
+      std::ranges::any_of(members_, [](const Member& member) { return is_live(member.state); });
+  if (started() && !anybody) {
+    finish(now, ExitCode::kDone, "the loops of all workers have ended", out);
+  }
+}
+
 void Coordinator::start(Time now, Effects& out) {
   started_ = now - run_before_;
   last_checkpoint_at_ = now;
@@ -390,6 +388,7 @@ void Coordinator::decide_queued(Time now, Effects& out) {
   for (std::size_t i = 0; i < events_.size() && !finished_; ++i) {
     const policy::Event event = events_[i];  // A copy: decisions add more.
     const Time at = run_time(now);
+    nominal_ = policy_->nominal_cutoff(live());
     policy_->decide(at, event, decision_);
     if (observer_) {
       observer_(at, event, decision_);

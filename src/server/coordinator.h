@@ -23,13 +23,16 @@
 #include "base/archive.h"
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/spec.h"
 #include "base/time.h"
 #include "policy/policy.h"
 #include "protocol/messages.h"
 #include "server/effects.h"
+#include "server/failed_examples.h"
 #include "server/learning_rate.h"
 #include "server/leases.h"
 #include "server/noise_scale.h"
+#include "server/policy_rules.h"
 #include "server/stall.h"
 #include "server/statistics_collector.h"
 #include "update/judgement.h"
@@ -57,15 +60,18 @@ struct CheckpointEvery {
 struct CoordinatorOptions {
   std::uint64_t job = 1;
   std::uint32_t generation = 1;
-  std::uint32_t workers = 1;      // The run starts when this many have joined,
-  std::uint32_t later = 0;        // less those that are known to come later.
+  std::uint32_t workers = 1;      // At most. The run starts when this many have joined,
+  std::uint32_t later = 0;        // less those that come later, or perhaps never.
   std::uint32_t min_workers = 1;  // With fewer for `patience` the run fails.
   std::uint32_t batch = 32;       // Examples in a full mini-batch.
   std::uint64_t examples = 1;     // In the data set.
   std::uint64_t seed = 1;
   bool with_replacement = false;
   Limits limits;
-  update::StalenessRule staleness = update::StalenessRule::none();
+  // Whose defaults hold; nothing: every gradient counts in full, unless a rule is given.
+  std::optional<Spec> policy = std::nullopt;
+  // Given by the user: under every policy. Nothing: each policy has its own.
+  std::optional<update::StalenessRule> staleness = std::nullopt;
   double rate = 0.1;  // Learning rate before schedule and scale.
   update::Schedule schedule;
   update::RateScale rate_scale = update::RateScale::kNone;
@@ -110,7 +116,7 @@ class Coordinator {
       Time now, WorkerId worker, std::uint32_t incarnation, policy::Departure how, Effects& out);
   // The shard holds the gradient whole, unless it is judged not to be sound.
   void push(Time now, const protocol::Push& push, update::Judgement judgement, Effects& out);
-  void abandon(Time now, const protocol::GradientId& id, Effects& out);
+  void abandon(Time now, const protocol::Abandoned& abandoned, Effects& out);
   void heard(Time now, WorkerId worker, std::uint32_t incarnation);
   void measured(Time now, policy::Measured measured, Effects& out);
   // The effects, of this call or a later one, say from which version on it decides. REQUIRES: the
@@ -128,6 +134,9 @@ class Coordinator {
   // No worker will join any more; if too few are live, the run fails now and not after `patience`.
   void nobody_will_join(Time now, Effects& out);
   void finish(Time now, ExitCode code, const std::string& why, Effects& out);
+  // A worker that has left did so because its script's loop has ended, as the script wants. If all
+  // have left by now, the run ends.
+  void loop_ended(Time now, Effects& out);
 
   // ---- A run that goes on after its server died ----
 
@@ -153,6 +162,8 @@ class Coordinator {
   // Moves the statistics out: those of many workers are large. REQUIRES: finished().
   [[nodiscard]] Statistics take_statistics();
   [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
+  // The staleness rule in force.
+  [[nodiscard]] const update::StalenessRule& staleness() const { return rules_.staleness(); }
   // What the policy expects of the present update; false if it forecasts nothing.
   [[nodiscard]] bool outlook(policy::Outlook& out) const { return policy_->outlook(out); }
 
@@ -200,6 +211,7 @@ class Coordinator {
   void rejoin_parked(Time now, Effects& out);
   void carry_out(Time now, const policy::Decision& decision, Effects& out);
 
+  void switch_to(std::uint32_t phase, Effects& out);
   void accept(const policy::Accept& action, Effects& out);
   void drop(const policy::Drop& action, Effects& out);
   void commit(Time now, Effects& out);
@@ -210,6 +222,10 @@ class Coordinator {
   void give_back_ahead(Member& member, WorkerId worker);
   void cancel(const policy::Cancel& action, Effects& out);
 
+  // The examples of its open release failed. Those that have failed often enough leave the release.
+  FailedExamples::Outcome fail_examples(Member& member, WorkerId worker);
+  void leave_out(protocol::Ranges ranges, std::string why, Effects& out);
+  void tell_epochs();
   // The gradient was not finite, or is filtered: counts it and tells the worker.
   void turn_away(Member& member, WorkerId worker, update::Judgement judgement, Effects& out);
   [[nodiscard]] bool may_take_its_own(const Member& member) const;
@@ -256,11 +272,14 @@ class Coordinator {
   const CoordinatorOptions options_;
   const std::unique_ptr<policy::Policy> policy_;
   const Observer observer_;
-  const LearningRate rate_;
   const std::uint64_t turned_away_max_;  // In a row.
   const StallRule stall_rule_;
   // State.
+  PolicyRules rules_;
+  LearningRate rate_;
+  std::uint32_t nominal_ = 1;  // Gradients of an update, when the present decision was made.
   Leases leases_;
+  FailedExamples failed_;
   std::vector<Member> members_;
   std::uint32_t live_ = 0;             // Members that are neither absent nor stalled.
   std::set<Parked> parked_;            // Those that found no data.

@@ -1,4 +1,4 @@
-// The coordinator's other half: what the actions of a decision do.
+// The coordinator's other half: what the actions of a decision do, and what is turned away.
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,7 @@
 namespace outpace::server {
 namespace {
 
+constexpr std::uint32_t kBadInARow = 8;  // Mini-batches that may be refused for their own fault.
 constexpr std::uint64_t kStarvedWarning = 20;  // Unused mini-batches in a row before a warning.
 constexpr std::uint32_t kStarvedNamed = 4;     // Workers that get a warning, one each.
 
@@ -30,9 +31,7 @@ void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects&
                           [&](const policy::WakeAt& wake) {
                             policy_timer_ = *started_ + wake.time.time_since_epoch();
                           },
-                          [&](const policy::Switched& switched) {
-                            out.emplace_back(Switched{version_, switched.to});
-                          }},
+                          [&](const policy::Switched& switched) { switch_to(switched.to, out); }},
                action);
     // The last gradient that --iterations allows still becomes an update, if one is due.
     if (!std::holds_alternative<policy::Accept>(action) ||
@@ -45,13 +44,29 @@ void Coordinator::carry_out(Time now, const policy::Decision& decision, Effects&
   }
 }
 
+// How gradients are weighed changes with the policy. If its own rule then says how far an update
+// goes, the learning rate's scale has that policy's update for its unit; beside a rule that was
+// given the unit stays.
+void Coordinator::switch_to(std::uint32_t phase, Effects& out) {
+  rules_.switch_to(phase);
+  if (!options_.staleness) {
+    rate_.nominal_examples =
+        std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch;
+  }
+  out.emplace_back(Switched{version_, phase, staleness().name()});
+  if (auto misfit = rules_.misfit()) {
+    out.emplace_back(Warn{std::move(*misfit)});
+  }
+}
+
 void Coordinator::accept(const policy::Accept& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(!member.answered && member.sequence == action.release && std::isfinite(action.weight));
   const std::uint64_t staleness = count(version_) - count(member.version);
+  const update::StalenessRule::Round round{.live = live(), .gradients = nominal_};
   out.emplace_back(Accept{.worker = action.worker,
                           .sequence = action.release,
-                          .weight = action.weight * options_.staleness.weight(staleness, live()),
+                          .weight = action.weight * rules_.staleness().weight(staleness, round),
                           .examples = member.examples});
   accepted_.push_back({.worker = action.worker,
                        .staleness = staleness,
@@ -86,16 +101,18 @@ void Coordinator::commit(Time now, Effects& out) {
     examples += gradient.examples;
   }
   StepWeights step{.rate = rate_.of_update(examples, statistics().examples_applied)};
+  if (rules_.asynchronous()) {
+    step.share = std::min(1.0, static_cast<double>(accepted_.size()) / std::max(1U, live()));
+  }
   if (policy_->asks_for_norms()) {
     step.norms_for = next(version_);
   }
   out.emplace_back(step);
   leases_.use(accepted_ranges_);
+  failed_.forget(accepted_ranges_);
   version_ = next(version_);
   statistics_.updated(run_time(now), accepted_);
-  statistics_.epochs({.complete = leases_.epochs_complete(),
-                      .used_min = leases_.used_min(),
-                      .used_max = leases_.used_max()});
+  tell_epochs();
   accepted_.clear();
   accepted_ranges_.clear();
   if (policy_->asks_for_training_loss()) {
@@ -111,6 +128,12 @@ void Coordinator::commit(Time now, Effects& out) {
     next_snapshot_ = (applied / every + 1) * every;
     out.emplace_back(TakeSnapshot{version_, applied});
   }
+}
+
+void Coordinator::tell_epochs() {
+  statistics_.epochs({.complete = leases_.epochs_complete(),
+                      .used_min = leases_.used_min(),
+                      .used_max = leases_.used_max()});
 }
 
 void Coordinator::release(Time now, const policy::Release& action, Effects& out) {
@@ -200,6 +223,57 @@ void Coordinator::end_release(Member& member, WorkerId worker, bool in_vain, Eff
              " mini-batches was used" +
              (warned_of_ < kStarvedNamed ? "" : "; further starved workers are not reported")});
   }
+}
+
+void Coordinator::turn_away(Member& member,
+                            WorkerId worker,
+                            update::Judgement judgement,
+                            Effects& out) {
+  const bool filtered = update::is_filtered(judgement);
+  statistics_.turned_away(worker, judgement);
+  ++iterations_;
+  // These two pass as soon as other workers' gradients come.
+  const bool passes =
+      judgement == update::Judgement::kTooEarly || judgement == update::Judgement::kTooOften;
+  member.turned_away = true;
+  // A mini-batch that nobody can compute is refused again and again: that is one, and no
+  // divergence. But if many different ones are, with none accepted in between, it is not the
+  // examples' fault.
+  const bool diverges = turned_away_in_a_row_ >= std::max(kBadInARow, 2U * live());
+  FailedExamples::Outcome failed;
+  if (!filtered && !diverges) {
+    failed = fail_examples(member, worker);
+  }
+  if (!passes && (filtered || diverges || failed.fresh)) {
+    ++turned_away_in_a_row_;
+    filtered_in_a_row_ += filtered ? 1 : 0;
+    turned_away_.insert(worker);
+  }
+  out.emplace_back(Forget{worker});
+  send_verdict(member,
+               worker,
+               filtered ? protocol::Outcome::kDropped : protocol::Outcome::kRefused,
+               update::to_words(judgement),
+               out);
+  end_release(member, worker, /*in_vain=*/true, out);
+  leave_out(std::move(failed.left_out), "their gradient is not finite on any worker", out);
+}
+
+FailedExamples::Outcome Coordinator::fail_examples(Member& member, WorkerId worker) {
+  member.turned_away = true;  // Another tries next, if one asks.
+  FailedExamples::Outcome outcome = failed_.fail(worker, member.ranges, live());
+  member.ranges = outcome.again;
+  return outcome;
+}
+
+void Coordinator::leave_out(protocol::Ranges ranges, std::string why, Effects& out) {
+  if (ranges.empty()) {
+    return;
+  }
+  leases_.use(ranges);
+  statistics_.left_out(total_size(ranges));
+  tell_epochs();
+  out.emplace_back(LeaveOut{std::move(ranges), std::move(why)});
 }
 
 void Coordinator::send_verdict(Member& member,

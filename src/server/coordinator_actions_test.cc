@@ -55,6 +55,12 @@ class Job {
     return effects;
   }
   Effects push(std::uint32_t worker) { return push(answer(worker)); }
+  Effects give_up(std::uint32_t worker, protocol::GivenUp why) {
+    Effects effects;
+    coordinator_.abandon(Time{}, {answer(worker).id, why}, effects);
+    note(effects);
+    return effects;
+  }
   Effects die(std::uint32_t worker) {
     Effects effects;
     coordinator_.leave(Time{}, WorkerId{worker}, 1, policy::Departure::kDead, effects);
@@ -137,6 +143,72 @@ TEST(CoordinatorActions, WeighByTheStalenessRule) {
   EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 1.0);
   EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 1.0);
   EXPECT_EQ(all<Accept>(job.push(1))[0].weight, 0.5);  // Two updates since its weights.
+}
+
+// A job under `policy` whose rules are the policy's own, or `given`.
+CoordinatorOptions ruled(const std::string& policy, const std::string& given = "") {
+  CoordinatorOptions options{
+      .workers = 2, .batch = 4, .examples = 64, .policy = Spec::parse(policy)};
+  if (!given.empty()) {
+    options.staleness = update::StalenessRule::parse(Spec::parse(given));
+  }
+  return options;
+}
+
+TEST(CoordinatorActions, WeighByTheRuleOfThePolicyInForce) {
+  Job job("sync", ruled("sync"));
+  EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 1.0);
+  const Effects last = job.push(1);
+  EXPECT_EQ(all<Accept>(last)[0].weight, 1.0);
+  EXPECT_EQ(all<StepWeights>(last)[0].share, 1.0);
+  (void)job.set_policy("async");
+  (void)job.push(0);  // The seam waits for both: what they compute is sync's.
+  const Effects seam = job.push(1);
+  EXPECT_EQ(all<Accept>(seam)[0].weight, 1.0);
+  ASSERT_EQ(all<Switched>(seam).size(), 1U);
+  EXPECT_EQ(all<Switched>(seam)[0].staleness, "share");
+  EXPECT_TRUE(all<Warn>(seam).empty());
+  const Effects after = job.push(0);
+  EXPECT_EQ(all<Accept>(after)[0].weight, 0.5);  // Two updates go as far as one of both.
+  EXPECT_EQ(all<StepWeights>(after)[0].share, 0.5);
+  (void)job.set_policy("sync");
+  (void)job.push(1);
+  (void)job.push(0);
+  EXPECT_EQ(job.coordinator().staleness().name(), "none");
+}
+
+TEST(CoordinatorActions, WeighEachPhaseOfASwitchByItsOwnRule) {
+  const std::string policy = "switch(sync until updates>0 then async)";
+  Job job(policy, ruled(policy));
+  EXPECT_EQ(job.coordinator().staleness().name(), "none");
+  (void)job.push(0);
+  EXPECT_EQ(all<Switched>(job.push(1)).at(0).staleness, "share");
+  EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 0.5);
+}
+
+TEST(CoordinatorActions, KeepARuleThatWasGivenAndWarnWhereItDoesNotFit) {
+  Job job("sync", ruled("sync", "none"));
+  (void)job.set_policy("async");
+  (void)job.push(0);
+  const Effects seam = job.push(1);
+  EXPECT_EQ(all<Switched>(seam).at(0).staleness, "none");
+  ASSERT_EQ(all<Warn>(seam).size(), 1U);
+  EXPECT_EQ(all<Warn>(seam)[0].text,
+            "--staleness none, as given, stays in force under async: each gradient counts in full, "
+            "so the weights move several times as far; without it the rule would be share");
+  EXPECT_EQ(all<Accept>(job.push(0))[0].weight, 1.0);
+}
+
+TEST(CoordinatorActions, TakeThePolicyInForceForTheUnitOfTheRate) {
+  CoordinatorOptions options = ruled("sync");
+  options.rate = 0.5;
+  options.rate_scale = update::RateScale::kLinear;
+  Job job("sync", options);
+  (void)job.set_policy("async");
+  (void)job.push(0);
+  (void)job.push(1);
+  // An update of one gradient is async's whole one: the rule alone makes it a share of a round.
+  EXPECT_EQ(all<StepWeights>(job.push(0))[0].rate, 0.5);
 }
 
 TEST(CoordinatorActions, AnswerARepeatedPushWithItsFirstVerdict) {
@@ -337,6 +409,74 @@ TEST(CoordinatorActions, MakeTheLastGradientThatIsAllowedAnUpdateIfOneIsDue) {
 TEST(CoordinatorActions, LetALoneWorkerTakeItsOwnExamplesAgain) {
   Job job("async", {.workers = 1, .batch = 4, .examples = 4, .limits = {.epochs = 1}});
   (void)job.push(job.answer(0), update::Judgement::kNotFinite);
+  EXPECT_EQ(all<Finish>(job.push(0)).at(0).why, "epochs done");
+}
+
+// One bad example: its mini-batch goes round, until three workers have failed at it.
+TEST(CoordinatorActions, LeaveOutExamplesThatThreeWorkersFailedAt) {
+  Job job("async", {.workers = 3, .batch = 4, .examples = 16, .limits = {.epochs = 1}});
+  const auto is_bad = [&](std::uint32_t worker) {
+    return job.open(worker)->ranges.front().begin == 0;  // Position 0 is the bad example.
+  };
+  std::vector<LeaveOut> left_out;
+  std::vector<Finish> ends;
+  for (std::uint32_t turn = 0; turn < 20 && ends.empty(); ++turn) {
+    const std::uint32_t worker = turn % 3;
+    const Effects effects =
+        job.push(job.answer(worker),
+                 is_bad(worker) ? update::Judgement::kNotFinite : update::Judgement::kSound);
+    const std::vector<LeaveOut> now = all<LeaveOut>(effects);
+    left_out.insert(left_out.end(), now.begin(), now.end());
+    ends = all<Finish>(effects);
+  }
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].ranges, (protocol::Ranges{{0, 0, 4}}));
+  EXPECT_NE(left_out[0].why, "");
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_EQ(ends[0].why, "epochs done");
+  const Statistics& counted = job.coordinator().statistics();
+  EXPECT_EQ(counted.gradients_refused, 4U) << "one of them tried twice";
+  EXPECT_EQ(counted.examples_applied, 12U);
+  EXPECT_EQ(counted.examples_left_out, 4U);
+}
+
+// A worker that skips all it gets ends the run, and does not go round for ever.
+TEST(CoordinatorActions, LeaveOutWhatALoneWorkerSkipsThreeTimes) {
+  Job job("async", {.workers = 1, .batch = 4, .examples = 8, .limits = {.epochs = 1}});
+  std::vector<Finish> ends;
+  int skips = 0;
+  for (; skips < 20 && ends.empty(); ++skips) {
+    ends = all<Finish>(job.give_up(0, protocol::GivenUp::kFailed));
+  }
+  EXPECT_EQ(skips, 6);
+  EXPECT_EQ(ends.at(0).why, "epochs done");
+  EXPECT_EQ(job.coordinator().statistics().examples_left_out, 8U);
+}
+
+TEST(CoordinatorActions, LeaveOutAtOnceWhatAScriptDoesNotWant) {
+  Job job("async", {.workers = 1, .batch = 4, .examples = 6, .limits = {.epochs = 1}});
+  (void)job.push(0);
+  const Effects effects = job.give_up(0, protocol::GivenUp::kLeaveOut);
+  EXPECT_EQ(all<LeaveOut>(effects).at(0).why, "") << "no fault of theirs";
+  EXPECT_EQ(all<Finish>(effects).at(0).why, "epochs done");
+}
+
+// Nobody's examples are at fault if no gradient at all is finite.
+TEST(CoordinatorActions, LeaveOutLittleWhenTrainingDiverges) {
+  Job job("async", {.workers = 2, .batch = 4, .examples = 4000, .limits = {.epochs = 3}});
+  std::vector<Finish> ends;
+  for (std::uint32_t turn = 0; turn < 2000 && ends.empty(); ++turn) {
+    ends = all<Finish>(job.push(job.answer(turn % 2), update::Judgement::kNotFinite));
+  }
+  EXPECT_NE(ends.at(0).why.find("training has diverged"), std::string::npos);
+  EXPECT_LE(job.coordinator().statistics().examples_left_out, 8U * 4U);
+}
+
+// Batch normalisation refuses a single example.
+TEST(CoordinatorActions, LeaseTheRunsLastExampleWithOthers) {
+  Job job("async", {.workers = 1, .batch = 4, .examples = 9, .limits = {.epochs = 1}});
+  (void)job.push(0);
+  EXPECT_EQ(total_size(job.open(0)->ranges), 5U);
   EXPECT_EQ(all<Finish>(job.push(0)).at(0).why, "epochs done");
 }
 

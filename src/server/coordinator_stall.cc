@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "server/coordinator.h"
 
@@ -25,7 +26,9 @@ void Coordinator::spare_if_late(Time now, Effects& out) {
 }
 
 void Coordinator::look_for_stalled(Time now, Effects& out) {
-  stall_check_ = Time::max();
+  // A member's first mini-batch that takes so long is told once: its moment is one of the checks.
+  constexpr Duration kToSay = std::chrono::minutes(2);
+  const Time since = std::exchange(stall_check_, Time::max());
   for (std::size_t at = 0; at < members_.size() && !finished_; ++at) {
     Member& member = members_[at];
     if (member.state != State::kComputing) {
@@ -41,6 +44,17 @@ void Coordinator::look_for_stalled(Time now, Effects& out) {
       if (now >= due) {
         set_aside(now, worker, out);
         continue;
+      }
+      const Time to_say = member.released + kToSay;
+      if (member.ended < StallRule::kWarmUp && due > to_say) {
+        if (to_say > now) {
+          due = to_say;
+        } else if (to_say >= since) {
+          out.emplace_back(Warn{name(worker) + " has had one of its first mini-batches for " +
+                                std::to_string(std::lround(to_seconds(now - member.released))) +
+                                " s; it counts as stalled after " +
+                                std::to_string(std::lround(to_seconds(*limit))) + " s"});
+        }
       }
     }
     stall_check_ = std::min(stall_check_, due);

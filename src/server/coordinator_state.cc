@@ -23,6 +23,7 @@ void Coordinator::keep(Time now, Archive& archive) {
   archive("version", version_)("sequences", sequences_)("iterations", iterations);
   archive("run_before", run_before)("live", live);
   archive("next_snapshot", next_snapshot_);
+  archive("nominal_examples", rate_.nominal_examples)("rules", rules_);
   archive.group("leases", [&] { leases_.keep(archive, out); });
   archive("statistics", statistics_)("noise", noise_);
   archive.group("policy", [&] { policy_->keep(archive); });

@@ -114,7 +114,13 @@ class StateRun {
                    },
                    [&](const TakeCheckpoint& due) { checkpoints_.push_back(count(due.version)); },
                    [&](const Finish& /*finish*/) { finished_ = true; },
-                   Ignoring<Disconnect, TakeSnapshot, Stalled, Switched, Warn, MeasuredNorms>{}});
+                   Ignoring<Disconnect,
+                            TakeSnapshot,
+                            Stalled,
+                            Switched,
+                            LeaveOut,
+                            Warn,
+                            MeasuredNorms>{}});
   }
   [[nodiscard]] std::uint32_t incarnation_of(WorkerId worker) const {
     return incarnation_ - (kAnswering - 1) + static_cast<std::uint32_t>(index(worker));
@@ -151,8 +157,31 @@ void expect_same_after_a_break(const std::string& optimizer, std::uint64_t at) {
   EXPECT_EQ(statistics.examples_used_per_epoch_max, 1U);
 }
 
+// The release that the only worker of a coordinator computes.
+protocol::GradientId open_of(const Effects& effects, const Coordinator& coordinator) {
+  Sequence sequence{};
+  for (const Effect& effect : effects) {
+    const auto* sent = std::get_if<Send>(&effect);
+    const auto* release =
+        sent != nullptr ? std::get_if<protocol::Release>(&sent->message) : nullptr;
+    sequence = release != nullptr ? release->sequence : sequence;
+  }
+  return {.job = coordinator.options().job,
+          .generation = coordinator.options().generation,
+          .worker = WorkerId{0},
+          .incarnation = 1,
+          .sequence = sequence};
+}
+
 TEST(KeptCoordinator, GivesTheWeightsOfARunWithoutABreakToTheBit) {
-  for (const std::string optimizer : {"sgd", "momentum", "nesterov", "adam", "lamb"}) {
+  for (const std::string optimizer : {"sgd",
+                                      "momentum",
+                                      "nesterov",
+                                      "adam",
+                                      "lamb",
+                                      "rmsprop:mu=0.9,centered=yes",
+                                      "adagrad:lr_decay=0.1",
+                                      "adadelta"}) {
     expect_same_after_a_break(optimizer, 1);
     expect_same_after_a_break(optimizer, 4);
     expect_same_after_a_break(optimizer, 9);
@@ -180,6 +209,29 @@ TEST(KeptCoordinator, CountsEveryExampleOnceUnderAnyPolicy) {
     EXPECT_EQ(statistics.examples_applied, 3 * kLeased);
     EXPECT_EQ(statistics.examples_used_per_epoch_max, 1U);
   }
+}
+
+TEST(KeptCoordinator, GoesOnUnderTheRuleOfThePolicyInForce) {
+  const auto make = [] {
+    return Coordinator(
+        {.workers = 1, .batch = 4, .examples = kLeased, .policy = Spec::parse("sync")},
+        policy::make_settable_policy(Spec::parse("sync"), 1),
+        nullptr,
+        Time{});
+  };
+  Coordinator broken = make();
+  Effects effects;
+  ASSERT_TRUE(broken.join(Time{}, {.worker = WorkerId{0}}, effects));
+  broken.set_policy(Time{}, "switch(async until updates>9 then ssp:s=1)", effects);
+  EXPECT_EQ(broken.staleness().name(), "none");  // It computes for sync still.
+  broken.abandon(Time{}, {open_of(effects, broken)}, effects);
+  EXPECT_EQ(broken.staleness().name(), "share");
+  Coordinator resumed = make();
+  MemoryArchive tape;
+  broken.keep(Time{}, tape);
+  tape.rewind();
+  resumed.keep(Time{}, tape);
+  EXPECT_EQ(resumed.staleness().name(), "share");
 }
 
 TEST(KeptCoordinator, AsksForACheckpointAtTheStartAndEverySoManyUpdates) {

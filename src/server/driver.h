@@ -29,13 +29,14 @@ namespace outpace::server {
 
 // An arriving gradient, before the coordinator's push(): the shard holds it. It judges the gradient
 // only if that answers its worker's open release, because the filter would learn something wrong
-// from one that is late or comes twice. REQUIRES: gradient.size() == shard.weights().size().
+// from one that is late or comes twice. REQUIRES: gradient.size() == shard.weights().size();
+// shard.why_not_without(push.without) is empty.
 [[nodiscard]] inline update::Judgement receive(Shard& shard,
                                                const Coordinator& coordinator,
                                                const protocol::Push& push,
                                                std::vector<float> gradient,
                                                std::optional<double> squared_norm = {}) {
-  if (!shard.hold(push.id.worker, std::move(gradient), squared_norm)) {
+  if (!shard.hold(push.id.worker, std::move(gradient), squared_norm, push.without)) {
     return update::Judgement::kNotFinite;
   }
   return shard.judges() && coordinator.awaits(push.id)
@@ -51,8 +52,8 @@ struct MeasuredNorms {
 };
 
 // Carries the effects out, in order. `shard` is null where gradients have no numbers. `driver` can
-// be called with Send, Disconnect, TakeSnapshot, TakeCheckpoint, Stalled, Switched, Warn, Finish
-// and MeasuredNorms, each of which it may change.
+// be called with Send, Disconnect, TakeSnapshot, TakeCheckpoint, Stalled, Switched, LeaveOut, Warn,
+// Finish and MeasuredNorms, each of which it may change.
 template <typename Driver>
 void carry_out(Effects& effects, Shard* shard, const Driver& driver) {
   for (Effect& effect : effects) {
@@ -91,8 +92,10 @@ inline void evaluated(Time now,
                       const Evaluations& evaluations,
                       Coordinator& coordinator,
                       Effects& out) {
-  coordinator.measured(
-      now, {policy::Measure::kTestAccuracy, evaluation.accuracy, evaluation.version}, out);
+  if (evaluation.accuracy) {
+    coordinator.measured(
+        now, {policy::Measure::kTestAccuracy, *evaluation.accuracy, evaluation.version}, out);
+  }
   if (evaluation.loss) {
     coordinator.measured(
         now, {policy::Measure::kTestLoss, *evaluation.loss, evaluation.version}, out);

@@ -35,7 +35,8 @@ struct ForgetWorker {
 };
 // One optimizer step with all gradients accepted since the last one.
 struct StepWeights {
-  double rate;  // The schedule and --lr-scale are in it.
+  double rate;         // The schedule and --lr-scale are in it.
+  double share = 1.0;  // As in update::Step.
   // If set, the coordinator wants the norms of these gradients, for this version.
   std::optional<Version> norms_for = std::nullopt;
 };
@@ -83,7 +84,13 @@ struct Stalled {
 // Another policy decides from this version on.
 struct Switched {
   Version version;
-  std::uint32_t to;  // As in policy::Switched.
+  std::uint32_t to;       // As in policy::Switched.
+  std::string staleness;  // The rule that weighs its stale gradients.
+};
+// These examples count as used in their epoch, and are not in the weights.
+struct LeaveOut {
+  protocol::Ranges ranges;
+  std::string why;  // Empty if the script wants it so.
 };
 struct Warn {
   std::string text;
@@ -103,6 +110,7 @@ using Effect = std::variant<Accept,
                             TakeCheckpoint,
                             Stalled,
                             Switched,
+                            LeaveOut,
                             Warn,
                             Finish>;
 using Effects = std::vector<Effect>;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -21,13 +22,14 @@ namespace outpace::server {
 struct Evaluation {
   Version version;
   Time committed;
-  std::uint64_t examples;  // Applied by then.
-  double accuracy;
-  std::optional<double> loss;  // Nothing: it was not measured.
+  std::uint64_t examples;          // Applied by then.
+  std::optional<double> accuracy;  // Nothing: it was not measured.
+  std::optional<double> loss;      // As accuracy.
+  std::vector<protocol::NamedValue> values{};
 
   void keep(Archive& archive) {
     archive("version", version)("committed", committed)("examples", examples);
-    archive("accuracy", accuracy)("loss", loss);
+    archive("accuracy", accuracy)("loss", loss)("values", values);
   }
 };
 
@@ -52,6 +54,12 @@ class Evaluations {
   // The evaluation that it completes; nothing if no such snapshot is waiting.
   std::optional<Evaluation> measured(const protocol::Measurement& measurement);
 
+  // What was found for this epoch of the workers' script. The first time that an epoch is asked for
+  // it is the newest evaluation, if that was not an earlier epoch's already, or if `version`, the
+  // run's, has not gone on since; else nothing yet. Later it is the same, so that all workers hear
+  // the same.
+  [[nodiscard]] const Evaluation* of_epoch(std::uint64_t epoch, Version version);
+
   [[nodiscard]] const std::vector<Evaluation>& all() const { return all_; }
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
   [[nodiscard]] std::uint64_t skipped() const { return skipped_; }
@@ -61,7 +69,7 @@ class Evaluations {
   // But for what the evaluator has not answered yet.
   void keep(Archive& archive) {
     archive("all", all_)("newest_sent", newest_sent_)("skipped", skipped_)("hits", hits_);
-    archive("first_hit", first_hit_)("reached", reached_);
+    archive("first_hit", first_hit_)("reached", reached_)("told", told_)("of_epoch", of_epoch_);
   }
   [[nodiscard]] bool ends_run() const { return options_.ends && reached_.has_value(); }
 
@@ -70,6 +78,8 @@ class Evaluations {
   std::deque<Evaluation> waiting_;  // Accuracy and loss not set yet.
   std::vector<Evaluation> all_;
   std::optional<Version> newest_sent_;
+  std::uint64_t told_ = 0;                           // How many of all_ are some epoch's.
+  std::map<std::uint64_t, std::uint64_t> of_epoch_;  // Places in all_.
   std::uint64_t skipped_ = 0;
   std::uint32_t hits_ = 0;
   Time first_hit_{};

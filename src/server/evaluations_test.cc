@@ -76,5 +76,18 @@ TEST(Evaluations, IgnoresAMeasurementNobodyAskedFor) {
   EXPECT_FALSE(evaluations.reached().has_value());
 }
 
+TEST(Evaluations, AreTheSameForEveryWorkerThatAsksForAnEpoch) {
+  Evaluations evaluations({.target = {}, .consecutive = 1});
+  EXPECT_EQ(evaluations.of_epoch(0, Version{4}), nullptr);
+  evaluate(evaluations, 5, 0.5);
+  ASSERT_NE(evaluations.of_epoch(0, Version{6}), nullptr);
+  evaluate(evaluations, 7, 0.6);
+  evaluate(evaluations, 8, 0.7);
+  EXPECT_EQ(evaluations.of_epoch(0, Version{9})->version, Version{5});
+  EXPECT_EQ(evaluations.of_epoch(1, Version{9})->version, Version{8}) << "the newest";
+  EXPECT_EQ(evaluations.of_epoch(2, Version{9}), nullptr) << "an epoch's own is to come";
+  EXPECT_EQ(evaluations.of_epoch(2, Version{8})->version, Version{8}) << "nothing has changed";
+}
+
 }  // namespace
 }  // namespace outpace::server

@@ -22,5 +22,17 @@ TEST(InitialWeights, AreAsManyAsTheNetworkHasAndFinite) {
             "tensor 'offset' has a number that is not finite (infinity at position 0)");
 }
 
+TEST(InitialWeights, OfABufferThatIsPassedOnMayBeAnything) {
+  const protocol::Manifest network{
+      .tensors = {{.name = "slope", .shape = {1}}, {.name = "mask", .shape = {1}}}};
+  const protocol::Script script{
+      .groups = {{.method = protocol::Method::kSgd}, {.method = protocol::Method::kNewest}},
+      .group_of = {0, 1}};
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(why_unfit(network, std::vector<float>{1, -kInfinity}, script), "");
+  EXPECT_EQ(why_unfit(network, std::vector<float>{kInfinity, 0}, script),
+            "tensor 'slope' has a number that is not finite (infinity at position 0)");
+}
+
 }  // namespace
 }  // namespace outpace::server

@@ -97,8 +97,11 @@ std::uint64_t Leases::take_fresh(std::uint64_t wanted, protocol::Ranges& out) {
   if (!fresh_left() || position_ == examples_) {
     return 0;
   }
-  const std::uint64_t end = std::min(examples_, position_ + wanted);
-  const std::uint64_t taken = end - position_;
+  std::uint64_t end = std::min(examples_, position_ + wanted);
+  if (end + 1 == examples_ && wanted > 1 && !next_epoch_allowed()) {
+    ++end;  // The run's last example does not go alone: batch normalisation refuses it.
+  }
+  const std::uint64_t taken = std::min(wanted, end - position_);
   out.push_back({epoch_, position_, end});
   position_ = end;
   return taken;

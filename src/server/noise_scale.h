@@ -23,11 +23,8 @@ class NoiseScale {
   void keep(Archive& archive) { noise_.keep(archive); }
 
  private:
-  static constexpr double kAnyCurvature = 0.5;  // The scale does not depend on it.
-  static constexpr double kKeep = 0.99;         // Of the past, from one update to the next.
-
   double batch_;
-  policy::GradientNoise noise_{kAnyCurvature, kKeep};
+  policy::GradientNoise noise_;
 };
 
 }  // namespace outpace::server

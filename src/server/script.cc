@@ -20,6 +20,11 @@ std::string moments(const protocol::ParameterGroup& group) {
          ",epsilon=" + text_of(group.epsilon);
 }
 
+std::string rmsprop(const protocol::ParameterGroup& group, const std::string& centered) {
+  return "rmsprop:alpha=" + text_of(group.beta2) + ",epsilon=" + text_of(group.epsilon) +
+         ",mu=" + text_of(group.momentum) + ",centered=" + centered;
+}
+
 std::string spec_of(const protocol::ParameterGroup& group) {
   switch (group.method) {
     case protocol::Method::kSgd:
@@ -38,14 +43,26 @@ std::string spec_of(const protocol::ParameterGroup& group) {
       return "yellowfin";
     case protocol::Method::kAverage:
       return "average:mu=" + text_of(group.momentum);
+    case protocol::Method::kNewest:
+      return "newest";
     case protocol::Method::kByServer:
       break;
+    case protocol::Method::kRmsProp:
+      return rmsprop(group, "no");
+    case protocol::Method::kCenteredRmsProp:
+      return rmsprop(group, "yes");
+    case protocol::Method::kAdagrad:
+      return "adagrad:lr_decay=" + text_of(group.rate_decay) +
+             ",initial=" + text_of(group.initial) + ",epsilon=" + text_of(group.epsilon);
+    case protocol::Method::kAdadelta:
+      return "adadelta:rho=" + text_of(group.beta2) + ",epsilon=" + text_of(group.epsilon);
   }
   return "sgd";
 }
 
 bool is_optimizer(const protocol::ParameterGroup& group) {
-  return group.method != protocol::Method::kAverage && group.method != protocol::Method::kByServer;
+  using enum protocol::Method;
+  return group.method != kAverage && group.method != kNewest && group.method != kByServer;
 }
 
 update::Group group_of(const protocol::ParameterGroup& group, const ShardOptions& server) {

@@ -18,7 +18,9 @@ TEST(Script, EachMethodIsAnOptimizerWithItsSettings) {
                                           .momentum = 0.9,
                                           .beta1 = 0.8,
                                           .beta2 = 0.999,
-                                          .epsilon = 1e-8}}));
+                                          .epsilon = 1e-8,
+                                          .rate_decay = 0.25,
+                                          .initial = 0.5}}));
   };
   EXPECT_EQ(words(Method::kSgd), "sgd");
   EXPECT_EQ(words(Method::kMomentum), "momentum:mu=0.9");
@@ -27,6 +29,11 @@ TEST(Script, EachMethodIsAnOptimizerWithItsSettings) {
   EXPECT_EQ(words(Method::kAdamW), "adamw:beta1=0.8,beta2=0.999,epsilon=1e-08");
   EXPECT_EQ(words(Method::kLamb), "lamb:beta1=0.8,beta2=0.999,epsilon=1e-08");
   EXPECT_EQ(words(Method::kYellowFin), "yellowfin");
+  EXPECT_EQ(words(Method::kRmsProp), "rmsprop:alpha=0.999,epsilon=1e-08,mu=0.9,centered=no");
+  EXPECT_EQ(words(Method::kCenteredRmsProp),
+            "rmsprop:alpha=0.999,epsilon=1e-08,mu=0.9,centered=yes");
+  EXPECT_EQ(words(Method::kAdagrad), "adagrad:lr_decay=0.25,initial=0.5,epsilon=1e-08");
+  EXPECT_EQ(words(Method::kAdadelta), "adadelta:rho=0.999,epsilon=1e-08");
 }
 
 TEST(Script, GroupsHaveRatesAndDecaysOfTheirOwn) {

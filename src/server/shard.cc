@@ -1,5 +1,6 @@
 #include "server/shard.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -25,21 +26,22 @@ std::unique_ptr<update::Optimizer> make_optimizer(const ShardOptions& options,
   return made;
 }
 
+[[noreturn]] void refuse_with_buffers(const std::string& option, const std::string& what = "") {
+  throw usage_error(option + " conflicts with the network's buffers" + what + "; remove " + option +
+                    ", or let each worker keep its own buffers");
+}
+
 // What would change a worker's own value as if it were a gradient.
 void check_averages(const ShardOptions& options) {
-  const auto refuse = [](const std::string& option) {
-    throw usage_error(option +
-                      " conflicts with the network's buffers, which are averaged; remove " +
-                      option + ", or let each worker keep its own buffers");
-  };
+  const std::string averaged = ", which are averaged";
   if (options.clip_norm > 0.0) {
-    refuse("--clip-norm");
+    refuse_with_buffers("--clip-norm", averaged);
   }
   if (options.filter.kind() != update::FilterRule::Kind::kNone) {
-    refuse("--filter " + options.filter.name());
+    refuse_with_buffers("--filter " + options.filter.name(), averaged);
   }
   if (update::make_correction(options.staleness, 1) != nullptr) {
-    refuse("--staleness " + options.staleness.name());
+    refuse_with_buffers("--staleness " + options.staleness.name(), averaged);
   }
 }
 
@@ -51,6 +53,13 @@ void check(const ShardOptions& options) {
     const update::GroupedOptimizer made(*options.groups, tensors);
     if (made.averages()) {
       check_averages(options);
+    }
+    const auto is_newest = [](const update::Group& group) {
+      return group.optimizer.name == update::kNewest;
+    };
+    if (options.filter.kind() == update::FilterRule::Kind::kKardam &&
+        std::ranges::any_of(options.groups->groups, is_newest)) {
+      refuse_with_buffers("--filter " + options.filter.name());  // It measures how weights move.
     }
     for (const update::Group& group : options.groups->groups) {
       update::check_suits(options.staleness, group.optimizer, made.scale_invariant());
@@ -92,23 +101,51 @@ update::SharedWeights Shard::release(WorkerId worker) {
   return snapshot();
 }
 
-bool Shard::hold(WorkerId worker, std::vector<float> gradient, std::optional<double> squared_norm) {
+bool Shard::hold(WorkerId worker,
+                 std::vector<float> gradient,
+                 std::optional<double> squared_norm,
+                 std::vector<std::uint32_t> without) {
   CHECK(gradient.size() == weights_->size());
-  if (!squared_norm) {
+  std::vector<float> newest;
+  if (grouped_ != nullptr) {
+    newest = grouped_->take_newest(gradient);
+  }
+  if (!squared_norm || !newest.empty()) {
     squared_norm = update::squared_norm(gradient);
   }
   if (!std::isfinite(*squared_norm)) {
     return false;
   }
+  if (grouped_ != nullptr) {
+    grouped_->clear(without, gradient);
+  }
+  if (grouped_ != nullptr && grouped_->averages()) {
+    squared_norm = grouped_->learnt_squared_norm(gradient);
+  }
   if (index(worker) >= held_.size()) {
     held_.resize(index(worker) + 1);
   }
   Held& held = held_[index(worker)];
-  held = {std::move(gradient), *squared_norm};
-  if (grouped_ != nullptr && grouped_->averages()) {
-    held.squared_norm = norm_squared(held.gradient);
-  }
+  held = {.gradient = std::move(gradient),
+          .squared_norm = *squared_norm,
+          .newest = std::move(newest),
+          .without = std::move(without)};
   return true;
+}
+
+std::string Shard::why_not_without(std::span<const std::uint32_t> tensors) const {
+  if (tensors.empty()) {
+    return "";
+  }
+  if (grouped_ == nullptr || !grouped_->can_be_without(tensors)) {
+    return "the gradient has no numbers for some tensors, and the server's optimizer needs those "
+           "of all";
+  }
+  if (options_.filter.combines()) {
+    return "the gradient has no numbers for some tensors, which conflicts with --filter " +
+           options_.filter.name() + "; remove it, or let each step have all parameters";
+  }
+  return "";
 }
 
 update::Judgement Shard::judge(WorkerId worker, std::uint32_t computing) {
@@ -119,6 +156,12 @@ update::Judgement Shard::judge(WorkerId worker, std::uint32_t computing) {
 void Shard::accept(const Accept& accepted) {
   Held held = std::move(held_.at(index(accepted.worker)));
   CHECK(held.gradient.size() == weights_->size());
+  if (!held.newest.empty()) {
+    grouped_->accept_newest(std::move(held.newest), number(accepted.sequence));
+  }
+  if (grouped_ != nullptr) {
+    grouped_->accept_without(held.without, accepted.examples);
+  }
   if (kardam_) {
     kardam_->accepted(accepted.worker);
   }
@@ -169,7 +212,8 @@ void Shard::step(const StepWeights& step) {
   next.resize(weights_->size());
   optimizer_->step_into({.rate = step.rate,
                          .mean_weight = added_up.value_or(aggregate_.mean_weight()),
-                         .weight_decay = options_.weight_decay},
+                         .weight_decay = options_.weight_decay,
+                         .share = step.share},
                         added_up ? sum_of_accepted() : aggregate_.mean(),
                         *weights_,
                         next);
@@ -193,6 +237,10 @@ void Shard::reuse(std::shared_ptr<std::vector<float>> version) {
   if (held.use_count() == 2) {
     spare_ = std::move(*version);
   }
+}
+
+bool Shard::finite() const {
+  return grouped_ != nullptr ? grouped_->finite(*weights_) : update::all_finite(*weights_);
 }
 
 void Shard::set_rates(std::span<const double> rates) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/archive.h"
@@ -54,12 +55,16 @@ class Shard {
   [[nodiscard]] update::SharedWeights release(WorkerId worker);
 
   // Holds a worker's gradient until it is accepted or forgotten; the older one of the same worker
-  // is forgotten. False, and nothing is held, if a number in it is not finite. `squared_norm`: if
-  // the gradient's is known, it is not computed again. REQUIRES: gradient.size() ==
-  // weights().size().
+  // is forgotten. False, and nothing is held, if a number in it is not finite, buffers that are
+  // only passed on aside. `squared_norm`: if the gradient's is known, it is not computed again.
+  // `without`: the tensors that it has no gradient of, which are taken for 0. REQUIRES:
+  // gradient.size() == weights().size(); why_not_without() is empty.
   [[nodiscard]] bool hold(WorkerId worker,
                           std::vector<float> gradient,
-                          std::optional<double> squared_norm = std::nullopt);
+                          std::optional<double> squared_norm = std::nullopt,
+                          std::vector<std::uint32_t> without = {});
+  // Why no gradient may come without these tensors; empty if one may.
+  [[nodiscard]] std::string why_not_without(std::span<const std::uint32_t> tensors) const;
   // Gradients are judged one by one, before they are accepted.
   [[nodiscard]] bool judges() const { return kardam_.has_value(); }
   // What the filter finds of the gradient that is held. The filter learns from it. `computing`: as
@@ -77,6 +82,8 @@ class Shard {
   [[nodiscard]] const GradientNorms& norms() const { return norms_; }
 
   [[nodiscard]] std::span<const float> weights() const { return *weights_; }
+  // Whether all weights are, buffers that are only passed on aside.
+  [[nodiscard]] bool finite() const;
   [[nodiscard]] std::uint64_t clipped() const { return clipped_; }
 
   // What outlasts its workers, and the gradients that are not in the weights yet.
@@ -86,6 +93,8 @@ class Shard {
   struct Held {
     std::vector<float> gradient;
     double squared_norm = 0.0;
+    std::vector<float> newest;           // Of buffers, taken out of the gradient.
+    std::vector<std::uint32_t> without;  // Tensors.
   };
 
   [[nodiscard]] std::span<const float> sum_of_accepted();

@@ -276,6 +276,42 @@ TEST(Shard, StepsAlongWhatStandsForTheMean) {
   }
 }
 
+// As with_buffer(), but number 1 is passed on.
+TEST(Shard, PassesOnBuffersThatAreNotFinite) {
+  ShardOptions options = with_buffer();
+  options.groups->groups[1].optimizer = Spec::parse("newest");
+  Shard shard(options, {0.0F, 0.0F}, {1, 1});
+  ASSERT_TRUE(shard.hold(kHolder, {1.0F, -INFINITY}, NAN)) << "the norm is of both numbers";
+  shard.accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 1.0, .examples = 8});
+  shard.step({.rate = 1.0, .norms_for = Version{1}});
+  EXPECT_EQ(shard.weights()[0], -1.0F);
+  EXPECT_EQ(shard.weights()[1], -INFINITY);
+  EXPECT_EQ(shard.norms().single, 1.0);
+  EXPECT_TRUE(shard.finite());
+  EXPECT_FALSE(shard.hold(kHolder, {NAN, 0.0F}));
+}
+
+TEST(Shard, StepsOnlyTheTensorsThatAGradientHas) {
+  ShardOptions options = with_buffer();
+  options.groups->groups[1] = {.optimizer = Spec::parse("sgd"), .rate = 1.0, .weight_decay = 0.5};
+  Shard shard(options, {0.0F, 8.0F}, {1, 1});
+  EXPECT_EQ(shard.why_not_without(std::vector<std::uint32_t>{1}), "");
+  EXPECT_NE(shard.why_not_without(std::vector<std::uint32_t>{2}), "");
+  ASSERT_TRUE(shard.hold(kHolder, {1.0F, 3.0F}, std::nullopt, {1}));
+  shard.accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 1.0, .examples = 8});
+  shard.step({.rate = 1.0});
+  EXPECT_EQ(shard.weights()[0], -1.0F);
+  EXPECT_EQ(shard.weights()[1], 8.0F);
+  EXPECT_FALSE(shard.hold(kHolder, {NAN, 0.0F}, std::nullopt, {0})) << "so a loss is told";
+
+  options.filter = update::FilterRule::parse(Spec::parse("median"));
+  const Shard median(options, {0.0F, 8.0F}, {1, 1});
+  EXPECT_NE(median.why_not_without(std::vector<std::uint32_t>{1}).find("--filter median"),
+            std::string::npos);
+  const Shard plain({.optimizer = Spec::parse("sgd")}, {0.0F, 8.0F}, {1, 1});
+  EXPECT_NE(plain.why_not_without(std::vector<std::uint32_t>{1}), "");
+}
+
 // (3, 4) and (0, 0): norms 5 and 0, and 2.5 of the mean.
 TEST(Shard, MeasuresTheNormsOfAStepThatAsksForThem) {
   Shard shard({.optimizer = Spec::parse("sgd")}, {0.0F, 0.0F});

@@ -7,6 +7,9 @@
 namespace outpace::server {
 namespace {
 
+// In a process's first mini-batches, in which it loads and compiles.
+constexpr Duration kFirstMost = std::chrono::minutes(10);
+
 // By the nearest rank; 0 of none.
 double percentile_99(std::span<const float> values) {
   if (values.empty()) {
@@ -24,12 +27,13 @@ std::optional<Duration> StallRule::limit(const Past& past) const {
   if (timeout_) {
     return timeout_;
   }
+  const std::uint32_t times = 1U << std::min(past.stalls_in_a_row, kDoublings);
   if (past.ended < kWarmUp) {
-    return std::nullopt;
+    return kFirstMost * times;
   }
   const double usual = percentile_99(past.runtimes.last(std::min(past.runtimes.size(), kRecent)));
   const Duration once = std::max(kLeast, from_seconds(kTimes * usual));
-  return once * (1U << std::min(past.stalls_in_a_row, kDoublings));
+  return once * times;
 }
 
 }  // namespace outpace::server

@@ -1,8 +1,8 @@
 // When a worker whose heart beats counts as stalled: it has been at a mini-batch for too long.
 //
 // The limit is given (--progress-timeout), or follows the worker's own runtimes: ten times the 99th
-// percentile of its last hundred, and at least 30 s. A process has no limit in its first five
-// mini-batches, in which it loads and compiles. A worker that stalls again and again without a
+// percentile of its last hundred, and at least 30 s. A process has 10 minutes for each of its first
+// five mini-batches, in which it loads and compiles. A worker that stalls again and again without a
 // gradient in between gets twice the time each time, so that one that has become slow is not cut
 // short for ever.
 

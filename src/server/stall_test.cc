@@ -9,12 +9,13 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(StallRule, GivesNoLimitToTheFirstFiveMiniBatches) {
+TEST(StallRule, GivesTenMinutesToEachOfTheFirstFiveMiniBatches) {
   const StallRule rule(std::nullopt);
   const std::vector<float> runtimes(4, 1.0F);
-  EXPECT_EQ(rule.limit({.ended = 0, .runtimes = {}}), std::nullopt);
-  EXPECT_EQ(rule.limit({.ended = 4, .runtimes = runtimes}), std::nullopt);
-  EXPECT_TRUE(rule.limit({.ended = 5, .runtimes = runtimes}));
+  EXPECT_EQ(rule.limit({.ended = 0, .runtimes = {}}), seconds(600));
+  EXPECT_EQ(rule.limit({.ended = 4, .runtimes = runtimes}), seconds(600));
+  EXPECT_EQ(rule.limit({.ended = 4, .stalls_in_a_row = 1, .runtimes = runtimes}), seconds(1200));
+  EXPECT_EQ(rule.limit({.ended = 5, .runtimes = runtimes}), seconds(30));
 }
 
 TEST(StallRule, GivesTenTimesTheSlowestOfFewRuntimesAndAtLeastHalfAMinute) {

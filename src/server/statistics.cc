@@ -13,6 +13,7 @@ void WorkerStatistics::keep(Archive& archive) {
 void Statistics::keep(Archive& archive) {
   archive("updates", updates)("gradients_applied", gradients_applied);
   archive("gradients_dropped", gradients_dropped)("gradients_refused", gradients_refused);
+  archive("examples_left_out", examples_left_out);
   archive("gradients_filtered", gradients_filtered)("gradients_cancelled", gradients_cancelled);
   archive("examples_applied", examples_applied)("clipped", clipped);
   archive("training_loss", training_loss)("gradient_noise_scale", gradient_noise_scale);

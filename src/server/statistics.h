@@ -48,6 +48,7 @@ struct Statistics {
   std::uint64_t gradients_filtered = 0;
   std::uint64_t gradients_cancelled = 0;
   std::uint64_t examples_applied = 0;
+  std::uint64_t examples_left_out = 0;  // Used in no update: nobody could compute them.
   std::uint64_t clipped = 0;
   double training_loss = 0.0;  // Exponential mean over some 50 gradients; 0 before the first.
   // In examples (policy/gradient_noise.h), of some hundred updates; nothing unless norms were

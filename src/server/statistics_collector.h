@@ -54,6 +54,7 @@ class StatisticsCollector {
     ++of(worker).cancelled;
     ++statistics_.gradients_cancelled;
   }
+  void left_out(std::uint64_t examples) { statistics_.examples_left_out += examples; }
   // It died while it computed.
   void lost(WorkerId worker) { ++of(worker).lost; }
   // A release has ended: nothing was applied of the worker's last `in_vain` ones.

@@ -114,7 +114,8 @@ void Cluster::schedule_beginning() {
   }
   for (std::size_t i = 0; i < options_.faults.size(); ++i) {
     const Fault& fault = options_.faults[i];
-    if (befalls_worker(fault.kind) || fault.kind == Fault::Kind::kServer) {
+    if (fault.at != Fault::kNeverComes &&
+        (befalls_worker(fault.kind) || fault.kind == Fault::Kind::kServer)) {
       queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
     }
   }
@@ -224,7 +225,7 @@ void Cluster::serve(std::uint32_t worker, std::size_t slot) {
   std::visit(
       Overloaded{[&](const protocol::Push& push) { serve_push(push, std::move(mail.gradient)); },
                  [&](const protocol::Abandoned& abandoned) {
-                   coordinator_->abandon(now_, abandoned.id, effects_);
+                   coordinator_->abandon(now_, abandoned, effects_);
                    carry_out(server::AbandonInput{abandoned.id});
                  },
                  [&](const protocol::Heartbeat&) {
@@ -279,7 +280,7 @@ void Cluster::carry_out_effects() {
                  [this](const server::TakeCheckpoint&) { take_checkpoint(); },
                  [this](const server::Stalled&) { ++fault_counts_.stalled; },
                  // An observer sees the policy's action in its decision.
-                 Ignoring<server::Switched>{}});
+                 Ignoring<server::Switched, server::LeaveOut>{}});
   effects_.clear();
   if (!finish_) {
     schedule_deadline();

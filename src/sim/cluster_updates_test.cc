@@ -1,6 +1,7 @@
 // Staleness rules and optimizers in a whole cluster: the shard is told of every release and of
 // every worker that is gone.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -56,7 +57,7 @@ class Bowl final : public worker::GradientSource {
 };
 
 struct BowlJob {
-  std::string staleness = "none";
+  std::string staleness = "none";  // Empty: the policy's own.
   std::string optimizer = "sgd";
   std::string policy = "async";
   std::uint32_t workers = 4;
@@ -65,21 +66,27 @@ struct BowlJob {
   std::string filter = "none";
   std::string attack{};
   std::uint64_t epochs = 0;  // 0: 400 updates.
+  double rate = 0.02;
+  std::string runtimes = "exponential(mean=100ms)";
   Cluster::Decided decided{};
 };
 
 ClusterResult run_in_bowl(const BowlJob& job) {
-  const update::StalenessRule rule = update::StalenessRule::parse(Spec::parse(job.staleness));
+  std::optional<update::StalenessRule> rule;
+  if (!job.staleness.empty()) {
+    rule = update::StalenessRule::parse(Spec::parse(job.staleness));
+  }
   ClusterOptions options{
       .policy = Spec::parse(job.policy),
       .coordinator = {.workers = job.workers,
                       .batch = 4,
                       .examples = Bowl::kExamples,
                       .limits = {.updates = job.epochs == 0 ? 400U : 0U, .epochs = job.epochs},
+                      .policy = Spec::parse(job.policy),
                       .staleness = rule,
-                      .rate = 0.02},
+                      .rate = job.rate},
       .shard = {.optimizer = Spec::parse(job.optimizer),
-                .staleness = rule,
+                .staleness = rule.value_or(update::StalenessRule::none()),
                 .filter = update::FilterRule::parse(Spec::parse(job.filter))},
       .target = {},
       .latency = milliseconds(1)};
@@ -89,9 +96,8 @@ ClusterResult run_in_bowl(const BowlJob& job) {
   for (const std::string& fault : job.faults) {
     options.faults.push_back(parse_fault(fault, job.workers));
   }
-  DrawnTiming timing(Runtimes::parse("exponential(mean=100ms)",
-                                     {.workers = job.workers, .seed = 1, .read_file = {}}),
-                     {});
+  DrawnTiming timing(
+      Runtimes::parse(job.runtimes, {.workers = job.workers, .seed = 1, .read_file = {}}), {});
   Bowl bowl(job.tensors);
   Learning learning{bowl};
   return Cluster(options, timing, &learning, job.decided, nullptr).run();
@@ -154,6 +160,81 @@ TEST(ClusterUpdates, ConvergeUnderYellowFinWithStaleGradients) {
   for (const char* optimizer : {"yellowfin", "yellowfin:gamma=0.01,tau=3"}) {
     for (const float weight : run_in_bowl({.optimizer = optimizer}).weights) {
       EXPECT_LT(std::abs(weight), 5.0F) << optimizer;
+    }
+  }
+}
+
+double farthest(const std::vector<float>& weights) {
+  double found = 0.0;
+  for (const float weight : weights) {
+    // A NaN is farther than any number.
+    found = std::isnan(weight) ? HUGE_VAL : std::max(found, std::abs(static_cast<double>(weight)));
+  }
+  return found;
+}
+
+// Gradients that are all about a round old; those of exponential runtimes are as good as momentum.
+constexpr const char* kEven = "lognormal(mean=100ms,cv=0.2)";
+
+// At a rate at which a synchronous run is stable, and whose steps are too long when each gradient
+// of a round makes one.
+TEST(ClusterUpdates, ConvergeAtTheRateOfASynchronousRun) {
+  const auto at = [](const std::string& policy, const std::string& staleness) {
+    return farthest(run_in_bowl({.staleness = staleness,
+                                 .policy = policy,
+                                 .workers = 8,
+                                 .epochs = 60,
+                                 .rate = 0.5,
+                                 .runtimes = kEven})
+                        .weights);
+  };
+  EXPECT_LT(at("sync", ""), 1.5);
+  EXPECT_GT(at("async", "none"), 100.0);
+  EXPECT_GT(at("switch(sync until updates>20 then async)", "none"), 100.0);
+  for (const char* policy : {"async",
+                             "kasync:k=4",
+                             "kbatchasync:k=4",
+                             "softsync:n=4",
+                             "ssp:s=0",
+                             "ssp:s=3",
+                             "dssp:low=1,high=6",
+                             "psp:beta=8,s=0",
+                             "psp:beta=2,s=3",
+                             "saps:s=14",
+                             "saps:s=14,action=refresh",
+                             "saps:s=14,action=shrink",
+                             "saps:s=14,action=dampen",
+                             "switch(sync until updates>20 then async)",
+                             "switch(sync until updates>20 then ssp:s=0)",
+                             "switch(async until updates>160 then sync)"}) {
+    EXPECT_LT(at(policy, ""), 1.5) << policy;
+  }
+}
+
+// The same of a velocity that spans ten rounds.
+TEST(ClusterUpdates, ConvergeWithMomentumAtTheRateOfASynchronousRun) {
+  const auto at = [](const std::string& policy, const std::string& optimizer) {
+    return farthest(run_in_bowl({.staleness = "",
+                                 .optimizer = optimizer,
+                                 .policy = policy,
+                                 .workers = 8,
+                                 .epochs = 200,
+                                 .rate = 0.2,
+                                 .runtimes = kEven})
+                        .weights);
+  };
+  EXPECT_GT(at("async", "momentum:over=update"), 100.0);
+  for (const char* optimizer : {"momentum", "nesterov"}) {
+    EXPECT_LT(at("sync", optimizer), 1.5) << optimizer;
+    for (const char* policy : {"async",
+                               "kasync:k=4",
+                               "softsync:n=4",
+                               "ssp:s=0",
+                               "ssp:s=3",
+                               "psp:beta=2,s=3",
+                               "saps:s=14",
+                               "switch(sync until updates>100 then async)"}) {
+      EXPECT_LT(at(policy, optimizer), 2.0) << policy << ", " << optimizer;
     }
   }
 }

@@ -69,6 +69,8 @@ struct Fault {
   double probability = 1.0;       // That it befalls a message, or with clog a link.
   Duration by{};                  // How late a message is, or with clog the step.
 
+  static constexpr Time kNeverComes = Time::max();  // Of a worker that could join.
+
   bool operator==(const Fault&) const = default;
 };
 

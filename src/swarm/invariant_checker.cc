@@ -120,7 +120,7 @@ void InvariantChecker::ended(const sim::ClusterResult& result) {
   const server::Statistics& counted = result.statistics;
   if (plan_.epochs > 0) {
     hold(counted.examples_used_per_epoch_min == 1 && counted.examples_used_per_epoch_max == 1 &&
-             counted.examples_applied == plan_.epochs * plan_.examples,
+             counted.examples_applied + counted.examples_left_out == plan_.epochs * plan_.examples,
          "I1",
          [&] {
            return std::to_string(counted.examples_applied) + " examples were applied in " +

@@ -1,35 +1,47 @@
 #include "throughput/barrier.h"
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "policy/catalogue.h"
-#include "policy/switch_spec.h"
 
 namespace outpace::throughput {
-namespace {
-
-bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-}  // namespace
 
 Barrier barrier_of(const Spec& policy, std::uint32_t workers) {
-  const Spec first = policy::phases_of(policy).front().policy;
-  const std::uint32_t cutoff = policy::make_policy(first, workers)->nominal_cutoff(workers);
-  if (first.name == "dynamic") {
-    return {BarrierKind::kBestCutoff};
+  const std::uint32_t cutoff = policy::make_policy(policy, workers)->nominal_cutoff(workers);
+  const BarrierKind kind = policy::barrier_of(policy);
+  switch (kind) {
+    case BarrierKind::kCutoff:
+    case BarrierKind::kRestarting:
+      return {kind, cutoff};
+    case BarrierKind::kDistinct:
+      return {kind, cutoff, policy};
+    case BarrierKind::kBoundedStaleness:
+    case BarrierKind::kLateOnes:
+      return {kind, 0, policy};
+    case BarrierKind::kNone:
+    case BarrierKind::kBestCutoff:
+    case BarrierKind::kChanging:
+      break;
   }
-  if (is_one_of(first.name, {"sync", "backup", "ksync"})) {
-    return {BarrierKind::kCutoff, cutoff};
+  return {kind};
+}
+
+bool is_modelled(const Barrier& barrier) {
+  return barrier.kind != BarrierKind::kChanging;
+}
+
+bool is_out_of_step(BarrierKind kind) {
+  switch (kind) {
+    case BarrierKind::kNone:
+    case BarrierKind::kDistinct:
+    case BarrierKind::kBoundedStaleness:
+    case BarrierKind::kLateOnes:
+      return true;
+    case BarrierKind::kCutoff:
+    case BarrierKind::kBestCutoff:
+    case BarrierKind::kRestarting:
+    case BarrierKind::kChanging:
+      break;
   }
-  if (first.name == "kbatchsync") {
-    return {BarrierKind::kRestarting, cutoff};
-  }
-  return {is_one_of(first.name, {"ssp", "dssp", "psp"}) ? BarrierKind::kBoundedStaleness
-                                                        : BarrierKind::kNone};
+  return false;
 }
 
 }  // namespace outpace::throughput

@@ -1,30 +1,31 @@
-// What a policy makes a worker wait for before its next mini-batch, as far as the coarse models
-// (coarse.h) distinguish policies.
+// What a policy makes a worker wait for before its next mini-batch, as the coarse models (coarse.h)
+// take it.
 
 #pragma once
 
 #include <cstdint>
 
 #include "base/spec.h"
+#include "policy/barrier.h"
 
 namespace outpace::throughput {
 
-enum class BarrierKind : std::uint8_t {
-  kCutoff,           // A round ends with its c-th gradient: sync, backup, ksync.
-  kBestCutoff,       // As kCutoff, with the c that gives the highest throughput: dynamic.
-  kRestarting,       // As kCutoff, but a worker that is done starts its next mini-batch at once:
-                     // kbatchsync.
-  kNone,             // A worker never waits: async, softsync, kasync, kbatchasync, adasync, saps.
-  kBoundedStaleness  // No worker gets far ahead of the slowest: ssp, dssp, psp.
-};
+using policy::BarrierKind;
 
 struct Barrier {
   BarrierKind kind;
-  std::uint32_t cutoff = 0;  // Gradients a round; 0 unless kCutoff or kRestarting.
+  std::uint32_t cutoff = 0;  // Gradients of an update; 0 unless kCutoff, kRestarting or kDistinct.
+  Spec policy = {};          // Of kDistinct, kBoundedStaleness and kLateOnes.
 };
 
-// The barrier of a policy on `workers` workers. A switch between policies has the barrier of its
-// first policy. Throws a usage error where policy::make_policy() does.
+// The barrier of a policy on `workers` workers. Throws a usage error where policy::make_policy()
+// does.
 [[nodiscard]] Barrier barrier_of(const Spec& policy, std::uint32_t workers);
+
+// Whether the coarse models know the barrier. They do not know a policy that changes in the run.
+[[nodiscard]] bool is_modelled(const Barrier& barrier);
+
+// Whether workers begin their mini-batches at times of their own, not together in rounds.
+[[nodiscard]] bool is_out_of_step(BarrierKind kind);
 
 }  // namespace outpace::throughput

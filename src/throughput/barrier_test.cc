@@ -24,10 +24,25 @@ TEST(Barrier, TellsRoundsByTheirCutoff) {
 
 TEST(Barrier, TellsWhoWaitsForNobodyFromWhoWaitsForTheSlowest) {
   EXPECT_EQ(of("async").kind, BarrierKind::kNone);
-  EXPECT_EQ(of("saps:s=14").kind, BarrierKind::kNone);
+  EXPECT_EQ(of("kbatchasync:k=4").kind, BarrierKind::kNone);
+  EXPECT_EQ(of("saps:s=14,action=dampen").kind, BarrierKind::kNone);
+  EXPECT_EQ(of("saps:s=14").kind, BarrierKind::kLateOnes);
   EXPECT_EQ(of("softsync:n=4").kind, BarrierKind::kNone);
   EXPECT_EQ(of("ssp:s=3").kind, BarrierKind::kBoundedStaleness);
-  EXPECT_EQ(of("switch(ssp:s=3 until updates>9 then async)").kind, BarrierKind::kBoundedStaleness);
+  EXPECT_EQ(of("psp:beta=2").kind, BarrierKind::kBoundedStaleness);
+}
+
+TEST(Barrier, TellsUpdatesOfDistinctWorkers) {
+  EXPECT_EQ(of("kasync:k=4").kind, BarrierKind::kDistinct);
+  EXPECT_EQ(of("kasync:k=4").cutoff, 4U);
+  EXPECT_EQ(of("adasync:k=4").kind, BarrierKind::kDistinct);
+  EXPECT_EQ(of("adasync:k=4,rule=ksync").kind, BarrierKind::kCutoff);
+  EXPECT_EQ(of("adasync:k=4,rule=kbatchsync").kind, BarrierKind::kRestarting);
+}
+
+TEST(Barrier, DoesNotModelAPolicyThatChanges) {
+  EXPECT_FALSE(is_modelled(of("switch(ssp:s=3 until updates>9 then async)")));
+  EXPECT_TRUE(is_modelled(of("sync")));
 }
 
 TEST(Barrier, RefusesWhatIsNoPolicy) {

@@ -12,6 +12,7 @@
 #include "job/training.h"
 #include "job/work.h"
 #include "links/shapes.h"
+#include "policy/switch_spec.h"
 #include "sim/placement.h"
 #include "sim/runtimes.h"
 #include "throughput/efficiency.h"
@@ -102,7 +103,7 @@ ModelledWorkers ClusterModel::workers(std::uint32_t count) const {
 }
 
 RingCluster ClusterModel::ring() const {
-  return ring_costs(profile_, wires_);
+  return ring_costs(profile_, wires_, options_.bucket_kib * kBytesOfKib);
 }
 
 CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
@@ -141,16 +142,64 @@ ThroughputEstimate ClusterModel::coarse(const CoarseCluster& cluster,
           .mixed_examples = profile_.batch * mixed_gradients(cluster, workers.computing)};
 }
 
+ThroughputEstimate ClusterModel::of_iterations(const ClusterKind& kind,
+                                               const ModelledWorkers& workers,
+                                               const Spread& spread,
+                                               std::uint32_t iterations) const {
+  if (kind.topology == Topology::kServer) {
+    return by_events(kind, workers, spread, iterations);
+  }
+  return {.rate = kind.topology == Topology::kRing
+                      ? ring_rate_by_events(ring_of_events(workers), iterations)
+                      : gossip_rate_by_events(gossip_of_events(workers), iterations),
+          .mixed_examples = static_cast<double>(workers.count()) * profile_.batch};
+}
+
 ThroughputEstimate ClusterModel::fine(const ClusterKind& kind,
                                       const ModelledWorkers& workers) const {
-  if (kind.topology == Topology::kServer) {
-    return by_events(kind, workers);
+  constexpr double kHalfOfNarrow = 0.025;
+  // Below what the profile leaves open, chance does not matter.
+  const double narrow = std::max(kHalfOfNarrow, uncertainty_);
+  constexpr double kGradientsMost = 200'000.0;
+  constexpr double kOverLinksMost = 20'000.0;  // Each takes longer.
+  constexpr double kTimesLeast = 2.0;
+  constexpr double kTimesMost = 8.0;
+  const bool served = kind.topology == Topology::kServer;
+  const Spread spread = served ? spread_of(kind, workers) : Spread{};
+  double iterations =
+      served ? iterations_each(kind, workers, spread.seconds) : 4 * iterations_each();
+  const double together =
+      workers.count() * static_cast<double>(runs_of_spread(spread, workers.count()));
+  const double most =
+      std::max(iterations, (has_links() ? kOverLinksMost : kGradientsMost) / together);
+  ThroughputEstimate found =
+      of_iterations(kind, workers, spread, static_cast<std::uint32_t>(iterations));
+  while (options_.iterations == 0 && iterations < most) {
+    const double off =
+        (found.rate.high - found.rate.low) / 2.0 / (narrow * found.rate.examples_per_second);
+    if (off <= 1.0 && has_settled(kind, workers, found.rate)) {
+      break;
+    }
+    iterations = std::min(most, iterations * std::clamp(off * off, kTimesLeast, kTimesMost));
+    found = of_iterations(kind, workers, spread, static_cast<std::uint32_t>(iterations));
   }
-  const Rate rate = kind.topology == Topology::kRing
-                        ? ring_rate_by_events(ring_of_events(workers), 4 * iterations_each())
-                        : gossip_rate_by_events(gossip_of_events(workers), 4 * iterations_each());
-  return {.rate = widened(rate),
-          .mixed_examples = static_cast<double>(workers.count()) * profile_.batch};
+  found.rate = widened(found.rate);
+  return found;
+}
+
+bool ClusterModel::has_settled(const ClusterKind& kind,
+                               const ModelledWorkers& workers,
+                               const Rate& rate) const {
+  constexpr double kNear = 0.1;
+  if (kind.topology != Topology::kServer) {
+    return true;
+  }
+  const CoarseCluster cluster = coarse_cluster(kind, workers);
+  if (cluster.barrier.kind != BarrierKind::kBoundedStaleness) {
+    return true;
+  }
+  const double coarse = profile_.batch * coarse_rate(cluster, workers.computing, Heuristics::kWith);
+  return rate.examples_per_second < (1.0 + kNear) * coarse;
 }
 
 double ClusterModel::computing_alone(const ModelledWorkers& workers) const {
@@ -224,12 +273,13 @@ std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKi
 }
 
 ThroughputEstimate ClusterModel::by_events(const ClusterKind& kind,
-                                           const ModelledWorkers& workers) const {
-  const Spread spread = spread_of(kind, workers);
-  const auto cluster = simulated(kind, workers, iterations_each(kind, workers, spread.seconds));
+                                           const ModelledWorkers& workers,
+                                           const Spread& spread,
+                                           std::uint32_t iterations) const {
+  const auto cluster = simulated(kind, workers, iterations);
   const Served served =
       serve_by_events(cluster->options, timing(workers, copying_seconds(profile_, wires_)), spread);
-  return {.rate = widened(served.rate),
+  return {.rate = served.rate,
           .mixed_examples = served.examples_an_update * (1.0 + served.staleness)};
 }
 
@@ -268,11 +318,12 @@ void ClusterModel::perform(const ClusterKind& kind,
 }
 
 Spread ClusterModel::spread_of(const ClusterKind& kind, const ModelledWorkers& workers) const {
-  const CoarseCluster cluster = coarse_cluster(kind, workers);
-  const BarrierKind barrier = cluster.barrier.kind;
-  const bool free = barrier == BarrierKind::kNone || barrier == BarrierKind::kBoundedStaleness;
+  // The first phase of a switch is what the workers begin with.
+  const Spec first = policy::phases_of(Spec::parse(kind.policy)).front().policy;
+  const CoarseCluster cluster = coarse_cluster({first.text, kind.topology, kind.shards}, workers);
   Spread spread{.seconds = 0.0, .from = 0.0, .seed = options_.seed};
-  if (free && workers.count() > 1 && wires_.bytes_per_second > 0.0) {
+  if (is_out_of_step(cluster.barrier.kind) && workers.count() > 1 &&
+      wires_.bytes_per_second > 0.0) {
     spread.seconds = workers.count() / coarse_rate(cluster, workers.computing, Heuristics::kWith);
     // Pieces of weights that arrive after a worker's start would hold it up, and the phases would
     // be less spread than the starts.
@@ -333,7 +384,7 @@ GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) co
 RingOfEvents ClusterModel::ring_of_events(const ModelledWorkers& workers) const {
   const RingCluster costs = ring();
   std::vector<RingOfEvents::Bucket> buckets;
-  for (const BucketShare& bucket : buckets_of(profile_, options_.bucket_kib * kBytesOfKib)) {
+  for (const BucketShare& bucket : costs.buckets) {
     buckets.push_back({.ready = bucket.ready, .seconds = costs.payload_seconds * bucket.bytes});
   }
   return {.computing = workers.draw,

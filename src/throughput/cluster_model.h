@@ -55,8 +55,12 @@ class ClusterModel {
   [[nodiscard]] CoarseCluster coarse_cluster(const ClusterKind& kind,
                                              const ModelledWorkers& workers) const;
 
+  // REQUIRES: the cluster is modelled.
   [[nodiscard]] ThroughputEstimate coarse(const CoarseCluster& cluster,
                                           const ModelledWorkers& workers) const;
+  // Unless the options say how many iterations, simulates more of them until the interval of chance
+  // is narrower than 5 % of the rate, or than what the profile leaves open, or some 200,000
+  // gradients (over links 20,000) were simulated.
   [[nodiscard]] ThroughputEstimate fine(const ClusterKind& kind,
                                         const ModelledWorkers& workers) const;
   // Tells the elementary operations of the first iterations that fine() simulates, ten of each
@@ -74,7 +78,14 @@ class ClusterModel {
 
  private:
   [[nodiscard]] ThroughputEstimate by_events(const ClusterKind& kind,
-                                             const ModelledWorkers& workers) const;
+                                             const ModelledWorkers& workers,
+                                             const Spread& spread,
+                                             std::uint32_t iterations) const;
+  // Of the fine model, before it is widened.
+  [[nodiscard]] ThroughputEstimate of_iterations(const ClusterKind& kind,
+                                                 const ModelledWorkers& workers,
+                                                 const Spread& spread,
+                                                 std::uint32_t iterations) const;
   // A simulated cluster with a server; refers to itself and to the model.
   struct Simulated;
   [[nodiscard]] std::unique_ptr<Simulated> simulated(const ClusterKind& kind,
@@ -83,6 +94,11 @@ class ClusterModel {
   // Over how long the workers' starts are spread: without rounds, workers meet on the links by
   // chance, at any time of an iteration.
   [[nodiscard]] Spread spread_of(const ClusterKind& kind, const ModelledWorkers& workers) const;
+  // False if faster workers have not yet come to a bound on staleness, as the coarse model says
+  // they will.
+  [[nodiscard]] bool has_settled(const ClusterKind& kind,
+                                 const ModelledWorkers& workers,
+                                 const Rate& rate) const;
   [[nodiscard]] RingCluster ring() const;
   // `besides`, of SampledTimingOptions.
   [[nodiscard]] SampledTimingOptions timing(const ModelledWorkers& workers, double besides) const;

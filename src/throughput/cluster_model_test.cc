@@ -1,5 +1,7 @@
 #include "throughput/cluster_model.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "base/refusal_test.h"
@@ -124,6 +126,18 @@ TEST(ClusterModel, CountsTheExamplesThatAnUpdateMixes) {
   EXPECT_NEAR(model.computing_alone(workers), 4 * 8 / 0.02, 1e-6);
 }
 
+TEST(ClusterModel, CountsTheMostStaleGradientsOfUnequalWorkersToo) {
+  const MeasuredProfile profile = even_profile();
+  const job::ModelledCluster cluster{.runtime = "3*constant(100ms),1*constant(1s)"};
+  const ClusterModel model(profile, cluster, no_file);
+  const ModelledWorkers workers = model.workers(4);
+  // In a second the fast ones make 30 updates; the mean staleness is 3, whatever the speeds.
+  const double mixed = 8 * (1.0 + std::sqrt(30.0 * 3.0));
+  EXPECT_NEAR(
+      model.coarse(model.coarse_cluster(kAsync, workers), workers).mixed_examples, mixed, 1e-6);
+  EXPECT_NEAR(model.fine(kAsync, workers).mixed_examples, mixed, 0.05 * mixed);
+}
+
 // Four layers of 10 ms forward and 20 ms backward; 40 MB of weights are all in one of them.
 MeasuredProfile heavy_layer(std::size_t heavy) {
   MeasuredProfile profile = even_profile();
@@ -166,6 +180,57 @@ TEST(ClusterModel, JoinsTheTimesOfLayersWithTheirTensors) {
     EXPECT_NEAR(model.fine(kSync, model.workers(4)).rate.examples_per_second,
                 kExamples / (8 * kAlone + 0.120),
                 0.1);
+  }
+}
+
+TEST(ClusterModel, LayersMatterInTheCoarseModelOfARingToo) {
+  const job::ModelledCluster fast{.bandwidth = job::Value<job::Bandwidth>::parse("10Gbps")};
+  for (const std::size_t heavy : {0U, 3U}) {
+    const MeasuredProfile profile = heavy_layer(heavy);
+    const ClusterModel model(profile, fast, no_file);
+    const ModelledWorkers workers = model.workers(4);
+    EXPECT_NEAR(
+        model.coarse(model.coarse_cluster(kRing, workers), workers).rate.examples_per_second,
+        model.fine(kRing, workers).rate.examples_per_second,
+        0.1);
+  }
+}
+
+TEST(ClusterModel, SimulatesUntilTheIntervalIsNarrow) {
+  const job::ModelledCluster drawn{.runtime = "lognormal(mean=100ms,cv=1)"};
+  const MeasuredProfile profile = even_profile();
+  const ClusterModel model(profile, drawn, no_file);
+  const ModelledWorkers workers = model.workers(4);
+  job::ModelledCluster short_run = drawn;
+  short_run.iterations = 200;
+  const ClusterModel fixed(profile, short_run, no_file);
+  for (const char* policy : {"sync", "ssp:s=1", "kasync:k=3"}) {
+    const ClusterKind kind{policy, Topology::kServer, 1};
+    const auto width = [](const Rate& rate) {
+      return (rate.high - rate.low) / rate.examples_per_second;
+    };
+    EXPECT_LT(width(model.fine(kind, workers).rate), 0.05) << policy;
+    EXPECT_GT(width(fixed.fine(kind, workers).rate), 0.05) << policy;
+  }
+}
+
+TEST(ClusterModel, TheCoarseModelKnowsTheBarrierOfEachPolicy) {
+  for (const char* runtime : {"exponential(mean=100ms)",
+                              "2*constant(100ms),2*constant(300ms)",
+                              "3*constant(100ms),1*constant(1s)"}) {
+    const job::ModelledCluster drawn{.runtime = runtime};
+    for (const char* policy : {"kasync:k=2",
+                               "kbatchasync:k=2",
+                               "kbatchsync:k=4",
+                               "adasync:k=2",
+                               "ssp:s=1",
+                               "dssp:low=1,high=3",
+                               "psp:beta=1",
+                               "saps",
+                               "saps:s=3,action=refresh"}) {
+      const BothRates rates = rates_of({policy, Topology::kServer, 1}, 4, drawn);
+      EXPECT_NEAR(rates.coarse / rates.fine, 1.0, 0.07) << policy << " " << runtime;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "throughput/cluster_search.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/check.h"
@@ -15,28 +16,44 @@ class PlanSearch {
     values_.reserve(candidates.size());
     for (const Candidate& candidate : candidates) {
       CHECK(candidate.cost > 0.0);
-      values_.push_back(candidate.guess * (1.0 + options.margin));
+      values_.push_back(candidate.is_guessed ? candidate.guess * (1.0 + options.margin)
+                                             : std::numeric_limits<double>::infinity());
     }
   }
 
   Plan run(const std::function<double(std::size_t)>& verify) {
     std::size_t count = 0;
-    std::optional<std::size_t> next = unverified(ranked());
+    std::optional<std::size_t> next = unverified();
     while (next && count < options_.verified_most) {
       values_[*next] = verify(*next);
       verified_[*next] = true;
       ++count;
-      next = unverified(ranked());
+      learn_margin(*next);
+      next = unverified();
     }
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (!verified_[i]) {
-        values_[i] = candidates_[i].guess;
+        values_[i] = candidates_[i].is_guessed ? candidates_[i].guess : 0.0;
       }
     }
     return result(count);
   }
 
  private:
+  // The guesses of the others of its kind are as far off as this one's was.
+  void learn_margin(std::size_t from) {
+    const Candidate& known = candidates_[from];
+    if (!known.is_guessed || known.guess <= 0.0) {
+      return;
+    }
+    const double factor = values_[from] / known.guess;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!verified_[i] && candidates_[i].is_guessed && candidates_[i].kind == known.kind) {
+        values_[i] = std::max(values_[i], factor * candidates_[i].guess);
+      }
+    }
+  }
+
   [[nodiscard]] bool reaches(std::size_t i) const {
     return !options_.target || values_[i] >= *options_.target;
   }
@@ -108,7 +125,13 @@ class PlanSearch {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::optional<std::size_t> unverified(const Ranked& ranked) const {
+  [[nodiscard]] std::optional<std::size_t> unverified() const {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!verified_[i] && !candidates_[i].is_guessed) {
+        return i;
+      }
+    }
+    const Ranked ranked = this->ranked();
     for (const std::size_t i : ranked.best) {
       if (!verified_[i]) {
         return i;

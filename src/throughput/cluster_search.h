@@ -6,8 +6,10 @@
 //
 // Only clusters that could be among the best are verified. Until it is verified, a cluster counts
 // with the fast model's value plus a margin. The best unverified cluster is verified next, until
-// all of the best are verified. The result is the same as verifying every cluster, unless the fast
-// model underestimates the slow one by more than the margin.
+// all of the best are verified. If a verified cluster exceeds its guess by more than the margin,
+// the margin of its kind becomes as large. A cluster that the fast model does not know is verified
+// first. The result is the same as verifying every cluster, unless the fast model underestimates
+// one cluster of a kind by more than the margin, and no other that was verified.
 
 #pragma once
 
@@ -20,8 +22,10 @@
 namespace outpace::throughput {
 
 struct Candidate {
-  double guess;  // Value by the fast model.
-  double cost;   // Per hour; above 0.
+  double guess;            // Value by the fast model; unused if that does not know the cluster.
+  double cost;             // Per hour; above 0.
+  bool is_guessed = true;  // Otherwise it is verified in any case.
+  std::size_t kind = 0;    // The fast model errs alike for candidates of a kind.
 };
 
 // The order of clusters. With a target, those that reach it come first.

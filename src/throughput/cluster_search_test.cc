@@ -132,5 +132,25 @@ TEST(Plan, OfNothingIsNothing) {
   EXPECT_TRUE(search_plan({}, [](std::size_t) { return 0.0; }, {}).best.empty());
 }
 
+TEST(ClusterSearch, VerifiesWhateverTheFastModelDoesNotKnow) {
+  const std::vector<Candidate> candidates{{.guess = 100.0, .cost = 1.0},
+                                          {.guess = 0.0, .cost = 1.0, .is_guessed = false}};
+  const std::vector<double> values{100.0, 150.0};
+  const Plan plan = search_plan(candidates, [&](std::size_t i) { return values[i]; }, {.top = 1});
+  ASSERT_EQ(plan.best.size(), 1U);
+  EXPECT_EQ(plan.best.front().candidate, 1U);
+}
+
+TEST(ClusterSearch, LearnsHowFarTheFastModelIsOffForAKind) {
+  // The fast model finds half of the truth for kind 1, and all of it for kind 0.
+  const std::vector<Candidate> candidates{{.guess = 100.0, .cost = 1.0, .kind = 0},
+                                          {.guess = 120.0, .cost = 3.0, .kind = 1},
+                                          {.guess = 60.0, .cost = 1.0, .kind = 1}};
+  const std::vector<double> values{100.0, 240.0, 120.0};
+  const Plan plan = search_plan(candidates, [&](std::size_t i) { return values[i]; }, {.top = 3});
+  ASSERT_EQ(plan.best.size(), 2U);
+  EXPECT_EQ(plan.best.back().candidate, 2U);
+}
+
 }  // namespace
 }  // namespace outpace::throughput

@@ -9,6 +9,7 @@
 #include <queue>
 
 #include "base/check.h"
+#include "throughput/policy_rate.h"
 
 namespace outpace::throughput {
 namespace {
@@ -121,20 +122,27 @@ double round_seconds(const std::vector<double>& computed,
   return cluster.fixed_seconds + done;
 }
 
-// Seconds until the `cutoff`-th gradient if each worker begins anew when it is done.
-double restarting_seconds(const std::vector<double>& draw, std::uint32_t cutoff) {
-  // When a worker is done next, and how long its mini-batches take.
-  using Next = std::pair<double, double>;
+// Seconds until the `cutoff`-th gradient if each worker begins anew when it is done. The times of
+// its mini-batches are those of this draw and of the next ones.
+double restarting_seconds(const Period& period, std::size_t draw, std::uint32_t cutoff) {
+  struct Next {
+    double when;
+    std::size_t worker;
+    std::size_t draw;
+    bool operator>(const Next& other) const { return when > other.when; }
+  };
   std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
-  for (const double seconds : draw) {
-    next.emplace(seconds, seconds);
+  for (std::size_t worker = 0; worker < period.mean.size(); ++worker) {
+    next.push({period.draws[draw][worker], worker, draw});
   }
   for (std::uint32_t i = 1; i < cutoff; ++i) {
-    const auto [when, seconds] = next.top();
+    Next one = next.top();
     next.pop();
-    next.emplace(when + seconds, seconds);
+    one.draw = (one.draw + 1) % period.draws.size();
+    one.when += period.draws[one.draw][one.worker];
+    next.push(one);
   }
-  return next.top().first;
+  return next.top().when;
 }
 
 double mean_over_draws(const Period& period,
@@ -184,10 +192,12 @@ BestCutoff best_cutoff_of(const Period& period,
 
 double restarting_rate(const Period& period, std::uint32_t cutoff, const ServedCluster& cluster) {
   const double each = cluster.link_seconds + cluster.apply_seconds;
-  return cutoff / mean_over_draws(period, [&](const std::vector<double>& draw) {
-           return cluster.fixed_seconds + down_seconds(draw.size(), cluster) +
-                  std::max(restarting_seconds(draw, cutoff) + each, cutoff * each);
-         });
+  double seconds = 0.0;
+  for (std::size_t draw = 0; draw < period.draws.size(); ++draw) {
+    seconds += cluster.fixed_seconds + down_seconds(period.mean.size(), cluster) +
+               std::max(restarting_seconds(period, draw, cutoff) + each, cutoff * each);
+  }
+  return cutoff * static_cast<double>(period.draws.size()) / seconds;
 }
 
 // Each worker's rate without a barrier.
@@ -252,6 +262,45 @@ double round_of_means(const Period& period, const ServedCluster& cluster, Heuris
                        heuristics);
 }
 
+// The policy decides for workers whose mini-batches take their time without a barrier.
+double decided_rate(const Barrier& barrier,
+                    const ServedCluster& cluster,
+                    const Period& period,
+                    Heuristics heuristics) {
+  constexpr std::size_t kIterationsLeast = 300;
+  constexpr double kSecondsLeast = 1e-9;
+  const std::vector<double> rates = free_rates(period, cluster, heuristics);
+  const auto workers = static_cast<std::uint32_t>(rates.size());
+  std::vector<double> besides(workers);
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    besides[w] = 1.0 / rates[w] - period.mean[w];
+    if (barrier.kind == BarrierKind::kDistinct) {  // The k workers get their weights together.
+      besides[w] = std::max(besides[w],
+                            cluster.fixed_seconds + down_seconds(barrier.cutoff, cluster) +
+                                cluster.own_link_seconds + cluster.apply_seconds);
+    }
+  }
+  const std::size_t iterations = std::max(kIterationsLeast, period.draws.size());
+  const double rate = policy_rate(
+      {.policy = barrier.policy,
+       .workers = workers,
+       .seconds =
+           [&](std::uint32_t worker, std::uint64_t iteration) {
+             const std::size_t draw = iteration % period.draws.size();
+             return std::max(kSecondsLeast, period.draws[draw][worker] + besides[worker]);
+           },
+       .gradients = iterations * workers});
+  if (barrier.kind != BarrierKind::kBoundedStaleness || !is_held_up(period, cluster)) {
+    return rate;
+  }
+  const double behind = workers * *std::min_element(rates.begin(), rates.end());
+  return std::min({rate,
+                   behind,
+                   heuristics == Heuristics::kWith
+                       ? workers / round_of_means(period, cluster, heuristics)
+                       : behind});
+}
+
 double period_rate(const Barrier& barrier,
                    const ServedCluster& cluster,
                    const Period& period,
@@ -263,19 +312,17 @@ double period_rate(const Barrier& barrier,
       return best_cutoff_of(period, cluster, heuristics).rate;
     case BarrierKind::kRestarting:
       return restarting_rate(period, barrier.cutoff, cluster);
-    case BarrierKind::kNone:
+    case BarrierKind::kDistinct:
     case BarrierKind::kBoundedStaleness:
+    case BarrierKind::kLateOnes:
+      return decided_rate(barrier, cluster, period, heuristics);
+    case BarrierKind::kNone:
+    case BarrierKind::kChanging:
       break;
   }
+  CHECK(is_modelled(barrier));
   const std::vector<double> rates = free_rates(period, cluster, heuristics);
-  if (barrier.kind == BarrierKind::kNone) {
-    return std::accumulate(rates.begin(), rates.end(), 0.0);
-  }
-  const auto workers = static_cast<double>(rates.size());
-  const double behind = workers * *std::min_element(rates.begin(), rates.end());
-  return heuristics == Heuristics::kWith && is_held_up(period, cluster)
-             ? std::min(behind, workers / round_of_means(period, cluster, heuristics))
-             : behind;
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
 double mean_over_periods(const Computing& computing,
@@ -326,18 +373,35 @@ double best_cutoff(const ServedCluster& cluster,
   });
 }
 
+namespace {
+
+// From the first worker's begin to the end of the last sum, when the slowest worker computes so
+// long.
+double summed_at(const RingCluster& cluster,
+                 double workers,
+                 double slowest,
+                 Heuristics heuristics) {
+  const double messages = 2.0 * (workers - 1.0) * cluster.latency_seconds;
+  const double payload = 2.0 * (workers - 1.0) / workers * cluster.payload_seconds;
+  if (heuristics == Heuristics::kWithout) {
+    return slowest + messages + payload;
+  }
+  double summed = 0.0;
+  for (const BucketShare& bucket : cluster.buckets) {
+    summed = std::max(summed, bucket.ready * slowest) + messages + bucket.bytes * payload;
+  }
+  return summed;
+}
+
+}  // namespace
+
 double ring_rate(const RingCluster& cluster, const Computing& computing, Heuristics heuristics) {
   CHECK(!computing.empty());
   return mean_over_periods(computing, [&](const Period& period) {
     const auto workers = static_cast<double>(period.mean.size());
-    const double exchange = 2.0 * (workers - 1.0) * cluster.latency_seconds +
-                            2.0 * (workers - 1.0) / workers * cluster.payload_seconds;
     return workers / mean_over_draws(period, [&](const std::vector<double>& draw) {
              const double slowest = *std::max_element(draw.begin(), draw.end());
-             const double hidden = heuristics == Heuristics::kWith
-                                       ? std::min(exchange, cluster.backward_share * slowest)
-                                       : 0.0;
-             return cluster.fixed_seconds + slowest + exchange - hidden;
+             return cluster.fixed_seconds + summed_at(cluster, workers, slowest, heuristics);
            });
   });
 }

@@ -14,27 +14,34 @@
 //                            w has computed at A_w = w D + C_w if weights go out one after another,
 //                            and at W D + C_w if they share the link: early workers send while
 //                            others still compute
+//     restarting             as a round, with the c-th of all workers' successive mini-batches
 //   no barrier               X = min(W / (C + F + 2 D + P), 1 / max(D, P))
 //     with heuristics        mean-value analysis of a closed network: link down, link up and
 //                            applying are stations, the rest is delay
-//   bounded staleness        X = W x the slowest worker's rate of the above
+//   k distinct workers, bounded staleness, late gradients
+//                            the policy's own code decides for workers that each take C + the rest
+//                            of an iteration without a barrier (policy_rate.h)
+//   bounded staleness        at most W x the slowest worker's rate without a barrier
 //
 // A ring of W workers (Patarasuk & Yuan, 2009): T = C_(W) + 2 (W - 1) a + 2 (W - 1) / W S / B. With
-// heuristics, the part that fits into the backward pass is hidden. A free gossip exchanges weights
-// off the critical path: X = sum of 1 / (C_w + P). In a coupled one each gradient takes a meeting
-// of M = 2 g + S / B, g half of a meeting without weights, which begins with its computing: X =
-// min(sum of 1 / (max(C_w, M) + P), pairs / M). gossip_rate() has the other ways to average.
+// heuristics, it goes bucket by bucket, each from when its gradients are there. A free gossip
+// exchanges weights off the critical path: X = sum of 1 / (C_w + P). In a coupled one each gradient
+// takes a meeting of M = 2 g + S / B, g half of a meeting without weights, which begins with its
+// computing: X = min(sum of 1 / (max(C_w, M) + P), pairs / M). gossip_rate() has the other ways to
+// average.
 //
-// The models ignore: that a straggler's cancelled gradient is partly sent, bounds that bind only
-// now and then (the s of ssp), correlation in time beyond the given periods, and shared processors.
+// The models ignore: that a straggler's cancelled gradient is partly sent, correlation in time
+// beyond the given periods, and shared processors. They do not know policies that change.
 
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "job/gossip_options.h"
 #include "throughput/barrier.h"
 #include "throughput/computing.h"
+#include "throughput/operations.h"
 
 namespace outpace::throughput {
 
@@ -53,13 +60,13 @@ struct RingCluster {
   double latency_seconds;          // a, of a message of a sum to a neighbour.
   double meeting_message_seconds;  // The same of a gossip: half of a meeting without its weights.
   double payload_seconds;          // S / B.
-  double backward_share;  // Share of computing that comes after the first gradients are ready.
+  std::vector<BucketShare> buckets = {{.ready = 1.0, .bytes = 1.0}};  // At least one.
 };
 
 enum class Heuristics : std::uint8_t { kWithout, kWith };
 
-// Accepted gradients per second. REQUIRES: at least one period; all seconds are finite and at least
-// 0, and an iteration takes some time.
+// Accepted gradients per second. REQUIRES: the barrier is modelled; at least one period; all
+// seconds are finite and at least 0, and an iteration takes some time.
 [[nodiscard]] double served_rate(const Barrier& barrier,
                                  const ServedCluster& cluster,
                                  const Computing& computing,

@@ -7,18 +7,6 @@
 namespace outpace::throughput {
 namespace {
 
-double backward_share(const std::vector<MeasuredLayer>& layers) {
-  double forward = 0.0;
-  double backward = 0.0;
-  for (const MeasuredLayer& layer : layers) {
-    forward += layer.forward_seconds;
-    backward += layer.backward_seconds;
-  }
-  // The first gradients are ready when the last layer's backward pass is over.
-  const double after_first = layers.empty() ? 0.0 : backward - layers.back().backward_seconds;
-  return forward + backward > 0.0 ? after_first / (forward + backward) : 0.0;
-}
-
 double link_seconds(const MeasuredProfile& profile, const Wires& wires) {
   return wires.bytes_per_second > 0.0
              ? profile.payload_bytes() / (kPayloadOfLink * wires.bytes_per_second)
@@ -49,6 +37,8 @@ std::string_view name(Bottleneck bottleneck, Topology topology) {
       return "server apply";
     case Bottleneck::kStragglers:
       return "straggler wait";
+    case Bottleneck::kNotModelled:
+      return "not modelled";
   }
   return "";
 }
@@ -71,7 +61,9 @@ ServedCluster served_costs(const MeasuredProfile& profile,
           .in_turn = profile.payload_bytes() / shards <= wires.window_bytes};
 }
 
-RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
+RingCluster ring_costs(const MeasuredProfile& profile,
+                       const Wires& wires,
+                       std::uint64_t bucket_bytes) {
   const MeasuredProfile::Sums sums =
       profile.sums.value_or(MeasuredProfile::Sums{profile.message_seconds, profile.byte_seconds});
   // A worker without a server reports every gradient to the process that keeps the record.
@@ -81,8 +73,25 @@ RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires) {
               sums.meeting_message_seconds.value_or(sums.message_seconds) + wires.latency_seconds,
           .payload_seconds =
               std::max(link_seconds(profile, wires), profile.payload_bytes() * sums.byte_seconds),
-          .backward_share =
-              profile.payload_bytes() > kBucketBytes ? backward_share(profile.layers) : 0.0};
+          .buckets = buckets_of(profile, bucket_bytes)};
+}
+
+double backward_share(const MeasuredProfile& profile) {
+  double forward = 0.0;
+  double backward = 0.0;
+  for (const MeasuredLayer& layer : profile.layers) {
+    forward += layer.forward_seconds;
+    backward += layer.backward_seconds;
+  }
+  if (forward + backward <= 0.0 || profile.payload_bytes() <= static_cast<double>(kBucketBytes)) {
+    return 0.0;
+  }
+  // The first gradients are ready when the last layer's backward pass is over.
+  return (backward - profile.layers.back().backward_seconds) / (forward + backward);
+}
+
+bool is_modelled(const CoarseCluster& cluster) {
+  return cluster.topology != Topology::kServer || is_modelled(cluster.barrier);
 }
 
 namespace {
@@ -91,14 +100,8 @@ namespace {
 Computing shortened(const CoarseCluster& cluster, const Computing& computing) {
   const auto workers = static_cast<double>(computing.front().mean.size());
   const double alone = cluster.served.link_seconds;
-  switch (cluster.barrier.kind) {
-    case BarrierKind::kNone:
-    case BarrierKind::kBoundedStaleness:
-      return without_hidden(*cluster.hidden, computing, alone, alone);
-    case BarrierKind::kCutoff:
-    case BarrierKind::kBestCutoff:
-    case BarrierKind::kRestarting:
-      break;
+  if (is_out_of_step(cluster.barrier.kind)) {
+    return without_hidden(*cluster.hidden, computing, alone, alone);
   }
   const double pushes = cluster.barrier.cutoff > 0 ? cluster.barrier.cutoff : workers;
   return without_hidden(
@@ -128,6 +131,9 @@ double coarse_rate(const CoarseCluster& cluster,
 
 Bottleneck find_bottleneck(const CoarseCluster& cluster, const Computing& computing) {
   constexpr double kHalf = 0.5;
+  if (!is_modelled(cluster)) {
+    return Bottleneck::kNotModelled;
+  }
   Bottleneck found = Bottleneck::kComputing;
   double best = coarse_rate(cluster, scaled(computing, kHalf), Heuristics::kWith);
   const auto try_other = [&](Bottleneck other, const CoarseCluster& easier, const Computing& with) {

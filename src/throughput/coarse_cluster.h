@@ -39,16 +39,19 @@ inline constexpr double kPayloadOfLink = 1448.0 / 1514.0;
 [[nodiscard]] ServedCluster served_costs(const MeasuredProfile& profile,
                                          const Wires& wires,
                                          std::uint32_t shards);
-// A gradient of at most one bucket (train's --bucket-kib) goes out in one piece, after the backward
-// pass.
-inline constexpr double kBucketBytes = 1024.0 * 1024.0;
-[[nodiscard]] RingCluster ring_costs(const MeasuredProfile& profile, const Wires& wires);
+inline constexpr std::uint64_t kBucketBytes = std::uint64_t{1} << 20U;  // By default.
+[[nodiscard]] RingCluster ring_costs(const MeasuredProfile& profile,
+                                     const Wires& wires,
+                                     std::uint64_t bucket_bytes = kBucketBytes);
+// The share of computing that comes after the first gradients are ready; 0 if a gradient has at
+// most one bucket of the default size, which goes out in one piece after the backward pass.
+[[nodiscard]] double backward_share(const MeasuredProfile& profile);
 
 // What limits throughput: the change that would help most. The changes are halving computing, the
 // link (its latency and its bytes) or applying, and making all workers equally fast.
-enum class Bottleneck : std::uint8_t { kComputing, kLink, kApply, kStragglers };
-// "worker compute", "server link", "server apply", "straggler wait"; without a server the link is
-// called "link".
+enum class Bottleneck : std::uint8_t { kComputing, kLink, kApply, kStragglers, kNotModelled };
+// "worker compute", "server link", "server apply", "straggler wait", "not modelled"; without a
+// server the link is called "link".
 [[nodiscard]] std::string_view name(Bottleneck bottleneck, Topology topology);
 
 struct CoarseCluster {
@@ -59,7 +62,10 @@ struct CoarseCluster {
   Gossiping gossip = {};
   std::optional<HiddenTransfers> hidden = {};  // With a server; nothing: none.
 };
+// Whether the coarse model knows the cluster: its barrier, if it has a server.
+[[nodiscard]] bool is_modelled(const CoarseCluster& cluster);
 // Gradients per second by the coarse model. With heuristics, computing is shortened by what hides.
+// REQUIRES: the cluster is modelled.
 [[nodiscard]] double coarse_rate(const CoarseCluster& cluster,
                                  const Computing& computing,
                                  Heuristics heuristics);

@@ -43,10 +43,12 @@ TEST(CoarseCluster, CostsComeFromTheProfileAndTheWires) {
   EXPECT_NEAR(ring_costs(with_sums, kGigabit).meeting_message_seconds, 0.0011, 1e-12);
   EXPECT_NEAR(ring.payload_seconds, 0.008 * 1514 / 1448, 1e-9);
   EXPECT_NEAR(ring_costs(with_sums, kGigabit).payload_seconds, 0.01, 1e-12);
-  EXPECT_EQ(ring.backward_share, 0.0);  // There is one bucket.
+  EXPECT_EQ(backward_share(profile()), 0.0);  // There is one bucket.
+  ASSERT_EQ(ring.buckets.size(), 1U);
+  EXPECT_EQ(ring.buckets.front().ready, 1.0);
   MeasuredProfile large = profile();
   large.manifest.tensors = {{.name = "w", .shape = {2'500'000}}};
-  EXPECT_NEAR(ring_costs(large, kGigabit).backward_share, 0.2, 1e-12);  // 0.02 of 0.1.
+  EXPECT_NEAR(backward_share(large), 0.2, 1e-12);  // 0.02 of 0.1.
 }
 
 TEST(CoarseCluster, CopyingCountsAsFarAsItIsSlowerThanTheLink) {
@@ -76,6 +78,8 @@ TEST(CoarseCluster, NamesWhatWouldHelpMost) {
   cluster.served = served_costs(profile(), kGigabit, 1);
   cluster.served.apply_seconds = 1.0;
   EXPECT_EQ(find_bottleneck(cluster, computing({0.01, 0.01, 0.01, 0.01})), Bottleneck::kApply);
+  cluster.barrier = barrier_of(Spec::parse("switch(sync until updates>9 then async)"), 4);
+  EXPECT_EQ(find_bottleneck(cluster, computing({1, 1, 1, 1})), Bottleneck::kNotModelled);
   cluster.topology = Topology::kRing;
   EXPECT_EQ(find_bottleneck(cluster, computing({0.001, 0.001, 0.001, 0.001})), Bottleneck::kLink);
   EXPECT_EQ(name(Bottleneck::kLink, Topology::kRing), "link");

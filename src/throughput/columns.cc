@@ -82,7 +82,7 @@ std::vector<Column> faster_link_columns(const record::RecordedRun& run,
   for (std::size_t worker = 0; worker < columns.size(); ++worker) {
     const double less = 0.5 * run.workers[worker].communication_seconds.value_or(0.0);
     for (double& own : columns[worker].own) {
-      own = std::max(0.0, own - less);
+      own = std::max(0.5 * own, own - less);  // Were it all communication, half would be left.
     }
   }
   return columns;

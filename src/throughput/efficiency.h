@@ -9,18 +9,17 @@
 //   EFF(M) = (phi + M0) / (phi + M)
 //
 // M depends on the policy. A round of c gradients of b examples has M = c b. Without a barrier, an
-// update of c b examples is made while other gradients are in flight, and tau updates pass on
-// average before a gradient is applied. Then M = (1 + tau) c b, everything that is mixed meanwhile.
-// The reason: SGD with delay tau needs O(sigma^2 / eps^2 + (tau + 1) / eps) gradients to reach a
-// stationary point (Stich & Karimireddy, "The Error-Feedback Framework", JMLR 21, 2020; for
-// quadratics Arjevani, Shamir, Srebro, "A Tight Convergence Analysis for SGD with Delayed Updates",
-// 2020), and mini-batches of n need O(sigma^2 / eps^2 + n / eps). A delay of tau thus costs as much
-// as a mini-batch of tau + 1. With W equally fast workers and no barrier, tau = W - 1.
+// update of c b examples is made while other gradients are in flight, and tau updates pass before a
+// gradient is applied. Then M = (1 + sqrt(tau_max tau_avg)) c b. The reason: asynchronous SGD at a
+// constant rate needs O(sigma^2 / eps^2 + sqrt(tau_max tau_avg) / eps) gradients to reach a
+// stationary point (Koloskova, Stich, Jaggi, "Sharper Convergence Guarantees for Asynchronous SGD",
+// NeurIPS 2022), and mini-batches of n need O(sigma^2 / eps^2 + n / eps). A staleness of tau thus
+// costs as much as a mini-batch of tau + 1. With W equally fast workers and no barrier, tau_max =
+// tau_avg = W - 1.
 //
 // The model ignores: that phi grows as the loss falls; learning rates that are not the best for
 // their M; momentum, adaptive optimizers and rules that weight stale gradients less; that the
-// bounds are upper bounds for a single delay, while workers have several; and that the replicas of
-// a gossip differ.
+// bounds are upper bounds; and that the replicas of a gossip differ.
 
 #pragma once
 
@@ -36,8 +35,9 @@ struct Batches {
 // EFF. `noise_scale` is phi. REQUIRES: all above 0 and finite.
 [[nodiscard]] double efficiency(double noise_scale, const Batches& batches);
 
-// M in gradients, by the coarse models: the cutoff of a round; otherwise one per worker, as all are
-// in flight. A ring and a gossip also mix one per worker.
+// M in gradients, by the coarse models: the cutoff of a round; 1 + sqrt(tau_max tau_avg) where
+// nobody waits; otherwise one per worker, as all are in flight. A ring and a gossip also mix one
+// per worker. REQUIRES: computing takes some time.
 [[nodiscard]] double mixed_gradients(const CoarseCluster& cluster, const Computing& computing);
 
 }  // namespace outpace::throughput

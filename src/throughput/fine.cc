@@ -17,15 +17,6 @@ namespace {
 constexpr std::size_t kSpans = kSpansOfRun;
 constexpr double kConfidence = 0.95;
 
-// The number of runs of a spread: more with fewer workers, which average less.
-constexpr std::array<std::uint64_t, 4> kRuns{4, 8, 16, 32};
-std::uint64_t runs_of(std::size_t workers) {
-  constexpr std::size_t kTogether = 64;  // Workers of all runs together, approximately.
-  const auto* const enough =
-      std::ranges::find_if(kRuns, [&](std::uint64_t runs) { return runs * workers >= kTogether; });
-  return enough == kRuns.end() ? kRuns.back() : *enough;
-}
-
 // Accepted examples by the time of acceptance.
 class Harvest {
  public:
@@ -85,6 +76,17 @@ class Harvest {
 
 }  // namespace
 
+std::uint64_t runs_of_spread(const Spread& spread, std::size_t workers) {
+  constexpr std::array<std::uint64_t, 4> kRuns{4, 8, 16, 32};
+  constexpr std::size_t kTogether = 64;  // Workers of all runs together, approximately.
+  if (spread.seconds == 0.0) {
+    return 1;
+  }
+  const auto* const enough =
+      std::ranges::find_if(kRuns, [&](std::uint64_t runs) { return runs * workers >= kTogether; });
+  return enough == kRuns.end() ? kRuns.back() : *enough;
+}
+
 Rate of_spans(const std::vector<double>& rates) {
   CHECK(rates.size() == kSpans);
   const double mean = std::accumulate(rates.begin(), rates.end(), 0.0) / kSpans;
@@ -98,6 +100,13 @@ Rate of_spans(const std::vector<double>& rates) {
 }
 
 namespace {
+
+// sqrt(tau_max tau_avg): see efficiency.h.
+double effective_staleness(const server::Statistics& counts) {
+  const double most =
+      counts.staleness.empty() ? 0.0 : static_cast<double>(counts.staleness.size() - 1);
+  return std::sqrt(most * counts.staleness_mean());
+}
 
 Served one_run(const sim::ClusterOptions& options, const SampledTimingOptions& sampled) {
   SampledTiming timing(sampled);
@@ -115,7 +124,7 @@ Served one_run(const sim::ClusterOptions& options, const SampledTimingOptions& s
   return {.rate = harvest.rate(),
           .examples_an_update =
               static_cast<double>(counts.examples_applied) / static_cast<double>(counts.updates),
-          .staleness = counts.staleness_mean()};
+          .staleness = effective_staleness(counts)};
 }
 
 }  // namespace
@@ -146,7 +155,7 @@ Served serve_by_events(const sim::ClusterOptions& options,
   if (spread.seconds == 0.0) {
     return one_run(options, timing);
   }
-  const std::uint64_t runs = runs_of(timing.factors.size());
+  const std::uint64_t runs = runs_of_spread(spread, timing.factors.size());
   const auto count = static_cast<double>(runs);
   std::vector<double> rates;
   Served mean{.rate = {0.0, 0.0, 0.0}, .examples_an_update = 0.0, .staleness = 0.0};

@@ -28,7 +28,8 @@ struct Served {
   Rate rate;
   // Averages over the whole run, for the efficiency of examples (efficiency.h).
   double examples_an_update;
-  double staleness;  // Mean staleness of accepted gradients.
+  // Of accepted gradients: the geometric mean of the mean and the most.
+  double staleness;
 };
 
 // Random starting times of workers that no barrier synchronises.
@@ -37,6 +38,9 @@ struct Spread {
   double from = 0.0;     // The beginning of the span, seconds after the first release.
   std::uint64_t seed = 1;
 };
+
+// How often serve_by_events() runs: more often with fewer workers, which average less.
+[[nodiscard]] std::uint64_t runs_of_spread(const Spread& spread, std::size_t workers);
 
 // Runs to the limits of the options and discards the first fifth of the accepted gradients. With a
 // spread, the rate is the mean of 4 to 32 runs and the interval is that of another run's rate,

@@ -43,7 +43,8 @@ TEST(Fine, AgreesWithWhatCanBeToldByHand) {
   const Served served = serve_by_events(cluster("async", 3, 3000), nobody_waits);
   const Rate free = served.rate;
   EXPECT_DOUBLE_EQ(served.examples_an_update, kMiniBatch);
-  EXPECT_NEAR(served.staleness, 2.0, 0.01);  // Those of the two others.
+  // Of the mean, 2, which are those of the two others, and the slow one's 8.
+  EXPECT_NEAR(served.staleness, 4.0, 0.01);
   EXPECT_NEAR(free.examples_per_second, 2.25 * kMiniBatch / 0.1, 0.5);
   EXPECT_LE(free.low, free.examples_per_second);
   EXPECT_GE(free.high, free.examples_per_second);
@@ -74,7 +75,7 @@ TEST(Fine, WorkersThatBeginTogetherStayTogether) {
   EXPECT_LT(served.rate.examples_per_second, 2 * kMiniBatch / 0.2);
   EXPECT_GT(served.rate.high, 2 * kMiniBatch / 0.25);
   EXPECT_DOUBLE_EQ(served.examples_an_update, kMiniBatch);
-  EXPECT_NEAR(served.staleness, 1.0, 0.05);
+  EXPECT_NEAR(served.staleness, 1.2, 0.1);  // Mostly 1, and 2 at most now and then.
 }
 
 TEST(Fine, BeginningsAreOnceInEachPartOfTheSpread) {

@@ -1,7 +1,9 @@
 #include "throughput/found_plan.h"
 
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "throughput/cluster_search.h"
 #include "throughput/efficiency.h"
@@ -23,6 +25,22 @@ PlanOptions search_options(const job::PlanJob& job, double margin) {
           .top = job.top,
           .margin = margin,
           .verified_most = kVerifiedLeast + kVerifiedForEachShown * job.top};
+}
+
+// Those of one topology and policy are of one kind.
+std::vector<Candidate> candidates_of(const std::vector<PlanRow>& rows,
+                                     const std::vector<std::size_t>& among) {
+  std::map<std::pair<std::string, std::string>, std::size_t> kinds;
+  std::vector<Candidate> candidates;
+  candidates.reserve(among.size());
+  for (const std::size_t i : among) {
+    const PlanRow& row = rows[i];
+    const auto kind =
+        kinds.emplace(std::pair(row.topology, row.policy), kinds.size()).first->second;
+    candidates.push_back(
+        {.guess = row.value(), .cost = row.cost, .is_guessed = row.is_modelled, .kind = kind});
+  }
+  return candidates;
 }
 
 }  // namespace
@@ -47,13 +65,8 @@ FoundPlan find_plan(const job::PlanJob& job, PlanChoices choices) {
     return verified.emplace(i, std::move(row)).first->second.value();
   };
   const auto search = [&](const std::vector<std::size_t>& among) {
-    std::vector<Candidate> candidates;
-    candidates.reserve(among.size());
-    for (const std::size_t i : among) {
-      candidates.push_back({.guess = choices.rows[i].value(), .cost = choices.rows[i].cost});
-    }
     Plan plan = search_plan(
-        candidates,
+        candidates_of(choices.rows, among),
         [&](std::size_t i) { return verify(among[i]); },
         search_options(job, choices.margin));
     for (Planned& planned : plan.best) {

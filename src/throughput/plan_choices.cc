@@ -57,8 +57,14 @@ class MeasuredChoices {
     }
     try {
       const CoarseCluster cluster = model_.coarse_cluster(here, workers);
+      const bool modelled = is_modelled(cluster);
       choices.rows.push_back(
-          row_of(here, workers.count(), "coarse", model_.coarse(cluster, workers)));
+          row_of(here,
+                 workers.count(),
+                 "coarse",
+                 modelled ? model_.coarse(cluster, workers)
+                          : ThroughputEstimate{.rate = {0.0, 0.0, 0.0}, .mixed_examples = 1.0}));
+      choices.rows.back().is_modelled = modelled;
       kinds_.push_back(here);
       possible_.insert(name_of_kind(kind));
       if (kind.topology == Topology::kGossip) {
@@ -157,7 +163,8 @@ double mixed_by_policy(const CalibratedKind& kind, const Configuration& at) {
     return all;
   }
   const Barrier found = barrier_of(Spec::parse(kind.policy), at.workers);
-  return found.cutoff > 0 ? found.cutoff * at.batch_per_worker : all;
+  // Out of step, gradients of all workers are in flight.
+  return found.cutoff > 0 && !is_out_of_step(found.kind) ? found.cutoff * at.batch_per_worker : all;
 }
 
 PlanRow calibrated_row(const CalibratedKind& kind,

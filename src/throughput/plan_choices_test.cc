@@ -123,6 +123,17 @@ TEST(PlanChoices, AreTheGroupsOfACalibration) {
   EXPECT_EQ(choices_of_calibrated(profile, job).rows.size(), 2);
 }
 
+TEST(PlanChoices, CountGradientsInFlightWhereNobodyIsInARound) {
+  const CalibratedProfile profile{
+      .groups = {calibrated_group("kasync:k=2", "ps"), calibrated_group("ksync:k=2", "ps")}};
+  job::PlanJob job;
+  job.workers = job::count_list("8");
+  const PlanChoices all = choices_of_calibrated(profile, job);
+  ASSERT_EQ(all.rows.size(), 2);
+  EXPECT_EQ(all.rows[0].mixed_examples, 8 * 16);
+  EXPECT_EQ(all.rows[1].mixed_examples, 2 * 16);
+}
+
 TEST(PlanChoices, LeaveOutWhatWasNotCalibrated) {
   const CalibratedProfile profile{.groups = {calibrated_group("sync", "ps")}};
   job::PlanJob job;

@@ -24,6 +24,7 @@ struct PlanRow {
   std::optional<double> efficiency;  // Of --objective goodput.
   double cost = 0.0;                 // An hour.
   std::string bottleneck;
+  bool is_modelled = true;            // By the model; otherwise there is no rate yet.
   std::vector<std::string> warnings;  // Where a calibrated profile extrapolates.
 
   // Whether `outpace train` has this cluster. It has no shards yet.

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text_table.h"
+#include "base/wrapped.h"
 #include "record/number_text.h"
 #include "throughput/sweep_text.h"
 
@@ -118,68 +122,116 @@ std::string recommendation(const job::PlanJob& job, const FoundPlan& found) {
   return words;
 }
 
-std::string plan_table(const job::PlanJob& job, const FoundPlan& found) {
-  std::string text;
-  std::size_t widest = 8;
-  for (const PlanRow& row : found.best) {
-    widest = std::max(widest, row.policy.size());
+namespace {
+
+// "± 1.3 %" of a simulated rate, whose interval is symmetric; else "21,380 to 21,954".
+std::string interval_of(const PlanRow& row) {
+  if (!row.high) {
+    return "coarse only";
   }
-  const std::string worth =
-      counts_worth(job) ? fmt::format("  {:>5}  {:>9}", "worth", "goodput/s") : "";
-  fmt::format_to(std::back_inserter(text),
-                 "{:<{}}  {:<8}  {:>7}  {:>6}  {:>10}  {:>18}{}  {:>8}  {:>13}  {}\n",
-                 "policy",
-                 widest,
-                 "topology",
-                 "workers",
-                 "shards",
-                 "examples/s",
-                 "interval",
-                 worth,
-                 "cost/h",
-                 counts_worth(job) ? "goodput/cost" : "examples/cost",
-                 "bottleneck");
-  for (const PlanRow& row : found.best) {
-    std::string interval = "coarse model only";
-    if (row.high) {
-      interval =
-          fmt::format("{} to {}", row.low ? record::rate(*row.low) : "?", record::rate(*row.high));
+  if (row.low && row.model == "fine") {
+    return fmt::format("± {:.1f} %", 50.0 * (*row.high - *row.low) / row.examples_per_second);
+  }
+  return fmt::format("{} to {}", row.low ? record::rate(*row.low) : "?", record::rate(*row.high));
+}
+
+// A column for the topology only if it says more than the policy.
+bool shows_topology(const std::vector<PlanRow>& rows) {
+  return std::ranges::any_of(rows, [](const PlanRow& row) {
+    return !row.policy.empty() && !row.topology.empty() && row.topology != "ps";
+  });
+}
+
+bool shows_shards(const std::vector<PlanRow>& rows) {
+  return std::ranges::any_of(rows, [](const PlanRow& row) { return row.shards > 1; });
+}
+
+std::string policy_or_topology(const PlanRow& row) {
+  const std::string& name = row.policy.empty() ? row.topology : row.policy;
+  return name.empty() ? "-" : name;
+}
+
+std::string rows_of_plan(const job::PlanJob& job, const FoundPlan& found) {
+  const bool topology = shows_topology(found.best);
+  const bool shards = shows_shards(found.best);
+  std::vector<TextTable::Column> columns{{"policy", TextTable::Align::kLeft}};
+  const auto add = [&columns](bool shown, const char* header) {
+    if (shown) {
+      columns.push_back({header});
     }
-    fmt::format_to(
-        std::back_inserter(text),
-        "{:<{}}  {:<8}  {:>7}  {:>6}  {:>10}  {:>18}{}  {:>8.2f}  {:>13}  {}\n",
-        row.policy.empty() ? "-" : row.policy,
-        widest,
-        row.topology.empty() ? "-" : row.topology,
-        row.workers,
-        row.shards > 0 ? std::to_string(row.shards) + (row.can_run() ? "" : "*") : "-",
-        record::rate(row.examples_per_second),
-        interval,
-        row.efficiency
-            ? fmt::format("  {:>5.2f}  {:>9}", *row.efficiency, record::rate(row.value()))
-            : "",
-        row.cost,
-        record::rate(row.for_cost()),
-        row.bottleneck);
+  };
+  add(topology, "topology");
+  add(true, "workers");
+  add(shards, "shards");
+  add(true, "examples/s");
+  add(true, "interval");
+  add(counts_worth(job), "worth");
+  add(counts_worth(job), "goodput/s");
+  add(true, "cost/h");
+  add(true, counts_worth(job) ? "goodput/cost" : "examples/cost");
+  columns.push_back({"bottleneck", TextTable::Align::kLeft});
+  TextTable table(std::move(columns));
+  for (const PlanRow& row : found.best) {
+    std::vector<std::string> cells{policy_or_topology(row)};
+    if (topology) {
+      cells.push_back(row.topology.empty() ? "-" : row.topology);
+    }
+    cells.push_back(std::to_string(row.workers));
+    if (shards) {
+      cells.push_back(row.shards > 0 ? std::to_string(row.shards) + (row.can_run() ? "" : "*")
+                                     : "-");
+    }
+    cells.push_back(record::rate(row.examples_per_second));
+    cells.push_back(interval_of(row));
+    if (counts_worth(job)) {
+      cells.push_back(row.efficiency ? fmt::format("{:.2f}", *row.efficiency) : "-");
+      cells.push_back(record::rate(row.value()));
+    }
+    cells.push_back(fmt::format("{:.2f}", row.cost));
+    cells.push_back(record::rate(row.for_cost()));
+    cells.push_back(row.bottleneck);
+    table.add_row(std::move(cells));
   }
-  fmt::format_to(std::back_inserter(text),
-                 "cost/h: {:g} per hour for a worker's host and {:g} for a server's; {} "
-                 "configuration{}, without "
-                 "those that another beats in both speed and cost\n",
-                 job.worker_cost,
-                 job.server_cost,
-                 found.choices,
-                 found.choices == 1 ? "" : "s");
+  return table.text();
+}
+
+// Each warning once, with the clusters that it is about.
+std::string warnings_of(const std::vector<PlanRow>& rows) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> warnings;
+  for (const PlanRow& row : rows) {
+    for (const std::string& warning : row.warnings) {
+      auto known = std::ranges::find(warnings, warning, [](const auto& one) { return one.first; });
+      if (known == warnings.end()) {
+        known = warnings.insert(known, {warning, {}});
+      }
+      known->second.push_back(in_words(row));
+    }
+  }
+  std::string text;
+  for (const auto& [warning, about] : warnings) {
+    text += wrapped(fmt::format(
+        "{}: {}",
+        about.size() == 1 ? about.front() : fmt::format("{} of these clusters", about.size()),
+        warning));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plan_table(const job::PlanJob& job, const FoundPlan& found) {
+  std::string text = rows_of_plan(job, found);
+  text += wrapped(fmt::format(
+      "cost/h: {:g} per hour for a worker's host and {:g} for a server's; {} configuration{}, "
+      "without those that another beats in both speed and cost",
+      job.worker_cost,
+      job.server_cost,
+      found.choices,
+      found.choices == 1 ? "" : "s"));
   if (!std::ranges::all_of(found.best, &PlanRow::can_run)) {
     text += kNoShardsYet;
   }
-  for (const PlanRow& row : found.best) {
-    for (const std::string& warning : row.warnings) {
-      fmt::format_to(std::back_inserter(text), "{}: {}\n", in_words(row), warning);
-    }
-  }
-  fmt::format_to(std::back_inserter(text), "{}\n", recommendation(job, found));
-  return text;
+  return text + warnings_of(found.best) + wrapped(recommendation(job, found));
 }
 
 namespace {

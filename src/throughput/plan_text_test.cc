@@ -64,15 +64,25 @@ TEST(PlanText, SaysWhatIsBestForItsCost) {
 
 TEST(PlanText, IsATableForPeople) {
   const std::string table = plan_table({}, small_plan());
-  EXPECT_EQ(table.substr(0, table.find('\n')),
-            "policy    topology  workers  shards  examples/s            interval    cost/h  "
-            "examples/cost  bottleneck");
-  EXPECT_NE(table.find("async     ps              4       1       1,584      1,500 to 1,600"),
-            std::string::npos);
-  EXPECT_NE(table.find("-         ring            1       -         396   coarse model only"),
-            std::string::npos);
-  EXPECT_NE(table.find("ring with 1 worker: more workers than were measured\n"), std::string::npos);
-  EXPECT_TRUE(table.ends_with(recommendation({}, small_plan()) + "\n"));
+  EXPECT_EQ(table,
+            "policy  workers  examples/s     interval  cost/h  examples/cost  bottleneck\n"
+            "async         4       1,584      ± 3.2 %    6.00        950,400  worker compute\n"
+            "ring          1         396  coarse only    1.00      1,425,600  link\n"
+            "cost/h: 1 per hour for a worker's host and 1 for a server's; 12 configurations,\n"
+            "without those that another beats in both speed and cost\n"
+            "ring with 1 worker: more workers than were measured\n"
+            "Take async on ps with 4 workers and 1 shard: 1,584 examples/s for 6.00 an hour,\n"
+            "the most of 12 configurations. Its bottleneck is worker compute.\n");
+}
+
+TEST(PlanText, SaysAWarningOnce) {
+  FoundPlan found = small_plan();
+  found.best = {found.best.back(), found.best.back(), found.best.front()};
+  const std::string table = plan_table({}, found);
+  EXPECT_NE(table.find("\n2 of these clusters: more workers than were measured\n"),
+            std::string::npos)
+      << table;
+  EXPECT_EQ(table.find("more workers"), table.rfind("more workers"));
 }
 
 TEST(PlanText, ShowsGoodputWhereItCounts) {
@@ -83,8 +93,9 @@ TEST(PlanText, ShowsGoodputWhereItCounts) {
   const std::string table = plan_table(job, found);
   EXPECT_NE(table.find("worth  goodput/s"), std::string::npos);
   EXPECT_NE(table.find("0.50        792"), std::string::npos);
-  EXPECT_NE(table.find("a goodput of 792/s (1,584 examples/s, each worth 0.50)"),
-            std::string::npos);
+  EXPECT_NE(
+      recommendation(job, found).find("a goodput of 792/s (1,584 examples/s, each worth 0.50)"),
+      std::string::npos);
 }
 
 TEST(PlanText, IsAnObjectForPrograms) {
@@ -121,7 +132,7 @@ TEST(PlanText, MarksWhatCannotBeRun) {
   found.best.back() = found.best.front();
   found.best.back().shards = 2;
   const std::string table = plan_table({}, found);
-  EXPECT_NE(table.find("async     ps              4      2*       1,584"), std::string::npos);
+  EXPECT_NE(table.find("async         4      2*       1,584"), std::string::npos);
   EXPECT_NE(table.find("\n* not in train yet: it has no shards, so this cluster cannot be run\n"),
             std::string::npos);
   found.best.erase(found.best.begin());

@@ -11,6 +11,8 @@
 
 #include "base/check.h"
 #include "base/text_table.h"
+#include "base/wrapped.h"
+#include "record/number_text.h"
 
 namespace outpace::throughput {
 namespace {
@@ -18,7 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string seconds_text(const std::optional<double>& seconds) {
-  return seconds ? fmt::format("{:.4g}", *seconds) : "-";
+  return seconds ? record::brief(*seconds) : "-";
 }
 
 std::optional<double> error_of(const Row& row, const IterationPrediction& prediction) {
@@ -42,7 +44,7 @@ class Notes {
   [[nodiscard]] std::string text() const {
     std::string text;
     for (std::size_t i = 0; i < notes_.size(); ++i) {
-      fmt::format_to(std::back_inserter(text), "[{}] {}\n", i + 1, notes_[i]);
+      text += wrapped(fmt::format("[{}] {}", i + 1, notes_[i]), 4);
     }
     return text;
   }
@@ -51,38 +53,59 @@ class Notes {
   std::vector<std::string> notes_;
 };
 
-struct Named {
+// The columns that some row fills.
+struct Shown {
   bool policy = false;
   bool topology = false;
+  bool measured = false;
+  bool notes = false;
 };
 
-TextTable table_with(const Named& named) {
+Shown shown_of(std::span<const Row> rows, std::span<const IterationPrediction> predictions) {
+  Shown shown;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    shown.policy |= !rows[i].configuration.policy.empty();
+    shown.topology |= !rows[i].configuration.topology.empty();
+    shown.measured |= rows[i].iteration_seconds.has_value();
+    shown.notes |= !predictions[i].seconds || !predictions[i].warnings.empty();
+  }
+  return shown;
+}
+
+TextTable table_with(const Shown& shown) {
   std::vector<TextTable::Column> columns{{"workers"}, {"nodes"}, {"batch"}};
-  if (named.policy) {
+  if (shown.policy) {
     columns.push_back({"policy"});
   }
-  if (named.topology) {
+  if (shown.topology) {
     columns.push_back({"topology"});
   }
-  for (const char* const column : {"predicted", "low", "high", "measured", "error", "examples/s"}) {
+  for (const char* const column : {"predicted s", "low", "high"}) {
     columns.push_back({column});
   }
-  columns.push_back({"notes", TextTable::Align::kLeft});
+  if (shown.measured) {
+    columns.push_back({"measured s"});
+    columns.push_back({"error"});
+  }
+  columns.push_back({"examples/s"});
+  if (shown.notes) {
+    columns.push_back({"notes", TextTable::Align::kLeft});
+  }
   return TextTable(std::move(columns));
 }
 
 std::vector<std::string> cells_of(const Row& row,
                                   const IterationPrediction& prediction,
-                                  const Named& named,
+                                  const Shown& shown,
                                   Notes& notes) {
   const Configuration& at = row.configuration;
   std::vector<std::string> cells{fmt::format("{}", at.workers),
                                  fmt::format("{}", at.nodes),
                                  fmt::format("{:g}", at.batch_per_worker)};
-  if (named.policy) {
+  if (shown.policy) {
     cells.push_back(at.policy);
   }
-  if (named.topology) {
+  if (shown.topology) {
     cells.push_back(at.topology);
   }
   const auto error = error_of(row, prediction);
@@ -90,11 +113,12 @@ std::vector<std::string> cells_of(const Row& row,
   cells.push_back(seconds_text(prediction.seconds));
   cells.push_back(is_given ? seconds_text(prediction.low) : "-");
   cells.push_back(is_given && !prediction.high ? "?" : seconds_text(prediction.high));
-  cells.push_back(seconds_text(row.iteration_seconds));
-  cells.push_back(error ? fmt::format("{:+.1f}%", 100.0 * *error) : "-");
-  cells.push_back(
-      is_given ? fmt::format("{:.4g}", at.workers * at.batch_per_worker / *prediction.seconds)
-               : "-");
+  if (shown.measured) {
+    cells.push_back(seconds_text(row.iteration_seconds));
+    cells.push_back(error ? fmt::format("{:+.1f}%", 100.0 * *error) : "-");
+  }
+  cells.push_back(is_given ? record::rate(at.workers * at.batch_per_worker / *prediction.seconds)
+                           : "-");
   std::string numbers;
   if (!is_given) {
     fmt::format_to(
@@ -103,7 +127,9 @@ std::vector<std::string> cells_of(const Row& row,
   for (const std::string& warning : prediction.warnings) {
     fmt::format_to(std::back_inserter(numbers), "[{}]", notes.add(warning));
   }
-  cells.push_back(std::move(numbers));
+  if (shown.notes) {
+    cells.push_back(std::move(numbers));
+  }
   return cells;
 }
 
@@ -170,27 +196,23 @@ ordered_json throughput_row(const Configuration& at, const IterationPrediction& 
 std::string table_text(std::span<const Row> rows,
                        std::span<const IterationPrediction> predictions) {
   CHECK(rows.size() == predictions.size());
-  Named named;
-  for (const Row& row : rows) {
-    named.policy |= !row.configuration.policy.empty();
-    named.topology |= !row.configuration.topology.empty();
-  }
+  const Shown shown = shown_of(rows, predictions);
   Notes notes;
-  TextTable table = table_with(named);
+  TextTable table = table_with(shown);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    table.add_row(cells_of(rows[i], predictions[i], named, notes));
+    table.add_row(cells_of(rows[i], predictions[i], shown, notes));
   }
   std::string text = table.text() + notes.text();
   const Errors errors = errors_of(rows, predictions);
   if (errors.measured > 0) {
-    text += fmt::format(
+    text += wrapped(fmt::format(
         "{} measured: errors' median {:.1f}%, 90th percentile {:.1f}%, worst {:.1f}%; {:.0f}% are "
-        "within their interval\n",
+        "within their interval",
         errors.measured,
         100.0 * errors.median,
         100.0 * errors.ninety,
         100.0 * errors.worst,
-        100.0 * errors.within);
+        100.0 * errors.within));
   }
   return text;
 }

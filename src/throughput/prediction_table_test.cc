@@ -29,21 +29,21 @@ TEST(PredictionTable, IsReadByPeople) {
   const auto& [rows, predictions] = three();
   EXPECT_EQ(
       table_text(rows, predictions),
-      "workers  nodes  batch  predicted   low  high  measured   error  examples/s  notes\n"
-      "      8      2     32        0.4   0.3   0.5       0.5  -20.0%         640\n"
-      "     16      4     32        0.6  0.55     ?       0.5  +20.0%       853.3  [1]\n"
-      "      1      1   4000          -     -     -         -       -           -  [2]\n"
+      "workers  nodes  batch  predicted s    low   high  measured s   error  examples/s  notes\n"
+      "      8      2     32        0.400  0.300  0.500       0.500  -20.0%         640\n"
+      "     16      4     32        0.600  0.550      ?       0.500  +20.0%         853  [1]\n"
+      "      1      1   4000            -      -      -           -       -           -  [2]\n"
       "[1] 16 workers: guessed\n"
       "[2] refused: too far\n"
-      "2 measured: errors' median 20.0%, 90th percentile 20.0%, worst 20.0%; 50% are within their "
-      "interval\n");
+      "2 measured: errors' median 20.0%, 90th percentile 20.0%, worst 20.0%; 50% are\n"
+      "within their interval\n");
 }
 
 TEST(PredictionTable, HasAColumnForPoliciesIfThereAreAny) {
   auto [rows, predictions] = three();
   rows[0].configuration.policy = "sync";
   const std::string text = table_text(rows, predictions);
-  EXPECT_NE(text.find("batch  policy  predicted"), std::string::npos) << text;
+  EXPECT_NE(text.find("batch  policy  predicted s"), std::string::npos) << text;
   EXPECT_EQ(text.find("topology"), std::string::npos) << text;
 }
 
@@ -69,6 +69,7 @@ TEST(PredictionTable, WithoutMeasurementsHasNoErrors) {
   rows[0].iteration_seconds.reset();
   rows[1].iteration_seconds.reset();
   EXPECT_EQ(table_text(rows, predictions).find("errors'"), std::string::npos);
+  EXPECT_EQ(table_text(rows, predictions).find("measured"), std::string::npos);
   EXPECT_TRUE(
       nlohmann::json::parse(table_json(rows, predictions))["median_absolute_error"].is_null());
 }

@@ -12,9 +12,10 @@ namespace {
 constexpr std::uint64_t kIterationsApart = 61;
 constexpr std::size_t kMoments = 64;
 constexpr std::size_t kDrawsOfMoment = 16;
-constexpr std::size_t kDrawsKept = 256;   // For order statistics.
+constexpr std::size_t kDrawsKept = 256;   // For order statistics; more of few workers.
 constexpr std::size_t kDrawsMost = 4096;  // For means.
 constexpr std::size_t kDrawsOfAll = 400'000;
+constexpr std::size_t kDrawsKeptOfAll = 32'768;
 
 // Moments are kIterationsApart mini-batches of the slowest worker apart, but the last is at most
 // three weeks in, which the clock can represent.
@@ -63,7 +64,7 @@ Computing computing_of_runtimes(const sim::Runtimes& runtimes, const std::vector
       draw_computing(1, draws, workers, [&](std::size_t, std::size_t draw, std::uint32_t worker) {
         return seconds(worker, draw, Time{});
       });
-  computing.front().draws.resize(kDrawsKept);
+  computing.front().draws.resize(std::clamp(kDrawsKeptOfAll / workers, kDrawsKept, draws));
   return computing;
 }
 

@@ -14,6 +14,9 @@
 namespace outpace::throughput {
 namespace {
 
+constexpr const char* kNotByCoarse =
+    "the coarse model does not know a policy that changes in the run; use --models fine";
+
 bool is_possible(const ClusterKind& kind, std::uint32_t workers, Sweep& sweep) {
   if (const auto why = too_few_workers(kind, workers)) {
     sweep.left_out.emplace(name_of_kind(kind), *why);
@@ -61,6 +64,12 @@ class Sweeper {
     const CoarseCluster cluster = model_.coarse_cluster(kind, workers);
     const Bottleneck bottleneck = find_bottleneck(cluster, workers.computing);
     for (const job::PredictionModel model : models_) {
+      if (model == job::PredictionModel::kCoarse && !is_modelled(cluster)) {
+        if (models_.size() == 1) {
+          sweep.left_out.emplace(kind.policy, kNotByCoarse);
+        }
+        continue;
+      }
       const ThroughputEstimate found = model == job::PredictionModel::kCoarse
                                            ? model_.coarse(cluster, workers)
                                            : model_.fine(kind, workers);

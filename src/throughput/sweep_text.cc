@@ -1,14 +1,17 @@
 #include "throughput/sweep_text.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text_table.h"
+#include "base/wrapped.h"
 #include "record/number_text.h"
 
 namespace outpace::throughput {
@@ -36,50 +39,73 @@ std::string sweep_json(const Sweep& sweep) {
   return json.dump() + "\n";
 }
 
-std::string sweep_table(const Sweep& sweep) {
-  std::string text;
-  using Key = std::tuple<std::string, std::uint32_t>;
-  std::map<Key, std::vector<const ClusterPrediction*>> lines;
-  std::vector<Key> order;
+namespace {
+
+struct Line {
+  const ClusterPrediction* fine = nullptr;
+  const ClusterPrediction* coarse = nullptr;
+
+  [[nodiscard]] const ClusterPrediction& either() const {
+    return fine != nullptr ? *fine : *coarse;
+  }
+};
+
+// By kind and number of workers, in the order of the predictions.
+std::vector<Line> lines_of(const Sweep& sweep) {
+  std::map<std::tuple<std::string, std::uint32_t>, std::size_t> places;
+  std::vector<Line> lines;
   for (const ClusterPrediction& one : sweep.predictions) {
-    const Key key{kind_name(one), one.workers};
-    if (lines[key].empty()) {
-      order.push_back(key);
+    const auto place = places.emplace(std::tuple(kind_name(one), one.workers), lines.size());
+    if (place.second) {
+      lines.emplace_back();
     }
-    lines[key].push_back(&one);
+    Line& line = lines[place.first->second];
+    (one.model == job::PredictionModel::kFine ? line.fine : line.coarse) = &one;
   }
-  fmt::format_to(std::back_inserter(text),
-                 "{:<28} {:>7} {:>12} {:>19} {:>12}  {}\n",
-                 "",
-                 "workers",
-                 "fine ex/s",
-                 "95 %",
-                 "coarse ex/s",
-                 "bottleneck");
-  for (const Key& key : order) {
-    std::string fine = fmt::format("{:>12} {:>19}", "-", "");
-    std::string coarse = fmt::format("{:>12}", "-");
-    for (const ClusterPrediction* one : lines[key]) {
-      if (one->model == job::PredictionModel::kFine) {
-        fine = fmt::format(
-            "{:>12} {:>19}",
-            record::plain_rate(one->rate.examples_per_second),
-            record::plain_rate(one->rate.low) + " to " + record::plain_rate(one->rate.high));
-      } else {
-        coarse = fmt::format("{:>12}", record::plain_rate(one->rate.examples_per_second));
-      }
+  return lines;
+}
+
+// Without the columns of a model that was not asked.
+TextTable table_of(const std::vector<Line>& lines) {
+  const bool fine = std::ranges::any_of(lines, [](const Line& one) { return one.fine != nullptr; });
+  const bool coarse =
+      std::ranges::any_of(lines, [](const Line& one) { return one.coarse != nullptr; });
+  std::vector<TextTable::Column> columns{{"policy", TextTable::Align::kLeft}, {"workers"}};
+  if (fine) {
+    columns.push_back({"fine ex/s"});
+    columns.push_back({"95 %"});
+  }
+  if (coarse) {
+    columns.push_back({fine ? "coarse" : "coarse ex/s"});
+  }
+  columns.push_back({"bottleneck", TextTable::Align::kLeft});
+  TextTable table(std::move(columns));
+  for (const Line& line : lines) {
+    const ClusterPrediction& either = line.either();
+    std::vector<std::string> cells{kind_name(either) + (either.shards > 1 ? " *" : ""),
+                                   std::to_string(either.workers)};
+    if (fine) {
+      const Rate* const rate = line.fine != nullptr ? &line.fine->rate : nullptr;
+      cells.push_back(rate != nullptr ? record::rate(rate->examples_per_second) : "-");
+      cells.push_back(rate != nullptr ? record::rate(rate->low) + " to " + record::rate(rate->high)
+                                      : "-");
     }
-    const ClusterPrediction& first = *lines[key].front();
-    fmt::format_to(std::back_inserter(text),
-                   "{:<28} {:>7} {} {}  {}\n",
-                   std::get<0>(key) + (first.shards > 1 ? " *" : ""),
-                   first.workers,
-                   fine,
-                   coarse,
-                   name(first.bottleneck, first.topology));
+    if (coarse) {
+      cells.push_back(line.coarse != nullptr ? record::rate(line.coarse->rate.examples_per_second)
+                                             : "-");
+    }
+    cells.emplace_back(name(either.bottleneck, either.topology));
+    table.add_row(std::move(cells));
   }
+  return table;
+}
+
+}  // namespace
+
+std::string sweep_table(const Sweep& sweep) {
+  std::string text = table_of(lines_of(sweep)).text();
   if (std::ranges::any_of(sweep.predictions, [](const auto& one) { return one.shards > 1; })) {
-    text += kNoShardsYet;
+    text += wrapped(kNoShardsYet);
   }
   std::set<std::string> said;  // By the first model that finds it.
   for (const std::vector<const ClusterPrediction*>& group : by_kind_and_model(sweep.predictions)) {
@@ -87,13 +113,12 @@ std::string sweep_table(const Sweep& sweep) {
     const auto enough = saturated(group);
     if (enough && said.insert(kind).second) {
       const ClusterPrediction& there = *group[*enough];
-      fmt::format_to(
-          std::back_inserter(text),
+      text += wrapped(fmt::format(
           "{} is saturated at {} workers: it reaches 95 % of its maximum here, and its bottleneck "
-          "is {}\n",
+          "is {}",
           kind,
           there.workers,
-          name(there.bottleneck, there.topology));
+          name(there.bottleneck, there.topology)));
     }
   }
   return text;

@@ -9,22 +9,27 @@ namespace outpace::throughput {
 namespace {
 
 TEST(SweepText, HasALineForEachClusterAndSaysWhereItIsSaturated) {
-  const std::string indent(28, ' ');
-  EXPECT_EQ(
-      sweep_table(known_sweep()),
-      indent + " workers    fine ex/s                95 %  coarse ex/s  bottleneck\n" +
-          "sync                               1          100           95 to 105          100  "
-          "server link\n"
-          "sync                               2          196          191 to 201          196  "
-          "server link\n"
-          "sync                               4          200          195 to 205          200  "
-          "server link\n"
-          "sync                               8          200          195 to 205          200  "
-          "server link\n"
-          "ring                               1            -                               90  "
-          "worker compute\n"
-          "sync is saturated at 2 workers: it reaches 95 % of its maximum here, and its "
-          "bottleneck is server link\n");
+  EXPECT_EQ(sweep_table(known_sweep()),
+            "policy  workers  fine ex/s        95 %  coarse  bottleneck\n"
+            "sync          1        100   95 to 105     100  server link\n"
+            "sync          2        196  191 to 201     196  server link\n"
+            "sync          4        200  195 to 205     200  server link\n"
+            "sync          8        200  195 to 205     200  server link\n"
+            "ring          1          -           -      90  worker compute\n"
+            "sync is saturated at 2 workers: it reaches 95 % of its maximum here, and its\n"
+            "bottleneck is server link\n");
+}
+
+TEST(SweepText, HasNoColumnsOfAModelThatWasNotAsked) {
+  Sweep sweep = known_sweep();
+  std::erase_if(sweep.predictions,
+                [](const auto& one) { return one.model == job::PredictionModel::kFine; });
+  EXPECT_TRUE(sweep_table(sweep).starts_with("policy  workers  coarse ex/s  bottleneck\nsync"));
+  sweep = known_sweep();
+  std::erase_if(sweep.predictions,
+                [](const auto& one) { return one.model == job::PredictionModel::kCoarse; });
+  EXPECT_TRUE(
+      sweep_table(sweep).starts_with("policy  workers  fine ex/s        95 %  bottleneck\nsync"));
 }
 
 TEST(SweepText, HasAnObjectForEachPredictionForPrograms) {

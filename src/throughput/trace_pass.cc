@@ -247,7 +247,10 @@ TracePass pass_of(const PytorchTrace& trace, const TraceSteps& steps) {
     auto bytes = gradients_of(all);
     const bool is_first = &step == steps.steps.data();
     if (bytes.empty() || std::any_of(bytes.begin(), bytes.end(), [](double b) { return b < 0; })) {
-      pass.gradient_unknown = "shapes of gradients were not recorded (record_shapes=True)";
+      pass.gradient_unknown =
+          trace.dialect == TraceDialect::kLegacy
+              ? "this PyTorch, which has no Kineto, exports no shapes, record_shapes=True or not"
+              : "shapes of gradients were not recorded (record_shapes=True)";
     } else if (!is_first && bytes != pass.gradient_bytes) {
       pass.gradient_unknown = "gradients are not of the same sizes in all steps";
     }

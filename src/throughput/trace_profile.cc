@@ -17,7 +17,9 @@ constexpr double kBytesOfNumber = 4.0;
 // A trace does not tell. So many that no epoch ends within a prediction.
 constexpr std::uint64_t kMiniBatchesOfDataSet = 100'000;
 
-constexpr const char* kSayPayload = "give --parameters 11.7M or --payload 44.7MB";
+constexpr const char* kSayPayload =
+    "give --parameters 11.7M, which is sum(p.numel() for p in net.parameters()), or --payload "
+    "44.7MB";
 
 std::vector<double> gradient_bytes_of(std::span<const TraceFindings> ranks,
                                       const TraceGivens& givens) {

@@ -108,7 +108,12 @@ TEST(TraceProfile, NeverGuessesThePayload) {
   const TraceFindings without = findings_in(small_trace(6, {.shapes = false}), "1.json");
   EXPECT_EQ(refused({with_shapes, without}, {.batch = 32}),
             "1.json: the size of the gradient is unknown: shapes of gradients were not "
-            "recorded (record_shapes=True); give --parameters 11.7M or --payload 44.7MB");
+            "recorded (record_shapes=True); give --parameters 11.7M, which is sum(p.numel() for p "
+            "in net.parameters()), or --payload 44.7MB");
+  const TraceFindings legacy =
+      findings_in(small_trace(6, {.dialect = TraceDialect::kLegacy, .shapes = false}), "1.json");
+  EXPECT_NE(refused({legacy}, {.batch = 32}).find("which has no Kineto, exports no shapes"),
+            std::string::npos);
   TraceFindings other = with_shapes;
   other.file = "1.json";
   other.pass.gradient_bytes = {20, 64};

@@ -118,7 +118,7 @@ std::string headline(const std::string& name, const WhatIfReport& report) {
 }  // namespace
 
 WhatIfReport report_whatif(record::FoundRun found, const job::WhatifJob& job) {
-  const WhatIf whatif(found.run, {.seed = job.seed});
+  const WhatIf whatif(found.run, {.seed = job.seed, .resamplings = job.resamplings});
   WhatIfReport report{.run = job.run,
                       .measured = found.run.examples_per_second(),
                       .replayed = whatif.replayed_examples_per_second(),

@@ -82,7 +82,7 @@ TEST(Aggregate, DividesByTheExamplesAloneNotByTheWeights) {
 }
 
 TEST(Aggregate, ShrinksALoneStaleGradient) {
-  const double weight = StalenessRule::parse(Spec::parse("inverse")).weight(4, 1);
+  const double weight = StalenessRule::parse(Spec::parse("inverse")).weight(4, {.live = 1});
   for (const Reduce reduce : kBoth) {
     Aggregate aggregate(2, reduce, true);
     std::ignore = aggregate.add(from(3, weight, 7), {4.0F, -8.0F});

@@ -17,6 +17,7 @@ std::unique_ptr<Correction> make_correction(const StalenessRule& rule, std::size
     case Kind::kExponential:
     case Kind::kPolynomial:
     case Kind::kConSgd:
+    case Kind::kShare:
       break;
     case Kind::kDynSgd:
       return std::make_unique<DynSgd>(size);

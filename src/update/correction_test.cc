@@ -17,7 +17,7 @@ TEST(Correction, IsThereForTheRulesThatAreNoWeight) {
   }
   for (const char* name : {"dynsgd", "gap", "dcasgd", "dcasgd:adaptive"}) {
     EXPECT_NE(make_correction(rule(name), 1), nullptr) << name;
-    EXPECT_EQ(rule(name).weight(1000, 8), 1.0) << name;
+    EXPECT_EQ(rule(name).weight(1000, {.live = 8}), 1.0) << name;
   }
 }
 

@@ -1,8 +1,11 @@
 #include "update/gradient.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "base/check.h"
 #include "base/square_sum.h"
@@ -30,6 +33,15 @@ double sum_of_squares(std::size_t size, At at) {
 }
 
 }  // namespace
+
+bool all_finite(std::span<const float> numbers) {
+  constexpr std::uint32_t kExponent = 0x7f800000U;
+  std::uint32_t largest = 0;
+  for (const float number : numbers) {
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(number) & kExponent);
+  }
+  return largest < kExponent;
+}
 
 double squared_norm(std::span<const float> gradient) {
   SquareSum sum;

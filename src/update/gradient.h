@@ -7,6 +7,8 @@
 
 namespace outpace::update {
 
+// Looks at the exponents alone, which compilers do for many numbers at a time.
+[[nodiscard]] bool all_finite(std::span<const float> numbers);
 // A SquareSum's: finite exactly if every number is.
 [[nodiscard]] double squared_norm(std::span<const float> gradient);
 // The squared norm of a - b, in double; finite under the same condition. REQUIRES: equal sizes.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -14,6 +16,10 @@ namespace {
 
 bool averages(const Group& group) {
   return group.optimizer.name == kAverage;
+}
+
+bool holds_buffers(const Group& group) {
+  return averages(group) || group.optimizer.name == kNewest;
 }
 
 // Of buffers. The mean of a scale-invariant optimizer is not weighted.
@@ -47,6 +53,10 @@ std::unique_ptr<Optimizer> make(const Group& group,
                                 bool scale_invariant,
                                 std::size_t size,
                                 std::vector<std::size_t> tensors) {
+  if (group.optimizer.name == kNewest) {
+    SpecReader("optimizer", group.optimizer).finish();
+    return nullptr;
+  }
   if (!averages(group)) {
     return make_optimizer(group.optimizer, size, std::move(tensors));
   }
@@ -58,23 +68,23 @@ std::unique_ptr<Optimizer> make(const Group& group,
 
 // Whether the optimizers take an unweighted mean. Throws a usage error if they do not agree.
 bool check_together(const Groups& groups) {
-  const auto learns = std::ranges::find_if_not(groups.groups, averages);
+  const auto learns = std::ranges::find_if_not(groups.groups, holds_buffers);
   if (learns == groups.groups.end()) {
-    throw usage_error("all parameter groups are averaged, so nothing is trained");
+    throw usage_error("all parameter groups are of buffers, so nothing is trained");
   }
   const Spec& first = learns->optimizer;
   const bool scale_invariant = make_optimizer(first, 1)->scale_invariant();
   for (const Group& group : groups.groups) {
-    if (averages(group)) {
+    if (holds_buffers(group)) {
       continue;
     }
     if (make_optimizer(group.optimizer, 1)->scale_invariant() != scale_invariant) {
       throw usage_error("the parameter groups take " + first.text + " and " + group.optimizer.text +
                         ", which do not go together");
     }
-    if (group.optimizer.name == "yellowfin" && std::ranges::any_of(groups.groups, averages)) {
+    if (group.optimizer.name == "yellowfin" && std::ranges::any_of(groups.groups, holds_buffers)) {
       throw usage_error(
-          "yellowfin takes all weights, and some of these are averaged, as batch normalisation's "
+          "yellowfin takes all weights, and some of these are buffers, as batch normalisation's "
           "running statistics are; use another optimizer, such as momentum");
     }
     if (group.optimizer.name == "yellowfin" && groups.groups.size() > 1) {
@@ -86,6 +96,13 @@ bool check_together(const Groups& groups) {
 
 }  // namespace
 
+GroupedOptimizer::Kind GroupedOptimizer::kind_of(const Group& group) {
+  if (update::averages(group)) {
+    return Kind::kAverages;
+  }
+  return group.optimizer.name == update::kNewest ? Kind::kNewest : Kind::kLearns;
+}
+
 GroupedOptimizer::GroupedOptimizer(const Groups& groups, const std::vector<std::size_t>& tensors) {
   CHECK(!groups.groups.empty() && groups.group_of.size() == tensors.size());
   scale_invariant_ = check_together(groups);
@@ -93,15 +110,14 @@ GroupedOptimizer::GroupedOptimizer(const Groups& groups, const std::vector<std::
     decays_.push_back(group.weight_decay);
     rates_.push_back(group.rate);
   }
+  const bool whole = groups.groups.front().optimizer.name == "yellowfin";  // It has no other group.
   std::size_t begin = 0;
   for (std::size_t tensor = 0; tensor < tensors.size();) {
     const std::uint32_t group = groups.group_of[tensor];
-    std::vector<std::size_t> sizes;
-    std::size_t size = 0;
-    for (; tensor < tensors.size() && groups.group_of[tensor] == group; ++tensor) {
-      sizes.push_back(tensors[tensor]);
-      size += tensors[tensor];
-    }
+    const auto count = static_cast<std::ptrdiff_t>(whole ? tensors.size() : 1);
+    const auto first = tensors.begin() + static_cast<std::ptrdiff_t>(tensor);
+    std::vector<std::size_t> sizes(first, first + count);
+    const std::size_t size = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
     const Group& of = groups.groups.at(group);
     averages_ = averages_ || update::averages(of);
     std::unique_ptr<Optimizer> optimizer = make(of, scale_invariant_, size, std::move(sizes));
@@ -109,37 +125,134 @@ GroupedOptimizer::GroupedOptimizer(const Groups& groups, const std::vector<std::
                       .begin = begin,
                       .size = size,
                       .optimizer = std::move(optimizer),
-                      .averages = update::averages(of)});
+                      .kind = kind_of(of)});
     begin += size;
+    tensor += static_cast<std::size_t>(count);
   }
+  by_tensor_ = !whole;
 }
 
 Step GroupedOptimizer::step_of(const Part& part, const Step& step) const {
   return {.rate = step.rate * rates_[part.group],
           .mean_weight = step.mean_weight,
-          .weight_decay = decays_[part.group]};
+          .weight_decay = decays_[part.group],
+          .share = step.share};
+}
+
+std::span<const float> GroupedOptimizer::mean_of(std::size_t part, std::span<const float> mean) {
+  mean = mean.subspan(parts_[part].begin, parts_[part].size);
+  const std::uint64_t lacking = lacking_.empty() ? 0 : lacking_[part];
+  if (lacking == 0) {
+    return mean;
+  }
+  if (lacking == examples_) {
+    return {};
+  }
+  const auto factor =
+      static_cast<float>(static_cast<double>(examples_) / static_cast<double>(examples_ - lacking));
+  scaled_.resize(mean.size());
+  std::ranges::transform(mean, scaled_.begin(), [factor](float number) { return factor * number; });
+  return scaled_;
 }
 
 void GroupedOptimizer::step(const Step& step,
                             std::span<const float> mean,
                             std::span<float> weights) {
-  for (const Part& part : parts_) {
-    part.optimizer->step(step_of(part, step),
-                         mean.subspan(part.begin, part.size),
-                         weights.subspan(part.begin, part.size));
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    const auto of_part = mean_of(i, mean);
+    if (part.kind != Kind::kNewest && of_part.size() == part.size) {
+      part.optimizer->step(step_of(part, step), of_part, weights.subspan(part.begin, part.size));
+    }
   }
+  end_step(weights);
 }
 
 void GroupedOptimizer::step_into(const Step& step,
                                  std::span<const float> mean,
                                  std::span<const float> weights,
                                  std::span<float> moved) {
-  for (const Part& part : parts_) {
-    part.optimizer->step_into(step_of(part, step),
-                              mean.subspan(part.begin, part.size),
-                              weights.subspan(part.begin, part.size),
-                              moved.subspan(part.begin, part.size));
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    const auto from = weights.subspan(part.begin, part.size);
+    const auto to = moved.subspan(part.begin, part.size);
+    const auto of_part = mean_of(i, mean);
+    if (part.kind == Kind::kNewest || of_part.size() != part.size) {
+      std::ranges::copy(from, to.begin());
+    } else {
+      part.optimizer->step_into(step_of(part, step), of_part, from, to);
+    }
   }
+  end_step(moved);
+}
+
+void GroupedOptimizer::end_step(std::span<float> weights) {
+  put_newest(weights);
+  examples_ = 0;
+  lacking_.clear();
+}
+
+bool GroupedOptimizer::can_be_without(std::span<const std::uint32_t> tensors) const {
+  return by_tensor_ && std::ranges::all_of(tensors, [this](std::uint32_t tensor) {
+           return tensor < parts_.size() && parts_[tensor].kind == Kind::kLearns;
+         });
+}
+
+void GroupedOptimizer::clear(std::span<const std::uint32_t> tensors,
+                             std::span<float> gradient) const {
+  for (const std::uint32_t tensor : tensors) {
+    std::ranges::fill(gradient.subspan(parts_[tensor].begin, parts_[tensor].size), 0.0F);
+  }
+}
+
+void GroupedOptimizer::accept_without(std::span<const std::uint32_t> tensors,
+                                      std::uint32_t examples) {
+  examples_ += examples;
+  if (!tensors.empty()) {
+    lacking_.resize(parts_.size());
+  }
+  for (const std::uint32_t tensor : tensors) {
+    lacking_[tensor] += examples;
+  }
+}
+
+bool GroupedOptimizer::finite(std::span<const float> weights) const {
+  return std::ranges::all_of(parts_, [weights](const Part& part) {
+    return part.kind == Kind::kNewest || all_finite(weights.subspan(part.begin, part.size));
+  });
+}
+
+std::vector<float> GroupedOptimizer::take_newest(std::span<float> gradient) const {
+  std::vector<float> taken;
+  for (const Part& part : parts_) {
+    if (part.kind == Kind::kNewest) {
+      const auto values = gradient.subspan(part.begin, part.size);
+      taken.insert(taken.end(), values.begin(), values.end());
+      std::ranges::fill(values, 0.0F);
+    }
+  }
+  return taken;
+}
+
+void GroupedOptimizer::accept_newest(std::vector<float> values, std::uint64_t sequence) {
+  if (newest_.empty() || sequence >= newest_sequence_) {
+    newest_ = std::move(values);
+    newest_sequence_ = sequence;
+  }
+}
+
+void GroupedOptimizer::put_newest(std::span<float> weights) {
+  if (newest_.empty()) {
+    return;
+  }
+  std::span<const float> left = newest_;
+  for (const Part& part : parts_) {
+    if (part.kind == Kind::kNewest) {
+      std::ranges::copy(left.first(part.size), weights.subspan(part.begin).begin());
+      left = left.subspan(part.size);
+    }
+  }
+  newest_.clear();
 }
 
 void GroupedOptimizer::keep(Archive& archive) {
@@ -149,14 +262,18 @@ void GroupedOptimizer::keep(Archive& archive) {
     throw Error(ExitCode::kUnreadable, "state 'rates' is not of this network's parameter groups");
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    archive.group("part_" + std::to_string(i), [&] { parts_[i].optimizer->keep(archive); });
+    archive.group("part_" + std::to_string(i), [&] {
+      if (parts_[i].optimizer) {
+        parts_[i].optimizer->keep(archive);
+      }
+    });
   }
 }
 
 double GroupedOptimizer::learnt_squared_norm(std::span<const float> gradient) const {
   double sum = 0.0;
   for (const Part& part : parts_) {
-    if (!part.averages) {
+    if (part.kind == Kind::kLearns) {
       sum += squared_norm(gradient.subspan(part.begin, part.size));
     }
   }

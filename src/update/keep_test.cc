@@ -24,7 +24,9 @@ std::vector<float> draw_kept(Rng& rng) {
 }
 
 TEST(KeptOptimizer, StepsToTheSameBits) {
-  std::vector<std::string> specs{"yellowfin:gamma=0.01,tau=3"};
+  std::vector<std::string> specs{"yellowfin:gamma=0.01,tau=3",
+                                 "rmsprop:mu=0.9,centered=yes",
+                                 "adagrad:lr_decay=0.1,initial=0.5"};
   for (const OptimizerDoc& doc : optimizers()) {
     specs.push_back(doc.name);
   }

@@ -1,12 +1,34 @@
 #include "update/momentum.h"
 
+#include <cmath>
+
 #include "base/check.h"
 
 namespace outpace::update {
 
-Momentum::Momentum(Form form, double mu, std::size_t size)
-    : form_(form), mu_(static_cast<float>(mu)), velocity_(size) {
+Momentum::Momentum(Form form, double mu, std::size_t size, Over over)
+    : form_(form), over_(over), exact_mu_(mu), mu_(static_cast<float>(mu)), velocity_(size) {
   CHECK(mu >= 0.0 && mu < 1.0);
+}
+
+template <typename Weight>
+void Momentum::move_by_share(const Step& step,
+                             std::span<const float> mean,
+                             Weight weight,
+                             std::span<float> moved) {
+  const double kept = std::pow(exact_mu_, step.share);
+  const auto fades = static_cast<float>(kept);
+  const auto gain = static_cast<float>((1.0 - kept) / (1.0 - exact_mu_) / step.share);
+  const auto length = static_cast<float>(step.rate * step.share);
+  const auto ahead =
+      static_cast<float>(step.rate * step.share * kept * (1.0 - exact_mu_) / (1.0 - kept));
+  const auto decay = static_cast<float>(step.weight_decay * step.mean_weight);
+  const std::span<float> velocity(velocity_);
+  for (std::size_t i = 0; i < velocity.size(); ++i) {
+    const float before = velocity[i];
+    velocity[i] = fades * before + gain * (mean[i] + decay * weight(i));
+    moved[i] = weight(i) - (length * velocity[i] + ahead * (velocity[i] - before));
+  }
 }
 
 template <typename Weight>
@@ -16,6 +38,10 @@ void Momentum::move(const Step& step,
                     std::span<float> moved) {
   const std::size_t size = velocity_.size();
   CHECK(mean.size() == size && moved.size() == size);
+  if (step.share < 1.0 && over_ == Over::kRound) {
+    move_by_share(step, mean, weight, moved);
+    return;
+  }
   const auto rate = static_cast<float>(step.rate);
   const auto decay = static_cast<float>(step.weight_decay * step.mean_weight);
   const float mu = mu_;

@@ -8,9 +8,12 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "update/adadelta.h"
+#include "update/adagrad.h"
 #include "update/adam.h"
 #include "update/lamb.h"
 #include "update/momentum.h"
+#include "update/rmsprop.h"
 #include "update/sgd.h"
 #include "update/yellowfin.h"
 
@@ -19,13 +22,17 @@ namespace {
 
 const char* const kAdamOptions = "beta1=0.9,beta2=0.999,epsilon=1e-8";
 
-const std::array<OptimizerDoc, 7>& optimizer_table() {
-  static const std::array<OptimizerDoc, 7> kDocs{{
+const std::array<OptimizerDoc, 10>& optimizer_table() {
+  static const std::array<OptimizerDoc, 10> kDocs{{
       {"sgd", "", "w -= rate * g", "Robbins, Monro 1951"},
-      {"momentum", "mu=0.9", "v = mu * v + g;  w -= rate * v", "Polyak 1964; PyTorch's form"},
+      {"momentum",
+       "mu=0.9,over=round",
+       "v = mu * v + g;  w -= rate * v; with stale gradients mu is of a round, and looks ahead by "
+       "one",
+       "Polyak 1964; PyTorch's form; Hakimi et al. 2019 (DANA); over=update: without the two"},
       {"nesterov",
-       "mu=0.9",
-       "v = mu * v + g;  w -= rate * (g + mu * v)",
+       "mu=0.9,over=round",
+       "v = mu * v + g;  w -= rate * (g + mu * v); with stale gradients as momentum",
        "Nesterov 1983; Sutskever et al., ICML 2013; PyTorch's form"},
       {"adam",
        kAdamOptions,
@@ -39,6 +46,20 @@ const std::array<OptimizerDoc, 7>& optimizer_table() {
        "beta1=0.9,beta2=0.999,epsilon=1e-6",
        "u = adam's step + decay * w;  w -= rate * |w| / |u| * u, in each tensor",
        "You et al., ICLR 2020, algorithm 2"},
+      {"rmsprop",
+       "alpha=0.99,epsilon=1e-8,mu=0,centered=no",
+       "v = mean of g^2;  b = mu * b + g / (sqrt(v) + epsilon);  w -= rate * b; centered: v less "
+       "the mean of g, squared",
+       "Tieleman, Hinton 2012; Graves 2013 (centered); PyTorch's form"},
+      {"adagrad",
+       "lr_decay=0,initial=0,epsilon=1e-10",
+       "s += g^2;  w -= rate / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + epsilon)",
+       "Duchi, Hazan, Singer, JMLR 2011; PyTorch's form"},
+      {"adadelta",
+       "rho=0.9,epsilon=1e-6",
+       "v = mean of g^2;  d = sqrt(u + epsilon) / sqrt(v + epsilon) * g;  u = mean of d^2;  "
+       "w -= rate * d",
+       "Zeiler 2012, algorithm 1; PyTorch's form"},
       {"yellowfin",
        "beta=0.999,window=20,gamma=0,tau=0",
        "v = mu * v - rate * alpha * g;  w += v; mu, alpha are tuned; gamma=0.01: in a closed loop",
@@ -50,7 +71,11 @@ const std::array<OptimizerDoc, 7>& optimizer_table() {
 std::unique_ptr<Optimizer> make_momentum(SpecReader& reader,
                                          Momentum::Form form,
                                          std::size_t size) {
-  return std::make_unique<Momentum>(form, reader.number("mu", 0.9, 0.0, kBelowOne), size);
+  static const std::array<std::string, 2> kOver{"round", "update"};
+  const double mu = reader.number("mu", 0.9, 0.0, kBelowOne);
+  const auto over = reader.word("over", kOver, "round") == "round" ? Momentum::Over::kRound
+                                                                   : Momentum::Over::kUpdate;
+  return std::make_unique<Momentum>(form, mu, size, over);
 }
 
 std::unique_ptr<Optimizer> make_adam(SpecReader& reader, Adam::Decay decay, std::size_t size) {
@@ -68,6 +93,31 @@ std::unique_ptr<Optimizer> make_lamb(SpecReader& reader, std::vector<std::size_t
   options.beta2 = reader.number("beta2", options.beta2, 0.0, kBelowOne);
   options.epsilon = reader.number("epsilon", options.epsilon, 1e-20, 1.0);
   return std::make_unique<Lamb>(options, std::move(tensors));
+}
+
+std::unique_ptr<Optimizer> make_rmsprop(SpecReader& reader, std::size_t size) {
+  static const std::array<std::string, 2> kCentered{"no", "yes"};
+  RmsPropOptions options;
+  options.alpha = reader.number("alpha", options.alpha, 0.0, kBelowOne);
+  options.epsilon = reader.number("epsilon", options.epsilon, 1e-20, 1.0);
+  options.mu = reader.number("mu", options.mu, 0.0, kBelowOne);
+  options.centered = reader.word("centered", kCentered, "no") == "yes";
+  return std::make_unique<RmsProp>(options, size);
+}
+
+std::unique_ptr<Optimizer> make_adagrad(SpecReader& reader, std::size_t size) {
+  AdagradOptions options;
+  options.rate_decay = reader.number("lr_decay", options.rate_decay, 0.0, 1e6);
+  options.initial = reader.number("initial", options.initial, 0.0, 1e30);
+  options.epsilon = reader.number("epsilon", options.epsilon, 1e-20, 1.0);
+  return std::make_unique<Adagrad>(options, size);
+}
+
+std::unique_ptr<Optimizer> make_adadelta(SpecReader& reader, std::size_t size) {
+  AdadeltaOptions options;
+  options.rho = reader.number("rho", options.rho, 0.0, kBelowOne);
+  options.epsilon = reader.number("epsilon", options.epsilon, 1e-20, 1.0);
+  return std::make_unique<Adadelta>(options, size);
 }
 
 std::unique_ptr<Optimizer> make_yellowfin(SpecReader& reader, std::size_t size) {
@@ -100,6 +150,15 @@ std::unique_ptr<Optimizer> make(const std::string& name,
   }
   if (name == "lamb") {
     return make_lamb(reader, std::move(tensors));
+  }
+  if (name == "rmsprop") {
+    return make_rmsprop(reader, size);
+  }
+  if (name == "adagrad") {
+    return make_adagrad(reader, size);
+  }
+  if (name == "adadelta") {
+    return make_adadelta(reader, size);
   }
   if (name == "yellowfin") {
     return make_yellowfin(reader, size);

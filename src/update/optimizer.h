@@ -1,11 +1,12 @@
 // The server's optimizer: one step of the flat weights, given the mean gradient of an update.
 //
 // The mean and the weights are flat float32 buffers of the shard's size. So is each part of the
-// state (momentum, moments), which starts at 0. The arithmetic is float32, element by element,
-// without fused multiply-add. A step is thus the same to the bit however the weights are split over
-// shards. The exceptions are lamb, which needs each tensor whole, and yellowfin, which needs all of
-// them. Each optimizer is one small file with its equation and source (sgd, momentum, adam, lamb,
-// yellowfin); optimizers() lists them.
+// state (momentum, moments), which starts at 0 unless an option says otherwise. The arithmetic is
+// float32, element by element, without fused multiply-add. A step is thus the same to the bit
+// however the weights are split over shards. The exceptions are lamb, which needs each tensor
+// whole, and yellowfin, which needs all of them. Each optimizer is one small file with its equation
+// and source (sgd, momentum, adam, lamb, rmsprop, adagrad, adadelta, yellowfin); optimizers() lists
+// them.
 
 #pragma once
 
@@ -32,6 +33,9 @@ struct Step {
   // L2 coefficient; decoupled in adamw, otherwise added to the gradient. Scaled by mean_weight, or
   // stale gradients would decay too much.
   double weight_decay;
+  // In (0, 1]: this update's gradients over the live workers. Below 1 they may be stale, and 1 /
+  // share updates do the work of one synchronous update. Counts for what remembers gradients.
+  double share = 1.0;
 };
 
 class Optimizer {
@@ -53,8 +57,8 @@ class Optimizer {
     this->step(step, mean, moved);
   }
 
-  // Whether the step's length is independent of the gradient's (adam, lamb, yellowfin). If so,
-  // step() takes the unweighted mean and scales its step by mean_weight itself.
+  // Whether the step's length is independent of the gradient's, as in adam: all but sgd and
+  // the momenta. If so, step() takes the unweighted mean and scales its step by mean_weight itself.
   [[nodiscard]] virtual bool scale_invariant() const = 0;
 
   // What it remembers from step to step.
@@ -69,12 +73,14 @@ struct OptimizerDoc {
 };
 [[nodiscard]] std::span<const OptimizerDoc> optimizers();
 
-// Makes an optimizer from "sgd", "momentum:mu=0.9", "nesterov:mu=0.9",
+// Makes an optimizer from "sgd", "momentum:mu=0.9,over=round", "nesterov" (the same),
 // "adam:beta1=0.9,beta2=0.999,epsilon=1e-8", "adamw" (options as adam), "lamb" (as adam, but
-// epsilon=1e-6) or "yellowfin:beta=0.999,window=20,gamma=0,tau=0". The options shown are the
-// defaults; mu and the betas are in [0, 1), epsilon is above 0. `tensors`: the sizes of the
-// network's tensors in order, which add up to `size`; empty means one tensor. Throws a usage error
-// that names the nearest optimizer.
+// epsilon=1e-6), "rmsprop:alpha=0.99,epsilon=1e-8,mu=0,centered=no",
+// "adagrad:lr_decay=0,initial=0,epsilon=1e-10", "adadelta:rho=0.9,epsilon=1e-6" or
+// "yellowfin:beta=0.999,window=20,gamma=0,tau=0". The options shown are the defaults; mu, alpha,
+// rho and the betas are in [0, 1), epsilon is above 0. `tensors`: the sizes of the network's
+// tensors in order, which add up to `size`; empty means one tensor. Throws a usage error that names
+// the nearest optimizer.
 [[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const Spec& spec,
                                                         std::size_t size,
                                                         std::vector<std::size_t> tensors = {});

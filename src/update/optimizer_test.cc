@@ -118,7 +118,8 @@ TEST(Optimizers, RefuseAnUnknownNameAndSuggestTheNearest) {
   EXPECT_EQ(optimizer_refusal("adma"), "unknown optimizer 'adma'; did you mean 'adam'?");
   EXPECT_EQ(
       optimizer_refusal("lbfgs-b"),
-      "unknown optimizer 'lbfgs-b'; known: sgd, momentum, nesterov, adam, adamw, lamb, yellowfin");
+      "unknown optimizer 'lbfgs-b'; known: sgd, momentum, nesterov, adam, adamw, lamb, rmsprop, "
+      "adagrad, adadelta, yellowfin");
 }
 
 TEST(Optimizers, RefuseOptionsOutOfRange) {
@@ -133,6 +134,14 @@ TEST(Optimizers, RefuseOptionsOutOfRange) {
                            "adamw:epsilon=nan",
                            "lamb:beta2=1",
                            "lamb:epsilon=0",
+                           "rmsprop:alpha=1",
+                           "rmsprop:epsilon=0",
+                           "rmsprop:mu=1",
+                           "adagrad:lr_decay=-1",
+                           "adagrad:initial=-1",
+                           "adagrad:epsilon=0",
+                           "adadelta:rho=1",
+                           "adadelta:epsilon=0",
                            "yellowfin:beta=1",
                            "yellowfin:gamma=2",
                            "momentum:mu=x"}) {

@@ -1,6 +1,6 @@
 // How a gradient's staleness tau is treated: by one weight for the whole gradient, or by a
 // correction of its numbers (correction.h), which depends on more than tau. Every rule is the
-// identity at tau = 0, except consgd, and dynsgd after other gradients of the same clock.
+// identity at tau = 0, except consgd, share, and dynsgd after other gradients of the same clock.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace outpace::update {
 
 // A value: rule and parameters. Specs: "none", "inverse", "exponential:rate=0.2",
-// "polynomial:power=0.5", "consgd", "dynsgd", "gap:m=0.99", "dcasgd:lambda=0.04",
+// "polynomial:power=0.5", "consgd", "share", "dynsgd", "gap:m=0.99", "dcasgd:lambda=0.04",
 // "dcasgd:form=adaptive,lambda=2,m=0.95".
 class StalenessRule {
  public:
@@ -21,9 +21,13 @@ class StalenessRule {
   static StalenessRule parse(const Spec& spec);
   static StalenessRule none();
 
-  // In (0, 1]; never rises with tau. Always 1 for a correction. `live`: workers that take part now,
-  // at least 1.
-  [[nodiscard]] double weight(std::uint64_t tau, std::uint32_t live) const;
+  // Over how many updates every worker computes once: live / gradients. Each is at least 1.
+  struct Round {
+    std::uint32_t live;           // Workers that take part now.
+    std::uint32_t gradients = 1;  // Of an update.
+  };
+  // In (0, 1]; never rises with tau. Always 1 for a correction.
+  [[nodiscard]] double weight(std::uint64_t tau, const Round& round) const;
 
   enum class Kind : std::uint8_t {
     kNone,
@@ -31,6 +35,7 @@ class StalenessRule {
     kExponential,
     kPolynomial,
     kConSgd,
+    kShare,
     kDynSgd,
     kGap,
     kDcAsgd

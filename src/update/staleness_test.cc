@@ -12,7 +12,7 @@
 namespace outpace::update {
 namespace {
 
-constexpr std::uint32_t kLive = 8;
+constexpr StalenessRule::Round kLive{.live = 8};
 
 std::string rule_refusal(const std::string& spec) {
   return refusal_of([&] { std::ignore = rule(spec); });
@@ -33,14 +33,29 @@ TEST(Staleness, HasTheWeightsOfItsEquations) {
 
 TEST(Staleness, ConSgdSharesAStepAmongTheLiveWorkers) {
   for (const std::uint64_t tau : {0U, 1U, 7U}) {
-    EXPECT_EQ(rule("consgd").weight(tau, 1), 1.0);
-    EXPECT_EQ(rule("consgd").weight(tau, 4), 0.25);
+    EXPECT_EQ(rule("consgd").weight(tau, {.live = 1}), 1.0);
+    EXPECT_EQ(rule("consgd").weight(tau, {.live = 4}), 0.25);
   }
 }
 
-TEST(Staleness, IsTheIdentityAtTauZeroButForConSgd) {
+TEST(Staleness, AShareIsOfARoundAndFallsBeyondIt) {
+  const StalenessRule share = rule("share");
+  // Eight updates of one gradient move the weights as far as one update of all eight.
+  EXPECT_EQ(share.weight(0, {.live = 8}), 0.125);
+  EXPECT_EQ(share.weight(8, {.live = 8}), 0.125);
+  EXPECT_EQ(share.weight(16, {.live = 8}), 0.0625);
+  // So do two updates of four.
+  EXPECT_EQ(share.weight(1, {.live = 8, .gradients = 4}), 0.5);
+  EXPECT_EQ(share.weight(4, {.live = 8, .gradients = 4}), 0.25);
+  // An update of all, and one of more than are live, counts in full.
+  EXPECT_EQ(share.weight(0, {.live = 8, .gradients = 8}), 1.0);
+  EXPECT_EQ(share.weight(0, {.live = 3, .gradients = 8}), 1.0);
+  EXPECT_EQ(share.weight(0, {.live = 1}), 1.0);
+}
+
+TEST(Staleness, IsTheIdentityAtTauZeroButForAShareOfARound) {
   for (const StalenessDoc& doc : staleness_rules()) {
-    if (doc.name == "consgd") {
+    if (doc.name == "consgd" || doc.name == "share") {
       continue;
     }
     EXPECT_EQ(rule(doc.name).weight(0, kLive), 1.0) << doc.name;
@@ -53,6 +68,7 @@ TEST(Staleness, NeverRisesWithTauAndNeverVanishes) {
   for (const char* spec : {"none",
                            "inverse",
                            "consgd",
+                           "share",
                            "exponential",
                            "exponential:rate=0",
                            "exponential:rate=1000",

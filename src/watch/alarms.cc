@@ -20,6 +20,8 @@ const char* to_text(AlarmKind kind) {
       return "loss";
     case AlarmKind::kDiskFull:
       return "disk";
+    case AlarmKind::kLinks:
+      return "links";
   }
   CHECK(false);
   return "";

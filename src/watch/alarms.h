@@ -23,6 +23,7 @@ enum class AlarmKind : std::uint8_t {
   kStale,     // A gradient was applied that is staler than the bound.
   kLoss,      // The training loss is not finite, or grows.
   kDiskFull,  // The disk of the run's record is nearly full.
+  kLinks,     // The connections between workers without a server are broken.
 };
 inline constexpr AlarmKind kAlarmKinds[] = {AlarmKind::kSlow,
                                             AlarmKind::kCluster,
@@ -30,8 +31,9 @@ inline constexpr AlarmKind kAlarmKinds[] = {AlarmKind::kSlow,
                                             AlarmKind::kDead,
                                             AlarmKind::kStale,
                                             AlarmKind::kLoss,
-                                            AlarmKind::kDiskFull};
-// "slow", "cluster", "stalled", "dead", "stale", "loss", "disk".
+                                            AlarmKind::kDiskFull,
+                                            AlarmKind::kLinks};
+// "slow", "cluster", "stalled", "dead", "stale", "loss", "disk", "links".
 [[nodiscard]] const char* to_text(AlarmKind kind);
 
 struct Alarm {

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/spec.h"
+#include "record/policies.h"
+
 namespace outpace::watch {
 namespace {
 
@@ -15,14 +18,20 @@ constexpr std::size_t kEvaluations = 1000;
 constexpr std::size_t kUpdates = 400;
 // Gradients in a row that end an alarm: the usual staleness may be near the bound.
 constexpr std::uint32_t kInBound = 20;
+constexpr const char* kClusterRecovered = "most workers have recovered";
 
 }  // namespace
 
 Board::Board(About about, Lanes::Options lanes)
     : about_(std::move(about)),
       lanes_(lanes),
+      whole_({.whole = true}),
       course_(kPoints, kPointPeriod),
-      evaluations_(kEvaluations, 0.0) {}
+      evaluations_(kEvaluations, 0.0) {
+  if (!about_.policy.empty()) {
+    follow_policy(about_.policy, 0);
+  }
+}
 
 void Board::decided(Time now,
                     const policy::Event& event,
@@ -30,6 +39,7 @@ void Board::decided(Time now,
                     const Because& because) {
   now_ = std::max(now_, now);
   lanes_.advance(now_);
+  whole_.advance(now_);
   std::visit([this](const auto& one) { take(one); }, event);
   for (const policy::Action& action : actions) {
     std::visit([this](const auto& one) { carry_out(one); }, action);
@@ -67,6 +77,7 @@ void Board::decided(Time now,
 void Board::look(Time now, std::optional<double> loss) {
   now_ = std::max(now_, now);
   lanes_.advance(now_);
+  whole_.advance(now_);
   if (loss) {
     sums_.loss = loss;
     heed_loss(*loss);
@@ -95,10 +106,18 @@ void Board::use(Time now, const ServerUse& use) {
   }
 }
 
+void Board::links(Time now, bool broken, const std::string& words) {
+  now_ = std::max(now_, now);
+  const Alarm alarm{.at = now_, .kind = AlarmKind::kLinks, .words = words};
+  broken ? alarms_.begin(alarm) : alarms_.end(alarm);
+}
+
 void Board::worker_is(WorkerId id, const std::string& host, double sending) {
   worker(id).host = host;
+  slow_.is_at(id, host.substr(0, host.rfind(':')));  // Without the process.
   if (sending >= 0.0) {
     lanes_.set_sending(id, sending);
+    whole_.set_sending(id, sending);
   }
 }
 
@@ -130,7 +149,7 @@ void Board::take(const policy::WorkerJoined& event) {
     alarms_.end({.at = now_,
                  .kind = AlarmKind::kSlow,
                  .worker = event.worker,
-                 .words = who + " is another process now"});
+                 .words = who + " joined again: its past counts no longer"});
   }
   alarms_.end({.at = now_,
                .kind = AlarmKind::kStalled,
@@ -138,7 +157,7 @@ void Board::take(const policy::WorkerJoined& event) {
                .words = who + " answers again"});
   alarms_.end(
       {.at = now_, .kind = AlarmKind::kDead, .worker = event.worker, .words = who + " is back"});
-  lanes_.become(now_, event.worker, Doing::kWaiting);
+  become(event.worker, Doing::kWaiting);
   news_line(who + (stalled ? " answers again" : back ? " is back" : " has joined"));
 }
 
@@ -150,11 +169,13 @@ void Board::take(const policy::WorkerLeft& event) {
   const std::string who = name(event.worker);
   switch (event.how) {
     case policy::Departure::kLeft:
-      lanes_.become(now_, event.worker, Doing::kGone);
+      slow_.forget(event.worker);
+      become(event.worker, Doing::kGone);
       news_line(who + " has left");
       return;
     case policy::Departure::kDead:
-      lanes_.become(now_, event.worker, Doing::kGone);
+      slow_.forget(event.worker);
+      become(event.worker, Doing::kGone);
       news_line(who + " is dead");
       alarms_.begin({.at = now_,
                      .kind = AlarmKind::kDead,
@@ -162,10 +183,10 @@ void Board::take(const policy::WorkerLeft& event) {
                      .words = who + " is dead"});
       return;
     case policy::Departure::kDrained:
-      lanes_.become(now_, event.worker, Doing::kWaiting);
+      become(event.worker, Doing::kWaiting);
       return;
     case policy::Departure::kStalled:
-      lanes_.become(now_, event.worker, Doing::kStalled);
+      become(event.worker, Doing::kStalled);
       news_line(who + " is stalled");
       alarms_.begin({.at = now_,
                      .kind = AlarmKind::kStalled,
@@ -183,7 +204,7 @@ void Board::take(const policy::GradientArrived& event) {
   nominal_ = event.nominal;
   one.computed_on = count(event.computed_on);
   sums_.version = std::max(sums_.version, one.computed_on);
-  lanes_.become(now_, event.worker, Doing::kWaiting);
+  become(event.worker, Doing::kWaiting);
   const double seconds = to_seconds(event.runtime);
   if (seconds > 0.0) {
     const double whole =
@@ -216,11 +237,13 @@ void Board::take(const policy::ReleaseEnded& event) {
     }
   }
   one.open = false;
-  lanes_.become(now_, event.worker, Doing::kWaiting);
+  become(event.worker, Doing::kWaiting);
 }
 
 void Board::take(const policy::PolicySet& event) {
-  news_line("another policy is asked for: " + std::string(event.policy));
+  policy_set_ = event.policy;
+  news_line("another policy is asked for: " + policy_set_);
+  about_.name = record::in_turn(std::move(about_.name), policy_set_);
 }
 
 void Board::carry_out(const policy::Accept& action) {
@@ -278,15 +301,19 @@ void Board::carry_out(const policy::Release& action) {
   one.cancelled = false;
   one.released = now_;
   one.share = action.share;
-  lanes_.become(now_, action.worker, Doing::kComputing);
+  become(action.worker, Doing::kComputing);
 }
 
 void Board::carry_out(const policy::Cancel& action) {
   worker(action.worker).cancelled = true;
-  lanes_.become(now_, action.worker, Doing::kCancelled);
+  become(action.worker, Doing::kCancelled);
 }
 
-void Board::carry_out(const policy::Switched& /*action*/) {
+void Board::carry_out(const policy::Switched& action) {
+  if (!policy_set_.empty()) {
+    about_.policy = std::exchange(policy_set_, {});
+  }
+  follow_policy(about_.policy, action.to);
   news_line(fmt::format("the policy changes at version {}", sums_.version));
 }
 
@@ -295,6 +322,11 @@ WorkerView& Board::worker(WorkerId id) {
     workers_.resize(index(id) + 1);
   }
   return workers_[index(id)];
+}
+
+void Board::become(WorkerId id, Doing doing) {
+  lanes_.become(now_, id, doing);
+  whole_.become(now_, id, doing);
 }
 
 void Board::measured(WorkerId id, double seconds, bool longer) {
@@ -307,22 +339,16 @@ void Board::measured(WorkerId id, double seconds, bool longer) {
 }
 
 void Board::heed(const SlowChange& change) {
+  if (change.change == Change::kSlow) {
+    held_[change.worker] = {.since = now_, .change = change};
+    return;
+  }
+  held_.erase(change.worker);
   Alarm alarm{.at = now_,
               .kind = change.worker ? AlarmKind::kSlow : AlarmKind::kCluster,
               .worker = change.worker};
-  const std::string who = change.worker ? name(*change.worker) : "most workers";
-  const char* have = change.worker ? "has" : "have";
-  const char* past = change.worker ? "its own past" : "their own past";
-  if (change.change == Change::kSlow) {
-    alarm.words = fmt::format("{} {} become slow: {}{:.1f}x {}",
-                              who,
-                              have,
-                              change.at_least ? "at least " : "",
-                              change.factor,
-                              past);
-    held_[change.worker] = std::move(alarm);
-  } else if (held_.erase(change.worker) == 0) {
-    alarm.words = fmt::format("{} {} recovered", who, have);
+  if (alarms_.is_on(alarm.kind, alarm.worker)) {
+    alarm.words = change.worker ? name(*change.worker) + " has recovered" : kClusterRecovered;
     news_line(alarm.words);
     alarms_.end(std::move(alarm));
   }
@@ -330,13 +356,35 @@ void Board::heed(const SlowChange& change) {
 
 void Board::tell_held() {
   constexpr Duration kHold = std::chrono::seconds(1);
+  constexpr std::uint32_t kAlwaysCut = 20;  // In a row: more than bad luck.
   for (auto held = held_.begin(); held != held_.end();) {
-    if (now_ - held->second.at < kHold) {
+    const SlowChange& change = held->second.change;
+    const double factor = change.worker ? slow_.factor(*change.worker) : change.factor;
+    // How slow it is cannot be known if it is always cut off.
+    const bool always_cut =
+        change.worker && change.at_least && worker(*change.worker).cut_in_a_row >= kAlwaysCut;
+    if (now_ - held->second.since < kHold || (factor < SlowWatch::kWorthTelling && !always_cut)) {
       ++held;
       continue;
     }
-    news_line(held->second.words);
-    alarms_.begin(std::move(held->second));
+    std::string words;
+    if (!change.worker) {
+      words = fmt::format("most workers have become slow: {:.1f}x their own past", factor);
+    } else if (factor < SlowWatch::kWorthTelling) {
+      words = fmt::format("{} has become slow: cut off {} times in a row, which it was not before",
+                          name(*change.worker),
+                          worker(*change.worker).cut_in_a_row);
+    } else {
+      words = fmt::format("{} has become slow: {}{:.1f}x its own past",
+                          name(*change.worker),
+                          change.at_least ? "at least " : "",
+                          factor);
+    }
+    news_line(words);
+    alarms_.begin({.at = now_,
+                   .kind = change.worker ? AlarmKind::kSlow : AlarmKind::kCluster,
+                   .worker = change.worker,
+                   .words = words});
     held = held_.erase(held);
   }
 }

@@ -22,6 +22,8 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "policy/policy.h"
+#include "policy/stragglers.h"
+#include "protocol/messages.h"
 #include "record/recent_decisions.h"
 #include "watch/alarms.h"
 #include "watch/lanes.h"
@@ -30,19 +32,27 @@
 
 namespace outpace::watch {
 
+inline constexpr std::uint32_t kShownMost = 10'000;  // Workers: a frame of the page has each.
+
 // What does not change, or seldom.
 struct About {
-  std::string name;  // The policy, as the user wrote it.
+  std::string name;  // The policy, as the user wrote it; of several, one after another.
   std::string network;
   std::string data;
   std::string run;  // The directory of its record.
   std::uint32_t workers = 0;
-  bool updates_alone = false;  // Each gradient is an update: nothing is cut off.
-  bool waits_for_all = false;  // As a ring must, so that there is nothing to gain.
-  bool live = true;            // It goes on; false: what is shown is over.
+  std::string policy;  // A spec; empty: there is none, as without a server.
+  // Of the policy in force. Without one, of the topology: a ring awaits all.
+  policy::Stragglers stragglers = policy::Stragglers::kCutOff;
+  bool live = true;  // It goes on; false: what is shown is over.
   std::optional<double> target;
   std::uint64_t target_updates = 0;   // 0: none.
   std::uint64_t staleness_bound = 0;  // Beyond it an applied gradient is an alarm; 0: none.
+
+  // Updates do not wait for stragglers, and no worker is cut off.
+  [[nodiscard]] bool updates_alone() const {
+    return stragglers == policy::Stragglers::kGoOn || stragglers == policy::Stragglers::kPartlyWait;
+  }
 };
 
 // What the process knows that runs the server.
@@ -74,8 +84,9 @@ struct Evaluated {
   double seconds = 0.0;
   std::uint64_t version = 0;
   std::uint64_t examples = 0;
-  double accuracy = 0.0;
-  std::optional<double> loss;  // Nothing: not measured.
+  std::optional<double> accuracy;  // Nothing: not measured.
+  std::optional<double> loss;      // As accuracy.
+  std::vector<protocol::NamedValue> values{};
 };
 
 // A decision as it was, for people.
@@ -166,15 +177,30 @@ class Board {
   void evaluated(const Evaluated& found);
   void use(Time now, const ServerUse& use);
   void outlook(std::optional<policy::Outlook> outlook) { outlook_ = std::move(outlook); }
-  // Where a worker is, and the part of its time that it spent on sending; below 0: not known.
+  // Where a worker is, as "host:process", and the part of its time that it spent on sending; below
+  // 0: not known.
   void worker_is(WorkerId worker, const std::string& host, double sending);
+  // The connections between workers without a server are broken, or whole again.
+  void links(Time now, bool broken, const std::string& words);
   void says(const std::string& line) { news_line(line); }
   void checkpoint(std::uint64_t version);
+  void is_of(const std::string& network, const std::string& data) {
+    about_.network = network;
+    about_.data = data;
+  }
   void ended(const std::string& why);
+  // Another server goes on with the run at this time: all workers have gone, and gradients that
+  // were taken up since the last update are lost. The run's updates are this many.
+  void goes_on(Time now, std::uint64_t version);
+  // What the servers of the run before this one did (board_past.cc): what whole_frame() wrote of
+  // their board. Nothing that is wrong in it throws; it is left out. REQUIRES: nothing was told
+  // yet.
+  void remember(const std::string& frame);
 
   [[nodiscard]] const About& about() const { return about_; }
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] const Lanes& lanes() const { return lanes_; }
+  [[nodiscard]] const Lanes& whole_lanes() const { return whole_; }
   [[nodiscard]] const std::vector<WorkerView>& workers() const { return workers_; }
   [[nodiscard]] const Series<Point>& course() const { return course_; }
   [[nodiscard]] const Series<Evaluated>& evaluations() const { return evaluations_; }
@@ -207,13 +233,15 @@ class Board {
   // rate is not finite where all updates are of the same moment.
   [[nodiscard]] std::optional<double> rate() const;
   [[nodiscard]] std::optional<double> update_seconds() const;
-  // Live workers that a typical recent update did without; nothing where none is cut off.
+  // Live workers that a typical recent update did without; nothing under a policy that cuts nobody
+  // off.
   [[nodiscard]] std::optional<std::uint32_t> cut_off() const;
   // Times faster than if each update waited for all live workers, at their recent runtimes; nothing
-  // before all have some. A policy's forecast is not asked: of a worker that is always cut off it
+  // before all have some, nor where updates do wait for all, nor where only a bound is known that
+  // says nothing. A policy's forecast is not asked: of a worker that is always cut off it
   // says what its tail is like, and not how long the worker takes.
   [[nodiscard]] std::optional<double> gain() const;
-  // "4 of 8 cut off now; 2.1x waiting for all"; empty before anything is known.
+  // "4 of 8 cut off now; 2.1x waiting for all"; empty if nothing is known, or there is no gain.
   [[nodiscard]] std::string gain_in_words() const;
 
  private:
@@ -240,6 +268,7 @@ class Board {
   void carry_out(const policy::Switched& action);
 
   WorkerView& worker(WorkerId id);
+  void become(WorkerId worker, Doing doing);
   // Examples in its full mini-batch; as the others', before it has pushed a gradient.
   [[nodiscard]] double nominal_of(const WorkerView& worker) const {
     return worker.nominal > 0 ? worker.nominal : nominal_;
@@ -247,19 +276,23 @@ class Board {
   // A runtime, of a full mini-batch, or longer.
   void measured(WorkerId id, double seconds, bool longer);
   void heed(const SlowChange& change);
-  // Alarms of workers that have been slow for a second: where mini-batches take a millisecond, a
-  // busy machine slows down some worker many times a second.
+  // Alarms of workers that have been slow for a second, and are worth telling: where mini-batches
+  // take a millisecond, a busy machine slows down some worker many times a second.
   void tell_held();
   void heed_loss(double loss);
   void tick();
   void add_waiting();
+  // Which policy is in force, of the given chain.
+  void follow_policy(const std::string& chain, std::size_t phase);
   // The update from which on they are recent. REQUIRES: there is one.
   [[nodiscard]] std::size_t first_recent() const;
   [[nodiscard]] double seconds_for_all() const;
+  [[nodiscard]] bool any_longer() const;  // Of the live.
   void news_line(std::string words);
 
   About about_;
-  Lanes lanes_;
+  Lanes lanes_;  // Of late,
+  Lanes whole_;  // and of the whole run.
   Time now_{};
   std::vector<WorkerView> workers_;
   Point sums_;
@@ -280,13 +313,18 @@ class Board {
   std::uint64_t gradients_cancelled_ = 0;
   std::uint64_t turned_away_ = 0;
   SlowWatch slow_;
-  std::map<std::optional<WorkerId>, Alarm> held_;  // By worker; nothing: the cluster.
+  struct Held {
+    Time since{};
+    SlowChange change;
+  };
+  std::map<std::optional<WorkerId>, Held> held_;  // By worker; nothing: the cluster.
   Alarms alarms_;
   double loss_least_ = std::numeric_limits<double>::infinity();
   std::optional<double> loss_first_;
   std::optional<policy::Outlook> outlook_;
   ServerUse use_;
   std::string why_ended_;
+  std::string policy_set_;  // By PolicySet, until it is in force.
   std::optional<Time> last_checkpoint_;
   std::uint64_t checkpoints_ = 0;
   std::uint64_t restarts_ = 0;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/spec.h"
+#include "policy/switch_spec.h"
 #include "watch/board.h"
 
 namespace outpace::watch {
@@ -58,7 +60,7 @@ double Board::seconds_for_all() const {
 }
 
 std::optional<std::uint32_t> Board::cut_off() const {
-  if (about_.updates_alone || updates_.size() < 2) {
+  if (about_.stragglers != policy::Stragglers::kCutOff || updates_.size() < 2) {
     return std::nullopt;
   }
   const std::size_t looked = std::min<std::size_t>(updates_.size(), 20);
@@ -96,8 +98,16 @@ std::optional<double> Board::update_seconds() const {
 }
 
 std::optional<double> Board::gain() const {
+  if (about_.stragglers == policy::Stragglers::kAwaited || updates_.size() < kRecentLeast) {
+    return std::nullopt;
+  }
   const double all = seconds_for_all();
-  if (about_.waits_for_all || all <= 0.0 || updates_.size() < kRecentLeast) {
+  const bool all_take_part =
+      about_.stragglers == policy::Stragglers::kCutOff &&
+      std::all_of(updates_.begin() + static_cast<std::ptrdiff_t>(first_recent()),
+                  updates_.end(),
+                  [](const Update& update) { return update.gradients >= update.live; });
+  if (all <= 0.0 || all_take_part) {
     return std::nullopt;
   }
   const Update& from = updates_[first_recent()];
@@ -110,23 +120,39 @@ std::optional<double> Board::gain() const {
   if (seconds <= 0.0 || nominal <= 0.0) {
     return std::nullopt;
   }
-  return static_cast<double>(until.applied - from.applied) / seconds * all / nominal;
+  const double gained = static_cast<double>(until.applied - from.applied) / seconds * all / nominal;
+  const bool says_nothing = gained < 1.0 && any_longer();
+  return says_nothing ? std::nullopt : std::optional(gained);
+}
+
+bool Board::any_longer() const {
+  return std::ranges::any_of(workers_,
+                             [](const WorkerView& one) { return one.live && one.longer(); });
 }
 
 std::string Board::gain_in_words() const {
+  std::string words;
+  if (const auto without = cut_off()) {
+    words = fmt::format("{} of {} cut off now", *without, sums_.live);
+  }
   const auto gained = gain();
   if (!gained) {
-    return "";
+    return seconds_for_all() > 0.0 && updates_.size() >= kRecentLeast ? words : "";
   }
-  const auto without = cut_off();
-  const bool more =
-      std::ranges::any_of(workers_, [](const WorkerView& one) { return one.live && one.longer(); });
-  std::string cut = without ? fmt::format("{} of {} cut off now", *without, sums_.live)
-                            : std::string("nobody waits");
-  if (more && *gained < 1.0) {
-    return cut;  // A bound that says nothing.
+  if (about_.stragglers == policy::Stragglers::kGoOn) {
+    words = "nobody waits";
   }
-  return cut + fmt::format("; {}{:.1f}x waiting for all", more ? "at least " : "", *gained);
+  return words + fmt::format("{}{}{:.1f}x waiting for all",
+                             words.empty() ? "" : "; ",
+                             any_longer() ? "at least " : "",
+                             *gained);
+}
+
+void Board::follow_policy(const std::string& chain, std::size_t phase) {
+  const std::vector<policy::Phase> phases = policy::phases_of(Spec::parse(chain));
+  if (phase < phases.size()) {
+    about_.stragglers = policy::stragglers_of(phases[phase].policy);
+  }
 }
 
 }  // namespace outpace::watch

@@ -57,28 +57,43 @@ std::size_t first_new(std::size_t kept, std::uint64_t said, std::uint64_t& got) 
   return kept - fresh;
 }
 
-void add_about(const Board& board, JsonText& out) {
+void add_about(const Board& board, const Lanes& lanes, JsonText& out) {
   const About& about = board.about();
   out.raw(R"("about":{{"name":)").text(about.name).raw(R"(,"network":)").text(about.network);
   out.raw(R"(,"data":)").text(about.data).raw(R"(,"run":)").text(about.run);
-  out.raw(R"(,"workers":{},"alone":{},"target":)", about.workers, about.updates_alone);
+  out.raw(R"(,"workers":{},"alone":{},"target":)", about.workers, about.updates_alone());
   out.number(about.target).raw(R"(,"target_updates":{},)", about.target_updates);
-  out.raw(R"("cell":{}}},)", board.lanes().cell_seconds());
+  out.raw(R"("cell":{}}},)", lanes.cell_seconds());
 }
 
-void add_points(const Board& board, Cursor& cursor, JsonText& out) {
+// All points; and the sums now, if they are newer.
+std::vector<Point> points_until_now(const Board& board) {
+  std::vector<Point> points = board.course().points();
+  Point now = board.sums();
+  now.seconds = to_seconds(board.now());
+  if (points.empty() || now.seconds > points.back().seconds) {
+    points.push_back(now);
+  }
+  return points;
+}
+
+void add_points(const std::vector<Point>& points, std::size_t first, JsonText& out) {
+  out.list(points, first, [&out](const Point& one, std::size_t) {
+    out.raw("[{:.3f},{},{},{},", one.seconds, one.version, one.gradients, one.applied);
+    out.raw("{:.0f},{:.0f},{:.0f},", one.dropped, one.cancelled, one.waiting);
+    out.number(one.loss).raw(",{},", one.live).number(one.update_seconds).raw(",");
+    out.number(one.gain).raw("]");
+  });
+}
+
+void add_course(const Board& board, bool whole, Cursor& cursor, JsonText& out) {
   const Series<Point>& course = board.course();
   const bool again = cursor.points_thinned != course.thinned();
   const std::size_t first = again ? 0 : cursor.points;
   cursor.points = course.points().size();
   cursor.points_thinned = course.thinned();
   out.raw(R"("points_again":{},"points":)", again);
-  out.list(course.points(), first, [&out](const Point& one, std::size_t) {
-    out.raw("[{:.3f},{},{},{},", one.seconds, one.version, one.gradients, one.applied);
-    out.raw("{:.0f},{:.0f},{:.0f},", one.dropped, one.cancelled, one.waiting);
-    out.number(one.loss).raw(",{},", one.live).number(one.update_seconds).raw(",");
-    out.number(one.gain).raw("]");
-  });
+  whole ? add_points(points_until_now(board), 0, out) : add_points(course.points(), first, out);
   const Series<Evaluated>& evaluations = board.evaluations();
   const bool evaluations_again = cursor.evaluations_thinned != evaluations.thinned();
   const std::size_t first_evaluation = evaluations_again ? 0 : cursor.evaluations;
@@ -87,12 +102,15 @@ void add_points(const Board& board, Cursor& cursor, JsonText& out) {
   out.raw(R"(,"evaluations_again":{},"evaluations":)", evaluations_again);
   out.list(evaluations.points(), first_evaluation, [&out](const Evaluated& one, std::size_t) {
     out.raw("[{:.3f},{},{},", one.seconds, one.version, one.examples);
-    out.number(one.accuracy).raw(",").number(one.loss).raw("]");
+    out.number(one.accuracy).raw(",").number(one.loss);
+    for (const protocol::NamedValue& value : one.values) {
+      out.raw(",[").text(value.name).raw(",").number(value.value).raw("]");
+    }
+    out.raw("]");
   });
 }
 
-void add_lanes(const Board& board, Cursor& cursor, JsonText& out) {
-  const Lanes& lanes = board.lanes();
+void add_lanes(const Lanes& lanes, Cursor& cursor, JsonText& out) {
   const std::uint64_t first = std::max(cursor.cells, lanes.oldest());
   cursor.cells = lanes.closed();
   out.raw(R"(,"first_cell":{},"cells":{},"lanes":[)", first, lanes.closed() - first);
@@ -189,17 +207,21 @@ void add_server(const Board& board, JsonText& out) {
 
 }  // namespace
 
-std::string frame(const Board& board, Cursor& cursor) {
+namespace {
+
+std::string frame_of(const Board& board, bool whole, Cursor& cursor) {
+  const Lanes& lanes = whole ? board.whole_lanes() : board.lanes();
   JsonText out;
   out.raw(R"({{"begins":{},)", !cursor.begun);
   if (!cursor.begun) {
-    add_about(board, out);
+    add_about(board, lanes, out);
     cursor.points_thinned = board.course().thinned();
     cursor.evaluations_thinned = board.evaluations().thinned();
   }
   cursor.begun = true;
   const Point& sums = board.sums();
-  out.raw(R"("now":{:.3f},"live":{},"ended":)", to_seconds(board.now()), sums.live);
+  out.raw(R"("policy":)").text(board.about().name);
+  out.raw(R"(,"now":{:.3f},"live":{},"ended":)", to_seconds(board.now()), sums.live);
   out.text(board.why_ended()).raw(R"(,"version":{},)", sums.version);
   out.raw(R"("applied":{},"restarts":{},"checkpoints":{},"last_checkpoint":)",
           sums.applied,
@@ -210,8 +232,8 @@ std::string frame(const Board& board, Cursor& cursor) {
   out.raw(R"(,"loss":)").number(sums.loss).raw(R"(,"rate":)").number(board.rate());
   out.raw(R"(,"update_seconds":)").number(board.update_seconds());
   out.raw(R"(,"gain":)").text(board.gain_in_words()).raw(",");
-  add_points(board, cursor, out);
-  add_lanes(board, cursor, out);
+  add_course(board, whole, cursor, out);
+  add_lanes(lanes, cursor, out);
   add_workers(board, out);
   add_expected(board, out);
   out.raw(R"(,"staleness":)");
@@ -220,6 +242,17 @@ std::string frame(const Board& board, Cursor& cursor) {
   add_server(board, out);
   out.raw("}}");
   return out.take();
+}
+
+}  // namespace
+
+std::string frame(const Board& board, Cursor& cursor) {
+  return frame_of(board, false, cursor);
+}
+
+std::string whole_frame(const Board& board) {
+  Cursor cursor;
+  return frame_of(board, true, cursor);
 }
 
 }  // namespace outpace::watch

@@ -25,5 +25,7 @@ struct Cursor {
 // One JSON object without a line break; `cursor` is what the reader has got with it. docs/see.md
 // says what the fields mean.
 [[nodiscard]] std::string frame(const Board& board, Cursor& cursor);
+// All of it for a reader that will ask no more, with lanes of the whole run: what is recorded.
+[[nodiscard]] std::string whole_frame(const Board& board);
 
 }  // namespace outpace::watch

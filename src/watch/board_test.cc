@@ -1,5 +1,6 @@
 #include "watch/board.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -87,6 +88,66 @@ TEST(Board, RaisesAnAlarmForAWorkerThatIsSlowForASecond) {
   EXPECT_EQ(run.board.news().back().words, "worker 0 has recovered");
 }
 
+// A policy that cuts off shortly after the others never sees how slow a worker is.
+TEST(Board, RaisesAnAlarmForAWorkerThatHasBecomeSlowAndIsAlwaysCutOff) {
+  Rounds run;
+  for (int i = 0; i < 100; ++i) {
+    turn(run, 100ms);
+  }
+  for (int i = 0; i < 100; ++i) {
+    run.now += 112ms;
+    run.tell(run.arrived(1, 100ms),
+             {policy::Accept{WorkerId{1}, Sequence{1}, 1.0},
+              policy::Commit{},
+              policy::Cancel{WorkerId{0}, false},
+              policy::Release{WorkerId{1}}});
+    run.tell(policy::ReleaseEnded{WorkerId{0}, Sequence{1}, policy::Ending::kAbandoned},
+             {policy::Release{WorkerId{0}}});
+  }
+  ASSERT_TRUE(run.board.alarms().is_on(AlarmKind::kSlow, WorkerId{0}));
+  EXPECT_EQ(run.board.news().back().words,
+            "worker 0 has become slow: cut off 20 times in a row, which it was not before");
+  for (int i = 0; i < 100; ++i) {
+    turn(run, 100ms);
+  }
+  EXPECT_FALSE(run.board.alarms().is_on(AlarmKind::kSlow, WorkerId{0}));
+}
+
+// It may be the same process, whose connection broke.
+TEST(Board, EndsTheAlarmForASlowWorkerThatJoinsAgain) {
+  Rounds run;
+  for (int i = 0; i < 100; ++i) {
+    turn(run, 100ms);
+  }
+  const auto alarm = [&run] { return run.board.alarms().is_on(AlarmKind::kSlow, WorkerId{0}); };
+  for (int turns = 0; turns < 1000 && !alarm(); ++turns) {
+    turn(run, 400ms);
+  }
+  ASSERT_TRUE(alarm());
+  run.tell(policy::WorkerLeft{WorkerId{0}, policy::Departure::kDead}, {});
+  run.tell(policy::WorkerJoined{WorkerId{0}}, {policy::Release{WorkerId{0}}});
+  EXPECT_FALSE(alarm());
+  EXPECT_TRUE(std::ranges::any_of(run.board.alarms().log(), [](const Alarm& line) {
+    return line.words == "worker 0 joined again: its past counts no longer";
+  }));
+}
+
+// Its process may have outlived the server.
+TEST(Board, EndsTheAlarmForASlowWorkerWhenAnotherServerGoesOn) {
+  Rounds run;
+  for (int i = 0; i < 100; ++i) {
+    turn(run, 100ms);
+  }
+  for (int turns = 0; turns < 100; ++turns) {
+    turn(run, 400ms);
+  }
+  ASSERT_TRUE(run.board.alarms().is_on(AlarmKind::kSlow, WorkerId{0}));
+  run.board.goes_on(run.now, 150);
+  EXPECT_FALSE(run.board.alarms().is_on(AlarmKind::kSlow, WorkerId{0}));
+  EXPECT_EQ(run.board.alarms().log().back().words,
+            "another server goes on: worker 0's past counts no longer");
+}
+
 TEST(Board, RaisesAnAlarmForADeadWorkerAndEndsItWhenItIsBack) {
   Rounds run;
   run.rounds(2);
@@ -99,6 +160,15 @@ TEST(Board, RaisesAnAlarmForADeadWorkerAndEndsItWhenItIsBack) {
   EXPECT_TRUE(run.board.alarms().on().empty());
   EXPECT_EQ(run.board.restarts(), 1U);
   EXPECT_EQ(run.board.news().back().words, "worker 1 is back");
+}
+
+TEST(Board, RaisesAnAlarmForBrokenConnectionsOfWorkersUntilTheyAreWhole) {
+  Rounds run;
+  run.board.links(Time{1s}, true, "broke");
+  EXPECT_TRUE(run.board.alarms().is_on(AlarmKind::kLinks, std::nullopt));
+  run.board.links(Time{2s}, false, "are whole again");
+  EXPECT_TRUE(run.board.alarms().on().empty());
+  EXPECT_EQ(run.board.alarms().log().back().words, "are whole again");
 }
 
 TEST(Board, RaisesAnAlarmForALossThatIsNotFiniteOrGrows) {

@@ -10,8 +10,7 @@ using namespace std::chrono_literals;
 Board board_of(bool alone) {
   return Board({.name = alone ? "gossip" : "ring",
                 .workers = 3,
-                .updates_alone = alone,
-                .waits_for_all = !alone});
+                .stragglers = alone ? policy::Stragglers::kGoOn : policy::Stragglers::kAwaited});
 }
 GroupFeed::Report of(std::uint32_t worker, std::uint64_t number, double runtime) {
   return {.worker = WorkerId{worker}, .number = number, .examples = 10, .runtime = runtime};

@@ -22,8 +22,9 @@ void Lanes::become(Time now, WorkerId worker, Doing doing) {
 }
 
 void Lanes::advance(Time now) {
-  const auto until = static_cast<std::uint64_t>(now.time_since_epoch() / options_.cell);
-  if (until > open_ + options_.kept) {  // After a long silence: of the cells before, none is kept.
+  auto until = static_cast<std::uint64_t>(now.time_since_epoch() / cell_);
+  if (!options_.whole &&
+      until > open_ + options_.kept) {  // After a long silence: of the cells before, none is kept.
     open_ = until - options_.kept;
     for (Lane& one : workers_) {
       spend(one, begin_of(open_));
@@ -38,6 +39,41 @@ void Lanes::advance(Time now) {
       one.cells[open_ % options_.kept] = close(one);
     }
     ++open_;
+    if (options_.whole && open_ == options_.kept) {
+      halve();
+      until = static_cast<std::uint64_t>(now.time_since_epoch() / cell_);
+    }
+  }
+}
+
+void Lanes::halve() {
+  for (Lane& one : workers_) {
+    for (std::size_t cell = 0; cell < options_.kept / 2; ++cell) {
+      for (std::size_t i = 0; i < kCellDigits; ++i) {
+        const unsigned both = one.cells[2 * cell][i] + one.cells[2 * cell + 1][i];
+        one.cells[cell][i] = static_cast<std::uint8_t>((both + 1) / 2);
+      }
+    }
+  }
+  open_ = options_.kept / 2;
+  cell_ *= 2;
+}
+
+void Lanes::read(double cell_seconds, const std::vector<std::string>& lanes) {
+  CHECK(options_.whole && open_ == 0 && workers_.empty());
+  cell_ = std::max(Duration{1}, from_seconds(cell_seconds));
+  for (const std::string& digits : lanes) {
+    Lane& one = lane(WorkerId{static_cast<std::uint32_t>(workers_.size())});
+    const std::size_t cells = std::min(digits.size() / kCellDigits, options_.kept - 1);
+    for (std::size_t at = 0; at < cells * kCellDigits; ++at) {
+      const char digit = digits[at];
+      one.cells[at / kCellDigits][at % kCellDigits] =
+          static_cast<std::uint8_t>(digit >= 'a' ? digit - 'a' + 10 : digit - '0');
+    }
+    open_ = std::max<std::uint64_t>(open_, cells);
+  }
+  for (Lane& one : workers_) {
+    one.since = begin_of(open_);
   }
 }
 

@@ -1,7 +1,8 @@
 // What each worker did in each short stretch of time: the lanes of the page.
 //
 // Time is cut into cells of equal length. A cell says which part of it a worker spent on what. The
-// newest cells are kept, so memory is bounded whatever the run's length.
+// newest cells are kept, or all of them, twice as long each time that there are too many: memory is
+// bounded whatever the run's length.
 
 #pragma once
 
@@ -33,10 +34,11 @@ class Lanes {
  public:
   struct Options {
     Duration cell = std::chrono::milliseconds(100);
-    std::size_t kept = 450;  // Cells.
+    std::size_t kept = 450;  // Cells; even.
+    bool whole = false;      // All of time is kept, in cells that become longer.
   };
 
-  explicit Lanes(Options options) : options_(options) {}
+  explicit Lanes(Options options) : options_(options), cell_(options.cell) {}
 
   // From now on the worker does this. Times never decrease.
   void become(Time now, WorkerId worker, Doing doing);
@@ -53,10 +55,13 @@ class Lanes {
   [[nodiscard]] std::uint64_t oldest() const {
     return open_ > options_.kept ? open_ - options_.kept : 0;
   }
-  [[nodiscard]] double cell_seconds() const { return to_seconds(options_.cell); }
+  [[nodiscard]] double cell_seconds() const { return to_seconds(cell_); }
   // Appends kCellDigits hexadecimal digits for each closed cell from `first` on: sixteenths of the
   // cell spent on each kind of Doing, in their order. REQUIRES: first >= oldest().
   void write(WorkerId worker, std::uint64_t first, std::string& out) const;
+  // Goes on from what write() wrote of each worker from the first cell on. REQUIRES: options.whole,
+  // and nothing has been told yet.
+  void read(double cell_seconds, const std::vector<std::string>& lanes);
 
  private:
   using Cell = std::array<std::uint8_t, kCellDigits>;
@@ -71,13 +76,16 @@ class Lanes {
   };
 
   [[nodiscard]] Time begin_of(std::uint64_t cell) const {
-    return Time{options_.cell * static_cast<std::int64_t>(cell)};
+    return Time{cell_ * static_cast<std::int64_t>(cell)};
   }
   Lane& lane(WorkerId worker);
   static void spend(Lane& lane, Time until);
   [[nodiscard]] Cell close(Lane& lane) const;
+  // Makes one cell of every two.
+  void halve();
 
   const Options options_;
+  Duration cell_;
   std::vector<Lane> workers_;
   std::uint64_t open_ = 0;  // The number of the open cell.
 };

@@ -83,5 +83,25 @@ TEST(Lanes, KnowNothingOfTheTimeBeforeAWorkerCame) {
             "f00000");
 }
 
+TEST(Lanes, OfTheWholeRunBecomeLongerCells) {
+  Lanes lanes({.cell = 100ms, .kept = 4, .whole = true});
+  lanes.become(Time{0ms}, kFirst, Doing::kComputing);
+  lanes.become(Time{300ms}, kFirst, Doing::kWaiting);
+  lanes.advance(Time{400ms});
+  EXPECT_DOUBLE_EQ(lanes.cell_seconds(), 0.2);
+  // The second cell of 200 ms was half computing and half waiting.
+  EXPECT_EQ(cells(lanes, kFirst),
+            "f00000"
+            "808000");
+  lanes.advance(Time{100s});
+  EXPECT_LT(lanes.closed(), 4U);
+  EXPECT_NEAR(static_cast<double>(lanes.closed()) * lanes.cell_seconds(), 100.0, 30.0);
+  Lanes again({.kept = 4, .whole = true});
+  again.read(lanes.cell_seconds(), {cells(lanes, kFirst)});
+  EXPECT_EQ(cells(again, kFirst), cells(lanes, kFirst));
+  again.become(Time{100s}, kFirst, Doing::kComputing);
+  EXPECT_EQ(again.closed(), lanes.closed());
+}
+
 }  // namespace
 }  // namespace outpace::watch

@@ -93,7 +93,9 @@ void add_training(const Board& board, MetricsText& out) {
   }
   if (!board.evaluations().points().empty()) {
     const Evaluated& last = board.evaluations().points().back();
-    out.one("outpace_test_accuracy_ratio", "gauge", "Of the last evaluation.", last.accuracy);
+    if (last.accuracy) {
+      out.one("outpace_test_accuracy_ratio", "gauge", "Of the last evaluation.", *last.accuracy);
+    }
     if (last.loss) {
       out.one("outpace_test_loss", "gauge", "Of the last evaluation.", *last.loss);
     }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,18 @@ inline constexpr std::uint32_t kBatch = 10;
 // Rounds of three workers that take 100, 100 and 400 ms. The last one is cut off.
 class Rounds {
  public:
-  explicit Rounds(About about = {.name = "backup:cutoff=2", .workers = 3})
+  // `past`: of an earlier board, with which this one goes on.
+  explicit Rounds(About about = {.name = "backup:cutoff=2",
+                                 .workers = 3,
+                                 .policy = "backup:cutoff=2"},
+                  const std::string& past = "")
       : board(std::move(about)) {
+    if (!past.empty()) {
+      board.remember(past);
+      now = board.now();
+      version = board.sums().version;
+      board.goes_on(now, version);
+    }
     for (std::uint32_t worker = 0; worker < 3; ++worker) {
       tell(policy::WorkerJoined{WorkerId{worker}}, {policy::Release{WorkerId{worker}}});
     }

@@ -19,11 +19,20 @@ class Series {
   // Whether a point of this time is wanted. Of a series with period 0, always.
   [[nodiscard]] bool due(double seconds) const { return points_.empty() || seconds >= next_; }
   void add(double seconds, Point point) {
-    if (points_.size() == most_) {
+    if (points_.size() >= most_) {
       thin();
     }
     next_ = seconds + period_;
     points_.push_back(std::move(point));
+  }
+
+  // Goes on from these, which are this long apart. REQUIRES: nothing was added.
+  void go_on(std::vector<Point> points, double apart, double newest) {
+    points_ = std::move(points);
+    while (period_ > 0.0 && 1.5 * period_ < apart) {
+      period_ *= 2.0;
+    }
+    next_ = newest + period_;
   }
 
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }

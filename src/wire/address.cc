@@ -1,17 +1,18 @@
-// Tested by src/wire/transport_test.cc.
-
 #include "wire/address.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <future>
 #include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/local_address.h"
 
 namespace outpace::wire {
 namespace {
@@ -89,6 +91,9 @@ HostAndPort split(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) {
     throw failure("expected HOST:PORT or unix:PATH");
+  }
+  if (!is_port(address.substr(colon + 1))) {
+    throw failure("the port is a number from 0 to 65535");
   }
   std::string host = address.substr(0, colon);
   if (host.front() == '[' && host.back() == ']') {
@@ -159,6 +164,9 @@ Descriptor bind_to(const Endpoint& endpoint) {
   Descriptor socket = stream_socket(endpoint.name.ss_family);
   // Without this, a server that has just ended would look as if it still listened.
   set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (endpoint.name.ss_family == AF_INET6) {
+    set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);  // The system's default, unless somebody changed it.
+  }
   if (::bind(socket.number(), endpoint.address(), endpoint.size) != 0 ||
       ::listen(socket.number(), kBacklog) != 0) {
     throw failure(errno == EADDRINUSE ? "the port is in use; choose another --listen, or port 0"
@@ -167,8 +175,82 @@ Descriptor bind_to(const Endpoint& endpoint) {
   return socket;
 }
 
-Listener listen_on_port(const std::string& address) {
-  const Found found = look_up(split(address), AI_PASSIVE, steady_clock::now() + kToResolve);
+bool is_loopback(const Endpoint& endpoint) {
+  if (endpoint.name.ss_family == AF_INET6) {
+    const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(endpoint.name).sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(&address) ||
+           (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == IN_LOOPBACKNET);
+  }
+  const in_addr& address = reinterpret_cast<const sockaddr_in&>(endpoint.name).sin_addr;
+  return ntohl(address.s_addr) >> 24U == IN_LOOPBACKNET;
+}
+
+std::string without_port(const std::string& text) {
+  return text.substr(0, text.rfind(':'));
+}
+
+// The first address of an interface that is up and that `wanted` takes, preferably of IPv4; empty
+// if there is none.
+std::string first_address(const std::function<bool(const ifaddrs&)>& wanted) {
+  ifaddrs* head = nullptr;
+  if (::getifaddrs(&head) != 0) {
+    return "";
+  }
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(head, ::freeifaddrs);
+  std::string found;
+  for (const ifaddrs* each = all.get(); each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || (each->ifa_flags & IFF_UP) == 0 || !wanted(*each)) {
+      continue;
+    }
+    Endpoint endpoint;
+    if (each->ifa_addr->sa_family == AF_INET) {
+      endpoint.size = sizeof(sockaddr_in);
+      std::memcpy(&endpoint.name, each->ifa_addr, endpoint.size);
+      return without_port(endpoint.text());
+    }
+    if (each->ifa_addr->sa_family == AF_INET6 && found.empty()) {
+      endpoint.size = sizeof(sockaddr_in6);
+      std::memcpy(&endpoint.name, each->ifa_addr, endpoint.size);
+      const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(endpoint.name).sin6_addr;
+      found = IN6_IS_ADDR_LINKLOCAL(&address) ? "" : without_port(endpoint.text());
+    }
+  }
+  return found;
+}
+
+// A name that means other machines, and is only this machine's loopback interface here.
+void check_others_reach(const std::string& address, const std::vector<Endpoint>& endpoints) {
+  if (is_local(address) || endpoints.empty() || !std::ranges::all_of(endpoints, is_loopback)) {
+    return;
+  }
+  const std::string port = address.substr(address.rfind(':'));
+  const std::string own =
+      first_address([](const ifaddrs& each) { return (each.ifa_flags & IFF_LOOPBACK) == 0; });
+  throw failure(without_port(address) + " is " + without_port(endpoints.front().text()) +
+                " on this machine, where no other machine can connect; write --listen " +
+                (own.empty() ? "with the address of a network of this machine" : own + port) +
+                ", or --listen 127.0.0.1" + port + " to stay on this machine");
+}
+
+// IPv6 takes IPv4's connections too; a machine without IPv6 has IPv4's addresses alone.
+std::vector<Endpoint> all_addresses(const std::string& port) {
+  std::vector<Endpoint> endpoints;
+  for (const char* host : {"::", "0.0.0.0"}) {
+    const Found found = ask_system({.host = host, .port = port}, AI_PASSIVE | AI_NUMERICHOST);
+    endpoints.insert(endpoints.end(), found.endpoints.begin(), found.endpoints.end());
+  }
+  return endpoints;
+}
+
+Listener listen_on_port(const std::string& address, Reach reach) {
+  const HostAndPort wanted = split(address);
+  Found found;
+  if (reach == Reach::kEverywhere) {
+    found.endpoints = all_addresses(wanted.port);
+  } else {
+    found = look_up(wanted, AI_PASSIVE, steady_clock::now() + kToResolve);
+    check_others_reach(address, found.endpoints);
+  }
   std::string problem = found.problem;
   for (const Endpoint& endpoint : found.endpoints) {
     try {
@@ -205,8 +287,22 @@ std::string Endpoint::text() const {
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
     return "an unknown address";
   }
+  constexpr std::string_view kMapped = "::ffff:";  // IPv4 to a socket that takes both.
+  const std::string_view numbers(host.data());
+  if (numbers.starts_with(kMapped) && numbers.find('.') != std::string_view::npos) {
+    return std::string(numbers.substr(kMapped.size())) + ":" + port.data();
+  }
   const bool six = name.ss_family == AF_INET6;
   return (six ? "[" : "") + std::string(host.data()) + (six ? "]:" : ":") + port.data();
+}
+
+std::string address_of_interface(const std::string& name) {
+  std::string found =
+      first_address([&](const ifaddrs& each) { return std::string_view(each.ifa_name) == name; });
+  if (found.empty()) {
+    throw failure("the network interface " + name + " is not there, is down, or has no address");
+  }
+  return found;
 }
 
 std::vector<Endpoint> resolve(const std::string& address, steady_clock::time_point deadline) {
@@ -221,10 +317,10 @@ std::vector<Endpoint> resolve(const std::string& address, steady_clock::time_poi
   return found.endpoints;
 }
 
-Listener listen_on(const std::string& address) {
+Listener listen_on(const std::string& address, Reach reach) {
   try {
     if (!address.starts_with(kUnixPrefix)) {
-      return listen_on_port(address);
+      return listen_on_port(address, reach);
     }
     const Endpoint endpoint = unix_endpoint(address);
     clear_path(endpoint, address.substr(kUnixPrefix.size()));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,10 @@ struct Endpoint {
   [[nodiscard]] std::string text() const;
 };
 
+// The address of a network interface such as eth0: "10.0.0.1", "[fd00::1]". Throws an Error if it
+// has none.
+[[nodiscard]] std::string address_of_interface(const std::string& name);
+
 // All endpoints of an address. Throws an Error if it is not well formed, if its name is unknown, or
 // if the system has not said by the deadline.
 [[nodiscard]] std::vector<Endpoint> resolve(const std::string& address,
@@ -42,9 +47,16 @@ struct Listener {
   std::string address;               // As given, with the port that it got.
   Duration keep_alive = kKeepAlive;  // Of the connections that it accepts.
 };
+enum class Reach : std::uint8_t {
+  kAddress,     // Listens at the address alone.
+  kEverywhere,  // Listens at all addresses of this machine. The host of the address is only its
+                // name.
+};
 // Throws a usage error, "cannot listen on 127.0.0.1:4000: the port is in use; choose another
-// --listen, or port 0", if the address is taken, not ours or not well formed.
-[[nodiscard]] Listener listen_on(const std::string& address);
+// --listen, or port 0", if the address is taken, not ours or not well formed. So does a name that
+// leads other machines here, but is the loopback interface on this one (Debian's /etc/hosts maps a
+// machine's own name to 127.0.1.1): nobody could connect.
+[[nodiscard]] Listener listen_on(const std::string& address, Reach reach = Reach::kAddress);
 
 // The next connection's socket, which does not block; negative if there is none.
 [[nodiscard]] Descriptor accept_from(const Descriptor& listener,

@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 10s;       // For a whole handshake.
 constexpr auto kGrace = 1s;           // Of a stranger, before it gives way to the next.
 constexpr auto kBetweenWords = 1s;    // From one refusal that is told to the next.
+constexpr auto kBetweenFull = 10s;    // The same, while nobody can come.
 constexpr char kTlsFirstByte = 0x16;  // A handshake record.
 
 // A Unix socket's client has no address: it is known by its process.
@@ -102,7 +103,11 @@ void Lobby::accept() {
   Endpoint peer;
   Descriptor socket = accept_from(listener_, peer, keep_alive_);
   if (socket.number() < 0) {
-    full_ = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+    const int error = errno;
+    full_ = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+    if (full_) {
+      tell_full(error);
+    }
     return;
   }
   try {
@@ -305,6 +310,19 @@ void Lobby::tell_refused(const Stranger& stranger) {
   const std::uint64_t more = std::exchange(untold_, 0);
   callbacks_.refused("refused " + stranger.peer + ": " + stranger.why +
                      (more == 0 ? "" : " (and " + std::to_string(more) + " more before it)"));
+}
+
+void Lobby::tell_full(int error) {
+  const auto now = Clock::now();
+  if (!callbacks_.refused ||
+      (told_full_ != Clock::time_point{} && now < told_full_ + kBetweenFull)) {
+    return;
+  }
+  told_full_ = now;
+  const bool files = error == EMFILE;
+  callbacks_.refused(std::string("connections wait, and none can be taken: ") +
+                     std::strerror(error) +
+                     (files ? "; raise the limit of open files (ulimit -n)" : ""));
 }
 
 }  // namespace outpace::wire

@@ -30,7 +30,7 @@ class Lobby {
   struct Callbacks {
     // On the lobby's thread: this connection's handshake is over.
     std::function<void(std::unique_ptr<ByteStream>)> admitted;
-    // At most once a second; may be null.
+    // At most once a second, and every ten seconds that nobody can come; may be null.
     std::function<void(const std::string&)> refused;
   };
 
@@ -80,6 +80,8 @@ class Lobby {
   [[nodiscard]] static bool answer(Stranger& stranger, const Answer& answer);
   void settle(std::list<Stranger>::iterator stranger, Outcome outcome);
   void tell_refused(const Stranger& stranger);
+  // Nobody can come: the system has no more of something, as errno says.
+  void tell_full(int error);
 
   const Descriptor listener_;
   const Duration keep_alive_;
@@ -92,6 +94,7 @@ class Lobby {
   std::list<Stranger> strangers_;  // The oldest first.
   bool full_ = false;              // No descriptor for one more, a moment ago.
   Clock::time_point told_{};
+  Clock::time_point told_full_{};
   std::uint64_t untold_ = 0;
   std::jthread thread_;  // Last: the rest is there when it starts.
 };

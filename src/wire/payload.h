@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "wire/kept_numbers.h"
+
 namespace outpace::wire {
 
 // Numbers to be sent: shared and immutable, because one version's weights go to many workers.
@@ -42,6 +44,8 @@ class Payload {
 struct Room {
   std::span<float> numbers;
   std::shared_ptr<const void> keeper;
+  // While a copy lives, the memory stays memory of this process, though others may write there.
+  std::shared_ptr<const void> memory = nullptr;
 
   // REQUIRES: nobody writes into the room from now on.
   [[nodiscard]] Payload payload() && { return {numbers, std::move(keeper)}; }
@@ -53,35 +57,38 @@ class Numbers {
  public:
   Numbers() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a vector is the ordinary case.
-  Numbers(std::vector<float> own) : own_(std::move(own)) {}
-  Numbers(std::span<const float> shared, std::shared_ptr<const void> keeper)
-      : shared_(shared), keeper_(std::move(keeper)) {}
-  // Numbers that are still being received, `count` in the end. REQUIRES: memory for all of them is
+  Numbers(std::vector<float> own)
+      : own_(std::make_shared<std::vector<float>>(std::move(own))), span_(*own_) {}
+  // Shared memory. `memory`: as Room has it.
+  Numbers(std::span<const float> shared,
+          std::shared_ptr<const void> keeper,
+          std::shared_ptr<const void> memory)
+      : span_(shared), keeper_(std::move(keeper)), memory_(std::move(memory)) {}
+  // Numbers that may still be on their way, `count` in the end. REQUIRES: memory for all of them is
   // reserved.
-  Numbers(std::shared_ptr<std::vector<float>> arriving, std::uint64_t count)
-      : shared_(arriving->data(), count), arriving_(std::move(arriving)) {}
+  Numbers(std::shared_ptr<std::vector<float>> own, std::uint64_t count)
+      : own_(std::move(own)), span_(own_->data(), count) {}
 
-  [[nodiscard]] std::span<const float> span() const {
-    return keeper_ || arriving_ ? shared_ : std::span<const float>(own_);
-  }
+  [[nodiscard]] std::span<const float> span() const { return span_; }
   // NOLINTNEXTLINE(google-explicit-constructor): it is one.
   operator std::span<const float>() const { return span(); }
-  [[nodiscard]] std::size_t size() const { return span().size(); }
-  [[nodiscard]] bool empty() const { return span().empty(); }
+  [[nodiscard]] std::size_t size() const { return span_.size(); }
+  [[nodiscard]] bool empty() const { return span_.empty(); }
   [[nodiscard]] bool shared() const { return keeper_ != nullptr; }
+  // As Room::memory.
+  [[nodiscard]] std::shared_ptr<const void> memory() const {
+    return own_ ? KeptNumbers::memory_of(own_) : memory_;
+  }
 
-  // As a vector, without a copy if they are not shared. REQUIRES: they are whole.
-  [[nodiscard]] std::vector<float> take() && {
-    if (arriving_ && arriving_.use_count() == 1) {  // The transport has let go of it.
-      std::vector<float> whole = std::move(*arriving_);
-      *this = {};
-      return whole;
+  // As a vector, without a copy if nobody else uses them; a copy goes to a block of `kept`, if that
+  // is not null. REQUIRES: they are whole.
+  [[nodiscard]] std::vector<float> take(KeptNumbers* kept = nullptr) && {
+    Numbers taken = std::exchange(*this, {});
+    if (taken.own_) {  // Mostly the transport has let go of them.
+      return KeptNumbers::move_away(std::move(taken.own_));
     }
-    if (!keeper_ && !arriving_) {
-      return std::move(own_);
-    }
-    std::vector<float> copy(shared_.begin(), shared_.end());
-    *this = {};
+    std::vector<float> copy = kept == nullptr ? std::vector<float>() : kept->take(taken.size());
+    copy.assign(taken.span_.begin(), taken.span_.end());
     return copy;
   }
 
@@ -90,10 +97,10 @@ class Numbers {
   }
 
  private:
-  std::vector<float> own_;
-  std::span<const float> shared_;
+  std::shared_ptr<std::vector<float>> own_;  // Null: they are shared memory, or there are none.
+  std::span<const float> span_;
   std::shared_ptr<const void> keeper_;
-  std::shared_ptr<std::vector<float>> arriving_;  // Neither this nor a keeper: they are own_.
+  std::shared_ptr<const void> memory_;
 };
 
 }  // namespace outpace::wire

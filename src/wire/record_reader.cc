@@ -48,7 +48,7 @@ std::optional<Received> RecordReader::take(std::string_view frame, std::uint64_t
       numbers_.reset();
     }
   } else if (numbers > 0) {
-    numbers_ = std::make_shared<Buffer>();
+    numbers_ = kept_ ? kept_->borrow(numbers) : std::make_shared<Buffer>();
     squares_ = {};
     at_ = 0;
     end_ = numbers;
@@ -131,7 +131,7 @@ std::span<char> RecordReader::room(std::uint32_t bytes) {
   if (count > end_ - begin) {
     throw misplaced("numbers go beyond the end of their payload");
   }
-  if (!sliced_) {
+  if (numbers_->size() < begin + count) {  // Memory that has been used has its size already.
     numbers_->reserve(end_);
     numbers_->resize(begin + count);
   }
@@ -144,7 +144,7 @@ void RecordReader::add_squares() {
     return;
   }
   if (!sliced_) {  // The numbers of one record are still in the cache.
-    squares_.add(std::span<const float>(*numbers_).subspan(begun_));
+    squares_.add(std::span<const float>(*numbers_).subspan(begun_, at_ - begun_));
   } else if (!more_numbers()) {  // They came from the end to the front, and are added up forwards.
     squares_ = {};
     squares_.add(*numbers_);
@@ -175,7 +175,8 @@ std::optional<Received> RecordReader::filled() {
     numbers_.reset();  // Before anybody hears that it is whole: take() then need not copy.
     return std::nullopt;
   }
-  return complete(std::move(*std::exchange(numbers_, nullptr)), squares_.total());
+  const std::uint64_t whole = numbers_->size();
+  return complete(Numbers(std::exchange(numbers_, nullptr), whole), squares_.total());
 }
 
 std::uint64_t RecordReader::announced() const {

@@ -20,6 +20,7 @@
 
 #include "base/ids.h"
 #include "base/square_sum.h"
+#include "wire/kept_numbers.h"
 #include "wire/payload.h"
 #include "wire/transport.h"
 
@@ -27,8 +28,10 @@ namespace outpace::wire {
 
 class RecordReader {
  public:
-  // `early`: a release is handed on before it is whole.
-  explicit RecordReader(bool early = false) : early_(early) {}
+  // `early`: a release is handed on before it is whole. `kept`: where memory comes from, and goes
+  // to; null: from the C library.
+  explicit RecordReader(bool early = false, std::shared_ptr<KeptNumbers> kept = nullptr)
+      : early_(early), kept_(std::move(kept)) {}
 
   // Takes a message's frame. Returns the message if it has no payload; else it is pending. Memory
   // for a payload is allocated only if it is of at most `authorised` numbers, and a slice gets a
@@ -71,6 +74,7 @@ class RecordReader {
   void begin_slice(const protocol::Slice& slice, std::uint64_t numbers, std::uint64_t authorised);
 
   const bool early_;
+  const std::shared_ptr<KeptNumbers> kept_;
   std::optional<Received> pending_;  // Its payload is not whole yet.
   bool handed_on_ = false;           // The pending one, before it was whole.
   std::optional<std::uint64_t> arrived_;

@@ -37,7 +37,8 @@ constexpr std::size_t kControlsMax = 256;
 RecordStream::RecordStream(std::unique_ptr<ByteStream> bytes,
                            UnreadMax unread_max,
                            SharingOptions sharing,
-                           std::function<void(std::uint64_t)> progress)
+                           std::function<void(std::uint64_t)> progress,
+                           std::shared_ptr<KeptNumbers> kept)
     : bytes_(std::move(bytes)),
       checksums_(bytes_->sealed() ? Checksums::kNone : Checksums::kCrc32c),
       unread_max_(unread_max),
@@ -46,7 +47,7 @@ RecordStream::RecordStream(std::unique_ptr<ByteStream> bytes,
       waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       received_(new char[kFirstCapacity]),
       capacity_(kFirstCapacity),
-      reader_(progress_ != nullptr),
+      reader_(progress_ != nullptr, std::move(kept)),
       writer_(checksums_),
       sharing_(std::move(sharing)) {
   if (waker_.number() < 0) {
@@ -103,15 +104,9 @@ void RecordStream::warn(const std::string& why) const {
   }
 }
 
-Room RecordStream::room(std::uint64_t numbers) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (auto room = sharing_.room(numbers)) {
-      return *std::move(room);
-    }
-  }
-  auto own = std::make_shared<std::vector<float>>(numbers);
-  return {*own, own};
+std::optional<Room> RecordStream::room(std::uint64_t numbers) {
+  const std::lock_guard lock(mutex_);
+  return sharing_.room(numbers);
 }
 
 bool RecordStream::may_share() {
@@ -241,7 +236,8 @@ void RecordStream::wake() {
 
 // ---- Receiving ----------------------------------------------------------------------------------
 
-std::optional<RecordStream::Next> RecordStream::next() {
+std::optional<RecordStream::Next> RecordStream::next(
+    std::optional<steady_clock::time_point> until) {
   while (true) {
     bool blocked = false;
     {
@@ -254,7 +250,11 @@ std::optional<RecordStream::Next> RecordStream::next() {
     if (auto next = parse()) {
       return next;
     }
-    const bool readable = bytes_->pending() || wait(blocked, -1);
+    const bool readable =
+        bytes_->pending() || wait(blocked, until ? milliseconds_until(*until) : -1);
+    if (until && steady_clock::now() >= *until) {
+      throw Error(ExitCode::kFailure, "it said nothing for too long");
+    }
     if (readable && receive() == Moved::kGone) {
       return std::nullopt;
     }
@@ -262,10 +262,11 @@ std::optional<RecordStream::Next> RecordStream::next() {
 }
 
 void RecordStream::linger(std::chrono::milliseconds patience) {
+  const auto last = steady_clock::now() + kLingerMost * patience;
   auto deadline = steady_clock::now() + patience;
   bool told = false;
   begin_ = end_ = 0;
-  while (steady_clock::now() < deadline) {
+  while (steady_clock::now() < std::min(deadline, last)) {
     bool blocked = false;
     {
       const std::lock_guard lock(mutex_);

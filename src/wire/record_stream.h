@@ -34,11 +34,13 @@ namespace outpace::wire {
 class RecordStream {
  public:
   // REQUIRES: the handshake is over.
-  // `progress`: as ConnectOptions has it; null: every payload is delivered whole.
+  // `progress` and `kept`: as ConnectOptions has them; null: every payload is delivered whole, and
+  // memory for it comes from the C library.
   RecordStream(std::unique_ptr<ByteStream> bytes,
                UnreadMax unread_max,
                SharingOptions sharing,
-               std::function<void(std::uint64_t)> progress = nullptr);
+               std::function<void(std::uint64_t)> progress = nullptr,
+               std::shared_ptr<KeptNumbers> kept = nullptr);
   ~RecordStream();
   RecordStream(const RecordStream&) = delete;
   RecordStream& operator=(const RecordStream&) = delete;
@@ -49,10 +51,14 @@ class RecordStream {
   };
   using Next = std::variant<Received, Farewell>;
   // Waits for the peer's next message, and meanwhile sends what send() could not. Returns nothing
-  // when the connection is over. Throws an Error that says how the peer broke the rules.
-  [[nodiscard]] std::optional<Next> next();
-  // After end(): sends the rest, and waits until the peer has ended too, at most `patience`. If the
-  // socket were closed at once, what the peer has not read yet would be lost.
+  // when the connection is over. Throws an Error that says how the peer broke the rules, or that
+  // nothing was whole `until` then.
+  [[nodiscard]] std::optional<Next> next(
+      std::optional<std::chrono::steady_clock::time_point> until = std::nullopt);
+  // After end(): sends the rest, and waits until the peer has ended too, at most `patience` since
+  // it read something, and kLingerMost times that in all. If the socket were closed at once, what
+  // the peer has not read yet would be lost.
+  static constexpr int kLingerMost = 30;
   void linger(std::chrono::milliseconds patience);
   // Why next() returned nothing.
   [[nodiscard]] std::string why();
@@ -60,8 +66,8 @@ class RecordStream {
   // Queues the message, and sends as much as the socket takes at once. After end(), or after the
   // connection broke, it drops the message. Breaks the connection if more than `unread_max` waits.
   void send(const protocol::Message& message, Payload payload, More more);
-  // Room for a payload: where the peer reads it, if there is such.
-  [[nodiscard]] Room room(std::uint64_t numbers);
+  // Room for a payload where the peer reads it; nothing if there is no such.
+  [[nodiscard]] std::optional<Room> room(std::uint64_t numbers);
   // Whether payloads lie, or may come to lie, in memory that both sides share.
   [[nodiscard]] bool may_share();
   // The largest payload, in numbers, that the peer may send from now on.

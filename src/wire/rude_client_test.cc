@@ -169,6 +169,18 @@ TEST_P(RudeClientTest, NamesOneStrangerASecondAndCountsTheRest) {
 
 // ---- Clients that have the token ----------------------------------------------------------------
 
+TEST_P(RudeClientTest, EndsAConnectionThatBeginsWithSilence) {
+  to_begin_ = std::chrono::milliseconds(50);
+  const auto server = serve();
+  for (const std::string& begun : {std::string(), head_of(1, 100) + "half of a message"}) {
+    const RawClient silent(server->address());
+    const Proof proof = prove(kToken, "client", silent.open());
+    silent.write(std::string(proof.begin(), proof.end()) + begun);
+    ASSERT_TRUE(silent.answer());
+    EXPECT_EQ(silent.read_farewell(), "it said nothing for too long");
+  }
+}
+
 TEST_P(RudeClientTest, EndsAConnectionWithAMalformedRecordAndNoOther) {
   const auto server = serve();
   Recorder events;

@@ -145,7 +145,7 @@ std::optional<Room> LentMemory::room(std::uint64_t numbers) {
   }
   Slot& slot = slots_[*index];
   slot = {.allocated = true};
-  return Room{mapping_.numbers(*index * stride_, numbers), lend(slot)};
+  return Room{mapping_.numbers(*index * stride_, numbers), lend(slot), shared_from_this()};
 }
 
 std::optional<LentMemory::Place> LentMemory::publish(const Payload& payload) {
@@ -221,7 +221,15 @@ std::shared_ptr<const BorrowedMemory> BorrowedMemory::map(const Descriptor& desc
   if (address == MAP_FAILED) {
     throw refused_by_system("mmap");
   }
-  return std::make_shared<const BorrowedMemory>(address, bytes);
+  auto memory = std::make_shared<const BorrowedMemory>(address, bytes);
+  // The blocks may lie beyond what is lent, and SEEK_HOLE cannot tell: to it, pages that are
+  // allocated and were never written are holes. So each page is made to be there now, where a
+  // failure is an error, and no SIGBUS while it is read.
+  if (terms.pages == Pages::kAll && ::madvise(address, bytes, MADV_POPULATE_READ) != 0 &&
+      errno != EINVAL) {  // Linux before 5.14 does not know it.
+    throw refused("its memory has holes: not all pages can be allocated");
+  }
+  return memory;
 }
 
 std::span<const float> BorrowedMemory::numbers(std::uint64_t offset, std::uint64_t count) const {

@@ -144,8 +144,9 @@ Sharing::Read Sharing::read(std::uint64_t offset, std::uint64_t count) const {
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
   };
-  return {.numbers = {numbers, std::make_shared<const Reader>(borrowed_, returns_, offset)},
-          .squares = std::nullopt};
+  return {
+      .numbers = {numbers, std::make_shared<const Reader>(borrowed_, returns_, offset), borrowed_},
+      .squares = std::nullopt};
 }
 
 }  // namespace outpace::wire

@@ -53,6 +53,7 @@ class StreamClient final : public ClientTransport {
         sink_(std::move(sink)),
         give_up_(steady_clock::now() +
                  std::chrono::duration_cast<steady_clock::duration>(options.deadline)),
+        kept_(options.kept ? options.kept : std::make_shared<KeptNumbers>()),
         waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (waker_.number() < 0) {
       throw Error(ExitCode::kFailure, std::string("eventfd: ") + std::strerror(errno));
@@ -84,12 +85,17 @@ class StreamClient final : public ClientTransport {
     }
   }
   Room room(std::uint64_t numbers) override {
-    const std::lock_guard lock(mutex_);
-    if (stream_) {
-      return stream_->room(numbers);
+    {
+      const std::lock_guard lock(mutex_);
+      if (stream_) {
+        if (auto room = stream_->room(numbers)) {
+          return *std::move(room);
+        }
+      }
     }
-    auto own = std::make_shared<std::vector<float>>(numbers);
-    return {*own, own};
+    auto own = kept_->borrow(numbers);
+    own->resize(numbers);  // Does nothing to memory that has been used.
+    return {*own, own, KeptNumbers::memory_of(own)};
   }
   bool slices() override {
     const std::lock_guard lock(mutex_);
@@ -145,6 +151,7 @@ class StreamClient final : public ClientTransport {
       try {
         const std::vector<Endpoint> endpoints = resolve(options_.address, give_up_);
         if (auto joined = try_each(endpoints, last)) {
+          tell_tried("");
           return joined;
         }
       } catch (const Refused&) {
@@ -152,6 +159,7 @@ class StreamClient final : public ClientTransport {
       } catch (const Error& error) {
         last = error.what();
       }
+      tell_tried(last);
       pollfd wait{.fd = waker_.number(), .events = POLLIN, .revents = 0};
       const auto now = steady_clock::now();
       const auto pause = backoff.next(std::chrono::duration_cast<Duration>(now - begun));
@@ -163,6 +171,12 @@ class StreamClient final : public ClientTransport {
                                    to_seconds(options_.deadline),
                                    last.empty() ? "" : " (" + last + ")"));
       }
+    }
+  }
+
+  void tell_tried(const std::string& why) const {
+    if (options_.tried) {
+      options_.tried(why);
     }
   }
 
@@ -316,7 +330,7 @@ class StreamClient final : public ClientTransport {
       sharing.lender = std::make_shared<Lender>(kClientPlaces, nullptr);  // The server warns.
     }
     auto stream = std::make_unique<RecordStream>(
-        std::move(bytes), kUnlimited, std::move(sharing), options_.progress);
+        std::move(bytes), kUnlimited, std::move(sharing), options_.progress, kept_);
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
     stream_->authorise(authorised_);
@@ -343,6 +357,7 @@ class StreamClient final : public ClientTransport {
   const std::unique_ptr<TlsContext> tls_;
   const Sink sink_;
   const steady_clock::time_point give_up_;
+  const std::shared_ptr<KeptNumbers> kept_;  // Shared with those who read and write payloads.
   const Descriptor waker_;
   // State below is guarded by mutex_.
   std::mutex mutex_;

@@ -67,14 +67,18 @@ class Turns {
 // One client. Its thread is the stream's.
 class Connection {
  public:
-  Connection(std::unique_ptr<ByteStream> bytes, UnreadMax unread_max, SharingOptions sharing)
-      : stream_(std::move(bytes), unread_max, std::move(sharing)) {}
+  Connection(std::unique_ptr<ByteStream> bytes,
+             UnreadMax unread_max,
+             Duration to_begin,
+             SharingOptions sharing)
+      : to_begin_(to_begin), stream_(std::move(bytes), unread_max, std::move(sharing)) {}
 
   // Hands on what the client sends, until the end. Returns why it ended.
   [[nodiscard]] std::string serve(const std::function<void(Received)>& sink) {
     try {
+      std::optional by = std::chrono::steady_clock::now() + to_begin_;
       for (bool goes_on = true; goes_on;) {
-        auto next = stream_.next();
+        auto next = stream_.next(std::exchange(by, std::nullopt));
         goes_on = next && std::visit(Overloaded{[&](Received& received) {
                                                   return deliver(std::move(received), sink);
                                                 },
@@ -129,6 +133,7 @@ class Connection {
     stream_.end(farewell);
   }
 
+  const Duration to_begin_;
   RecordStream stream_;
   const std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();  // Messages may outlive this.
   std::mutex mutex_;
@@ -138,11 +143,14 @@ class Connection {
 class StreamServer final : public ServerTransport {
  public:
   StreamServer(const ServeOptions& options, std::unique_ptr<TlsContext> tls, Sink sink)
-      : sink_(std::move(sink)), unread_max_(options.unread_max), tls_(std::move(tls)) {
+      : sink_(std::move(sink)),
+        unread_max_(options.unread_max),
+        to_begin_(options.to_begin),
+        tls_(std::move(tls)) {
     if (options.address.starts_with(kUnixPrefix) && options.shares_memory) {
       lender_ = std::make_shared<Lender>(kServerPlaces, options.warned);
     }
-    Listener listener = listen_on(options.address);
+    Listener listener = listen_on(options.address, options.reach);
     listener.keep_alive = options.keep_alive;
     lobby_.emplace(
         std::move(listener),
@@ -210,6 +218,7 @@ class StreamServer final : public ServerTransport {
     auto connection = std::make_shared<Connection>(
         std::move(bytes),
         unread_max_,
+        to_begin_,
         SharingOptions{.lender = lender_, .peer_places = kClientPlaces, .in_place = false});
     const std::lock_guard lock(mutex_);
     forget_the_done();
@@ -264,6 +273,7 @@ class StreamServer final : public ServerTransport {
   // Constant after construction.
   const Sink sink_;
   const UnreadMax unread_max_;
+  const Duration to_begin_;
   const std::unique_ptr<TlsContext> tls_;
   std::shared_ptr<Lender> lender_;  // Shared with the connections; null: they share no memory.
   std::string address_;

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "wire/options.h"
 #include "wire/tls_stream.h"
-#include "wire/transports.h"
 
 namespace outpace::wire {
 

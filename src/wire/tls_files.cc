@@ -2,10 +2,17 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
+#include <openssl/asn1.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +37,14 @@ std::array<NamedFile, 3> options_of(const TlsFiles& files) {
 bool is_there(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+std::string in_words(const ASN1_TIME* time) {
+  std::tm parts{};
+  std::array<char, 32> text{};
+  const bool known = ASN1_TIME_to_tm(time, &parts) == 1 &&
+                     std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts) > 0;
+  return known ? text.data() : "an unknown time";
 }
 
 }  // namespace
@@ -98,6 +113,30 @@ void check_readable(const TlsFiles& files) {
   }
 }
 
+void check_in_force(const TlsFiles& files) {
+  for (const std::string* path : {&files.certificate, &files.ca}) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path->c_str(), "re"),
+                                                               std::fclose);
+    const std::unique_ptr<X509, void (*)(X509*)> certificate(
+        file ? PEM_read_X509(file.get(), nullptr, nullptr, nullptr) : nullptr, X509_free);
+    if (!certificate) {
+      ERR_clear_error();
+      continue;  // The code that loads it says why it cannot.
+    }
+    constexpr int kPast = -1;
+    const ASN1_TIME* const end = X509_get0_notAfter(certificate.get());
+    const ASN1_TIME* const begin = X509_get0_notBefore(certificate.get());
+    if (X509_cmp_current_time(end) == kPast) {
+      throw usage_error(*path + ": this certificate was valid until " + in_words(end) +
+                        "; make new ones with `outpace certs`");
+    }
+    if (X509_cmp_current_time(begin) == 1) {
+      throw usage_error(*path + ": this certificate is not valid before " + in_words(begin) +
+                        "; set this machine's clock");
+    }
+  }
+}
+
 TlsFiles find_tls(const TlsFiles& given,
                   const std::string& token_file,
                   const std::string& address,
@@ -114,6 +153,7 @@ TlsFiles find_tls(const TlsFiles& given,
   TlsFiles files = given.any() ? given : tls_beside(token_file, side);
   if (files.any()) {
     check_readable(files);
+    check_in_force(files);
   }
   return files;
 }

@@ -42,9 +42,12 @@ void check_complete(const TlsFiles& given);
 // Throws a usage error if a file cannot be read, or if others can read the private key.
 void check_readable(const TlsFiles& files);
 
+// Throws a usage error if a certificate has expired, or is not valid yet.
+void check_in_force(const TlsFiles& files);
+
 // The files with which a process listens at or connects to `address`: those given by options, or
-// else those beside the token file. They are complete and readable. Empty for a Unix socket.
-// Throws a usage error, also if options name files for a Unix socket.
+// else those beside the token file. They are complete, readable and in force. Empty for a Unix
+// socket. Throws a usage error, also if options name files for a Unix socket.
 [[nodiscard]] TlsFiles find_tls(const TlsFiles& given,
                                 const std::string& token_file,
                                 const std::string& address,

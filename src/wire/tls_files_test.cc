@@ -1,5 +1,6 @@
 #include "wire/tls_files.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/refusal_test.h"
+#include "wire/certificates.h"
 
 namespace outpace::wire {
 namespace {
@@ -128,6 +130,29 @@ TEST_F(TlsFilesTest, ThatCannotBeReadAreRefused) {
               check_readable({.certificate = folder_.string(), .key = at("b"), .ca = at("a")});
             }),
             folder_.string() + ": not a file; --tls-cert takes a PEM file");
+}
+
+TEST_F(TlsFilesTest, ThatAreNotInForceAreRefusedBeforeAnythingStarts) {
+  using std::chrono::days;
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto find = [&](const std::string& job, TlsSide side) {
+    return refusal_of([&] { (void)find_tls({}, at(job + "/token"), kAddress, side); });
+  };
+  write_certificates(folder_ / "old", make_certificates(now - days(2), days(1)));
+  write_certificates(folder_ / "new", make_certificates(now + days(1), days(1)));
+  write_certificates(folder_ / "good", make_certificates(now, days(1)));
+  for (const TlsSide side : {TlsSide::kServer, TlsSide::kWorker}) {
+    const std::string name = side == TlsSide::kServer ? "/server.pem" : "/worker.pem";
+    EXPECT_TRUE(
+        find("old", side).starts_with(at("old" + name) + ": this certificate was valid until"));
+    EXPECT_TRUE(
+        find("new", side).starts_with(at("new" + name) + ": this certificate is not valid"));
+    EXPECT_EQ(find("good", side), "accepted");
+  }
+  std::filesystem::copy_file(
+      at("old/ca.pem"), at("good/ca.pem"), std::filesystem::copy_options::overwrite_existing);
+  EXPECT_TRUE(find("good", TlsSide::kServer)
+                  .starts_with(at("good/ca.pem") + ": this certificate was valid until"));
 }
 
 TEST_F(TlsFilesTest, AServerBeyondThisMachineTakesThemOrLeaveToGoWithout) {

@@ -402,7 +402,7 @@ TEST(Listen, SaysWhatIsWrongWithAnAddress) {
   EXPECT_EQ(refusal_to_listen("nowhere"),
             "cannot listen on nowhere: expected HOST:PORT or unix:PATH");
   EXPECT_EQ(refusal_to_listen("127.0.0.1:port"),
-            "cannot listen on 127.0.0.1:port: Name or service not known");
+            "cannot listen on 127.0.0.1:port: the port is a number from 0 to 65535");
   EXPECT_EQ(refusal_to_listen("192.0.2.1:0"),
             "cannot listen on 192.0.2.1:0: Cannot assign requested address");
   EXPECT_EQ(refusal_to_listen("unix:"),

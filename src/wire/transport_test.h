@@ -176,7 +176,8 @@ class TransportTest : public testing::TestWithParam<const char*> {
                         .unread_max = unread_max_,
                         .refused = [this](const std::string& text) { refused_.add(text); },
                         .shares_memory = shares_memory(),
-                        .warned = [this](const std::string& text) { warned_.add(text); }},
+                        .warned = [this](const std::string& text) { warned_.add(text); },
+                        .to_begin = to_begin_},
                        server_.server_sink());
   }
   [[nodiscard]] ConnectOptions to(const std::string& address) const {
@@ -194,6 +195,7 @@ class TransportTest : public testing::TestWithParam<const char*> {
   Recorder server_;  // First: outlives the transports of a test.
   Refusals refused_;
   Refusals warned_;
+  Duration to_begin_ = kPatience;
   UnreadMax unread_max_{.messages = 2000, .payloads = 100};
 
  private:

@@ -85,8 +85,9 @@ class GradientSource {
 
 // How good weights are on the test set.
 struct Evaluation {
-  double accuracy;             // In [0, 1].
-  std::optional<double> loss;  // Mean; nothing: it was not measured.
+  std::optional<double> accuracy;  // In [0, 1]; nothing: it was not measured.
+  std::optional<double> loss;      // Mean; as accuracy.
+  std::vector<protocol::NamedValue> values{};
 };
 class Evaluator {
  public:

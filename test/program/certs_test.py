@@ -171,7 +171,7 @@ class Options(Certs):
 
     def test_name_both_ways_to_go_beyond_this_machine(self):
         self.assert_refused(self.server("--listen", BEYOND), f"--listen {BEYOND}",
-                            "`outpace certs`", "--insecure-no-tls")
+                            "`outpace certs .", "--insecure-no-tls")
 
     def test_that_are_not_there_take_leave_to_reach_beyond_this_machine(self):
         self.path("token", "secret\n")

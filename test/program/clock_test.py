@@ -27,9 +27,9 @@ class Jump(ProgramTest):
         written.write_text(f"{seconds:+d}\n")
         written.rename(self.offset)
 
-    def start(self, *words, **rest):
-        variables = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(self.offset),
-                     "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    def start(self, *words, variables=None, **rest):
+        variables = {**(variables or {}), "LD_PRELOAD": str(LIBRARY),
+                     "FAKETIME_TIMESTAMP_FILE": str(self.offset), "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
                      "DONT_FAKE_MONOTONIC": "1"}
         return super().start(*words, variables=variables, **rest)
 

@@ -202,6 +202,7 @@ class BadInput(Compare):
         (self.folder / "full").mkdir()
         self.path("full/something", "old")
         for words, part in ((("nowhere.toml",), "nowhere.toml: cannot be read"),
+                            (("/dev/zero",), "/dev/zero: has no end"),
                             ((), "file"),
                             (("c.toml", "--job", 2), "did you mean '--jobs'?"),
                             (("c.toml", "--jobs", 0), "--jobs is '0'"),

@@ -84,6 +84,12 @@ class Trial(Cutoff):
         for bound in first[0]["relative_to_oracle_95"]:
             self.assertAlmostEqual(bound, 4 / 30)
 
+    def test_its_tables_fit_a_terminal(self):
+        self.path("r.csv", UNEVEN)
+        lines = self.cutoff("r.csv", "--models", "auto,elfving-truncated").out.splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertTrue(any(line.startswith("elfving-truncated  during") for line in lines))
+
     def test_draws_what_it_foretold_and_did(self):
         self.path("r.csv", UNEVEN)
         self.cutoff("r.csv", "--models", "last", "--decide", "during", "--plot", "p.svg",

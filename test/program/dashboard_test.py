@@ -1,12 +1,12 @@
 """The page of a run: what it is served as, what its events and metrics say, who may read it."""
 
-import html
 import json
 import os
 import pathlib
 import re
 import signal
 import socket
+import ssl
 import sys
 import time
 import urllib.parse
@@ -103,7 +103,7 @@ class Page(DashboardTest):
         self.assertGreater(self.metrics()['outpace_worker_slow_ratio{worker="4"}'], 1.5)
         self.assertEqual(slow(4, 1)[0], 0)
         events.until(lambda frame: not frame["on"], "the recovery")
-        job.server.until_said("alarm over: worker 4 has recovered")
+        self.assertEqual(job.server.err.count("worker 4 has become slow"), 1)
         self.assertEqual(slow(9, 2), (1, "outpace: worker 9 takes no part at present\n"))
         code, said = slow(4, 0.5)
         self.assertEqual(code, 2)
@@ -199,13 +199,13 @@ class Guard(DashboardTest):
         self.assertEqual(get(self.url, "/healthz")[0], 200)
         self.end(job)
 
-    def test_beyond_this_machine_asks_for_tls_and_the_token(self):
+    def test_beyond_this_machine_asks_for_tls_and_its_own_token(self):
         words = ("server", "--policy", "async", "--workers", 1, "--token-file", self.path("t/token"),
                  "--dashboard=0.0.0.0:0", "--out", self.folder / "run")
         (self.folder / "t").mkdir()
         refused = self.start(*words)
         self.assertEqual(refused.wait(), 2)
-        self.assertIn("takes TLS and the job's token", refused.err)
+        self.assertIn("takes TLS and a token of the page", refused.err)
         self.assertFalse((self.folder / "run").exists(), "a refused run leaves nothing")
         made = self.start("certs", self.folder / "t")
         self.assertEqual(made.wait(), 0, made.err)
@@ -213,26 +213,29 @@ class Guard(DashboardTest):
         server.until_said("the page is at ")
         url = url_of(server.err.partition("the page is at ")[2]).replace("0.0.0.0", "127.0.0.1")
         self.assertTrue(url.startswith("https://"))
-        token = (self.folder / "t" / "token").read_text().strip()
+        token = (self.folder / "t" / "page-token").read_text().strip()
+        of_job = (self.folder / "t" / "token").read_text().strip()
+        self.assertNotEqual(token, of_job)
         context = unverified()
         for path in ("/events", "/metrics", "/trace.json", "/page.js", "/nothing"):
             self.assertEqual(get(url, path, context=context)[0], 401, path)
         status, _, body = get(url, context=context)
         self.assertEqual(status, 401)
-        self.assertIn("The job's token", body)
+        self.assertIn("The page's token", body)
         bearer = {"Authorization": f"Bearer {token}"}
         self.assertEqual(get(url, "/metrics", headers=bearer, context=context)[0], 200)
         events = Events(url, bearer, context)
         self.assertTrue(events.next()["begins"])
         self.assertFalse(events.next()["begins"])
         events.close()
-        self.assertEqual(get(url, "/metrics", headers={"Authorization": f"Bearer {token}x"},
-                             context=context)[0], 401)
+        old = unverified()
+        old.maximum_version = ssl.TLSVersion.TLSv1_2
+        with self.assertRaises(OSError):
+            get(url, context=old)
         # As a browser does that was told to name itself to its own site.
         self.assertEqual(get(url, context=context)[1]["Referrer-Policy"], "same-origin")
         form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": url[:-1],
                 "Sec-Fetch-Site": "same-origin"}
-        self.assertEqual(get(url, "/login", "POST", form, "token=wrong", context)[0], 401)
         status, headers, _ = get(url, "/login", "POST", form,
                                  urllib.parse.urlencode({"token": token}), context)
         self.assertEqual(status, 303)
@@ -242,8 +245,59 @@ class Guard(DashboardTest):
         self.assertNotIn(token, cookie["Cookie"])
         self.assertIn(f"_{urllib.parse.urlsplit(url).port}=", cookie["Cookie"])
         self.assertEqual(get(url, "/page.js", headers=cookie, context=context)[0], 200)
+        # A wrong token is said, and this machine waits until another is looked at.
+        looked_at = []
+
+        def five_are_looked_at():
+            begun = time.monotonic()
+            status = get(url, "/login", "POST", form, f"token={of_job}", context)[0]
+            self.assertIn(status, (401, 429))
+            if status == 401:
+                looked_at.append(begun)
+            return len(looked_at) == 5
+        wait_until(five_are_looked_at, "five tries")
+        self.assertGreater(time.monotonic() - looked_at[0], 0.25 + 0.5 + 1 + 2)
+        self.assertEqual(get(url, "/metrics", headers=bearer, context=context)[0], 429)
+        self.assertEqual(get(url, "/metrics", headers=cookie, context=context)[0], 200)
+        server.until_said("the page refused a wrong token from 127.0.0.1")
+        self.assertEqual(server.err.count("refused a wrong token"), 1)
         server.send(signal.SIGTERM)
         server.wait()
+
+    def test_a_token_of_the_page_that_can_be_guessed_is_refused(self):
+        made = self.start("certs", self.folder / "t")
+        self.assertEqual(made.wait(), 0, made.err)
+        self.path("t/page-token", "x\n")
+        server = self.start("server", "--workers", 1, "--token-file", self.path("t/token"),
+                            "--dashboard", "0.0.0.0:0", "--out", self.folder / "run")
+        self.assertEqual(server.wait(), 2)
+        self.assertIn("the page's token has 1 characters, which can be guessed", server.err)
+        self.assertFalse((self.folder / "run").exists())
+        (self.folder / "t/page-token").unlink()
+        self.path("t/token", "0123456789abcdef\n")
+        server = self.start("server", "--workers", 1, "--token-file", "t/token", "--dashboard", "0.0.0.0:0",
+                            "--dashboard-token-file", "t/token", "--out", self.folder / "run")
+        self.assertEqual(server.wait(), 2)
+        self.assertIn("--dashboard-token-file t/token has the job's own token", server.err)
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_a_script_of_one_machine_shows_its_page_beyond_it(self):
+        made = self.start("certs", self.folder / "t")
+        self.assertEqual(made.wait(), 0, made.err)
+        words = ("run", "--workers", 1, "--policy", "async", "--out", self.folder / "run",
+                 "--dashboard", "0.0.0.0:0")
+        script = ("--", os.environ["SCRIPT_WORKER"], "--epochs", 1_000_000)
+        refused = self.start(*words, *script)
+        self.assertEqual(refused.wait(), 2)
+        self.assertIn("add --dashboard-token-file FILE", refused.err)
+        run = self.start(*words, "--dashboard-token-file", self.folder / "t/page", *script)
+        run.until_said("the page is at ")
+        url = url_of(run.err.partition("the page is at ")[2]).replace("0.0.0.0", "127.0.0.1")
+        token = (self.folder / "t/page").read_text().strip()
+        self.assertEqual(get(url, "/metrics", headers={"Authorization": f"Bearer {token}"},
+                             context=unverified())[0], 200)
+        run.send(signal.SIGTERM)
+        self.assertEqual(run.wait(), 128 + signal.SIGTERM)
 
 
 class RecordedTest(DashboardTest):
@@ -256,6 +310,12 @@ class RecordedTest(DashboardTest):
         self.assertEqual(done.wait(), 0, done.err)
         return run
 
+    def forget_page(self, run):
+        """What the run recorded of its page goes, as in a record of an older version: its decisions
+        are read."""
+        (run / "page.jsonl").unlink()
+        return run
+
     def show(self, run, *options):
         shown = self.start("dashboard", run, *options)
         shown.until_printed("/\n")
@@ -264,18 +324,47 @@ class RecordedTest(DashboardTest):
 
 class Recorded(RecordedTest):
     def test_shows_a_run_that_is_over(self):
-        shown = self.show(self.simulate())
-        events = Events(self.url)
-        frame = events.until(lambda frame: frame["ended"], "the end of the record")
-        self.assertEqual(frame["version"], 300)
-        happened = [line[1] for line in events.news]
-        self.assertTrue([line for line in happened if line.startswith("worker 1 has become slow")])
-        self.assertIn("worker 1 has recovered", happened)
-        self.assertIn("worker 3 is dead", happened)
-        self.assertIn("worker 3 is back", happened)
-        self.assertEqual(frame["on"], [])
+        """From what the run recorded of its page, and as much from its decisions."""
+        run = self.simulate()
+        frames = []
+        for _ in range(2):
+            shown = self.show(run)
+            events = Events(self.url)
+            frame = events.until(lambda frame: frame["ended"], "the end of the record")
+            frames.append(frame)
+            happened = [line[1] for line in events.news]
+            self.assertTrue([line for line in happened if line.startswith("worker 1 has become slow")])
+            self.assertIn("worker 1 has recovered", happened)
+            self.assertIn("worker 3 is dead", happened)
+            self.assertIn("worker 3 is back", happened)
+            self.assertEqual(frame["on"], [])
+            self.assertGreater(self.metrics()["outpace_updates_total"], 299)
+            shown.send(signal.SIGINT)
+            self.assertEqual(shown.wait(), 0)
+            if len(frames) == 1:
+                self.forget_page(run)
+        for key in ("version", "applied", "staleness", "restarts", "policy"):
+            self.assertEqual(frames[0][key], frames[1][key], key)
+        # Its lanes are of the whole run.
+        about = frames[0]["about"]
+        self.assertEqual(frames[0]["first_cell"], 0)
+        self.assertAlmostEqual(frames[0]["cells"] * about["cell"], frames[0]["now"], delta=2 * about["cell"])
+
+    def test_takes_the_page_as_it_was_recorded(self):
+        """Neither page nor report reads the decisions of a run that recorded its page."""
+        run = self.simulate()
+        (run / "decisions.jsonl").write_text("garbage")
+        shown = self.show(run)
+        self.assertEqual(Events(self.url).next()["version"], 300)
         shown.send(signal.SIGINT)
         self.assertEqual(shown.wait(), 0)
+        page = self.folder / "report.html"
+        self.assertEqual(self.start("report", run, "-o", page).wait(), 0)
+        self.assertIn('"version":300', page.read_text())
+        (run / "page.jsonl").write_text("garbage")
+        refused = self.start("dashboard", run)
+        self.assertEqual(refused.wait(), 2)
+        self.assertIn("without the file the page is made from decisions.jsonl", refused.err)
 
     def test_shows_what_the_policy_expected(self):
         run = self.folder / "run"
@@ -285,6 +374,15 @@ class Recorded(RecordedTest):
         self.assertEqual(made.wait(), 0, made.err)
         shown = self.show(run)
         expected = Events(self.url).until(lambda frame: frame["ended"], "the end")["expected"]
+        shown.send(signal.SIGINT)
+        shown.wait()
+        self.check_expected(expected)
+        shown = self.show(self.forget_page(run))
+        self.check_expected(Events(self.url).until(lambda frame: frame["ended"], "the end")["expected"])
+        shown.send(signal.SIGINT)
+        shown.wait()
+
+    def check_expected(self, expected):
         # As was recorded: six bring a gradient in about 100 ms, and two take four times as long.
         self.assertIn(expected["gradients"], range(4, 7))
         bands = {band[0]: band[1:] for band in expected["bands"]}
@@ -292,15 +390,13 @@ class Recorded(RecordedTest):
         self.assertTrue(0.05 < bands[0][0] < bands[0][1] < bands[0][2] < 0.25, bands[0])
         self.assertGreater(bands[7][1], 2 * bands[0][1])
         self.assertGreater(expected["for_all"], 2 * expected["seconds"])
-        shown.send(signal.SIGINT)
-        shown.wait()
 
     def test_forecasts_no_more_once_the_policy_decides_otherwise(self):
         run = self.folder / "run"
         made = self.start("simulate", "--workers", 4, "--policy", "dynamic", "--updates", 100,
                           "--runtime", "lognormal(mean=100ms,cv=0.2)", "--out", run)
         self.assertEqual(made.wait(), 0, made.err)
-        log = run / "decisions.jsonl"
+        log = self.forget_page(run) / "decisions.jsonl"
         lines = log.read_text().splitlines(keepends=True)
         at = next(i for i in range(100, len(lines)) if '"weight":1' in lines[i])
         lines[at] = lines[at].replace('"weight":1', '"weight":0.5')
@@ -313,7 +409,7 @@ class Recorded(RecordedTest):
         shown.wait()
 
     def test_a_broken_record_is_refused_or_shown_as_far_as_it_goes(self):
-        run = self.simulate()
+        run = self.forget_page(self.simulate())
         log = run / "decisions.jsonl"
         lines = log.read_text().splitlines(keepends=True)
         at = next(i for i in range(100, len(lines)) if "gradient_arrived" in lines[i])
@@ -371,7 +467,7 @@ class Recorded(RecordedTest):
         shown.wait()
 
     def test_ends_where_decisions_are_missing(self):
-        run = self.simulate()
+        run = self.forget_page(self.simulate())
         lines = (run / "decisions.jsonl").read_text().splitlines(keepends=True)
         (run / "decisions.jsonl").write_text("".join(lines[:200] + ['{"gap":true}\n'] + lines[200:]))
         last = json.loads(lines[199])["now"] / 1e9
@@ -390,12 +486,12 @@ class Recorded(RecordedTest):
         self.assertIn("could not be recorded", page.read_text())
 
     def test_shows_no_number_for_a_loss_that_is_none(self):
-        run = self.simulate()
+        run = self.forget_page(self.simulate())
         (run / "metrics.jsonl").write_text(
-            '{"seconds":1.0,"version":0,"training_loss":0.0}\n'
+            '{"seconds":1.0,"version":0,"training_loss":0.0,"live":2}\n'
             '{"seconds":1.0,"version":1,"examples":8,"accuracy":0.5,"loss":null}\n'
-            '{"seconds":2.0,"version":1,"training_loss":2.0}\n'
-            '{"seconds":3.0,"version":2,"training_loss":null}\n')
+            '{"seconds":2.0,"version":1,"training_loss":2.0,"live":2}\n'
+            '{"seconds":3.0,"version":2,"training_loss":null,"live":2}\n')
         shown = self.show(run)
         Events(self.url).until(lambda frame: frame["ended"], "the end of the record")
         frame = Events(self.url).next()  # A new reader gets everything.
@@ -451,23 +547,57 @@ class Recorded(RecordedTest):
 
 
 class Report(RecordedTest):
-    def test_is_one_file_with_the_figures_of_whatif(self):
+    def test_is_one_file_with_the_page_and_its_data(self):
         run = self.simulate()
         page = self.folder / "report.html"
         made = self.start("report", run, "-o", page)
         self.assertEqual(made.wait(), 0, made.err)
         text = page.read_text()
         self.assertLess(len(text), 2_000_000)
-        for outside in ("src=", "href=", "@import", "url("):
-            self.assertNotIn(outside, text)
-        asked = self.start("whatif", run)
+        for outside in (" src=", 'href="/', "@import", "url("):
+            self.assertNotIn(outside, text.partition("<script")[0])
+        self.assertEqual(text.count("<script src"), 0)
+        self.assertIn("default-src 'none'", text)
+        shown = self.recorded_in(text)
+        self.assertEqual(len(shown), 1)
+        self.assertIn("worker 1 has become slow", json.dumps(shown[0]["frame"]["news"]))
+        # As whatif says, of a sample.
+        asked = self.start("whatif", run, "--json")
         self.assertEqual(asked.wait(), 0, asked.err)
-        self.assertIn(html.escape(asked.out, quote=True).replace("&#x27;", "'"), text)
-        self.assertIn("worker 1 has become slow", text)
-        self.assertIn("outpace simulate --resolved=config.toml", text)
-        self.assertGreater(text.count("<svg"), 2)
+        whatif = json.loads(asked.out)
+        self.assertAlmostEqual(shown[0]["whatif"]["measured_examples_per_second"],
+                               whatif["measured_examples_per_second"], delta=0.1)
+        self.assertIn("a sample of", " ".join(shown[0]["whatif"]["notes"]))
+        sync = [[one["ratio"] for one in found["questions"] if one["question"] == "policy sync"][0]
+                for found in (shown[0]["whatif"], whatif)]
+        self.assertLess(abs(sync[0] / sync[1] - 1), 0.2, sync)
+        # How to repeat it: it can be.
+        self.assertEqual(shown[0]["command"], "simulate")
+        again = self.start("simulate", "--resolved",
+                           self.path("config.toml", shown[0]["config"]), "--json")
+        self.assertEqual(again.wait(), 0, again.err)
+        self.assertEqual(json.loads(again.out)["event_log_hash"],
+                         json.loads((run / "summary.json").read_text())["event_log_hash"])
         none = self.start("report", self.folder / "nothing")
         self.assertEqual(none.wait(), 2)
+
+    def recorded_in(self, text):
+        """What the page has inside: of each run a frame, and what is said of it."""
+        return json.loads(re.search(r'id="recorded">(.*?)</script>', text, re.DOTALL)[1])
+
+    def test_of_several_runs_and_of_one_that_recorded_no_page(self):
+        runs = [self.simulate()]
+        other = self.folder / "other"
+        made = self.start("simulate", "--workers", 4, "--policy", "sync", "--updates", 50, "--out", other)
+        self.assertEqual(made.wait(), 0, made.err)
+        (other / "page.jsonl").unlink()
+        page = self.folder / "report.html"
+        made = self.start("report", *runs, other, "-o", page)
+        self.assertEqual(made.wait(), 0, made.err)
+        shown = self.recorded_in(page.read_text())
+        self.assertEqual([one["frame"]["version"] for one in shown], [300, 50])
+        self.assertEqual(shown[0]["notes"], [])
+        self.assertRegex(shown[1]["notes"][0], "no page.jsonl.*made from its decisions.*lacks forecasts")
 
 
 class Reader(RecordedTest):

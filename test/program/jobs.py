@@ -80,13 +80,15 @@ def read_json_lines(path):
 
 
 class Process:
-    def __init__(self, words, folder, name, environment):
+    def __init__(self, words, folder, name, environment, out=None, err=None):
+        """`out`, `err`: descriptors in place of the files that the properties of these names read."""
         self.words = words
         self.out_path = folder / f"{name}.out"
         self.err_path = folder / f"{name}.err"
-        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+        with open(self.out_path, "wb") as out_file, open(self.err_path, "wb") as err_file:
             self.popen = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
+                words, stdin=subprocess.DEVNULL, stdout=out_file if out is None else out,
+                stderr=err_file if err is None else err, env=environment,
                 cwd=folder, start_new_session=True)
 
     @property
@@ -148,13 +150,13 @@ class ProgramTest(unittest.TestCase):
             except ProcessLookupError:
                 pass
 
-    def start(self, *words, program=OUTPACE, variables=None):
+    def start(self, *words, program=OUTPACE, variables=None, out=None, err=None):
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("OUTPACE")}
         key, value = self.mark.split("=")
         environment.update({key: value, "TMPDIR": str(self.scratch)}, **(variables or {}))
         return Process([program, *map(str, words)], self.folder, f"process-{next(self.names)}",
-                       environment)
+                       environment, out, err)
 
     def assert_nothing_left(self, seconds=20.0):
         wait_until(lambda: not marked_processes(self.mark), "the end of all processes", seconds)
@@ -171,11 +173,12 @@ class LedgerJob:
     """`outpace server`, and workers whose gradients count the uses of each example.
 
     With this learning rate and scale, each example of an accepted gradient of weight 1 reduces its
-    number by exactly 1, whatever else is in the update.
+    number by exactly 1, whatever else is in the update. `staleness` None: the policy's own rule.
     """
 
     def __init__(self, test, policy, workers=8, examples=1024, epochs=3, batch_seconds=0.004,
-                 staleness="none", options=(), worker_options=(), listen=None, token=None):
+                 staleness="none", options=(), worker_options=(), listen=None, token=None,
+                 variables=None):
         self.test = test
         self.examples = examples
         self.epochs = epochs
@@ -183,14 +186,15 @@ class LedgerJob:
         self.worker_options = (worker_options if callable(worker_options)
                                else lambda worker: worker_options)
         self.token = token or test.folder / "token"
+        self.variables = variables  # Of the server.
         cutoff = {"sync": workers, "dynamic": workers, "backup": 3, "softsync": workers // 2,
                   "kbatchsync": 3, "kasync": 3}.get(
             policy.partition(":")[0], 1)
         self.server_words = (
             "server", "--policy", policy, "--workers", workers, "--batch", BATCH,
             "--epochs", epochs, "--lr", BATCH * cutoff, "--lr-scale", "linear",
-            "--staleness", staleness, "--listen", listen or f"unix:{test.folder}/s",
-            "--token-file", self.token,
+            *(("--staleness", staleness) if staleness else ()),
+            "--listen", listen or f"unix:{test.folder}/s", "--token-file", self.token,
             "--json", *options)
         self.start_server(self.run)
         pace = batch_seconds if callable(batch_seconds) else lambda worker: batch_seconds
@@ -198,7 +202,7 @@ class LedgerJob:
 
     def start_server(self, out):
         self.run = out
-        self.server = self.test.start(*self.server_words, "--out", out)
+        self.server = self.test.start(*self.server_words, "--out", out, variables=self.variables)
         self.server.until_said("listening on")
         self.address = self.server.err.partition("listening on ")[2].partition(";")[0]
 
@@ -214,7 +218,7 @@ class LedgerJob:
     def until_gradients(self, worker, least):
         """Waits, while the run goes on, until a worker has sent this many gradients."""
         def enough():
-            self.test.assertTrue(self.server.running(), "the run ended too early")
+            self.test.assertTrue(self.server.running(), "the run ended too early: " + self.server.err)
             return self.gradients(worker) >= least
         wait_until(enough, f"{least} gradients of worker {worker}")
 

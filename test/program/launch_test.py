@@ -196,7 +196,7 @@ class Refused(Launch):
         variables = {**torchrun_variables(0, 2, 29500), "LOCAL_WORLD_SIZE": 1,
                      "MASTER_ADDR": "10.0.0.1"}
         self.assert_refused(variables, ("train", "--token-file", "token"),
-                            "10.0.0.1:29501", "`outpace certs`", "--insecure-no-tls")
+                            "10.0.0.1:29501", "`outpace certs", "--insecure-no-tls")
 
     def test_several_machines_without_the_certificates_of_their_side(self):
         self.start("certs", "job").wait()

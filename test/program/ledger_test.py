@@ -3,6 +3,7 @@
 Real processes: `outpace server` and torch-free workers whose final weights are a ledger.
 """
 
+import json
 import pathlib
 import shutil
 import signal
@@ -124,6 +125,40 @@ class Death(ProgramTest):
         self.assert_nothing_left()
 
 
+class Growth(ProgramTest):
+    """Workers beyond --workers, up to --max-workers."""
+
+    def test_later_workers_take_part_under_each_kind_of_policy(self):
+        for policy in ("sync", "dynamic", "ssp:s=2", "saps:action=refresh"):
+            with self.subTest(policy=policy):
+                self.grow(policy)
+
+    def grow(self, policy):
+        self.folder = self.folder / "of" / policy.partition(":")[0]
+        self.folder.mkdir(parents=True)
+        job = LedgerJob(self, policy, workers=2, epochs=4, batch_seconds=0.02,
+                        options=("--max-workers", 4))
+        job.until_gradients(1, 5)
+        job.workers += [job.start_worker(worker, 0.02) for worker in (2, 3)]
+        for worker in (2, 3):
+            job.until_gradients(worker, 5)
+        asked = self.start("ctl", job.run, "status", "--json")
+        self.assertEqual(asked.wait(), 0, asked.err)
+        self.assertEqual(json.loads(asked.out)["workers"], 4)
+        refused = job.start_worker(4, 0.02)
+        self.assertNotEqual(refused.wait(), 0)
+        self.assertIn("worker 4 is out of range: this job is full at --max-workers 4, so --worker "
+                      "takes 0 to 3", refused.err)
+        job.finish()
+        summary = job.summary()
+        self.assertEqual(len(summary["workers_detail"]), 4)
+        for worker in (2, 3):
+            self.assertGreater(summary["workers_detail"][worker]["accepted"], 4)
+        job.assert_each_example_used(summary)
+        replayed = self.start("replay", job.run)
+        self.assertEqual(replayed.wait(), 0, replayed.err)
+
+
 class Return(ProgramTest):
     def test_a_worker_that_comes_back_contributes_again(self):
         job = LedgerJob(self, "async", workers=3, epochs=4, batch_seconds=0.02)
@@ -179,7 +214,7 @@ class Return(ProgramTest):
         for worker in range(3):
             job.until_gradients(worker, 5)
         job.server.send(signal.SIGSTOP)
-        time.sleep(3)  # The fault itself.
+        job.workers[0].until_said("has not answered for 10 s; is it stopped?", 60)
         job.server.send(signal.SIGCONT)
         job.server.until_said("the server stood still for")
         job.finish()

@@ -31,11 +31,12 @@ struct Options {
   std::uint32_t worker = 0;
   std::uint64_t examples = 256;
   std::string batch_seconds = "0.004";  // What a full mini-batch takes.
-  double rejoin_for = 20.0;             // Seconds.
-  std::uint64_t hang_at = 0;            // This gradient, from 1 on, or the next that gets so far,
-  std::string hang_until;               // is not done before this file is there.
-  std::uint64_t tensors = 1;            // The ledger is in so many,
-  std::uint64_t slice = 0;              // and leaves in slices of at least so many bytes.
+  double connect_deadline = 60.0;       // Seconds, as the next.
+  double rejoin_for = 20.0;
+  std::uint64_t hang_at = 0;  // This gradient, from 1 on, or the next that gets so far,
+  std::string hang_until;     // is not done before this file is there.
+  std::uint64_t tensors = 1;  // The ledger is in so many,
+  std::uint64_t slice = 0;    // and leaves in slices of at least so many bytes.
 };
 
 Options parse(int argc, char** argv) {
@@ -46,6 +47,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--worker", options.worker)->required();
   app.add_option("--examples", options.examples);
   app.add_option("--batch-seconds", options.batch_seconds);
+  app.add_option("--connect-deadline", options.connect_deadline);
   app.add_option("--rejoin-for", options.rejoin_for);
   app.add_option("--hang-at", options.hang_at);
   app.add_option("--hang-until", options.hang_until);
@@ -150,6 +152,7 @@ int run(const Options& options) {
                                 .tls = wire::find_tls(
                                     {}, options.token_file, options.server, wire::TlsSide::kWorker),
                                 .worker = WorkerId{options.worker},
+                                .deadline = from_seconds(options.connect_deadline),
                                 .leaving = &leaving,
                                 .slice_bytes = options.slice},
                     .rejoin_for = from_seconds(options.rejoin_for)},

@@ -1,7 +1,5 @@
 """Hosts: names of machines where DNS does not answer, in two network namespaces. Takes root and iproute2."""
 
-import pathlib
-import shutil
 import sys
 import time
 
@@ -9,7 +7,6 @@ sys.dont_write_bytecode = True
 from jobs import LEDGER_WORKER, main, wait_until  # noqa: E402
 from namespaces import TwoHosts  # noqa: E402
 
-NETNS = pathlib.Path("/etc/netns")  # `ip netns exec` shows NETNS/name/hosts as /etc/hosts.
 NAMESERVER = "127.0.0.1"  # Of the namespace: a socket that takes every question and never answers.
 SILENT = """
 import signal, socket
@@ -26,22 +23,12 @@ HOSTS = "127.0.0.1 localhost\n{} trainer\n{} helper\n".format(*TwoHosts.ADDRESSE
 class Hosts(TwoHosts):
     def setUp(self):
         super().setUp()
-        for name in self.spaces:
-            files = NETNS / name
-            files.mkdir(parents=True)
-            (files / "hosts").write_text(HOSTS)
-            (files / "resolv.conf").write_text(RESOLVER)
-            (files / "nsswitch.conf").write_text("hosts: files dns\n")
         for host in range(2):
+            self.write_etc(host, "hosts", HOSTS)
+            self.write_etc(host, "resolv.conf", RESOLVER)
+            self.write_etc(host, "nsswitch.conf", "hosts: files dns\n")
             silent = self.start_on(host, "-c", SILENT, program=sys.executable)
             wait_until(lambda: "bound" in silent.out, "the name server that never answers")
-
-    def take_down(self):
-        super().take_down()
-        for name in self.spaces:
-            shutil.rmtree(NETNS / name, ignore_errors=True)
-        if NETNS.is_dir() and not any(NETNS.iterdir()):
-            NETNS.rmdir()
 
     def start_server(self, folder, *words):
         server = self.start_on(0, "server", "--listen", "trainer:0", "--workers", 1, "--policy",

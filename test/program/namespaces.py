@@ -1,6 +1,7 @@
 """Two hosts on this machine: network namespaces with a link between them. Takes root and iproute2."""
 
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,9 @@ import unittest
 
 sys.dont_write_bytecode = True
 from jobs import OUTPACE, ProgramTest  # noqa: E402
+
+
+NETNS = pathlib.Path("/etc/netns")  # `ip netns exec` shows NETNS/name/hosts as /etc/hosts.
 
 
 def ip(*words):
@@ -56,6 +60,15 @@ class TwoHosts(ProgramTest):
         self.end_all()
         for name in self.spaces:
             ip("netns", "del", name)
+            shutil.rmtree(NETNS / name, ignore_errors=True)
+        if NETNS.is_dir() and not any(NETNS.iterdir()):
+            NETNS.rmdir()
 
-    def start_on(self, host, *words, program=OUTPACE):
-        return self.start("netns", "exec", self.spaces[host], program, *words, program="ip")
+    def write_etc(self, host, name, text):
+        """Makes /etc/`name` what processes of this host read. Before the first of them starts."""
+        (NETNS / self.spaces[host]).mkdir(parents=True, exist_ok=True)
+        (NETNS / self.spaces[host] / name).write_text(text)
+
+    def start_on(self, host, *words, program=OUTPACE, variables=None):
+        return self.start("netns", "exec", self.spaces[host], program, *words, program="ip",
+                          variables=variables)

@@ -57,10 +57,10 @@ class Measured(Plan):
         self.assertEqual(found["recommended"]["workers"], 3)  # 1,188; two have 792.
         text = self.outpace("plan", "p.json", "--workers", "1..8", "--policy", "async", "--target",
                             "1000").out.splitlines()
-        self.assertEqual(text[0].split(), ["policy", "topology", "workers", "shards", "examples/s",
-                                           "interval", "cost/h", "examples/cost", "bottleneck"])
-        self.assertTrue(text[-1].startswith("Take async on ps with 3 workers and 1 shard: 1,1"),
-                        text[-1])
+        self.assertEqual(text[0].split(), ["policy", "workers", "examples/s", "interval", "cost/h",
+                                           "examples/cost", "bottleneck"])
+        self.assertLessEqual(max(map(len, text)), 80)
+        self.assertIn("Take async on ps with 3 workers and 1 shard: 1,1", "\n".join(text))
 
     def test_a_target_out_of_reach_is_said_to_be(self):
         found = self.plan("--workers", "1..16", "--policy", "async", "--bandwidth", "1Mbps",

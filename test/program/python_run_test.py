@@ -60,11 +60,11 @@ class Evaluation(RunTest):
         script = self.path("alone.py", textwrap.dedent("""\
             import torch, outpace.torch as op
             net = torch.nn.Linear(2, 2)
-            op.init().wrap(net, torch.optim.RMSprop(net.parameters()))
+            op.init().wrap(net, torch.optim.Adamax(net.parameters()))
             """))
         run = self.python(script)
         self.assertEqual(run.wait(), 0, run.err)
-        self.assertIn("outpace: only alone: wrap: the server has no RMSprop", run.err)
+        self.assertIn("outpace: only alone: wrap: the server has no Adamax", run.err)
 
     def test_of_a_single_epoch_or_after_the_last_measures_the_last_weights(self):
         for epochs, when in ((1, "--evaluate"), (1, "--evaluate-last"), (3, "--evaluate-last")):

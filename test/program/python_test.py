@@ -85,7 +85,7 @@ class Trains(PythonTest):
         worker = self.python(SCRIPT, *words, rank=0)
         self.finish(server, worker, evaluator)
         self.assertGreater(self.summary()["final_accuracy"], 0.6)
-        self.assertEqual(self.lines(evaluator)[-1]["verdicts"], [])
+        self.assertEqual(self.lines(evaluator)[-1]["verdicts"], ["CANCELLED"], "once, unleased")
 
     def test_worker_0_evaluates_a_network_whose_running_statistics_stay_with_the_workers(self):
         server = self.server("--policy", "sync", "--batch", 16, workers=2)
@@ -206,6 +206,18 @@ class Equal(PythonTest):
 
     def test_adamw(self):
         self.check("adamw", 1e-2)
+
+    def test_rmsprop(self):
+        self.check("rmsprop", 1e-5)
+
+    def test_centered_rmsprop(self):
+        self.check("centered", 1e-5)
+
+    def test_adagrad(self):
+        self.check("adagrad", 1e-5)
+
+    def test_adadelta(self):
+        self.check("adadelta", 1e-5)
 
     def test_groups(self):
         self.check("groups", 1e-4)
@@ -342,11 +354,45 @@ class Faults(PythonTest):
             process.wait()
 
 
+class Kept(PythonTest):
+    """Arrays over the worker's memory may outlive the worker."""
+
+    def check(self, how, listen=None):
+        server = self.start("server", "--workers", 1, "--policy", "async", "--lr", 1e-6, "--batch",
+                            4, "--listen", listen or f"unix:{self.folder}/s", "--token-file",
+                            self.folder / "token", "--out", self.folder / "run")
+        server.until_said("listening on")
+        address = server.err.partition("listening on ")[2].partition(";")[0]
+        worker = self.python(SCRIPTS / "kept.py", how, rank=0, OUTPACE_SERVER=address,
+                             OUTPACE_REJOIN_FOR="1s")
+        if how == "lost":
+            worker.until_printed("holds")
+            server.send(signal.SIGKILL)
+            server.wait()
+        self.assertEqual(worker.wait(), 0, worker.err)
+        self.assertIn("read 8 of 8", worker.out)
+        low, high = map(float, worker.out.partition("last ")[2].split())
+        self.assertTrue(0.9 < low <= high <= 1.0, worker.out)
+        if how == "closed":
+            server.send(signal.SIGKILL)
+            server.wait()
+        return worker
+
+    def test_after_the_worker_was_closed(self):
+        self.check("closed")
+
+    def test_after_the_worker_was_closed_over_tcp(self):
+        self.check("closed", listen="127.0.0.1:0")
+
+    def test_after_the_server_was_lost_for_good(self):
+        self.assertIn("the server is gone", self.check("lost").out)
+
+
 class Examples(PythonTest):
-    def test_mnist(self):
+    def test_momentum(self):
         server = self.server("--policy", "sync", "--batch", 16, workers=2)
         words = ("--examples", 4000, "--epochs", 2, "--save", "net.safetensors")
-        workers = [self.python(EXAMPLES / "mnist.py", *words, rank=rank) for rank in range(2)]
+        workers = [self.python(EXAMPLES / "momentum.py", *words, rank=rank) for rank in range(2)]
         self.finish(server, *workers)
         for worker in workers:
             self.assertGreater(float(worker.out.rpartition("accuracy ")[2]), 0.6, worker.out)
@@ -373,7 +419,7 @@ class Examples(PythonTest):
 
     def test_outpace_run_starts_workers_and_the_evaluator(self):
         run = self.start("run", "--workers", 2, "--policy", "sync", "--batch", 16,
-                         "--evaluate-every", 2000, "--out", "run", "--json", "--", PYTHON, "-B", EXAMPLES / "mnist.py",
+                         "--evaluate-every", 2000, "--out", "run", "--json", "--", PYTHON, "-B", EXAMPLES / "momentum.py",
                          "--examples", 3000, "--epochs", 2, variables={"PYTHONPATH": PACKAGE})
         self.finish(run)
         summary = json.loads((self.folder / "run" / "summary.json").read_text())
@@ -393,12 +439,36 @@ class Examples(PythonTest):
 
     def test_outpace_run_ends_with_the_code_of_a_wrong_use(self):
         run = self.start("run", "--workers", 2, "--optimizer", "adam", "--out", "run", "--", PYTHON,
-                         "-B", EXAMPLES / "mnist.py", "--examples", 64,
+                         "-B", EXAMPLES / "momentum.py", "--examples", 64,
                          variables={"PYTHONPATH": PACKAGE})
         self.assertEqual(run.wait(), 4, run.err)
         self.assertIn("the script brings an optimizer, momentum:mu=0.9, and the server has "
                       "--optimizer adam", run.err)
         self.assert_nothing_left()
+
+
+class Diverges(PythonTest):
+    """Gradients that are finite, and weights that are not any more."""
+
+    def test_ends_the_run_and_is_in_no_checkpoint(self):
+        server = self.server("--policy", "async", "--epochs", 100_000, "--lr", 1, "--optimizer", "sgd",
+                             "--checkpoint-every", 10)
+        worker = self.python(SCRIPTS / "diverges.py", 45, rank=0)
+        self.assertEqual(server.wait(), 1, server.err)
+        self.assertRegex(server.err.splitlines()[-1], r"diverged: at update \d+ the weights are not finite")
+        worker.wait()
+        verified = self.start("checkpoint", "verify", self.run)
+        self.assertEqual(verified.wait(), 0, verified.err)
+        self.assertTrue(verified.out)
+        self.assertNotIn("damaged", verified.out)
+        inspected = self.start("checkpoint", "inspect", self.run)
+        self.assertEqual(inspected.wait(), 0, inspected.err)
+        again = self.start("server", "--resume", self.run)
+        again.until_said("goes on from update ")
+        update = int(again.err.partition("goes on from update ")[2].partition(",")[0])
+        self.assertIn(update, range(10, 48))
+        again.send(signal.SIGTERM)
+        again.wait()
 
 
 class BadUse(PythonTest):
@@ -469,7 +539,7 @@ class BadUse(PythonTest):
              """, "module '0' gives sparse gradients"),
             ("job.wrap(net, sgd, scale_rate=True)", "start the script by `outpace run`"),
             ("job.wrap(net, sgd); job.wrap(network(), sgd)", "this job trains another network"),
-            ("job.wrap(net, torch.optim.RMSprop(net.parameters()))", "the server has no RMSprop",
+            ("job.wrap(net, torch.optim.Adamax(net.parameters()))", "the server has no Adamax",
              "SGD, Adam, AdamW"),
             ("job.wrap(net, torch.optim.Adam(net.parameters(), amsgrad=True))", "amsgrad=True"),
             ("job.wrap(net, torch.optim.SGD(net.parameters(), lr=1, momentum=0.9, dampening=0.5))",
@@ -479,7 +549,7 @@ class BadUse(PythonTest):
             ("job.wrap(net, sgd); job.backward(torch.tensor(1.0))", "there is no mini-batch"),
             ("job.wrap(net, sgd); sgd.add_param_group({'params': []})", "add_param_group()"),
             ("job.wrap(net, sgd); job.loader(data, shuffle=True)", "shuffle is the job's"),
-            ("job.wrap(net, sgd); job.loader(data, drop_last=True)", "drop_last is the job's"),
+            ("job.wrap(net, sgd); job.loader(data, drop_last=True)", "drop_last=True needs the size"),
             ("train(job, net, sgd, data)", "job.wrap(net, optimizer) comes first"),
             ("job.wrap(net, sgd); job.sampler(data); job.sampler(Points(16))",
              "a data set of 16 examples, after one of 512")), code=2)
@@ -528,7 +598,60 @@ class BadUse(PythonTest):
              for x, y, _ in DataLoader(data, batch_sampler=job.sampler(data)):
                  job.backward(F.cross_entropy(net(x), y))
                  job.backward(F.cross_entropy(net(x), y))
-             """, "several passes before one step need examples=N")), code=2)
+             """, "whose gradient would be lost", "accumulate=K"),
+            ("""
+             job.wrap(net, sgd)
+             for x, y, _ in job.loader(data):
+                 job.backward(F.cross_entropy(net(x), y))
+                 sgd.step()
+                 net[0].weight.data.clamp_(-0.01, 0.01)
+             """, "parameter '0.weight' was changed by the script"),
+            ("""
+             job.wrap(net, sgd)
+             for x, y, _ in job.loader(data):
+                 job.backward(F.cross_entropy(net(x), y))
+                 sgd.step()
+                 with torch.no_grad():
+                     net[2].bias.mul_(0.5)
+             """, "parameter '2.bias' was changed by the script", "in the forward pass"),
+            ("""
+             net[2].requires_grad_(False)
+             job.wrap(net, sgd)
+             for x, y, _ in job.loader(data):
+                 job.backward(F.cross_entropy(net(x), y))
+                 sgd.step()
+                 net[2].bias.data.mul_(0.5)
+             """, "parameter '2.bias' was changed by the script", "leave it out of the optimizer"),
+            ("""
+             job.wrap(net, sgd)
+             for x, y, _ in job.loader(data):
+                 F.cross_entropy(net(x), y).backward()
+                 sgd.step()
+             """, "write job.backward(loss) in place of loss.backward()"),
+            ("""
+             job.wrap(net, sgd)
+             for x, y, _ in job.loader(data):
+                 job.backward(F.cross_entropy(net(x), y))
+                 sgd.zero_grad()
+                 sgd.step()
+             """, "zero_grad() after job.backward(loss) has thrown the gradient away"),
+            ("""
+             job.wrap(net, sgd)
+             for count, (x, y, _) in enumerate(job.loader(data)):
+                 if job.backward(F.cross_entropy(net(x), y) / 4) and count % 4 == 3:
+                     sgd.step()
+             """, "accumulate=K", "if job.backward(loss / K): optimizer.step()")), code=2)
+        server.send(signal.SIGKILL)
+        server.wait()
+
+    def test_frozen_with_an_optimizer_that_moves_all(self):
+        server = self.server("--policy", "async", "--optimizer", "momentum")
+        self.check([("""
+            sgd = op.ByServer(net.parameters())
+            job.wrap(net, sgd)
+            net[2].requires_grad_(False)
+            train(job, net, sgd, data)
+            """, "parameter '2.weight' was frozen after wrap()", "or use one of torch.optim")], code=2)
         server.send(signal.SIGKILL)
         server.wait()
 

@@ -92,7 +92,7 @@ class Dialects(PytorchTrace):
         self.path("t.json", json.dumps(legacy()))
         refused = self.outpace("profile", "--from-trace", "t.json", "--batch", "32", "-o", "p.json",
                                code=EXIT_USAGE)
-        self.assertIn("give --parameters 11.7M or --payload 44.7MB", refused.err)
+        self.assertIn("give --parameters 11.7M, which is sum(p.numel()", refused.err)
         out, written = self.profile("t.json", "--batch", "32", "--parameters", "25k", "--apply",
                                     "2ms", "--message", "100us", "--copy-rate", "1GBps")
         self.assertIn("legacy dialect, 8 steps by Optimizer.step", out)
@@ -151,6 +151,10 @@ class Real(PytorchTrace):
                 self.assertGreater(one["compute_seconds"], 0)
                 self.assertGreater(one["rest_seconds"], 0)
             self.assertEqual(written["not_measured"]["apply_seconds"], "optimizer")
+        if (self.folder / "profiler.json").read_text().startswith("["):
+            refused = self.outpace("profile", "--from-trace", "profiler.json", "--batch", "16",
+                                   "-o", "q.json", code=EXIT_USAGE)
+            self.assertIn("which has no Kineto, exports no shapes", refused.err)
 
 
 class Gpu(PytorchTrace):

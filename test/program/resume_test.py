@@ -185,6 +185,57 @@ def resources(process):
             int(resident) / 1024)
 
 
+class OneRun(ProgramTest):
+    """What several servers recorded of a run is one record."""
+
+    def test_of_a_policy_that_was_set(self):
+        job = ResumableJob(self, "dynamic", workers=4)
+        job.until_checkpoint(20)
+        asked = self.start("ctl", job.run, "set-policy", "sync")
+        self.assertEqual(asked.wait(), 0, asked.err)
+        job.until_checkpoint(job.newest() + 40)
+        job.until_gradients(0, job.gradients(0) + 5)
+        job.kill_server()
+        job.choose_end()
+        job.resume_to_the_end()
+        job.finish()
+        summary = job.summary()
+        both = "dynamic, then sync"
+        self.assertEqual(summary["policy"], both)
+        self.assertIn(f"{both} on 4 workers: ", job.server.err)
+        header = json.loads((job.run / "decisions.jsonl").read_text().partition("\n")[0])
+        self.assertEqual((header["policy"], header["generation"]), ("sync", 2))
+        self.assertNotIn("resume", (job.run / "config.toml").read_text())
+        # The policy knows again what its checkpoint kept, and decides the same.
+        replayed = self.start("replay", job.run)
+        self.assertEqual(replayed.wait(), 0, replayed.out + replayed.err)
+        self.assertIn(f"{both} on 4 workers: ", replayed.out)
+        self.assertIn("all identical, and no invariant is broken", replayed.out)
+        asked = self.start("whatif", job.run, "--policy", "async", "--json")
+        self.assertEqual(asked.wait(), 0, asked.err)
+        answer = json.loads(asked.out)
+        self.assertAlmostEqual(
+            answer["measured_examples_per_second"] / summary["examples_per_second"], 1.0, delta=0.02)
+        self.assertRegex(answer["policy"], r"^switch\(dynamic until seconds>[\d.]+ then sync\)$")
+        # So is the page, as it was recorded and as the decisions have it.
+        for _ in range(2):
+            frame = self.reported(job.run)
+            self.assertEqual(frame["policy"], both)
+            self.assertEqual((frame["version"], frame["applied"]),
+                             (summary["updates"], summary["examples"]))
+            self.assertLess(frame["points"][0][0], 1.0)
+            self.assertEqual(frame["restarts"], 0)
+            self.assertIn("another server goes on from update", json.dumps(frame["news"]))
+            (job.run / "page.jsonl").unlink(missing_ok=True)
+
+    def reported(self, run):
+        page = self.folder / "report.html"
+        made = self.start("report", run, "-o", page)
+        self.assertEqual(made.wait(), 0, made.err)
+        return json.loads(re.search(r'id="recorded">(.*?)</script>', page.read_text(),
+                                    re.DOTALL)[1])[0]["frame"]
+
+
 class Churn(ProgramTest):
     """A worker that joins, dies and comes again, CYCLES times (default: 60)."""
 
@@ -272,6 +323,40 @@ class Refusal(ProgramTest):
         run.mkdir()
         self.refused(2, "config.toml", "server", "--resume", run)
 
+    def test_of_a_run_whose_checkpoints_are_gone(self):
+        job = ResumableJob(self, "async", workers=1)
+        job.until_checkpoint(20)
+        wait_until(lambda: re.search(r"checkpoint of update [1-9]", (job.run / "server.log").read_text()),
+                   "the log's word of a checkpoint")
+        job.kill_server()
+        self.end_all()
+        shutil.rmtree(job.run / "checkpoints")
+        before = (job.run / "decisions.jsonl").read_bytes()
+        self.refused(6, "its checkpoints are gone, and its log tells of one of update",
+                     "server", "--resume", job.run)
+        log = (job.run / "server.log").read_bytes()
+        (job.run / "server.log").unlink()
+        self.refused(6, "it has neither checkpoints nor server.log", "server", "--resume", job.run)
+        self.assertEqual((job.run / "decisions.jsonl").read_bytes(), before, "it stays in its place")
+        (job.run / "server.log").write_bytes(log)
+        job.resume("--begin-again")
+        self.assertIn("it begins again, from update 0", job.server.err)
+        job.kill_server()
+        # Told once, for that time.
+        self.refused(6, "its checkpoints are gone", "server", "--resume", job.run)
+
+    def test_of_the_alarm_command_of_a_run_that_somebody_brought(self):
+        job = ResumableJob(self, "async", workers=1)
+        job.until_checkpoint(20)
+        job.kill_server()
+        self.end_all()
+        config = job.run / "config.toml"
+        own = re.sub(r"(?m)^on-alarm = .*\n", "", config.read_text())
+        config.write_text(own + 'on-alarm = "touch owned"\n')
+        job.resume()
+        self.assertNotIn("touch owned", config.read_text())
+        job.kill_server()
+
     def test_of_another_network_or_data_set(self):
         job = ResumableJob(self, "async", workers=1)
         job.until_checkpoint(20)
@@ -349,6 +434,9 @@ class Bits(ProgramTest):
 
     def test_adam(self):
         self.same_bits("adam")
+
+    def test_adagrad(self):
+        self.same_bits("adagrad:lr_decay=0.01")
 
 
 class Command(ProgramTest):

@@ -55,8 +55,31 @@ class Run(ScriptTest):
         self.assertRegex(process.err, r"worker 0: accepted \d+\n")
         self.assertNotIn("worker 1: ", process.err)
         self.assertIn("begins\n", self.log("worker-2.out"))
-        self.assertIn("worker  host ", process.err)  # The table.
+        self.assertIn("worker  iterations ", process.err)  # The table.
+        self.assertNotIn("over the socket", process.err, "shared memory was refused")
         self.assertFalse((self.run / "logs" / "evaluator.out").exists(), "nobody asked for one")
+
+    def test_it_says_once_that_workers_share_processors(self):
+        self.run = self.folder / "run"
+        processor = min(os.sched_getaffinity(0))
+        process = self.start("-c", processor, OUTPACE, "run", "--workers", 2, "--policy", "sync",
+                             "--batch", 8, "--json", "--seconds", "2s", "--out", self.run, "--",
+                             SCRIPT, program="taskset")
+        self.ends_well(process)
+        self.assertEqual(process.err.count("2 workers share 1 processor, so each slows"), 1,
+                         process.err)
+        self.assertNotIn("waiting for all", process.err)
+
+    def test_a_script_that_prints_without_end_fills_no_disk(self):
+        noise = "yes 'a line of a script that prints without end' | head -c 300000000 >&2"
+        process = self.run_script("--epochs", 2, workers=1, program="/bin/sh",
+                                  script=("-c", f"{noise}; echo the last line >&2; exec {SCRIPT}"))
+        self.ends_well(process)
+        kept = [path for path in (self.run / "logs").iterdir()
+                if path.name.startswith("worker-0.log")]
+        self.assertEqual(sorted(path.name for path in kept), ["worker-0.log", "worker-0.log.1"])
+        self.assertLess(sum(path.stat().st_size for path in kept), 130 << 20)
+        self.assertIn(b"the last line\n", b"".join(path.read_bytes() for path in kept))
 
     def test_the_script_says_when_the_run_ends_unless_an_option_does(self):
         self.assertEqual(self.ends_well(self.run_script(script=("--epochs", 3)))
@@ -179,6 +202,15 @@ class Failure(ScriptTest):
         self.assertIn("the run is done, and the script failed after it", process.err)
         self.assertEqual(json.loads(process.out)["why_ended"], "epochs done")
 
+    def test_a_script_that_fails_when_the_time_is_up_before_an_update_ends_with_its_code(self):
+        slow = self.path("slow.csv", "30,30\n")
+        process = self.run_script("--seconds", 1, "--delays", slow, workers=2,
+                                  script=("--fail-after", "--exit-code", 9))
+        self.assertEqual(process.wait(), 9, process.err)
+        self.assert_nothing_left()
+        self.assertIn("the script failed before the first update: worker", process.err)
+        self.assertNotIn("the run is done", process.err)
+
     def test_a_command_that_does_not_join_is_said_to(self):
         process = self.run_script(program="/bin/true")
         self.assertEqual(process.wait(), 5)
@@ -188,7 +220,7 @@ class Failure(ScriptTest):
     def test_a_python_script_that_cannot_begin_shows_its_traceback_once(self):
         script = self.path("train.py", "import os\nimport nowhere_to_be_found\n")
         process = self.run_script(program=sys.executable, script=(script,), workers=8)
-        self.assertEqual(process.wait(), 5)
+        self.assertEqual(process.wait(), 1, "the script's own code")
         self.assert_nothing_left()
         self.assertEqual(process.err.count("Traceback"), 1, process.err)
         self.assertEqual(process.err.count("No module named 'nowhere_to_be_found'"), 1)

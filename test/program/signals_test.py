@@ -12,6 +12,13 @@ from jobs import (LedgerJob, ProgramTest, children_of, main, marked_processes,  
 AT_ONCE = 20.0  # Seconds, on a machine with much else to do.
 
 
+class LateJob(LedgerJob):
+    """A job whose workers do not come by themselves."""
+
+    def start_worker(self, worker, batch_seconds, *options):
+        return None
+
+
 class Server(ProgramTest):
     def end(self, number):
         job = LedgerJob(self, "async", workers=2, epochs=100_000)
@@ -42,6 +49,29 @@ class Server(ProgramTest):
 
     def test_hangup(self):
         self.end(signal.SIGHUP)
+
+    def test_says_where_its_record_is_and_what_it_waits_for(self):
+        job = LateJob(self, "async", workers=2, epochs=100_000)
+        job.server.until_said("the run has not begun: 0 of 2 workers are there\n")
+        self.assertIn(f"run directory {job.run}\n", job.server.err)
+        LedgerJob.start_worker(job, 1, 0.004)
+        job.server.until_said("the run has not begun: 1 of 2 workers are there\n")
+        job.server.send(signal.SIGTERM)
+        self.assertEqual(job.server.wait(AT_ONCE), 128 + signal.SIGTERM)
+
+    def test_names_a_worker_that_died(self):
+        job = LedgerJob(self, "async", workers=2, epochs=100_000)
+        job.until_gradients(1, 5)
+        job.workers[1].send(signal.SIGKILL)
+        job.workers[1].wait()
+        before = job.gradients(0)
+        job.until_gradients(0, before + 5)
+        job.server.send(signal.SIGTERM)
+        job.server.wait(AT_ONCE)
+        detail = json.loads(job.server.out)["workers_detail"]
+        self.assertIsNone(detail[0]["died_at_update"])
+        self.assertGreater(detail[1]["died_at_update"], 4)
+        self.assertRegex(job.server.err, r"(?m)^ +1 .*  died at update \d+$")
 
     def test_a_server_that_is_killed_keeps_the_runtimes(self):
         job = LedgerJob(self, "async", workers=2, epochs=100_000)
@@ -205,8 +235,9 @@ class Train(ProgramTest):
         for _ in range(5):
             evaluator = self.evaluator_after(process, evaluator)
             os.kill(evaluator, signal.SIGKILL)
-        wait_until(lambda: "(crash 4 in a row); starting it again in 4 s" in process.err,
-                   "the word of the fourth crash")
+        # The first, second and fourth crash in a row are said; an evaluation begins a new row.
+        wait_until(lambda: process.err.count("; starting it again in ") >= 3,
+                   "the words of its crashes")
         before = len(self.arrivals(0))
         wait_until(lambda: len(self.arrivals(0)) > before + 5, "more gradients")
         self.evaluator_after(process, evaluator)

@@ -6,7 +6,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import LedgerJob, ProgramTest, main  # noqa: E402
+from jobs import LedgerJob, ProgramTest, main, read_json_lines  # noqa: E402
 
 POLICIES = ("sync", "backup:cutoff=6", "dynamic", "async", "softsync:n=4", "ssp:s=3",
             "kbatchsync:k=6", "kasync:k=4", "adasync:k=2", "dssp:low=1,high=4", "psp:beta=2,s=1",
@@ -127,6 +127,30 @@ class Simulated(ProgramTest):
         self.assertEqual(replay.wait(), 2)
         self.assertIn("a run of the oracle", replay.err)
 
+    def test_every_model_notices_that_slow_workers_have_recovered(self):
+        """Two of eight are four times as slow, and cut off, for 300 rows; then all are alike."""
+        rows, period, usual = 300, 0.06, (0.048, 0.05, 0.052)
+        delays = self.path("ends.csv", "".join(
+            ",".join(str(usual[(row + worker) % 3] * (4 if worker >= 6 and row < rows else 1))
+                     for worker in range(8)) + "\n" for row in range(2 * rows)))
+        for model in ("auto", "last", "switching", "ewma", "elfving"):
+            with self.subTest(model):
+                run = self.folder / model
+                self.simulate("--workers", 8, "--batch", 8, "--policy", f"dynamic:model={model}",
+                              "--delays", delays, "--delays-period", f"{period}s", "--latency",
+                              "100us", "--updates", 400, "--out", run)
+                before, after, accepted = [], [], 0
+                for line in read_json_lines(run / "decisions.jsonl")[1:]:
+                    kinds = [action["type"] for action in line["actions"]]
+                    accepted += kinds.count("accept")
+                    if "commit" in kinds:
+                        ended = line["now"] > rows * period * 1e9
+                        (after if ended else before).append(accepted)
+                        accepted = 0
+                self.assertLess(sum(before[50:]) / len(before[50:]), 7, "they were not cut off")
+                notices = next(i for i in range(len(after)) if sum(after[i:i + 10]) == 80)
+                self.assertLessEqual(notices, 50)
+
     def test_every_policy_uses_every_example_once(self):
         for policy in POLICIES:
             with self.subTest(policy):
@@ -136,6 +160,20 @@ class Simulated(ProgramTest):
                 self.assertEqual(found["examples"], 3000)
                 self.assertEqual(found["examples_used_per_epoch_min"], 1)
                 self.assertEqual(found["examples_used_per_epoch_max"], 1)
+
+    def test_workers_beyond_the_first_take_part_when_they_join(self):
+        # 5 s of 4 workers and 10 s of 6, which all take 100 ms: 200 and 600 mini-batches.
+        for policy in ("sync", "dynamic", "async", "kbatchasync:k=2", "ssp:s=3", "psp:beta=2",
+                       "saps", "adasync:k=6,rule=ksync"):
+            words = ("--workers", 4, "--max-workers", 6, "--policy", policy,
+                     "--runtime", "constant(mean=100ms)", "--seconds", "15s")
+            found = self.simulate(*words, "--fault", "join:worker=4,at=5s",
+                                  "--fault", "join:worker=5,at=5s")
+            self.assertAlmostEqual(found["gradients_applied"], 800, delta=16, msg=policy)
+            alone = self.simulate(*words)
+            self.assertAlmostEqual(alone["gradients_applied"], 600, delta=12, msg=policy)
+        self.assertIn("--max-workers is 3; it takes a whole number from --workers, 4, to",
+                      self.simulate("--workers", 4, "--max-workers", 3, code=2).err)
 
     def test_its_record_replays(self):
         links = ("--bandwidth", "1Gbps", "--payload", "1MB", "--shape", "fat-tree:latency=25us")

@@ -3,6 +3,7 @@
     reset      connects, sends the largest first record that a server reads, and resets
     idle       holds 2,000 connections and says nothing
     slow       begins a first record on as many connections as it gets, and sends one byte after another
+    listeners  sends 4,096 bytes to everything that listens on this machine, again and again; HOST and PORT are left out
     handshake  begins TLS handshakes: resets half of them, and leaves the others as they are
 
 It prints a line for each hundred connections, and goes on until it is ended.
@@ -20,6 +21,7 @@ import sys
 FIRST_RECORD = b"OUTPACE2" + 32 * b"x"
 IDLE = 2000
 HELD = 500  # Connections that are left open: more than a server keeps.
+LISTENING = "0A"  # In /proc/net/tcp.
 RESET = struct.pack("ii", 1, 0)
 
 
@@ -103,6 +105,17 @@ class Stranger:
                     one.close()
             select.select([], [], [], 0.05)
 
+    def listeners(self):
+        while True:
+            with open("/proc/net/tcp", encoding="ascii") as table:
+                fields = [line.split() for line in table][1:]
+            for place in [one[1] for one in fields if one[3] == LISTENING]:
+                self.place = ("127.0.0.1", int(place.partition(":")[2], 16))
+                if one := self.connect():
+                    self.send(one, 4096 * b"x")
+                    self.hold(one, HELD)
+                    print("met a listener", flush=True)
+
     def handshake(self):
         hello = client_hello()
         while True:
@@ -115,10 +128,11 @@ class Stranger:
 
 
 def main():
-    kind, host, port = sys.argv[1:]
+    kind, host, port = [*sys.argv[1:], "", "0"][:3]
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-    os.nice(5)  # A stranger's machine is another one: this one belongs to server and workers.
+    if kind != "listeners":  # It must be there while a port is open, for some milliseconds.
+        os.nice(5)  # A stranger's machine is another one: this one belongs to server and workers.
     getattr(Stranger(host, int(port)), kind)()
 
 

@@ -127,7 +127,7 @@ class Control(Switching):
         job = LedgerJob(self, "async", epochs=12, batch_seconds=0.04)
         job.until_gradients(0, 5)
         self.assertRegex(self.ctl(job.run, "set-policy", "sync"),
-                         r"^policy is now sync from version \d+ on\n$")
+                         r"^policy is now sync from version \d+ on, staleness rule none\n$")
         self.assertEqual(self.status(job)["policy"], "sync")
         job.until_gradients(0, job.gradients(0) + 3)
         self.ctl("--server", f"unix:{self.folder}/s", "--token-file", job.token, "set-policy",
@@ -138,6 +138,46 @@ class Control(Switching):
         Record(job.run, ["async"]).check(self, ["async", "sync", "ssp:s=3"])
         self.assert_replayed(job)
         self.assertIn("this run is over", self.ctl(job.run, "status", code=EXIT_FAILURE))
+
+    def test_the_staleness_rule_is_that_of_the_policy_in_force(self):
+        job = LedgerJob(self, "dynamic", workers=2, epochs=10_000, staleness=None,
+                        options=("--checkpoint-every", "5"))
+        job.until_gradients(0, 5)
+        self.assertEqual(self.status(job)["staleness_rule"], "none")
+        self.assertRegex(self.ctl(job.run, "set-policy", "async"),
+                         r"^policy is now async from version \d+ on, staleness rule share\n$")
+        self.assertEqual(self.status(job)["staleness_rule"], "share")
+        self.assertIn(", staleness rule share, mean staleness ", self.ctl(job.run, "status"))
+
+        def in_force():
+            inspected = self.start("checkpoint", "inspect", job.run)
+            self.assertEqual(inspected.wait(), 0, inspected.err)
+            return json.loads(inspected.out)["coordinator"]["rules"]["policy_in_force"]
+        wait_until(lambda: in_force() == "async", "a checkpoint of async")
+        job.server.send(signal.SIGKILL)
+        job.server.wait()
+        job.server = self.start("server", "--resume", job.run, "--json")
+        job.until_gradients(0, job.gradients(0) + 5)
+        self.assertEqual(self.status(job)["staleness_rule"], "share")
+        self.ctl(job.run, "set-policy", "sync")
+        self.assertEqual(self.status(job)["staleness_rule"], "none")
+        job.server.send(signal.SIGINT)
+        self.assertEqual(job.server.wait(), 130)
+        self.assertNotIn("stays in force", job.server.err)
+        for worker in job.workers:
+            worker.wait()
+
+    def test_a_rule_that_was_given_stays_and_a_warning_says_where_it_does_not_fit(self):
+        job = LedgerJob(self, "sync", workers=2, epochs=10_000, staleness="none")
+        job.until_gradients(0, 5)
+        self.ctl(job.run, "set-policy", "async")
+        self.assertEqual(self.status(job)["staleness_rule"], "none")
+        job.server.until_said("--staleness none, as given, stays in force under async: each gradient "
+                              "counts in full")
+        job.server.send(signal.SIGINT)
+        self.assertEqual(job.server.wait(), 130)
+        for worker in job.workers:
+            worker.wait()
 
     def test_the_worker_that_the_seam_waits_for_dies(self):
         job = LedgerJob(self, "async", epochs=4,

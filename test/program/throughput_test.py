@@ -60,8 +60,9 @@ class Table(Throughput):
         self.calibrate()
         lines = self.predict(
             "workers,nodes,batch_per_worker\n8,4,32\n64,16,32\n32,8,32\n").splitlines()
-        self.assertEqual(lines[0].split(), ["workers", "nodes", "batch", "predicted", "low", "high",
-                                            "measured", "error", "examples/s", "notes"])
+        self.assertEqual(lines[0].split(), ["workers", "nodes", "batch", "predicted", "s", "low",
+                                            "high", "examples/s", "notes"])
+        self.assertLessEqual(max(map(len, lines)), 80)
         self.assertEqual(lines[1].split()[:3], ["8", "4", "32"])
         self.assertEqual([line.split()[-1] for line in lines[2:4]], ["[1]", "[1]"])
         self.assertEqual(lines[4:], ["[1] more workers than were measured, 16 at most"])
@@ -71,6 +72,13 @@ class Table(Throughput):
         found = json.loads(self.predict(HEAD + "64,8,32,1.6\n", "--json"))
         self.assertLess(found["median_absolute_error"], 0.01)
 
+    def test_one_row_is_too_few(self):
+        for rows in ("8,1,32,1.0\n", "8,1,32,1.0\n8,1,32,1.1\n"):  # The same again.
+            self.path("one.csv", HEAD + rows)
+            process = self.outpace("calibrate", "one.csv", "-o", "one.json", code=EXIT_USAGE)
+            self.assertIn("one.csv: one row is too few to fit", process.err)
+            self.assertFalse((self.folder / "one.json").exists())
+
     def test_says_what_it_does_not_know(self):
         self.calibrate(HEAD + "1,1,128,0.2\n1,1,256,0.4\n")
         row = json.loads(self.predict(HEAD + "10,5,256,0.5\n", "--json"))["rows"][0]
@@ -79,8 +87,11 @@ class Table(Throughput):
 
     def test_refuses_another_policy(self):
         self.calibrate(SMALL.replace("\n", ",sync\n").replace("seconds,sync", "seconds,policy"))
-        rows = json.loads(self.predict("workers,nodes,batch_per_worker,policy\n8,8,32,async\n"
-                                       "8,8,32,sync\n", "--json"))["rows"]
+        self.path("large.csv", "workers,nodes,batch_per_worker,policy\n8,8,32,async\n8,8,32,sync\n")
+        process = self.outpace("predict", "profile.json", "--configurations", "large.csv", "--json",
+                               code=EXIT_USAGE)
+        self.assertIn("1 of 2 rows refused", process.err)
+        rows = json.loads(process.out)["rows"]
         self.assertEqual(rows[0]["refused"], "policy 'async' was not calibrated, only 'sync'")
         self.assertIsNone(rows[0]["iteration_seconds_predicted"])
         self.assertGreater(rows[1]["iteration_seconds_predicted"], 0)

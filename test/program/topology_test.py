@@ -97,11 +97,11 @@ class Shown(Topology):
         self.assertEqual(sum(one["accepted"] for one in frame["workers"]), frame["version"])
         self.end(process)
 
-    def test_its_page_stays_on_this_machine(self):
+    def test_its_page_beyond_this_machine_takes_a_token(self):
         refused = self.start("train", "--topology", "ring", "--workers", 2, "--out",
                              self.folder / "run", "--dashboard=0.0.0.0:0")
         self.assertEqual(refused.wait(), 2)
-        self.assertIn("ssh -L", refused.err)
+        self.assertIn("add --dashboard-token-file FILE", refused.err)
         self.assertFalse((self.folder / "run").exists(), "a refused run leaves nothing")
 
 

@@ -59,6 +59,47 @@ class Sync(Training):
         self.assertEqual(first, second)
 
 
+class Asynchronous(Training):
+    """At the learning rate of a synchronous run, with nothing else given, in virtual time."""
+
+    RATE = 0.2
+    EXAMPLES = 38_400
+
+    def accuracies(self, policy, *options, rate=RATE):
+        """Those measured on the way: of the same examples for every policy."""
+        process = self.start(
+            "simulate", "--learn", "mlp", "--workers", 8, "--batch", 32, "--lr", rate, "--policy",
+            policy, "--runtime", "8*lognormal(mean=20ms,cv=0.2)", "--iterations", self.EXAMPLES // 32,
+            "--evaluate-every", self.EXAMPLES // 3, "--json", *options)
+        self.assertEqual(process.wait(), 0, process.err)
+        return [one["accuracy"] for one in json.loads(process.out)["evaluations"]]
+
+    def test_policies_train_by_their_own_staleness_rules(self):
+        sync = self.accuracies("sync")
+        for policy in ("psp:beta=8,s=0", "switch(sync until updates>50 then ssp:s=0)",
+                       "switch(sync until updates>50 then async)"):
+            with self.subTest(policy):
+                found = self.accuracies(policy)
+                print(f"{policy}: {found}, sync {sync}")
+                self.assertGreater(found[-1], sync[-1] - 0.03)
+                self.assertGreater(min(found), found[0] - 0.03)
+
+    def test_momentum_trains_where_gradients_are_stale(self):
+        sync = self.accuracies("sync", "--optimizer", "momentum", rate=0.04)[-1]
+        for policy in ("async", "ssp:s=3"):
+            with self.subTest(policy):
+                found = self.accuracies(policy, "--optimizer", "momentum", rate=0.04)[-1]
+                print(f"{policy}: {found}, sync {sync}")
+                self.assertGreater(found, sync - 0.03)
+
+
+    def test_the_closed_loop_of_yellowfin_trains(self):
+        sync = self.accuracies("sync", "--optimizer", "yellowfin", rate=1)[-1]
+        found = self.accuracies("async", "--optimizer", "yellowfin:gamma=0.01,tau=7", rate=1)[-1]
+        print(f"{found}, sync {sync}")
+        self.assertGreater(found, sync - 0.03)
+
+
 class Start(Training):
     def test_a_run_from_weights_starts_with_their_accuracy(self):
         options = ("--workers", 2, "--batch", 32)

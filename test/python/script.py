@@ -45,6 +45,11 @@ OPTIMIZERS = {
     "nesterov": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
     "adam": lambda p: torch.optim.Adam(p, lr=0.01, weight_decay=1e-3),
     "adamw": lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=0.1),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.002, alpha=0.9, weight_decay=1e-3),
+    "centered": lambda p: torch.optim.RMSprop(p, lr=0.002, momentum=0.5, centered=True),
+    "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.05, lr_decay=0.01, weight_decay=1e-3,
+                                             initial_accumulator_value=0.1),
+    "adadelta": lambda p: torch.optim.Adadelta(p, lr=0.5, rho=0.95, weight_decay=1e-3),
 }
 
 
@@ -163,6 +168,8 @@ def train(args, job, net, optimizer, schedule, data):
                     loss = loss * float("nan")
                 if args.wait_until_cancelled and job.rank == 1:
                     loss = WaitUntilCancelled.apply(loss, job)
+                if len(parts) > 1:
+                    loss = loss * len(some) / len(points)
                 wanted = job.backward(loss, examples=len(some) if len(parts) > 1 else None,
                                       parts=args.parts)
                 if not wanted:

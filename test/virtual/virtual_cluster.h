@@ -170,7 +170,8 @@ class VirtualCluster {
                                           TakeCheckpoint,
                                           MeasuredNorms,
                                           Stalled,
-                                          Switched>{}});
+                                          Switched,
+                                          LeaveOut>{}});
   }
 
   // To a worker, in order: the delay of a later message is never shorter than that of an earlier.
@@ -224,7 +225,7 @@ class VirtualCluster {
     }
     const protocol::GradientId identity = identity_of(id);
     worker.task.reset();
-    to_server(id, [this, identity](Effects& out) { coordinator_->abandon(now_, identity, out); });
+    to_server(id, [this, identity](Effects& out) { coordinator_->abandon(now_, {identity}, out); });
   }
 
   protocol::GradientId identity_of(std::size_t id) {

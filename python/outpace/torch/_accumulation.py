@@ -1,4 +1,4 @@
-"""Several backward passes before one step: a running mean by examples."""
+"""Several backward passes before one step: their gradients add up, as in PyTorch."""
 
 from typing import Optional
 
@@ -8,36 +8,42 @@ from outpace._error import OutpaceError
 
 
 class Accumulation:
-    """Counts the passes of one mini-batch. The gradient is their mean after each of them."""
+    """Counts the passes of one mini-batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, thrown_away: bool = False) -> None:
+        self.thrown_away = thrown_away  # A gradient, by zero_grad() before the step.
         self.passes = 0
         self.examples = 0  # As the script gave them; 0 if it did not.
-        self.loss = 0.0  # The mean so far.
-        self._begun: Optional["tuple[int, float]"] = None
+        self.loss = 0.0  # The sum of the losses, or the mean of the values that were given.
+        self._values = 0.0
 
-    def begin(self, loss: torch.Tensor, examples: Optional[int]) -> "tuple[torch.Tensor, float]":
-        """What to run backward from, and the factor on the gradient that is there already."""
+    def check(self, loss: torch.Tensor, examples: Optional[int]) -> None:
+        """Raises OutpaceError if backward() cannot begin from this loss."""
         if loss.numel() != 1:
             raise OutpaceError(f"backward: the loss has shape {list(loss.shape)}; it must be a "
-                               "scalar, the mean over the examples")
+                               "scalar: write reduction=\"mean\", or loss.mean()")
         if examples is not None and examples < 1:
             raise OutpaceError(f"backward: examples={examples}; it takes 1 or more")
-        if self.passes > 0 and (examples is None or self.examples == 0):
-            raise OutpaceError("backward: several passes before one step need examples=N each, "
-                               "because the gradient is their mean by examples")
-        total = self.examples + (examples or 0)
-        if self.passes == 0:
-            self._begun = (total, 1.0)
-            return loss, 1.0
-        share = (examples or 0) / total
-        self._begun = (total, share)
-        return loss * share, 1.0 - share
 
-    def end(self, value: float) -> None:
-        """The pass is done; `value` is its own mean loss."""
-        assert self._begun is not None
-        total, share = self._begun
-        self.loss += share * (value - self.loss)
-        self.examples = total
+    def end(self, loss: float, examples: Optional[int], value: Optional[float]) -> None:
+        """A pass is done. `value` is the loss for the record where it is another number."""
         self.passes += 1
+        self.examples += examples or 0
+        if value is None:
+            self.loss += loss
+        else:
+            self._values += value
+            self.loss = self._values / self.passes
+
+    def share(self, examples: int) -> float:
+        """The part of a mini-batch of `examples` that was computed; 1 if the script did not say."""
+        return min(1.0, self.examples / examples) if self.examples > 0 else 1.0
+
+
+def why_no_step(accumulation: Accumulation) -> str:
+    """What to say of optimizer.step() without a pass."""
+    if accumulation.thrown_away:
+        return ("optimizer.step(): optimizer.zero_grad() after job.backward(loss) has thrown the "
+                "gradient away; call it before job.backward(loss), or not at all")
+    return ("optimizer.step() without job.backward(loss) before it: write job.backward(loss) in "
+            "place of loss.backward()")

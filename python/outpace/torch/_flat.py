@@ -2,20 +2,26 @@
 
 import ctypes
 import operator
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 import torch
 
 from outpace._error import OutpaceError
+from outpace._library import Memory, numbers_at
 
 
 ADDRESSES_KEPT = 16
 _grad_of = operator.attrgetter("grad")
 
 
-def tensor_at(address: int, numbers: int) -> torch.Tensor:
-    """A float32 tensor over memory that somebody else keeps alive."""
-    return torch.frombuffer((ctypes.c_float * numbers).from_address(address), dtype=torch.float32)
+def tensor_at(address: int, numbers: int, memory: Optional[Memory] = None) -> torch.Tensor:
+    """A float32 tensor over that memory, which it keeps; or over memory that somebody else keeps."""
+    return torch.frombuffer(numbers_at(address, numbers, memory), dtype=torch.float32)
+
+
+def is_trainable(parameter: torch.Tensor) -> bool:
+    """Whether it can be a view of float32 numbers."""
+    return parameter.layout is torch.strided and parameter.dtype is torch.float32
 
 
 def check_trainable(name: str, parameter: torch.Tensor) -> None:
@@ -52,6 +58,8 @@ class Flat:
                 view.copy_(parameter)
                 parameter.data = view
         self._addresses = [one.data_ptr() for one in self.parameters]
+        self._index_of = {id(one): index for index, one in enumerate(self.parameters)}
+        self._finished: Set[int] = set()  # Indices.
         self._attach()
 
     def moved(self) -> "int | None":
@@ -72,8 +80,8 @@ class Flat:
         """Whether they accumulate there already."""
         return self._gradient_address == address
 
-    def use_gradients(self, address: int) -> None:
-        """Gradients accumulate at this address from now on, from 0."""
+    def use_gradients(self, address: int, memory: Optional[Memory] = None) -> None:
+        """Gradients accumulate at this address from now on, from 0. `memory` keeps what lies there."""
         if self.device.type != "cpu":  # They are copied by write_gradients().
             self.clear_gradients()
             return
@@ -81,7 +89,7 @@ class Flat:
         if found is None:
             if len(self._gradients_at) >= ADDRESSES_KEPT:
                 self._gradients_at.clear()
-            whole = tensor_at(address, self.numbers)
+            whole = tensor_at(address, self.numbers, memory)
             found = self._gradients_at[address] = (whole, self._views_of(whole))
         self.gradient, self._views = found
         self._gradient_address = address
@@ -103,22 +111,70 @@ class Flat:
 
     def clear_gradients(self) -> None:
         self.gradient.zero_()
+        self._finished.clear()
         self._attach()
+
+    def finish(self, parameters: Iterable[torch.nn.Parameter]) -> None:
+        """The gradients of these are what they are now: what later passes add is lost."""
+        self.gather()
+        for index in self._indices_of(parameters):
+            self._finished.add(index)
+            self.parameters[index].grad = None
+
+    def clear(self, parameters: Iterable[torch.nn.Parameter]) -> None:
+        """The gradients of these are 0 again; of a finished one, what was added since is lost."""
+        for index in self._indices_of(parameters):
+            if index in self._finished:
+                self.parameters[index].grad = None
+            else:
+                self._views[index].zero_()
+                self.parameters[index].grad = self._views[index]
+
+    def take(self, parameters: Iterable[torch.nn.Parameter]) -> List[Tuple[int, torch.Tensor]]:
+        """What the gradients of these hold, which are 0 afterwards; for put()."""
+        self.gather()
+        taken = []
+        for index in self._indices_of(parameters):
+            view = self._views[index]
+            if bool(view.any()):
+                taken.append((index, view.clone()))
+                view.zero_()
+        return taken
+
+    def put(self, taken: Iterable[Tuple[int, torch.Tensor]]) -> None:
+        """Adds them to the gradients."""
+        for index, gradient in taken:
+            self._views[index].add_(gradient)
+
+    def places_of(self, parameters: Iterable[torch.nn.Parameter]) -> Set[int]:
+        """Their indices."""
+        return set(self._indices_of(parameters))
+
+    def frozen(self, parameters: Iterable[torch.nn.Parameter]) -> Set[int]:
+        """The indices of those that need no gradient now, and have none."""
+        found = [one for one in parameters if not one.requires_grad]
+        if not found:
+            return set()
+        self.gather()
+        return {index for index in self._indices_of(found) if not bool(self._views[index].any())}
 
     def gather(self) -> None:
         """Makes every gradient a view again, with the numbers that it has."""
         if all(map(operator.is_, map(_grad_of, self.parameters), self._views)):
             return
         with torch.no_grad():
-            for parameter, view in zip(self.parameters, self._views):
+            for index, (parameter, view) in enumerate(zip(self.parameters, self._views)):
                 found = parameter.grad
-                if found is view:
+                if found is view or index in self._finished:
                     continue
                 if found is None:
                     view.zero_()
                 else:
                     view.copy_(found.to_dense() if found.is_sparse else found)
                 parameter.grad = view
+
+    def _indices_of(self, parameters: Iterable[torch.nn.Parameter]) -> List[int]:
+        return [self._index_of[id(one)] for one in parameters if id(one) in self._index_of]
 
     def _attach(self) -> None:
         for parameter, view in zip(self.parameters, self._views):

@@ -5,6 +5,7 @@ import os
 import torch
 
 from outpace._error import OutpaceError
+from outpace.torch._several import Optimizers, optimizers_of
 
 VARIABLE = "OUTPACE_GRADIENTS"  # Of an update; `outpace run` sets it.
 WARM_UP_MOST = 5  # Epochs, as Goyal et al. have it.
@@ -18,14 +19,14 @@ class LargeBatch:
         self.scales = scales
 
     @classmethod
-    def of_environment(cls, scales: bool, optimizer: torch.optim.Optimizer) -> "LargeBatch":
+    def of_environment(cls, scales: bool, optimizer: Optimizers) -> "LargeBatch":
         """Raises OutpaceError if the rate is to be scaled and cannot be."""
         text = os.environ.get(VARIABLE, "")
         if scales and not text:
             raise OutpaceError("wrap: scale_rate=True needs the number of gradients of an update: "
                                f"start the script by `outpace run`, or set {VARIABLE}, the same "
                                "for every worker")
-        if scales and not isinstance(optimizer, torch.optim.SGD):
+        if scales and not all(isinstance(one, torch.optim.SGD) for one in optimizers_of(optimizer)):
             raise OutpaceError("wrap: scale_rate=True is for SGD: for other optimizers no rule says "
                                "how the rate grows with the examples of an update; set lr")
         if text and not (text.isdigit() and int(text) >= 1):
@@ -41,8 +42,9 @@ class LargeBatch:
             return float(self.gradients)
         return 1.0 + (self.gradients - 1) * epoch / warm_up
 
-    def say(self, batch: int, examples: int) -> None:
-        """Tells a user who comes from one process, at the begin of the run."""
+    def say(self, batch: int, examples: int, alone: "int | None" = None) -> None:
+        """Tells a user who comes from one process, at the begin of the run. `alone`: the examples of
+        a mini-batch there, if it is another number than here."""
         if self.gradients == 1:
             return
         together = self.gradients * batch
@@ -51,4 +53,4 @@ class LargeBatch:
                 f"scale_rate=True) multiplies it by {self.gradients}, after a warm-up")
         print(f"outpace: an update is the mean of {self.gradients} mini-batches, {together} "
               f"examples, and an epoch has {-(-examples // together)} updates (alone "
-              f"{-(-examples // batch)}); {then}", flush=True)
+              f"{-(-examples // (alone or batch))}); {then}", flush=True)

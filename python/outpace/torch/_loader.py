@@ -7,20 +7,17 @@ away, and the lease's own examples are loaded.
 """
 
 import collections
-from typing import Any, Callable, Deque, Iterator, List, Optional
+import multiprocessing
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Protocol, Sized
 
+import torch
 from torch.utils.data import DataLoader
 
 from outpace._error import OutpaceError
+from outpace.torch import _unleased
+from outpace.torch._batch import VARIABLE, minibatches_of, of_environment
+from outpace.torch._data import Data, Draws, Stream
 from outpace.worker import Minibatch
-
-
-def check_options(options: Any) -> None:
-    """Raises OutpaceError for options of a DataLoader that are the job's."""
-    for name in ("shuffle", "sampler", "batch_sampler", "drop_last"):
-        if name in options:
-            raise OutpaceError(f"loader: {name} is the job's: it says which examples are computed, in "
-                               "a new random order each epoch; remove it")
 
 
 class _Feed:
@@ -50,44 +47,146 @@ class _Feed:
         return 0
 
 
+class Leasing(Protocol):
+    """What a loader needs of a job."""
+
+    def hand_out(self) -> Optional[Minibatch]: ...
+    def give_up(self, minibatch: Minibatch) -> None: ...
+    def leave_out(self, minibatch: Minibatch) -> None: ...
+    def begin_slice(self, left: int) -> None: ...
+    def begin_unleased(self) -> bool: ...
+
+
+class Leases:
+    """What the server leases to this worker, as a batch_sampler."""
+
+    def __init__(self, job: Leasing, dataset: Sized) -> None:
+        self._job = job
+        self._dataset = dataset
+
+    def __iter__(self) -> Iterator[List[int]]:
+        while True:
+            minibatch = self._job.hand_out()
+            if minibatch is None:
+                if self._job.begin_unleased():
+                    yield from _unleased.Unleased(self._dataset)
+                return
+            try:
+                yield minibatch.indices
+            except GeneratorExit:  # The script has left its loop.
+                self._job.give_up(minibatch)
+                raise
+
+    def __len__(self) -> int:
+        return minibatches_of(len(self._dataset))
+
+
+def slices_of(indices: List[int], most: int, least: int = 1) -> List[List[int]]:
+    """`most` slices of sizes that differ by 1 at most, in order; fewer if they had less than `least`
+    indices."""
+    count = max(1, min(most, len(indices) // least))
+    ends = [len(indices) * (one + 1) // count for one in range(count)]
+    return [indices[begin:end] for begin, end in zip([0, *ends], ends)]
+
+
 class Loader:
     """The mini-batches of this worker, loaded; iterate over it once an epoch."""
 
-    def __init__(self, hand_out: Callable[[], Optional[Minibatch]],
-                 give_up: Callable[[Minibatch], None], dataset: Any, options: Any) -> None:
-        self._hand_out = hand_out
-        self._give_up = give_up
+    def __init__(self, job: Leasing, data: Data, options: Dict[str, Any], accumulate: int = 1,
+                 drop_last: bool = False,
+                 seed: Callable[[], int] = torch.initial_seed) -> None:
+        if accumulate < 1:
+            raise OutpaceError(f"loader: accumulate={accumulate}; it takes 1 or more")
+        if drop_last and of_environment() is None:
+            raise OutpaceError("loader: drop_last=True needs the size of a mini-batch, the server's "
+                               f"--batch; set {VARIABLE}, the same for every worker")
+        self._job = job
+        self._least = (of_environment() or 1) if drop_last else 1
+        self._accumulate = accumulate
+        self._options = dict(options)
+        self._data = data
+        self._draws = Draws(data.weights, seed)
         self._feed = _Feed()
-        check_options(options)
         if options.get("num_workers", 0) > 0:
             options.setdefault("persistent_workers", True)
-        self._loader = DataLoader(dataset, batch_sampler=self._feed, **options)
+        self._stream = Stream(data.dataset, options) if data.is_stream else None
+        self._loader = (DataLoader(data.dataset, batch_sampler=self._feed, **options)
+                        if self._stream is None else self._stream.loader)
         self._loaded: Optional[Iterator[Any]] = None
+        self._has_loaded = False
 
     @property
     def ahead(self) -> int:
         """How many mini-batches it loads early."""
         return int(self._loader.num_workers * (self._loader.prefetch_factor or 0)
-                   if self._loader.num_workers > 0 else 0)
+                   if self._loader.num_workers > 0 and self._stream is None else 0)
+
+    @property
+    def batch_size(self) -> Optional[int]:
+        """The examples that it gives at once; None if nobody has told this process."""
+        batch = of_environment()
+        return batch if batch is None else -(-batch // self._accumulate)
+
+    def __len__(self) -> int:
+        return self._accumulate * minibatches_of(self._data.examples)
+
+    def __getattr__(self, name: str) -> Any:
+        """`dataset`, `num_workers` and the others of the DataLoader."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._loader, name)
 
     def __iter__(self) -> Iterator[Any]:
+        # Batch normalisation refuses a single example, which the last mini-batch's slices could have.
+        least = 2 if (self.batch_size or 1) > 1 else 1
         while True:
-            minibatch = self._hand_out()
+            minibatch = self._job.hand_out()
             if minibatch is None:
+                if self._job.begin_unleased():
+                    yield _unleased.load(self._data, self._options)
                 return
+            if len(minibatch.indices) < self._least:
+                self._job.leave_out(minibatch)
+                continue
+            slices, *later = [slices_of(self._draws.examples(places, minibatch.epoch),
+                                        self._accumulate, least)
+                              for places in (minibatch.indices, *minibatch.ahead)]
+            ahead = [part for parts in later for part in parts]
             try:
-                yield self._load(minibatch)
+                for place, indices in enumerate(slices):
+                    self._job.begin_slice(len(slices) - place - 1)
+                    yield self._load(indices, slices[place + 1:] + ahead)
+                    if not minibatch.current:
+                        break  # No update needs the rest.
             except GeneratorExit:  # The script has left its loop.
-                self._give_up(minibatch)
+                self._job.give_up(minibatch)
                 raise
 
-    def _load(self, minibatch: Minibatch) -> Any:
+    def _load(self, indices: List[int], ahead: List[List[int]]) -> Any:
+        if self._stream is not None:
+            return self._stream.take(len(indices))
         feed = self._feed
-        feed.known = [minibatch.indices, *minibatch.ahead]
+        feed.known = [indices, *ahead]
         while True:
             # Processes that have loaded all that they were fed wait for a new iterator.
             if self._loaded is None or (not feed.fed and self._loader.num_workers > 0):
                 self._loaded = iter(self._loader)
-            loaded = next(self._loaded)
-            if feed.fed.popleft() == minibatch.indices:
+            try:
+                loaded = next(self._loaded)
+            except RuntimeError as error:
+                self._check_start(error)
+                raise
+            self._has_loaded = True
+            if feed.fed.popleft() == indices:
                 return loaded
+
+    def _check_start(self, error: RuntimeError) -> None:
+        """Raises OutpaceError if a process has ended before it loaded anything, because it ran the
+        script again."""
+        context = self._loader.multiprocessing_context or multiprocessing
+        if ("exited unexpectedly" in str(error) and not self._has_loaded
+                and context.get_start_method() != "fork"):
+            raise OutpaceError(
+                "loader: a process of the DataLoader ended at its start: it runs the script again "
+                "from its first line (multiprocessing's spawn): put what trains below "
+                "`if __name__ == \"__main__\":`") from None

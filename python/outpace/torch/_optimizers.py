@@ -6,6 +6,8 @@ import torch
 
 from outpace._error import OutpaceError
 from outpace.groups import Group, Method
+from outpace.torch._moments import RESUME
+from outpace.torch._several import Optimizers, Several
 
 
 def replace_step(optimizer: torch.optim.Optimizer, step: Callable[..., Any]) -> None:
@@ -56,21 +58,28 @@ class ByServer(_ServersOwn):
         super().__init__(params, {})
 
 
-def groups_of(optimizer: torch.optim.Optimizer) -> List[Group]:
+def groups_of(optimizer: Optimizers) -> List[Group]:
     """The optimizer as the server would make it, one for each of its groups; none for ByServer.
 
     Raises OutpaceError for an optimizer, or an option of one, that the server does not have.
     """
+    if isinstance(optimizer, Several):
+        for one in optimizer.optimizers:
+            if isinstance(one, (ByServer, YellowFin)):
+                raise OutpaceError(f"wrap: {type(one).__name__} takes all parameters of a job, and "
+                                   f"this one has {len(optimizer.optimizers)} optimizers; give each "
+                                   "network an optimizer of another kind")
+        return [group for one in optimizer.optimizers for group in groups_of(one)]
     if type(optimizer) is ByServer:
         return []
     to_group = _KINDS.get(type(optimizer))
     if to_group is None:
         known = ", ".join(kind.__name__ for kind in (*_KINDS, ByServer))
         raise OutpaceError(f"wrap: the server has no {type(optimizer).__name__}; use one of {known}")
-    if optimizer.state:
-        raise OutpaceError("wrap: the optimizer has made steps or has loaded a state, and the "
-                           "server would start without it; call job.wrap() before, and let "
-                           "`outpace server --resume` keep the state")
+    # Adagrad has a state from the first, with 0 steps.
+    if any(float(one.get("step", 1)) > 0 for one in optimizer.state.values()):
+        raise OutpaceError("wrap: the optimizer has loaded a state or has made steps, and the server "
+                           "begins a run with moments of 0, so that state would be lost. " + RESUME)
     return [to_group(group) for group in optimizer.param_groups]
 
 
@@ -102,6 +111,26 @@ def _adam_like(method: Method) -> Callable[[Dict[str, Any]], Group]:
     return to_group
 
 
+def _rmsprop(group: Dict[str, Any]) -> Group:
+    _refuse(group, "maximize", False)
+    method = Method.CENTERED_RMSPROP if group["centered"] else Method.RMSPROP
+    return Group(method, _rate(group), float(group["weight_decay"]), float(group["momentum"]),
+                 beta2=float(group["alpha"]), epsilon=float(group["eps"]))
+
+
+def _adagrad(group: Dict[str, Any]) -> Group:
+    _refuse(group, "maximize", False)
+    return Group(Method.ADAGRAD, _rate(group), float(group["weight_decay"]),
+                 epsilon=float(group["eps"]), rate_decay=float(group["lr_decay"]),
+                 initial=float(group["initial_accumulator_value"]))
+
+
+def _adadelta(group: Dict[str, Any]) -> Group:
+    _refuse(group, "maximize", False)
+    return Group(Method.ADADELTA, _rate(group), float(group["weight_decay"]),
+                 beta2=float(group["rho"]), epsilon=float(group["eps"]))
+
+
 def _yellowfin(group: Dict[str, Any]) -> Group:
     return Group(Method.YELLOWFIN, _rate(group), float(group["weight_decay"]))
 
@@ -114,6 +143,9 @@ _KINDS: Dict[type, Callable[[Dict[str, Any]], Group]] = {
     torch.optim.SGD: _sgd,
     torch.optim.Adam: _adam_like(Method.ADAM),
     torch.optim.AdamW: _adam_like(Method.ADAMW),
+    torch.optim.RMSprop: _rmsprop,
+    torch.optim.Adagrad: _adagrad,
+    torch.optim.Adadelta: _adadelta,
     LAMB: _adam_like(Method.LAMB),
     YellowFin: _yellowfin,
 }

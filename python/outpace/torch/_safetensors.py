@@ -3,7 +3,7 @@
 import json
 import os
 import struct
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, List, Mapping
 
 import torch
 
@@ -21,6 +21,53 @@ _HEADER_MOST = 100 << 20
 def write(path: "str | os.PathLike[str]", tensors: Mapping[str, torch.Tensor]) -> None:
     """Writes the file at once or not at all. Raises OutpaceError for a type that it has no name
     for, and OSError."""
+    parts = _parts_of(tensors)
+    unfinished = f"{os.fspath(path)}.unfinished"
+    with open(unfinished, "wb") as out:
+        for part in parts:
+            out.write(part)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(unfinished, path)
+
+
+def read(path: "str | os.PathLike[str]") -> Dict[str, torch.Tensor]:
+    """The file's tensors. Raises OutpaceError if it is no such file, and OSError."""
+    with open(path, "rb") as file:
+        return from_bytes(file.read(), os.fspath(path))
+
+
+def to_bytes(tensors: Mapping[str, torch.Tensor]) -> bytes:
+    """What write() writes."""
+    return b"".join(_parts_of(tensors))
+
+
+def has(kind: torch.dtype) -> bool:
+    """Whether the format has a name for the type."""
+    return kind in _NAMES
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """A view of it, of a type that the format has: complex numbers as pairs of real ones."""
+    detached = tensor.detach()
+    return torch.view_as_real(detached) if detached.is_complex() else detached
+
+
+def from_bytes(data: bytes, what: str) -> Dict[str, torch.Tensor]:
+    """The tensors of a file's content. Raises OutpaceError, which names it by `what`."""
+    try:
+        (length,) = struct.unpack_from("<Q", data)
+        if length > _HEADER_MOST:
+            raise ValueError("its header is too long")
+        header = json.loads(data[8 : 8 + length])
+        header.pop("__metadata__", None)
+        body = bytearray(data[8 + length :])
+        return {name: _tensor_of(body, entry) for name, entry in header.items()}
+    except (ValueError, KeyError, TypeError, RuntimeError, AttributeError, struct.error) as error:
+        raise OutpaceError(f"load: {what} is no safetensors file: {error}") from None
+
+
+def _parts_of(tensors: Mapping[str, torch.Tensor]) -> List[bytes]:
     header: Dict[str, Any] = {}
     parts, begin = [], 0
     for name, tensor in tensors.items():
@@ -33,30 +80,7 @@ def write(path: "str | os.PathLike[str]", tensors: Mapping[str, torch.Tensor]) -
         begin += len(part)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    unfinished = f"{os.fspath(path)}.unfinished"
-    with open(unfinished, "wb") as out:
-        out.write(struct.pack("<Q", len(text)) + text)
-        for part in parts:
-            out.write(part)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(unfinished, path)
-
-
-def read(path: "str | os.PathLike[str]") -> Dict[str, torch.Tensor]:
-    """The file's tensors. Raises OutpaceError if it is no such file, and OSError."""
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        (length,) = struct.unpack_from("<Q", data)
-        if length > _HEADER_MOST:
-            raise ValueError("its header is too long")
-        header = json.loads(data[8 : 8 + length])
-        header.pop("__metadata__", None)
-        body = bytearray(data[8 + length :])
-        return {name: _tensor_of(body, entry) for name, entry in header.items()}
-    except (ValueError, KeyError, TypeError, RuntimeError, AttributeError, struct.error) as error:
-        raise OutpaceError(f"load: {os.fspath(path)} is no safetensors file: {error}") from None
+    return [struct.pack("<Q", len(text)) + text, *parts]
 
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:

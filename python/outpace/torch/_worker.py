@@ -1,24 +1,33 @@
 """The loop of a worker: leases, weights and verdicts are the server's."""
 
 import atexit
+import contextlib
+import itertools
 import math
-import operator
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sized, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional, Set, Sized, Union
 
 import torch
 
 from outpace._error import OutpaceError
-from outpace.groups import Group
-from outpace.torch._accumulation import Accumulation
-from outpace.torch._flat import Flat, check_trainable
-from outpace.torch._buffers import AVERAGE, Buffers, statistics_of
-from outpace.torch._job import Evaluated, Job
+from outpace.torch._batch import say_ignored
+from outpace.torch._data import data_of
+from outpace.torch._ends import EmptyPasses, Ends, check_number, check_updates, check_why
+from outpace.torch._flat import Flat
+from outpace.torch._job import Job
 from outpace.torch._large import LargeBatch
 from outpace.torch._layers import Marks, is_profiled, mark_layers, marks_for
-from outpace.torch._loader import Loader
-from outpace.torch._optimizers import (ByServer, YellowFin, count_step, groups_of,
-                                       replace_step)
+from outpace.torch._loader import Leases, Loader
+from outpace.torch._measured import Evaluated, Hearing, Newest
+from outpace.torch._moments import refuse_state
+from outpace.torch._named import Named, say_frozen
+from outpace.torch._optimizers import count_step, groups_of, replace_step
+from outpace.torch._rules import Given
+from outpace.torch._seeds import draw_own
+from outpace.torch._settings import Settings
+from outpace.torch._several import Member, Optimizers, Passes, Several
+from outpace.torch._unchanged import check_parameters, check_unchanged
+from outpace.torch._unleased import VERDICT
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
 
 AHEAD_MOST = 256  # As the server allows.
@@ -27,70 +36,6 @@ CANCELLED = Verdict(Outcome.CANCELLED, "given up: nobody waits for it any more")
 
 class _GivenUp(Exception):
     """Ends a backward pass that is cancelled."""
-
-
-class Leases:
-    """What the server leases to this worker, as a batch_sampler."""
-
-    def __init__(self, job: "WorkerJob") -> None:
-        self._job = job
-
-    def __iter__(self) -> Iterator[List[int]]:
-        while True:
-            minibatch = self._job.hand_out()
-            if minibatch is None:
-                return
-            try:
-                yield minibatch.indices
-            except GeneratorExit:  # The script has left its loop.
-                self._job.give_up(minibatch)
-                raise
-
-
-class Named:
-    """What travels: the parameters that the optimizer has and that need gradients, and after them,
-    with `average`, the running statistics."""
-
-    def __init__(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
-                 average: bool = True) -> None:
-        names = {id(one): name for name, one in module.named_parameters()}
-        self.shapes: Dict[str, Tuple[int, ...]] = {}
-        self.parameters: List[torch.nn.Parameter] = []
-        self.group_of: Dict[str, int] = {}  # By name.
-        for number, group in enumerate(optimizer.param_groups):
-            for parameter in group["params"]:
-                name = names.get(id(parameter))
-                if name is None:
-                    raise OutpaceError("wrap: the optimizer has a parameter that the network does "
-                                       f"not have, of shape {list(parameter.shape)}; wrap the "
-                                       "module that has all of them")
-                if parameter.requires_grad:
-                    self._add(name, parameter, number)
-        if not self.parameters:
-            raise OutpaceError("wrap: the optimizer has no parameter that needs a gradient")
-        for name, one in module.named_modules():
-            if getattr(one, "sparse", False) is True:
-                raise OutpaceError(f"wrap: module '{name}' gives sparse gradients; make it with "
-                                   "sparse=False")
-        # ByServer says nothing of groups to the server, and YellowFin takes all that travels.
-        average = average and not isinstance(optimizer, (ByServer, YellowFin))
-        self.own_statistics = not average and bool(statistics_of(module))
-        self.buffers = Buffers(module if average else torch.nn.Module())
-        self.shapes.update(self.buffers.shapes)
-        self.group_of.update(dict.fromkeys(self.buffers.shapes, len(optimizer.param_groups)))
-
-    def groups(self, optimizer: torch.optim.Optimizer) -> List[Group]:
-        """The optimizer's, and one of the buffers if there are any. Raises OutpaceError."""
-        return groups_of(optimizer) + ([AVERAGE] if self.buffers.shapes else [])
-
-    def _add(self, name: str, parameter: torch.nn.Parameter, group: int) -> None:
-        check_trainable(name, parameter)
-        if self.parameters and parameter.device != self.parameters[0].device:
-            raise OutpaceError(f"wrap: parameter '{name}' is on {parameter.device}, another is on "
-                               f"{self.parameters[0].device}; a worker has one device")
-        self.shapes[name] = tuple(parameter.shape)
-        self.parameters.append(parameter)
-        self.group_of[name] = group
 
 
 class WorkerJob(Job):
@@ -104,21 +49,28 @@ class WorkerJob(Job):
         self._large = LargeBatch(1, False)
         self._flat: Optional[Flat] = None
         self._examples: Optional[int] = None  # Of the data set.
+        self._alone_batch: Optional[int] = None  # Of the loader; it counts alone.
         self._ahead = 0  # Mini-batches that the loader loads early.
         self._epochs = 0  # That the script wants; 0: it has not said.
-        self._joined_with: Optional[List[Group]] = None
-        self._rates: Optional[Tuple[Optional[int], List[float]]] = None  # The epoch's.
-        self._checked: Optional[Tuple[Optional[int], List[Any]]] = None  # Settings.
-        self._settings_of: Callable[[Dict[str, Any]], Any] = _no_settings
+        self._settings: Optional[Settings] = None
+        self._joined = False
         self._handed_out = False  # The current mini-batch, to the script.
         self._begun = False  # It has had a mini-batch.
         self._over = False
+        self._left = False  # By itself, before the end of the run.
+        self._ends, self._empty = Ends(worker), EmptyPasses()
+        self._hearing = Hearing(worker)
         self._asked = False  # For an evaluator.
         self._worked_in: Optional[int] = None  # The epoch of the last mini-batch.
         self._in_backward = False
-        self._accumulation = Accumulation()
+        self._passes = Passes(Several([]))
+        self._without: Set[int] = set()  # Parameters that the gradient at hand lacks.
+        self._let_go = False  # No update needs the gradient of the mini-batch that the script has.
+        self._unleased = False  # The script's loop runs without a mini-batch.
+        self._slices_left = 0  # Of the mini-batch, for job.loader(accumulate=...).
         self._marks: Optional[Marks] = None  # Of a script that is profiled.
         self._version = 0
+        self._seed = 0  # The script's, before this worker draws its own.
         atexit.register(self._end)
 
     # ---- What the script calls ----------------------------------------------------------------
@@ -127,167 +79,330 @@ class WorkerJob(Job):
     def version(self) -> int:
         return self._version
 
-    def _take(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
-              average: bool) -> None:
+    def _take(self, module: torch.nn.Module, optimizer: Optimizers, buffers: Given,
+              averages: Optional[torch.nn.Module]) -> None:
         groups_of(optimizer)  # Refuses one that the server does not have.
         self._large = LargeBatch.of_environment(self._scale_rate, optimizer)
-        self._named = Named(module, optimizer, average)
+        self._named = Named(module, optimizer, buffers, averages)
         self._flat = Flat(self._named.parameters)
-        options = [name for name in optimizer.param_groups[0] if name != "params"]
-        if options:
-            self._settings_of = operator.itemgetter(*options)
+        if self.rank == 0:
+            say_frozen(self._named.parameters)
+        self._settings = Settings(self._named, optimizer, self._large)
         for parameter in self._named.parameters:
-            parameter.register_hook(self._poll)
+            if parameter.requires_grad:
+                parameter.register_hook(self._poll)
         if is_profiled():
             numbers = sum(map(math.prod, self._named.shapes.values()))
             self._marks = marks_for(self._flat.device, self.worker.mark)
             mark_layers(module, self._named.parameters, numbers, self._marks)
-        module.zero_grad = optimizer.zero_grad = self._zero_grad  # type: ignore[method-assign]
+        self._passes = Passes(optimizer)
+        for member in self._passes.members:
+            self._take_over(member)
+
+    def _take_over(self, member: Member) -> None:
+        optimizer = member.optimizer
 
         def step(closure: Optional[Callable[[], Any]] = None) -> None:
-            self._step(closure)
+            self._step(member, closure)
             count_step(optimizer)
 
+        def zero_grad(set_to_none: bool = False) -> None:
+            self._zero_grad(member)
+
+        refuse_state(optimizer)
         replace_step(optimizer, step)
+        optimizer.zero_grad = zero_grad  # type: ignore[method-assign]
         optimizer.add_param_group = _refuse_group  # type: ignore[method-assign]
         count_step(optimizer)  # A worker that comes late makes none in the epochs that are over.
 
     def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
-        examples = len(dataset)
+        self._count(len(dataset))
+        return Leases(self, dataset)
+
+    def _count(self, examples: int) -> None:
         if self._examples not in (None, examples):
             raise OutpaceError(f"sampler: a data set of {examples} examples, after one of "
-                               f"{self._examples}; a job trains on one data set")
+                               f"{self._examples}; a job trains on one data set; load others, such as "
+                               "one to validate with, by torch.utils.data.DataLoader")
         self._examples = examples
-        return Leases(self)
 
-    def loader(self, dataset: Sized, *, batch_size: Optional[int] = None, **options: Any) -> Any:
-        self.sampler(dataset)
-        loader = Loader(self.hand_out, self.give_up, dataset, options)
+    def loader(self, dataset: Sized, *, batch_size: Optional[int] = None, accumulate: int = 1,
+               drop_last: bool = False, **options: Any) -> Any:
+        data = data_of(dataset, options).of_a_job()
+        self._count(data.examples)
+        say_ignored(batch_size, self.rank)
+        self._alone_batch = batch_size
+        loader = Loader(self, data, options, accumulate, drop_last,
+                        lambda: self._seed)
         self._ahead = loader.ahead
         return loader
 
-    def epochs(self, number: int) -> Iterator[int]:
-        if number < 1:
-            raise OutpaceError(f"epochs({number}): it takes 1 or more")
-        if self._joined_with is not None:
+    @property
+    def over(self) -> bool:
+        return self._over
+
+    def stop(self, why: str) -> None:
+        check_why(why)
+        if not self._over and not self._unleased:
+            self._ends.tell(why)
+            self._let_go = True
+            self._leave()
+
+    def epochs(self, number: Optional[int] = None) -> Iterator[int]:
+        check_number(number)
+        if self._joined:
             raise OutpaceError("epochs: the job has begun; call it before the first mini-batch")
-        self._epochs = number
-        for self.epoch in range(number):
-            yield self.epoch
-            if self._over:
-                return
+        self._epochs = number or 0
+        with self._leaving_with_loop():
+            for self.epoch in range(number) if number else itertools.count():
+                yield self.epoch
+                if self._over:
+                    return
         self._leave()
+        self._ends.left(certain=True)
+
+    def updates(self, number: int) -> Iterator[int]:
+        check_updates(number)
+        self._wrapped()
+        if self._joined or self._examples is None:
+            raise OutpaceError("updates: call it after job.loader(), before the first mini-batch")
+        assert self._settings is not None
+        self._settings.of_updates = True
+        self._join()
+        self._advance()
+        if not self._begun:  # The run is over.
+            yield 0
+        with self._leaving_with_loop():
+            while self._version < number and not self._over:
+                yield self._version
+                if self.worker.minibatch is not None and self._passes.waiting():
+                    self._push_some()  # Its update is the step's.
+        self.stop(f"{number} updates were made")
+
+    @contextlib.contextmanager
+    def _leaving_with_loop(self) -> Iterator[None]:
+        try:
+            yield
+        except GeneratorExit:  # A break, or an exception.
+            self._leave()
+            self._ends.left(certain=False)
+            raise
 
     def backward(self, loss: torch.Tensor, *, examples: Optional[int] = None,
                  value: Optional[float] = None, parts: bool = False, **options: Any) -> bool:
+        if self._unleased:
+            self.verdict = VERDICT
+            return False
+        if self._let_go:
+            return False  # It was cancelled or skipped in a pass before.
         flat, minibatch = self._flat, self.worker.minibatch
         if flat is None or minibatch is None or not self._handed_out:
             raise OutpaceError("backward: there is no mini-batch; iterate over job.loader(dataset), or "
                                "over a DataLoader whose batch_sampler is job.sampler(dataset)")
         if parts and examples is None:
             raise OutpaceError("backward: parts=True needs examples=N, to say what was done")
-        scaled, factor = self._accumulation.begin(loss, examples)
+        if parts and len(self._passes.members) > 1:
+            raise OutpaceError("backward: parts=True is for a job of one optimizer")
+        self._passes.all.check(loss, examples)
         if self.worker.cancelled and not parts:
             return self._cancel()
-        if factor != 1.0:
-            flat.gather()
-            flat.gradient.mul_(factor)
         self._in_backward = not parts
         try:
-            scaled.backward(**options)
+            loss.backward(**options)
         except _GivenUp:
             return self._cancel()
         finally:
             self._in_backward = False
-        self._accumulation.end(float(loss.detach()) if value is None else value)
-        if self._accumulation.examples > len(minibatch):
-            raise OutpaceError(f"backward: {self._accumulation.examples} examples, but the "
+        self._passes.end(0.0 if value is not None else float(loss.detach()), examples, value)
+        done = self._passes.all.examples
+        if parts and done > len(minibatch):
+            raise OutpaceError(f"backward: {done} examples, but the "
                                f"mini-batch has {len(minibatch)}")
-        if parts and self._accumulation.examples < len(minibatch) and self.worker.cancelled:
+        if parts and done < len(minibatch) and self.worker.cancelled:
             self._push_part()
             return False
-        return True
+        return self._slices_left == 0
 
-    def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
+    def evaluate(self, function: Callable[[], Evaluated]) -> "Union[Evaluated, Newest, None]":
         self._wrapped()
         assert self._named is not None
-        if self._named.own_statistics:
+        if self._named.own_buffers:
             mine = self.rank == 0 and self._worked_in == self.epoch
             return self._measure_here(function) if mine else None
         if not self._asked and self._begun and not is_profiled():
             self._asked = True
             self._ask_for_evaluator()
-        return None
+        return None if is_profiled() else self._hearing.newest(self.epoch)
 
     # ---- What the sampler and the optimizer call ----------------------------------------------
 
     def hand_out(self) -> Optional[Minibatch]:
         """The mini-batch that the script computes next; None at the end of the epoch or run."""
-        if self._joined_with is None:
+        if not self._joined:
             self._join()
         minibatch = self.worker.minibatch
         if minibatch is not None and self._handed_out:
-            if self._accumulation.passes == 0:
-                raise OutpaceError(
-                    "sampler: the next mini-batch is wanted before job.backward() of this one. A "
-                    "DataLoader with num_workers above 0 does that; use job.loader(dataset, "
-                    "num_workers=N). To skip a mini-batch, call job.skip()")
-            minibatch = None  # The script made no step, as a GradScaler does.
+            if self._passes.waiting():
+                minibatch = self._push_some()
+            else:
+                self._check_dropped()
+                minibatch = None
         if minibatch is None and not self._over:
             minibatch = self._advance()
+        elif minibatch is None:
+            self._empty.one_more()
         if minibatch is None or (self.epoch is not None and minibatch.epoch > self.epoch):
             return None
         self._handed_out = True
+        self._let_go = self._unleased = False
         self._worked_in = self.epoch
         return minibatch
 
+    def begin_unleased(self) -> bool:
+        """Whether the script's loop is to run once without a mini-batch: it never had one."""
+        self._unleased = not self._begun
+        return self._unleased
+
+    def begin_slice(self, left: int) -> None:
+        """The script computes the next slice of the mini-batch, before `left` others."""
+        self._slices_left = left
+
     def skip(self) -> None:
-        """Gives the current mini-batch back: others compute it."""
+        self._let_go = True
         if self.worker.minibatch is not None:
-            self.give_up(self.worker.minibatch)
+            self._give_up(self.worker.minibatch, self.worker.abandon_failed)
+
+    def leave_out(self, minibatch: Minibatch) -> None:
+        """Nobody computes this mini-batch in this epoch."""
+        self._let_go = True
+        self._give_up(minibatch, self.worker.leave_out)
 
     def give_up(self, minibatch: Minibatch) -> None:
         """Gives this mini-batch back, unless it was pushed."""
+        self._give_up(minibatch, self.worker.abandon)
+
+    def _give_up(self, minibatch: Minibatch, tell: Callable[[], None]) -> None:
         if minibatch.current:
             assert self._flat is not None
             self._flat.release_gradients()
-            self.worker.abandon()
+            tell()
 
-    def _step(self, closure: Optional[Callable[[], Any]] = None) -> None:
+    def _step(self, member: Member, closure: Optional[Callable[[], Any]] = None) -> None:
         flat, named, worker = self._flat, self._named, self.worker
         assert flat is not None and named is not None
         if closure is not None:
             raise OutpaceError("optimizer.step(closure): the server makes the steps; call "
                                "job.backward(loss), then optimizer.step()")
-        if worker.minibatch is None or self._accumulation.passes == 0:
-            raise OutpaceError("optimizer.step() without job.backward(loss) before it")
-        given, wanted = self._accumulation.examples, len(worker.minibatch)
-        if given not in (0, wanted):
+        if self._let_go or self._unleased:
+            return  # No update needs this gradient, as backward() has said.
+        self._passes.check_step(member)
+        assert worker.minibatch is not None  # There was a pass.
+        if self._slices_left > 0:
+            raise OutpaceError(f"optimizer.step() before the last slice of the mini-batch: "
+                               f"{self._slices_left} of them are to come. Write: if "
+                               "job.backward(loss / K): optimizer.step()")
+        self._take_frozen(member)
+        given, wanted = member.passes.examples, len(worker.minibatch)
+        if 0 < given < wanted:
             raise OutpaceError(f"optimizer.step() after backward() of {given} examples; the "
                                f"mini-batch has {wanted}")
-        self._check_settings()
-        flat.write_gradients(worker.gradient_address())
-        named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
+        if not self._passes.step(member):
+            flat.finish(member.parameters)  # Later passes must not change it.
+            self._tell_settings()  # Nor do later rates count.
+            return
+        self._push()
+
+    def _take_frozen(self, member: Member) -> None:
+        """Notes which parameters of an optimizer that makes its step are frozen."""
+        flat, named = self._flat, self._named
+        assert flat is not None and named is not None
+        frozen = flat.frozen(member.parameters)
+        if frozen and not named.may_be_without:
+            raise OutpaceError(f"parameter '{list(named.shapes)[min(frozen)]}' was frozen after "
+                               "wrap(), and the server's optimizer would still move it; freeze it "
+                               "before job.wrap(), or use one of torch.optim")
+        self._without |= frozen
+
+    def _push_some(self) -> Optional[Minibatch]:
+        """Some optimizers have made no step with this mini-batch: pushes the gradients of the others,
+        and takes the next one. As in PyTorch, what passes have added to the gradients of the first
+        stays there until zero_grad()."""
+        flat = self._flat
+        assert flat is not None
+        waiting = [one for member in self._passes.waiting() for one in member.parameters]
+        kept = [one for one in flat.take(waiting) if bool(torch.isfinite(one[1]).all())]
+        self._without |= flat.places_of(waiting)
+        minibatch = self._push(carries=True)
+        if minibatch is not None:
+            flat.put(kept)
+        return minibatch
+
+    def _push(self, carries: bool = False) -> Optional[Minibatch]:
+        """Pushes the gradient, and takes the next mini-batch."""
+        flat, named, worker = self._flat, self._named, self.worker
+        assert flat is not None and named is not None and worker.minibatch is not None
+        check_unchanged(flat, named.shapes, worker.minibatch.address)
+        named.constants.check_unchanged()
+        if not carries:
+            self._tell_settings()
+        self._write_gradient()
         if self._marks is not None:
             self._marks.computed()
         try:
-            self.verdict, minibatch = worker.push_and_next(self._accumulation.loss,
+            self.verdict, minibatch = worker.push_and_next(self._passes.all.loss,
                                                            self._prepare_gradients)
         except BaseException:
             flat.release_gradients()
             raise
-        self._begin(minibatch, prepared=not worker.void_memory)
+        return self._begin(minibatch, prepared=not worker.void_memory, carries=carries)
+
+    def _write_gradient(self) -> None:
+        """Sees to it that the gradient lies where the server reads it, and the buffers behind it."""
+        flat, named, worker = self._flat, self._named, self.worker
+        assert flat is not None and named is not None
+        flat.write_gradients(worker.gradient_address())
+        named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
+        if self._without:
+            worker.without(self._without)
 
     def _prepare_gradients(self) -> None:
         """While the server answers."""
         assert self._flat is not None
-        self._flat.use_gradients(self.worker.gradient_address())
+        self._flat.use_gradients(self.worker.gradient_address(), self.worker.memory())
 
-    def _zero_grad(self, set_to_none: bool = False) -> None:
+    def _zero_grad(self, member: Member) -> None:
+        assert self._flat is not None
+        if len(self._passes.members) == 1:
+            self._flat.clear_gradients()
+        else:
+            self._flat.clear(member.parameters)
+        if not member.stepped:
+            self._passes.throw_away(member)
+
+    def _check_dropped(self) -> None:
+        """Raises OutpaceError if the script goes on without a step, and so loses a gradient.
+
+        One that is not finite may be lost: a GradScaler makes no step then, and another worker
+        computes the mini-batch.
+        """
+        if self._let_go:
+            return
+        if self._passes.all.passes == 0:
+            raise OutpaceError(
+                "sampler: the next mini-batch is wanted before job.backward() of this one. A "
+                "DataLoader with num_workers above 0 does that; use job.loader(dataset, "
+                "num_workers=N). To skip a mini-batch, call job.skip()")
         assert self._flat is not None
         self._flat.gather()
-        self._flat.clear_gradients()
-        self._accumulation = Accumulation()
+        if bool(torch.isfinite(self._flat.gradient).all()):
+            raise OutpaceError(
+                "loader: the next mini-batch is wanted before optimizer.step() of this one, whose "
+                "gradient would be lost. To accumulate over K, write job.loader(dataset, "
+                "accumulate=K), and for each slice: if job.backward(loss / K): optimizer.step(); "
+                "`outpace run --batch` is the size of all K together. To skip a mini-batch, call "
+                "job.skip()")
+        if not math.isfinite(self._passes.all.loss):
+            self.skip()  # It is the examples' fault, and no scale's that is too large.
 
     def _poll(self, _gradient: torch.Tensor) -> None:
         if self._in_backward and self.worker.cancelled:
@@ -296,20 +411,22 @@ class WorkerJob(Job):
     # ---- Between the two ----------------------------------------------------------------------
 
     def _join(self) -> None:
-        self._wrapped()
-        named, flat, optimizer = self._named, self._flat, self._optimizer
-        assert named is not None and flat is not None and optimizer is not None
-        self._check_parameters()
-        groups = self._groups(0)
+        module = self._wrapped()
+        named, flat, settings = self._named, self._flat, self._settings
+        assert named is not None and flat is not None and settings is not None
+        check_parameters(module, self._trained(), named, flat)
 
         def initial() -> torch.Tensor:
             return torch.cat([flat.weights.cpu(), named.buffers.values()])
 
         self.worker.join(named.shapes, initial, self._examples or 0,
-                         groups=groups, group_of=named.group_of, epochs=self._epochs,
+                         groups=settings.begin(self._epochs), group_of=named.group_of,
+                         epochs=self._epochs, constants=named.constants.bytes,
                          ahead=min(self._ahead, AHEAD_MOST))
-        self._joined_with = groups
-        self._rates = (0, [group.rate for group in groups])
+        self._seed = torch.initial_seed()
+        if self.draws_own:
+            draw_own(self.worker.rank)
+        self._joined = True
 
     def _advance(self) -> Optional[Minibatch]:
         """Waits for the next mini-batch, and for the weights that belong to it."""
@@ -317,12 +434,15 @@ class WorkerJob(Job):
         self._flat.release_gradients()
         return self._begin(self.worker.next())
 
-    def _begin(self, minibatch: Optional[Minibatch],
-               prepared: bool = False) -> Optional[Minibatch]:
-        """Takes over its weights; None: the run is over. `prepared`: its gradients are 0 already."""
+    def _begin(self, minibatch: Optional[Minibatch], prepared: bool = False,
+               carries: bool = False) -> Optional[Minibatch]:
+        """Takes over its weights; None: the run is over. `prepared`: its gradients are 0 already;
+        `carries`: as of Passes.begin()."""
         flat, named = self._flat, self._named
-        assert flat is not None and named is not None
-        self._accumulation = Accumulation()
+        assert flat is not None and named is not None and self._settings is not None
+        self._passes.begin(carries)
+        self._without.clear()
+        self._slices_left = 0
         self._handed_out = False
         if minibatch is None:
             self._over = True
@@ -338,12 +458,13 @@ class WorkerJob(Job):
         named.buffers.remember(minibatch.address + 4 * flat.numbers)
         if not self._begun:
             self._begun = True
-            if self.rank == 0 and self._joined_with and self._examples is not None:
-                self._large.say(len(minibatch), self._examples)
-            named.buffers.use_averaged()
+            if self.rank == 0 and self._settings.are_the_scripts and self._examples is not None:
+                self._large.say(len(minibatch), self._examples, self._alone_batch)
+            named.buffers.use_servers()
+            named.constants.use(self.worker.constants())
         address = self.worker.gradient_address()
         if not prepared or not flat.has_gradients_at(address):
-            flat.use_gradients(address)
+            flat.use_gradients(address, self.worker.memory())
         return minibatch
 
     def _ask_for_evaluator(self) -> None:
@@ -357,88 +478,45 @@ class WorkerJob(Job):
 
     def _push_part(self) -> None:
         """Pushes the mean over the first examples, and takes the next mini-batch."""
-        flat, named, worker = self._flat, self._named, self.worker
-        assert flat is not None and named is not None
-        self._check_settings()
-        flat.write_gradients(worker.gradient_address())
-        named.buffers.write(worker.gradient_address() + 4 * flat.numbers)
+        flat, worker = self._flat, self.worker
+        assert flat is not None and worker.minibatch is not None
+        self._tell_settings()
+        done = self._passes.all
+        share = done.share(len(worker.minibatch))
+        flat.gather()
+        flat.gradient.div_(share)  # The losses are shares of the whole mini-batch's.
+        self._take_frozen(self._passes.members[0])
+        self._write_gradient()
         if self._marks is not None:
             self._marks.computed()
         try:
-            self.verdict = worker.push(self._accumulation.loss, part=self._accumulation.examples)
+            self.verdict = worker.push(done.loss / share, part=done.examples)
         finally:
             flat.release_gradients()
+        self._let_go = True
         self._advance()
 
     def _cancel(self) -> bool:
         self.verdict = CANCELLED
-        self.skip()
+        self._let_go = True
         self._advance()
         return False
 
-    def _check_parameters(self) -> None:
-        """Raises OutpaceError if the script has changed the network since wrap()."""
-        named, flat = self._named, self._flat
-        assert named is not None and flat is not None and self._module is not None
-        known = set(map(id, named.parameters))
-        trained = set(map(id, self._trained()))
-        for name, parameter in self._module.named_parameters():
-            if id(parameter) in trained and id(parameter) not in known and parameter.requires_grad:
-                raise OutpaceError(f"parameter '{name}' needs a gradient since wrap(); change the "
-                                   "network before")
-        moved = flat.moved()
-        if moved is not None:
-            raise OutpaceError(f"parameter '{list(named.shapes)[moved]}' was moved or replaced "
-                               "after wrap(); do that before")
+    def _tell_settings(self) -> None:
+        """Tells the server the rates of the epoch, or of the update. Raises OutpaceError if the
+        script's optimizer has come to differ from the server's."""
+        assert self._settings is not None and self._named is not None and self._flat is not None
+        when = self._version if self._settings.of_updates else self.epoch
+        rates = self._settings.news(when)
+        if rates is not None and when is not None:
+            check_parameters(self._wrapped(), self._trained(), self._named, self._flat)
+            self.worker.set_rates(when, rates)
 
-    def _check_settings(self) -> None:
-        """Tells the server the epoch's rates. Raises OutpaceError if the script's optimizer has
-        come to differ from the server's."""
-        assert self._optimizer is not None and self._joined_with is not None
-        settings = list(map(self._settings_of, self._optimizer.param_groups))
-        if self._checked == (self.epoch, settings):
-            return
-        self._check_new_settings()
-        self._checked = (self.epoch, settings)
-
-    def _check_new_settings(self) -> None:
-        assert self._named is not None and self._optimizer is not None
-        assert self._joined_with is not None
-        groups = self._groups(self.epoch)
-        rates = [group.rate for group in groups]
-        same = [group._replace(rate=0.0) for group in groups]
-        if same != [group._replace(rate=0.0) for group in self._joined_with]:
-            raise OutpaceError("optimizer.step(): options of the optimizer were changed after "
-                               "wrap(); only the learning rate can change")
-        if self._rates == (self.epoch, rates) or not groups:
-            return
-        before = self._rates
-        if before is not None and rates != before[1]:
-            if self.epoch is None or before[0] == self.epoch:
-                raise OutpaceError(
-                    "optimizer.step(): the learning rate was changed within an epoch; the server "
-                    "takes one rate for each epoch of job.epochs(). Step the schedule at its end. "
-                    "For one that changes with each update (OneCycleLR, a cosine by steps, a "
-                    "warm-up), give the optimizer to the server: op.ByServer(net.parameters()), "
-                    "with --optimizer momentum --lr 0.1 --schedule cosine:over=E,warmup=E, in "
-                    "examples")
-        if self.epoch is not None:
-            self._check_parameters()
-            self.worker.set_rates(self.epoch, rates)
-        self._rates = (self.epoch, rates)
-
-    def _groups(self, epoch: Optional[int]) -> List[Group]:
-        """The optimizer's in this epoch, and the buffers'."""
-        assert self._named is not None and self._optimizer is not None
-        factor = self._large.factor(epoch, self._epochs)
-        return [group._replace(rate=factor * group.rate)
-                for group in self._named.groups(self._optimizer)]
-
-    def _averaged(self) -> Dict[str, torch.Tensor]:
-        return self._named.buffers.averaged() if self._named is not None and self._begun else {}
+    def _servers_buffers(self) -> Dict[str, torch.Tensor]:
+        return self._named.buffers.servers() if self._named is not None and self._begun else {}
 
     def _has_begun(self) -> bool:
-        return self._joined_with is not None
+        return self._joined
 
     def _writes(self) -> bool:
         if is_profiled():
@@ -451,24 +529,24 @@ class WorkerJob(Job):
         return True
 
     def _leave(self) -> None:
-        if not self._over:
-            self._over = True
-            assert self._flat is not None
+        if self._over:
+            return
+        self._over = True
+        if self._flat is not None:
             self._flat.release_gradients()
-            self.worker.leave()
+        if self._joined:
+            try:
+                self.worker.leave()
+                self._left = True
+            except OutpaceError:
+                pass  # The connection is gone, which says the same.
 
     def _end(self) -> None:
         """Leaves in order, unless an exception ends the script: then the worker counts as dead."""
-        if not hasattr(sys, "last_type") and self._joined_with is not None:
-            try:
-                self._leave()
-            except OutpaceError:
-                pass  # The connection is gone, which says the same.
+        if not hasattr(sys, "last_type"):
+            self._leave()
+        self._ends.script_ends(self._left)
         self.worker.close()
-
-
-def _no_settings(_group: Dict[str, Any]) -> Any:
-    return None
 
 
 def _refuse_group(_group: Any) -> None:

@@ -1,4 +1,4 @@
-// Shows what /events says of a run. Every word of it goes into the page by textContent.
+// Shows what /events says of a run; in a report, what the page itself has of some. Every word of it goes into the page by textContent.
 "use strict";
 
 const KINDS = ["computing", "sending", "waiting", "cancelled", "gone", "stalled"];
@@ -9,6 +9,8 @@ const $ = (id) => document.getElementById(id);
 
 const run = { about: {}, points: [], evaluations: [], lanes: [], firstCell: 0, cells: 0, workers: [],
   staleness: [], expected: null, byExamples: false, chosen: -1, told: [], frame: {}, kept: 450 };
+// Of a report: a frame of each run, and what is said of it.
+const recorded = $("recorded") ? JSON.parse($("recorded").textContent) : null;
 const charts = {};
 // run.lanes: of each worker the newest `kept` cells, each of six parts of 15.
 // What the page costs, for those who measure it.
@@ -57,13 +59,13 @@ const sight = new IntersectionObserver((changes) => {
     drawSoon();
   }
 }, { rootMargin: "100px" });
-const inSight = (id) => !outOfSight.has($(id).closest("section"));
+const inSight = (id) => recorded !== null || !outOfSight.has($(id).closest("section"));
 
 // ---- Charts -----------------------------------------------------------------------------------
 
 function axis(title, more) {
   return { type: "linear", title: { display: true, text: title, color: palette.quiet },
-    ticks: { color: palette.quiet, maxTicksLimit: 6 }, grid: { color: palette.line }, ...more };
+    ticks: { color: palette.quiet, maxTicksLimit: 6, includeBounds: false }, grid: { color: palette.line }, ...more };
 }
 function makeChart(id, type, datasets, scales, more) {
   if (charts[id]) charts[id].destroy();
@@ -120,12 +122,27 @@ function rates() {
   }
   return out;
 }
+// What else an evaluation has, [name, value] from e[5] on: each a curve with a scale of its own.
+function addValues(place) {
+  const chart = charts["c-loss"];
+  const colours = ["drops", "idle", "quiet", "text"];
+  const names = [...new Set(run.evaluations.flatMap((e) => e.slice(5).map((one) => one[0])))];
+  chart.data.datasets.length = 3;
+  names.forEach((name, i) => {
+    const own = line(name, colours[i % colours.length], { yAxisID: "y-" + name, pointRadius: 1.5, borderDash: [2, 2] });
+    own.data = run.evaluations.flatMap((e) => e.slice(5).filter((one) => one[0] === name)
+      .map((one) => ({ x: place(e[0], e[2]), y: one[1] })));
+    chart.options.scales["y-" + name] = { display: false };
+    chart.data.datasets.push(own);
+  });
+}
 function fillCharts() {
   const place = (time, examples) => (run.byExamples ? examples : time);
   const [loss, testLoss, accuracy] = charts["c-loss"].data.datasets;
   loss.data = run.points.filter((p) => p[7] !== null).map((p) => ({ x: place(p[0], p[3]), y: p[7] }));
   testLoss.data = run.evaluations.filter((e) => e[4] !== null).map((e) => ({ x: place(e[0], e[2]), y: e[4] }));
-  accuracy.data = run.evaluations.map((e) => ({ x: place(e[0], e[2]), y: e[3] }));
+  accuracy.data = run.evaluations.filter((e) => e[3] !== null).map((e) => ({ x: place(e[0], e[2]), y: e[3] }));
+  addValues(place);
   $("loss-card").hidden = Boolean(run.frame.ended) && !run.evaluations.length && !loss.data.length;  // Nothing was learnt.
   charts["c-loss"].options.scales.x.title.text = run.byExamples ? "examples" : "seconds";
   const all = rates();
@@ -135,15 +152,17 @@ function fillCharts() {
   [cutoff[0].data, cutoff[1].data] = [all.gradients, all.live];
   charts["c-stale"].data.datasets[0].data = run.staleness.map((y, x) => ({ x, y }));
   const last = run.points.length ? run.points[run.points.length - 1][0] : 1;
-  for (const id of ["c-rate", "c-cutoff"]) charts[id].options.scales.x.max = last;
-  charts["c-loss"].options.scales.x.max = run.byExamples ? undefined : last;
+  // The record of a run that went on may lack its beginning.
+  const first = run.points.length && run.points[0][0] > last / 10 ? run.points[0][0] : 0;
+  for (const id of ["c-rate", "c-cutoff"]) Object.assign(charts[id].options.scales.x, { min: first, max: last });
+  Object.assign(charts["c-loss"].options.scales.x, { min: run.byExamples ? 0 : first, max: run.byExamples ? undefined : last });
   // Once a second is enough: an update of a chart is a megabyte of garbage.
   const time = performance.now();
   if (time - chartsDrawn > 900 || run.frame.ended) {
     chartsDrawn = time;
     for (const id in charts) if (inSight(id)) charts[id].update("none");
   }
-  const now = run.frame.rate ?? null;
+  const now = run.frame.ended ? rateOf(run) : run.frame.rate ?? null;
   $("t-rate").textContent = now === null ? "–" : grouped(now);
 }
 
@@ -223,10 +242,12 @@ function drawLanes() {
   const { context, width } = prepare($("c-lanes"), $("lane-box"), run.lanes.length * height + 16);
   const across = width - LANE_LABEL;
   const newest = run.firstCell + run.cells;
+  const shown = run.frame.ended && run.cells ? run.cells : run.kept;
   if (run.lanes.length) {
     moveStrip(height, tall);
     context.imageSmoothingEnabled = false;
-    context.drawImage(strip.canvas, LANE_LABEL, 0, across, run.lanes.length * height);
+    const tallest = run.lanes.length * height;
+    context.drawImage(strip.canvas, run.kept - shown, 0, shown, tallest, LANE_LABEL, 0, across, tallest);
   }
   for (let worker = 0; worker < run.lanes.length; ++worker) {
     label(context, worker, worker * height + tall / 2, height);
@@ -240,10 +261,10 @@ function drawLanes() {
   context.textAlign = "left";
   const bottom = run.lanes.length * height + 3;
   const cell = run.about.cell || 0.1;
-  if (newest > run.kept) context.fillText(((newest - run.kept) * cell).toFixed(1) + " s", LANE_LABEL, bottom);
+  if (newest >= shown) context.fillText(newest > shown ? seconds((newest - shown) * cell) : "0", LANE_LABEL, bottom);
   context.textAlign = "right";
-  context.fillText((newest * cell).toFixed(1) + " s", width, bottom);
-  $("lane-span").textContent = `what each did in the last ${seconds(run.kept * cell)}`;
+  context.fillText(seconds(newest * cell), width, bottom);
+  $("lane-span").textContent = newest > shown ? `what each did in the last ${seconds(shown * cell)}` : "what each did";
 }
 function drawRuntimes() {
   const bands = new Map((run.expected ? run.expected.bands : []).map((band) => [band[0], band]));
@@ -268,10 +289,10 @@ function drawRuntimes() {
     }
     if (one.median !== null) {
       const thin = Math.max(1, tall * 0.5);
-      context.fillStyle = one.slow > 1 ? palette.bad : one.longer ? palette.cancelled : palette.sending;
+      context.fillStyle = one.longer ? palette.cancelled : palette.sending;
       context.fillRect(x(one.low), top + (tall - thin) / 2, Math.max(1.5, x(one.high) - x(one.low)), thin);
-      context.fillStyle = palette.text;
-      context.fillRect(x(one.median) - 1, top, 2, tall);
+      context.fillStyle = one.slow > 1 ? palette.bad : palette.text;
+      context.fillRect(x(one.median) - 1, top, one.slow > 1 ? 4 : 2, tall);
     }
     label(context, worker, top + tall / 2, height);
   });
@@ -337,6 +358,13 @@ function sayWorker() {
     `median ${one.longer ? "over " : ""}${seconds(one.median)}; ${grouped(one.accepted)} gradients applied, ${grouped(one.dropped)} dropped, ` +
     `${grouped(one.cancelled)} cut off` + (one.slow > 1 ? `; ${one.longer ? "over " : ""}${one.slow.toFixed(1)}x its own past` : "");
 }
+function setList(list, lines) {
+  list.replaceChildren(...lines.map((words) => {
+    const item = document.createElement("li");
+    item.textContent = words;
+    return item;
+  }));
+}
 function legend(id, entries) {
   $(id).replaceChildren(...entries.map(([name, words]) => {
     const span = document.createElement("span");
@@ -352,16 +380,15 @@ function showWords(frame) {
   $("t-version").textContent = grouped(frame.version) + (run.about.target_updates ? " / " + grouped(run.about.target_updates) : "");
   $("t-loss").textContent = frame.loss !== null ? frame.loss.toPrecision(3) : "–";
   const evaluation = run.evaluations[run.evaluations.length - 1];
-  $("t-accuracy").textContent = evaluation ? (100 * evaluation[3]).toFixed(1) + " %" : "–";
+  $("t-accuracy").textContent = evaluation && evaluation[3] !== null ? (100 * evaluation[3]).toFixed(1) + " %" : "–";
   $("t-live").textContent = `${frame.live} / ${run.about.workers}`;
   $("t-gain").textContent = frame.gain || "–";
   $("state").textContent = frame.ended ? "ended: " + frame.ended : "live";
   $("state").className = frame.ended ? "badge" : "badge live";
-  $("on").replaceChildren(...frame.on.map((words) => {
-    const item = document.createElement("li");
-    item.textContent = words;
-    return item;
-  }));
+  setList($("on"), frame.on);
+  $("alarm-count").textContent = frame.on.length === 1 ? "1 alarm" : `${frame.on.length} alarms`;
+  $("policy").textContent = frame.policy;
+  document.title = `${frame.policy} · Outpace`;
   run.told = frame.decisions.slice(-20).reverse().concat(run.told).slice(0, 20);
   if (inSight("decisions")) setRows("decisions", run.told.map((d) => [[d[0].toFixed(2), d[1], d[2], d[3]]]));
   addNews(frame.news.map((n) => row([n[0].toFixed(1), n[1]])));
@@ -379,7 +406,7 @@ function showWords(frame) {
     ["disk free", use.resident ? (100 * use.disk_free).toFixed(0) + " %" : "–"],
     ["checkpoints", frame.checkpoints + (frame.last_checkpoint !== null ? `, the last at ${frame.last_checkpoint.toFixed(1)} s` : "")],
     ["workers that came back", String(frame.restarts)],
-    ["expected of this update", run.expected ? `${run.expected.gradients} gradients by ${seconds(run.expected.seconds)}; all by ${seconds(run.expected.for_all)}, in the mean of the forecast` : "this policy makes no forecast, or has not seen enough yet"],
+    [frame.ended ? "expected of the last updates" : "expected of this update", run.expected ? `${run.expected.gradients} gradients by ${seconds(run.expected.seconds)}; all by ${seconds(run.expected.for_all)}, in the mean of the forecast` : "this policy makes no forecast, or has not seen enough yet"],
   ].map((cells) => [cells]));
   sayWorker();
 }
@@ -395,9 +422,7 @@ function take(frame) {
     strip.workers = -1;
     run.told = [];
     setRows("news", []);
-    $("policy").textContent = run.about.name;
     $("about").textContent = [run.about.network, run.about.data, run.about.run].filter(Boolean).join(" · ");
-    document.title = `${run.about.name} · Outpace`;
   }
   run.points = frame.points_again ? frame.points : run.points.concat(frame.points);
   run.evaluations = frame.evaluations_again ? frame.evaluations : run.evaluations.concat(frame.evaluations);
@@ -496,6 +521,8 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 });
 addEventListener("resize", () => { if (run.lanes.length) { drawLanes(); drawRuntimes(); } });
 for (const section of document.querySelectorAll("section.card")) sight.observe(section);
+addEventListener("beforeprint", () => { for (const id in charts) charts[id].resize(); });
 makeCharts();
 showLegends();
-connect();
+if (recorded) beginReport();
+else connect();

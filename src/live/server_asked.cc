@@ -1,0 +1,58 @@
+// What the workers' scripts ask for over connections of their own: the end of the run, and what the
+// evaluator has found.
+// Tested by test/program/python_ends_test.py.
+
+#include "live/server.h"
+
+namespace outpace::live {
+
+void Server::end_run(Time now, wire::ConnectionId from, const protocol::EndRun& end) {
+  if (end.protocol != protocol::kProtocolVersion) {
+    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(end.protocol));
+    return;
+  }
+  if (!finish_ && !end.why.empty()) {
+    stop_asked(now, {ExitCode::kDone, end.why});
+  } else if (!finish_ && coordinator_) {
+    server::Effects effects;
+    coordinator_->loop_ended(now, effects);
+    carry_out(now, effects);
+  }
+  answer(from, ExitCode::kDone, "");
+}
+
+void Server::tell_evaluated(Time now, wire::ConnectionId from, const protocol::AskEvaluated& ask) {
+  if (ask.protocol != protocol::kProtocolVersion) {
+    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(ask.protocol));
+    return;
+  }
+  const bool begun = coordinator_ && coordinator_->started();
+  const Version version = begun ? coordinator_->version() : Version{0};
+  const server::Evaluation* found = evaluations_.of_epoch(ask.epoch, version);
+  if (!found && evaluations_.waiting() == 0 && begun && !finish_ && evaluator_) {
+    // A worker waits for it, so --evaluate-every does not count.
+    send_snapshot(
+        version, coordinator_->run_time(now), coordinator_->statistics().examples_applied);
+  }
+  if (!found && !finish_ && options_.starts_evaluator) {
+    ask_for_evaluator(now);  // A worker's own question may still be on its way.
+  }
+  // Under `outpace server` a person starts it.
+  const bool may_come = evaluator_comes_ || (!finish_ && !options_.starts_evaluator);
+  const bool measures = !finish_ || evaluations_.waiting() > 0;
+  const bool comes = !found && !over_ && (evaluator_ ? measures : may_come);
+  if (!found && !comes && !evaluations_.all().empty()) {
+    found = &evaluations_.all().back();  // The last that there will be.
+  }
+  protocol::Evaluated told{.comes = comes, .found = {}};
+  if (found) {
+    told.found = protocol::Measurement{.version = found->version,
+                                       .accuracy = found->accuracy,
+                                       .loss = found->loss,
+                                       .values = found->values};
+  }
+  transport_->send(from, told, nullptr);
+  transport_->close(from);
+}
+
+}  // namespace outpace::live

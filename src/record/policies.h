@@ -1,0 +1,14 @@
+// Of policies by their names: for titles, and for what a page shows.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace outpace::record {
+
+// What a run was decided by: "dynamic, then sync", when `next` comes after `names`. Of more than
+// three the first and the last are named.
+[[nodiscard]] std::string in_turn(std::string names, std::string_view next);
+
+}  // namespace outpace::record

@@ -1,0 +1,49 @@
+// What the two sides of a connection may choose; transports.h takes it.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/time.h"
+#include "wire/address.h"
+#include "wire/kept_numbers.h"
+#include "wire/tls_files.h"
+#include "wire/transport.h"
+
+namespace outpace::wire {
+
+struct ServeOptions {
+  std::string address;  // "127.0.0.1:4000", "[::1]:0" (port 0: any free one) or "unix:/path".
+  std::string token;    // Of the job: printable ASCII without blanks, not empty.
+  TlsFiles tls;         // Without files no TLS. A Unix socket never has it.
+  UnreadMax unread_max;
+  std::function<void(const std::string&)> refused;  // "refused 10.0.0.7:4000: a wrong token".
+  bool shares_memory = true;  // Over a Unix socket. The tests of the socket itself say false.
+  std::function<void(const std::string&)> warned;  // Once, if memory cannot be shared.
+  Duration keep_alive = kKeepAlive;
+  Reach reach = Reach::kAddress;
+  Duration to_begin = std::chrono::seconds(10);  // For a client's first message.
+};
+
+struct ConnectOptions {
+  std::string address;  // As the server's address() gives it.
+  std::string token;
+  Duration deadline = std::chrono::seconds(10);  // For reaching the server; it may start later.
+  TlsFiles tls;
+  bool shares_memory = true;  // As the server's.
+  // Not null: a release is delivered as soon as its first numbers are there, and this is told how
+  // many there are whenever more have come. On the sink's thread.
+  std::function<void(std::uint64_t arrived)> progress;
+  Duration keep_alive = kKeepAlive;
+  // Is told after each try to connect why it failed, or with an empty text that one did not. On
+  // the sink's thread. May be null.
+  std::function<void(const std::string& why)> tried;
+  // Memory for payloads, which outlasts the connection; null: the connection has its own.
+  std::shared_ptr<KeptNumbers> kept = nullptr;
+};
+
+}  // namespace outpace::wire
