@@ -81,6 +81,13 @@ bool Server::clear_rank(Time now, wire::ConnectionId from, const protocol::Hello
     dismiss(held->first, protocol::Farewell::kPresumedDead, "silent for too long");
     return true;
   }
+  if (transport_->hung_up(held->first)) {  // A process that follows another at once.
+    const wire::ConnectionId ended = held->first;
+    transport_->close(ended);
+    closed(now, ended, {.why = "end of stream"});
+    peers_[ended].role = Role::kSentAway;  // What it sent before may still come.
+    return true;
+  }
   const std::string why = name(newcomer.worker) + " is alive at " + holder.hello.host;
   dismiss(from,
           protocol::Farewell::kFenced,

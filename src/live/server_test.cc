@@ -121,6 +121,15 @@ TEST_F(ServerTest, AProcessIsRefusedWhileAnotherOfItsRankIsAlive) {
   (void)first.next_as<protocol::Release>();
 }
 
+// The thread that reads the first connection may learn of its end after the second has said Hello.
+TEST_F(ServerTest, AProcessThatFollowsAnotherAtOnceIsNeverRefused) {
+  serve(1);
+  for (std::uint64_t life = 1; life <= 200; ++life) {
+    RawPeer worker = peer(hello_of_process(life, "here"));
+    ASSERT_EQ(worker.next_as<protocol::Welcome>().incarnation, life);
+  }
+}
+
 TEST_F(ServerTest, AProcessThatConnectsAnewTakesItsOwnPlace) {
   serve(1);
   RawPeer before = peer(hello_of_process(7, "here"));

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include <poll.h>
 #include <sys/socket.h>
 
 namespace outpace::wire {
@@ -29,6 +30,11 @@ void ByteStream::end_sending() const {
 
 void ByteStream::shut() const {
   ::shutdown(number(), SHUT_RDWR);
+}
+
+bool ByteStream::hung_up() const {
+  pollfd socket{.fd = number(), .events = POLLRDHUP, .revents = 0};
+  return ::poll(&socket, 1, 0) == 1;
 }
 
 Transfer ByteStream::send_parts(std::span<const iovec> parts) const {

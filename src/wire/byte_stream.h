@@ -69,6 +69,8 @@ class ByteStream {
   void end_sending() const;
   // From any thread: nothing comes or goes any more.
   void shut() const;
+  // From any thread: whether the peer has ended; what it sent before may not have been received.
+  [[nodiscard]] bool hung_up() const;
 
  protected:
   // What a call of the system has moved; its answer and errno say so.

@@ -78,6 +78,8 @@ class RecordStream {
   void finish(const std::string& why);
   // next() returns nothing from now on, and nothing is sent.
   void abort();
+  // From any thread: whether the peer has ended; what it sent before may not have come.
+  [[nodiscard]] bool hung_up() const { return bytes_->hung_up(); }
 
  private:
   // Where the payload lies for the peer to read; nothing if it is sent. A gradient is not divided

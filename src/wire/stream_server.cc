@@ -106,6 +106,7 @@ class Connection {
     end("closed by the server", "");
     turns_->close();
   }
+  [[nodiscard]] bool hung_up() const { return stream_.hung_up(); }
   void abort() {
     stream_.abort();
     turns_->close();
@@ -202,6 +203,10 @@ class StreamServer final : public ServerTransport {
     if (const auto found = find(connection)) {
       found->close();
     }
+  }
+  [[nodiscard]] bool hung_up(ConnectionId connection) override {
+    const auto found = find(connection);
+    return !found || found->hung_up();
   }
 
  private:

@@ -85,6 +85,9 @@ class ServerTransport {
   virtual void authorise(ConnectionId connection, std::uint64_t numbers) = 0;
   // Ends the connection after what was queued for it has gone out.
   virtual void close(ConnectionId connection) = 0;
+  // Whether the client has ended, though its Closed may be on the way: threads take turns, so that
+  // the client which comes in its place may be heard first.
+  [[nodiscard]] virtual bool hung_up(ConnectionId connection) = 0;
 };
 
 class ClientTransport {
