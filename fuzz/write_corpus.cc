@@ -135,6 +135,8 @@ std::vector<Named> messages() {
                         .ranges = {{.epoch = 0, .begin = 59'968, .end = 60'000},
                                    {.epoch = 1, .begin = 0, .end = 32}}};
   named.emplace_back("initial-weights", encode(InitialWeights{}, 7851));
+  named.emplace_back("optimizer-state",
+                     encode(OptimizerState{.tensor = 1, .updates = 20, .part = "velocity"}, 10));
   named.emplace_back(
       "push",
       encode(

@@ -86,8 +86,8 @@ struct Parameter {
   std::uint32_t group = 0;           // Its place in ScriptSettings::groups, if there are any.
 };
 
-// The optimizers that a script may hand over to the server. All start from zero moments, and do
-// what PyTorch's of the same name do.
+// The optimizers that a script may hand over to the server. They start from zero moments, or from
+// ScriptSettings::state, and do what PyTorch's of the same name do.
 //
 // kAverage is for buffers, such as batch-norm's running statistics: in place of a gradient a worker
 // pushes its own value, and the server keeps `momentum` parts of the value that it has and takes
@@ -132,6 +132,17 @@ struct ParameterGroup {
   double initial = 0.0;       // The sum of squares before the first update.
 };
 
+// A part of the state of a tensor's optimizer, of another training that this one goes on from:
+// "velocity" of kMomentum, kNesterov and RMSprop with momentum; "first" and "second" of Adam and
+// AdamW; "square" of RMSprop and Adadelta, of the centered RMSprop the mean of squares less that of
+// "mean", which it has too; "steps" of Adadelta; "sum" of Adagrad. Other methods have none.
+struct OptimizerState {
+  std::uint32_t tensor = 0;  // Its place among the parameters.
+  std::string part;
+  std::uint64_t updates = 0;   // That the optimizer has made.
+  std::vector<float> numbers;  // One for each of the tensor's weights.
+};
+
 // What a script says of its training beside its network and data: the same on every worker.
 struct ScriptSettings {
   // The server's optimizer, if the server was not given one by options. Empty: the server's own.
@@ -144,6 +155,9 @@ struct ScriptSettings {
   // travels beside the weights. Called when `initial_weights` is, before; null: there are none.
   // `outpace server` writes them to its run's folder as constants.safetensors.
   std::function<std::string()> constants = nullptr;
+  // All parts of the state that the groups' optimizers begin with, of whichever tensors; the others
+  // begin anew. Called when `initial_weights` is, before; null: all begin anew. It takes groups.
+  std::function<std::vector<OptimizerState>()> state = nullptr;
   // Asks `outpace run` for one more process of the same script, which evaluates.
   bool evaluator = false;
   // How many mini-batches MinibatchView::ahead tells, at most 256: this worker loads them early.

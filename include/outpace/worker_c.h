@@ -119,6 +119,18 @@ typedef int (*outpace_initial_weights)(float* weights, size_t numbers, void* con
 // train; they stay there until the next call. Returns as above.
 typedef int (*outpace_constants)(const void** bytes, size_t* size, void* context);
 
+// As outpace::OptimizerState: a part of the state of a tensor's optimizer, to go on from.
+typedef struct outpace_optimizer_state {
+  uint32_t tensor;   // Its place among the parameters.
+  const char* part;  // Such as "velocity".
+  uint64_t updates;  // That the optimizer has made.
+  const float* numbers;
+  size_t count;  // As many as the tensor's weights.
+} outpace_optimizer_state;
+
+// Says where the parts are, which stay there until the next call. Returns as above.
+typedef int (*outpace_state)(const outpace_optimizer_state** parts, size_t* count, void* context);
+
 typedef struct outpace_job {
   const outpace_parameter* parameters;
   size_t count;
@@ -130,6 +142,7 @@ typedef struct outpace_job {
   uint64_t epochs;  // The run ends after this many, if no option of the server says; 0: as it says.
   uint32_t ahead;   // How many mini-batches outpace_minibatch.ahead tells, at most 256.
   outpace_constants constants;  // Called before initial_weights; null: there are none.
+  outpace_state state;          // The same; null: the groups' optimizers begin anew.
 } outpace_job;
 
 // All memory is the worker's. `weights` may be read until the mini-batch is pushed or abandoned,

@@ -6,9 +6,9 @@ is for PyTorch. Both talk to the job's server through liboutpace.so, which this 
 
 from outpace._error import OutpaceError
 from outpace.evaluator import Evaluator, Snapshot
-from outpace.groups import Group, Method
+from outpace.groups import Group, Method, OptimizerState
 from outpace.role import Role, role
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
 
-__all__ = ["Evaluator", "Group", "Method", "Minibatch", "Outcome", "OutpaceError", "Role",
-           "Snapshot", "Verdict", "Worker", "role"]
+__all__ = ["Evaluator", "Group", "Method", "Minibatch", "OptimizerState", "Outcome", "OutpaceError",
+           "Role", "Snapshot", "Verdict", "Worker", "role"]

@@ -3,7 +3,7 @@
 import ctypes
 import os
 import pathlib
-from typing import Any, Mapping, Sequence
+from typing import Any, List, Mapping, Sequence
 
 from outpace._error import OutpaceError
 
@@ -16,6 +16,16 @@ InitialWeights = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_float), 
 
 Constants = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p),
                              ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p)
+
+
+class OptimizerState(ctypes.Structure):
+    _fields_ = [("tensor", ctypes.c_uint32), ("part", ctypes.c_char_p),
+                ("updates", ctypes.c_uint64), ("numbers", ctypes.c_void_p),
+                ("count", ctypes.c_size_t)]
+
+
+State = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.POINTER(OptimizerState)),
+                         ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p)
 
 
 class Error(ctypes.Structure):
@@ -48,7 +58,7 @@ class Job(ctypes.Structure):
                 ("examples", ctypes.c_uint64), ("initial_weights", InitialWeights),
                 ("context", ctypes.c_void_p), ("groups", ctypes.POINTER(Group)),
                 ("group_count", ctypes.c_size_t), ("epochs", ctypes.c_uint64),
-                ("ahead", ctypes.c_uint32), ("constants", Constants)]
+                ("ahead", ctypes.c_uint32), ("constants", Constants), ("state", State)]
 
 
 class Minibatch(ctypes.Structure):
@@ -191,6 +201,18 @@ def parameter_list(shapes: Mapping[str, Sequence[int]],
         place.dimensions = len(shape)
         place.group = group_of.get(name, 0)
     return listed
+
+
+def state_list(parts: Sequence[Any]) -> "tuple[List[Any], ctypes.Array[OptimizerState]]":
+    """For C, parts as outpace.OptimizerState; and what must live as long."""
+    import numpy
+
+    kept = [numpy.ascontiguousarray(one.numbers, dtype=numpy.float32) for one in parts]
+    listed = (OptimizerState * len(parts))()
+    for place, one, numbers in zip(listed, parts, kept):
+        place.tensor, place.part, place.updates = one.tensor, one.part.encode(), one.updates
+        place.numbers, place.count = numbers.ctypes.data, numbers.size
+    return kept, listed
 
 
 def bytes_from(function: Any, handle: int) -> bytes:

@@ -1,9 +1,9 @@
 """How the server is to step the parameters: what a script hands over to it."""
 
 import enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Group", "Method"]
+__all__ = ["Group", "Method", "OptimizerState"]
 
 
 class Method(enum.Enum):
@@ -36,3 +36,17 @@ class Group(NamedTuple):
     epsilon: float = 1e-8  # These, and ADAGRAD.
     rate_decay: float = 0.0  # This and the next: ADAGRAD.
     initial: float = 0.0  # The sum of squares before the first update.
+
+
+class OptimizerState(NamedTuple):
+    """A part of the state of a tensor's optimizer, of another training that a run goes on from.
+
+    Parts are "velocity" of MOMENTUM, NESTEROV and RMSPROP with momentum; "first" and "second" of
+    ADAM and ADAMW; "square" of RMSPROP and ADADELTA, of CENTERED_RMSPROP the mean of squares less
+    that of "mean", which it has too; "steps" of ADADELTA; "sum" of ADAGRAD.
+    """
+
+    tensor: int  # Its place among join()'s parameters.
+    part: str
+    updates: int  # That the optimizer has made.
+    numbers: Any  # A float32 number for each of the tensor's weights.

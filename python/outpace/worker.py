@@ -18,7 +18,7 @@ from outpace._found import Found, found_of
 from outpace._minibatch import (Minibatch, Outcome, Verdict, Weights, as_array, as_numbers,
                                 verdict_of)
 from outpace._waiting import Waiting
-from outpace.groups import Group
+from outpace.groups import Group, OptimizerState
 
 if TYPE_CHECKING:
     import numpy
@@ -71,7 +71,8 @@ class Worker:
              initial_weights: Union[Weights, Callable[[], Weights]], examples: int, *,
              groups: Sequence[Group] = (), group_of: Optional[Mapping[str, int]] = None,
              epochs: int = 0, ahead: int = 0,
-             constants: Optional[Callable[[], bytes]] = None) -> None:
+             constants: Optional[Callable[[], bytes]] = None,
+             state: Optional[Callable[[], Sequence[OptimizerState]]] = None) -> None:
         """Connects and joins the job.
 
         `parameters` gives each tensor's name and shape, in the order of the flat weights, the same
@@ -88,6 +89,9 @@ class Worker:
         `constants` gives bytes of the script's own that do not change while it trains. It is asked
         where `initial_weights` is, and constants() has them on all workers.
 
+        `state` gives what the groups' optimizers begin from, of another training: all parts of
+        whichever tensors; the others begin anew. It is asked where `initial_weights` is.
+
         Raises OutpaceError, with code 4 if the job has other parameters, data, groups or epochs.
         """
         self._require_open()
@@ -97,7 +101,8 @@ class Worker:
         steps = (_library.Group * len(groups))(*[(group.method.value, *group[1:])
                                                  for group in groups])
         offered = _library.Job(listed, len(listed), examples, self._filling(initial_weights), None,
-                               steps, len(steps), epochs, ahead, self._finding(constants))
+                               steps, len(steps), epochs, ahead, self._finding(constants),
+                               self._beginning(state))
         self._offered, before = offered, self._offered
         try:
             self._checked(self._waiting.call(self._library.outpace_worker_join, self._handle,
@@ -406,6 +411,25 @@ class Worker:
                 return 1
 
         return _library.Constants(find)
+
+    def _beginning(self, state: Optional[Callable[[], Sequence[OptimizerState]]]) -> Any:
+        """A function for C that says where the parts of the optimizers' state are; null for none."""
+        if state is None:
+            return _library.State()
+        kept: List[Any] = []  # Until the next call.
+
+        def find(parts: Any, count: Any, _context: Any) -> int:
+            try:
+                numbers, listed = _library.state_list(state())
+                kept[:] = [numbers, listed]
+                parts[0] = ctypes.cast(listed, ctypes.POINTER(_library.OptimizerState))
+                count[0] = len(listed)
+                return 0
+            except BaseException as error:  # It must not pass through C.
+                self._failure = error
+                return 1
+
+        return _library.State(find)
 
     def _checked(self, code: int) -> None:
         if code != 0:

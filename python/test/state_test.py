@@ -14,7 +14,7 @@ from outpace.torch import _safetensors
 from outpace.torch._alone import Alone
 from outpace.torch._buffers import Buffers
 from outpace.torch._constants import Constants
-from outpace.torch._moments import refuse_state
+from outpace.torch._moments import refuse_state, state_of
 from outpace.torch._named import Named
 from outpace.torch._rules import SMALL, Rule, rules_of
 from outpace.torch._strangers import copies_of, refusing_strangers
@@ -211,12 +211,47 @@ class Moments(unittest.TestCase):
     def test_a_state_that_is_the_servers_is_neither_given_nor_taken(self):
         net = torch.nn.Linear(2, 1)
         optimizer = torch.optim.Adam(net.parameters())
+        net(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
         state = optimizer.state_dict()
-        refuse_state(optimizer)
+        begun = []
+        refuse_state(optimizer, lambda: bool(begun))
+        optimizer.state.clear()
         with self.assertRaisesRegex(op.OutpaceError, "state_dict.*the server .* has its state"):
             optimizer.state_dict()
-        with self.assertRaisesRegex(op.OutpaceError, "load_state_dict.*moments of 0.*--resume RUN"):
+        optimizer.load_state_dict(state)
+        self.assertEqual(len(optimizer.state), 2)
+        begun.append(True)
+        with self.assertRaisesRegex(op.OutpaceError, "load_state_dict.*has begun.*--resume RUN"):
             optimizer.load_state_dict(state)
+
+    def test_the_server_gets_what_its_optimizer_has_of_each_parameter(self):
+        for kind, parts in ((lambda of: torch.optim.SGD(of, lr=0.1, momentum=0.9), ["velocity"]),
+                            (lambda of: torch.optim.SGD(of, lr=0.1), []),
+                            (torch.optim.Adam, ["first", "second"]),
+                            (lambda of: torch.optim.RMSprop(of, centered=True, momentum=0.5),
+                             ["mean", "square", "velocity"]),
+                            (torch.optim.Adagrad, ["sum"]),
+                            (torch.optim.Adadelta, ["square", "steps"])):
+            net = torch.nn.Linear(2, 1)
+            optimizer = kind(net.parameters())
+            self.assertEqual(state_of([optimizer], list(net.parameters())), [])
+            net(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+            found = state_of([optimizer], [net.bias])  # The weight does not travel.
+            self.assertEqual(sorted(one.part for one in found), parts)
+            self.assertTrue(all(one.tensor == 0 and one.numbers.size == 1 for one in found))
+
+    def test_a_centered_rmsprop_has_the_variance_there(self):
+        net = torch.nn.Linear(1, 1, bias=False)
+        optimizer = torch.optim.RMSprop(net.parameters(), centered=True, alpha=0.5)
+        for scale in (1.0, 3.0):
+            optimizer.zero_grad()
+            (scale * net(torch.ones(1, 1))).sum().backward()
+            optimizer.step()
+        found = {one.part: one.numbers[0] for one in state_of([optimizer], list(net.parameters()))}
+        self.assertAlmostEqual(found["mean"], 1.75)  # 0.25 * 1 + 0.5 * 3
+        self.assertAlmostEqual(found["square"], 0.25 + 4.5 - 1.75 ** 2)
 
     def test_alone_it_is_pytorchs(self):
         net = torch.nn.Linear(2, 1)

@@ -229,13 +229,6 @@ class Optimizers(unittest.TestCase):
             with self.subTest(said), self.assertRaisesRegex(op.OutpaceError, said):
                 groups_of(optimizer)
 
-    def test_one_that_has_a_state_is_refused(self):
-        optimizer = torch.optim.Adam(self.weights)
-        self.weights[0].grad = torch.ones(2)
-        optimizer.step()
-        with self.assertRaisesRegex(op.OutpaceError, "has made steps"):
-            groups_of(optimizer)
-
     def test_the_servers_own_make_no_step_here(self):
         with self.assertRaisesRegex(op.OutpaceError, "optimizer of the server"):
             op.LAMB(self.weights).step()

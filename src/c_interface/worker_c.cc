@@ -81,6 +81,23 @@ ScriptSettings to_settings(const outpace_job& job) {
       return std::string(static_cast<const char*>(bytes), size);
     };
   }
+  if (job.state != nullptr) {
+    settings.state = [find = job.state, context = job.context] {
+      const outpace_optimizer_state* parts = nullptr;
+      std::size_t count = 0;
+      require(find(&parts, &count, context) == 0, "join: the script failed to supply its state");
+      require(parts != nullptr || count == 0, "join: the parts of the state are null");
+      std::vector<OptimizerState> state;
+      for (const outpace_optimizer_state& part : std::span(parts, count)) {
+        require(part.numbers != nullptr || part.count == 0, "join: numbers of the state are null");
+        state.push_back({.tensor = part.tensor,
+                         .part = text_or_empty(part.part),
+                         .updates = part.updates,
+                         .numbers = {part.numbers, part.numbers + part.count}});
+      }
+      return state;
+    };
+  }
   for (const outpace_group& given : std::span(job.groups, job.group_count)) {
     require(given.method >= OUTPACE_SGD && given.method <= OUTPACE_NEWEST,
             "join: there is no method " + std::to_string(given.method));

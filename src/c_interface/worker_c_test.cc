@@ -180,6 +180,42 @@ TEST_F(WorkerC, AWrongTokenIsTheServersAnswer) {
   running.get();
 }
 
+TEST_F(WorkerC, AStateGoesToTheServersOptimizer) {
+  live::Server server({.token = kToken,
+                       .coordinator = {.job = 7, .workers = 1, .batch = 4, .rate = 1},
+                       .policy = Spec::parse("sync"),
+                       .shard = {.optimizer = Spec::parse("sgd")},
+                       .script = {.conflict = ""}},
+                      {});
+  auto running = std::async(std::launch::async, [&server] { return server.run(); });
+  const std::string address = server.address();
+  options_.server = address.c_str();
+  const Handle worker = open();
+  outpace_job offered = job();
+  const outpace_group momentum{.method = OUTPACE_MOMENTUM, .rate = 0.0, .momentum = 0.5};
+  offered.groups = &momentum;
+  offered.group_count = 1;
+  offered.state = [](const outpace_optimizer_state** parts, std::size_t* count, void* /*context*/) {
+    static constexpr std::array<float, 3> kNumbers{1, 2, 3};
+    static const std::array<outpace_optimizer_state, 2> kParts{
+        {{.tensor = 0, .part = "velocity", .updates = 1, .numbers = kNumbers.data(), .count = 2},
+         {.tensor = 1, .part = "first", .updates = 1, .numbers = &kNumbers[2], .count = 1}}};
+    *parts = kParts.data();
+    *count = kParts.size();
+    return 0;
+  };
+  outpace_minibatch minibatch{};
+  int code = outpace_worker_join(worker.get(), &offered, &error_);
+  if (code == 0) {
+    code = outpace_worker_next(worker.get(), &minibatch, &error_);
+  }
+  EXPECT_EQ(code, OUTPACE_INCOMPATIBLE);
+  EXPECT_STREQ(error_.message,
+               "the optimizer's state of tensor 'offset': its optimizer has no 'first'");
+  server.stop(ExitCode::kFailure, "enough");
+  running.get();
+}
+
 TEST_F(WorkerC, InitialWeightsMayFail) {
   auto running = std::async(std::launch::async, [this] { return server_.run(); });
   const Handle worker = open();

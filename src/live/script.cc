@@ -108,6 +108,33 @@ std::function<std::vector<float>()> checked(std::function<std::vector<float>()> 
   };
 }
 
+std::function<std::vector<BroughtState>()> brought_state(
+    std::function<std::vector<OptimizerState>()> state,
+    const protocol::Manifest& network,
+    bool has_groups) {
+  if (!state) {
+    return nullptr;
+  }
+  require(has_groups, "join: a state of optimizers takes groups, which say the optimizers");
+  return [state = std::move(state), network] {
+    std::vector<BroughtState> brought;
+    for (OptimizerState& part : state()) {
+      require(part.tensor < network.tensors.size(),
+              "join: a state is of tensor " + std::to_string(part.tensor) + ", there are " +
+                  std::to_string(network.tensors.size()));
+      const std::uint64_t numbers = network.tensors[part.tensor].numbers();
+      require(part.numbers.size() == numbers,
+              "join: '" + part.part + "' of tensor " + std::to_string(part.tensor) + " has " +
+                  std::to_string(part.numbers.size()) + " numbers, the tensor " +
+                  std::to_string(numbers));
+      brought.push_back(
+          {.of = {.tensor = part.tensor, .updates = part.updates, .part = std::move(part.part)},
+           .numbers = std::move(part.numbers)});
+    }
+    return brought;
+  };
+}
+
 protocol::Rates rates_of(std::uint64_t epoch,
                          const std::vector<double>& rates,
                          std::size_t groups) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "live/control.h"
+#include "live/worker_session.h"
 #include "outpace/worker.h"
 #include "protocol/messages.h"
 
@@ -40,6 +41,12 @@ inline void require(bool holds, const std::string& message) {
 // Which throws if they are not as many numbers as this.
 [[nodiscard]] std::function<std::vector<float>()> checked(
     std::function<std::vector<float>()> initial_weights, std::uint64_t numbers);
+// Which throws if a part is not of one of these tensors, or has not as many numbers. Null: as
+// given.
+[[nodiscard]] std::function<std::vector<BroughtState>()> brought_state(
+    std::function<std::vector<OptimizerState>()> state,
+    const protocol::Manifest& network,
+    bool has_groups);
 // The rates of that many groups.
 [[nodiscard]] protocol::Rates rates_of(std::uint64_t epoch,
                                        const std::vector<double>& rates,

@@ -172,8 +172,9 @@ class Server {
     protocol::Hello hello;          // Without the manifest, which is the job's.
     Time last_heard{};              // Of a worker.
     bool joined = false;
-    protocol::Assembly constants{};  // That it brings.
-    bool has_constants = false;      // An evaluator.
+    protocol::Assembly constants{};                          // That it brings.
+    std::map<std::uint32_t, update::BroughtState> states{};  // The same, by tensor.
+    bool has_constants = false;                              // An evaluator.
   };
 
   void take(Post post);
@@ -272,6 +273,10 @@ class Server {
   [[nodiscard]] std::optional<Time> asks_others_at() const;
   void ask_others_for_weights();
   void take_constants(Time now, wire::ConnectionId from, protocol::Constants part);
+  void take_state(Time now,
+                  wire::ConnectionId from,
+                  protocol::OptimizerState part,
+                  std::vector<float> numbers);
   void tell_constants() const;
   void send_constants(wire::ConnectionId to);
   // To the evaluator. REQUIRES: there is one.

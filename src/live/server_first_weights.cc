@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "live/server.h"
 #include "server/initial_weights.h"
 
@@ -50,8 +51,9 @@ void Server::send_constants(wire::ConnectionId to) {
 }
 
 void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights) {
-  if (shard_) {
-    return;  // Another worker was asked, too, and was faster.
+  if (shard_) {  // Another worker was asked, too, and was faster.
+    peers_[from].states.clear();
+    return;
   }
   if (const std::string why = server::why_unfit(*manifest_, weights, *script_); !why.empty()) {
     dismiss(from, protocol::Farewell::kIncompatible, "initial weights: " + why);
@@ -61,11 +63,50 @@ void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector
     dismiss(from, protocol::Farewell::kIncompatible, "initial weights: constants are missing");
     return;
   }
+  shard_.emplace(shard_options(*script_), std::move(weights), manifest_->sizes());
+  for (const auto& [tensor, state] : std::exchange(peers_[from].states, {})) {
+    if (const std::string why = shard_->begin_from(tensor, state); !why.empty()) {
+      shard_.reset();
+      dismiss(from,
+              protocol::Farewell::kIncompatible,
+              "the optimizer's state of tensor '" + printable(manifest_->tensors[tensor].name) +
+                  "': " + why);
+      return;
+    }
+  }
   constants_ = peers_[from].constants.take();
   tell_constants();
-  shard_.emplace(shard_options(*script_), std::move(weights), manifest_->sizes());
   weights_from_ = from;
   join_waiting(now);
+}
+
+void Server::take_state(Time now,
+                        wire::ConnectionId from,
+                        protocol::OptimizerState part,
+                        std::vector<float> numbers) {
+  if (shard_) {
+    return;  // Another worker was asked, too, and was faster.
+  }
+  const auto refuse = [&](const std::string& why) {
+    expel(now, from, peers_[from], "optimizer_state: " + why);
+  };
+  if (part.tensor >= manifest_->tensors.size() ||
+      numbers.size() != manifest_->tensors[part.tensor].numbers()) {
+    refuse("it is of no tensor of the network");
+    return;
+  }
+  update::BroughtState& state = peers_[from].states[part.tensor];
+  if (!state.parts.empty() && part.updates != state.updates) {
+    refuse("its parts count other updates");
+    return;
+  }
+  if (std::ranges::find(state.parts, part.part, &update::BroughtPart::name) != state.parts.end() ||
+      state.parts.size() >= update::kStatePartsMax) {
+    refuse("a part of tensor '" + printable(manifest_->tensors[part.tensor].name) + "' came twice");
+    return;
+  }
+  state.updates = part.updates;
+  state.parts.push_back({.name = std::move(part.part), .numbers = std::move(numbers)});
 }
 
 void Server::take_constants(Time now, wire::ConnectionId from, protocol::Constants part) {

@@ -72,6 +72,9 @@ void Server::receive_from_worker(Time now,
                    take_push(now, from, peer, push, std::move(received));
                  },
                  [&](protocol::Constants& part) { take_constants(now, from, std::move(part)); },
+                 [&](protocol::OptimizerState& state) {
+                   take_state(now, from, std::move(state), std::move(received.payload).take());
+                 },
                  [&](const protocol::InitialWeights&) {
                    take_initial_weights(now, from, std::move(received.payload).take());
                  },

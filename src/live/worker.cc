@@ -53,21 +53,23 @@ class Worker::Job {
     numbers_ = manifest.numbers();
     groups_ = script.groups.size();
     tensors_ = manifest.tensors.size();
-    session_.emplace(live::WorkerOptions{.session = {.server = options_.server,
-                                                     .token = options_.token,
-                                                     .tls = tls(),
-                                                     .worker = WorkerId{options_.worker},
-                                                     .deadline = options_.deadline,
-                                                     .keep_alive = options_.keep_alive,
-                                                     .slice_bytes = options_.slice_bytes},
-                                         .rejoin_for = options_.rejoin_for},
-                     live::Offer{.manifest = manifest,
-                                 .dataset_examples = examples,
-                                 .initial_weights = live::checked(initial_weights, numbers_),
-                                 .constants = settings.constants,
-                                 .script = script,
-                                 .wants_evaluator = settings.evaluator,
-                                 .ahead = settings.ahead});
+    session_.emplace(
+        live::WorkerOptions{.session = {.server = options_.server,
+                                        .token = options_.token,
+                                        .tls = tls(),
+                                        .worker = WorkerId{options_.worker},
+                                        .deadline = options_.deadline,
+                                        .keep_alive = options_.keep_alive,
+                                        .slice_bytes = options_.slice_bytes},
+                            .rejoin_for = options_.rejoin_for},
+        live::Offer{.manifest = manifest,
+                    .dataset_examples = examples,
+                    .initial_weights = live::checked(initial_weights, numbers_),
+                    .constants = settings.constants,
+                    .state = live::brought_state(settings.state, manifest, groups_ > 0),
+                    .script = script,
+                    .wants_evaluator = settings.evaluator,
+                    .ahead = settings.ahead});
     joined_ = true;
     log_.joined(manifest, examples);
   }

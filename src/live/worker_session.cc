@@ -35,6 +35,7 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
       kept_(options.kept ? options.kept : std::make_shared<wire::KeptNumbers>()),
       initial_weights_(offer.initial_weights),
       constants_(offer.constants),
+      state_(offer.state),
       numbers_(offer.manifest.numbers()),
       reaching_("worker " + std::to_string(index(options.worker)), options.deadline),
       slices_(numbers_, (options.slice_bytes + sizeof(float) - 1) / sizeof(float)) {
@@ -378,6 +379,12 @@ void WorkerSession::send_initial_weights() {
   if (constants_) {
     protocol::in_parts(
         constants_(), [this](const protocol::Constants& part) { transport_->send(part, nullptr); });
+  }
+  if (state_) {
+    for (BroughtState& part : state_()) {
+      transport_->send(part.of,
+                       std::make_shared<const std::vector<float>>(std::move(part.numbers)));
+    }
   }
   transport_->send(protocol::InitialWeights{},
                    std::make_shared<const std::vector<float>>(initial_weights_()));

@@ -52,6 +52,11 @@ struct SessionOptions {
   std::shared_ptr<wire::KeptNumbers> kept = nullptr;  // As in wire::ConnectOptions.
 };
 
+// A part of the state that another training's optimizer has left.
+struct BroughtState {
+  protocol::OptimizerState of;
+  std::vector<float> numbers;
+};
 // What a worker brings to the job.
 struct Offer {
   protocol::Manifest manifest;
@@ -59,6 +64,7 @@ struct Offer {
   // Called only if the job has none, by the constructor or by next().
   std::function<std::vector<float>()> initial_weights;
   std::function<std::string()> constants = nullptr;  // Called before; null: there are none.
+  std::function<std::vector<BroughtState>()> state = nullptr;  // The same.
   protocol::Script script{};
   bool wants_evaluator = false;
   std::uint32_t ahead = 0;  // As in protocol::Hello.
@@ -186,6 +192,7 @@ class WorkerSession {
   const std::shared_ptr<wire::KeptNumbers> kept_;  // Shared with the transport.
   const std::function<std::vector<float>()> initial_weights_;
   const std::function<std::string()> constants_;
+  const std::function<std::vector<BroughtState>()> state_;
   const std::uint64_t numbers_;               // Of weights and gradients.
   std::optional<protocol::Welcome> welcome_;  // The first; never set once constructed.
   Reaching reaching_;                         // Of the transport's thread.

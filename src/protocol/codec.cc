@@ -164,6 +164,12 @@ Message read(const pb::Constants& constants) {
   return Constants{
       .begin = constants.begin(), .whole = constants.whole(), .bytes = constants.bytes()};
 }
+Message read(const pb::OptimizerState& state) {
+  require(!state.part().empty() && state.part().size() <= kStatePartNameMax,
+          "optimizer_state.part",
+          "must have 1 to 32 characters");
+  return OptimizerState{.tensor = state.tensor(), .updates = state.updates(), .part = state.part()};
+}
 Message read(const pb::Push& push) {
   require(push.examples() >= 1, "push.examples", "must be at least 1");
   require_finite(push.loss(), "push.loss");
@@ -302,6 +308,8 @@ Message read(const pb::Frame& frame) {
       return InitialWeights{};
     case pb::Frame::kConstants:
       return read(frame.constants());
+    case pb::Frame::kOptimizerState:
+      return read(frame.optimizer_state());
     case pb::Frame::kPush:
       return read(frame.push());
     case pb::Frame::kSlice:
@@ -368,14 +376,15 @@ const char* name(const Message& message) {
       "release",    "cancel",     "verdict",         "snapshot",    "stop",
       "set_policy", "ask_status", "slow_down",       "end_run",     "ask_evaluated",
       "evaluated",  "answer",     "status",          "rates",       "ask_evaluator",
-      "standing",   "regroup",    "group",           "constants"};
+      "standing",   "regroup",    "group",           "constants",   "optimizer_state"};
   return kNames.at(message.index());
 }
 
 bool carries_payload(const Message& message) {
   return std::holds_alternative<InitialWeights>(message) || std::holds_alternative<Push>(message) ||
          std::holds_alternative<Slice>(message) || std::holds_alternative<Release>(message) ||
-         std::holds_alternative<Snapshot>(message);
+         std::holds_alternative<Snapshot>(message) ||
+         std::holds_alternative<OptimizerState>(message);
 }
 
 std::string encode(const Message& message, std::uint64_t payload_numbers) {

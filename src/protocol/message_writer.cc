@@ -74,6 +74,12 @@ void write(const Constants& constants, pb::Frame& frame) {
   out.set_whole(constants.whole);
   out.set_bytes(constants.bytes);
 }
+void write(const OptimizerState& state, pb::Frame& frame) {
+  pb::OptimizerState& out = *frame.mutable_optimizer_state();
+  out.set_tensor(state.tensor);
+  out.set_updates(state.updates);
+  out.set_part(state.part);
+}
 void write(const Push& push, pb::Frame& frame) {
   pb::Push& out = *frame.mutable_push();
   write(push.id, *out.mutable_id());

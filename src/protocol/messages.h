@@ -36,6 +36,7 @@ inline constexpr std::uint32_t kAheadMax = 256;                       // Mini-ba
 inline constexpr std::size_t kValuesMax = 256;                        // Of an evaluation.
 inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Of a message.
 inline constexpr std::uint64_t kConstantBytesMax = sizeof(float) * kWeightsMax;
+inline constexpr std::size_t kStatePartNameMax = 32;
 inline constexpr std::size_t kConstantPartMax = std::size_t{4} << 20U;  // Bytes of one message.
 
 // Names, shapes and order of a network's parameters: the layout of the flat buffer.
@@ -173,6 +174,16 @@ struct Constants {
   std::string bytes;    // At least one.
 
   bool operator==(const Constants&) const = default;
+};
+// A part of the state that another training's optimizer has left, of one tensor. A worker that is
+// asked for weights sends all of them before, if it has any. Payload: a number for each of the
+// tensor's weights.
+struct OptimizerState {
+  std::uint32_t tensor = 0;   // Its place in the manifest.
+  std::uint64_t updates = 0;  // That the optimizer has made; the same in all parts of a tensor.
+  std::string part;           // As update::StatePart's name.
+
+  bool operator==(const OptimizerState&) const = default;
 };
 // Payload: the mean gradient over the first `examples` examples of the release's ranges, or its
 // front, if slices have brought the rest.
@@ -439,7 +450,8 @@ using Message = std::variant<Hello,
                              Standing,
                              Regroup,
                              Group,
-                             Constants>;
+                             Constants,
+                             OptimizerState>;
 
 // What the server sends to a worker that takes part. It makes up most of a run: a variant of these
 // three is moved and destroyed in a fraction of the time of a variant of all messages.

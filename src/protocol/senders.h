@@ -17,7 +17,8 @@ using IgnoringWorkers = Ignoring<Hello,
                                  AskEvaluator,
                                  Heartbeat,
                                  Goodbye,
-                                 Standing>;
+                                 Standing,
+                                 OptimizerState>;
 using IgnoringEvaluators = Ignoring<Observe, Measurement>;
 // Constants are a worker's, too.
 using IgnoringServer = Ignoring<Welcome,

@@ -133,6 +133,13 @@ bool Shard::hold(WorkerId worker,
   return true;
 }
 
+std::string Shard::begin_from(std::uint32_t tensor, const update::BroughtState& state) {
+  if (grouped_ == nullptr) {
+    return "the server's own options say the optimizer, which begins anew";
+  }
+  return grouped_->begin_from(tensor, state);
+}
+
 std::string Shard::why_not_without(std::span<const std::uint32_t> tensors) const {
   if (tensors.empty()) {
     return "";

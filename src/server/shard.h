@@ -17,6 +17,7 @@
 #include "base/spec.h"
 #include "server/effects.h"
 #include "update/aggregate.h"
+#include "update/brought_state.h"
 #include "update/correction.h"
 #include "update/filter.h"
 #include "update/groups.h"
@@ -48,6 +49,10 @@ class Shard {
   Shard(const ShardOptions& options,
         std::vector<float> weights,
         std::vector<std::size_t> tensors = {});
+
+  // A tensor's optimizer goes on from what another training has left. One line that says why it
+  // cannot; empty if it does.
+  [[nodiscard]] std::string begin_from(std::uint32_t tensor, const update::BroughtState& state);
 
   // The present weights, which stay as they are: a step puts the next version elsewhere.
   [[nodiscard]] update::SharedWeights snapshot();

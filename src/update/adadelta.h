@@ -32,6 +32,10 @@ class Adadelta final : public Weightwise {
   Adadelta(const AdadeltaOptions& options, std::size_t size);
 
   void keep(Archive& archive) override { archive("square", square_)("steps", steps_); }
+  [[nodiscard]] std::vector<StatePart> state_parts() override {
+    return {{.name = "square", .numbers = square_, .of_squares = true},
+            {.name = "steps", .numbers = steps_, .of_squares = true}};
+  }
 
  private:
   void move(const Step& step,

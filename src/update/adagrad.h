@@ -32,6 +32,10 @@ class Adagrad final : public Weightwise {
   Adagrad(const AdagradOptions& options, std::size_t size);
 
   void keep(Archive& archive) override { archive("updates", updates_)("sum", sum_); }
+  [[nodiscard]] std::vector<StatePart> state_parts() override {
+    return {{.name = "sum", .numbers = sum_, .of_squares = true}};
+  }
+  void count_from(std::uint64_t updates) override { updates_ = updates; }
 
  private:
   void move(const Step& step,

@@ -5,12 +5,30 @@
 #include "base/check.h"
 
 namespace outpace::update {
+namespace {
+
+// By multiplications alone, as beta1_power_ is.
+double power_of(double base, std::uint64_t exponent) {
+  double power = 1.0;
+  for (; exponent > 0; exponent /= 2) {
+    power *= exponent % 2 == 1 ? base : 1.0;
+    base *= base;
+  }
+  return power;
+}
+
+}  // namespace
 
 Adam::Adam(Decay decay, const AdamOptions& options, std::size_t size)
     : decay_(decay), options_(options), first_(size), second_(size) {
   CHECK(options.beta1 >= 0.0 && options.beta1 < 1.0);
   CHECK(options.beta2 >= 0.0 && options.beta2 < 1.0);
   CHECK(options.epsilon > 0.0);
+}
+
+void Adam::count_from(std::uint64_t updates) {
+  beta1_power_ = power_of(options_.beta1, updates);
+  beta2_power_ = power_of(options_.beta2, updates);
 }
 
 template <typename Weight>

@@ -46,6 +46,11 @@ class Adam final : public Optimizer {
     archive("beta1_power", beta1_power_)("beta2_power", beta2_power_);
     archive("first", first_)("second", second_);
   }
+  [[nodiscard]] std::vector<StatePart> state_parts() override {
+    return {{.name = "first", .numbers = first_, .of_squares = false},
+            {.name = "second", .numbers = second_, .of_squares = true}};
+  }
+  void count_from(std::uint64_t updates) override;
 
  private:
   // `weight(i)`: the weight before the step, which the loop over `moved` has not passed yet.

@@ -270,6 +270,13 @@ void GroupedOptimizer::keep(Archive& archive) {
   }
 }
 
+std::string GroupedOptimizer::begin_from(std::uint32_t tensor, const BroughtState& state) {
+  if (!by_tensor_ || tensor >= parts_.size() || parts_[tensor].kind != Kind::kLearns) {
+    return "it has no optimizer of its own";
+  }
+  return update::begin_from(*parts_[tensor].optimizer, state);
+}
+
 double GroupedOptimizer::learnt_squared_norm(std::span<const float> gradient) const {
   double sum = 0.0;
   for (const Part& part : parts_) {

@@ -21,10 +21,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/archive.h"
 #include "base/spec.h"
+#include "update/brought_state.h"
 #include "update/optimizer.h"
 
 namespace outpace::update {
@@ -57,6 +59,9 @@ class GroupedOptimizer final : public Optimizer {
                  std::span<float> moved) override;
   [[nodiscard]] bool scale_invariant() const override { return scale_invariant_; }
   void keep(Archive& archive) override;
+
+  // As update::begin_from(), for the optimizer of one tensor.
+  [[nodiscard]] std::string begin_from(std::uint32_t tensor, const BroughtState& state);
 
   // REQUIRES: one for each group, finite and at least 0.
   void set_rates(std::span<const double> rates);

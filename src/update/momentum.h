@@ -55,6 +55,9 @@ class Momentum final : public Optimizer {
                  std::span<float> moved) override;
   [[nodiscard]] bool scale_invariant() const override { return false; }
   void keep(Archive& archive) override { archive("velocity", velocity_); }
+  [[nodiscard]] std::vector<StatePart> state_parts() override {
+    return {{.name = "velocity", .numbers = velocity_, .of_squares = false}};
+  }
 
  private:
   // `weight(i)`: the weight before the step, which the loop over `moved` has not passed yet.

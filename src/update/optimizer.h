@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,13 @@ struct Step {
   // In (0, 1]: this update's gradients over the live workers. Below 1 they may be stale, and 1 /
   // share updates do the work of one synchronous update. Counts for what remembers gradients.
   double share = 1.0;
+};
+
+// A part of an optimizer's state that has a number for each weight.
+struct StatePart {
+  std::string name;
+  std::span<float> numbers;
+  bool of_squares;  // At least 0.
 };
 
 class Optimizer {
@@ -63,6 +71,12 @@ class Optimizer {
 
   // What it remembers from step to step.
   virtual void keep(Archive& archive) = 0;
+
+  // The parts of what it remembers that another training may have left to begin with; empty: it
+  // always begins anew.
+  [[nodiscard]] virtual std::vector<StatePart> state_parts() { return {}; }
+  // This many steps count as made, before the first one.
+  virtual void count_from(std::uint64_t /*updates*/) {}
 };
 
 struct OptimizerDoc {

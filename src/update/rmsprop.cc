@@ -17,6 +17,17 @@ RmsProp::RmsProp(const RmsPropOptions& options, std::size_t size)
   CHECK(options.mu >= 0.0 && options.mu < 1.0);
 }
 
+std::vector<StatePart> RmsProp::state_parts() {
+  std::vector<StatePart> parts{{.name = "square", .numbers = square_, .of_squares = true}};
+  if (options_.centered) {
+    parts.push_back({.name = "mean", .numbers = mean_, .of_squares = false});
+  }
+  if (options_.mu > 0.0) {
+    parts.push_back({.name = "velocity", .numbers = velocity_, .of_squares = false});
+  }
+  return parts;
+}
+
 template <bool kCentered, bool kMomentum>
 void RmsProp::move_as(const Step& step,
                       std::span<const float> mean,

@@ -43,6 +43,8 @@ class RmsProp final : public Weightwise {
   void keep(Archive& archive) override {
     archive("square", square_)("mean", mean_)("velocity", velocity_);
   }
+  // "square" is v, which is the variance if centered.
+  [[nodiscard]] std::vector<StatePart> state_parts() override;
 
  private:
   void move(const Step& step,

@@ -1,6 +1,7 @@
 """What is on a worker is on all: first values, buffers, averages, and the optimizer's state."""
 
 import json
+import operator
 import signal
 import struct
 import sys
@@ -83,6 +84,31 @@ class State(PythonTest):
         self.assertIn("optimizer.state_dict(): the server makes this optimizer's steps and has its "
                       "state", said)
         self.assertFalse((self.folder / "checkpoint.pt").exists())
+
+    def off(self, when, *kinds, options=()):
+        """How far the run's last weights are from PyTorch's, for each kind of optimizer."""
+        found, _ = self.case("checkpoint", when, *kinds, options=("--batch", 320, *options))
+        weights = self.run / "weights.safetensors"
+        names = [f"{i}.weight" for i in range(len(kinds))] if len(kinds) > 1 else ["weight"]
+        return [max(map(abs, map(operator.sub, numbers_of(weights, name), right)))
+                for name, right in zip(names, found["worker-0"]["right"])]
+
+    def test_a_checkpoint_of_pytorch_goes_on_with_its_moments(self):
+        for kinds in (("momentum",), ("adam", "adamw", "rmsprop", "adagrad", "adadelta")):
+            for when in ("before", "after"):
+                for kind, off in zip(kinds, self.off(when, *kinds)):
+                    self.assertLess(off, 2e-6, (kind, when))
+            for kind, off in zip(kinds, self.off("weights", *kinds)):
+                self.assertGreater(off, 1e-4, kind)  # As it would be without them.
+
+    def test_moments_that_count_for_nothing_are_named(self):
+        self.off("before", "adam")
+        weights = self.run / "weights.safetensors"
+        weights.rename(self.folder / "w.safetensors")
+        self.run.rename(self.folder / "first")
+        self.off("before", "adam", options=("--weights", self.folder / "w.safetensors"))
+        self.assertIn("and not with the state that this script's optimizer has loaded",
+                      (self.run / "logs" / "worker-0.out").read_text())
 
     def test_a_run_from_a_file_begins_with_its_buffers(self):
         self.case("goes_on")

@@ -3,6 +3,7 @@
 Prints JSON: {"rank": ..., and what the case found}.
 """
 
+import copy
 import json
 import os
 import sys
@@ -135,6 +136,54 @@ def moments(job):
     net, optimizer = job.wrap(net, torch.optim.Adam(net.parameters()))
     train(job, net, optimizer, job.loader(TensorDataset(*points(8))), epochs=1)
     torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict()}, "checkpoint.pt")
+
+
+KINDS = {"adam": lambda of: torch.optim.Adam(of, lr=0.01),
+         "adamw": lambda of: torch.optim.AdamW(of, lr=0.01),
+         "rmsprop": lambda of: torch.optim.RMSprop(of, lr=0.001, momentum=0.5, centered=True),
+         "adagrad": lambda of: torch.optim.Adagrad(of, lr=0.1, lr_decay=0.1),
+         "adadelta": lambda of: torch.optim.Adadelta(of, lr=1.0),
+         "momentum": lambda of: torch.optim.SGD(of, lr=0.01, momentum=0.9)}
+
+
+def checkpoint(job, when, *kinds):
+    """PyTorch has made 20 steps; the job makes 8 more, each of all examples, as PyTorch would."""
+    x, y = points(8)
+
+    def networks():
+        torch.manual_seed(1)
+        nets = [torch.nn.Linear(8, 1) for _ in kinds]
+        return nets, [KINDS[kind](net.parameters()) for kind, net in zip(kinds, nets)]
+
+    def steps(nets, optimizers, count):
+        for net, optimizer in list(zip(nets, optimizers)) * count:
+            optimizer.zero_grad()
+            F.mse_loss(net(x), y).backward()
+            optimizer.step()
+        return [net.weight.detach().clone() for net in nets]
+
+    nets, optimizers = networks()
+    steps(nets, optimizers, 20)
+    kept = [copy.deepcopy(one.state_dict()) for one in (*nets, *optimizers)]
+    right = steps(nets, optimizers, 8)
+
+    def load(nets, optimizers):
+        taken = (*nets, *optimizers) if when != "weights" else nets
+        for one, state in zip(taken, kept):
+            one.load_state_dict(state)
+
+    nets, optimizers = networks()
+    if when == "before":
+        load(nets, optimizers)
+    nets, optimizers = job.wrap(nets, optimizers)
+    if when != "before":
+        load(nets, optimizers)
+    for _ in job.epochs(8):
+        for a, b in job.loader(TensorDataset(x, y)):
+            if job.backward(sum(F.mse_loss(net(a), b) for net in nets)):
+                for optimizer in optimizers:
+                    optimizer.step()
+    say(job, right=[one.flatten().tolist() for one in right])
 
 
 def goes_on(job):

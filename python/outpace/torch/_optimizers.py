@@ -6,7 +6,6 @@ import torch
 
 from outpace._error import OutpaceError
 from outpace.groups import Group, Method
-from outpace.torch._moments import RESUME
 from outpace.torch._several import Optimizers, Several
 
 
@@ -76,10 +75,6 @@ def groups_of(optimizer: Optimizers) -> List[Group]:
     if to_group is None:
         known = ", ".join(kind.__name__ for kind in (*_KINDS, ByServer))
         raise OutpaceError(f"wrap: the server has no {type(optimizer).__name__}; use one of {known}")
-    # Adagrad has a state from the first, with 0 steps.
-    if any(float(one.get("step", 1)) > 0 for one in optimizer.state.values()):
-        raise OutpaceError("wrap: the optimizer has loaded a state or has made steps, and the server "
-                           "begins a run with moments of 0, so that state would be lost. " + RESUME)
     return [to_group(group) for group in optimizer.param_groups]
 
 

@@ -19,13 +19,13 @@ from outpace.torch._large import LargeBatch
 from outpace.torch._layers import Marks, is_profiled, mark_layers, marks_for
 from outpace.torch._loader import Leases, Loader
 from outpace.torch._measured import Evaluated, Hearing, Newest
-from outpace.torch._moments import refuse_state
+from outpace.torch._moments import Brought, refuse_state
 from outpace.torch._named import Named, say_frozen
 from outpace.torch._optimizers import count_step, groups_of, replace_step
 from outpace.torch._rules import Given
 from outpace.torch._seeds import draw_own
 from outpace.torch._settings import Settings
-from outpace.torch._several import Member, Optimizers, Passes, Several
+from outpace.torch._several import Member, Optimizers, Passes, Several, optimizers_of
 from outpace.torch._unchanged import check_parameters, check_unchanged
 from outpace.torch._unleased import VERDICT
 from outpace.worker import Minibatch, Outcome, Verdict, Worker
@@ -64,6 +64,7 @@ class WorkerJob(Job):
         self._worked_in: Optional[int] = None  # The epoch of the last mini-batch.
         self._in_backward = False
         self._passes = Passes(Several([]))
+        self._brought = Brought([], [])
         self._without: Set[int] = set()  # Parameters that the gradient at hand lacks.
         self._let_go = False  # No update needs the gradient of the mini-batch that the script has.
         self._unleased = False  # The script's loop runs without a mini-batch.
@@ -96,6 +97,7 @@ class WorkerJob(Job):
             self._marks = marks_for(self._flat.device, self.worker.mark)
             mark_layers(module, self._named.parameters, numbers, self._marks)
         self._passes = Passes(optimizer)
+        self._brought = Brought(optimizers_of(optimizer), self._named.parameters)
         for member in self._passes.members:
             self._take_over(member)
 
@@ -109,7 +111,7 @@ class WorkerJob(Job):
         def zero_grad(set_to_none: bool = False) -> None:
             self._zero_grad(member)
 
-        refuse_state(optimizer)
+        refuse_state(optimizer, lambda: self._joined)
         replace_step(optimizer, step)
         optimizer.zero_grad = zero_grad  # type: ignore[method-assign]
         optimizer.add_param_group = _refuse_group  # type: ignore[method-assign]
@@ -422,6 +424,7 @@ class WorkerJob(Job):
         self.worker.join(named.shapes, initial, self._examples or 0,
                          groups=settings.begin(self._epochs), group_of=named.group_of,
                          epochs=self._epochs, constants=named.constants.bytes,
+                         state=self._brought.state,
                          ahead=min(self._ahead, AHEAD_MOST))
         self._seed = torch.initial_seed()
         if self.draws_own:
@@ -460,6 +463,8 @@ class WorkerJob(Job):
             self._begun = True
             if self.rank == 0 and self._settings.are_the_scripts and self._examples is not None:
                 self._large.say(len(minibatch), self._examples, self._alone_batch)
+            if self.rank == 0:
+                self._brought.say_unused()
             named.buffers.use_servers()
             named.constants.use(self.worker.constants())
         address = self.worker.gradient_address()
