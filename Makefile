@@ -7,7 +7,7 @@
 # Debian's own, which has Debian's packages.
 PYTHON  ?= /usr/bin/python3
 JOBS    ?= $(shell nproc)
-SOURCES  = $(shell find src include examples bench fuzz -name '*.h' -o -name '*.cc' 2>/dev/null)
+SOURCES  = $(shell find src lab include examples bench fuzz -name '*.h' -o -name '*.cc' 2>/dev/null)
 BUILD    = cmake --build --parallel $(JOBS) --preset
 
 help:    ## print this list
@@ -87,7 +87,7 @@ docs: build/dev/build.ninja  ## write docs/options.md from what the program says
 	$(BUILD) dev --target outpace
 	build/dev/outpace options > docs/options.md
 
-golden: build/dev/build.ninja  ## rewrite src/*/testdata from what the code says; then read the diff
+golden: build/dev/build.ninja  ## rewrite src/*/*/testdata from what the code says; then read the diff
 	$(BUILD) dev --target unit_tests
 	UPDATE_GOLDEN=1 ctest --preset dev -L 'pure|unit' -R Scenario; git diff --stat
 
@@ -116,7 +116,7 @@ tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads
 	ctest --preset tsan
 
 # Passing tests are not run again until something that they could depend on changes.
-build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src include examples \
+build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src lab include examples \
                                      python tools test bench fuzz -type f ! -name '*.pyc' 2>/dev/null)
 	$(MAKE) --no-print-directory test
 

@@ -41,7 +41,7 @@ foreach(library IN LISTS libraries)
   endif()
 endforeach()
 
-# The names are Outpace::worker and Outpace::torch; outpace_worker is src/worker.
+# The names are Outpace::worker and Outpace::torch; outpace_worker is src/core/worker.
 add_library(outpace_public_worker INTERFACE)
 set_target_properties(outpace_public_worker PROPERTIES EXPORT_NAME worker)
 target_include_directories(outpace_public_worker INTERFACE

@@ -1,14 +1,14 @@
-# The generated code of src/protocol/outpace.proto, inside outpace_protocol.
+# The generated code of src/core/protocol/outpace.proto, inside outpace_protocol.
 #
 # A target of its own, because it is not held to our warnings and checks; its objects, not the
 # target, go into outpace_protocol, so that an installed package is none the wiser.
 
 set(wire_dir ${CMAKE_BINARY_DIR}/wire)
-set(wire_proto ${CMAKE_SOURCE_DIR}/src/protocol/outpace.proto)
+set(wire_proto ${CMAKE_SOURCE_DIR}/src/core/protocol/outpace.proto)
 file(MAKE_DIRECTORY ${wire_dir})
 add_custom_command(
   OUTPUT ${wire_dir}/outpace.pb.cc ${wire_dir}/outpace.pb.h
-  COMMAND protobuf::protoc --cpp_out=${wire_dir} --proto_path=${CMAKE_SOURCE_DIR}/src/protocol
+  COMMAND protobuf::protoc --cpp_out=${wire_dir} --proto_path=${CMAKE_SOURCE_DIR}/src/core/protocol
           ${wire_proto}
   DEPENDS ${wire_proto} protobuf::protoc VERBATIM)
 

@@ -12,7 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "CONTRIBUTING.md"
-WHOLE = ("src/policy/kbatchasync.h",)
+WHOLE = ("src/core/policy/kbatchasync.h",)
 
 
 def blocks(page):

@@ -15,7 +15,7 @@ build lld                     links in a third of the time of GNU ld
 build ccache                  compiles nothing twice
 build pkg-config              finds libraries that have no CMake package
 build python3                 runs tools/*.py
-build libtorch-dev            tensors and gradients, in src/learn
+build libtorch-dev            tensors and gradients, in src/world/learn
 build libgloo-dev             all-reduce between workers without a server
 build libopenblas0-pthread    the fast matrix product below libtorch
 build libisal-dev             checksums of what crosses the network

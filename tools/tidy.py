@@ -13,7 +13,9 @@ FILE_LINES_MAX = 500
 PAGE_LINES_MAX = 250
 GENERATED_PAGES = ("options.md",)  # `make docs` writes them; they are looked up, not read.
 SUFFIXES = (".h", ".cc")
-CODE_FOLDERS = ("src", "include", "examples", "bench", "test", "fuzz")
+CODE_FOLDERS = ("src", "lab", "include", "examples", "bench", "test", "fuzz")
+# From the ground up: a folder may depend on none of a higher wing. They are in src/, but for lab/.
+WINGS = ("core", "virtual", "ask", "world", "see", "predict", "lab", "face")
 
 BANNED_IN_PURE = {  # what makes a run depend on anything but its inputs
     r"_clock::now\(": "pass `now` in",
@@ -30,7 +32,7 @@ BANNED = {
     r"\bstd::source_location\b": "clang-tidy 14 cannot parse it",
     r"\bstd::\w+_distribution\b": "it differs from library to library; use base/rng",
     r"\busing namespace (?!.*literals)": "name what you use",
-    r"#include \"\.": "include from src/, as \"folder/file.h\"",
+    r"#include \"\.": "include from the wing, as \"folder/file.h\"",
 }
 BANNED_FILE_WORDS = {  # one word per idea: ARCHITECTURE.md has the table
     "strategy": "policy",
@@ -59,7 +61,7 @@ PHRASES = {  # CONTRIBUTING.md, "Words": never right in a sentence that a person
     r"(?:^|[.:;] )Of (?:what|which)\b": "the subject first",
 }
 PROSE_SUFFIXES = (".h", ".cc", ".proto", ".py", ".md", ".toml", ".yaml")
-PROSE_FOLDERS = ("docs", "src", "include", "tools", "examples", "fuzz")
+PROSE_FOLDERS = ("docs", "src", "lab", "include", "tools", "examples", "fuzz")
 PROSE_EXCEPT = ("tidy.py", "tidy_test.py")  # They name the phrases.
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 TORCH = re.compile(r"#include <(torch|ATen|c10|caffe2)/|#include <torch\.h>|\btorch::")
@@ -97,6 +99,32 @@ def reachable(name, modules):
     return found
 
 
+def room_of(place):
+    """(wing, folder) of a file by its path in the tree; (None, None): it is in no wing."""
+    parts = place.parts[1:] if place.parts[0] == "src" else place.parts
+    if place.parts[0] in ("src", "lab") and len(parts) > 2:
+        return parts[0], parts[1]
+    return None, None
+
+
+def wing_problems(root, modules):
+    """Folders outside the wings, or that are no module, and arrows that point up."""
+    wing_of = {}
+    for wing in [*(root / "src").iterdir(), root / "lab"]:
+        if wing.is_dir() and wing.name not in WINGS:
+            yield wing, 1, f"no wing is called so; move its folders to one of {', '.join(WINGS)}"
+        for folder in sorted(path for path in wing.glob("*") if path.is_dir()):
+            wing_of[folder.name] = wing.name
+            if folder.name not in modules and any(folder.glob("*.cc")):
+                yield folder, 1, "no outpace_module() in CMakeLists.txt names this folder"
+    for name, (depends, _) in modules.items():
+        for below in sorted(depends):
+            wings = [wing_of.get(one) for one in (name, below)]
+            if all(one in WINGS for one in wings) and WINGS.index(wings[0]) < WINGS.index(wings[1]):
+                yield root / "CMakeLists.txt", 1, (
+                    f"{name} of {wings[0]}/ may not depend on {below} of {wings[1]}/, a higher wing")
+
+
 def whole_file_problems(path, pure):
     """The problems of the file as a whole."""
     text = path.read_text()
@@ -131,17 +159,17 @@ def tested_by_problems(path, root):
                 yield source, number, f"{found[1]} has no class {name}; name one that it has"
     if not covered:
         yield path, 1, (f"no test: write {beside.name}, or say which test covers this file: "
-                        "'// Tested by src/live/worker_test.cc.' or "
+                        "'// Tested by src/world/live/worker_test.cc.' or "
                         "'// Tested by test/program/signals_test.py (class Train).'")
 
 
 def may_include_torch(place):
-    return place.parts[:2] in (("src", "learn"), ("src", "fit")) or (
+    return room_of(place)[1] in ("learn", "fit") or (
         place.parts[0] == "examples" or place.as_posix() == "include/outpace/torch.h")
 
 
 def line_problems(path, place, modules):
-    folder = place.parts[1] if place.parts[0] == "src" and len(place.parts) > 2 else None
+    _, folder = room_of(place)
     pure = folder is not None and modules.get(folder, (set(), False))[1]
     is_test = path.stem.endswith("_test")
     banned = {**BANNED, **(BANNED_IN_PURE if pure and not is_test else {})}
@@ -152,11 +180,11 @@ def line_problems(path, place, modules):
             yield number, f"{folder}/ may not include {included[1]}/"
         code = re.sub(r"//.*", "", line)
         if TORCH.search(code) and not may_include_torch(place):
-            yield number, "libtorch belongs in src/learn, src/fit and include/outpace/torch.h"
-        if "#include <gloo/" in code and place.as_posix() != "src/collective/gloo_group.cc":
-            yield number, "Gloo belongs in src/collective/gloo_group.cc"
+            yield number, "libtorch belongs in src/world/learn, src/world/fit and include/outpace/torch.h"
+        if "#include <gloo/" in code and place.as_posix() != "src/world/collective/gloo_group.cc":
+            yield number, "Gloo belongs in src/world/collective/gloo_group.cc"
         if NETWORK.search(code) and folder != "wire":
-            yield number, "sockets and TLS belong in src/wire"
+            yield number, "sockets and TLS belong in src/world/wire"
         for pattern, instead in banned.items():
             if re.search(pattern, line):
                 yield number, f"{pattern} is banned: {instead}"
@@ -225,19 +253,18 @@ def problems(root):
         for below in depends:
             if name in reachable(below, modules):
                 yield root / "CMakeLists.txt", 1, f"{name} and {below} depend on each other"
-    for folder in sorted(path for path in (root / "src").iterdir() if path.is_dir()):
-        if folder.name not in modules and any(folder.glob("*.cc")):
-            yield folder, 1, "no outpace_module() in CMakeLists.txt names this folder"
+    yield from wing_problems(root, modules)
     for path in sorted(p for top in CODE_FOLDERS for p in (root / top).rglob("*")):
         if path.suffix not in SUFFIXES:
             continue
         place = path.relative_to(root)
-        pure = place.parts[0] == "src" and modules.get(place.parts[1], (set(), False))[1]
+        _, folder = room_of(place)
+        pure = modules.get(folder, (set(), False))[1]
         for number, message in whole_file_problems(path, pure):
             yield path, number, message
         for number, message in line_problems(path, place, modules):
             yield path, number, message
-        if place.parts[0] == "src" and place.parts[1] != "cli" and not pure:
+        if folder and folder != "cli" and not pure:
             if path.suffix == ".cc" and not path.stem.endswith("_test"):
                 yield from tested_by_problems(path, root)
     yield from page_problems(root)

@@ -53,12 +53,12 @@ class Tidy(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name)
         self.write("CMakeLists.txt", CMAKE)
-        self.write("src/base/time.h", CLEAN_HEADER)
-        self.write("src/policy/sync.h", CLEAN_HEADER + '#include "base/time.h"\n')
-        self.write("src/policy/sync.cc", '#include "policy/sync.h"\n')
-        self.write("src/policy/sync_test.cc", '#include "policy/sync.h"\n')
+        self.write("src/core/base/time.h", CLEAN_HEADER)
+        self.write("src/core/policy/sync.h", CLEAN_HEADER + '#include "base/time.h"\n')
+        self.write("src/core/policy/sync.cc", '#include "policy/sync.h"\n')
+        self.write("src/core/policy/sync_test.cc", '#include "policy/sync.h"\n')
         for source in ("live/loop", "learn/network", "collective/gloo_group", "collective/ring"):
-            self.write(f"src/{source}_test.cc", "\n")
+            self.write(f"src/world/{source}_test.cc", "\n")
 
     def write(self, place, text):
         path = self.root / place
@@ -86,12 +86,12 @@ class Tidy(unittest.TestCase):
         self.assertEqual(modules["base"], (set(), True))
 
     def test_an_arrow_that_is_not_listed(self):
-        self.write("src/base/time.h", CLEAN_HEADER + '#include "policy/sync.h"\n')
-        self.assert_found("src/base/time.h:4", "base/ may not include policy/")
+        self.write("src/core/base/time.h", CLEAN_HEADER + '#include "policy/sync.h"\n')
+        self.assert_found("src/core/base/time.h:4", "base/ may not include policy/")
 
     def test_an_arrow_through_another_folder_is_allowed(self):
         self.write("CMakeLists.txt", CMAKE + "outpace_module(cli DEPENDS live)\n")
-        self.write("src/cli/main.cc", '#include "base/time.h"\n')
+        self.write("src/face/cli/main.cc", '#include "base/time.h"\n')
         self.assert_clean()
 
     def test_folders_that_depend_on_each_other(self):
@@ -101,27 +101,36 @@ class Tidy(unittest.TestCase):
         self.assertIn("base and policy depend on each other", messages)
 
     def test_a_folder_without_a_module(self):
-        self.write("src/stray/thing.cc", "int x();\n")
-        self.write("src/stray/thing_test.cc", "\n")
-        self.assert_found("src/stray", "no outpace_module()")
+        self.write("src/core/stray/thing.cc", "int x();\n")
+        self.write("src/core/stray/thing_test.cc", "\n")
+        self.assert_found("src/core/stray", "no outpace_module()")
+
+    def test_a_folder_outside_the_wings(self):
+        self.write("src/strays/base/thing.txt", "\n")
+        self.assert_found("src/strays", "no wing is called so")
+
+    def test_an_arrow_to_a_higher_wing(self):
+        self.write("CMakeLists.txt", CMAKE + "outpace_module(links DEPENDS live)\n")
+        self.write("src/virtual/links/flow.h", CLEAN_HEADER + '#include "live/loop.h"\n')
+        self.assert_found("CMakeLists.txt", "links of virtual/ may not depend on live of world/")
 
     def test_torch_outside_learn(self):
         for text in ("#include <torch/torch.h>\n", "torch::Tensor weights();\n"):
             with self.subTest(text):
-                self.write("src/live/loop.cc", text)
-                self.assert_found("src/live/loop.cc:1", "libtorch belongs")
+                self.write("src/world/live/loop.cc", text)
+                self.assert_found("src/world/live/loop.cc:1", "libtorch belongs")
 
     def test_torch_where_it_belongs(self):
-        self.write("src/learn/network.cc", "#include <torch/torch.h>\n")
+        self.write("src/world/learn/network.cc", "#include <torch/torch.h>\n")
         self.write("include/outpace/torch.h", CLEAN_HEADER + "#include <torch/torch.h>\n")
         self.write("examples/own_network/main.cc", "#include <torch/torch.h>\n")
         self.assert_clean()
 
     def test_gloo_has_one_place(self):
-        self.write("src/collective/gloo_group.cc", "#include <gloo/context.h>\n")
+        self.write("src/world/collective/gloo_group.cc", "#include <gloo/context.h>\n")
         self.assert_clean()
-        self.write("src/collective/ring.cc", "#include <gloo/context.h>\n")
-        self.assert_found("src/collective/ring.cc:1", "Gloo belongs")
+        self.write("src/world/collective/ring.cc", "#include <gloo/context.h>\n")
+        self.assert_found("src/world/collective/ring.cc:1", "Gloo belongs")
 
     def test_torch_in_the_torch_free_public_header(self):
         self.write("include/outpace/worker.h", CLEAN_HEADER + "#include <torch/torch.h>\n")
@@ -131,11 +140,11 @@ class Tidy(unittest.TestCase):
         for text in ("#include <sys/socket.h>\n", "#include <openssl/ssl.h>\n",
                      "int number = ::socket(1, 2, 3);\n"):
             with self.subTest(text):
-                self.write("src/learn/network.cc", text)
-                self.assert_found("src/learn/network.cc:1", "sockets and TLS")
+                self.write("src/world/learn/network.cc", text)
+                self.assert_found("src/world/learn/network.cc:1", "sockets and TLS")
 
     def test_sockets_in_wire(self):
-        self.write("src/wire/loop.h", CLEAN_HEADER + "#include <sys/socket.h>\n")
+        self.write("src/world/wire/loop.h", CLEAN_HEADER + "#include <sys/socket.h>\n")
         self.assert_clean()
 
     def test_what_pure_folders_may_not_use(self):
@@ -143,12 +152,12 @@ class Tidy(unittest.TestCase):
                      "std::mutex mutex;", "#include <fstream>", "std::random_device device;",
                      'std::getenv("HOME");', "std::unordered_map<int, int> state;"):
             with self.subTest(text):
-                self.write("src/policy/sync.cc", text + "\n")
-                self.assert_found("src/policy/sync.cc:1", "is banned")
+                self.write("src/core/policy/sync.cc", text + "\n")
+                self.assert_found("src/core/policy/sync.cc:1", "is banned")
 
     def test_tests_of_pure_folders_and_other_folders_may(self):
-        self.write("src/policy/sync_test.cc", "#include <fstream>\n")
-        self.write("src/live/loop.cc", "std::thread thread;\n")
+        self.write("src/core/policy/sync_test.cc", "#include <fstream>\n")
+        self.write("src/world/live/loop.cc", "std::thread thread;\n")
         self.assert_clean()
 
     def test_what_nobody_may_use(self):
@@ -157,23 +166,23 @@ class Tidy(unittest.TestCase):
                      "std::normal_distribution<> normal;", "using namespace std;",
                      '#include "../base/time.h"'):
             with self.subTest(text):
-                self.write("src/live/loop.cc", text + "\n")
-                self.assert_found("src/live/loop.cc:1", "is banned")
+                self.write("src/world/live/loop.cc", text + "\n")
+                self.assert_found("src/world/live/loop.cc:1", "is banned")
 
     def test_a_reasoned_exception_and_literals_may_stay(self):
-        self.write("src/live/loop.cc", "int x;  // NOLINT(bugprone-x): the library wants it.\n"
+        self.write("src/world/live/loop.cc", "int x;  // NOLINT(bugprone-x): the library wants it.\n"
                                        "using namespace std::chrono_literals;\n")
         self.assert_clean()
 
     def test_a_file_that_is_too_long(self):
-        self.write("src/live/loop.cc", "\n" * (tidy.FILE_LINES_MAX + 1))
-        self.assert_found("src/live/loop.cc:1", "501 lines")
+        self.write("src/world/live/loop.cc", "\n" * (tidy.FILE_LINES_MAX + 1))
+        self.assert_found("src/world/live/loop.cc:1", "501 lines")
 
     def test_phrases_that_are_hard_to_read(self):
         for phrase, text in HARD:
             for place, line in (("README.md", text), ("docs/page.md", text),
-                                ("src/live/loop.cc", f"int x;  // {text}"),
-                                ("src/live/loop.cc", f'say("{text}");'),
+                                ("src/world/live/loop.cc", f"int x;  // {text}"),
+                                ("src/world/live/loop.cc", f'say("{text}");'),
                                 ("include/outpace/worker.h", CLEAN_HEADER + f"// {text}"),
                                 ("tools/tool.py", text), ("examples/job.yaml", text)):
                 with self.subTest(place=place, text=text):
@@ -188,7 +197,7 @@ class Tidy(unittest.TestCase):
 
     def test_right_sentences_and_names_in_code_may_stay(self):
         self.write("docs/page.md", "It lost so many workers that it stopped. Who wins? Who else?\n")
-        self.write("src/live/loop.cc", "double foretold = whoever(in_hand);  // The prediction.\n")
+        self.write("src/world/live/loop.cc", "double foretold = whoever(in_hand);  // The prediction.\n")
         self.write("tools/tidy.py", "# Refuses foretold.\n")
         self.assert_clean()
 
@@ -203,58 +212,58 @@ class Tidy(unittest.TestCase):
         self.assert_clean()
 
     def test_a_header_that_does_not_say_what_it_is(self):
-        self.write("src/live/loop.h", "#pragma once\n")
-        self.assert_found("src/live/loop.h:1", "opens with a sentence")
+        self.write("src/world/live/loop.h", "#pragma once\n")
+        self.assert_found("src/world/live/loop.h:1", "opens with a sentence")
 
     def test_a_header_without_its_guard(self):
-        self.write("src/live/loop.h", "// A loop.\n")
-        self.assert_found("src/live/loop.h:1", "no #pragma once")
+        self.write("src/world/live/loop.h", "// A loop.\n")
+        self.assert_found("src/world/live/loop.h:1", "no #pragma once")
 
     def test_a_pure_file_without_a_test(self):
-        self.write("src/policy/async.cc", "\n")
-        self.assert_found("src/policy/async.cc:1", "no test beside it")
+        self.write("src/core/policy/async.cc", "\n")
+        self.assert_found("src/core/policy/async.cc:1", "no test beside it")
 
     def test_a_file_that_no_test_is_known_to_cover(self):
-        for text in ("\n", "// Tested by hand.\n", "// Tested by src/live/loop_test.cc\n",
-                     "// It is tested by src/live/loop_test.cc.\n",
-                     "// Tested by src/live/loop.cc.\n"):
+        for text in ("\n", "// Tested by hand.\n", "// Tested by src/world/live/loop_test.cc\n",
+                     "// It is tested by src/world/live/loop_test.cc.\n",
+                     "// Tested by src/world/live/loop.cc.\n"):
             with self.subTest(text):
-                self.write("src/live/server.cc", text)
-                self.assert_found("src/live/server.cc:1", "no test: write server_test.cc, or say")
+                self.write("src/world/live/server.cc", text)
+                self.assert_found("src/world/live/server.cc:1", "no test: write server_test.cc, or say")
 
     def test_a_pure_file_has_its_test_beside_it_whatever_it_says(self):
-        self.write("src/policy/async.cc", "// Tested by src/policy/sync_test.cc.\n")
-        self.assert_found("src/policy/async.cc:1", "no test beside it")
+        self.write("src/core/policy/async.cc", "// Tested by src/core/policy/sync_test.cc.\n")
+        self.assert_found("src/core/policy/async.cc:1", "no test beside it")
 
     def test_a_file_may_say_which_test_covers_it(self):
         self.write("test/program/train_test.py", "class Stopped(ProgramTest):\n")
-        self.write("src/live/half.cc", "// One half.\n// Tested by src/live/loop_test.cc.\n\n")
-        self.write("src/live/server.h", "// A server.\n//\n// Tested by test/program/train_test.py "
+        self.write("src/world/live/half.cc", "// One half.\n// Tested by src/world/live/loop_test.cc.\n\n")
+        self.write("src/world/live/server.h", "// A server.\n//\n// Tested by test/program/train_test.py "
                                         "(class Stopped).\n\n#pragma once\n")
-        self.write("src/live/server.cc", '#include "live/server.h"\n')
-        self.write("src/cli/main.cc", "\n")
+        self.write("src/world/live/server.cc", '#include "live/server.h"\n')
+        self.write("src/face/cli/main.cc", "\n")
         self.write("CMakeLists.txt", CMAKE + "outpace_module(cli DEPENDS live)\n")
         self.assert_clean()
 
     def test_a_sentence_that_names_a_test_that_is_not_there(self):
-        text = "// Tested by src/live/{}_test.cc.\n"
-        self.write("src/live/server.cc", "// A server.\n" + text.format("absent"))
-        self.assert_found("src/live/server.cc:2", "there is no src/live/absent_test.cc; name")
-        self.write("src/live/server.cc", text.format("loop") + text.format("absent"))
-        self.assert_found("src/live/server.cc:2", "there is no src/live/absent_test.cc; name")
-        self.write("src/live/server.cc", "\n")
-        self.write("src/live/server.h", CLEAN_HEADER + text.format("absent"))
-        self.assert_found("src/live/server.h:4", "there is no src/live/absent_test.cc; name")
+        text = "// Tested by src/world/live/{}_test.cc.\n"
+        self.write("src/world/live/server.cc", "// A server.\n" + text.format("absent"))
+        self.assert_found("src/world/live/server.cc:2", "there is no src/world/live/absent_test.cc; name")
+        self.write("src/world/live/server.cc", text.format("loop") + text.format("absent"))
+        self.assert_found("src/world/live/server.cc:2", "there is no src/world/live/absent_test.cc; name")
+        self.write("src/world/live/server.cc", "\n")
+        self.write("src/world/live/server.h", CLEAN_HEADER + text.format("absent"))
+        self.assert_found("src/world/live/server.h:4", "there is no src/world/live/absent_test.cc; name")
         for suffix in (".h", ".cc"):
-            (self.root / "src/live/server").with_suffix(suffix).unlink()
-        self.write("src/live/loop.cc", text.format("absent"))  # Though it has a test beside it.
-        self.assert_found("src/live/loop.cc:1", "there is no src/live/absent_test.cc; name")
+            (self.root / "src/world/live/server").with_suffix(suffix).unlink()
+        self.write("src/world/live/loop.cc", text.format("absent"))  # Though it has a test beside it.
+        self.assert_found("src/world/live/loop.cc:1", "there is no src/world/live/absent_test.cc; name")
 
     def test_a_sentence_that_names_a_class_that_the_test_does_not_have(self):
         self.write("test/program/train_test.py", "class Stopped(ProgramTest):\n")
-        self.write("src/live/server.cc",
+        self.write("src/world/live/server.cc",
                    "// Tested by test/program/train_test.py (class Stop).\n")
-        self.assert_found("src/live/server.cc:1",
+        self.assert_found("src/world/live/server.cc:1",
                           "test/program/train_test.py has no class Stop; name one")
 
     def test_a_class_of_tests_that_nobody_runs(self):
@@ -281,7 +290,7 @@ class Tidy(unittest.TestCase):
     def test_a_file_named_for_nothing(self):
         for name in ("strategy", "worker_manager", "event_handler", "helpers", "text_util"):
             with self.subTest(name):
-                path = f"src/live/{name}.h"
+                path = f"src/world/live/{name}.h"
                 self.write(path, CLEAN_HEADER)
                 self.assert_found(path, "in a file name")
                 (self.root / path).unlink()

@@ -19,7 +19,7 @@ SWARM = pathlib.Path(__file__).resolve().parent.parent / "swarm" / "seed_bugs.py
 # there instead. BUG is true while the bug is on.
 BUGS = [
     ("applied_twice", "exactly once", "Every 50th update is applied twice.",
-     "server/shard.cc",
+     "core/server/shard.cc",
      "  aggregate_.clear();\n",
      "  static int steps = 0;\n"
      "  if (BUG && ++steps % 50 == 0) {\n"
@@ -29,28 +29,28 @@ BUGS = [
      "  }\n"
      "  aggregate_.clear();\n"),
     ("lease_lost", "no hang", "The examples of a dead worker are never handed out again.",
-     "server/coordinator.cc",
+     "core/server/coordinator.cc",
      "    leases_.give_back(worker, member->ranges);\n",
      "    if (!BUG) {\n"
      "      leases_.give_back(worker, member->ranges);\n"
      "    }\n"),
     ("generation_kept", "monotonic", "A server goes on in the generation of the one before it.",
-     "run/resume.cc",
+     "face/run/resume.cc",
      "  ++found.head.generation;\n",
      "  found.head.generation += BUG ? 0U : 1U;\n"),
     ("checkpoint_passed_over", "checkpoint kept", "A server goes on from its oldest checkpoint.",
-     "checkpoint/checkpoint.cc",
+     "world/checkpoint/checkpoint.cc",
      "  const std::vector<fs::path> all = list(folder);\n  for (const fs::path& one : all) {\n"
      "    try {\n",
      "  const std::vector<fs::path> all = list(folder);\n  for (const fs::path& one : all) {\n"
      "    if (BUG && one != all.back()) {\n      continue;\n    }\n"
      "    try {\n"),
     ("checksum_ignored", "whole weights", "A record whose checksum is wrong is taken.",
-     "wire/record_stream.cc",
+     "world/wire/record_stream.cc",
      "checksums_ == Checksums::kCrc32c && crc32c(body)",
      "checksums_ == Checksums::kCrc32c && !BUG && crc32c(body)"),
     ("end_ignored", "no hang", "A worker does not end with its run.",
-     "live/worker_session.cc",
+     "world/live/worker_session.cc",
      "      if (inbox_.stopped()->how == protocol::Farewell::kFinished) {\n",
      "      while (BUG) {\n        ::pause();\n      }\n"
      "      if (inbox_.stopped()->how == protocol::Farewell::kFinished) {\n"

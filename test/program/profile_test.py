@@ -112,7 +112,7 @@ class Measured(Throughput):
         return json.dumps(made)
 
     def test_layers_and_tensors_are_joined(self):
-        # By hand: src/throughput/cluster_model_test.cc.
+        # By hand: src/predict/throughput/cluster_model_test.cc.
         for layer, ring, server in ((0, 752.1, 330.2), (3, 1066.7, 430.0)):
             self.path("p.json", self.heavy(layer))
             words = ("--workers", "4", "--policy", "sync", "--topology", "ps,ring", "--bandwidth", "10Gbps")

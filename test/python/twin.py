@@ -31,7 +31,7 @@ def network(name):
 
 def train(name, begin, rate):
     images, classes = fashion.load("train").tensors
-    # As src/learn/images.cc.
+    # As src/world/learn/images.cc.
     images = (images - torch.tensor(0.2860)) / torch.tensor(0.3530)
     data = TensorDataset(images.flatten(1) if name == "mlp" else images, classes)
     net = network(name)

@@ -16,77 +16,77 @@ import sys
 # there instead. BUG is true while the bug is on.
 BUGS = [
     ("duplicate_accepted", "I1", "A repeated push is accepted again.",
-     "server/coordinator.cc",
+     "core/server/coordinator.cc",
      "    emplace<Send>(out, id.worker, *member->last_verdict);\n",
      "    emplace<Send>(out, id.worker, *member->last_verdict);\n"
      "    if (BUG) {\n"
      "      out.emplace_back(Accept{id.worker, id.sequence, 1.0, 1});\n"
      "    }\n"),
     ("dropped_accepted", "I1", "A gradient that the policy dropped is accepted.",
-     "server/coordinator_actions.cc",
+     "core/server/coordinator_actions.cc",
      "  out.emplace_back(Forget{action.worker});\n",
      "  if (BUG) {\n"
      "    out.emplace_back(Accept{action.worker, action.release, 1.0, member.examples});\n"
      "  }\n"
      "  out.emplace_back(Forget{action.worker});\n"),
     ("stale_round_counts", "I3", "A round accepts a gradient of an older one.",
-     "policy/round.cc",
+     "core/policy/round.cc",
      "if (state.version < version_) {", "if (state.version < version_ && !BUG) {"),
     ("ssp_one_more", "I3", "The fastest is s + 1 iterations ahead.",
-     "policy/ssp.cc",
+     "core/policy/ssp.cc",
      "if (ahead <= options_.slack) {", "if (ahead <= options_.slack + (BUG ? 1 : 0)) {"),
     ("saps_one_more", "I3", "A gradient that is s + 1 versions old is accepted.",
-     "policy/saps.cc",
+     "core/policy/saps.cc",
      "lag > bound_.now() &&", "lag > bound_.now() + (BUG ? 1 : 0) &&"),
     ("lease_lost", "I5", "The examples of a dead worker are never handed out again.",
-     "server/coordinator.cc",
+     "core/server/coordinator.cc",
      "    leases_.give_back(worker, member->ranges);\n",
      "    if (!BUG) {\n"
      "      leases_.give_back(worker, member->ranges);\n"
      "    }\n"),
     ("dead_awaited", "I6", "An update waits for a worker that is dead.",
-     "policy/round.cc",
+     "core/policy/round.cc",
      "if (workers_.leave(event.worker).computing) {",
      "if (workers_.leave(event.worker).computing && !BUG) {"),
     ("live_miscounted", "I6", "A worker that died counts as live.",
-     "server/coordinator.cc",
+     "core/server/coordinator.cc",
      "  --live_;\n", "  live_ -= BUG ? 0U : 1U;\n"),
     ("silence_overlooked", "I6", "A worker that is silent for too long stays live.",
-     "server/coordinator.cc",
+     "core/server/coordinator.cc",
      "if (!is_live(member.state)) {", "if (!is_live(member.state) || BUG) {"),
     ("fence_ignored", "I7", "The end of an old connection ends the new one.",
-     "server/coordinator.cc",
+     "core/server/coordinator.cc",
      "member.incarnation == incarnation ?", "(member.incarnation == incarnation || BUG) ?"),
     ("idle_forgotten", "I9", "Worker 1 is not released again once its gradient was accepted.",
-     "policy/round.cc",
+     "core/policy/round.cc",
      "    if (!state.computing) {\n", "    if (!state.computing && !(BUG && worker == WorkerId{1})) {\n"),
     ("version_back", "I10", "A death takes an update back.",
-     "server/coordinator.cc",
+     "core/server/coordinator.cc",
      "  out.emplace_back(ForgetWorker{worker});\n",
      "  out.emplace_back(ForgetWorker{worker});\n"
      "  if (BUG && version_ > Version{}) {\n"
      "    version_ = Version{count(version_) - 1};\n"
      "  }\n"),
     ("broken_part_used", "I12", "The finite numbers of a gradient that is not finite are used.",
-     "server/shard.cc",
+     "core/server/shard.cc",
      "  if (!std::isfinite(*squared_norm)) {\n",
      "  if (!std::isfinite(*squared_norm)) {\n"
      "    for (std::size_t i = 0; BUG && i < weights_->size() && std::isfinite(gradient[i]); ++i) {\n"
      "      (*weights_)[i] -= gradient[i];\n"
      "    }\n"),
     ("checkpoint_forgets", "I5", "What was out at a checkpoint is not handed out again.",
-     "server/coordinator_state.cc",
+     "core/server/coordinator_state.cc",
      "    out.insert(out.end(), member.ranges.begin(), member.ranges.end());\n",
      "    if (!BUG) {\n"
      "      out.insert(out.end(), member.ranges.begin(), member.ranges.end());\n"
      "    }\n"),
     ("resumes_a_version_back", "I10", "A server goes on with the version before its checkpoint's.",
-     "server/coordinator_state.cc",
+     "core/server/coordinator_state.cc",
      "  iterations_ = iterations;\n",
      "  iterations_ = iterations;\n"
      "  version_ = Version{count(version_) - (BUG && count(version_) > 0 ? 1U : 0U)};\n"),
     ("hidden_state", "I14", "A run depends on those before it.",
-     "server/coordinator.cc",
+     "core/server/coordinator.cc",
      "  CHECK(options_.batch >= 1 && options_.workers > options_.later);\n",
      "  CHECK(options_.batch >= 1 && options_.workers > options_.later);\n"
      "  if (BUG) {\n"
@@ -94,7 +94,7 @@ BUGS = [
      "    sequences_ = ++runs;\n"
      "  }\n"),
     ("cutoff_one_more", "I17", "An update waits for more gradients than the live can give.",
-     "policy/first_come.cc",
+     "core/policy/first_come.cc",
      "accepted_ < cutoff)) {", "accepted_ < cutoff + (BUG ? 1 : 0))) {"),
 ]
 

@@ -1,0 +1,77 @@
+// Tested by src/world/wire/rude_client_test.cc.
+
+#include "wire/handshake.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sys/random.h>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace outpace::wire {
+
+Nonce make_nonce() {
+  Nonce nonce{};
+  if (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size())) {
+    throw Error(ExitCode::kFailure, "the system gave no random bytes for a connection");
+  }
+  return nonce;
+}
+
+OpeningBytes encode_opening(const Nonce& nonce) {
+  OpeningBytes bytes{};
+  std::copy(kMagic.begin(), kMagic.end(), bytes.begin());
+  std::copy(nonce.begin(), nonce.end(), bytes.begin() + kMagic.size());
+  return bytes;
+}
+
+bool decode_opening(const OpeningBytes& bytes, Nonce& nonce) {
+  std::copy(bytes.begin() + kMagic.size(), bytes.end(), nonce.begin());
+  return std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
+}
+
+AnswerBytes encode_answer(const Answer& answer) {
+  AnswerBytes bytes{};
+  std::copy(kMagic.begin(), kMagic.end(), bytes.begin());
+  std::memcpy(bytes.data() + kMagic.size(), &answer.code, sizeof(answer.code));
+  std::copy(answer.bytes.begin(),
+            answer.bytes.end(),
+            bytes.begin() + kMagic.size() + sizeof(answer.code));
+  return bytes;
+}
+
+bool decode_answer(const AnswerBytes& bytes, Answer& answer) {
+  std::memcpy(&answer.code, bytes.data() + kMagic.size(), sizeof(answer.code));
+  std::copy(bytes.begin() + kMagic.size() + sizeof(answer.code), bytes.end(), answer.bytes.begin());
+  return std::equal(kMagic.begin(), kMagic.end(), bytes.begin()) &&
+         answer.code >= AnswerCode::kChallenge && answer.code <= AnswerCode::kHasNoTls;
+}
+
+Proof prove(const std::string& token, std::string_view who, const Proven& proven) {
+  std::string text(who);
+  text.append(proven.client.begin(), proven.client.end());
+  text.append(proven.server.begin(), proven.server.end());
+  text.append(proven.binding.begin(), proven.binding.end());
+  Proof proof{};
+  unsigned int size = 0;
+  CHECK(::HMAC(::EVP_sha256(),
+               token.data(),
+               static_cast<int>(token.size()),
+               reinterpret_cast<const unsigned char*>(text.data()),
+               text.size(),
+               reinterpret_cast<unsigned char*>(proof.data()),
+               &size) != nullptr);
+  CHECK(size == proof.size());
+  return proof;
+}
+
+bool same_proof(const Proof& a, const Proof& b) {
+  return ::CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace outpace::wire

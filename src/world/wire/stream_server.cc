@@ -1,0 +1,302 @@
+// Tested by src/world/wire/transport_test.cc.
+
+#include "wire/stream_server.h"
+
+#include <condition_variable>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/overloaded.h"
+#include "wire/address.h"
+#include "wire/lobby.h"
+#include "wire/record_stream.h"
+#include "wire/token_check.h"
+
+namespace outpace::wire {
+namespace {
+
+// Messages of one connection that the receiver has not handled.
+constexpr std::size_t kUnhandledMax = 64;
+// How long a client may take to read what is left for it, since it read something last.
+constexpr auto kToRead = std::chrono::seconds(10);
+
+// Messages of one connection that the receiver has not handled; the connection waits for them.
+class Turns {
+ public:
+  // Waits until there may be one more. False when nobody waits any more.
+  [[nodiscard]] bool wait(bool numbers) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return closed_ || (messages_ < kUnhandledMax && !(numbers && payloads_ > 0));
+    });
+    messages_ += 1;
+    payloads_ += numbers ? 1 : 0;
+    return !closed_;
+  }
+  void give_back(bool numbers) {
+    {
+      const std::lock_guard lock(mutex_);
+      messages_ -= 1;
+      payloads_ -= numbers ? 1 : 0;
+    }
+    changed_.notify_one();
+  }
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t messages_ = 0;
+  std::size_t payloads_ = 0;
+  bool closed_ = false;
+};
+
+// One client. Its thread is the stream's.
+class Connection {
+ public:
+  Connection(std::unique_ptr<ByteStream> bytes,
+             UnreadMax unread_max,
+             Duration to_begin,
+             SharingOptions sharing)
+      : to_begin_(to_begin), stream_(std::move(bytes), unread_max, std::move(sharing)) {}
+
+  // Hands on what the client sends, until the end. Returns why it ended.
+  [[nodiscard]] std::string serve(const std::function<void(Received)>& sink) {
+    try {
+      std::optional by = std::chrono::steady_clock::now() + to_begin_;
+      for (bool goes_on = true; goes_on;) {
+        auto next = stream_.next(std::exchange(by, std::nullopt));
+        goes_on = next && std::visit(Overloaded{[&](Received& received) {
+                                                  return deliver(std::move(received), sink);
+                                                },
+                                                [&](const RecordStream::Farewell&) {
+                                                  end("end of stream", "");
+                                                  return false;
+                                                }},
+                                     *next);
+      }
+      stream_.linger(kToRead);
+    } catch (const std::exception& error) {  // Also of memory that ran out.
+      end(error.what(), error.what());
+      // A client that sends garbage may never read: wait no longer than for one that reads.
+      stream_.linger(kShutdown);
+    }
+    const std::lock_guard lock(mutex_);
+    return why_.empty() ? stream_.why() : why_;
+  }
+
+  void send(const protocol::Message& message, Payload payload, More more) {
+    stream_.send(message, std::move(payload), more);
+  }
+  void authorise(std::uint64_t numbers) { stream_.authorise(numbers); }
+  void close() {
+    end("closed by the server", "");
+    turns_->close();
+  }
+  [[nodiscard]] bool hung_up() const { return stream_.hung_up(); }
+  void abort() {
+    stream_.abort();
+    turns_->close();
+  }
+
+ private:
+  [[nodiscard]] bool deliver(Received received, const std::function<void(Received)>& sink) {
+    const bool numbers = !received.payload.empty();
+    const bool goes_on = turns_->wait(numbers);
+    received.turn = std::shared_ptr<void>(
+        nullptr, [turns = turns_, numbers](void*) { turns->give_back(numbers); });
+    if (goes_on) {
+      sink(std::move(received));
+    }
+    return goes_on;
+  }
+
+  void end(const std::string& why, const std::string& farewell) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (why_.empty()) {
+        why_ = why;
+      }
+    }
+    stream_.end(farewell);
+  }
+
+  const Duration to_begin_;
+  RecordStream stream_;
+  const std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();  // Messages may outlive this.
+  std::mutex mutex_;
+  std::string why_;  // The connection ends, if this side ended it. Guarded by mutex_.
+};
+
+class StreamServer final : public ServerTransport {
+ public:
+  StreamServer(const ServeOptions& options, std::unique_ptr<TlsContext> tls, Sink sink)
+      : sink_(std::move(sink)),
+        unread_max_(options.unread_max),
+        to_begin_(options.to_begin),
+        tls_(std::move(tls)) {
+    if (options.address.starts_with(kUnixPrefix) && options.shares_memory) {
+      lender_ = std::make_shared<Lender>(kServerPlaces, options.warned);
+    }
+    Listener listener = listen_on(options.address, options.reach);
+    listener.keep_alive = options.keep_alive;
+    lobby_.emplace(
+        std::move(listener),
+        options.token,
+        tls_.get(),
+        Lobby::Callbacks{
+            .admitted = [this](std::unique_ptr<ByteStream> bytes) { admit(std::move(bytes)); },
+            .refused = options.refused});
+    address_ = lobby_->address();
+  }
+
+  ~StreamServer() override {
+    lobby_.reset();  // Nobody comes any more.
+    if (address_.starts_with(kUnixPrefix)) {
+      ::unlink(address_.c_str() + kUnixPrefix.size());
+    }
+    for (const auto& [id, connection] : known()) {
+      connection->close();
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kShutdown, [this] { return connections_.empty(); });
+    for (const auto& [id, connection] : connections_) {
+      connection->abort();
+    }
+    lock.unlock();  // Each thread takes it to say that it has done.
+    for (Visitor& visitor : visitors_) {
+      visitor.thread.join();
+    }
+  }
+  StreamServer(const StreamServer&) = delete;
+  StreamServer& operator=(const StreamServer&) = delete;
+
+  [[nodiscard]] std::string address() const override { return address_; }
+
+  void send(ConnectionId to,
+            const protocol::Message& message,
+            Payload payload,
+            More more) override {
+    if (const auto connection = find(to)) {
+      connection->send(message, std::move(payload), more);
+    }
+  }
+  void authorise(ConnectionId connection, std::uint64_t numbers) override {
+    if (const auto found = find(connection)) {
+      found->authorise(numbers);
+    }
+  }
+  void close(ConnectionId connection) override {
+    if (const auto found = find(connection)) {
+      found->close();
+    }
+  }
+  [[nodiscard]] bool hung_up(ConnectionId connection) override {
+    const auto found = find(connection);
+    return !found || found->hung_up();
+  }
+
+ private:
+  using Connections = std::map<ConnectionId, std::shared_ptr<Connection>>;
+
+  // The thread that serves a connection.
+  struct Visitor {
+    std::thread thread;
+    bool done = false;
+  };
+
+  // On the lobby's thread.
+  void admit(std::unique_ptr<ByteStream> bytes) {
+    auto connection = std::make_shared<Connection>(
+        std::move(bytes),
+        unread_max_,
+        to_begin_,
+        SharingOptions{.lender = lender_, .peer_places = kClientPlaces, .in_place = false});
+    const std::lock_guard lock(mutex_);
+    forget_the_done();
+    const ConnectionId id{next_id_++};
+    Visitor& visitor = visitors_.emplace_back();
+    connections_.emplace(id, connection);
+    try {
+      visitor.thread =
+          std::thread([this, id, connection, &visitor] { serve(id, *connection, visitor); });
+    } catch (...) {  // No thread for one more.
+      connections_.erase(id);
+      visitors_.pop_back();
+      throw;
+    }
+  }
+
+  // REQUIRES: mutex_ is held.
+  void forget_the_done() {
+    for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
+      if (visitor->done) {
+        visitor->thread.join();
+        visitor = visitors_.erase(visitor);
+      } else {
+        ++visitor;
+      }
+    }
+  }
+
+  void serve(ConnectionId id, Connection& connection, Visitor& visitor) {
+    const std::string why =
+        connection.serve([this, id](Received received) { sink_(id, std::move(received)); });
+    sink_(id, Closed{.why = why});
+    {
+      const std::lock_guard lock(mutex_);
+      connections_.erase(id);
+      visitor.done = true;
+    }
+    changed_.notify_all();
+  }
+
+  std::shared_ptr<Connection> find(ConnectionId id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = connections_.find(id);
+    return found == connections_.end() ? nullptr : found->second;
+  }
+
+  Connections known() {
+    const std::lock_guard lock(mutex_);
+    return connections_;
+  }
+
+  // Constant after construction.
+  const Sink sink_;
+  const UnreadMax unread_max_;
+  const Duration to_begin_;
+  const std::unique_ptr<TlsContext> tls_;
+  std::shared_ptr<Lender> lender_;  // Shared with the connections; null: they share no memory.
+  std::string address_;
+  // State below is guarded by mutex_.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t next_id_ = 1;
+  Connections connections_;
+  std::list<Visitor> visitors_;
+  std::optional<Lobby> lobby_;  // Last: its thread calls admit().
+};
+
+}  // namespace
+
+std::unique_ptr<ServerTransport> serve_streams(const ServeOptions& options,
+                                               std::unique_ptr<TlsContext> tls,
+                                               ServerTransport::Sink sink) {
+  return std::make_unique<StreamServer>(options, std::move(tls), std::move(sink));
+}
+
+}  // namespace outpace::wire
