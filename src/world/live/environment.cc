@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -119,6 +120,10 @@ double slow_factor(WorkerId worker, std::size_t workers) {
 }
 
 std::string whole_file(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) {  // A device may have no end.
+    throw usage_error("OUTPACE_DELAYS: " + path + " is no regular file that can be read");
+  }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

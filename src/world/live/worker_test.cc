@@ -421,6 +421,9 @@ TEST_F(WorkerTest, TheEnvironmentSaysWhereAndWho) {
   ::setenv("OUTPACE_REJOIN_FOR", "soon", 1);
   EXPECT_EQ(error(), "OUTPACE_REJOIN_FOR is 'soon'; it takes a time such as 90s or 10m");
   ::setenv("OUTPACE_REJOIN_FOR", "1m", 1);
+  ::setenv("OUTPACE_DELAYS", "/dev/zero", 1);
+  EXPECT_EQ(error(), "OUTPACE_DELAYS: /dev/zero is no regular file that can be read");
+  ::unsetenv("OUTPACE_DELAYS");
   auto run = serve(1);
   train(Worker::from_environment());
   EXPECT_EQ(run.get().code, ExitCode::kDone);

@@ -305,6 +305,18 @@ std::string address_of_interface(const std::string& name) {
   return found;
 }
 
+void check_address(const std::string& address) {
+  try {
+    if (address.starts_with(kUnixPrefix)) {
+      static_cast<void>(unix_endpoint(address));
+    } else {
+      static_cast<void>(split(address));
+    }
+  } catch (const Error& error) {
+    throw usage_error(address + ": " + error.what());
+  }
+}
+
 std::vector<Endpoint> resolve(const std::string& address, steady_clock::time_point deadline) {
   if (address.starts_with(kUnixPrefix)) {
     return {unix_endpoint(address)};

@@ -37,6 +37,9 @@ struct Endpoint {
 // has none.
 [[nodiscard]] std::string address_of_interface(const std::string& name);
 
+// Throws a usage error that begins with the address, if it is neither HOST:PORT nor unix:PATH:
+// waiting for it would be no use.
+void check_address(const std::string& address);
 // All endpoints of an address. Throws an Error if it is not well formed, if its name is unknown, or
 // if the system has not said by the deadline.
 [[nodiscard]] std::vector<Endpoint> resolve(const std::string& address,

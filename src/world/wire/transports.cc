@@ -31,6 +31,7 @@ std::unique_ptr<ServerTransport> serve(const ServeOptions& options, ServerTransp
 std::unique_ptr<ClientTransport> connect(const ConnectOptions& options,
                                          ClientTransport::Sink sink) {
   check_token(options.token);
+  check_address(options.address);
   return connect_stream(
       options, tls_of(options.address, options.tls, TlsSide::kWorker), std::move(sink));
 }
