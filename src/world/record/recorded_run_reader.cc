@@ -412,7 +412,14 @@ double read_noise_scale(const std::string& directory) {
   return scale.get<double>();
 }
 
-FoundRun read_recorded_run(const std::string& directory, std::uint64_t most) {
+std::uint64_t sampled_gradients(std::uint32_t workers) {
+  constexpr std::uint64_t kOfAWorker = 500;
+  constexpr std::uint64_t kLeast = 20'000;
+  constexpr std::uint64_t kMost = 100'000;
+  return std::clamp(kOfAWorker * workers, kLeast, kMost);
+}
+
+FoundRun read_recorded_run(const std::string& directory, std::optional<std::uint64_t> most) {
   const auto files = RunDirectory::open(directory);
   RunDecisions log(files);
   const DecisionLogHeader& header = log.header();
@@ -420,7 +427,7 @@ FoundRun read_recorded_run(const std::string& directory, std::uint64_t most) {
   if (header.goes_on) {  // What the servers before did is not there.
     follower.begin_stretch(header.goes_on->from);
   }
-  const bool sampled = follow_log(log, most, follower);
+  const bool sampled = follow_log(log, most.value_or(sampled_gradients(header.workers)), follower);
   FoundRun found{.run = follower.take_run(), .notes = {}};
   if (found.run.examples == 0) {
     throw usage_error(files.decisions().string() +

@@ -170,6 +170,14 @@ TEST_F(RecordedRunReader, ReadsStretchesOfALongRecord) {
   }
 }
 
+TEST_F(RecordedRunReader, ReadsMoreOfMoreWorkersUpToALimit) {
+  EXPECT_EQ(sampled_gradients(8), 20'000U);
+  EXPECT_EQ(sampled_gradients(158), 79'000U);
+  EXPECT_EQ(sampled_gradients(2000), 100'000U);
+  write_long(directory_ / "decisions.jsonl", 30'000);  // Of two workers.
+  EXPECT_EQ(read().notes.back(), "a sample of 20000 gradients of the record was read");
+}
+
 TEST_F(RecordedRunReader, ReadsSeveralServersAsOneRun) {
   const auto earlier = directory_ / "earlier" / "1";
   std::filesystem::create_directories(earlier);
