@@ -421,10 +421,11 @@ class WorkerJob(Job):
         def initial() -> torch.Tensor:
             return torch.cat([flat.weights.cpu(), named.buffers.values()])
 
-        self.worker.join(named.shapes, initial, self._examples or 0,
-                         groups=settings.begin(self._epochs), group_of=named.group_of,
-                         epochs=self._epochs, constants=named.constants.bytes,
-                         state=self._brought.state,
+        groups = settings.begin(self._epochs)
+        self.worker.join(named.shapes, initial, self._examples or 0, groups=groups,
+                         group_of=named.group_of, epochs=self._epochs,
+                         constants=named.constants.bytes,
+                         state=self._brought.state if groups else None,
                          ahead=min(self._ahead, AHEAD_MOST))
         self._seed = torch.initial_seed()
         if self.draws_own:
