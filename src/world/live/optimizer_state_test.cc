@@ -14,7 +14,7 @@
 namespace outpace {
 namespace {
 
-constexpr std::uint64_t kExamples = 16;
+constexpr std::uint64_t kStateExamples = 16;
 
 // One worker; an update is one gradient of all examples.
 class OptimizerStateTest : public testing::Test {
@@ -23,7 +23,7 @@ class OptimizerStateTest : public testing::Test {
     options_.listen = "unix:" + (folder_ / "s").string();
     options_.token = "open-sesame";
     options_.coordinator.workers = 1;
-    options_.coordinator.batch = kExamples;
+    options_.coordinator.batch = kStateExamples;
     options_.coordinator.limits.epochs = 2;
     options_.policy = Spec::parse("sync");
     options_.shard.optimizer = Spec::parse("sgd");
@@ -47,7 +47,7 @@ class OptimizerStateTest : public testing::Test {
           [] {
             return std::vector<float>{0, 0};
           },
-          kExamples,
+          kStateExamples,
           settings);
       while (worker.next()) {
         worker.push({1, 1}, 1.0);
