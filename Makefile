@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo install uninstall test test-slurm test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
+.PHONY: help setup demo install uninstall test test-slurm test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
         bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner policy-change many-workers validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -103,6 +103,10 @@ lint: build/dev/build.ninja  ## clang-tidy on the program, but for sources that 
 	@tools/install-packages.sh ci
 	$(BUILD) dev --target commit wire/outpace.pb.h
 	python3 -B tools/lint.py build/dev --jobs $(JOBS) $(LINT_ARGS)
+
+SINCE ?= HEAD~1
+lines:   ## lines by folder, and their change: make lines SINCE=1723b5c
+	@python3 -B tools/lines.py --since $(SINCE)
 
 lint-all:  ## clang-tidy on all of the program, whatever passed before
 	$(MAKE) --no-print-directory lint LINT_ARGS=--no-cache
