@@ -116,7 +116,8 @@ def torchrun(options, name, folder):
              "--token-file", str(token), "--out", str(folder / name), "--json"], stdout=subprocess.PIPE, stderr=said, text=True)
     others = []
     try:
-        variables = {**os.environ, "OUTPACE_SERVER": address_of(server, log, options.seconds),
+        variables = {**os.environ, "OUTPACE_BATCH": str(EXAMPLES[name].batch),  # For drop_last.
+                     "OUTPACE_SERVER": address_of(server, log, options.seconds),
                      "OUTPACE_TOKEN_FILE": str(token)}
         for command, more in (
                 # By its defaults, torchrun 1.13 fails with Python 3.11.
