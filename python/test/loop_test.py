@@ -1,5 +1,6 @@
 """The loop of outpace.torch and its data, without a server."""
 
+import contextlib
 import copy
 import io
 import os
@@ -14,6 +15,7 @@ import outpace.torch as op
 from outpace.torch import _safetensors
 from outpace.torch._data import Draws, Stream, data_of
 from outpace.torch._loader import Loader, slices_of
+from outpace.torch._settings import Settings, schedules_of
 
 
 def network():
@@ -360,6 +362,43 @@ class Alone(unittest.TestCase):
             third.wrap(small, torch.optim.SGD(small.parameters(), lr=0.1))
             with self.assertRaisesRegex(op.OutpaceError, "does not fit this network"):
                 third.load(path)
+
+class Schedules(unittest.TestCase):
+    """Of a script that counts the run's updates."""
+
+    def setUp(self):
+        self.optimizer = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=0.1)
+        self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 10)
+        self.optimizer.step()  # Or the schedule warns.
+        self.settings = Settings(None, self.optimizer, None)
+
+    def said(self, updates, follow):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            for update in updates:
+                while follow and self.schedule.last_epoch < update:
+                    self.schedule.step()
+                self.settings._watch_schedules(update)
+                if not follow:
+                    self.schedule.step()
+        return said.getvalue()
+
+    def test_one_that_counts_a_workers_mini_batches_is_named_once(self):
+        said = self.said([0, 3, 6, 9], follow=False)
+        self.assertEqual(said.count("the schedule of the learning rate has made 1 steps, and the "
+                                    "run 3 updates"), 1)
+        self.assertEqual(said.count("\n"), 1)
+
+    def test_one_that_follows_the_updates_is_right(self):
+        self.assertEqual(self.said([0, 3, 6, 9], follow=True), "")
+
+    def test_one_of_a_worker_that_makes_every_update_is_right(self):
+        self.assertEqual(self.said(range(9), follow=False), "")
+
+    def test_anothers_schedule_does_not_count(self):
+        other = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=0.1)
+        self.assertEqual(schedules_of([self.optimizer]), [self.schedule])
+        self.assertEqual(schedules_of([other]), [])
+
 
 if __name__ == "__main__":
     unittest.main()

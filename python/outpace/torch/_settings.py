@@ -1,13 +1,17 @@
 """What the script's optimizer says, beside what the server was told of it."""
 
+import gc
 import operator
+import sys
 from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
 
 from outpace._error import OutpaceError
 from outpace.groups import Group
 from outpace.torch._large import LargeBatch
 from outpace.torch._named import Named
-from outpace.torch._several import Optimizers
+from outpace.torch._several import Optimizers, optimizers_of
 
 
 OF_EACH_UPDATE = ("For a schedule that changes with each update (a warm-up, a cosine by steps), write "
@@ -30,6 +34,8 @@ class Settings:
         self._rates: Tuple[Optional[int], List[float]] = (0, [])  # When, and the rates.
         self._checked: Optional[Tuple[Optional[int], List[Any]]] = None
         self._of = [_reader(group) for group in optimizer.param_groups]
+        self._last: Optional[int] = None  # Update of this worker's last gradient.
+        self._said = False  # That a schedule counts something else.
 
     @property
     def are_the_scripts(self) -> bool:
@@ -49,12 +55,29 @@ class Settings:
 
         Raises OutpaceError if the script's optimizer has come to differ from the server's.
         """
+        if self.of_updates and when is not None:
+            self._watch_schedules(when)
         settings = [of(group) for of, group in zip(self._of, self._optimizer.param_groups)]
         if self._checked == (when, settings):
             return None
         found = self._changed(when)
         self._checked = (when, settings)
         return found
+
+    def _watch_schedules(self, when: int) -> None:
+        """Tells once that a PyTorch schedule lags, which is stepped with each mini-batch of this
+        worker while other workers' gradients have made updates, too."""
+        skipped, self._last = self._last is not None and when > self._last + 1, when
+        if self._said or not skipped:
+            return
+        for schedule in schedules_of(optimizers_of(self._optimizer)):
+            if schedule.last_epoch < when - 1:
+                self._said = True
+                print(f"outpace: job.updates: the schedule of the learning rate has made "
+                      f"{schedule.last_epoch} steps, and the run {when} updates: it counts this "
+                      "worker's mini-batches. Write: while schedule.last_epoch < step: "
+                      "schedule.step()", file=sys.stderr, flush=True)
+                return
 
     def _changed(self, when: Optional[int]) -> Optional[List[float]]:
         groups = self._groups(None if self.of_updates else when)
@@ -93,6 +116,15 @@ class Settings:
         factor = self._large.factor(epoch, self._epochs)
         return [group._replace(rate=factor * group.rate)
                 for group in self._named.groups(self._optimizer)]
+
+
+def schedules_of(optimizers: List[torch.optim.Optimizer]) -> List[Any]:
+    """PyTorch's schedules of these optimizers. An optimizer does not know them, so they are looked
+    for among all objects: some hundredths of a second."""
+    kinds = torch.optim.lr_scheduler
+    kind = getattr(kinds, "LRScheduler", None) or kinds._LRScheduler
+    return [one for one in gc.get_objects() if issubclass(type(one), kind)
+            and any(one.optimizer is optimizer for optimizer in optimizers)]
 
 
 def _reader(group: Dict[str, Any]) -> Callable[[Dict[str, Any]], Any]:
