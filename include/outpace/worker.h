@@ -155,8 +155,8 @@ struct ScriptSettings {
   // travels beside the weights. Called when `initial_weights` is, before; null: there are none.
   // `outpace server` writes them to its run's folder as constants.safetensors.
   std::function<std::string()> constants = nullptr;
-  // All parts of the state that the groups' optimizers begin with, of whichever tensors; the others
-  // begin anew. Called when `initial_weights` is, before; null: all begin anew. It takes groups.
+  // What the groups' optimizers begin with: for each tensor all parts of its state, or none, and
+  // then it begins anew. Called when `initial_weights` is, before; null: none. It takes groups.
   std::function<std::vector<OptimizerState>()> state = nullptr;
   // Asks `outpace run` for one more process of the same script, which evaluates.
   bool evaluator = false;

@@ -89,8 +89,8 @@ class Worker:
         `constants` gives bytes of the script's own that do not change while it trains. It is asked
         where `initial_weights` is, and constants() has them on all workers.
 
-        `state` gives what the groups' optimizers begin from, of another training: all parts of
-        whichever tensors; the others begin anew. It is asked where `initial_weights` is.
+        `state` gives what the groups' optimizers begin with, from another training: for each
+        tensor all parts, or none, and then it begins anew. It is asked where `initial_weights` is.
 
         Raises OutpaceError, with code 4 if the job has other parameters, data, groups or epochs.
         """
