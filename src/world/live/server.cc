@@ -120,13 +120,14 @@ void Server::take(Post post) {
 }
 
 // What has arrived counts before what is due: else a policy's deadline would cut off gradients that
-// wait here to be handled.
+// wait here to be handled, or in their sockets to be read.
 void Server::rest() {
   if (over_) {
     return;
   }
-  if (!finish_) {
-    tick(now());
+  const Time now = this->now();
+  if (!finish_ && !put_off_.puts_off(now, due(), [this] { return transport_->has_unread(); })) {
+    tick(now);
   }
   if (finish_ || next_tick() < wake_at_) {
     strand_.wake();
@@ -307,6 +308,10 @@ void Server::disconnect(const server::Disconnect& disconnect) {
 }
 
 Time Server::next_tick() const {
+  return put_off_.again(due());
+}
+
+Time Server::due() const {
   const Time due = coordinator_
                        ? coordinator_->next_deadline()
                        : asks_others_at().value_or(gathers_since_ + options_.coordinator.patience);

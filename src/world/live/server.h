@@ -32,6 +32,7 @@
 #include "base/error.h"
 #include "base/spec.h"
 #include "live/left_out.h"
+#include "live/put_off.h"
 #include "live/strand.h"
 #include "policy/catalogue.h"
 #include "policy/switch_spec.h"
@@ -300,6 +301,7 @@ class Server {
   // Does what is due at `now`.
   void tick(Time now);
   [[nodiscard]] Time next_tick() const;
+  [[nodiscard]] Time due() const;
   [[nodiscard]] Time now() const;
   void hand_over_weights();
   // Once a second or less often: weights that are not finite end the run.
@@ -361,6 +363,7 @@ class Server {
   Time said_awaits_{};
   std::string awaits_;
   Time wake_at_{};  // When run() looks again.
+  PutOff put_off_;
   Strand<Post> strand_;
   std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads post to the strand.
 };

@@ -80,6 +80,8 @@ class RecordStream {
   void abort();
   // From any thread: whether the peer has ended; what it sent before may not have come.
   [[nodiscard]] bool hung_up() const { return bytes_->hung_up(); }
+  // The socket, to be told of what comes.
+  [[nodiscard]] int number() const { return bytes_->number(); }
 
  private:
   // Where the payload lies for the peer to read; nothing if it is sent. A gradient is not divided

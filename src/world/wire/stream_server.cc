@@ -17,6 +17,7 @@
 #include "wire/address.h"
 #include "wire/lobby.h"
 #include "wire/record_stream.h"
+#include "wire/socket_set.h"
 #include "wire/token_check.h"
 
 namespace outpace::wire {
@@ -107,6 +108,7 @@ class Connection {
     turns_->close();
   }
   [[nodiscard]] bool hung_up() const { return stream_.hung_up(); }
+  [[nodiscard]] int number() const { return stream_.number(); }
   void abort() {
     stream_.abort();
     turns_->close();
@@ -208,6 +210,7 @@ class StreamServer final : public ServerTransport {
     const auto found = find(connection);
     return !found || found->hung_up();
   }
+  [[nodiscard]] bool has_unread() override { return sockets_.any_readable(); }
 
  private:
   using Connections = std::map<ConnectionId, std::shared_ptr<Connection>>;
@@ -231,6 +234,7 @@ class StreamServer final : public ServerTransport {
     Visitor& visitor = visitors_.emplace_back();
     connections_.emplace(id, connection);
     try {
+      sockets_.add(connection->number());
       visitor.thread =
           std::thread([this, id, connection, &visitor] { serve(id, *connection, visitor); });
     } catch (...) {  // No thread for one more.
@@ -282,6 +286,7 @@ class StreamServer final : public ServerTransport {
   const std::unique_ptr<TlsContext> tls_;
   std::shared_ptr<Lender> lender_;  // Shared with the connections; null: they share no memory.
   std::string address_;
+  SocketSet sockets_;  // Of the connections.
   // State below is guarded by mutex_.
   std::mutex mutex_;
   std::condition_variable changed_;

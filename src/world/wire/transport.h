@@ -88,6 +88,8 @@ class ServerTransport {
   // Whether the client has ended, though its Closed may be on the way: threads take turns, so that
   // the client which comes in its place may be heard first.
   [[nodiscard]] virtual bool hung_up(ConnectionId connection) = 0;
+  // Whether bytes of some client have come that its thread has not read yet.
+  [[nodiscard]] virtual bool has_unread() = 0;
 };
 
 class ClientTransport {

@@ -20,6 +20,19 @@ ConnectOptions with_token(const std::string& token, ConnectOptions options) {
   return options;
 }
 
+// Whether it holds in time, of what nobody tells.
+template <typename Holds>
+bool comes_true(const Holds& holds) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) {
+      return false;
+    }
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 using protocol::Cancel;
 using protocol::Goodbye;
 using protocol::Heartbeat;
@@ -60,6 +73,33 @@ TEST_P(TransportTest, DeliversWhatAClientSendsInOrderAndWhole) {
     EXPECT_TRUE(weights.payload == *numbers(sizes[i], static_cast<float>(i))) << sizes[i];
     EXPECT_TRUE(std::holds_alternative<Heartbeat>(log.received[2 + 2 * i].message));
   }
+}
+
+// Of a connection whose thread has something else to do.
+TEST_P(TransportTest, SaysThatAClientsBytesWaitToBeRead) {
+  std::latch reached(1);
+  std::latch goes_on(1);
+  const auto sink = server_.server_sink();
+  const auto server = serve([&](ConnectionId id, ConnectionEvent event) {
+    const bool first = server_.log(id).received.empty();
+    sink(id, std::move(event));
+    if (first) {
+      reached.count_down();
+      goes_on.wait();
+    }
+  });
+  Recorder events;
+  const auto client = connect(server->address(), events);
+  client->send(hello_from("a"), nullptr);
+  reached.wait();
+  const ConnectionId id = server_.wait_hello("a");
+  EXPECT_FALSE(server->has_unread());
+  client->send(Heartbeat{}, nullptr);
+  EXPECT_TRUE(comes_true([&] { return server->has_unread(); }));
+  EXPECT_EQ(server_.log(id).received.size(), 1U);
+  goes_on.count_down();
+  ASSERT_TRUE(server_.wait_received(id, 2));
+  EXPECT_FALSE(server->has_unread());
 }
 
 TEST_P(TransportTest, DeliversWhatTheServerSendsToManyInOrderAndWhole) {

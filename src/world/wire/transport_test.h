@@ -169,7 +169,8 @@ class TransportTest : public testing::TestWithParam<const char*> {
     return GetParam() == std::string("tls") ? tls_beside(folder_ / "certificates/token", side)
                                             : TlsFiles{};
   }
-  [[nodiscard]] std::unique_ptr<ServerTransport> serve() {
+  [[nodiscard]] std::unique_ptr<ServerTransport> serve() { return serve(server_.server_sink()); }
+  [[nodiscard]] std::unique_ptr<ServerTransport> serve(ServerTransport::Sink sink) {
     return wire::serve({.address = any_address(),
                         .token = kToken,
                         .tls = tls(TlsSide::kServer),
@@ -178,7 +179,7 @@ class TransportTest : public testing::TestWithParam<const char*> {
                         .shares_memory = shares_memory(),
                         .warned = [this](const std::string& text) { warned_.add(text); },
                         .to_begin = to_begin_},
-                       server_.server_sink());
+                       std::move(sink));
   }
   [[nodiscard]] ConnectOptions to(const std::string& address) const {
     return {.address = address,
