@@ -60,6 +60,8 @@ PHRASES = {  # CONTRIBUTING.md, "Words": never right in a sentence that a person
     r"(?:^|[.:;] )Who (?!else\b)[a-z](?![^.]*\?)": "'A worker that ...': name the noun",
     r"(?:^|[.:;] )Of (?:what|which)\b": "the subject first",
 }
+# What a formatter leaves of an indented table: the last word of a line, alone on the next one.
+LONE_WORD = re.compile(r"^\s*(?://|#) {2,}[A-Za-z][\w./-]*[).,:]*$")
 PROSE_SUFFIXES = (".h", ".cc", ".proto", ".py", ".md", ".toml", ".yaml")
 PROSE_FOLDERS = ("docs", "src", "lab", "include", "tools", "examples", "fuzz")
 PROSE_EXCEPT = ("tidy.py", "tidy_test.py")  # They name the phrases.
@@ -174,6 +176,7 @@ def line_problems(path, place, modules):
     is_test = path.stem.endswith("_test")
     banned = {**BANNED, **(BANNED_IN_PURE if pure and not is_test else {})}
     allowed = reachable(folder, modules) if folder else set()
+    before = ""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         included = re.match(r'#include "(\w+)/', line)
         if included and folder and included[1] not in allowed | {"outpace"}:
@@ -185,6 +188,9 @@ def line_problems(path, place, modules):
             yield number, "Gloo belongs in src/world/collective/gloo_group.cc"
         if NETWORK.search(code) and folder != "wire":
             yield number, "sockets and TLS belong in src/world/wire"
+        if LONE_WORD.match(line) and re.match(r"^\s*(?://|#) {2,}\S", before):
+            yield number, f"'{line.split()[-1]}' stands alone in an indented comment; mend the table"
+        before = line
         for pattern, instead in banned.items():
             if re.search(pattern, line):
                 yield number, f"{pattern} is banned: {instead}"

@@ -201,6 +201,17 @@ class Tidy(unittest.TestCase):
         self.write("tools/tidy.py", "# Refuses foretold.\n")
         self.assert_clean()
 
+    def test_an_indented_comment_that_a_formatter_broke(self):
+        for word in ("every", "counts.", "m)", "docs/wire.md"):
+            with self.subTest(word):
+                self.write("src/world/live/loop.cc", f"//   1. a row of a table\n  //   {word}\n")
+                self.assert_found("src/world/live/loop.cc:2", f"'{word}' stands alone in an indented")
+
+    def test_single_words_that_are_no_remainder(self):
+        self.write("src/world/live/loop.cc", "// Two kinds:\n//   first\n//\n"
+                                             "//   while (next()) {\n//     a, b\n//   }\n// Done.\n")
+        self.assert_clean()
+
     def test_a_page_that_is_too_long(self):
         self.write("docs/page.md", "\n" * tidy.PAGE_LINES_MAX)
         self.assert_clean()

@@ -9,10 +9,10 @@
 //   for (const Action& action : decision.actions) carry_out(action);
 //
 // What holds between the two:
-//  1. A worker computes at most one release at a time. Between its WorkerJoined and WorkerLeft
-//  every
-//     release ends in exactly one event: GradientArrived, or ReleaseEnded (abandoned, refused or
-//     filtered). WorkerLeft ends an open release too.
+//  1. A worker computes at most one release at a time. Between its WorkerJoined and its
+//     WorkerLeft, every release ends in exactly one event: GradientArrived, or ReleaseEnded
+//     (abandoned, refused or filtered). If a release is still open when the worker leaves,
+//     WorkerLeft ends it too.
 //  2. The decision for a GradientArrived holds exactly one Accept or Drop of that gradient.
 //  3. Nothing comes from a worker without a release, and a release is given only to a live worker
 //     that has none open.

@@ -8,8 +8,8 @@
 // done about a straggler is one of
 //
 //   refresh   it is interrupted as soon as its gradient would be dropped, and gets the current
-//             weights. No work is ever saved: one that is always slower than s updates never
-//             counts.
+//             weights. No work is ever saved: a worker that is always slower than s
+//             updates never counts.
 //   preempt   it is told to push the part it has early enough to arrive with lag <= s
 //             (preemption.h). A worker that cannot be interrupted is treated as by refresh.
 //   shrink    as refresh; and once late, it gets smaller mini-batches (shrinking.h).

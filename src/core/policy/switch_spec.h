@@ -1,8 +1,8 @@
 // What stands in a switch: "async until loss<0.6 then sync until updates>2000 then ssp:s=3".
 //
 //   phases    := policy { 'until' condition 'then' policy }
-//   condition := ('loss' | 'test-loss' | 'test-accuracy' | 'updates' | 'seconds') ('<' | '>')
-//   number
+//   condition := quantity ('<' | '>') number
+//   quantity  := 'loss' | 'test-loss' | 'test-accuracy' | 'updates' | 'seconds'
 
 #pragma once
 

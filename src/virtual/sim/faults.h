@@ -6,8 +6,8 @@
 //   leave:worker=3,at=10s          says goodbye
 //   join:worker=3,at=10s           comes only then: the run begins without it
 //   slow:worker=3,at=10s,for=60s,factor=4
-//                                  mini-batches that it begins in that minute take four times as
-//                                  long
+//                                  a mini-batch that it begins in that minute takes four times
+//                                  its runtime
 //   pause:worker=3,at=10s,for=5s   stands still, and then goes on where it was
 //   hang:worker=3,at=10s,for=60s   the same, but its heart beats
 //   partition:workers=1+3,at=10s,for=5s[,way=to_server]
