@@ -208,7 +208,7 @@ reproduce-speed-up: release  ## how much sooner more learners are done, in virtu
 saps-bound: release  ## what the bound of saps costs, and that nobody starves; virtual time
 	python3 -B tools/saps_bound.py $(ARGS)
 
-# Of the three traces, only one: ARGS="--traces fixed".
+# One of the three traces only: ARGS="--traces fixed".
 saps-sooner: release  ## is saps the first to 84 %? rates tuned for each policy; virtual time
 	@mkdir -p build/saps-sooner
 	@for workers in 8 32; do for regime in fixed drifting; do python3 tools/make_delays.py \

@@ -39,7 +39,7 @@ LINE_MARKER = re.compile(rb'^# \d+ "([^"<]+)"', re.MULTILINE)
 class Source:
     path: pathlib.Path
     group: str  # What is checked as one file: a target's sources.
-    flags: tuple  # Of the compiler, without names of files.
+    flags: tuple  # The compiler's, without names of files.
     folder: str  # Where the compiler is started.
 
 
@@ -73,7 +73,7 @@ def sources_of(build):
 @dataclasses.dataclass(frozen=True)
 class Looked:
     hash: str | None  # None: it cannot even be preprocessed.
-    stamps: tuple  # Of each of our files: path, time of the last change, size.
+    stamps: tuple  # For each of our files: path, time of the last change, size.
 
 
 def stamp(path):

@@ -168,8 +168,8 @@ struct Minibatch {
   // The weights at which to compute the gradient, in the parameters' order.
   std::vector<float> weights;
   std::vector<std::uint64_t> examples;  // Indices into the data set; at least one.
-  std::uint64_t version = 0;            // Of the weights: the updates applied so far.
-  std::uint64_t epoch = 0;              // Of the first example: 0, 1, 2, ...
+  std::uint64_t version = 0;            // The weights' version: the updates applied so far.
+  std::uint64_t epoch = 0;              // The first example's epoch: 0, 1, 2, ...
 };
 
 // The same without a copy: where server and worker are processes of one machine, the weights lie in
@@ -329,7 +329,7 @@ class Worker {
   // if the server is gone.
   struct Evaluated {
     bool comes = false;
-    std::uint64_t version = 0;  // Of the weights that were measured.
+    std::uint64_t version = 0;  // The measured weights' version.
     std::optional<Measured> found;
   };
   [[nodiscard]] Evaluated evaluated(std::uint64_t epoch) const;

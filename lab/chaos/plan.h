@@ -82,7 +82,7 @@ struct Job {
   std::string policy;
   Carrier carrier = Carrier::kSharedMemory;
   std::uint32_t workers = 4;
-  std::uint64_t examples = 1024;         // Of the data set, which is the size of the weights too.
+  std::uint64_t examples = 1024;         // In the data set; also the number of weights.
   std::uint64_t checkpoint_every = 100;  // Updates.
   Duration mini_batch{};                 // What one takes.
 

@@ -16,7 +16,7 @@ class Method(enum.Enum):
     ADAMW = 4
     LAMB = 5
     YELLOWFIN = 6
-    AVERAGE = 7  # Of buffers: a worker pushes its own values in place of a gradient.
+    AVERAGE = 7  # For buffers: a worker pushes its own values in place of a gradient.
     RMSPROP = 9
     CENTERED_RMSPROP = 10
     ADAGRAD = 11

@@ -10,7 +10,7 @@ from jobs import ProgramTest, main  # noqa: E402
 
 EXIT_USAGE = 2
 ITERATIONS = 40
-# Of four workers one always takes ten times as long: waiting for three gives 3 / 0.1 s gradients a
+# One of four workers always takes ten times as long: waiting for three gives 3 / 0.1 s gradients a
 # second, waiting for all 4 / 1 s.
 UNEVEN = "# seconds\n" + "0.1,0.1,0.1,1.0\n" * ITERATIONS
 

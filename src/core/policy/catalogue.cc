@@ -119,7 +119,7 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options,
   if (objective == "progress") {
     noise.emplace();
   }
-  // Of one gradient alone nobody can tell what is noise.
+  // A single gradient does not tell its noise: at least two are needed.
   const std::uint64_t asked = options.count("min", 1, 1, most);
   const std::uint64_t least = noise ? std::max(asked, std::min<std::uint64_t>(2, most)) : asked;
   static constexpr std::array kImputations{

@@ -55,7 +55,7 @@ class Saps final : public ByEvent {
   struct Worker {
     std::uint64_t version = 0;     // At its last release,
     std::optional<Time> released;  // and when that was; not known of the first one.
-    double share = 1.0;            // Of a mini-batch, in it.
+    double share = 1.0;            // The share of a mini-batch, in that release.
     bool overdue = false;          // It was interrupted, because its gradient would be dropped.
   };
 

@@ -48,7 +48,7 @@ void Calibrating::learn(std::span<const Observation> iteration) {
 void Calibrating::add_longer(double rank) {
   const double at = std::min(rank * kParts, kParts - 1e-6);
   const auto part = static_cast<std::size_t>(at);
-  const double left = static_cast<double>(part) + 1.0 - at;  // Of that part.
+  const double left = static_cast<double>(part) + 1.0 - at;  // What is left of that part.
   const auto share_of = [&](std::size_t i) { return below_[i + 1] - below_[i]; };
   double sum = left * share_of(part);
   for (std::size_t i = part + 1; i < kParts; ++i) {

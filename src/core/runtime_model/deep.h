@@ -54,7 +54,7 @@ class Deep final : public RuntimeModel {
   std::size_t workers_ = 0;
   DeepFeatures features_;
   RankHistory ranks_;
-  std::optional<Forecast> forecast_;  // Of the next iteration, if it was made.
+  std::optional<Forecast> forecast_;  // For the next iteration, if it was made.
   DeepNetwork::State state_;          // After the last iteration.
   DeepNetwork::State before_;         // Before the last iteration of each worker that was cut off.
   std::vector<float> seen_then_;      // That iteration's features, features x workers.

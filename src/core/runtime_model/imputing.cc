@@ -52,7 +52,7 @@ void Imputing::observe(std::span<const Observation> iteration) {
   model_->observe(complete_);
 }
 
-// Of the common shift: one for all workers.
+// The common shift is one for all workers.
 double Imputing::draw_scale() {
   double rest = rng_.uniform();
   double bins = 0.0;

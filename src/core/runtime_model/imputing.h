@@ -63,7 +63,7 @@ class Imputing final : public RuntimeModel {
   const Imputation imputation_;
 
   Rng rng_;
-  Forecast foretold_;  // Of the iteration that is observed next.
+  Forecast foretold_;  // For the iteration that is observed next.
   bool has_forecast_ = false;
   std::vector<Observation> complete_;  // Scratch space.
   std::vector<CutOff> cut_off_;

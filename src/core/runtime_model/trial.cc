@@ -262,7 +262,7 @@ class Trial {
   std::vector<Task> tasks_;
   std::vector<Probing> probing_;
   bool lets_finish_ = false;       // In this iteration nobody was cut off.
-  std::vector<Arrival> arrivals_;  // Of the present iteration, in order of time.
+  std::vector<Arrival> arrivals_;  // The present iteration's, in order of time.
   std::vector<Observation> observations_;
   TrialRow ended_{};
   std::vector<TrialRow> rows_;

@@ -103,8 +103,8 @@ class Coordinator {
               Observer observer,
               Time created);
 
-  // These two will say something, the one soon and the other next: asks the processor for what is
-  // known of them, as far as it can be found by then. Changes nothing.
+  // Messages of worker `soon`, and then of worker `next`, are about to be handled. Prefetches their
+  // state into the processor's cache. Changes nothing.
   void prepare(WorkerId soon, WorkerId next) const;
 
   // ---- What workers said. `out` is appended to. ----
@@ -122,7 +122,7 @@ class Coordinator {
   // The effects, of this call or a later one, say from which version on it decides. REQUIRES: the
   // run has started; the policy is a policy::Switch; there is a policy of this spec.
   void set_policy(Time now, std::string_view policy, Effects& out);
-  // Of a step that asked for them (norms_for).
+  // The norms of a step that asked for them (norms_for).
   void measured_norms(Time now, Version version, const GradientNorms& norms, Effects& out);
 
   // ---- Time and the end ----
@@ -171,15 +171,15 @@ class Coordinator {
   enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked, kStalled };
   struct Member {
     State state = State::kAbsent;
-    // Of the arrived gradient, between its arrival and the policy's answer.
+    // The arrived gradient's, between its arrival and the policy's answer:
     bool partial = false;
     bool answered = true;
-    bool cancelled = false;  // Of the open release.
+    bool cancelled = false;  // The open release is.
     std::uint32_t incarnation = 0;
-    std::uint32_t examples = 0;  // Of the arrived gradient, too.
+    std::uint32_t examples = 0;  // The arrived gradient's, too.
     double loss = 0.0;
     Time last_heard{};
-    // The open release; meaningful while computing. Of a stalled worker, the one that it was at.
+    // The open release; meaningful while computing. A stalled worker's: the one that it was at.
     Sequence sequence{};
     Version version{};
     Time released{};
@@ -294,12 +294,12 @@ class Coordinator {
   std::uint64_t sequences_ = 0;
   std::uint64_t iterations_ = 0;  // Gradients that were accepted, dropped or turned away.
   std::uint64_t turned_away_in_a_row_ = 0;
-  std::uint64_t filtered_in_a_row_ = 0;  // Of those.
-  std::set<WorkerId> turned_away_;       // Whose they are.
+  std::uint64_t filtered_in_a_row_ = 0;  // These were turned away by the filter.
+  std::set<WorkerId> turned_away_;       // The workers whose they were.
   std::uint32_t warned_of_ = 0;          // Members.
   std::uint64_t next_snapshot_;          // Applied examples at which one is due.
   std::optional<Time> started_;
-  Duration run_before_{};    // Of the run, before this server went on with it.
+  Duration run_before_{};    // How long the run took before this server went on with it.
   std::uint32_t awaited_;    // Members with which the run starts,
   Duration start_patience_;  // or after this time with fewer.
   bool resumed_ = false;

@@ -101,7 +101,7 @@ class Leases {
   std::uint64_t position_ = 0;
   GivenBackMap given_back_;  // (epoch, begin) -> rest: the oldest epoch goes out first.
   std::uint64_t first_open_ = 0;
-  std::vector<UsedPositions> used_;  // Of epochs first_open_, first_open_ + 1, ...
+  std::vector<UsedPositions> used_;  // For epochs first_open_, first_open_ + 1, ...
   std::uint64_t used_max_ = 1;
 };
 

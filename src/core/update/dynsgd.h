@@ -47,7 +47,7 @@ class DynSgd final : public Correction {
  private:
   struct Clock {
     std::uint32_t open = 0;      // Releases that are not answered.
-    std::uint64_t examples = 0;  // Of its gradients so far.
+    std::uint64_t examples = 0;  // Examples of its gradients so far.
     std::vector<float> mean;     // U; empty before the first.
   };
 

@@ -23,7 +23,7 @@ namespace outpace::links {
 
 struct ShapeOptions {
   std::uint64_t hosts;  // At least this many; 1 to a million.
-  double bandwidth;     // Of a host's links, in bytes/s; above 0 and finite.
+  double bandwidth;     // Bandwidth of a host's links, in bytes/s; above 0 and finite.
 };
 
 // Throws a usage error.

@@ -60,21 +60,21 @@ struct Fault {
   enum class Way : std::uint8_t { kBoth, kToServer, kToWorker };
 
   Kind kind;
-  WorkerId worker{};  // Of a fault of one worker.
+  WorkerId worker{};  // Whose fault it is, if it is one worker's.
   Time at;
   std::optional<Duration> lasts;  // Without it a crashed worker stays away.
-  double factor = 1.0;            // Of a slow period.
-  std::vector<WorkerId> workers;  // Of a partition.
-  Way way = Way::kBoth;           // Of a partition.
+  double factor = 1.0;            // For a slow period.
+  std::vector<WorkerId> workers;  // For a partition.
+  Way way = Way::kBoth;           // For a partition.
   double probability = 1.0;       // That it befalls a message, or with clog a link.
   Duration by{};                  // How late a message is, or with clog the step.
 
-  static constexpr Time kNeverComes = Time::max();  // Of a worker that could join.
+  static constexpr Time kNeverComes = Time::max();  // For a worker that could join.
 
   bool operator==(const Fault&) const = default;
 };
 
-// Of one worker, at one moment, as opposed to links and messages.
+// Whether it befalls one worker at one moment, as opposed to links and messages.
 [[nodiscard]] bool befalls_worker(Fault::Kind kind);
 // Whether a worker that is alive may not be heard for a while.
 [[nodiscard]] bool can_silence(const Fault& fault);

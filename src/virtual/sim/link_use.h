@@ -60,7 +60,7 @@ class LinkUse {
   std::size_t present_ = 0;    // The window that now_ is in, or at whose end it is.
   Time now_{};
   std::map<links::FlowId, UnderWay> under_way_;
-  std::vector<std::vector<double>> bytes_;  // Of each link that has carried any, by window.
+  std::vector<std::vector<double>> bytes_;  // By link that has carried any, and by window.
 };
 
 }  // namespace outpace::sim

@@ -34,7 +34,7 @@ struct GroupOptions {
   Duration deadline = std::chrono::seconds(10);   // For all processes to join.
   Duration dead_link = std::chrono::seconds(10);  // A machine that is silent for so long is away.
   std::string interface;  // Network interface, such as "eth0"; empty: loopback.
-  std::string token;      // Of the job.
+  std::string token;      // The job's.
   std::function<void(const std::string&)> refused;  // Told of strangers; may be null.
 };
 

@@ -14,7 +14,7 @@
 namespace outpace::learn {
 
 struct LearnOptions {
-  std::uint64_t seed = 1;  // Of the initial weights.
+  std::uint64_t seed = 1;  // For the initial weights.
   int threads = 1;         // For one gradient or evaluation.
 };
 

@@ -66,7 +66,7 @@ Server::~Server() = default;
 RunResult Server::run() {
   gathers_since_ = now();
   looked_for_ = gathers_since_;
-  tell_constants();  // Of the run that goes on.
+  tell_constants();  // Those of the run that goes on.
   strand_.open();
   for (bool over = false; !over;) {
     Time next{};

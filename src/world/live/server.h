@@ -170,7 +170,7 @@ class Server {
     WorkerId worker{};
     std::uint32_t incarnation = 0;  // Given by this server.
     protocol::Hello hello;          // Without the manifest, which is the job's.
-    Time last_heard{};              // Of a worker.
+    Time last_heard{};              // For a worker.
     bool joined = false;
     protocol::Assembly constants{};                          // That it brings.
     std::map<std::uint32_t, update::BroughtState> states{};  // The same, by tensor.
@@ -348,9 +348,9 @@ class Server {
   Time last_status_{};
   Time next_weights_look_{};
   std::optional<server::Finish> finish_;
-  std::vector<policy::Phase> phases_;        // Of the policy; a Switched names one by its index.
+  std::vector<policy::Phase> phases_;        // The policy's; a Switched names one by its index.
   std::string policy_;                       // The one that decides at present.
-  std::optional<wire::ConnectionId> asker_;  // Of a policy that does not decide yet.
+  std::optional<wire::ConnectionId> asker_;  // Asked for a policy that does not decide yet.
   std::string set_policy_;                   // The spec that phases_ are of.
   std::optional<Version> resumed_at_;
   std::uint64_t lost_ = 0;  // Updates that workers saw after the checkpoint.

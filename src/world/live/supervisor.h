@@ -52,8 +52,8 @@ struct ChildEnd {
   bool is_worker;
   int code;                               // Exit code, or 128 + the signal that killed it.
   bool restarted;                         // It will be started again.
-  std::string last_line;                  // Of its log: what it said last.
-  std::vector<std::string> last_lines{};  // Of its log since it was started, at most 30.
+  std::string last_line;                  // What its log said last.
+  std::vector<std::string> last_lines{};  // In its log since it was started, at most 30.
   std::uint32_t crashes = 1;              // In a row.
   std::chrono::milliseconds restart_in{0};
 };
@@ -130,7 +130,7 @@ class Supervisor {
   void end_all(std::chrono::milliseconds grace, std::chrono::milliseconds patience);
   [[nodiscard]] bool any_running() const;
 
-  std::vector<Child> children_;  // Of the thread.
+  std::vector<Child> children_;  // The thread's.
   const SupervisorEvents events_;
   std::atomic<bool> start_waiting_{false};
   std::chrono::steady_clock::time_point next_look_at_logs_{};

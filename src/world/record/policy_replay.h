@@ -57,7 +57,7 @@ struct Replay {
   // The first decision that came out differently; in the words of the log.
   struct Difference {
     std::filesystem::path file;  // The log's part.
-    std::uint64_t line;          // Of it, from 1.
+    std::uint64_t line;          // Its line there, from 1.
     Time now;
     std::string event;
     std::string recorded;
@@ -67,7 +67,7 @@ struct Replay {
   // The first recorded decision that breaks an invariant.
   struct Broken {
     std::filesystem::path file;  // The log's part.
-    std::uint64_t line;          // Of it, from 1.
+    std::uint64_t line;          // Its line there, from 1.
     Time now;
     std::string what;  // With the invariant's number in front.
   };
