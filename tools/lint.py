@@ -29,7 +29,7 @@ import time
 ENTRY_DAYS = 60  # A hash that nobody asked for in this time is removed.
 LINTED = re.compile(r"CMakeFiles/outpace(?!_wire)[\w-]*(?<!_test)\.dir/")
 LIBTORCH = "torch/csrc/api/include"
-# Neither decides what clang-tidy says, and both differ from build to build.
+# These flags do not change what clang-tidy says, and differ from build to build.
 IGNORED_FLAG = re.compile(r"-(g\d?|O\w|f\w+-prefix-map=.*|D_GLIBCXX_ASSERTIONS)$")
 INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 LINE_MARKER = re.compile(rb'^# \d+ "([^"<]+)"', re.MULTILINE)

@@ -34,12 +34,12 @@ import network_hosts
 
 PORT = 5000
 ROUNDS = 6  # For each worker in a run, at least.
-FREE_ROUNDS = 20  # And exactly, where phases decide: as many as the model simulates.
+FREE_ROUNDS = 20  # Exactly this many, where phases decide: as many as the model simulates.
 GOSSIP_ROUNDS = 60  # At least.
 GOSSIP_SECONDS = 10.0  # At least: the record has a line a second, and its first fifth does not count.
 # The share of a frame on the link: 1448 of 1514 bytes are numbers.
 PAYLOAD_OF_LINK = 1448 / 1514
-BOUND_ROUNDS = 300  # And at most, where it takes long until a bound binds.
+BOUND_ROUNDS = 300  # At most, where it takes long until a bound binds.
 SLOWED = 4  # Workers of the rows in which some are slow.
 BUSY = 0.7  # The share of the processors that may be busy.
 STOLEN = 0.03  # The share of their time that the host of a virtual machine may take.

@@ -126,9 +126,9 @@ struct ParameterGroup {
   double weight_decay = 0.0;  // L2; decoupled in AdamW.
   double momentum = 0.9;      // Momentum, Nesterov, RMSprop (0: without) and kAverage; in [0, 1).
   double beta1 = 0.9;         // Adam, AdamW and LAMB alone.
-  double beta2 = 0.999;       // The same; RMSprop's alpha and Adadelta's rho.
-  double epsilon = 1e-8;      // These, and Adagrad.
-  double rate_decay = 0.0;    // This and the next: Adagrad, lr_decay in PyTorch.
+  double beta2 = 0.999;       // Adam, AdamW and LAMB; RMSprop's alpha, Adadelta's rho.
+  double epsilon = 1e-8;      // Adam, AdamW, LAMB, RMSprop, Adadelta and Adagrad.
+  double rate_decay = 0.0;    // Adagrad's, as is the next; lr_decay in PyTorch.
   double initial = 0.0;       // The sum of squares before the first update.
 };
 
@@ -139,7 +139,7 @@ struct ParameterGroup {
 struct OptimizerState {
   std::uint32_t tensor = 0;  // Its place among the parameters.
   std::string part;
-  std::uint64_t updates = 0;   // That the optimizer has made.
+  std::uint64_t updates = 0;   // Updates that the optimizer has made.
   std::vector<float> numbers;  // One for each of the tensor's weights.
 };
 

@@ -123,7 +123,7 @@ typedef int (*outpace_constants)(const void** bytes, size_t* size, void* context
 typedef struct outpace_optimizer_state {
   uint32_t tensor;   // Its place among the parameters.
   const char* part;  // Such as "velocity".
-  uint64_t updates;  // That the optimizer has made.
+  uint64_t updates;  // Updates that the optimizer has made.
   const float* numbers;
   size_t count;  // As many as the tensor's weights.
 } outpace_optimizer_state;

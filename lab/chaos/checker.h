@@ -39,7 +39,7 @@ struct Totals {
   std::uint64_t skipped = 0;                      // Faults whose target was not there.
   std::map<std::string, std::uint64_t> restarts;  // Role -> how often.
   std::uint64_t updates = 0;                      // In the final weights.
-  std::uint64_t lost_updates = 0;                 // That died with a server.
+  std::uint64_t lost_updates = 0;                 // Updates that died with a server.
   std::uint64_t lost_most = 0;                    // With one server.
   std::uint64_t pushed = 0;
   std::uint64_t accepted = 0;

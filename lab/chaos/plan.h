@@ -93,7 +93,7 @@ struct Plan {
   std::uint64_t seed = 0;
   Duration length{};  // From the first fault to the last.
   Job job;
-  std::vector<Kind> kinds;  // That may come.
+  std::vector<Kind> kinds;  // Kinds of faults that may come.
   std::vector<Fault> faults;
 
   bool operator==(const Plan&) const = default;
@@ -105,7 +105,7 @@ struct Wishes {
   std::optional<std::string> policy{};
   std::optional<Carrier> carrier{};
   std::vector<Kind> only{};                          // Empty: a drawn subset of all.
-  std::vector<Kind> without{};                       // That this machine cannot inject.
+  std::vector<Kind> without{};                       // Kinds that this machine cannot inject.
   Duration every = std::chrono::milliseconds(2200);  // Mean time from one fault to the next.
 };
 

@@ -51,7 +51,7 @@ class WorkerJob(Job):
         self._examples: Optional[int] = None  # The data set's size.
         self._alone_batch: Optional[int] = None  # The loader's batch size; it counts alone.
         self._ahead = 0  # Mini-batches that the loader loads early.
-        self._epochs = 0  # That the script wants; 0: it has not said.
+        self._epochs = 0  # Epochs that the script wants; 0: it has not said.
         self._settings: Optional[Settings] = None
         self._joined = False
         self._handed_out = False  # The current mini-batch, to the script.
@@ -310,7 +310,7 @@ class WorkerJob(Job):
                                f"mini-batch has {wanted}")
         if not self._passes.step(member):
             flat.finish(member.parameters)  # Later passes must not change it.
-            self._tell_settings()  # Nor do later rates count.
+            self._tell_settings()  # Later rates do not count either.
             return
         self._push()
 

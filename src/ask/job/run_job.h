@@ -16,7 +16,7 @@
 
 namespace outpace::job {
 
-// Whose standard output is shown while the run goes on.
+// The workers whose standard output is shown while the run goes on.
 enum class ShowOutput : std::uint8_t { kFirst, kAll, kNone };
 template <>
 struct Choices<ShowOutput> {

@@ -41,7 +41,7 @@ class Saps final : public ByEvent {
   struct Options {
     LagBound::Rule bound;  // The paper's s.
     Remedy remedy;
-    std::uint32_t workers;  // That the run is planned with.
+    std::uint32_t workers;  // The run is planned with this many.
   };
 
   explicit Saps(Options options);

@@ -180,7 +180,7 @@ struct Constants {
 // tensor's weights.
 struct OptimizerState {
   std::uint32_t tensor = 0;   // Its place in the manifest.
-  std::uint64_t updates = 0;  // That the optimizer has made; the same in all parts of a tensor.
+  std::uint64_t updates = 0;  // Updates that the optimizer made; the same in all parts of a tensor.
   std::string part;           // As update::StatePart's name.
 
   bool operator==(const OptimizerState&) const = default;
@@ -414,7 +414,7 @@ struct Regroup {
 // To each member: form this group. Its ranks are the places in `members`.
 struct Group {
   std::uint32_t generation;
-  Version version;                // That all have, once `behind` got the last update from `ahead`.
+  Version version;                // All have it, once `behind` got the last update from `ahead`.
   std::vector<WorkerId> members;  // At least one.
   WorkerId ahead{};
   std::vector<WorkerId> behind;

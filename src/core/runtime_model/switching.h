@@ -44,7 +44,7 @@ class Switching final : public RuntimeModel {
     Emission::Spread spread;  // Its own residuals'.
     // For correct(): iterations since it was observed as longer; 0 if that has been settled.
     std::uint32_t iterations_since = 0;
-    double shift = 0.0;  // That iteration's.
+    double shift = 0.0;  // The common shift in that iteration.
 
     void keep(Archive& archive) {
       archive("spread", spread)("iterations_since", iterations_since)("shift", shift);
@@ -52,8 +52,8 @@ class Switching final : public RuntimeModel {
   };
   // Posterior probabilities of how the level came about.
   struct Evidence {
-    double jumped;   // That the level has just jumped.
-    double drifted;  // That it has just drifted.
+    double jumped;   // Probability that the level has just jumped.
+    double drifted;  // Probability that it has just drifted.
   };
 
   void begin(std::span<const Observation> iteration);

@@ -68,7 +68,7 @@ struct CoordinatorOptions {
   std::uint64_t seed = 1;
   bool with_replacement = false;
   Limits limits;
-  // Whose defaults hold; nothing: every gradient counts in full, unless a rule is given.
+  // The policy with the default rules; nothing: each gradient counts in full without a given rule.
   std::optional<Spec> policy = std::nullopt;
   // Given by the user: under every policy. Nothing: each policy has its own.
   std::optional<update::StalenessRule> staleness = std::nullopt;
@@ -191,7 +191,7 @@ class Coordinator {
     std::optional<protocol::Verdict> last_verdict;
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
     bool turned_away = false;   // Its last gradient was: refused, or filtered.
-    bool warned_of = false;     // That it is starved.
+    bool warned_of = false;     // People know that it is starved.
     std::uint32_t ended = 0;    // As in StallRule, the next one as well.
     std::uint32_t stalls_in_a_row = 0;
   };
@@ -282,7 +282,7 @@ class Coordinator {
   FailedExamples failed_;
   std::vector<Member> members_;
   std::uint32_t live_ = 0;             // Members that are neither absent nor stalled.
-  std::set<Parked> parked_;            // Those that found no data.
+  std::set<Parked> parked_;            // Workers that found no data.
   Time silence_check_ = Time::max();   // No live member is silent too long before.
   Time stall_check_ = Time::max();     // No member is at a release for too long before.
   Time spared_until_ = Time::min();    // Nobody counts as silent or stalled before.
@@ -294,7 +294,7 @@ class Coordinator {
   std::uint64_t sequences_ = 0;
   std::uint64_t iterations_ = 0;  // Gradients that were accepted, dropped or turned away.
   std::uint64_t turned_away_in_a_row_ = 0;
-  std::uint64_t filtered_in_a_row_ = 0;  // These were turned away by the filter.
+  std::uint64_t filtered_in_a_row_ = 0;  // Gradients that the filter turned away.
   std::set<WorkerId> turned_away_;       // The workers whose they were.
   std::uint32_t warned_of_ = 0;          // Members.
   std::uint64_t next_snapshot_;          // Applied examples at which one is due.

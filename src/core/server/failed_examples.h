@@ -19,7 +19,7 @@ namespace outpace::server {
 
 class FailedExamples {
  public:
-  static constexpr std::uint32_t kTries = 3;        // And as many workers.
+  static constexpr std::uint32_t kTries = 3;        // By as many workers.
   static constexpr std::uint32_t kTriesMost = 100;  // With fewer workers: the others do not come.
 
   struct Outcome {

@@ -54,7 +54,7 @@ class Leases {
   // The examples of these ranges are in the weights.
   void use(const protocol::Ranges& ranges);
 
-  // These ranges will be used soon: asks the processor for what is known of them. Changes nothing.
+  // These ranges will be used soon: prefetches their state. Changes nothing.
   void prepare(const protocol::Ranges& ranges) const;
 
   // `out`: what is with workers when it is written; it was given back, by nobody, when it is read.

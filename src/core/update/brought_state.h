@@ -19,7 +19,7 @@ struct BroughtPart {
 };
 // One tensor's state, as a script brought it.
 struct BroughtState {
-  std::uint64_t updates = 0;  // That the optimizer has made.
+  std::uint64_t updates = 0;  // Updates that the optimizer has made.
   std::vector<BroughtPart> parts;
 };
 

@@ -101,7 +101,7 @@ class Kardam {
   const Options options_;
   const std::size_t size_;
   std::vector<Worker> workers_;
-  std::deque<WorkerId> recent_;  // Those of the last 2 f that were taken up, the newest last.
+  std::deque<WorkerId> recent_;  // The workers of the last 2 f taken up, the newest last.
   std::vector<double> all_;      // A field only to keep its memory.
   // With of_server alone.
   std::vector<float> last_;  // Taken up; empty before the first.

@@ -55,7 +55,7 @@ class CheckpointWriter {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Taken> waiting_;
-  checkpoint::Tensors spare_;  // Those written last: their memory serves the next.
+  checkpoint::Tensors spare_;  // The tensors written last: their memory serves the next.
   bool over_ = false;
   // The writing thread's:
   std::optional<Version> written_;

@@ -23,7 +23,7 @@ inline void ask_for_large_pages() {
   mallopt(M_MMAP_THRESHOLD, kReserve);
   mallopt(M_TOP_PAD, kReserve);
   auto* const before = static_cast<char*>(sbrk(0));
-  void* const grows = std::malloc(kPage);  // And the heap with it, by the reserve.
+  void* const grows = std::malloc(kPage);  // The heap grows with it, by the reserve.
   auto* const after = static_cast<char*>(sbrk(0));
   char* const begin = before + (kPage - reinterpret_cast<std::uintptr_t>(before) % kPage) % kPage;
   if (grows != nullptr && after > begin) {

@@ -142,7 +142,7 @@ class RunRecorder {
   record::RuntimeTable runtimes_;
   record::UnusableExamples unusable_;
   record::ProcessorMeter processors_;
-  bool said_shared_ = false;  // That workers share processors.
+  bool said_shared_ = false;  // Whether it was said that workers share processors.
   Time next_metrics_{};
   bool said_where_ = false;  // The run's directory.
   bool weights_kept_ = false;

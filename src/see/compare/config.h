@@ -25,7 +25,7 @@ struct Option {
 struct Row {
   std::string name;  // The policy, unless the user names the row; no two are alike.
   std::string policy;
-  std::vector<Option> options;  // That replace those of the same name in the comparison.
+  std::vector<Option> options;  // Options that replace those of the same name in the comparison.
   std::size_t line;
 };
 

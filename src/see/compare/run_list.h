@@ -20,7 +20,7 @@ struct Cell {
   // two cells have the same.
   std::string place;
   std::string command;              // "train" or "simulate".
-  std::vector<job::Given> options;  // That command's, without --out.
+  std::vector<job::Given> options;  // The options of that command, without --out.
 };
 
 // Seed by seed: who stops early has something of every row and trace.

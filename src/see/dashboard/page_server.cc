@@ -422,7 +422,7 @@ class PageServer::Loop {
   Tcp::acceptor acceptor_;
   asio::steady_timer again_;  // After an accept() that failed.
   asio::steady_timer timer_;
-  std::list<std::weak_ptr<Connection>> connections_;  // Those that their own calls hold.
+  std::list<std::weak_ptr<Connection>> connections_;  // Held by their own calls.
   std::jthread thread_;                               // Last: it ends first.
 };
 

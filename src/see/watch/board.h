@@ -72,8 +72,8 @@ struct Point {
   std::uint64_t gradients = 0;  // In the updates.
   std::uint64_t applied = 0;    // Examples, as the next three.
   double dropped = 0.0;
-  double cancelled = 0.0;  // That were computed in vain, by the time that they took.
-  double waiting = 0.0;    // That could have been computed while workers waited.
+  double cancelled = 0.0;  // Computed in vain, by the time that it took.
+  double waiting = 0.0;    // Could have been computed while workers waited.
   std::optional<double> loss;
   std::uint32_t live = 0;
   double update_seconds = 0.0;  // Sum of the times from one update to the next.
@@ -93,7 +93,7 @@ struct Evaluated {
 struct Told {
   Time at{};
   policy::Event event;
-  std::string policy;  // That a PolicySet names.
+  std::string policy;  // The policy that a PolicySet names.
   std::vector<policy::Action> actions;
   policy::Reason reason;
   std::string reason_words;  // For a recorded decision, in place of the reason.

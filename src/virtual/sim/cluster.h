@@ -83,7 +83,7 @@ struct FaultCounts {
   std::uint64_t hung = 0;
   std::uint64_t stalled = 0;        // By the server: workers set aside.
   std::uint64_t presumed_dead = 0;  // By the server, of workers that lived.
-  std::uint64_t servers = 0;        // That died.
+  std::uint64_t servers = 0;        // Servers that died.
   MessageFaults::Counts messages;
 };
 
@@ -165,7 +165,7 @@ class Cluster {
     bool keeps_part = false;  // It was cancelled, and pushes what it has.
     bool rejoins = false;     // Its connection broke, and it is about to join over a new one.
     std::uint32_t incarnation = 0;
-    std::uint32_t examples = 0;  // That it will push: all, or the part that it keeps.
+    std::uint32_t examples = 0;  // It will push this many: all, or the part that it keeps.
     EventId done{};              // When it pushes.
     Time begun{};
     Time done_at{};
@@ -198,7 +198,7 @@ class Cluster {
     Duration waited{};             // For weights.
     std::vector<Time> arrived;     // The pieces.
     bool complete = false;         // All of them have arrived.
-    std::size_t next_slice = 0;    // That is not computed yet.
+    std::size_t next_slice = 0;    // The next slice that is not computed yet.
     std::optional<EventId> slice;  // When it is.
     double sliced = 0.0;           // Bytes that slices have taken.
   };
@@ -319,7 +319,7 @@ class Cluster {
   std::unique_ptr<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
   std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
-  std::deque<server::MeasuredNorms> norms_;         // Nor are these.
+  std::deque<server::MeasuredNorms> norms_;         // Not told to the coordinator yet.
   std::optional<worker::Order> order_;
   std::vector<Worker> workers_;
   std::vector<Overlapped> overlapped_;                      // By worker; empty without overlap.

@@ -60,13 +60,13 @@ struct Fault {
   enum class Way : std::uint8_t { kBoth, kToServer, kToWorker };
 
   Kind kind;
-  WorkerId worker{};  // Whose fault it is, if it is one worker's.
+  WorkerId worker{};  // The worker whose fault it is, if it is one worker's.
   Time at;
   std::optional<Duration> lasts;  // Without it a crashed worker stays away.
   double factor = 1.0;            // For a slow period.
   std::vector<WorkerId> workers;  // For a partition.
   Way way = Way::kBoth;           // For a partition.
-  double probability = 1.0;       // That it befalls a message, or with clog a link.
+  double probability = 1.0;       // The chance that it befalls a message, or with clog a link.
   Duration by{};                  // How late a message is, or with clog the step.
 
   static constexpr Time kNeverComes = Time::max();  // For a worker that could join.

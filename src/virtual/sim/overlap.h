@@ -63,7 +63,7 @@ struct Overlap {
 struct Operation {
   enum class Kind : std::uint8_t { kReceive, kForward, kBackward, kCompute, kSend, kApply };
   Kind kind;
-  std::uint32_t worker;  // Whose gradient, if the server applies it.
+  std::uint32_t worker;  // The worker whose gradient the server applies.
   std::size_t part;      // The piece, layer or slice; 0 if there is one only.
   Time begin;
   Time end;

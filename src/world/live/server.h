@@ -45,7 +45,7 @@
 
 namespace outpace::live {
 
-// What of a script (protocol::Script) counts beside the server's own options.
+// The part of a script (protocol::Script) that counts beside the server's own options.
 struct ScriptTerms {
   // The option that stands against an optimizer of the script, such as "--optimizer adam"; empty:
   // the script's counts.
@@ -172,8 +172,8 @@ class Server {
     protocol::Hello hello;          // Without the manifest, which is the job's.
     Time last_heard{};              // For a worker.
     bool joined = false;
-    protocol::Assembly constants{};                          // That it brings.
-    std::map<std::uint32_t, update::BroughtState> states{};  // The same, by tensor.
+    protocol::Assembly constants{};                          // The constants that it brings.
+    std::map<std::uint32_t, update::BroughtState> states{};  // States that it brings, by tensor.
     bool has_constants = false;                              // An evaluator.
   };
 
@@ -323,10 +323,10 @@ class Server {
   std::optional<protocol::Manifest> manifest_;      // As offered, or given; fixed by the start.
   std::uint64_t examples_ = 0;                      // As offered; 0 if by nobody.
   std::optional<protocol::Script> script_;          // As examples_; kept after the start.
-  std::optional<protocol::Rates> rates_;            // That a worker has reported last.
+  std::optional<protocol::Rates> rates_;            // The rates that a worker reported last.
   std::optional<server::Shard> shard_;              // Once there are initial weights.
   std::optional<wire::ConnectionId> weights_from_;  // The worker that brought them.
-  std::string constants_;                           // That came with them.
+  std::string constants_;                           // The constants that came with them.
   std::optional<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
   std::map<wire::ConnectionId, Peer> peers_;

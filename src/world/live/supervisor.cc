@@ -110,7 +110,7 @@ std::string name_of(const std::string& variable) {
   return variable.substr(0, variable.find('='));
 }
 
-// Those of this process, with `changes` as ChildSpec::variables.
+// The variables of this process, with `changes` as ChildSpec::variables.
 std::vector<std::string> variables_with(const std::vector<std::string>& changes) {
   std::set<std::string> changed;
   for (const std::string& change : changes) {

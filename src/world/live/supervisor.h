@@ -61,7 +61,7 @@ struct ChildEnd {
 struct SupervisorEvents {
   // While the run goes on; later only of a user's process that nobody told to end.
   std::function<void(const ChildEnd&)> ended;
-  std::function<void()> workers_all_ended;      // And none will be started again.
+  std::function<void()> workers_all_ended;      // None will be started again.
   std::function<void(int signal)> interrupted;  // On the thread of signals.
   // On it, too. A second signal came: this process ends when it returns, so it must not wait for
   // anything.
@@ -135,7 +135,7 @@ class Supervisor {
   std::atomic<bool> start_waiting_{false};
   std::chrono::steady_clock::time_point next_look_at_logs_{};
   bool told_all_ended_ = false;
-  bool told_to_end_ = false;              // Those that were left.
+  bool told_to_end_ = false;              // The children that were left were told.
   std::atomic<bool> interrupted_{false};  // By the first signal.
   std::mutex running_mutex_;
   std::vector<Running> running_;

@@ -94,7 +94,7 @@ class DecisionLogWriter {
 
 struct LoggedDecision {
   Time now{};
-  std::string policy;  // That was set; `event` looks at it.
+  std::string policy;  // The policy that was set; `event` looks at it.
   policy::Event event;
   std::vector<policy::Action> actions;
   std::string reason;
@@ -148,7 +148,7 @@ class DecisionLogReader {
   std::uint32_t part_ = 1;
   std::uint64_t line_ = 0;
   std::streamoff read_ = 0;  // Bytes of the part, up to the end of that line.
-  Time now_{};               // That line's.
+  Time now_{};               // When that line was written.
   bool cut_short_ = false;
   std::string gap_;
   DecisionLogHeader header_;

@@ -73,8 +73,8 @@ struct Replay {
   };
 
   DecisionLogHeader header;
-  std::string policy;           // Those that were set after the header's too.
-  std::uint64_t decisions = 0;  // That were identical.
+  std::string policy;           // The header's, and those that were set later.
+  std::uint64_t decisions = 0;  // Decisions that were identical.
   bool cut_short = false;       // The log's writer was killed: its last line was left out.
   std::string gap;              // Where and why decisions are missing; empty: none are.
   std::optional<Difference> difference;

@@ -33,7 +33,7 @@ class RunDecisions {
   [[nodiscard]] const DecisionLogHeader& header() const { return header_; }
   // The header of the server that made the last decision.
   [[nodiscard]] const DecisionLogHeader& present() const { return log_->header(); }
-  // Those before the newest, whose logs are there.
+  // The servers before the newest whose logs are there.
   [[nodiscard]] std::vector<Server> earlier() const;
   // As DecisionLogReader::next().
   [[nodiscard]] bool next(LoggedDecision& out);
