@@ -35,7 +35,7 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	@$(if $(T),,touch build/dev/tests-passed)
 
 FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
-test-faults: dev  ## the tests of docs/reliability.md
+test-faults: dev  ## the tests of docs/failures.md
 	ctest --preset dev -R '$(FAULTS)'
 
 KILLS ?= 9
