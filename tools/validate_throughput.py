@@ -87,8 +87,8 @@ def parse(arguments):
     parser.add_argument("--repeats", type=int, default=4,
                         help="least number of runs of a row whose workers have no rounds")
     parser.add_argument("--show", nargs="+", type=pathlib.Path, default=[], metavar="FILE",
-                        help="measure nothing; print these results as one table in Markdown. Of a row "
-                        "that several files have, the last counts")
+                        help="measure nothing; print these results as one table in Markdown. If "
+                        "several files have a row, the last counts")
     parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
     parser.add_argument("--out", type=pathlib.Path,
                         default=pathlib.Path("build/validate-throughput.json"))

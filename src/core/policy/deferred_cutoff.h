@@ -86,7 +86,7 @@ class DeferredCutoff {
   std::uint32_t warm_ = 0;                               // Workers observed in this iteration,
   std::uint32_t cold_ = 0;                               // and those that say nothing.
   std::optional<Ended> ended_;  // An iteration that the model has not been shown yet.
-  std::vector<runtime_model::Cutoff::Participant> participants_;  // Of the next iteration.
+  std::vector<runtime_model::Cutoff::Participant> participants_;  // In the next iteration.
 };
 
 }  // namespace outpace::policy

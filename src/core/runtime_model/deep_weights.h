@@ -49,7 +49,7 @@ struct DeepTensor {
 struct DeepWeights {
   DeepShape shape;
   std::vector<float> numbers;  // The numbers of deep_tensors(shape), one after another.
-  // Of log seconds, in the traces that a joint model was fitted to: its unit.
+  // A joint model's unit: these are of log seconds in the traces that it was fitted to.
   double mean = 0.0;
   double deviation = 1.0;
 };
