@@ -77,7 +77,7 @@ struct CoordinatorOptions {
   update::RateScale rate_scale = update::RateScale::kNone;
   std::uint64_t evaluate_every = 5120;  // Applied examples between snapshots.
   CheckpointEvery checkpoint_every;
-  Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
+  Duration heartbeat_timeout = std::chrono::seconds(5);  // A worker silent for this is dead.
   Duration resume_patience = std::chrono::seconds(5);    // For one more to come, on resuming.
   std::optional<Duration> progress_timeout;              // As in StallRule.
   Duration patience = std::chrono::seconds(60);          // For workers to come,
@@ -295,7 +295,7 @@ class Coordinator {
   std::uint64_t iterations_ = 0;  // Gradients that were accepted, dropped or turned away.
   std::uint64_t turned_away_in_a_row_ = 0;
   std::uint64_t filtered_in_a_row_ = 0;  // Gradients that the filter turned away.
-  std::set<WorkerId> turned_away_;       // The workers whose they were.
+  std::set<WorkerId> turned_away_;       // Workers that were turned away.
   std::uint32_t warned_of_ = 0;          // Members.
   std::uint64_t next_snapshot_;          // Applied examples at which one is due.
   std::optional<Time> started_;

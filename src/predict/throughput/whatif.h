@@ -66,7 +66,7 @@ class WhatIf {
   [[nodiscard]] Answer without(std::uint32_t worker) const;
   // Each mini-batch takes the median over the workers of what one begun then took of its own.
   [[nodiscard]] Answer at_the_median() const;
-  // Nothing where it cannot be told what of an iteration was communication.
+  // Nothing where it is not known how much of an iteration was communication.
   [[nodiscard]] std::optional<Answer> with_a_faster_link() const;
   [[nodiscard]] Answer under(const std::string& policy) const;
   // More than there were: copies of them, whose record is read from another moment on.

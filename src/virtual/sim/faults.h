@@ -21,7 +21,7 @@
 //
 // These faults happen to each message that is sent in a span of time, with a probability:
 //
-//   delay:at=10s,for=60s,probability=0.1,by=50ms      takes so much longer, and so do those behind
+//   delay:at=10s,for=60s,probability=0.1,by=50ms      takes 50 ms longer, and so do those behind
 //   lose:at=10s,for=60s,probability=0.01              is lost, and with it the connection
 //   duplicate:at=10s,for=60s,probability=0.1,by=1s    comes again, some time up to 1 s later
 //   reorder:at=10s,for=60s,probability=0.1,by=1s      is up to 1 s late, and overtaken meanwhile

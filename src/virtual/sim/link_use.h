@@ -47,7 +47,7 @@ class LinkUse {
     double left;  // Bytes that are not counted yet.
   };
 
-  // Counts what the flow has carried meanwhile, now that so much of it is left.
+  // Counts what the flow has carried, now that only this much of it is left.
   void count(UnderWay& flow, double left);
   void complete(std::span<const links::FlowId> flows);
   void next_window();

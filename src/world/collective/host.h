@@ -46,7 +46,7 @@ struct HostOptions {
   std::uint64_t evaluate_every = 5120;  // Applied examples; a ring's worker 0 sees to it.
   server::Evaluations::Options target;
   bool expects_evaluator = true;                         // The run begins when it is there too.
-  Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
+  Duration heartbeat_timeout = std::chrono::seconds(5);  // A worker silent for this is dead.
   Duration patience = std::chrono::seconds(60);          // For all workers to come.
   // For the end of a run whose workers cannot reach each other.
   Duration patience_if_broken = std::chrono::seconds(10);

@@ -30,7 +30,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kLook = milliseconds(100);
 constexpr milliseconds kLogsLook = milliseconds(1000);   // At how large logs are.
-constexpr milliseconds kLongRun = milliseconds(60'000);  // A child that ran for so long did well.
+constexpr milliseconds kLongRun = milliseconds(60'000);  // A child that ran for this time did well.
 constexpr milliseconds kGraceOfInterrupted = milliseconds(3000);
 // Launchers repeat a signal that the terminal has sent too: those of one moment count as one.
 constexpr milliseconds kMoment = milliseconds(1000);

@@ -46,7 +46,7 @@ struct SessionOptions {
   Version seen_version{};
   Leaving* leaving = nullptr;  // The process's, which may be told to end; outlives the session.
   Duration keep_alive = wire::kKeepAlive;  // As in wire::ConnectOptions.
-  // At least so much of a gradient is sent at a time, while the rest is computed; and a task comes
+  // At least this much of a gradient is sent at a time, while the rest is computed; a task comes
   // before all of its weights are there. 0: both travel whole.
   std::uint64_t slice_bytes = 0;
   std::shared_ptr<wire::KeptNumbers> kept = nullptr;  // As in wire::ConnectOptions.
