@@ -90,7 +90,7 @@ class Trial(Cutoff):
         self.assertLessEqual(max(map(len, lines)), 80)
         self.assertTrue(any(line.startswith("elfving-truncated  during") for line in lines))
 
-    def test_draws_what_it_foretold_and_did(self):
+    def test_draws_its_forecasts_and_choices(self):
         self.path("r.csv", UNEVEN)
         self.cutoff("r.csv", "--models", "last", "--decide", "during", "--plot", "p.svg",
                     "--plot-from", "22")
