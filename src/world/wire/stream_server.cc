@@ -286,7 +286,7 @@ class StreamServer final : public ServerTransport {
   const std::unique_ptr<TlsContext> tls_;
   std::shared_ptr<Lender> lender_;  // Shared with the connections; null: they share no memory.
   std::string address_;
-  SocketSet sockets_;  // Of the connections.
+  SocketSet sockets_;  // The connections.
   // State below is guarded by mutex_.
   std::mutex mutex_;
   std::condition_variable changed_;

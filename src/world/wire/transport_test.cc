@@ -75,7 +75,7 @@ TEST_P(TransportTest, DeliversWhatAClientSendsInOrderAndWhole) {
   }
 }
 
-// Of a connection whose thread has something else to do.
+// While the thread of the connection has something else to do.
 TEST_P(TransportTest, SaysThatAClientsBytesWaitToBeRead) {
   std::latch reached(1);
   std::latch goes_on(1);
