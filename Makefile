@@ -34,7 +34,7 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 
-FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
+FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|chaos_run/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
 test-faults: dev  ## the tests of docs/reliability.md
 	ctest --preset dev -R '$(FAULTS)'
 
@@ -116,7 +116,7 @@ asan: build/asan/build.ninja  ## tests and benchmarks under address and undefine
 	ctest --preset asan
 
 tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads
-	$(BUILD) tsan --target live_test wire_test
+	$(BUILD) tsan --target live_test wire_test chaos_run_test
 	ctest --preset tsan
 
 # Passing tests are not run again until something that they could depend on changes.

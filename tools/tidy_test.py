@@ -143,6 +143,15 @@ class Tidy(unittest.TestCase):
                 self.write("src/world/learn/network.cc", text)
                 self.assert_found("src/world/learn/network.cc:1", "sockets and TLS")
 
+    def test_sockets_in_the_proxy_that_spoils_connections(self):
+        self.write("CMakeLists.txt", CMAKE + "outpace_module(chaos_run DEPENDS wire)\n")
+        text = "#include <sys/socket.h>\n"
+        self.write("lab/chaos_run/fault_proxy.cc", text)
+        self.write("lab/chaos_run/fault_proxy_test.cc", text)
+        self.assert_clean()
+        self.write("lab/chaos_run/fault_proxy.h", CLEAN_HEADER + text)
+        self.assert_found("lab/chaos_run/fault_proxy.h:4", "sockets and TLS")
+
     def test_sockets_in_wire(self):
         self.write("src/world/wire/loop.h", CLEAN_HEADER + "#include <sys/socket.h>\n")
         self.assert_clean()

@@ -85,7 +85,7 @@ Stage::Stage(StageOptions options, Journal& journal)
                            ? fmt::format("unix:{}/p{}", options_.folder.string(), link)
                            : "127.0.0.1:0");
     }
-    proxy_ = std::make_unique<wire::FaultProxy>(listen, options_.plan.seed);
+    proxy_ = std::make_unique<FaultProxy>(listen, options_.plan.seed);
   }
   if (!options_.clock_library.empty()) {
     for (Member& member : members_) {
