@@ -15,7 +15,7 @@ GENERATED_PAGES = ("options.md",)  # `make docs` writes them; they are looked up
 SUFFIXES = (".h", ".cc")
 CODE_FOLDERS = ("src", "lab", "include", "examples", "bench", "test", "fuzz")
 # From the ground up: a folder may depend on none of a higher wing. They are in src/, but for lab/.
-WINGS = ("core", "virtual", "ask", "world", "see", "predict", "lab", "face")
+WINGS = ("core", "virtual", "ask", "world", "see", "predict", "face", "lab")
 
 BANNED_IN_PURE = {  # what makes a run depend on anything but its inputs
     r"_clock::now\(": "pass `now` in",
@@ -186,6 +186,8 @@ def line_problems(path, place, modules):
             yield number, "Gloo belongs in src/world/collective/gloo_group.cc"
         if NETWORK.search(code) and folder != "wire" and not PROXY.fullmatch(place.as_posix()):
             yield number, "sockets and TLS belong in src/world/wire"
+        if "#include <CLI/" in code and folder and folder != "command_line":
+            yield number, "CLI11 belongs in src/face/command_line"
         for pattern, instead in banned.items():
             if re.search(pattern, line):
                 yield number, f"{pattern} is banned: {instead}"

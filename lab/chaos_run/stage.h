@@ -27,7 +27,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 struct StageOptions {
   chaos::Plan plan;
   std::filesystem::path folder;  // Exists.
-  std::string program;           // This one.
+  std::string server;            // The program that runs the server.
+  std::string program;           // This one, which runs the others.
   std::string mark;              // In the environment of every process.
   std::string clock_library;     // libfaketime's path; empty: no clock jumps.
   std::function<void(const std::string&)> say;

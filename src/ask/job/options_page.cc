@@ -1,21 +1,7 @@
 #include "job/options_page.h"
 
-#include "job/layers.h"
-
 namespace outpace::job {
 namespace {
-
-constexpr const char* kHead =
-    "# Options\n"
-    "\n"
-    "This page lists every option of every command. `outpace options` writes it (`make docs`).\n"
-    "\n"
-    "A value comes from, in increasing order of precedence: the default, the TOML file of "
-    "`--config`,\n"
-    "the environment, the command line. `--policy sync` is `policy = \"sync\"` in the file and\n"
-    "`OUTPACE_POLICY=sync` in the environment; the variable of `--evaluate-every` is\n"
-    "`OUTPACE_EVALUATE_EVERY`. `--resolved FILE` takes all values from a file such as the\n"
-    "`config.toml` of a run, and ignores the environment.\n";
 
 // A bar ends a cell of the table.
 std::string cell(const std::string& text) {
@@ -45,10 +31,10 @@ std::string default_in_words(const Option& option) {
   return text;
 }
 
-std::string options_page(const std::vector<std::pair<std::string, const OptionList*>>& commands) {
-  std::string page = kHead;
+std::string option_tables(const std::vector<std::pair<std::string, const OptionList*>>& commands) {
+  std::string page;
   for (const auto& [command, options] : commands) {
-    page += "\n## outpace " + command + "\n\n";
+    page += "\n## " + command + "\n\n";
     if (options->all().empty()) {
       page += "No options.\n";
       continue;

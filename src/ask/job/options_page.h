@@ -1,4 +1,4 @@
-// docs/options.md: every option of every command, written from the lists that the program reads.
+// Pages of options: every option of every command, written from the lists that a program reads.
 
 #pragma once
 
@@ -14,8 +14,9 @@ namespace outpace::job {
 // them. Empty if it has none, and of a flag.
 [[nodiscard]] std::string default_in_words(const Option& option);
 
-// A table for each command, in the order given. Pointers are not null.
-[[nodiscard]] std::string options_page(
+// A table for each command, in the order given, under a heading such as "outpace train". Pointers
+// are not null.
+[[nodiscard]] std::string option_tables(
     const std::vector<std::pair<std::string, const OptionList*>>& commands);
 
 }  // namespace outpace::job

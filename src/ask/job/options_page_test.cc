@@ -16,17 +16,16 @@ TEST(OptionsPage, ShowsEachOptionInATableOfItsCommand) {
   options.add("rate", rate, "How fast").letter('r').default_words("as it comes");
   options.add("fast", fast, "Be fast");
   const OptionList none;
-  const std::string page = options_page({{"sample", &options}, {"other", &none}});
-  EXPECT_NE(page.find("\n## outpace sample\n\n"
-                      "| option | type | default | what it does |\n"
-                      "|---|---|---|---|\n"
-                      "| `--count` | COUNT | 3 | How many: 1\\|2 |\n"
-                      "| `file` | FILE | required | What to read |\n"
-                      "| `-r`, `--rate` | NUMBER | as it comes | How fast |\n"
-                      "| `--fast` | FLAG |  | Be fast |\n"
-                      "\n## outpace other\n\nNo options.\n"),
-            std::string::npos)
-      << page;
+  const std::string page = option_tables({{"program sample", &options}, {"program other", &none}});
+  EXPECT_EQ(page,
+            "\n## program sample\n\n"
+            "| option | type | default | what it does |\n"
+            "|---|---|---|---|\n"
+            "| `--count` | COUNT | 3 | How many: 1\\|2 |\n"
+            "| `file` | FILE | required | What to read |\n"
+            "| `-r`, `--rate` | NUMBER | as it comes | How fast |\n"
+            "| `--fast` | FLAG |  | Be fast |\n"
+            "\n## program other\n\nNo options.\n");
 }
 
 }  // namespace
