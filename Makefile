@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo install uninstall test test-slurm test-faults test-dashboard resume-soak chaos release dev quick docs golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
+.PHONY: help setup demo install uninstall test test-slurm test-faults test-dashboard resume-soak chaos lab release dev quick docs golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
         bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner policy-change many-workers validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -34,7 +34,7 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 
-FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
+FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|chaos_run/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
 test-faults: dev  ## the tests of docs/failures.md
 	ctest --preset dev -R '$(FAULTS)'
 
@@ -60,7 +60,7 @@ MINUTES ?= 3
 SEED    ?= 1
 chaos: dev  ## real processes under drawn faults, and a verdict: make chaos SEED=7 MINUTES=10
 	@tools/install-packages.sh test
-	build/dev/outpace chaos --seed $(SEED) --minutes $(MINUTES)
+	build/dev/outpace-lab chaos --seed $(SEED) --minutes $(MINUTES)
 
 quick: build/dev/build.ninja  ## only the tests that take no time; of one folder: make quick F=policy
 	$(BUILD) dev --target $(if $(F),$(F)_test,unit_tests)
@@ -68,6 +68,9 @@ quick: build/dev/build.ninja  ## only the tests that take no time; of one folder
 
 release: build/release/build.ninja  ## build/release/outpace, optimized, and what is installed with it
 	$(BUILD) release --target outpace outpace_shared outpace_python
+
+lab: build/release/build.ninja  ## build/release/outpace-lab, which tests the program; it is not installed
+	$(BUILD) release --target outpace-lab
 
 PREFIX ?= /usr/local
 install: release  ## program, libraries, headers and wheel: make install PREFIX=$HOME/.local, or DESTDIR=
@@ -116,7 +119,7 @@ asan: build/asan/build.ninja  ## tests and benchmarks under address and undefine
 	ctest --preset asan
 
 tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads
-	$(BUILD) tsan --target live_test wire_test
+	$(BUILD) tsan --target live_test wire_test chaos_run_test
 	ctest --preset tsan
 
 # Passing tests are not run again until something that they could depend on changes.
@@ -147,8 +150,8 @@ fuzz:    ## any bytes against the wire, by clang's libFuzzer: make fuzz SECONDS=
 	done
 
 SEEDS ?= 0..19999
-swarm: release  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99
-	build/release/outpace simulate --swarm --seeds $(SEEDS) --jobs $(JOBS)
+swarm: lab  ## random jobs with random faults, held to the invariants: make swarm SEEDS=0..99
+	build/release/outpace-lab swarm --seeds $(SEEDS) --jobs $(JOBS)
 
 bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs, the page
 	$(BUILD) release --target wire_bench passes_bench event_queue_bench runtimes_bench \

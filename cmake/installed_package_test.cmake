@@ -24,6 +24,10 @@ foreach(step
   run(${command})
 endforeach()
 run(${work}/prefix/bin/outpace --version)
+file(GLOB programs RELATIVE ${work}/prefix/bin ${work}/prefix/bin/*)
+if(NOT programs STREQUAL "outpace;outpace-torch")
+  message(FATAL_ERROR "outpace and outpace-torch should be installed, and these are: ${programs}")
+endif()
 file(GLOB wheel ${work}/prefix/share/outpace/outpace-*.whl)
 run(/usr/bin/python3 -m pip --disable-pip-version-check install --quiet --no-deps --no-index
     --target ${work}/python ${wheel})

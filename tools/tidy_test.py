@@ -117,6 +117,30 @@ class Tidy(unittest.TestCase):
         self.write("src/virtual/links/flow.h", CLEAN_HEADER + '#include "live/loop.h"\n')
         self.assert_found("CMakeLists.txt", "links of virtual/ may not depend on live of world/")
 
+    def test_the_product_may_not_depend_on_the_lab(self):
+        self.write("CMakeLists.txt", CMAKE + "outpace_module(cli DEPENDS chaos)\n"
+                                             "outpace_module(chaos DEPENDS base)\n")
+        self.write("src/face/cli/main.cc", '#include "chaos/plan.h"\n')
+        self.write("lab/chaos/plan.h", CLEAN_HEADER)
+        self.assert_found("CMakeLists.txt", "cli of face/ may not depend on chaos of lab/")
+
+    def test_the_lab_may_depend_on_the_product(self):
+        self.write("CMakeLists.txt", CMAKE + "outpace_module(command_line DEPENDS live)\n"
+                                             "outpace_module(chaos DEPENDS command_line)\n")
+        self.write("src/face/command_line/program.h", CLEAN_HEADER)
+        self.write("lab/chaos/plan.h", CLEAN_HEADER + '#include "command_line/program.h"\n')
+        self.assert_clean()
+
+    def test_command_lines_are_read_in_one_place(self):
+        self.write("CMakeLists.txt", CMAKE + "outpace_module(cli DEPENDS command_line)\n"
+                                             "outpace_module(command_line DEPENDS live)\n")
+        text = "#include <CLI/CLI.hpp>\n"
+        self.write("src/face/command_line/program.h", CLEAN_HEADER + text)
+        self.write("test/program/worker.cc", text)
+        self.assert_clean()
+        self.write("src/face/cli/main.cc", text)
+        self.assert_found("src/face/cli/main.cc:1", "CLI11 belongs")
+
     def test_torch_outside_learn(self):
         for text in ("#include <torch/torch.h>\n", "torch::Tensor weights();\n"):
             with self.subTest(text):
@@ -145,6 +169,15 @@ class Tidy(unittest.TestCase):
             with self.subTest(text):
                 self.write("src/world/learn/network.cc", text)
                 self.assert_found("src/world/learn/network.cc:1", "sockets and TLS")
+
+    def test_sockets_in_the_proxy_that_spoils_connections(self):
+        self.write("CMakeLists.txt", CMAKE + "outpace_module(chaos_run DEPENDS wire)\n")
+        text = "#include <sys/socket.h>\n"
+        self.write("lab/chaos_run/fault_proxy.cc", text)
+        self.write("lab/chaos_run/fault_proxy_test.cc", text)
+        self.assert_clean()
+        self.write("lab/chaos_run/fault_proxy.h", CLEAN_HEADER + text)
+        self.assert_found("lab/chaos_run/fault_proxy.h:4", "sockets and TLS")
 
     def test_sockets_in_wire(self):
         self.write("src/world/wire/loop.h", CLEAN_HEADER + "#include <sys/socket.h>\n")

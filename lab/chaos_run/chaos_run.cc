@@ -63,6 +63,7 @@ class Run {
         journal_(options.folder),
         stage_({.plan = options.plan,
                 .folder = options.folder,
+                .server = options.server,
                 .program = own_program(),
                 .mark = mark_,
                 .clock_library = options.clock_library,

@@ -23,6 +23,7 @@ namespace outpace::chaos_run {
 struct ChaosOptions {
   chaos::Plan plan;
   std::filesystem::path folder;                 // Made; must not exist, or be empty.
+  std::string server;                           // The path of the program under test, `outpace`.
   std::string clock_library;                    // Empty: the plan has no clock jumps.
   std::function<void(const std::string&)> say;  // A line for people.
 };

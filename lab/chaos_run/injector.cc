@@ -61,7 +61,7 @@ bool Injector::inject(const chaos::Fault& fault) {
 bool Injector::inject_on(Member& member, const chaos::Fault& fault) {
   const std::string who = member.who;
   const std::uint32_t start = member.starts;
-  wire::FaultProxy* proxy = stage_.proxy();
+  FaultProxy* proxy = stage_.proxy();
   if (chaos::is_of_network(fault.kind) && proxy == nullptr) {
     return false;
   }
@@ -105,12 +105,12 @@ bool Injector::inject_on(Member& member, const chaos::Fault& fault) {
 }
 
 void Injector::block(const chaos::Fault& fault) {
-  const wire::Blocked blocked = fault.amount == 0.0   ? wire::Blocked::kBothWays
-                                : fault.amount == 1.0 ? wire::Blocked::kFromServer
-                                                      : wire::Blocked::kToServer;
+  const Blocked blocked = fault.amount == 0.0   ? Blocked::kBothWays
+                          : fault.amount == 1.0 ? Blocked::kFromServer
+                                                : Blocked::kToServer;
   const std::size_t link = stage_.link_of(fault.target);
   stage_.proxy()->block(link, blocked);
-  heal_later(fault, [this, link] { stage_.proxy()->block(link, wire::Blocked::kNothing); });
+  heal_later(fault, [this, link] { stage_.proxy()->block(link, Blocked::kNothing); });
 }
 
 void Injector::slow(Member& member, const chaos::Fault& fault) {
@@ -155,7 +155,7 @@ void Injector::tick() {
 void Injector::heal_all() {
   std::ranges::for_each(wounds_, [this](Wound& wound) { close(wound); });
   wounds_.clear();
-  if (wire::FaultProxy* proxy = stage_.proxy()) {
+  if (FaultProxy* proxy = stage_.proxy()) {
     for (const Member& member : stage_.members()) {
       if (member.who != "server") {
         proxy->corrupt(stage_.link_of(member.who), 0);

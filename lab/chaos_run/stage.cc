@@ -85,7 +85,7 @@ Stage::Stage(StageOptions options, Journal& journal)
                            ? fmt::format("unix:{}/p{}", options_.folder.string(), link)
                            : "127.0.0.1:0");
     }
-    proxy_ = std::make_unique<wire::FaultProxy>(listen, options_.plan.seed);
+    proxy_ = std::make_unique<FaultProxy>(listen, options_.plan.seed);
   }
   if (!options_.clock_library.empty()) {
     for (Member& member : members_) {
@@ -108,7 +108,7 @@ std::vector<std::string> Stage::words_of_server() const {
   const chaos::Job& job = options_.plan.job;
   if (fs::exists(run_folder() / "config.toml")) {
     std::vector<std::string> words{
-        options_.program, "server", "--resume", run_folder().string(), "--json"};
+        options_.server, "server", "--resume", run_folder().string(), "--json"};
     if (epochs_ != 0) {
       words.insert(words.end(), {"--epochs", std::to_string(epochs_)});
     }
@@ -116,7 +116,7 @@ std::vector<std::string> Stage::words_of_server() const {
   }
   const bool is_unix =
       job.carrier == chaos::Carrier::kSharedMemory || job.carrier == chaos::Carrier::kUnix;
-  return {options_.program,
+  return {options_.server,
           "server",
           "--policy",
           job.policy,

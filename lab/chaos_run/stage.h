@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "chaos/plan.h"
+#include "chaos_run/fault_proxy.h"
 #include "chaos_run/journal.h"
 #include "chaos_run/process.h"
-#include "wire/fault_proxy.h"
 
 namespace outpace::chaos_run {
 
@@ -27,7 +27,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 struct StageOptions {
   chaos::Plan plan;
   std::filesystem::path folder;  // Exists.
-  std::string program;           // This one.
+  std::string server;            // The program that runs the server.
+  std::string program;           // This one, which runs the others.
   std::string mark;              // In the environment of every process.
   std::string clock_library;     // libfaketime's path; empty: no clock jumps.
   std::function<void(const std::string&)> say;
@@ -63,7 +64,7 @@ class Stage {
   [[nodiscard]] Member& server() { return members_.front(); }
   [[nodiscard]] Member* find(const std::string& who);
   // Null without one. The link of a worker is its rank; the evaluator's comes after them.
-  [[nodiscard]] wire::FaultProxy* proxy() { return proxy_.get(); }
+  [[nodiscard]] FaultProxy* proxy() { return proxy_.get(); }
   [[nodiscard]] std::size_t link_of(const std::string& who) const;
   [[nodiscard]] std::filesystem::path run_folder() const { return options_.folder / "run"; }
 
@@ -86,7 +87,7 @@ class Stage {
   const StageOptions options_;
   Journal& journal_;
   std::vector<Member> members_;
-  std::unique_ptr<wire::FaultProxy> proxy_;
+  std::unique_ptr<FaultProxy> proxy_;
   std::string address_;  // The server's; empty until it listens.
   std::uint64_t epochs_ = 0;
 };

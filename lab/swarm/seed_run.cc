@@ -112,7 +112,7 @@ Outcome run_trial(const Plan& plan) {
 }
 
 std::string again(std::uint64_t seed) {
-  return "outpace simulate --swarm --seeds " + std::to_string(seed);
+  return "outpace-lab swarm --seeds " + std::to_string(seed);
 }
 
 std::string report(const Plan& plan, const Failure& failure, const std::string& commit) {

@@ -60,7 +60,7 @@ TEST(Trial, ThatDoesNotRecoverFailsWithItsLastEvents) {
                                   to_words(plan),
                                   std::string("last events:\n  "),
                                   outcome.failure->last_events.back(),
-                                  std::string("again: outpace simulate --swarm --seeds 3\n")}) {
+                                  std::string("again: outpace-lab swarm --seeds 3\n")}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Puts bugs into copies of the sources, to prove that `outpace chaos` finds them.
+"""Puts bugs into copies of the sources, to prove that `outpace-lab chaos` finds them.
 
     seed_bugs.py SOURCE_FOLDER OUT_FOLDER
 
-As test/swarm/seed_bugs.py, whose functions it uses. The program outpace_with_bugs is built from the
-copies; the environment variable SEEDED_BUG turns one bug on. program/chaos_test.py (classes
+As test/swarm/seed_bugs.py, whose functions it uses. The programs outpace_with_bugs and lab_with_bugs
+are built from the copies; the environment variable SEEDED_BUG turns one bug on. program/chaos_test.py (classes
 SeededBugs and SeededHangs) says which rule each of them breaks.
 """
 

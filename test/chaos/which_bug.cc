@@ -1,4 +1,5 @@
-// Which bug of seed_bugs.py is on in outpace_with_bugs: the one that SEEDED_BUG names.
+// Which bug of seed_bugs.py is on in outpace_with_bugs and lab_with_bugs: the one that SEEDED_BUG
+// names.
 
 #include <cstdlib>
 #include <string_view>

@@ -1,4 +1,4 @@
-"""`outpace chaos`: real processes, drawn faults, and a verdict.
+"""`outpace-lab chaos`: real processes, drawn faults, and a verdict.
 
 The seeds that the suite runs are short; docs/chaos.md says how to run longer ones.
 """
@@ -10,7 +10,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import ProgramTest, main, read_json_lines  # noqa: E402
+from jobs import OUTPACE_LAB, ProgramTest, main, read_json_lines  # noqa: E402
 
 CLOCK = any(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 LIMIT = 500  # Seconds; a run takes half a minute on an idle machine.
@@ -18,7 +18,7 @@ LIMIT = 500  # Seconds; a run takes half a minute on an idle machine.
 
 class Chaos(ProgramTest):
     def chaos(self, *words):
-        process = self.start("chaos", *words)
+        process = self.start("chaos", *words, program=OUTPACE_LAB)
         process.wait(LIMIT)
         return process
 
@@ -120,7 +120,8 @@ class Command(Chaos):
                       process.err.splitlines()[-1])
 
     def test_no_process_is_left_when_chaos_is_killed(self):
-        process = self.start("chaos", "--minutes", 5, "--out", self.folder / "chaos")
+        process = self.start("chaos", "--minutes", 5, "--out", self.folder / "chaos",
+                             program=OUTPACE_LAB)
         process.until_said("all take part")
         process.send(signal.SIGKILL)
         process.wait()
@@ -145,9 +146,9 @@ class Command(Chaos):
 
 
 class WithBug(Chaos):
-    """The program with a bug of test/chaos/seed_bugs.py in it."""
+    """The lab, beside a product that has the same bug of test/chaos/seed_bugs.py in it."""
 
-    PROGRAM = os.environ.get("OUTPACE_WITH_BUGS", "")
+    PROGRAM = os.environ.get("LAB_WITH_BUGS", "")
 
     def found(self, bug, rules, *words):
         out = self.folder / (bug or "none")

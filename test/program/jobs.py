@@ -1,6 +1,7 @@
 """Starts the real program for a test, waits for conditions, and leaves no process behind.
 
-The environment variables OUTPACE and LEDGER_WORKER name the program and the torch-free worker.
+The environment variables OUTPACE, OUTPACE_LAB and LEDGER_WORKER name the program, the one that
+tests it, and the torch-free worker.
 Nothing here sleeps: every wait is for a condition, and fails the test at a deadline.
 """
 
@@ -21,6 +22,7 @@ import uuid
 sys.dont_write_bytecode = True
 
 OUTPACE = os.environ["OUTPACE"]
+OUTPACE_LAB = os.environ.get("OUTPACE_LAB", "")
 LEDGER_WORKER = os.environ.get("LEDGER_WORKER", "")
 DEADLINE = 100.0  # Seconds, for what takes a few on an idle machine.
 BATCH = 4  # For ledger jobs; small, so that 1 / n times n is 1 in float32 for every n that occurs.

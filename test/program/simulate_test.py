@@ -321,48 +321,12 @@ class Simulated(ProgramTest):
                 (("--trace", "/nowhere/trace.json"), "/nowhere"),
                 (("--fault", "partition:workers=9,at=1s,for=1s"), "workers"),
                 (("--fault", "lose:at=1s,for=1s,probability=2"), "probability"),
-                (("--seeds", "0..9"), "--swarm"),
-                (("--swarm", "--seeds", "9..0"), "--seeds"),
-                (("--swarm", "--seeds", "all"), "--seeds"),
-                (("--swarm", "--policy", "sync"), "--policy"),
-                (("--swarm", "--jobs", 0), "--jobs"),
-                (("--swarm", "--time-budget", "soon"), "--time-budget"),
+                (("--seeds", "0..9"), "did you mean '--seed'?"),
                 (("--examples", 0), "--examples")):
             process = self.simulate(*words, code=2)
             self.assertEqual(len(process.err.splitlines()), 1, process.err)
             self.assertIn(part, process.err)
             self.assertEqual(process.out, "")
-
-
-class Swarm(ProgramTest):
-    def test_random_jobs_with_random_faults_keep_all_invariants(self):
-        process = self.start("simulate", "--swarm", "--seeds", "0..999", "--jobs", 2, "--json")
-        self.assertEqual(process.wait(), 0, process.err)
-        found = json.loads(process.out)
-        self.assertEqual(found["seeds"], 1000)
-        self.assertGreaterEqual(found["events_least"], 1000)
-        self.assertEqual(set(found["policies"]),
-                         {"sync", "backup", "dynamic", "async", "ksync", "kbatchsync", "kasync",
-                          "kbatchasync", "adasync", "softsync", "ssp", "dssp", "psp", "saps",
-                          "switch"})
-        for kind, times in found["faults"].items():
-            self.assertGreater(times, 100, kind)
-
-    def test_the_same_seeds_give_the_same_sums(self):
-        found = []
-        for jobs in (1, 2):
-            process = self.start(
-                "simulate", "--swarm", "--seeds", "5000..5039", "--jobs", jobs, "--json")
-            self.assertEqual(process.wait(), 0, process.err)
-            found.append(json.loads(process.out))
-            del found[-1]["wall_seconds"]
-        self.assertEqual(*found)
-
-    def test_a_time_budget_ends_it_before_its_seeds(self):
-        process = self.start("simulate", "--swarm", "--seeds", "0..999999999", "--time-budget",
-                             "300ms", "--json")
-        self.assertEqual(process.wait(), 0, process.err)
-        self.assertGreater(json.loads(process.out)["seeds"], 0)
 
 
 class Replay(ProgramTest):

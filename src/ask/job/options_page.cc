@@ -8,21 +8,6 @@
 namespace outpace::job {
 namespace {
 
-constexpr const char* kHead =
-    "# Options\n"
-    "\n"
-    "This page lists every option, with the commands that take it. `outpace options` writes it\n"
-    "(`make docs`); `outpace COMMAND --help` lists the options of one command.\n"
-    "\n"
-    "A value comes from, in increasing order of precedence: the default, the TOML file of "
-    "`--config`,\n"
-    "the environment, the command line. `--policy sync` is `policy = \"sync\"` in the file and\n"
-    "`OUTPACE_POLICY=sync` in the environment; the variable of `--evaluate-every` is\n"
-    "`OUTPACE_EVALUATE_EVERY`. `--resolved FILE` takes all values from a file such as the\n"
-    "`config.toml` of a run, and ignores the environment.\n"
-    "\n"
-    "An option that differs between commands has a row for each meaning and default.\n";
-
 // A bar ends a cell of the table.
 std::string cell(const std::string& text) {
   std::string escaped;
@@ -47,10 +32,14 @@ struct Row {
 // The rows of each option, by its name. Commands for which it is the same share a row.
 using Rows = std::map<std::string, std::vector<Row>>;
 
-void add_row(const std::string& command, const Option& option, Rows& rows) {
+// Type, default and meaning.
+std::string cells_of(const Option& option) {
   const std::string usual = option.is_required() ? "required" : default_in_words(option);
-  const std::string rest =
-      cell(option.type()) + " | " + cell(usual) + " | " + cell(option.help()) + " |\n";
+  return cell(option.type()) + " | " + cell(usual) + " | " + cell(option.help()) + " |\n";
+}
+
+void add_row(const std::string& command, const Option& option, Rows& rows) {
+  const std::string rest = cells_of(option);
   const std::string name = name_cell(option);
   std::vector<Row>& same = rows[option.name()];
   const auto found = std::ranges::find_if(
@@ -94,7 +83,19 @@ std::string options_page(const std::vector<std::pair<std::string, const OptionLi
       add_row(command, option, option.is_positional() ? arguments : options);
     }
   }
-  return kHead + table("Options", "option", options) + table("Arguments", "argument", arguments);
+  return table("Options", "option", options) + table("Arguments", "argument", arguments);
+}
+
+std::string option_tables(const std::vector<std::pair<std::string, const OptionList*>>& commands) {
+  std::string page;
+  for (const auto& [command, options] : commands) {
+    page +=
+        "\n## " + command + "\n\n| option | type | default | what it does |\n|---|---|---|---|\n";
+    for (const Option& option : options->all()) {
+      page += "| " + name_cell(option) + " | " + cells_of(option);
+    }
+  }
+  return page;
 }
 
 }  // namespace outpace::job

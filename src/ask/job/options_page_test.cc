@@ -50,5 +50,16 @@ TEST(OptionsPage, ListsAnOptionOnceForAllCommandsThatMeanTheSameByIt) {
       << page;
 }
 
+TEST(OptionsPage, ShowsATableForEachCommand) {
+  std::uint32_t count = 3;
+  OptionList options;
+  options.add("count", count, "How many");
+  EXPECT_EQ(option_tables({{"program sample", &options}}),
+            "\n## program sample\n\n"
+            "| option | type | default | what it does |\n"
+            "|---|---|---|---|\n"
+            "| `--count` | COUNT | 3 | How many |\n");
+}
+
 }  // namespace
 }  // namespace outpace::job

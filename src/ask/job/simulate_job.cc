@@ -1,6 +1,5 @@
 #include "job/simulate_job.h"
 
-#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -81,35 +80,6 @@ void declare_links(OptionList& options, SimulatedLinks& links) {
            "Hosts of the server or of its shards, by name or by number from 0: host3,host7")
       .separated_by(',')
       .default_words("the first hosts");
-}
-
-void declare_swarm(OptionList& options, Swarm& swarm) {
-  options.add("swarm",
-              swarm.on,
-              "Run a random job for each seed instead of one job, and check all invariants");
-  options.add("seeds", swarm.seeds, "With --swarm: FIRST..LAST, both included, or one seed")
-      .type("RANGE");
-  options.add("time-budget", swarm.time_budget, "With --swarm: stop after this time; 0s: no limit");
-  options.add("jobs", swarm.jobs, "With --swarm: number of seeds to run at a time").between(1, 256);
-}
-
-const std::set<std::string>& swarm_options() {
-  static const std::set<std::string> kNames{"swarm", "seeds", "time-budget", "jobs"};
-  return kNames;
-}
-
-// A swarm draws everything from its seeds; nothing else can be said.
-void check_swarm(const OptionList& options, const Swarm& swarm) {
-  for (const Option& option : options.all()) {
-    const bool of_swarm = swarm_options().contains(option.name());
-    if (swarm.on && option.changed() && !of_swarm && option.name() != "json") {
-      throw usage_error(option.title() +
-                        " conflicts with --swarm, which draws it from each seed; remove one");
-    }
-    if (!swarm.on && option.changed() && of_swarm) {
-      throw usage_error(option.title() + " without --swarm; add --swarm, or remove it");
-    }
-  }
 }
 
 void check_without_learning(const SimulateJob& job) {
@@ -254,7 +224,6 @@ void declare(OptionList& options, SimulateJob& job) {
               job.progress_timeout,
               "With a fault hang: wait no longer for a worker that has been at a mini-batch for "
               "this time; auto as in a live run");
-  declare_swarm(options, job.swarm);
 }
 
 void check(const SimulateJob& job) {
@@ -268,13 +237,6 @@ void check(const SimulateJob& job) {
   (void)parse_attacks(job.attacks, workers_at_most(job.training));
   for (const std::string& fault : job.cluster.faults) {
     (void)sim::parse_fault(fault, workers_at_most(job.training));
-  }
-}
-
-void check(const OptionList& options, const SimulateJob& job) {
-  check_swarm(options, job.swarm);
-  if (!job.swarm.on) {
-    check(job);
   }
 }
 

@@ -1,5 +1,5 @@
 // The jobs of virtual time: what `outpace simulate` is told of its cluster and of the links between
-// the server and its workers, and a swarm of random jobs.
+// the server and its workers.
 
 #pragma once
 
@@ -47,14 +47,6 @@ struct SimulatedLinks {
   [[nodiscard]] bool any() const { return !platform.empty() || bandwidth.has_value(); }
 };
 
-// Random jobs instead of one: a job for each seed.
-struct Swarm {
-  bool on = false;
-  std::string seeds = "0..999";
-  Duration time_budget{};  // 0: none.
-  std::uint32_t jobs = 1;  // Seeds at a time.
-};
-
 struct SimulateJob {
   SimulateJob() { training.policy = Spec::parse("async"); }
 
@@ -69,13 +61,10 @@ struct SimulateJob {
   std::optional<Spec> learn;  // A network whose gradients are computed; nothing: none are.
   Spec data = Spec::parse("fashion-mnist");
   std::uint64_t examples = 60'000;  // Without learning.
-  Swarm swarm;
 };
 void declare(OptionList& options, SimulateJob& job);
 
 // After the options are set. Throws a usage error for options that do not go together.
-void check(const OptionList& options, const SimulateJob& job);
-// Makes only the checks that need no list of options.
 void check(const SimulateJob& job);
 
 // How long workers take. Throws a usage error that names option, file or distribution.

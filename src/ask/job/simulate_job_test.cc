@@ -11,7 +11,7 @@ namespace {
 using Simulate = Declared<SimulateJob>;
 
 std::string refusal(const Simulate& simulate) {
-  return refusal_of([&] { check(simulate.options, simulate.job); });
+  return refusal_of([&] { check(simulate.job); });
 }
 
 std::string no_file(const std::string& option, const std::string& /*path*/) {
@@ -23,14 +23,6 @@ TEST(SimulateJob, TheDefaultIsAsync) {
   EXPECT_EQ(refusal(simulate), "accepted");
   EXPECT_EQ(simulate.job.training.policy.text, "async");
   EXPECT_FALSE(make_links(simulate.job, nullptr, no_file));
-}
-
-TEST(SimulateJob, ASwarmDrawsEverythingFromItsSeeds) {
-  EXPECT_EQ(refusal(Simulate().give("swarm", "true").give("seeds", "1..9")), "accepted");
-  EXPECT_EQ(refusal(Simulate().give("swarm", "true").give("workers", "3")),
-            "--workers conflicts with --swarm, which draws it from each seed; remove one");
-  EXPECT_EQ(refusal(Simulate().give("seeds", "3")),
-            "--seeds without --swarm; add --swarm, or remove it");
 }
 
 TEST(SimulateJob, RefusesOptionsOfLinksWithoutLinks) {

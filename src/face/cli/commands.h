@@ -2,16 +2,13 @@
 
 #pragma once
 
-#include <functional>
-
+#include "command_line/command.h"
 #include "job/option_list.h"
 
 namespace outpace::cli {
 
-// Runs after the options are set; gives the exit code.
-using Run = std::function<int(const job::OptionList& options)>;
-
-using AddCommand = Run (*)(job::OptionList& options);
+using command_line::AddCommand;
+using command_line::Run;
 
 [[nodiscard]] Run add_train(job::OptionList& options);
 [[nodiscard]] Run add_run(job::OptionList& options);
@@ -35,7 +32,5 @@ using AddCommand = Run (*)(job::OptionList& options);
 [[nodiscard]] Run add_whatif(job::OptionList& options);
 [[nodiscard]] Run add_compare(job::OptionList& options);
 [[nodiscard]] Run add_calibrate(job::OptionList& options);
-[[nodiscard]] Run add_chaos(job::OptionList& options);
-[[nodiscard]] Run add_chaos_process(job::OptionList& options);
 
 }  // namespace outpace::cli

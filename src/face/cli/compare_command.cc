@@ -67,8 +67,8 @@ void check_job(const job::OptionList& list, job::TrainJob& job) {
   run::check(job, learner());
 }
 
-void check_job(const job::OptionList& list, const job::SimulateJob& job) {
-  job::check(list, job);
+void check_job(const job::OptionList& /*list*/, const job::SimulateJob& job) {
+  job::check(job);
   run::check(job, learner());
 }
 

@@ -2,14 +2,14 @@
 
 #include "cli/launch_part.h"
 
-#include "cli/command_line.h"
+#include "command_line/command_line.h"
 
 namespace outpace::cli {
 
 std::optional<launch::TrainPart> join_launch(job::OptionList& options, const LaunchedJob& job) {
   const bool given = options.given("workers");
   auto part = launch::find_train_part(
-      environment_variables(),
+      command_line::environment_variables(),
       {.launcher = job.launcher,
        .token_file = job.token_file,
        .listen = job.serving.listen,

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/libtorch.h"
-#include "cli/swarm_run.h"
 #include "job/layers.h"
 #include "job/simulate_job.h"
 #include "record/worker_table.h"
@@ -55,9 +54,8 @@ Run add_simulate(job::OptionList& list) {
   auto job = std::make_shared<job::SimulateJob>();
   declare(list, *job);
   return [job](const job::OptionList& chosen) {
-    check(chosen, *job);
-    return job->swarm.on ? run_swarm(job->swarm, job->output.json)
-                         : simulate(*job, job::resolved_toml("simulate", chosen));
+    check(*job);
+    return simulate(*job, job::resolved_toml("simulate", chosen));
   };
 }
 

@@ -1,8 +1,8 @@
 #include <memory>
 
-#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/libtorch.h"
+#include "command_line/command_line.h"
 #include "job/live_job.h"
 #include "run/worker_role.h"
 
@@ -15,7 +15,7 @@ Run add_worker(job::OptionList& list) {
     if (job->work.paced.empty()) {
       require_libtorch("worker without --paced");
     }
-    run::be_worker(*job, {.environment = environment_variables()}, learner());
+    run::be_worker(*job, {.environment = command_line::environment_variables()}, learner());
     return 0;
   };
 }

@@ -22,11 +22,7 @@ const std::set<std::string> kNotForCells{"policy",
                                          "config",
                                          "resolved",
                                          "help",
-                                         "listen",
-                                         "swarm",
-                                         "seeds",
-                                         "time-budget",
-                                         "jobs"};
+                                         "listen"};
 const std::set<std::string> kOfComparison{"mode", "policies", "seeds", "delays"};
 const std::set<std::string> kOfRow{"policy", "name"};
 const std::set<std::string> kOfGroup{"name", "rows"};

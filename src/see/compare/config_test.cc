@@ -10,7 +10,7 @@ namespace {
 
 const KnownOptions kKnown{
     .live = {"policy", "seed", "delays", "out", "json", "lr", "batch", "slow", "network"},
-    .simulated = {"policy", "seed", "delays", "out", "json", "lr", "runtime", "learn", "seeds"}};
+    .simulated = {"policy", "seed", "delays", "out", "json", "lr", "runtime", "learn"}};
 
 Config parse(const std::string& text) {
   return parse_config(text, "c.toml", kKnown);

@@ -1,83 +1,16 @@
-#include <functional>
-#include <future>
 #include <limits>
 #include <memory>
-#include <span>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/temporary_directory_test.h"
-#include "live/worker_loop.h"
-#include "wire/fault_proxy.h"
+#include "live/scripted_server_test.h"
 #include "wire/transports.h"
 
 namespace outpace::live {
 namespace {
-
-constexpr const char* kEvaluatorToken = "open-sesame";
-
-// Its accuracy is the first weight, its loss the second.
-class TwoWeights final : public worker::Evaluator {
- public:
-  [[nodiscard]] const protocol::Manifest& manifest() const override { return manifest_; }
-  [[nodiscard]] worker::Evaluation evaluate(std::span<const float> weights) override {
-    return {.accuracy = weights[0], .loss = weights[1]};
-  }
-
- private:
-  const protocol::Manifest manifest_{{{.name = "weight", .shape = {2}}}};
-};
-
-// A server that answers each message of an evaluator as the test says.
-class ScriptedServer {
- public:
-  using Answer = std::function<void(
-      wire::ServerTransport& server, wire::ConnectionId from, const protocol::Message&)>;
-
-  explicit ScriptedServer(Answer answer) : ScriptedServer(std::move(answer), "") {}
-  // At the address; empty: a Unix socket.
-  ScriptedServer(Answer answer, const std::string& address)
-      : answer_(std::move(answer)),
-        ready_(made_.get_future().share()),
-        transport_(
-            wire::serve({.address = address.empty() ? "unix:" + (folder_ / "s").string() : address,
-                         .token = kEvaluatorToken},
-                        [this](wire::ConnectionId from, const wire::ConnectionEvent& event) {
-                          ready_.wait();
-                          if (const auto* received = std::get_if<wire::Received>(&event)) {
-                            answer_(*transport_, from, received->message);
-                          }
-                        })) {
-    made_.set_value();
-  }
-
-  // Runs an evaluator with this token until it ends; what it threw, as error_of() says it.
-  [[nodiscard]] std::string run(const std::string& token = kEvaluatorToken,
-                                Duration rejoin_for = {}) const {
-    return run_at(transport_->address(), token, rejoin_for);
-  }
-  // The same through another address.
-  [[nodiscard]] static std::string run_at(const std::string& address,
-                                          const std::string& token,
-                                          Duration rejoin_for) {
-    return error_of([&] {
-      TwoWeights evaluator;
-      run_evaluator({.server = address, .token = token}, evaluator, rejoin_for);
-    });
-  }
-  [[nodiscard]] std::string address() const { return transport_->address(); }
-
- private:
-  const TemporaryDirectory folder_;
-  const Answer answer_;
-  std::promise<void> made_;
-  const std::shared_future<void> ready_;
-  std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads use the rest.
-};
 
 wire::Payload payload_of(float accuracy, float loss) {
   return std::make_shared<const std::vector<float>>(std::vector<float>{accuracy, loss});
@@ -142,34 +75,6 @@ TEST(EvaluatorLoop, ConnectsAnewWhenTheConnectionIsLost) {
   });
   EXPECT_EQ(server.run(kEvaluatorToken, std::chrono::minutes(1)), "");
   EXPECT_EQ(connections, 3);
-}
-
-// Over TCP each record has a checksum; the evaluator used to end with the first that was wrong.
-TEST(EvaluatorLoop, ConnectsAnewWhenARecordWasChangedOnTheWay) {
-  constexpr int kMany = 1000;  // Messages: the proxy changes nothing of a handshake.
-  int connections = 0;         // Read after the evaluator has ended.
-  const ScriptedServer server(
-      [&](wire::ServerTransport& transport,
-          wire::ConnectionId from,
-          const protocol::Message& message) {
-        if (!std::holds_alternative<protocol::Observe>(message)) {
-          return;
-        }
-        if (++connections == 2) {
-          transport.send(from, protocol::Stop{protocol::Farewell::kFinished, "done"}, nullptr);
-          transport.close(from);
-          return;
-        }
-        for (int i = 0; i < kMany; ++i) {
-          transport.send(from, protocol::Observe{}, nullptr);
-        }
-      },
-      "127.0.0.1:0");
-  wire::FaultProxy proxy({"127.0.0.1:0"}, 1);
-  proxy.set_server(server.address());
-  proxy.corrupt(0, 1);
-  EXPECT_EQ(ScriptedServer::run_at(proxy.address(0), kEvaluatorToken, std::chrono::minutes(1)), "");
-  EXPECT_EQ(connections, 2);
 }
 
 TEST(EvaluatorLoop, FailsIfTheConnectionEndsBeforeTheRun) {

@@ -1,4 +1,6 @@
-#include "cli/command_line.h"
+// Tested by test/program/configuration_test.py (class Precedence).
+
+#include "command_line/command_line.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +15,7 @@
 #include "record/run_directory.h"
 #include "run/whole_file.h"
 
-namespace outpace::cli {
+namespace outpace::command_line {
 namespace {
 
 std::string flags_of(const job::Option& option) {
@@ -125,8 +127,9 @@ std::vector<std::string> join_values(const std::vector<std::string>& words,
 }
 
 void check_words(const std::vector<std::string>& words,
-                 const std::string& command,
+                 const std::string& program,
                  const job::OptionList& options) {
+  const std::string& command = words.front();
   std::vector<std::string> known{"--help", "--config", "--resolved"};
   for (const std::string& name : options.names()) {
     known.push_back("--" + name);
@@ -141,13 +144,15 @@ void check_words(const std::vector<std::string>& words,
       const std::string near = nearest(option, known);
       throw usage_error(
           near.empty()
-              ? fmt::format("{0}: unknown option '{1}'; see outpace {0} --help", command, option)
+              ? fmt::format(
+                    "{0}: unknown option '{1}'; see {2} {0} --help", command, option, program)
               : fmt::format("{}: unknown option '{}'; did you mean '{}'?", command, option, near));
     }
   }
 }
 
 void set_options(const CLI::App& command,
+                 Variables variables,
                  const std::vector<std::string>& known_elsewhere,
                  job::OptionList& options) {
   std::vector<std::vector<job::Given>> layers;
@@ -164,7 +169,6 @@ void set_options(const CLI::App& command,
   } else if (const std::string path = file_of(command, kResolvedOption); !path.empty()) {
     layers.push_back(job::from_toml(run::whole_file(kResolvedOption, path), path, options));
   } else {
-    auto variables = environment_variables();
     std::string config = file_of(command, kConfigOption);
     if (const auto found = variables.find(job::variable_of(kConfigOption));
         config.empty() && found != variables.end()) {
@@ -197,8 +201,8 @@ void parse_words(CLI::App& app, std::vector<std::string> words) {
   }
 }
 
-std::map<std::string, std::string, std::less<>> environment_variables() {
-  std::map<std::string, std::string, std::less<>> variables;
+Variables environment_variables() {
+  Variables variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
@@ -208,4 +212,4 @@ std::map<std::string, std::string, std::less<>> environment_variables() {
   return variables;
 }
 
-}  // namespace outpace::cli
+}  // namespace outpace::command_line

@@ -1,4 +1,4 @@
-#include "wire/fault_proxy.h"
+#include "chaos_run/fault_proxy.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace outpace::wire {
+namespace outpace::chaos_run {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{16} << 10U;
@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kToConnect{2};
 constexpr std::uint64_t kHandshakeBytes = 8192;
 
 // Closing it then resets the connection: what is on its way is lost, and the peer hears an error.
-void reset_on_close(const Descriptor& socket) {
+void reset_on_close(const wire::Descriptor& socket) {
   const linger now{.l_onoff = 1, .l_linger = 0};
   setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
@@ -34,7 +34,7 @@ FaultProxy::FaultProxy(const std::vector<std::string>& listen, std::uint64_t see
     : waker_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), rng_(seed, 1) {
   for (const std::string& address : listen) {
     links_.push_back(std::make_unique<Link>());
-    links_.back()->listener = listen_on(address);
+    links_.back()->listener = wire::listen_on(address);
   }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -107,8 +107,8 @@ void FaultProxy::run(const std::stop_token& stop) {
 void FaultProxy::accept_all() {
   for (std::size_t link = 0; link < links_.size(); ++link) {
     while (true) {
-      Endpoint peer;
-      Descriptor client = accept_from(links_[link]->listener.socket, peer);
+      wire::Endpoint peer;
+      wire::Descriptor client = wire::accept_from(links_[link]->listener.socket, peer);
       if (client.number() < 0) {
         break;
       }
@@ -117,17 +117,17 @@ void FaultProxy::accept_all() {
   }
 }
 
-void FaultProxy::open(std::size_t link, Descriptor client) {
+void FaultProxy::open(std::size_t link, wire::Descriptor client) {
   std::string server;
   {
     const std::lock_guard lock(mutex_);
     server = server_;
   }
   const auto deadline = Clock::now() + kToConnect;
-  Descriptor to_server;
+  wire::Descriptor to_server;
   try {
-    const Descriptor never_wakes;
-    to_server = connect_to(resolve(server, deadline).front(), deadline, never_wakes);
+    const wire::Descriptor never_wakes;
+    to_server = wire::connect_to(wire::resolve(server, deadline).front(), deadline, never_wakes);
   } catch (const Error&) {  // The client sees what it would see of a server that is gone.
     reset_on_close(client);
     return;
@@ -258,7 +258,7 @@ void FaultProxy::wait(Clock::time_point now) {
       }
     }
   }
-  poll(polled.data(), polled.size(), milliseconds_until(until));
+  poll(polled.data(), polled.size(), wire::milliseconds_until(until));
   std::array<char, 8> ignored{};
   while (::read(waker_.number(), ignored.data(), ignored.size()) > 0) {
   }
@@ -271,4 +271,4 @@ void FaultProxy::wake() {
   }
 }
 
-}  // namespace outpace::wire
+}  // namespace outpace::chaos_run

@@ -1,4 +1,7 @@
-#include "cli/swarm_run.h"
+// `outpace-lab swarm`: seeds from a range, one random job each, until the range or the time is used
+// up or one breaks an invariant.
+//
+// Tested by test/program/lab_test.py (class Swarm).
 
 #include <algorithm>
 #include <array>
@@ -7,8 +10,10 @@
 #include <csignal>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -20,13 +25,23 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "commit.h"
+#include "lab_cli/commands.h"
 #include "swarm/random_job.h"
 #include "swarm/seed_run.h"
 
-namespace outpace::cli {
+namespace outpace::lab_cli {
 namespace {
 
 using std::chrono::steady_clock;
+
+constexpr double kJobsMost = 256;
+
+struct SwarmWords {
+  std::string seeds = "0..999";
+  Duration time_budget{};  // 0: none.
+  std::uint32_t jobs = 1;  // Seeds at a time.
+  bool json = false;
+};
 
 struct Seeds {
   std::uint64_t first;
@@ -190,22 +205,23 @@ void print(const Totals& totals, double wall_seconds) {
   }
 }
 
-}  // namespace
-
-int run_swarm(const job::Swarm& options, bool json) {
-  const Seeds seeds = parse_seeds(options.seeds);
-  const Duration budget = options.time_budget;
+// Throws a usage error that names the option, or an error with the seed that failed and the command
+// that repeats it.
+int run_swarm(const SwarmWords& words) {
+  const Seeds seeds = parse_seeds(words.seeds);
   static_cast<void>(std::signal(SIGABRT, say_which_seed));
   const auto begun = steady_clock::now();
-  Swarm run(seeds, budget > Duration{} ? std::optional(begun + budget) : std::nullopt);
-  run.run(options.jobs);
+  Swarm run(
+      seeds,
+      words.time_budget > Duration{} ? std::optional(begun + words.time_budget) : std::nullopt);
+  run.run(words.jobs);
   if (const auto& failed = run.failed()) {
     fmt::print(stderr, "{}", swarm::report(failed->plan, failed->failure, kCommit));
     throw Error(ExitCode::kFailure,
                 fmt::format("seed {} breaks {}", failed->plan.seed, failed->failure.what));
   }
   const double wall = std::chrono::duration<double>(steady_clock::now() - begun).count();
-  if (json) {
+  if (words.json) {
     fmt::print("{}\n", to_json(run.totals(), wall).dump());
   } else {
     print(run.totals(), wall);
@@ -214,4 +230,18 @@ int run_swarm(const job::Swarm& options, bool json) {
   return 0;
 }
 
-}  // namespace outpace::cli
+}  // namespace
+
+Run add_swarm(job::OptionList& list) {
+  auto words = std::make_shared<SwarmWords>();
+  list.add("seeds",
+           words->seeds,
+           "Seeds to run, a random job each: FIRST..LAST, both included, or one seed")
+      .type("RANGE");
+  list.add("time-budget", words->time_budget, "Stop after this time; 0s: no limit");
+  list.add("jobs", words->jobs, "Number of seeds to run at a time").between(1, kJobsMost);
+  list.add("json", words->json, "Print the result as one JSON object");
+  return [words](const job::OptionList& /*chosen*/) { return run_swarm(*words); };
+}
+
+}  // namespace outpace::lab_cli

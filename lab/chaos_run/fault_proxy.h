@@ -30,7 +30,7 @@
 #include "wire/address.h"
 #include "wire/descriptor.h"
 
-namespace outpace::wire {
+namespace outpace::chaos_run {
 
 enum class Blocked : std::uint8_t { kNothing, kBothWays, kFromServer, kToServer };
 
@@ -64,7 +64,7 @@ class FaultProxy {
   using Clock = std::chrono::steady_clock;
 
   struct Link {
-    Listener listener;
+    wire::Listener listener;
     // Guarded by mutex_.
     Duration delay{};
     std::uint64_t corrupt = 0;
@@ -88,8 +88,8 @@ class FaultProxy {
   };
   struct Connection {
     std::size_t link;
-    Descriptor client;
-    Descriptor server;
+    wire::Descriptor client;
+    wire::Descriptor server;
     Flow to_server;
     Flow from_server;
     bool broken = false;
@@ -97,7 +97,7 @@ class FaultProxy {
 
   void run(const std::stop_token& stop);
   void accept_all();
-  void open(std::size_t link, Descriptor client);
+  void open(std::size_t link, wire::Descriptor client);
   // The faults of a link now, and takes its disconnect.
   [[nodiscard]] bool take_disconnect(std::size_t link);
   [[nodiscard]] bool is_blocked(const Link& link, const Flow& flow);
@@ -110,7 +110,7 @@ class FaultProxy {
   void wake();
 
   std::vector<std::unique_ptr<Link>> links_;
-  const Descriptor waker_;
+  const wire::Descriptor waker_;
   std::mutex mutex_;
   std::string server_;  // Guarded by mutex_; empty: none yet.
   // The thread's:
@@ -119,4 +119,4 @@ class FaultProxy {
   std::jthread thread_;  // Last: stops first.
 };
 
-}  // namespace outpace::wire
+}  // namespace outpace::chaos_run

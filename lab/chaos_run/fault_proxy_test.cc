@@ -1,4 +1,4 @@
-#include "wire/fault_proxy.h"
+#include "chaos_run/fault_proxy.h"
 
 #include <algorithm>
 #include <array>
@@ -16,14 +16,14 @@
 #include "base/temporary_directory_test.h"
 #include "wire/transport_test.h"
 
-namespace outpace::wire {
+namespace outpace::chaos_run {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 steady_clock::time_point deadline() {
-  return steady_clock::now() + kPatience;
+  return steady_clock::now() + wire::kPatience;
 }
 
 // A client's end and a server's end, with the proxy between them.
@@ -31,35 +31,36 @@ class ProxyTest : public testing::TestWithParam<std::string> {
  protected:
   ProxyTest() {
     if (GetParam() == "unix") {
-      server_ = listen_on("unix:" + (folder_ / "s").string());
+      server_ = wire::listen_on("unix:" + (folder_ / "s").string());
       proxy_ =
           std::make_unique<FaultProxy>(std::vector<std::string>{"unix:" + (folder_ / "a").string(),
                                                                 "unix:" + (folder_ / "b").string()},
                                        1);
     } else {
-      server_ = listen_on("127.0.0.1:0");
+      server_ = wire::listen_on("127.0.0.1:0");
       proxy_ =
           std::make_unique<FaultProxy>(std::vector<std::string>{"127.0.0.1:0", "127.0.0.1:0"}, 1);
     }
     proxy_->set_server(server_.address);
   }
 
-  Descriptor connect(std::size_t link) {
-    const Descriptor never_wakes;
-    return connect_to(resolve(proxy_->address(link), deadline()).front(), deadline(), never_wakes);
+  wire::Descriptor connect(std::size_t link) {
+    const wire::Descriptor never_wakes;
+    return wire::connect_to(
+        wire::resolve(proxy_->address(link), deadline()).front(), deadline(), never_wakes);
   }
-  Descriptor accept() {
+  wire::Descriptor accept() {
     pollfd wait{.fd = server_.socket.number(), .events = POLLIN, .revents = 0};
-    poll(&wait, 1, milliseconds_until(deadline()));
-    Endpoint peer;
-    return accept_from(server_.socket, peer);
+    poll(&wait, 1, wire::milliseconds_until(deadline()));
+    wire::Endpoint peer;
+    return wire::accept_from(server_.socket, peer);
   }
   // What comes next, up to `bytes`; shorter at the end of the stream; "reset" if it breaks.
-  static std::string receive(const Descriptor& from, std::size_t bytes) {
+  static std::string receive(const wire::Descriptor& from, std::size_t bytes) {
     std::string all;
     while (all.size() < bytes) {
       pollfd wait{.fd = from.number(), .events = POLLIN, .revents = 0};
-      if (poll(&wait, 1, milliseconds_until(deadline())) == 0) {
+      if (poll(&wait, 1, wire::milliseconds_until(deadline())) == 0) {
         return all + " and nothing more";
       }
       std::array<char, 4096> buffer{};
@@ -75,32 +76,32 @@ class ProxyTest : public testing::TestWithParam<std::string> {
     }
     return all;
   }
-  static void send_all(const Descriptor& to, const std::string& text) {
+  static void send_all(const wire::Descriptor& to, const std::string& text) {
     std::size_t sent = 0;
     while (sent < text.size()) {
       pollfd wait{.fd = to.number(), .events = POLLOUT, .revents = 0};
-      poll(&wait, 1, milliseconds_until(deadline()));
+      poll(&wait, 1, wire::milliseconds_until(deadline()));
       const ssize_t some = send(to.number(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
       ASSERT_GT(some, 0);
       sent += static_cast<std::size_t>(some);
     }
   }
   // Whether there is nothing to read. Looks once, and waits for nothing.
-  static bool is_silent(const Descriptor& from) {
+  static bool is_silent(const wire::Descriptor& from) {
     pollfd wait{.fd = from.number(), .events = POLLIN, .revents = 0};
     return poll(&wait, 1, 0) == 0;
   }
 
   TemporaryDirectory folder_;
-  Listener server_;
+  wire::Listener server_;
   std::unique_ptr<FaultProxy> proxy_;
 };
 
 INSTANTIATE_TEST_SUITE_P(All, ProxyTest, testing::Values("unix", "tcp"));
 
 TEST_P(ProxyTest, PassesBytesBothWaysAndTheirEnds) {
-  const Descriptor client = connect(0);
-  const Descriptor server = accept();
+  const wire::Descriptor client = connect(0);
+  const wire::Descriptor server = accept();
   const std::string much(3'000'000, 'x');
   std::jthread sender([&] { send_all(client, much); });
   EXPECT_EQ(receive(server, much.size()), much);
@@ -114,24 +115,24 @@ TEST_P(ProxyTest, PassesBytesBothWaysAndTheirEnds) {
 }
 
 TEST_P(ProxyTest, ResetsTheConnectionsOfOneLink) {
-  const Descriptor client = connect(0);
-  const Descriptor server = accept();
-  const Descriptor other = connect(1);
-  const Descriptor other_server = accept();
+  const wire::Descriptor client = connect(0);
+  const wire::Descriptor server = accept();
+  const wire::Descriptor other = connect(1);
+  const wire::Descriptor other_server = accept();
   proxy_->disconnect(0);
   EXPECT_NE(receive(client, 1), "x");  // Reset, or ended on a Unix socket.
   EXPECT_NE(receive(server, 1), "x");
   send_all(other, "goes on");
   EXPECT_EQ(receive(other_server, 7), "goes on");
-  const Descriptor again = connect(0);
-  const Descriptor again_server = accept();
+  const wire::Descriptor again = connect(0);
+  const wire::Descriptor again_server = accept();
   send_all(again, "back");
   EXPECT_EQ(receive(again_server, 4), "back");
 }
 
 TEST_P(ProxyTest, DelaysBytesAndKeepsTheirOrder) {
-  const Descriptor client = connect(0);
-  const Descriptor server = accept();
+  const wire::Descriptor client = connect(0);
+  const wire::Descriptor server = accept();
   proxy_->delay(0, milliseconds(200));
   const auto begun = steady_clock::now();
   send_all(client, "late ");
@@ -145,8 +146,8 @@ TEST_P(ProxyTest, DelaysBytesAndKeepsTheirOrder) {
 }
 
 TEST_P(ProxyTest, FlipsOneBitOfEachOfTheNextChunksAfterTheHandshake) {
-  const Descriptor client = connect(0);
-  const Descriptor server = accept();
+  const wire::Descriptor client = connect(0);
+  const wire::Descriptor server = accept();
   proxy_->corrupt(0, 2);
   const std::string handshake(4096, 'h');
   send_all(client, handshake);
@@ -165,8 +166,8 @@ TEST_P(ProxyTest, FlipsOneBitOfEachOfTheNextChunksAfterTheHandshake) {
 }
 
 TEST_P(ProxyTest, BlocksOneWayOrBothAndPassesOnWhatWaited) {
-  const Descriptor client = connect(0);
-  const Descriptor server = accept();
+  const wire::Descriptor client = connect(0);
+  const wire::Descriptor server = accept();
   send_all(client, "a");
   EXPECT_EQ(receive(server, 1), "a");
   proxy_->block(0, Blocked::kToServer);
@@ -186,11 +187,11 @@ TEST_P(ProxyTest, BlocksOneWayOrBothAndPassesOnWhatWaited) {
 }
 
 TEST_P(ProxyTest, ResetsAClientWhoseServerIsNotThere) {
-  server_.socket = Descriptor();
+  server_.socket = wire::Descriptor();
   proxy_->set_server(GetParam() == "unix" ? "unix:" + (folder_ / "nobody").string()
                                           : "127.0.0.1:1");
   try {
-    const Descriptor client = connect(0);
+    const wire::Descriptor client = connect(0);
     EXPECT_NE(receive(client, 1), "x");
   } catch (const Error& error) {  // The reset may come before connect() has returned.
     EXPECT_STREQ(error.what(), "Connection reset by peer");
@@ -198,4 +199,4 @@ TEST_P(ProxyTest, ResetsAClientWhoseServerIsNotThere) {
 }
 
 }  // namespace
-}  // namespace outpace::wire
+}  // namespace outpace::chaos_run

@@ -1,3 +1,5 @@
+// Tested by test/program/chaos_test.py (class Command).
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -18,9 +20,9 @@
 #include "chaos/plan.h"
 #include "chaos_run/chaos_run.h"
 #include "chaos_run/roles.h"
-#include "cli/commands.h"
+#include "lab_cli/commands.h"
 
-namespace outpace::cli {
+namespace outpace::lab_cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,7 +79,8 @@ chaos::Wishes read_wishes(const ChaosWords& words) {
 
 // The command that brings the same run back.
 std::string again(const ChaosWords& words) {
-  std::string text = fmt::format("outpace chaos --seed {} --minutes {}", words.seed, words.minutes);
+  std::string text =
+      fmt::format("outpace-lab chaos --seed {} --minutes {}", words.seed, words.minutes);
   if (words.every != chaos::Wishes{}.every) {
     text += fmt::format(" --every {}s", to_seconds(words.every));
   }
@@ -154,6 +157,16 @@ int report(const chaos_run::Outcome& outcome, const std::string& repeat, const C
   return 1;
 }
 
+// The program under test, which is beside this one, as in a build.
+std::string product() {
+  const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / "outpace";
+  if (!fs::exists(path)) {
+    throw usage_error(path.string() +
+                      ", the program to test, is not there; build it beside this one");
+  }
+  return path.string();
+}
+
 fs::path folder_of(const ChaosWords& words) {
   return words.out.empty()
              ? fs::temp_directory_path() /
@@ -190,6 +203,7 @@ int run_chaos_command(const ChaosWords& words) {
   chaos_run::Outcome outcome = chaos_run::run_chaos(
       {.plan = plan,
        .folder = folder,
+       .server = product(),
        .clock_library = jumps ? clock_library : "",
        .say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }});
   std::ofstream(folder / "plan.txt") << text;
@@ -214,7 +228,10 @@ Run add_chaos(job::OptionList& list) {
       .type("KIND")
       .separated_by(',')
       .default_words("drawn by the seed");
-  list.add("policy", words->policy, "Policy of the job").default_words("drawn by the seed");
+  list.add("policy",
+           words->policy,
+           fmt::format("Policy of the job: {}", fmt::join(chaos::kAuditedPolicies, ", ")))
+      .default_words("drawn by the seed");
   list.add("carrier",
            words->carrier,
            "How workers and server are connected: shared-memory without a proxy; unix, tcp or tls "
@@ -244,4 +261,4 @@ Run add_chaos_process(job::OptionList& list) {
   return [role](const job::OptionList& /*chosen*/) { return chaos_run::play(*role); };
 }
 
-}  // namespace outpace::cli
+}  // namespace outpace::lab_cli

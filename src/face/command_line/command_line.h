@@ -12,7 +12,9 @@
 #include "job/layers.h"
 #include "job/option_list.h"
 
-namespace outpace::cli {
+namespace outpace::command_line {
+
+using Variables = std::map<std::string, std::string, std::less<>>;
 
 // A command's own option: a TOML file with any of its options. And, for a process that another one
 // of this program starts: a resolved configuration, which is all that counts.
@@ -29,13 +31,16 @@ void bind(const job::OptionList& options, CLI::App& command);
 [[nodiscard]] std::vector<std::string> join_values(const std::vector<std::string>& words,
                                                    const job::OptionList& options);
 
-// Throws a usage error that names an unknown option and the nearest one.
+// Throws a usage error that names an unknown option and the nearest one. `words`: the first is the
+// command's name. `program`: whose --help to see.
 void check_words(const std::vector<std::string>& words,
-                 const std::string& command,
+                 const std::string& program,
                  const job::OptionList& options);
 
-// Sets the options of `command`, which CLI11 has parsed, by all layers. Throws a usage error.
+// Sets the options of `command`, which CLI11 has parsed, by all layers. `variables`: those that may
+// set an option. Throws a usage error.
 void set_options(const CLI::App& command,
+                 Variables variables,
                  const std::vector<std::string>& known_elsewhere,
                  job::OptionList& options);
 
@@ -43,6 +48,6 @@ void set_options(const CLI::App& command,
 void parse_words(CLI::App& app, std::vector<std::string> words);
 
 // The variables of this process.
-[[nodiscard]] std::map<std::string, std::string, std::less<>> environment_variables();
+[[nodiscard]] Variables environment_variables();
 
-}  // namespace outpace::cli
+}  // namespace outpace::command_line
