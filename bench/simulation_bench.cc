@@ -86,7 +86,7 @@ Found run_here(const Job& job) {
                          .target = {},
                          .latency = job.latency};
   options.coordinator.staleness = update::StalenessRule::parse(
-      Spec::parse(policy::find(options.policy.name).asynchronous ? "inverse" : "none"));
+      Spec::parse(policy::is_asynchronous(options.policy) ? "inverse" : "none"));
   DrawnTiming timing(Runtimes::parse("lognormal(mean=100ms,cv=0.3)",
                                      {.workers = job.workers, .seed = 1, .read_file = {}}),
                      {});
