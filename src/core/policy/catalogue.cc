@@ -207,24 +207,25 @@ const Entry kEntries[] = {
      .draw = draws::dynamic,
      .keeps_slots = true,
      .staleness = "none",
-     .options = {{"model",
-                  kDynamicModel,
-                  "auto, switching, ewma, kalman, last, elfving, elfving-truncated, "
-                  "elfving-observed; deep and deep-joint with --runtime-model"},
-                 {"decide",
-                  "during",
-                  "before: a count; deadline: a count or a deadline; during: asked again at every "
-                  "arrival"},
-                 {"imputation",
-                  "none",
-                  "what the model is shown of a worker that was cut off. none: that it takes "
-                  "longer; truncated: a draw of its forecast beyond the cutoff; plain: any draw"},
-                 {"min", "1", "gradients of an update at least; never less than 2 for progress"},
-                 {"max", "0", "gradients of an update at most; 0 is all"},
-                 {"objective",
-                  "gradients",
-                  "what is maximised a second: gradients, or progress, the loss's expected "
-                  "decrease by the gradients' measured noise"}},
+     .options =
+         {{"model",
+           kDynamicModel,
+           "auto, switching, ewma, last, elfving, elfving-truncated; deep and deep-joint with "
+           "--runtime-model"},
+          {"decide",
+           "during",
+           "before: a count; deadline: a count or a deadline; during: asked again at every "
+           "arrival"},
+          {"imputation",
+           "none",
+           "what the model is shown of a worker that was cut off. none: that it takes "
+           "longer; truncated: a draw of its forecast beyond the cutoff; plain: any draw"},
+          {"min", "1", "gradients of an update at least; never less than 2 for progress"},
+          {"max", "0", "gradients of an update at most; 0 is all"},
+          {"objective",
+           "gradients",
+           "what is maximised a second: gradients, or progress, the loss's expected "
+           "decrease by the gradients' measured noise"}},
      .make = make_dynamic},
     {.name = "async",
      .rule = "Every gradient is an update, and nobody waits.",
@@ -284,13 +285,14 @@ const Entry kEntries[] = {
      .draw = draws::adasync,
      .keeps_slots = false,
      .staleness = "inverse",
-     .options =
-         {{"k", "", "gradients that the first updates wait for; from 1 to the number of workers"},
-          {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"},
-          {"loss",
-           "training",
-           "training, the mean over some 50 gradients, after every update; or test, as the "
-           "evaluator measures it"}},
+     .options = {{"k",
+                  "",
+                  "gradients that the first updates wait for; from 1 to the number of workers"},
+                 {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"},
+                 {"loss",
+                  "training",
+                  "training, the mean over some 50 gradients, after every update; or test, as the "
+                  "evaluator measures it"}},
      .make = make_adasync},
     {.name = "softsync",
      .rule = "An update is the next floor(workers / n) gradients to arrive; nobody waits.",
@@ -301,8 +303,9 @@ const Entry kEntries[] = {
      .draw = draws::n,
      .keeps_slots = false,
      .staleness = kShare,
-     .options =
-         {{"n", "", "updates in about the time of one iteration; from 1 to the number of workers"}},
+     .options = {{"n",
+                  "",
+                  "updates in about the time of one iteration; from 1 to the number of workers"}},
      .make = make_softsync},
     {.name = "ssp",
      .rule = "Every gradient is an update; a worker over s iterations ahead waits.",
@@ -313,8 +316,9 @@ const Entry kEntries[] = {
      .draw = draws::ssp,
      .keeps_slots = false,
      .staleness = kShare,
-     .options =
-         {{"s", "", "iterations that the fastest may be ahead of the slowest; 0 is in step"}},
+     .options = {{"s",
+                  "",
+                  "iterations that the fastest may be ahead of the slowest; 0 is in step"}},
      .make = make_ssp},
     {.name = "dssp",
      .rule = "As ssp, with a bound from low to high that follows the workers' pace.",

@@ -119,7 +119,7 @@ TEST(Catalogue, SaysWhetherAFittedModelIsOfUse) {
   }
   for (const char* spec : {"sync",
                            "dynamic:ewma",
-                           "dynamic:decide=before,model=kalman",
+                           "dynamic:decide=before,model=elfving",
                            "switch(sync until updates>9 then dynamic:last)"}) {
     EXPECT_FALSE(uses_fitted_model(Spec::parse(spec))) << spec;
   }

@@ -156,7 +156,6 @@ INSTANTIATE_TEST_SUITE_P(
                     "dynamic:model=last",
                     "dynamic:model=ewma",
                     "dynamic:model=switching",
-                    "dynamic:model=kalman",
                     "dynamic",
                     "dynamic:decide=before,model=last",
                     "dynamic:imputation=truncated,model=elfving-truncated",
