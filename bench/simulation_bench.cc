@@ -21,9 +21,9 @@
 
 #include "base/check.h"
 #include "policy/catalogue.h"
-#include "run/large_pages.h"
 #include "sim/cluster.h"
 #include "sim/timing.h"
+#include "wire/kept_memory.h"
 
 namespace outpace::sim {
 namespace {
@@ -76,7 +76,7 @@ double processor_seconds() {
 
 // As `outpace simulate` runs the job, with what that has by default.
 Found run_here(const Job& job) {
-  run::ask_for_large_pages();  // As the program does.
+  wire::ask_for_large_pages();  // As the program does.
   ClusterOptions options{.policy = Spec::parse(job.policy),
                          .coordinator = {.workers = job.workers,
                                          .examples = 60'000,

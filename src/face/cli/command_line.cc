@@ -12,6 +12,7 @@
 #include "job/options_page.h"
 #include "record/run_directory.h"
 #include "run/whole_file.h"
+#include "wire/environment.h"
 
 namespace outpace::cli {
 namespace {
@@ -164,7 +165,7 @@ void set_options(const CLI::App& command,
   } else if (const std::string path = file_of(command, kResolvedOption); !path.empty()) {
     layers.push_back(job::from_toml(run::whole_file(kResolvedOption, path), path, options));
   } else {
-    auto variables = environment_variables();
+    auto variables = wire::environment_variables();
     std::string config = file_of(command, kConfigOption);
     if (const auto found = variables.find(job::variable_of(kConfigOption));
         config.empty() && found != variables.end()) {
@@ -195,17 +196,6 @@ void parse_words(CLI::App& app, std::vector<std::string> words) {
   } catch (const CLI::ParseError& error) {
     throw usage_error(error.what());
   }
-}
-
-std::map<std::string, std::string, std::less<>> environment_variables() {
-  std::map<std::string, std::string, std::less<>> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
-  }
-  return variables;
 }
 
 }  // namespace outpace::cli

@@ -42,7 +42,4 @@ void set_options(const CLI::App& command,
 // Throws a usage error in one line instead of CLI11's errors; --help and --version pass through.
 void parse_words(CLI::App& app, std::vector<std::string> words);
 
-// The variables of this process.
-[[nodiscard]] std::map<std::string, std::string, std::less<>> environment_variables();
-
 }  // namespace outpace::cli

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <malloc.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -22,6 +21,7 @@
 #include "cli/libtorch.h"
 #include "job/options_page.h"
 #include "run/side_writer.h"
+#include "wire/kept_memory.h"
 
 namespace outpace::cli {
 namespace {
@@ -226,8 +226,7 @@ int run_or_become(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // Gradients and weights come and go thousands of times a second: keep their memory.
-  mallopt(M_MMAP_THRESHOLD, 1 << 28);
-  mallopt(M_TRIM_THRESHOLD, 1 << 29);
+  outpace::wire::keep_large_blocks();
   // A file that would exceed the user's limit is one that cannot be written, as on a full disk.
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
   // A reader that goes away does not end a run.
