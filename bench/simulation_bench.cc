@@ -21,9 +21,9 @@
 
 #include "base/check.h"
 #include "policy/catalogue.h"
-#include "run/large_pages.h"
 #include "sim/cluster.h"
 #include "sim/timing.h"
+#include "wire/kept_memory.h"
 
 namespace outpace::sim {
 namespace {
@@ -76,7 +76,7 @@ double processor_seconds() {
 
 // As `outpace simulate` runs the job, with what that has by default.
 Found run_here(const Job& job) {
-  run::ask_for_large_pages();  // As the program does.
+  wire::ask_for_large_pages();  // As the program does.
   ClusterOptions options{.policy = Spec::parse(job.policy),
                          .coordinator = {.workers = job.workers,
                                          .examples = 60'000,
@@ -86,7 +86,7 @@ Found run_here(const Job& job) {
                          .target = {},
                          .latency = job.latency};
   options.coordinator.staleness = update::StalenessRule::parse(
-      Spec::parse(policy::find(options.policy.name).asynchronous ? "inverse" : "none"));
+      Spec::parse(policy::is_asynchronous(options.policy) ? "inverse" : "none"));
   DrawnTiming timing(Runtimes::parse("lognormal(mean=100ms,cv=0.3)",
                                      {.workers = job.workers, .seed = 1, .read_file = {}}),
                      {});

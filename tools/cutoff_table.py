@@ -105,7 +105,7 @@ def title(trace, traces):
 
 # A result's numbers, as they are named in the JSON.
 NUMBERS = ("relative_to_sync", "relative_to_oracle", "worker_coverage50", "worker_coverage90", "coverage50",
-           "coverage90", "recalibrated_coverage50", "recalibrated_coverage90", "crps")
+           "coverage90", "crps")
 INTERVALS = ("relative_to_sync_95", "relative_to_oracle_95")
 
 

@@ -30,7 +30,7 @@ build libtomlplusplus-dev     the configuration file
 build nlohmann-json3-dev      --json and the record
 build zlib1g-dev              data sets come as .gz
 build libpugixml-dev          platform files of simulated clusters
-build libeigen3-dev           the linear algebra of a runtime model
+build libeigen3-dev           the linear algebra of a fit
 build libboost-dev            special functions and Student's t, by Boost.Math; HTTP, by Boost.Beast; headers
 build libjs-chart.js          the charts of the page that shows a run
 build dataset-fashion-mnist   what the demo trains on

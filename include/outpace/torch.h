@@ -27,6 +27,19 @@
 
 #include "outpace/worker.h"
 
+namespace outpace {
+
+// The transfers of a Worker that Trainer overlaps with computing (see Worker's private members).
+struct Overlap {
+  static std::optional<MinibatchView> next_early(Worker& worker) { return worker.next_early(); }
+  static bool wait_for(Worker& worker, std::size_t numbers) { return worker.wait_for(numbers); }
+  static void push_slice(Worker& worker, std::size_t begin, std::size_t end) {
+    worker.push_slice(begin, end);
+  }
+};
+
+}  // namespace outpace
+
 namespace outpace::torch {
 
 // Examples of a data set, stacked: the first dimension counts them.
@@ -52,9 +65,8 @@ concept Indexed = requires(Dataset& dataset, std::vector<std::size_t> indices) {
 //
 // Where server and worker are on different machines, transfers overlap with computing. The gradient
 // of a parameter on the CPU leaves as soon as the backward pass has completed it, the last
-// parameters first (Worker::push_slice()). The mini-batch's examples are loaded while the weights
-// arrive. The forward pass begins when all weights are there: C++ modules have no hooks before
-// forward(). To begin it on the first layers' weights, use Worker::next_early() and wait_for().
+// parameters first. The mini-batch's examples are loaded while the weights arrive. The forward pass
+// begins when all weights are there: C++ modules have no hooks before forward().
 //
 // The worker and the module must outlive the trainer. Use it from one thread.
 class Trainer {
@@ -95,7 +107,7 @@ class Trainer {
     if (!worker_.joined()) {
       join(*dataset.size());
     }
-    auto leased = worker_.next_early();
+    auto leased = Overlap::next_early(worker_);
     if (!leased) {
       return std::nullopt;
     }
@@ -195,7 +207,7 @@ class Trainer {
     std::int64_t begin = 0;
     for (::torch::Tensor& parameter : parameters_) {
       const std::int64_t end = begin + parameter.numel();
-      if (!worker_.wait_for(static_cast<std::size_t>(end))) {
+      if (!Overlap::wait_for(worker_, static_cast<std::size_t>(end))) {
         return false;
       }
       parameter.copy_(all.slice(/*dim=*/0, begin, end).view(parameter.sizes()));
@@ -228,7 +240,8 @@ class Trainer {
 
   void write_final(std::size_t i) {
     write_gradient(i);
-    worker_.push_slice(begins_[i], begins_[i] + static_cast<std::size_t>(parameters_[i].numel()));
+    Overlap::push_slice(
+        worker_, begins_[i], begins_[i] + static_cast<std::size_t>(parameters_[i].numel()));
   }
 
   // Zeros for a parameter that the loss does not depend on.

@@ -7,14 +7,7 @@
 //     worker.push(mean_gradient(*minibatch), loss);
 //   }
 //
-// next_view() and gradient() do the same without copies. next_early(), wait_for() and push_slice()
-// let transfers over a network overlap with computing:
-//
-//   while (const auto minibatch = worker.next_early()) {
-//     for each layer:             worker.wait_for(end of its weights); its forward pass
-//     for each layer, from last:  its backward pass into gradient(); worker.push_slice(begin, end)
-//     worker.push(worker.gradient(), loss);
-//   }
+// next_view() and gradient() do the same without copies.
 
 #pragma once
 
@@ -29,6 +22,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace outpace::live {
+struct WorkerSteps;
+}
 
 namespace outpace {
 
@@ -73,8 +70,8 @@ struct WorkerOptions {
   std::string tls_ca;
   // Connect to a server beyond this machine without TLS, although traffic then travels unencrypted.
   bool insecure_no_tls = false;
-  // The least size of what push_slice() sends at a time. 0: a gradient leaves whole, and weights
-  // come whole.
+  // The least size of what outpace/torch.h sends at a time while it computes the rest. 0: a
+  // gradient leaves whole, and weights come whole.
   std::uint64_t slice_bytes = std::uint64_t{256} << 10U;
 };
 
@@ -243,15 +240,6 @@ class Worker {
   [[nodiscard]] std::optional<Minibatch> next();
   // As next(), without a copy of the weights.
   [[nodiscard]] std::optional<MinibatchView> next_view();
-  // As next_view(), but returns when the first weights are there, while others are on their way.
-  // All are of one version. REQUIRES: no weight is read before wait_for() waited for it.
-  [[nodiscard]] std::optional<MinibatchView> next_early();
-  // Waits until the first `numbers` weights of the current mini-batch are there; weights come in
-  // the parameters' order. Returns false if they will not come, because the connection was lost:
-  // then abandon() the mini-batch. REQUIRES: a mini-batch of next(). Throws WorkerError if there
-  // are fewer weights.
-  [[nodiscard]] bool wait_for(std::size_t numbers);
-
   // The constants of the worker that supplied the initial weights, with the first mini-batch. They
   // stay where they are until this worker is destroyed. Empty if there are none.
   [[nodiscard]] const std::string& constants() const;
@@ -275,34 +263,6 @@ class Worker {
   // holds at first is undefined. Where server and worker are processes of one machine, the server
   // reads the gradient there. REQUIRES: a mini-batch of next().
   [[nodiscard]] std::span<float> gradient();
-  // gradient()[begin, end) is final: it may leave while the rest is computed. Numbers leave from
-  // the end of the gradient to its front, those in front of others that are not final yet wait for
-  // them. The gradient counts when push(gradient(), ...) follows, and abandon() discards it. Does
-  // not wait for the network. REQUIRES: gradient() was called for the current mini-batch. Throws
-  // WorkerError if these are no numbers of the gradient, or were final before.
-  void push_slice(std::size_t begin, std::size_t end);
-  // While a copy of the result lives, MinibatchView::weights and gradient() of the current
-  // mini-batch stay memory of this process: also after the push, and when the connection or this
-  // worker is gone. Other numbers may be written there. For languages whose arrays outlive this.
-  [[nodiscard]] std::shared_ptr<const void> memory() const;
-  // push(gradient(), loss) in steps, for a program that cannot wait long at a time, because it must
-  // look for signals, or has other work meanwhile:
-  //
-  //   worker.start_push(loss);
-  //   while (worker.await_news(50ms) == News::kNone) { ... }
-  //   const PushResult result = worker.finish_push();
-  //   const auto minibatch = worker.next_view();
-  //
-  // start_push() sends the gradient. Memory for the next one may be asked for at once: gradient(),
-  // which a lost connection makes void. await_news() waits at most this long until the two calls
-  // after it need not wait. kLost: the connection is, and the next call of next_view() joins again.
-  // REQUIRES: a mini-batch of next() whose gradient was written into gradient().
-  enum class News : std::uint8_t { kNone, kReady, kLost };
-  void start_push(double loss);
-  [[nodiscard]] News await_news(std::chrono::nanoseconds most);
-  PushResult finish_push();
-  // Whether `outpace run --slow`, --delays or `outpace ctl RUN slow` make its calls sleep now.
-  [[nodiscard]] bool slowed() const;
   // Abandons the current mini-batch, if there is one; its examples go to other workers.
   // Or it cannot be computed: others try, and after three tries in all its examples are left out.
   // They count as used, and the run names them. Or nobody is to compute it in this epoch.
@@ -348,6 +308,19 @@ class Worker {
 
  private:
   class Job;
+  // What live/worker_steps.h describes: transfers in slices, for outpace/torch.h, and a push in
+  // steps, for outpace/worker_c.h.
+  friend struct Overlap;
+  friend struct live::WorkerSteps;
+  enum class News : std::uint8_t { kNone, kReady, kLost };
+  [[nodiscard]] std::optional<MinibatchView> next_early();
+  [[nodiscard]] bool wait_for(std::size_t numbers);
+  void push_slice(std::size_t begin, std::size_t end);
+  [[nodiscard]] std::shared_ptr<const void> memory() const;
+  void start_push(double loss);
+  [[nodiscard]] News await_news(std::chrono::nanoseconds most);
+  PushResult finish_push();
+  [[nodiscard]] bool slowed() const;
 
   std::unique_ptr<Job> job_;
 };

@@ -19,33 +19,21 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "wire/environment.h"
 
 namespace outpace::chaos_run {
 namespace {
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  all.reserve(texts.size() + 1);
-  for (std::string& text : texts) {
-    all.push_back(text.data());
-  }
-  all.push_back(nullptr);
-  return all;
-}
-
 std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& variables) {
-  std::vector<std::string> all;
-  for (char** one = environ; *one != nullptr; ++one) {
-    const std::string_view variable = *one;
-    if (!variable.starts_with("OUTPACE_")) {  // They are options, and not of this run.
-      all.emplace_back(variable);
-    }
-  }
+  std::vector<std::string> more;
+  more.reserve(variables.size());
   for (const auto& [name, value] : variables) {
-    all.push_back(fmt::format("{}={}", name, value));
+    more.push_back(fmt::format("{}={}", name, value));
   }
-  return all;
+  // Those of ours are options, and not of this run.
+  return wire::environment_with(
+      more, [](std::string_view name) { return !name.starts_with("OUTPACE_"); });
 }
 
 // In the child, between fork and exec: only what POSIX allows there.
@@ -76,8 +64,8 @@ std::string whole_file(const std::filesystem::path& path) {
 Process::Process(const Command& command) {
   std::vector<std::string> words = command.words;
   std::vector<std::string> variables = environment_with(command.variables);
-  const std::vector<char*> word_pointers = pointers(words);
-  const std::vector<char*> variable_pointers = pointers(variables);
+  const std::vector<char*> word_pointers = wire::pointers_to(words);
+  const std::vector<char*> variable_pointers = wire::pointers_to(variables);
   const int log = open(
       command.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
   const pid_t parent = getpid();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/rng.h"
+#include "policy/catalogue.h"
 
 namespace outpace::swarm {
 namespace {
@@ -33,75 +34,23 @@ class Draw {
   [[nodiscard]] Value one_of(const std::array<Value, kSize>& values) {
     return values[rng_.below(kSize)];
   }
+  [[nodiscard]] Rng& rng() { return rng_; }
 
  private:
   Rng rng_;
 };
 
-// A number, or as many as the cluster asks for.
-std::string draw_saps(Draw& draw, std::uint32_t workers) {
-  static constexpr std::array<const char*, 4> kActions{"refresh", "preempt", "shrink", "dampen"};
-  const std::uint64_t most = std::uint64_t{2} * workers;
-  const std::uint64_t s = draw.between(1, most + 2);
-  const std::string action = std::string("action=") + draw.one_of(kActions);
-  return s > most + 1 ? "saps:" + action
-                      : "saps:s=" + (s > most ? "2.5x" : std::to_string(s)) + "," + action;
-}
-
-std::string draw_phase(Draw& draw, std::uint32_t workers) {
-  static constexpr std::array<const char*, 4> kRules{
-      "kasync", "kbatchasync", "ksync", "kbatchsync"};
-  static constexpr std::array<const char*, 3> kModels{"auto", "last", "elfving"};
-  static constexpr std::array<const char*, 3> kDecide{"before", "deadline", "during"};
-  const auto k = [&] { return "k=" + std::to_string(draw.between(1, workers)); };
-  switch (draw.between(0, 13)) {
-    case 0:
-      return "sync";
-    case 1:
-      return "backup:cutoff=" + std::to_string(draw.between(1, workers));
-    case 2:
-      return "async";
-    case 3:
-      return "softsync:n=" + std::to_string(draw.between(1, workers));
-    case 4:
-      return "ssp:s=" + std::to_string(draw.between(0, 5));
-    case 5:
-      return "ksync:" + k();
-    case 6:
-      return "kbatchsync:" + k();
-    case 7:
-      return "kasync:" + k();
-    case 8:
-      return "kbatchasync:" + k();
-    case 9:
-      return "adasync:" + k() + ",rule=" + draw.one_of(kRules);
-    case 10: {
-      const std::uint64_t low = draw.between(0, 3);
-      return "dssp:low=" + std::to_string(low) +
-             ",high=" + std::to_string(low + draw.between(0, 4));
-    }
-    case 11:
-      return "psp:beta=" + std::to_string(draw.between(0, workers)) +
-             ",s=" + std::to_string(draw.between(0, 3));
-    case 12:
-      return std::string("dynamic:model=") + draw.one_of(kModels) +
-             ",decide=" + draw.one_of(kDecide) + ",min=" + std::to_string(draw.between(1, workers));
-    default:
-      return draw_saps(draw, workers);
-  }
-}
-
 // One in fifteen changes once or twice, early or late among the gradients of a run.
 std::string draw_policy(Draw& draw, std::uint32_t workers, Duration mean) {
   if (!draw.one_in(15)) {
-    return draw_phase(draw, workers);
+    return policy::draw_phase(draw.rng(), workers);
   }
-  std::string policy = "switch(" + draw_phase(draw, workers);
+  std::string policy = "switch(" + policy::draw_phase(draw.rng(), workers);
   for (std::uint64_t left = draw.between(1, 2); left > 0; --left) {
     const double seconds = to_seconds(draw.between(Duration{}, 150 * mean));
     policy += draw.one_in(2) ? " until updates>" + std::to_string(draw.between(0, 500))
                              : " until seconds>" + std::to_string(seconds);
-    policy += " then " + draw_phase(draw, workers);
+    policy += " then " + policy::draw_phase(draw.rng(), workers);
   }
   return policy + ")";
 }

@@ -71,7 +71,7 @@ class Trial(Cutoff):
 
     def test_is_the_same_each_time_if_deciding_is_free(self):
         self.path("r.csv", UNEVEN)
-        words = ("r.csv", "--models", "elfving,elfving-truncated,elfving-observed,last", "--imputation",
+        words = ("r.csv", "--models", "elfving,elfving-truncated,ewma,last", "--imputation",
                  "none,true", "--deciding", "free", "--json")
         first = json.loads(self.cutoff(*words).out)["results"]
         self.assertEqual(first, json.loads(self.cutoff(*words).out)["results"])

@@ -127,7 +127,7 @@ class BadInput(Fit):
         self.path("ragged.csv", "0.1,0.2\n0.1\n")
         self.path("m.safetensors", "not at all")
         self.refuse("it takes deep or deep-joint, for the other models learn during the run",
-                    "fit", "r.csv", "--model", "kalman", "-o", "x.safetensors")
+                    "fit", "r.csv", "--model", "ewma", "-o", "x.safetensors")
         self.refuse("5 iterations; fitting takes at least",
                     "fit", "short.csv", "-o", "x.safetensors")
         self.refuse("ragged.csv:2", "fit", "ragged.csv", "-o", "x.safetensors")

@@ -32,7 +32,7 @@ struct Setting {
   // Draws by a worker's number, so that other numbers are another draw; or chooses among workers
   // that are alike by it, as saps does where a switch releases all at one version.
   [[nodiscard]] bool draws_by_number() const {
-    return policy == "psp:beta=2,s=1" || policy == "dynamic:model=kalman" || is("switch(backup");
+    return policy == "psp:beta=2,s=1" || is("switch(backup");
   }
   // A drawn runtime may be so long that the model believes in it for long: of 16 short runs of
   // truncated draws, one was 43 % slower than with its workers numbered otherwise.
@@ -161,11 +161,7 @@ void worker_that_never_comes_is_one_fewer(const Setting& setting,
   for (Fault& fault : first.faults) {
     fault.worker = WorkerId{std::uint32_t(index(fault.worker)) + 1};
   }
-  if (setting.policy == "dynamic:model=kalman") {
-    expect_as_fast(scene, base, first, noise(scene), "the first worker never comes");
-  } else {
-    expect_same(base, run(first), "the first worker never comes");
-  }
+  expect_same(base, run(first), "the first worker never comes");
 }
 
 void shorter_run_is_the_beginning(const Scene& scene, const Outcome& base) {
@@ -212,29 +208,33 @@ struct Promise {
   int extra_messages = 0;  // An update waits for, beside the weights and the gradient.
 };
 
+Promise promise_of_barrier(const Spec& policy) {
+  const std::uint32_t cutoff =
+      policy::make_policy(policy, kSixWorkers)->nominal_cutoff(kSixWorkers);
+  switch (policy::barrier_of(policy)) {
+    case policy::BarrierKind::kCutoff:
+      return {cutoff / 6.0};
+    case policy::BarrierKind::kRestarting:  // All compute at each update, are cancelled and say so.
+      return {cutoff / 6.0, cutoff > 1 ? 2 : 0};
+    case policy::BarrierKind::kDistinct:  // As many groups take turns as there are; the rest wait.
+      return {kSixWorkers / cutoff * cutoff / 6.0};
+    default:
+      return {};
+  }
+}
+
 std::optional<Promise> promise_of(const std::string& policy) {
-  // Under kbatchsync all compute at each update, are cancelled and say so.
   static const std::map<std::string, Promise> kPromises{
-      {"backup:cutoff=1", {1.0 / 6}},
-      {"backup:cutoff=4", {4.0 / 6}},
-      {"ksync:k=1", {1.0 / 6}},
-      {"ksync:k=5", {5.0 / 6}},
-      {"kbatchsync:k=1", {1.0 / 6}},
-      {"kbatchsync:k=4", {4.0 / 6, 2}},
-      {"kbatchsync:k=6", {6.0 / 6, 2}},
-      {"kasync:k=4", {4.0 / 6}},  // Two wait; with k of 3, two groups of three take turns.
-      {"adasync:k=3,rule=ksync", {3.0 / 6}},
       {"dynamic:min=3,max=5", {5.0 / 6}},
       {"saps:s=4,action=refresh", {5.0 / 6}}};  // No worker has two of s + 1 updates in a row.
-  // These depend on more: how much of a mini-batch is done when it is cut off, who is cancelled, or
-  // the random factors that kalman begins with.
+  // These depend on more: how much of a mini-batch is done when it is cut off, or who is cancelled.
   static const std::set<std::string> kDepend{
-      "saps:s=4", "saps:s=4,action=shrink", "adasync:k=3,rule=kbatchsync", "dynamic:model=kalman"};
+      "saps:s=4", "saps:s=4,action=shrink", "adasync:k=3,rule=kbatchsync"};
   if (kDepend.contains(policy) || policy.rfind("switch(backup", 0) == 0) {
     return std::nullopt;
   }
   const auto found = kPromises.find(policy);
-  return found == kPromises.end() ? Promise{} : found->second;
+  return found == kPromises.end() ? promise_of_barrier(Spec::parse(policy)) : found->second;
 }
 
 TEST_P(Metamorphic, EqualWorkersGiveWhatIsPromised) {

@@ -19,8 +19,8 @@ void declare_rules(OptionList& options, CutoffJob& job) {
       .add(
           "models",
           job.models,
-          "Runtime models to try: auto, switching, ewma, kalman, last, elfving, elfving-truncated, "
-          "elfving-observed, deep or deep-joint")
+          "Runtime models to try: auto, switching, ewma, last, elfving, elfving-truncated, deep or "
+          "deep-joint")
       .type("MODELS")
       .separated_by(',');
   options

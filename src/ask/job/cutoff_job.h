@@ -60,7 +60,7 @@ struct Choices<Deciding> {
 struct CutoffJob {
   std::string runtimes;  // A file.
   double fit_fraction = 0.5;
-  std::vector<std::string> models{"auto", "switching", "ewma", "kalman", "last", "elfving"};
+  std::vector<std::string> models{"auto", "switching", "ewma", "last", "elfving"};
   std::vector<runtime_model::Decide> decide{runtime_model::Decide::kBefore,
                                             runtime_model::Decide::kDeadline,
                                             runtime_model::Decide::kDuring};

@@ -10,10 +10,11 @@
 #include "job/option_list.h"
 #include "job/value_text.h"
 #include "worker/neighbour.h"
+#include "worker/topology.h"
 
 namespace outpace::job {
 
-enum class Averaging : std::uint8_t { kCoupled, kFree, kPull, kPush, kElastic };
+using worker::Averaging;
 template <>
 struct Choices<Averaging> {
   static constexpr std::array<std::pair<std::string_view, Averaging>, 5> kWords{

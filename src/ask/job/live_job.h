@@ -18,11 +18,11 @@
 #include "job/training.h"
 #include "job/work.h"
 #include "launch/place.h"
+#include "worker/topology.h"
 
 namespace outpace::job {
 
-// How workers are joined up.
-enum class Topology : std::uint8_t { kServer, kRing, kGossip };
+using worker::Topology;
 template <>
 struct Choices<Topology> {
   static constexpr std::array<std::pair<std::string_view, Topology>, 3> kWords{

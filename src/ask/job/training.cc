@@ -301,7 +301,7 @@ Resolved resolve(const Training& training,
   server::check(resolved.shard);
   update::check_suits(resolved.shard.filter,
                       {.policy = training.policy.text,
-                       .asynchronous = entry.asynchronous,
+                       .asynchronous = policy::is_asynchronous(training.policy),
                        .workers = training.workers,
                        .cutoff = policy->nominal_cutoff(training.workers),
                        .stale = resolved.shard.staleness});

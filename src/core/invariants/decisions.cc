@@ -6,54 +6,16 @@
 #include "base/overloaded.h"
 #include "invariants/violation.h"
 #include "policy/catalogue.h"
-#include "policy/lag_bound.h"
 
 namespace outpace::invariants {
+
 Decisions::Decisions(const Spec& policy,
                      std::uint32_t workers,
                      const std::optional<policy::BalanceOptions>& balance)
     : phases_(policy::phases_of(policy)),
-      rules_(rules_of(phases_.front().policy)),
+      promise_(policy::promise_of(phases_.front().policy)),
       share_most_(balance ? balance->most : 1.0),
       workers_(workers) {}
-
-Decisions::Rules Decisions::rules_of(const Spec& policy) {
-  Rules rules;
-  SpecReader options("policy", policy);
-  const std::string& name = policy.name;
-  if (name == "sync") {
-    rules.awaits = Awaits::kWorkers;
-    rules.cutoff = UINT64_MAX;
-  } else if (name == "backup") {
-    rules.awaits = Awaits::kWorkers;
-    rules.cutoff = options.count("cutoff", std::nullopt);
-  } else if (name == "ksync" || name == "kasync") {
-    rules.awaits = Awaits::kWorkers;
-    rules.cutoff = options.count("k", std::nullopt);
-  } else if (name == "kbatchsync" || name == "kbatchasync") {
-    rules.awaits = name == "kbatchsync" ? Awaits::kRound : Awaits::kBatches;
-    rules.cutoff = options.count("k", std::nullopt);
-  } else if (name == "softsync") {
-    rules.awaits = Awaits::kSplits;
-    rules.splits = options.count("n", std::nullopt, 1);
-  } else if (name == "async" || name == "ssp" || name == "dssp" || name == "psp" ||
-             name == "saps") {
-    rules.awaits = Awaits::kOne;
-  }
-  if (name == "sync" || name == "backup" || name == "ksync" || name == "kbatchsync" ||
-      name == "dynamic") {
-    rules.staleness_most = 0;
-  } else if (name == "saps" && !policy::weighs_staleness_itself(policy)) {
-    const policy::LagBound::Rule bound = policy::LagBound::read(options);
-    if (const auto* given = std::get_if<policy::LagBound::Given>(&bound)) {
-      rules.staleness_most = given->bound;
-    }
-    rules.staleness_by_workers = std::holds_alternative<policy::LagBound::ByWorkers>(bound);
-  } else if (name == "ssp" || name == "dssp") {
-    rules.ahead_most = options.count(name == "ssp" ? "s" : "high", std::nullopt);
-  }
-  return rules;
-}
 
 void Decisions::check(Time /*now*/,
                       const policy::Event& event,
@@ -155,9 +117,9 @@ void Decisions::accepted(const policy::Event& event, const policy::Accept& accep
        "I17",
        [&] { return "a weight of " + std::to_string(accept.weight); });
   const std::uint64_t staleness = commits_ - workers_[index(accept.worker)].version;
-  const std::uint64_t most = rules_.staleness_by_workers
+  const std::uint64_t most = promise_.staleness_by_workers
                                  ? std::max<std::uint64_t>(1, 2 * (live_ - 1))
-                                 : rules_.staleness_most;
+                                 : promise_.staleness_most;
   hold(staleness <= most, "I3", [&] {
     return "a gradient of " + name(accept.worker) + " counts that is " + std::to_string(staleness) +
            " versions old";
@@ -171,7 +133,7 @@ void Decisions::committed(bool at_seam) {
     return "a commit of " + std::to_string(accepted_) + " gradients, not " +
            std::to_string(awaited());
   });
-  hold(rules_.awaits != Awaits::kWorkers || accepted_ <= rules_.cutoff, "I17", [&] {
+  hold(promise_.awaits != policy::Awaits::kWorkers || accepted_ <= promise_.gradients, "I17", [&] {
     return "a commit of " + std::to_string(accepted_) + " gradients, beyond the cutoff";
   });
   accepted_ = 0;
@@ -184,8 +146,8 @@ void Decisions::released(const policy::Release& release) {
   hold(release.share > 0.0 && release.share <= share_most_, "I17", [&] {
     return "a share of " + std::to_string(release.share);
   });
-  const bool bounded = rules_.ahead_most != UINT64_MAX;
-  hold(!bounded || worker.clock <= least_clock() + rules_.ahead_most, "I3", [&] {
+  const bool bounded = promise_.ahead_most != policy::kUnbounded;
+  hold(!bounded || worker.clock <= least_clock() + promise_.ahead_most, "I3", [&] {
     return name(release.worker) + " is released at clock " + std::to_string(worker.clock) +
            ", and the slowest is at " + std::to_string(least_clock());
   });
@@ -207,7 +169,7 @@ void Decisions::switched(const policy::Switched& seam) {
   hold(seam.to < phases_.size(), "I18", [&] {
     return "there is no policy " + std::to_string(seam.to) + " to switch to";
   });
-  rules_ = rules_of(phases_[seam.to].policy);
+  promise_ = policy::promise_of(phases_[seam.to].policy);
   for (Worker& worker : workers_) {
     worker.clock = 0;
   }
@@ -218,8 +180,8 @@ void Decisions::at_rest(const policy::Event& event) {
     return "a gradient without a verdict";
   });
   // Where workers are awaited it is what can still come; more would be somebody who is gone.
-  hold(accepted_ == 0 || rules_.awaits == Awaits::kAny || accepted_ < awaited(),
-       rules_.awaits == Awaits::kWorkers ? "I6" : "I17",
+  hold(accepted_ == 0 || promise_.awaits == policy::Awaits::kAny || accepted_ < awaited(),
+       promise_.awaits == policy::Awaits::kWorkers ? "I6" : "I17",
        [&] {
          return "an update waits with " + std::to_string(accepted_) + " gradients, and " +
                 std::to_string(live_) + " live workers make it " + std::to_string(awaited());
@@ -247,17 +209,17 @@ std::uint64_t Decisions::least_clock() const {
 }
 
 std::uint64_t Decisions::awaited() const {
-  switch (rules_.awaits) {
-    case Awaits::kWorkers:
-      return std::min(rules_.cutoff, accepted_ + open_);
-    case Awaits::kRound:
-      return open_ > 0 ? rules_.cutoff : accepted_;
-    case Awaits::kBatches:
-      return live_ > 0 ? rules_.cutoff : 1;
-    case Awaits::kSplits:
-      return std::max<std::uint64_t>(1, live_ / rules_.splits);
-    case Awaits::kAny:
-    case Awaits::kOne:
+  switch (promise_.awaits) {
+    case policy::Awaits::kWorkers:
+      return std::min(promise_.gradients, accepted_ + open_);
+    case policy::Awaits::kRound:
+      return open_ > 0 ? promise_.gradients : accepted_;
+    case policy::Awaits::kBatches:
+      return live_ > 0 ? promise_.gradients : 1;
+    case policy::Awaits::kSplits:
+      return std::max<std::uint64_t>(1, live_ / promise_.gradients);
+    case policy::Awaits::kAny:
+    case policy::Awaits::kOne:
       break;
   }
   return 1;

@@ -1,9 +1,8 @@
 // The invariants of every policy's decisions. They hold under every driver: a simulator, a live
 // server, or the record of a run.
 //
-//   I3   staleness: none in rounds (sync, backup, dynamic, ksync, kbatchsync), at most s in saps;
-//        under ssp and dssp nobody is released more than s, or high, iterations ahead of the
-//        slowest that lives
+//   I3   a gradient that counts is no staler than the policy promises (not at all in rounds), and
+//        nobody is released further ahead of the slowest that lives than it promises
 //   I5   while anybody is live, somebody computes, or a timer is set
 //   I6   nobody that is gone is released, answers, or is waited for
 //   I10  versions count the commits, and never go back
@@ -15,7 +14,7 @@
 //
 //   I18  nobody computes and nothing waits for an update, which alone may be a smaller one
 //
-// A policy that is not in the catalogue is held to what concerns all.
+// What a policy promises stands in its entry of the catalogue.
 
 #pragma once
 
@@ -30,13 +29,14 @@
 #include "base/time.h"
 #include "policy/balance.h"
 #include "policy/policy.h"
+#include "policy/promise.h"
 #include "policy/switch_spec.h"
 
 namespace outpace::invariants {
 
 class Decisions {
  public:
-  // Throws a usage error if it is a switch that is not of a switch's form.
+  // Throws a usage error if there is no such policy, or it is a switch not of a switch's form.
   Decisions(const Spec& policy,
             std::uint32_t workers,
             const std::optional<policy::BalanceOptions>& balance = std::nullopt);
@@ -50,15 +50,6 @@ class Decisions {
   [[nodiscard]] std::uint64_t commits() const { return commits_; }
 
  private:
-  // Gradients that an update waits for.
-  enum class Awaits : std::uint8_t {
-    kAny,      // As many as the policy likes.
-    kOne,      // Each gradient is an update.
-    kSplits,   // The number of live workers, divided by `splits`.
-    kBatches,  // The cutoff, from any workers.
-    kRound,    // The cutoff; fewer only when no worker computes.
-    kWorkers   // The cutoff, or as many as can still come if that is fewer.
-  };
   struct Worker {
     bool live = false;
     bool open = false;          // It computes a release.
@@ -66,17 +57,6 @@ class Decisions {
     std::uint64_t clock = 0;    // Iterations, as ssp counts them.
   };
 
-  // What a policy promises.
-  struct Rules {
-    Awaits awaits = Awaits::kAny;
-    std::uint64_t staleness_most = UINT64_MAX;
-    bool staleness_by_workers = false;  // At most 2 (W - 1), of W live workers; and 1 is allowed.
-    std::uint64_t ahead_most = UINT64_MAX;  // In iterations, of the slowest.
-    std::uint64_t cutoff = 0;
-    std::uint64_t splits = 1;
-  };
-
-  [[nodiscard]] static Rules rules_of(const Spec& policy);
   void take_in(const policy::Event& event);
   void join(WorkerId worker);
   void leave(WorkerId worker);
@@ -95,7 +75,7 @@ class Decisions {
   [[nodiscard]] std::uint64_t awaited() const;
 
   std::vector<policy::Phase> phases_;  // The policy's; a Switched names one by its index.
-  Rules rules_;                        // For the present phase.
+  policy::Promise promise_;            // The present phase's.
   const double share_most_;
   std::vector<Worker> workers_;
   std::uint64_t live_ = 0;

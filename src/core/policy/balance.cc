@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/check.h"
+#include "base/median.h"
 
 namespace outpace::policy {
 
@@ -16,9 +17,7 @@ void Balance::Worker::add(double seconds_per_example) {
 
 double Balance::Worker::median() const {
   std::array<double, kAnswers> sorted = seconds;
-  auto* const middle = sorted.begin() + kAnswers / 2;
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  return upper_median(sorted);
 }
 
 Balance::Balance(BalanceOptions options) : options_(options) {

@@ -17,4 +17,10 @@ enum class BarrierKind : std::uint8_t {
   kChanging   // Another policy takes over in the course of the run.
 };
 
+// Whether all workers begin together, at each update: no gradient that counts is stale.
+[[nodiscard]] constexpr bool is_of_rounds(BarrierKind kind) {
+  return kind == BarrierKind::kCutoff || kind == BarrierKind::kBestCutoff ||
+         kind == BarrierKind::kRestarting;
+}
+
 }  // namespace outpace::policy

@@ -12,11 +12,12 @@
 #include "policy/async.h"
 #include "policy/backup.h"
 #include "policy/balanced.h"
+#include "policy/draw.h"
 #include "policy/dssp.h"
-#include "policy/dynamic_cutoff.h"
 #include "policy/kasync.h"
 #include "policy/kbatchasync.h"
 #include "policy/kbatchsync.h"
+#include "policy/make_dynamic.h"
 #include "policy/psp.h"
 #include "policy/saps.h"
 #include "policy/softsync.h"
@@ -24,13 +25,10 @@
 #include "policy/switch.h"
 #include "policy/switch_spec.h"
 #include "policy/sync.h"
-#include "runtime_model/imputing.h"
-#include "runtime_model/model_list.h"
 
 namespace outpace::policy {
 namespace {
 
-constexpr const char* kDynamicModel = "auto";
 constexpr std::uint64_t kBoundMost = 1'000'000;
 constexpr std::uint64_t kRangeMost = 10'000;  // Dssp tries each bound from low to high.
 
@@ -95,46 +93,6 @@ std::unique_ptr<Policy> make_adasync(SpecReader& options,
                            : Measure::kTestLoss;
   return std::make_unique<AdaSync>(std::move(rule),
                                    AdaSync::Options{.k = k, .workers = workers, .loss = loss});
-}
-
-std::unique_ptr<Policy> make_dynamic(SpecReader& options,
-                                     std::uint32_t workers,
-                                     const PolicyInputs& inputs) {
-  using runtime_model::Decide;
-  using runtime_model::Imputation;
-  static constexpr std::array kDecide{Decide::kBefore, Decide::kDeadline, Decide::kDuring};
-  static const std::array<std::string, kDecide.size()> kWords{"before", "deadline", "during"};
-  std::vector<std::string> models;
-  for (const runtime_model::Entry& entry : runtime_model::catalogue()) {
-    models.push_back(entry.name);
-  }
-  const std::string model = options.word("model", models, kDynamicModel);
-  const std::string word = options.word("decide", kWords, "during");
-  const auto place = std::find(kWords.begin(), kWords.end(), word) - kWords.begin();
-  const std::uint64_t max = options.count("max", 0, 0, workers);
-  const std::uint64_t most = max == 0 ? workers : max;
-  static const std::array<std::string, 2> kObjectives{"gradients", "progress"};
-  std::optional<GradientNoise> noise;
-  const std::string objective = options.word("objective", kObjectives, "gradients");
-  if (objective == "progress") {
-    noise.emplace();
-  }
-  // A single gradient does not tell its noise: at least two are needed.
-  const std::uint64_t asked = options.count("min", 1, 1, most);
-  const std::uint64_t least = noise ? std::max(asked, std::min<std::uint64_t>(2, most)) : asked;
-  static constexpr std::array kImputations{
-      Imputation::kNone, Imputation::kTruncated, Imputation::kPlain};
-  static const std::array<std::string, kImputations.size()> kImputed{"none", "truncated", "plain"};
-  const std::string imputed = options.word("imputation", kImputed, "none");
-  const auto imputation = std::find(kImputed.begin(), kImputed.end(), imputed) - kImputed.begin();
-  return std::make_unique<DynamicCutoff>(
-      runtime_model::impute(runtime_model::make_model(model, workers, inputs.fitted.get()),
-                            kImputations.at(static_cast<std::size_t>(imputation))),
-      runtime_model::Cutoff::Options{.decide = kDecide.at(static_cast<std::size_t>(place)),
-                                     .least = static_cast<std::uint32_t>(least),
-                                     .most = static_cast<std::uint32_t>(most)},
-      workers,
-      noise);
 }
 
 std::unique_ptr<Policy> make_async(SpecReader& /*options*/,
@@ -203,7 +161,7 @@ BarrierKind always(const Spec& /*spec*/) {
 
 BarrierKind barrier_of_rule(const Spec& adasync) {
   for (const auto& [option, value] : adasync.options) {
-    if (option == "rule") {
+    if (option == "rule" && value != "kasync") {
       return find(value).barrier(adasync);
     }
   }
@@ -214,116 +172,214 @@ BarrierKind barrier_of_remedy(const Spec& saps) {
   return weighs_staleness_itself(saps) ? BarrierKind::kNone : BarrierKind::kLateOnes;
 }
 
-constexpr bool kAsynchronous = true;
-constexpr bool kKeepsSlots = true;
 constexpr const char* kShare = "share";  // As far as sync at the same learning rate.
 
-// clang-format off
-const std::array<Entry, 15> kEntries{{
-    {"sync", "An update waits for a gradient from every live worker.",
-     "Chen et al., Revisiting Distributed Synchronous SGD, 2016",
-     !kAsynchronous, kKeepsSlots, always<BarrierKind::kCutoff>, "none", {}, make_sync},
-    {"backup", "An update is the first gradients of a round; the stragglers' are dropped.",
-     "Chen et al., Revisiting Distributed Synchronous SGD, 2016, section 3",
-     !kAsynchronous, kKeepsSlots, always<BarrierKind::kCutoff>, "none",
-     {{"cutoff", "", "gradients an update waits for; from 1 to the number of workers"}},
-     make_backup},
-    {"dynamic", "As backup, but how long to wait is decided each iteration, by a model of the"
-     " workers' runtimes.",
-     "Teng and Wood, Bayesian Distributed Stochastic Gradient Descent, 2018; deciding during the"
-     " iteration and the model are ours",
-     !kAsynchronous, kKeepsSlots, always<BarrierKind::kBestCutoff>, "none",
-     {{"model", kDynamicModel,
-       "auto, switching, ewma, kalman, last, elfving, elfving-truncated, elfving-observed; deep and"
-       " deep-joint with --runtime-model"},
-      {"decide", "during",
-       "before: a count; deadline: a count or a deadline; during: asked again at every arrival"},
-      {"imputation", "none",
-       "what the model is shown of a worker that was cut off. none: that it takes longer; truncated:"
-       " a draw of its forecast beyond the cutoff; plain: any draw"},
-      {"min", "1", "gradients of an update at least; never less than 2 for progress"},
-      {"max", "0", "gradients of an update at most; 0 is all"},
-      {"objective", "gradients",
-       "what is maximised a second: gradients, or progress, the loss's expected decrease by the"
-       " gradients' measured noise"}},
-     make_dynamic},
-    {"async", "Every gradient is an update, and nobody waits.",
-     "Dean et al., Large Scale Distributed Deep Networks, 2012, section 4.1",
-     kAsynchronous, !kKeepsSlots, always<BarrierKind::kNone>, kShare, {}, make_async},
-    {"ksync", "As backup: an update is the first k gradients of a round, the rest are dropped.",
-     "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
-     !kAsynchronous, kKeepsSlots, always<BarrierKind::kCutoff>, "none",
-     {{"k", "", "gradients an update waits for; from 1 to the number of workers"}},
-     make_ksync},
-    {"kbatchsync", "As ksync, but who is done computes another mini-batch of the same round.",
-     "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
-     !kAsynchronous, !kKeepsSlots, always<BarrierKind::kRestarting>, "none",
-     {{"k", "", "gradients an update waits for; from 1 to the number of workers"}},
-     make_kbatchsync},
-    {"kasync", "An update waits for k workers, which wait for it; nobody is cancelled.",
-     "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
-     kAsynchronous, !kKeepsSlots, always<BarrierKind::kDistinct>, kShare,
-     {{"k", "", "workers an update waits for; from 1 to the number of workers"}},
-     make_kasync},
-    {"kbatchasync", "An update is the next k gradients to arrive; nobody waits.",
-     "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
-     kAsynchronous, !kKeepsSlots, always<BarrierKind::kNone>, kShare,
-     {{"k", "", "gradients of an update; from 1 to the number of workers"}},
-     make_kbatchasync},
-    {"adasync", "An update waits for more gradients as the loss falls.",
-     "Dutta et al., Slow and Stale Gradients Can Win the Race, 2021",
-     kAsynchronous, !kKeepsSlots, barrier_of_rule, "inverse",
-     {{"k", "", "gradients that the first updates wait for; from 1 to the number of workers"},
-      {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"},
-      {"loss", "training", "training, the mean over some 50 gradients, after every update; or test,"
-       " as the evaluator measures it"}},
-     make_adasync},
-    {"softsync", "An update is the next floor(workers / n) gradients to arrive; nobody waits.",
-     "Zhang et al., Staleness-aware Async-SGD for Distributed Deep Learning, 2016, section 2",
-     kAsynchronous, !kKeepsSlots, always<BarrierKind::kNone>, kShare,
-     {{"n", "", "updates in about the time of one iteration; from 1 to the number of workers"}},
-     make_softsync},
-    {"ssp", "Every gradient is an update; a worker over s iterations ahead waits.",
-     "Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel Parameter"
-     " Server, 2013, section 2",
-     kAsynchronous, !kKeepsSlots, always<BarrierKind::kBoundedStaleness>, kShare,
-     {{"s", "", "iterations that the fastest may be ahead of the slowest; 0 is in step"}},
-     make_ssp},
-    {"dssp", "As ssp, with a bound from low to high that follows the workers' pace.",
-     "Zhao et al., Dynamic Stale Synchronous Parallel Distributed Training for Deep Learning,"
-     " 2019, algorithms 1 and 2",
-     kAsynchronous, !kKeepsSlots, always<BarrierKind::kBoundedStaleness>, kShare,
-     {{"low", "", "iterations that anybody may be ahead of the slowest"},
-      {"high", "", "iterations that the fastest may be ahead at most; at least low"}},
-     make_dssp},
-    {"psp", "Every gradient is an update; a worker ahead of one in a random sample waits.",
-     "Wang et al., Probabilistic Synchronous Parallel, 2017",
-     kAsynchronous, !kKeepsSlots, always<BarrierKind::kBoundedStaleness>, kShare,
-     {{"beta", "", "workers in a sample; 0 is async, all is ssp"},
-      {"s", "0", "iterations that it may be ahead of any in its sample"},
-      {"seed", "1", "of the samples"}},
-     make_psp},
-    {"saps", "Every gradient is an update, except a straggler's, more than s versions old.",
-     "Yu et al., Accelerating Distributed Training in Heterogeneous Clusters via a"
-     " Straggler-Aware Parameter Server, 2019",
-     kAsynchronous, !kKeepsSlots, barrier_of_remedy, kShare,
-     {{"s", "2 x (live workers - 1)",
-       "versions that a gradient may be behind; at least 1, or a multiple of the median lag: 2.5x"},
-      {"action", "preempt",
-       "what is done about a straggler: refresh (drop, start again on current weights),"
-       " preempt (ask for the part it has, in time), shrink (smaller mini-batches),"
-       " dampen (drop nothing, weigh by 1 / staleness)"}},
-     make_saps},
-    {"switch", "One policy until a condition holds, then the next:"
-     " 'switch(async until loss<0.6 then sync until updates>2000 then ssp:s=3)'.",
-     "Li et al., Sync-Switch: Hybrid Parameter Synchronization for Distributed Deep Learning,"
-     " 2021, for one switch; conditions and seam are ours",
-     kAsynchronous, !kKeepsSlots, always<BarrierKind::kChanging>, "that of each phase",
-     {{"until", "", "loss (training), test-loss, test-accuracy, updates or seconds, < or >, a"
-       " number"}},
-     make_switch},
-}};
-// clang-format on
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
+const Entry kEntries[] = {
+    {.name = "sync",
+     .rule = "An update waits for a gradient from every live worker.",
+     .source = "Chen et al., Revisiting Distributed Synchronous SGD, 2016",
+     .barrier = always<BarrierKind::kCutoff>,
+     .promise = promises::sync,
+     .draw = draws::nothing,
+     .keeps_slots = true,
+     .staleness = "none",
+     .options = {},
+     .make = make_sync},
+    {.name = "backup",
+     .rule = "An update is the first gradients of a round; the stragglers' are dropped.",
+     .source = "Chen et al., Revisiting Distributed Synchronous SGD, 2016, section 3",
+     .barrier = always<BarrierKind::kCutoff>,
+     .promise = promises::counted_in_rounds<Awaits::kWorkers>,
+     .draw = draws::cutoff,
+     .keeps_slots = true,
+     .staleness = "none",
+     .options = {{"cutoff", "", "gradients an update waits for; from 1 to the number of workers"}},
+     .make = make_backup},
+    {.name = "dynamic",
+     .rule = "As backup, but how long to wait is decided each iteration, by a model of the "
+             "workers' runtimes.",
+     .source = "Teng and Wood, Bayesian Distributed Stochastic Gradient Descent, 2018; deciding "
+               "during the iteration and the model are ours",
+     .barrier = always<BarrierKind::kBestCutoff>,
+     .promise = promises::dynamic,
+     .draw = draws::dynamic,
+     .keeps_slots = true,
+     .staleness = "none",
+     .options =
+         {{"model",
+           kDynamicModel,
+           "auto, switching, ewma, last, elfving, elfving-truncated; deep and deep-joint with "
+           "--runtime-model"},
+          {"decide",
+           "during",
+           "before: a count; deadline: a count or a deadline; during: asked again at every "
+           "arrival"},
+          {"imputation",
+           "none",
+           "what the model is shown of a worker that was cut off. none: that it takes "
+           "longer; truncated: a draw of its forecast beyond the cutoff; plain: any draw"},
+          {"min", "1", "gradients of an update at least; never less than 2 for progress"},
+          {"max", "0", "gradients of an update at most; 0 is all"},
+          {"objective",
+           "gradients",
+           "what is maximised a second: gradients, or progress, the loss's expected "
+           "decrease by the gradients' measured noise"}},
+     .make = make_dynamic},
+    {.name = "async",
+     .rule = "Every gradient is an update, and nobody waits.",
+     .source = "Dean et al., Large Scale Distributed Deep Networks, 2012, section 4.1",
+     .barrier = always<BarrierKind::kNone>,
+     .promise = promises::only<Awaits::kOne>,
+     .draw = draws::nothing,
+     .keeps_slots = false,
+     .staleness = kShare,
+     .options = {},
+     .make = make_async},
+    {.name = "ksync",
+     .rule = "As backup: an update is the first k gradients of a round, the rest are dropped.",
+     .source = "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
+     .barrier = always<BarrierKind::kCutoff>,
+     .promise = promises::counted_in_rounds<Awaits::kWorkers>,
+     .draw = draws::k,
+     .keeps_slots = true,
+     .staleness = "none",
+     .options = {{"k", "", "gradients an update waits for; from 1 to the number of workers"}},
+     .make = make_ksync},
+    {.name = "kbatchsync",
+     .rule = "As ksync, but who is done computes another mini-batch of the same round.",
+     .source = "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
+     .barrier = always<BarrierKind::kRestarting>,
+     .promise = promises::counted_in_rounds<Awaits::kRound>,
+     .draw = draws::k,
+     .keeps_slots = false,
+     .staleness = "none",
+     .options = {{"k", "", "gradients an update waits for; from 1 to the number of workers"}},
+     .make = make_kbatchsync},
+    {.name = "kasync",
+     .rule = "An update waits for k workers, which wait for it; nobody is cancelled.",
+     .source = "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
+     .barrier = always<BarrierKind::kDistinct>,
+     .promise = promises::counted<Awaits::kWorkers>,
+     .draw = draws::k,
+     .keeps_slots = false,
+     .staleness = kShare,
+     .options = {{"k", "", "workers an update waits for; from 1 to the number of workers"}},
+     .make = make_kasync},
+    {.name = "kbatchasync",
+     .rule = "An update is the next k gradients to arrive; nobody waits.",
+     .source = "Dutta et al., Slow and Stale Gradients Can Win the Race, 2018, section 2",
+     .barrier = always<BarrierKind::kNone>,
+     .promise = promises::counted<Awaits::kBatches>,
+     .draw = draws::k,
+     .keeps_slots = false,
+     .staleness = kShare,
+     .options = {{"k", "", "gradients of an update; from 1 to the number of workers"}},
+     .make = make_kbatchasync},
+    {.name = "adasync",
+     .rule = "An update waits for more gradients as the loss falls.",
+     .source = "Dutta et al., Slow and Stale Gradients Can Win the Race, 2021",
+     .barrier = barrier_of_rule,
+     .promise = promises::adasync,
+     .draw = draws::adasync,
+     .keeps_slots = false,
+     .staleness = "inverse",
+     .options = {{"k",
+                  "",
+                  "gradients that the first updates wait for; from 1 to the number of workers"},
+                 {"rule", "kasync", "rule of each update: kasync, kbatchasync, ksync, kbatchsync"},
+                 {"loss",
+                  "training",
+                  "training, the mean over some 50 gradients, after every update; or test, as the "
+                  "evaluator measures it"}},
+     .make = make_adasync},
+    {.name = "softsync",
+     .rule = "An update is the next floor(workers / n) gradients to arrive; nobody waits.",
+     .source =
+         "Zhang et al., Staleness-aware Async-SGD for Distributed Deep Learning, 2016, section 2",
+     .barrier = always<BarrierKind::kNone>,
+     .promise = promises::counted<Awaits::kSplits>,
+     .draw = draws::n,
+     .keeps_slots = false,
+     .staleness = kShare,
+     .options = {{"n",
+                  "",
+                  "updates in about the time of one iteration; from 1 to the number of workers"}},
+     .make = make_softsync},
+    {.name = "ssp",
+     .rule = "Every gradient is an update; a worker over s iterations ahead waits.",
+     .source = "Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel "
+               "Parameter Server, 2013, section 2",
+     .barrier = always<BarrierKind::kBoundedStaleness>,
+     .promise = promises::ssp,
+     .draw = draws::ssp,
+     .keeps_slots = false,
+     .staleness = kShare,
+     .options = {{"s",
+                  "",
+                  "iterations that the fastest may be ahead of the slowest; 0 is in step"}},
+     .make = make_ssp},
+    {.name = "dssp",
+     .rule = "As ssp, with a bound from low to high that follows the workers' pace.",
+     .source = "Zhao et al., Dynamic Stale Synchronous Parallel Distributed Training for Deep "
+               "Learning, 2019, algorithms 1 and 2",
+     .barrier = always<BarrierKind::kBoundedStaleness>,
+     .promise = promises::dssp,
+     .draw = draws::dssp,
+     .keeps_slots = false,
+     .staleness = kShare,
+     .options = {{"low", "", "iterations that anybody may be ahead of the slowest"},
+                 {"high", "", "iterations that the fastest may be ahead at most; at least low"}},
+     .make = make_dssp},
+    {.name = "psp",
+     .rule = "Every gradient is an update; a worker ahead of one in a random sample waits.",
+     .source = "Wang et al., Probabilistic Synchronous Parallel, 2017",
+     .barrier = always<BarrierKind::kBoundedStaleness>,
+     .promise = promises::only<Awaits::kOne>,
+     .draw = draws::psp,
+     .keeps_slots = false,
+     .staleness = kShare,
+     .options = {{"beta", "", "workers in a sample; 0 is async, all is ssp"},
+                 {"s", "0", "iterations that it may be ahead of any in its sample"},
+                 {"seed", "1", "of the samples"}},
+     .make = make_psp},
+    {.name = "saps",
+     .rule = "Every gradient is an update, except a straggler's, more than s versions old.",
+     .source = "Yu et al., Accelerating Distributed Training in Heterogeneous Clusters via a "
+               "Straggler-Aware Parameter Server, 2019",
+     .barrier = barrier_of_remedy,
+     .promise = promises::saps,
+     .draw = draws::saps,
+     .keeps_slots = false,
+     .staleness = kShare,
+     .options = {{"s",
+                  "2 x (live workers - 1)",
+                  "versions that a gradient may be behind; at least 1, or a multiple of the median "
+                  "lag: 2.5x"},
+                 {"action",
+                  "preempt",
+                  "what is done about a straggler: refresh (drop, start again on current weights), "
+                  "preempt (ask for the part it has, in time), shrink (smaller mini-batches), "
+                  "dampen (drop nothing, weigh by 1 / staleness)"}},
+     .make = make_saps},
+    {.name = "switch",
+     .rule = "One policy until a condition holds, then the next: 'switch(async until loss<0.6 then "
+             "sync until updates>2000 then ssp:s=3)'.",
+     .source = "Li et al., Sync-Switch: Hybrid Parameter Synchronization for Distributed Deep "
+               "Learning, 2021, for one switch; conditions and seam are ours",
+     .barrier = always<BarrierKind::kChanging>,
+     .promise = promises::only<Awaits::kAny>,
+     .draw = draws::phases,
+     .keeps_slots = false,
+     .staleness = "that of each phase",
+     .options =
+         {{"until",
+           "",
+           "loss (training), test-loss, test-accuracy, updates or seconds, < or >, a number"}},
+     .make = make_switch},
+};
+#pragma GCC diagnostic pop
 
 std::unique_ptr<Policy> balanced(std::unique_ptr<Policy> policy,
                                  const std::optional<BalanceOptions>& balance) {
@@ -369,15 +425,28 @@ BarrierKind barrier_of(const Spec& spec) {
   return find(spec.name).barrier(spec);
 }
 
+Promise promise_of(const Spec& phase) {
+  return find(phase.name).promise(phase);
+}
+
+std::string draw_spec(const Entry& entry, Rng& rng, std::uint32_t workers) {
+  const std::string options = entry.draw(rng, workers);
+  const bool bare = options.empty() || options.front() == '(';
+  return entry.name + (bare ? "" : ":") + options;
+}
+
+std::string draw_phase(Rng& rng, std::uint32_t workers) {
+  std::vector<const Entry*> phases;
+  for (const Entry& entry : catalogue()) {
+    if (entry.barrier(Spec{.name = entry.name}) != BarrierKind::kChanging) {
+      phases.push_back(&entry);
+    }
+  }
+  return draw_spec(*phases[rng.below(phases.size())], rng, workers);
+}
+
 bool is_asynchronous(const Spec& phase) {
-  static const std::pair<std::string, std::string> kOfRounds{"rule", "ksync"};
-  static const std::pair<std::string, std::string> kOfFullRounds{"rule", "kbatchsync"};
-  const auto& options = phase.options;
-  const auto has = [&](const auto& option) {
-    return std::find(options.begin(), options.end(), option) != options.end();
-  };
-  return find(phase.name).asynchronous &&
-         !(phase.name == "adasync" && (has(kOfRounds) || has(kOfFullRounds)));
+  return !is_of_rounds(barrier_of(phase));
 }
 
 const std::string& default_staleness(const Spec& phase) {
@@ -389,12 +458,7 @@ const std::string& default_staleness(const Spec& phase) {
 bool uses_fitted_model(const Spec& spec) {
   const std::vector<Phase> phases = phases_of(spec);
   return std::any_of(phases.begin(), phases.end(), [](const Phase& phase) {
-    std::string model = kDynamicModel;
-    for (const auto& [option, value] : phase.policy.options) {
-      model = option == "model" || option.empty() ? value : model;
-    }
-    return phase.policy.name == "dynamic" &&
-           (model == kDynamicModel || model == "deep" || model == "deep-joint");
+    return phase.policy.name == "dynamic" && dynamic_uses_fitted_model(phase.policy);
   });
 }
 

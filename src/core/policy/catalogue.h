@@ -1,6 +1,7 @@
-// The list of all policies: name, options, defaults, source; and how to make one from a spec.
+// The list of all policies: what each is called, what it is, and how to make one from a spec.
 //
-// A new policy is one file and one line in catalogue.cc; CONTRIBUTING.md walks through it.
+// A new policy is one file and one entry in catalogue.cc; CONTRIBUTING.md walks through it. All
+// that predictions, invariants, random jobs and tests ask about a policy stands in its entry.
 
 #pragma once
 
@@ -11,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "base/rng.h"
 #include "base/spec.h"
 #include "policy/balance.h"
 #include "policy/barrier.h"
 #include "policy/policy.h"
+#include "policy/promise.h"
 #include "runtime_model/deep_weights.h"
 
 namespace outpace::policy {
@@ -33,22 +36,26 @@ struct OptionDoc {
   std::string meaning;
 };
 
+// Nothing here has a default, and its functions are references: an entry that leaves one out does
+// not compile.
 struct Entry {
   std::string name;
   std::string rule;    // One sentence.
   std::string source;  // Author, title, year, section.
-  bool asynchronous;
+  // What makes a worker wait. Predictions depend on it.
+  BarrierKind (&barrier)(const Spec& spec);
+  // What invariants/ holds every run to. A switch has none, because each of its phases has its own.
+  Promise (&promise)(const Spec& spec);
+  // Options at random, for this number of workers: what random jobs and tests try.
+  std::string (&draw)(Rng& rng, std::uint32_t workers);
   // The gradients of one update are kept in slots and reduced in worker order at the commit, so
   // that a run is repeatable to the bit.
   bool keeps_slots;
-  // What makes a worker wait; the spec is one of this policy. Predictions depend on it.
-  BarrierKind (*barrier)(const Spec& spec);
-  // The rule that weighs stale gradients unless the user names another; of a switch there is none,
-  // because each of its phases has its own (default_staleness).
+  // The rule that weighs stale gradients unless the user names another (default_staleness).
   std::string staleness;
   std::vector<OptionDoc> options;
   // `workers` is the planned number, against which options are checked.
-  std::unique_ptr<Policy> (*make)(SpecReader& options,
+  std::unique_ptr<Policy> (&make)(SpecReader& options,
                                   std::uint32_t workers,
                                   const PolicyInputs& inputs);
 };
@@ -70,6 +77,14 @@ struct Entry {
 
 // What makes a worker wait under a policy that make_policy() accepts.
 [[nodiscard]] BarrierKind barrier_of(const Spec& spec);
+
+// What a policy that make_policy() accepts promises. REQUIRES: it is no switch; one of a switch's
+// phases may be asked for.
+[[nodiscard]] Promise promise_of(const Spec& phase);
+
+// The policy with random options; and any policy but a switch.
+[[nodiscard]] std::string draw_spec(const Entry& entry, Rng& rng, std::uint32_t workers);
+[[nodiscard]] std::string draw_phase(Rng& rng, std::uint32_t workers);
 
 // True if the policy, or one of a switch's, can make use of PolicyInputs::fitted.
 [[nodiscard]] bool uses_fitted_model(const Spec& spec);

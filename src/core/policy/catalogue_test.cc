@@ -15,16 +15,46 @@ std::uint32_t nominal_cutoff(const std::string& spec, std::uint32_t workers) {
   return make_policy(Spec::parse(spec), workers)->nominal_cutoff(workers);
 }
 
-TEST(Catalogue, TellsEachPolicysNatureAndDocumentsItsOptions) {
-  std::string asynchronous;
-  std::string keeps_slots;
+TEST(Catalogue, SaysWhatEachPolicyIsAndDocumentsItsOptions) {
   for (const Entry& entry : catalogue()) {
-    asynchronous += entry.asynchronous ? entry.name + " " : "";
-    keeps_slots += entry.keeps_slots ? entry.name + " " : "";
-    EXPECT_FALSE(entry.rule.empty() || entry.source.empty());
+    EXPECT_FALSE(entry.rule.empty() || entry.source.empty() || entry.staleness.empty());
+    EXPECT_FALSE(entry.keeps_slots && is_asynchronous(Spec{.name = entry.name})) << entry.name;
   }
-  EXPECT_EQ(asynchronous, "async kasync kbatchasync adasync softsync ssp dssp psp saps switch ");
-  EXPECT_EQ(keeps_slots, "sync backup dynamic ksync ");
+}
+
+TEST(Catalogue, TellsWhichPoliciesAreOfRounds) {
+  for (const char* spec : {"sync",
+                           "backup:2",
+                           "dynamic",
+                           "ksync:2",
+                           "kbatchsync:2",
+                           "adasync:k=2,rule=ksync",
+                           "adasync:k=2,rule=kbatchsync"}) {
+    EXPECT_FALSE(is_asynchronous(Spec::parse(spec))) << spec;
+  }
+  for (const char* spec : {"async",
+                           "kasync:2",
+                           "kbatchasync:2",
+                           "adasync:2",
+                           "softsync:1",
+                           "ssp:1",
+                           "dssp:1,high=2",
+                           "psp:1",
+                           "saps"}) {
+    EXPECT_TRUE(is_asynchronous(Spec::parse(spec))) << spec;
+  }
+}
+
+TEST(Catalogue, DrawsWhatEachPolicyAccepts) {
+  Rng rng(5, 0);
+  for (const Entry& entry : catalogue()) {
+    for (std::uint32_t workers = 1; workers <= 40; ++workers) {
+      const std::string spec = draw_spec(entry, rng, workers);
+      EXPECT_EQ(refusal(spec, workers), "accepted");
+      EXPECT_EQ(Spec::parse(spec).name, entry.name);
+      EXPECT_NO_THROW((void)promise_of(Spec::parse(spec))) << spec;
+    }
+  }
 }
 
 TEST(Catalogue, TellsWhatMakesAWorkerWait) {
@@ -89,21 +119,9 @@ TEST(Catalogue, SaysWhetherAFittedModelIsOfUse) {
   }
   for (const char* spec : {"sync",
                            "dynamic:ewma",
-                           "dynamic:decide=before,model=kalman",
+                           "dynamic:decide=before,model=elfving",
                            "switch(sync until updates>9 then dynamic:last)"}) {
     EXPECT_FALSE(uses_fitted_model(Spec::parse(spec))) << spec;
-  }
-}
-
-TEST(Catalogue, MakesADeepCutoffOfWeightsAlone) {
-  EXPECT_NE(refusal("dynamic:deep", 8).find("'deep' needs a file"), std::string::npos);
-  runtime_model::DeepWeights weights;
-  for (const runtime_model::DeepTensor& tensor : runtime_model::deep_tensors(weights.shape)) {
-    weights.numbers.resize(weights.numbers.size() + tensor.numbers(), 0.0F);
-  }
-  const auto fitted = std::make_shared<const runtime_model::DeepWeights>(weights);
-  for (const char* spec : {"dynamic:deep", "switch(sync until updates>9 then dynamic:deep)"}) {
-    EXPECT_EQ(make_policy(Spec::parse(spec), 8, {.fitted = fitted})->nominal_cutoff(8), 8U) << spec;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -136,6 +137,17 @@ TEST_P(KeptPolicy, DecidesAsTheOneWhoseWorkersLeft) {
   }
 }
 
+std::vector<std::string> drawn_of_each() {
+  std::vector<std::string> specs;
+  Rng rng(9, 0);
+  for (const Entry& entry : catalogue()) {
+    specs.push_back(draw_spec(entry, rng, kKeptWorkers));
+  }
+  return specs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Drawn, KeptPolicy, testing::ValuesIn(drawn_of_each()));
+
 INSTANTIATE_TEST_SUITE_P(
     All,
     KeptPolicy,
@@ -144,7 +156,6 @@ INSTANTIATE_TEST_SUITE_P(
                     "dynamic:model=last",
                     "dynamic:model=ewma",
                     "dynamic:model=switching",
-                    "dynamic:model=kalman",
                     "dynamic",
                     "dynamic:decide=before,model=last",
                     "dynamic:imputation=truncated,model=elfving-truncated",

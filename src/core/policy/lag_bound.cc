@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/check.h"
+#include "base/median.h"
 
 namespace outpace::policy {
 namespace {
@@ -79,9 +80,7 @@ void LagBound::follow_lag(double factor) {
   if (2 * scratch_.size() <= workers_.live()) {
     return;  // The median of all is not known yet.
   }
-  const auto middle = scratch_.begin() + static_cast<std::ptrdiff_t>(scratch_.size() / 2);
-  std::nth_element(scratch_.begin(), middle, scratch_.end());
-  const double bound = std::ceil(factor * static_cast<double>(*middle));
+  const double bound = std::ceil(factor * static_cast<double>(upper_median(scratch_)));
   bound_ = static_cast<std::uint64_t>(std::clamp(bound, 1.0, static_cast<double>(kGivenMost)));
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/median.h"
+
 namespace outpace::policy {
 namespace {
 
@@ -77,9 +79,7 @@ double Shrinking::median_time() {
   if (scratch_.empty()) {
     return 0.0;
   }
-  const auto middle = scratch_.begin() + static_cast<std::ptrdiff_t>((scratch_.size() - 1) / 2);
-  std::nth_element(scratch_.begin(), middle, scratch_.end());
-  return *middle;
+  return lower_median(scratch_);
 }
 
 }  // namespace outpace::policy

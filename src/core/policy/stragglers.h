@@ -15,7 +15,7 @@ enum class Stragglers : std::uint8_t {
   kPartlyWait,  // They push when they are done; some of the others wait for them, or for an update.
 };
 
-// REQUIRES: it is in the catalogue, and not a switch: each of a switch's phases has its own.
+// REQUIRES: make_policy() accepts it, and it is no switch: each of a switch's phases has its own.
 [[nodiscard]] Stragglers stragglers_of(const Spec& policy);
 
 }  // namespace outpace::policy

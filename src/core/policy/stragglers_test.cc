@@ -34,11 +34,13 @@ TEST(Stragglers, OnlyRoundsCutThemOff) {
 }
 
 TEST(Stragglers, AreCutOffByNoAsynchronousPolicyOfTheCatalogue) {
+  Rng rng(1, 0);
   for (const Entry& entry : catalogue()) {
-    const Stragglers found = of(entry.name);
+    const Spec policy = Spec::parse(draw_spec(entry, rng, 6));
+    const Stragglers found = stragglers_of(policy);
     EXPECT_EQ(found == Stragglers::kCutOff || found == Stragglers::kAwaited,
-              !entry.asynchronous && entry.name != "switch")
-        << entry.name;
+              !is_asynchronous(policy))
+        << policy.text;
   }
 }
 

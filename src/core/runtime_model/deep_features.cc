@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/check.h"
+#include "base/median.h"
 
 namespace outpace::runtime_model {
 namespace {
@@ -33,9 +34,7 @@ void DeepFeatures::take(std::span<const Observation> iteration, std::vector<floa
     }
   }
   CHECK(!logs_.empty());
-  const auto middle = logs_.begin() + static_cast<std::ptrdiff_t>(logs_.size() / 2);
-  std::nth_element(logs_.begin(), middle, logs_.end());
-  const double median = *middle;
+  const double median = upper_median(logs_);
   if (!begun_) {
     reference_ = median + ahead_;
     begun_ = true;

@@ -41,31 +41,6 @@ void Draws::draw(const Forecast& forecast,
   }
 }
 
-void Draws::recalibrate(const OrderCalibration& calibration) {
-  middles_.clear();
-  for (std::uint32_t c = 1; c <= workers_; ++c) {
-    column_.clear();
-    for (std::uint32_t k = 0; k < count_; ++k) {
-      column_.emplace_back(sorted(k)[c - 1], k);
-    }
-    std::sort(column_.begin(), column_.end());
-    in_order_.clear();
-    for (const auto& [seconds, k] : column_) {
-      in_order_.push_back(seconds);
-    }
-    middles_.push_back(OrderCalibration::middle_of(in_order_));
-    calibration.apply(c, middles_.back(), in_order_);
-    // What was early in a draw still is.
-    for (std::uint32_t k = 0; k < count_; ++k) {
-      sorted_[std::size_t{column_[k].second} * workers_ + c - 1] = in_order_[k];
-    }
-  }
-  for (std::uint32_t k = 0; k < count_; ++k) {
-    const auto begin = sorted_.begin() + std::ptrdiff_t{k} * workers_;
-    std::sort(begin, begin + workers_);
-  }
-}
-
 void Draws::draw_apart(const Forecast& forecast,
                        std::span<const std::uint32_t> workers,
                        std::uint32_t count,

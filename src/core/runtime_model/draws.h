@@ -5,12 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/rng.h"
 #include "runtime_model/forecast.h"
-#include "runtime_model/order_calibration.h"
 
 namespace outpace::runtime_model {
 
@@ -32,10 +30,6 @@ class Draws {
   // E[x_(c)] in seconds: the mean of the c-th shortest runtime, over the draws; by Elfving's
   // formula if the forecast's workers are alike and normal. REQUIRES: 1 <= c <= workers.
   [[nodiscard]] double mean(std::uint32_t c) const { return means_[c - 1]; }
-  // Recalibrates each order statistic; mean() stays that of the draws.
-  void recalibrate(const OrderCalibration& calibration);
-  // What the draws of each order statistic were before that.
-  [[nodiscard]] std::span<const OrderCalibration::Middle> middles() const { return middles_; }
   // The quantile of the c-th shortest runtime, in seconds.
   [[nodiscard]] double quantile(std::uint32_t c, double probability) const;
 
@@ -51,9 +45,6 @@ class Draws {
   std::uint32_t workers_ = 0;
   std::vector<float> sorted_;
   std::vector<double> means_;
-  std::vector<OrderCalibration::Middle> middles_;
-  std::vector<std::pair<float, std::uint32_t>> column_;  // Scratch space: draws of one, and which.
-  std::vector<float> in_order_;
 };
 
 // E[x_(c)] ~ mu + sigma Phi^-1((c - pi/8) / (workers - pi/4 + 1)): Elfving, "The asymptotical

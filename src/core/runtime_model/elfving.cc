@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/normal_distribution.h"
-#include "runtime_model/linear_gaussian.h"
+#include "runtime_model/truncated_normal.h"
 
 namespace outpace::runtime_model {
 namespace {
@@ -63,7 +63,7 @@ Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit) {
   CHECK(all.count > 0.0);
   Normal now = all.normal();
   const double cut = all.count - came.count;
-  for (int step = 0; step < kSteps && cut > 0.0 && fit != ElfvingFit::kObserved; ++step) {
+  for (int step = 0; step < kSteps && cut > 0.0; ++step) {
     const double weight = weight_of_cut(fit, now, least, came.count, cut);
     Moments sums = came;
     for (const Observation& seen : iteration) {

@@ -4,12 +4,11 @@
 //
 // The analytic baseline of Teng & Wood, "Bayesian Distributed Stochastic Gradient Descent" (2018):
 // expected order statistics follow from Elfving's formula (draws.h). The workers that were cut off
-// in the last iteration enter mu and sigma in one of three ways:
+// in the last iteration enter mu and sigma in one of two ways:
 //
 //   censored    maximum likelihood: density of who arrived, P(x > s) of who was cut off after s
 //   truncated   maximum likelihood of who arrived, given x <= s: how many did not is not used, but
 //               as an upper limit of how many the normal expects beyond s
-//   observed    s counts as if it were observed: a bias to short runtimes
 
 #pragma once
 
@@ -22,7 +21,7 @@
 
 namespace outpace::runtime_model {
 
-enum class ElfvingFit : std::uint8_t { kCensored, kTruncated, kObserved };
+enum class ElfvingFit : std::uint8_t { kCensored, kTruncated };
 
 // The moments of an iteration in which somebody arrived. Busy workers are left out.
 [[nodiscard]] Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit);

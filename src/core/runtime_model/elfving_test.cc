@@ -27,7 +27,7 @@ TEST(Elfving, AllWorkersHaveTheMomentsOfTheLastIteration) {
 }
 
 TEST(Elfving, ALateTimeReplacesThatOfTheCutoff) {
-  Elfving model(ElfvingFit::kObserved);
+  Elfving model(ElfvingFit::kTruncated);
   Forecast forecast;
   model.observe(std::vector<Observation>{{.seconds = 1.0, .fate = Fate::kArrived},
                                          {.seconds = 1.0, .fate = Fate::kLonger}});
@@ -72,18 +72,11 @@ TEST(ElfvingMoments, OfATruncatedSampleHaveItsDegreesOfFreedom) {
   EXPECT_NEAR(found.sigma, std::sqrt(0.1 / 4.0), 1e-6);
 }
 
-TEST(ElfvingMoments, OfCutoffsTakenForRuntimesAreTooSmall) {
-  const Alike found = elfving_moments(cut_at_eleven_tenths(), ElfvingFit::kObserved);
-  EXPECT_LT(found.mean, 0.97);
-  EXPECT_LT(found.sigma, 0.16);
-}
-
 TEST(ElfvingMoments, AreFiniteIfNearlyAllWereCutOff) {
   for (const Fate first : {Fate::kArrived, Fate::kLonger}) {
     std::vector<Observation> seen(8, {.seconds = 1.0, .fate = Fate::kLonger});
     seen[0].fate = first;
-    for (const ElfvingFit fit :
-         {ElfvingFit::kCensored, ElfvingFit::kTruncated, ElfvingFit::kObserved}) {
+    for (const ElfvingFit fit : {ElfvingFit::kCensored, ElfvingFit::kTruncated}) {
       const Alike found = elfving_moments(seen, fit);
       EXPECT_TRUE(std::isfinite(found.mean) && found.sigma > 0.0);
     }

@@ -17,7 +17,7 @@ double share_within(double reach, double from, double to) {
 
 }  // namespace
 
-double crps_of(std::span<const double> sorted, double came, SampleOf kind) {
+double crps_of(std::span<const double> sorted, double came) {
   const auto n = static_cast<double>(sorted.size());
   double from_it = 0.0;
   double from_each_other = 0.0;  // The sum over all pairs of |x - x'|.
@@ -25,8 +25,7 @@ double crps_of(std::span<const double> sorted, double came, SampleOf kind) {
     from_it += std::abs(sorted[k] - came);
     from_each_other += 2.0 * sorted[k] * (2.0 * static_cast<double>(k) - n + 1.0);
   }
-  const double pairs = kind == SampleOf::kDraws ? n * std::max(n - 1.0, 1.0) : n * n;
-  return from_it / n - from_each_other / (2.0 * pairs);
+  return from_it / n - from_each_other / (2.0 * n * std::max(n - 1.0, 1.0));
 }
 
 void ForecastScore::Counts::add(double from, double to) {
@@ -42,9 +41,9 @@ void ForecastScore::Counts::add(double rank) {
   count += 1.0;
 }
 
-void ForecastScore::add(const Forecast& forecast, std::span<const double> came, bool judged) {
+void ForecastScore::add(const Forecast& forecast, std::span<const double> came) {
   CHECK(came.size() == forecast.workers());
-  for (std::uint32_t w = 0; judged && w < came.size(); ++w) {
+  for (std::uint32_t w = 0; w < came.size(); ++w) {
     const double at = forecast.grid().position(came[w]);
     double rank = 0.0;
     for (const Forecast::Shift& shift : forecast.shifts()) {
@@ -57,23 +56,10 @@ void ForecastScore::add(const Forecast& forecast, std::span<const double> came, 
   numbers_.resize(came.size());
   std::iota(numbers_.begin(), numbers_.end(), 0U);
   draws_.draw(forecast, numbers_, draws_for(forecast.workers()), seed_++);
-  if (judged) {
-    add_orders(SampleOf::kDraws, orders_, crps_);
-  }
-  draws_.recalibrate(calibration_);
-  if (judged) {
-    add_orders(calibration_.is_known() ? SampleOf::kQuantiles : SampleOf::kDraws,
-               recalibrated_,
-               recalibrated_crps_);
-  }
+  add_orders();
 }
 
-void ForecastScore::end(double seconds) {
-  const auto later = std::upper_bound(came_.begin(), came_.end(), seconds);
-  calibration_.observe(draws_.middles(), std::span(came_.begin(), later), seconds);
-}
-
-void ForecastScore::add_orders(SampleOf kind, Counts& counts, double& crps) {
+void ForecastScore::add_orders() {
   for (std::uint32_t c = 1; c <= came_.size(); ++c) {
     column_.clear();
     for (std::uint32_t k = 0; k < draws_.count(); ++k) {
@@ -84,12 +70,8 @@ void ForecastScore::add_orders(SampleOf kind, Counts& counts, double& crps) {
     const auto below =
         static_cast<double>(std::lower_bound(column_.begin(), column_.end(), y) - column_.begin());
     const auto n = static_cast<double>(column_.size());
-    if (kind == SampleOf::kDraws) {
-      counts.add(below / (n + 1.0), (below + 1.0) / (n + 1.0));
-    } else {
-      counts.add(std::max(below - 0.5, 0.0) / n, std::min(below + 0.5, n) / n);
-    }
-    crps += crps_of(column_, y, kind);
+    orders_.add(below / (n + 1.0), (below + 1.0) / (n + 1.0));
+    crps_ += crps_of(column_, y);
   }
 }
 

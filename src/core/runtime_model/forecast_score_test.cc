@@ -27,11 +27,10 @@ TEST(ForecastScore, ATrueForecastCoversWhatItSaysAndAWrongOneScoresWorse) {
       came.push_back(forecast.quantile(w, rng.uniform()));
     }
     for (ForecastScore* const score : {&right_score, &wrong_score}) {
-      score->add(score == &right_score ? forecast : wrong, came, i >= 100);
-      score->end(HUGE_VAL);
+      score->add(score == &right_score ? forecast : wrong, came);
     }
   }
-  // 5,700 values, in rows of three that hang together: a standard deviation of at most 0.011.
+  // 6,000 values, in rows of three that hang together: a standard deviation of at most 0.011.
   EXPECT_NEAR(right_score.orders().in50, 0.5, 0.04);
   EXPECT_NEAR(right_score.orders().in90, 0.9, 0.025);
   EXPECT_NEAR(right_score.workers().in50, 0.5, 0.03);
@@ -39,10 +38,6 @@ TEST(ForecastScore, ATrueForecastCoversWhatItSaysAndAWrongOneScoresWorse) {
   EXPECT_LT(wrong_score.orders().in50, 0.42);
   EXPECT_LT(wrong_score.workers().in50, 0.4);
   EXPECT_LT(right_score.crps(), wrong_score.crps());
-  // Recalibrated, even the wrong one covers what it says.
-  EXPECT_NEAR(wrong_score.recalibrated().in50, 0.5, 0.04);
-  EXPECT_NEAR(wrong_score.recalibrated().in90, 0.9, 0.025);
-  EXPECT_LT(wrong_score.recalibrated_crps(), wrong_score.crps());
 }
 
 TEST(ForecastScore, AWorkersForecastIsThatOfAllShifts) {
@@ -53,7 +48,7 @@ TEST(ForecastScore, AWorkersForecastIsThatOfAllShifts) {
                                             {.bins = 100.0 * std::log(3.0), .chance = 0.5}};
   forecast.set_shifts(shifts);
   ForecastScore score;
-  score.add(forecast, std::vector<double>{1.7}, true);  // Between both: the median.
+  score.add(forecast, std::vector<double>{1.7});  // Between both: the median.
   EXPECT_EQ(score.workers().in50, 1.0);
 }
 
@@ -72,7 +67,7 @@ TEST(ForecastScore, DoesNotDependOnTheNumberOfDraws) {
         ranks.push_back(static_cast<float>(std::clamp(rng.uniform(), 1e-6, 1.0 - 1e-6)));
       }
       forecast.set_ranks(ranks);
-      score.add(forecast, std::vector<double>{forecast.quantile(0, rng.uniform())}, true);
+      score.add(forecast, std::vector<double>{forecast.quantile(0, rng.uniform())});
     }
     // Four standard errors of 8,000.
     EXPECT_NEAR(score.orders().in50, 0.5, 0.0224) << draws;
@@ -82,11 +77,10 @@ TEST(ForecastScore, DoesNotDependOnTheNumberOfDraws) {
   }
 }
 
-TEST(ForecastScore, OfQuantilesIsTheirOwnFormula) {
+TEST(ForecastScore, OfDrawsIsThatOfPairsOfDifferentOnes) {
   const std::vector<double> sorted{1.0, 2.0};
-  // mean|x - 3| = 1.5; pairs: 1 if different, 1/2 with themselves.
-  EXPECT_DOUBLE_EQ(crps_of(sorted, 3.0, SampleOf::kDraws), 1.5 - 0.5);
-  EXPECT_DOUBLE_EQ(crps_of(sorted, 3.0, SampleOf::kQuantiles), 1.5 - 0.25);
+  // mean|x - 3| = 1.5; the one pair is 1 apart.
+  EXPECT_DOUBLE_EQ(crps_of(sorted, 3.0), 1.5 - 0.5);
 }
 
 TEST(ForecastScore, WithoutForecastsThereIsNone) {

@@ -14,7 +14,6 @@
 #include "runtime_model/elfving.h"
 #include "runtime_model/ewma.h"
 #include "runtime_model/imputing.h"
-#include "runtime_model/kalman.h"
 #include "runtime_model/last.h"
 #include "runtime_model/random_weights_test.h"
 #include "runtime_model/seen_test.h"
@@ -34,9 +33,6 @@ std::unique_ptr<RuntimeModel> make_kept(const std::string& name) {
   }
   if (name == "switching") {
     return std::make_unique<Switching>();
-  }
-  if (name == "kalman") {
-    return std::make_unique<Kalman>();
   }
   if (name == "ewma") {
     return std::make_unique<Ewma>();
@@ -91,17 +87,11 @@ TEST_P(KeptModel, ForecastsToTheSameBits) {
   EXPECT_EQ(one, other);
 }
 
-INSTANTIATE_TEST_SUITE_P(All,
-                         KeptModel,
-                         testing::Values("deep",
-                                         "deep-joint",
-                                         "switching",
-                                         "kalman",
-                                         "ewma",
-                                         "last",
-                                         "elfving",
-                                         "calibrating",
-                                         "imputing"));
+INSTANTIATE_TEST_SUITE_P(
+    All,
+    KeptModel,
+    testing::Values(
+        "deep", "deep-joint", "switching", "ewma", "last", "elfving", "calibrating", "imputing"));
 
 }  // namespace
 }  // namespace outpace::runtime_model

@@ -1,6 +1,5 @@
 #include "runtime_model/model_list.h"
 
-#include <array>
 #include <vector>
 
 #include "base/error.h"
@@ -11,7 +10,6 @@
 #include "runtime_model/deep_joint.h"
 #include "runtime_model/elfving.h"
 #include "runtime_model/ewma.h"
-#include "runtime_model/kalman.h"
 #include "runtime_model/last.h"
 #include "runtime_model/switching.h"
 
@@ -56,11 +54,10 @@ constexpr bool kFitted = true;
 constexpr const char* kDeep = "deep";
 constexpr const char* kJoint = "deep-joint";
 
-const std::array<Entry, 10> kCatalogue{{
+const Entry kCatalogue[] = {
     {"auto",
      "Runs switching, ewma and last, and deep if it was fitted, and uses the one that has "
-     "predicted "
-     "best recently.",
+     "predicted best recently.",
      !kFitted,
      make_auto},
     {"switching",
@@ -71,10 +68,6 @@ const std::array<Entry, 10> kCatalogue{{
      "Each worker's moving average, plus past residuals of all workers.",
      !kFitted,
      make<Ewma>},
-    {"kalman",
-     "Factors that workers share, plus noise of each worker; linear, normal, filtered exactly.",
-     !kFitted,
-     make<Kalman>},
     {"last", "Each worker's last runtime, with a recalibrated spread.", !kFitted, make_last},
     {"elfving",
      "All workers identical and normal, with the last iteration's moments; a worker that was cut "
@@ -85,10 +78,6 @@ const std::array<Entry, 10> kCatalogue{{
      "As elfving, but the moments are those of the workers that arrived, as a truncated sample.",
      !kFitted,
      make_elfving<ElfvingFit::kTruncated>},
-    {"elfving-observed",
-     "As elfving, but the time that a worker was given counts as its runtime.",
-     !kFitted,
-     make_elfving<ElfvingFit::kObserved>},
     {kDeep,
      "A deep Markov model of each worker's runtimes; all workers share weights fitted before the "
      "run.",
@@ -99,7 +88,7 @@ const std::array<Entry, 10> kCatalogue{{
      "workers' runtimes; fitted to one cluster before the run.",
      kFitted,
      make_joint},
-}};
+};
 
 }  // namespace
 

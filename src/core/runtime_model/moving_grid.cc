@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/median.h"
+
 namespace outpace::runtime_model {
 namespace {
 
@@ -20,9 +22,7 @@ double RecentMedian::take(std::span<const Observation> iteration) {
   }
   medians_.push_back(median_seconds(iteration));
   std::vector<double> sorted = medians_;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  return upper_median(sorted);
 }
 
 int MovingGrid::follow(std::span<const Observation> iteration) {

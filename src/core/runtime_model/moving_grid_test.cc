@@ -53,7 +53,7 @@ TEST(MovingGrid, FollowsRuntimesThatBecomeThreeHundredTimesShorterOrLonger) {
 
 // Runtimes become three hundred times shorter, beyond the first grid; then longer than they were.
 TEST(MovingGrid, EveryModelForecastsWhereTheRuntimesAre) {
-  for (const std::string name : {"switching", "ewma", "last", "kalman", "elfving", "auto"}) {
+  for (const std::string name : {"switching", "ewma", "last", "elfving", "auto"}) {
     const auto model = make_model(name, 4);
     Rng rng(1, 0);
     Forecast forecast;
@@ -64,9 +64,7 @@ TEST(MovingGrid, EveryModelForecastsWhereTheRuntimesAre) {
       }
       ASSERT_TRUE(model->forecast(forecast));
       EXPECT_TRUE(forecast.grid().holds(level)) << name << " at " << level;
-      if (name != "kalman") {  // A linear model needs longer for such a jump.
-        EXPECT_NEAR(forecast.quantile(2, 0.5) / level, 1.0, 0.2) << name << " at " << level;
-      }
+      EXPECT_NEAR(forecast.quantile(2, 0.5) / level, 1.0, 0.2) << name << " at " << level;
     }
   }
 }

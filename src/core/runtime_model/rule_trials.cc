@@ -35,7 +35,6 @@ std::vector<TriedRule> try_rules(const Trace& trace,
     for (const Decide decide : rules.decide) {
       for (const Imputation imputation : rules.imputation) {
         TrialOptions options = how;
-        options.fitted = weights != nullptr;
         options.reveal = imputation == Imputation::kTrue;
         if (model != rules.models.front() || decide != rules.decide.back() ||
             imputation != rules.imputation.front()) {

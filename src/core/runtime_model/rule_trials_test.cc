@@ -61,7 +61,7 @@ TEST(RuleTrials, ImputeWhatWasCutOff) {
 TEST(RuleTrials, RevealWhatWasCutOffOnlyWithTheTrueRuntimes) {
   const auto tried =
       try_rules(uneven_trace(40),
-                {.models = {"elfving-observed"},
+                {.models = {"elfving-truncated"},
                  .decide = {Decide::kBefore},
                  .imputation = {Imputation::kNone, Imputation::kPlain, Imputation::kTrue}},
                 {.fit_rows = 20});

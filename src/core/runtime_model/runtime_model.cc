@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/median.h"
 
 namespace outpace::runtime_model {
 
@@ -39,9 +40,7 @@ double median_seconds(std::span<const Observation> iteration) {
     }
   }
   CHECK(!seen.empty());
-  const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
-  std::nth_element(seen.begin(), middle, seen.end());
-  return *middle;
+  return upper_median(seen);
 }
 
 TimeGrid grid_around(double median) {

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <limits>
 
+#include "base/median.h"
+
 namespace outpace::runtime_model {
 namespace {
 
@@ -38,14 +40,12 @@ void Stopping::begin(const Forecast& forecast,
     medians_[w] = forecast.quantile(w, 0.5);
     in_order_.push_back(medians_[w]);
   }
-  const auto middle = in_order_.begin() + static_cast<std::ptrdiff_t>(in_order_.size() / 2);
-  std::nth_element(in_order_.begin(), middle, in_order_.end());
   shifts_.clear();
   for (const Forecast::Shift& shift : forecast.shifts()) {
     shifts_.push_back(
         {.bins = shift.bins, .log_chance = std::log(shift.chance), .chance = shift.chance});
   }
-  tick_ = kTick * *middle * std::exp(shifts_.front().bins * grid.step());
+  tick_ = kTick * upper_median(in_order_) * std::exp(shifts_.front().bins * grid.step());
   waited_for_.assign(workers.begin(), workers.end());
 }
 

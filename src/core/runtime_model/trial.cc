@@ -87,11 +87,8 @@ class Trial {
     });
     const bool has_forecast = cutoff_.forecast() != nullptr;
     std::optional<Forecast> forecast;
-    const bool is_scored = has_forecast && (judged || !options_.fitted);
-    if (is_scored) {
-      score_.add(*cutoff_.forecast(), arrivals_by_worker(), judged);
-    }
     if (judged && has_forecast) {
+      score_.add(*cutoff_.forecast(), arrivals_by_worker());
       ++believed_[cutoff_.believed()];
       if (options_.watch) {
         forecast = *cutoff_.forecast();  // A late worker changes the forecast.
@@ -99,9 +96,6 @@ class Trial {
     }
     lets_finish_ = false;
     ended_ = wait(ready);
-    if (is_scored) {
-      score_.end(judged ? ended_.seconds : std::numeric_limits<double>::infinity());
-    }
     observe(row, judged);
     if (i < options_.warm_up_rows) {
       observations_.assign(row.size(), {});
@@ -225,9 +219,7 @@ class Trial {
                       .omega = 0.0,
                       .workers = score_.workers(),
                       .orders = score_.orders(),
-                      .recalibrated = score_.recalibrated(),
                       .crps = score_.crps(),
-                      .recalibrated_crps = score_.recalibrated_crps(),
                       .decision_p50 = 0.0,
                       .decision_p99 = 0.0,
                       .decisions_per_iteration = 0.0,
@@ -288,8 +280,8 @@ TrialResult without_forecasts(std::vector<TrialRow> rows) {
   }
   found.rows = std::move(rows);
   found.omega = count / seconds;
-  found.workers = found.orders = found.recalibrated = {.in50 = kNone, .in90 = kNone};
-  found.crps = found.recalibrated_crps = kNone;
+  found.workers = found.orders = {.in50 = kNone, .in90 = kNone};
+  found.crps = kNone;
   return found;
 }
 

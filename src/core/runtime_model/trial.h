@@ -62,9 +62,8 @@ struct TrialView {
 };
 
 struct TrialOptions {
-  std::size_t fit_rows =
-      0;                // Rows at the start that are shown in full and not judged; fewer than all.
-  bool fitted = false;  // The model was fitted to them: they recalibrate nothing.
+  // Rows at the start that are shown in full and not judged; fewer than all.
+  std::size_t fit_rows = 0;
   Cut cut = Cut::kCancel;
   bool late_corrects = true;  // Whether a late time is shown to the model (kFinish).
   bool reveal = false;  // Whether the model is shown the runtime of each worker that was cut off,
@@ -83,9 +82,7 @@ struct TrialResult {
   // intervals, and the continuous ranked probability score in seconds. NaN without forecasts.
   Coverage workers;
   Coverage orders;
-  Coverage recalibrated;
   double crps = 0.0;
-  double recalibrated_crps = 0.0;
   // Processor seconds per decision.
   double decision_p50 = 0.0;
   double decision_p99 = 0.0;

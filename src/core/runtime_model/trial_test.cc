@@ -174,16 +174,6 @@ TEST(Trial, WhoFinishesFirstIsLateForTheNextIteration) {
   EXPECT_EQ(try_cutoff(trace, both, {.cut = Cut::kFinish}).omega, 2.0 / 3.0);
 }
 
-// Thirty judged iterations are too few to recalibrate, so only the rows before them can have.
-TEST(Trial, DoesNotRecalibrateByRowsThatTheModelWasFittedTo) {
-  const Trace trace = slow_worker(230);
-  const TrialResult fitted = try_model(trace, {.fit_rows = 200, .fitted = true});
-  EXPECT_EQ(fitted.recalibrated_crps, fitted.crps);
-  EXPECT_EQ(fitted.recalibrated.in50, fitted.orders.in50);
-  const TrialResult learning = try_model(trace, {.fit_rows = 200});
-  EXPECT_NE(learning.recalibrated_crps, learning.crps);
-}
-
 TEST(Trial, LearnsInTheRunWithoutAFit) {
   const Trace trace = slow_worker(300);
   const TrialResult found = try_model(trace, {.fit_rows = 0});

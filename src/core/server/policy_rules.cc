@@ -1,7 +1,6 @@
 #include "server/policy_rules.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "policy/catalogue.h"
@@ -14,12 +13,6 @@ using Kind = update::StalenessRule::Kind;
 
 bool is_one_of(Kind kind, std::initializer_list<Kind> kinds) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
-
-// These policies wait for the slowest worker, so that many of their gradients are hardly stale.
-bool bounds_staleness(const std::string& policy) {
-  static const std::array<std::string, 3> kBounding{"ssp", "dssp", "psp"};
-  return std::find(kBounding.begin(), kBounding.end(), policy) != kBounding.end();
 }
 
 }  // namespace
@@ -68,7 +61,7 @@ std::optional<std::string> PolicyRules::misfit() const {
     what = kind == Kind::kNone ? "" : "staleness is weighed twice";
   } else if (is_one_of(kind, {Kind::kNone, Kind::kDcAsgd})) {
     what = "each gradient counts in full, so the weights move several times as far";
-  } else if (bounds_staleness(policy.name) &&
+  } else if (policy::barrier_of(policy) == policy::BarrierKind::kBoundedStaleness &&
              is_one_of(kind, {Kind::kInverse, Kind::kExponential, Kind::kPolynomial})) {
     what = "gradients that are hardly stale count in full, so the weights move further";
   }

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "update/optimizer_twin.h"
+#include "update/optimizer_twin_test.h"
 
 namespace outpace::update {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "update/correction_twin.h"
+#include "update/correction_twin_test.h"
 #include "update/optimizer.h"
 
 namespace outpace::update {

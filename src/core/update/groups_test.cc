@@ -8,7 +8,7 @@
 #include "base/memory_archive.h"
 #include "base/refusal_test.h"
 #include "base/rng.h"
-#include "update/optimizer_twin.h"
+#include "update/optimizer_twin_test.h"
 
 namespace outpace::update {
 namespace {

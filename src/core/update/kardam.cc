@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/median.h"
 #include "update/gradient.h"
 
 namespace outpace::update {
@@ -14,13 +15,6 @@ constexpr double kTiny = 1e-9;  // Weights that have not moved divide by this.
 // Number of workers that may be wrong: at most f, and less than a third.
 std::size_t wrong_among(std::size_t f, std::size_t workers) {
   return std::min(f, (workers - 1) / 3);
-}
-
-// The lower one. REQUIRES: not empty.
-double median(std::vector<double>& of) {
-  const auto middle = of.begin() + static_cast<std::ptrdiff_t>((of.size() - 1) / 2);
-  std::nth_element(of.begin(), middle, of.end());
-  return *middle;
 }
 
 }  // namespace
@@ -78,7 +72,7 @@ double Kardam::usual_way() {
       all_.push_back(worker.way);
     }
   }
-  return all_.empty() ? 0.0 : median(all_);
+  return all_.empty() ? 0.0 : lower_median(all_);
 }
 
 Judgement Kardam::by_length(std::span<const float> gradient) {
@@ -93,8 +87,9 @@ Judgement Kardam::by_length(std::span<const float> gradient) {
   if (all_.size() < std::min<std::size_t>(2 * std::size_t{options_.f}, there / 2) + 1) {
     return Judgement::kTooEarly;
   }
-  return std::sqrt(squared_norm(gradient)) > options_.within * median(all_) ? Judgement::kTooLong
-                                                                            : Judgement::kSound;
+  return std::sqrt(squared_norm(gradient)) > options_.within * lower_median(all_)
+             ? Judgement::kTooLong
+             : Judgement::kSound;
 }
 
 double Kardam::server_coefficient(std::span<const float> gradient) const {

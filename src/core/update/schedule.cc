@@ -56,11 +56,6 @@ double Schedule::factor(std::uint64_t examples) const {
   return course;
 }
 
-RateScale parse_rate_scale(const std::string& text) {
-  static const std::array<std::string, 3> kNames{"none", "sqrt", "linear"};
-  return choose<RateScale>("rate scale", text, kNames);
-}
-
 double rate_scale(RateScale scale, std::uint64_t accepted, std::uint64_t nominal) {
   CHECK(nominal >= 1);
   if (scale == RateScale::kNone) {

@@ -40,9 +40,6 @@ class Schedule {
 
 enum class RateScale : std::uint8_t { kNone, kSqrt, kLinear };
 
-// Parses "none", "sqrt" or "linear"; throws a usage error.
-[[nodiscard]] RateScale parse_rate_scale(const std::string& text);
-
 // The factor for an update of `accepted` examples where `nominal` are usual: 1, sqrt(accepted /
 // nominal), or accepted / nominal. The square root keeps the variance of a step (Krizhevsky, "One
 // weird trick for parallelizing convolutional neural networks", 2014), the linear factor its mean

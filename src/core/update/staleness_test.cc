@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/refusal_test.h"
-#include "update/correction_twin.h"
+#include "update/correction_twin_test.h"
 
 namespace outpace::update {
 namespace {

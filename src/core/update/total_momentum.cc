@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/median.h"
 
 namespace outpace::update {
 
@@ -34,9 +35,7 @@ std::optional<double> TotalMomentum::measure(std::span<const float> move,
   if (ratios_.empty()) {
     return std::nullopt;
   }
-  const auto middle = ratios_.begin() + static_cast<std::ptrdiff_t>(ratios_.size() / 2);
-  std::nth_element(ratios_.begin(), middle, ratios_.end());
-  return static_cast<double>(*middle);
+  return static_cast<double>(upper_median(ratios_));
 }
 
 }  // namespace outpace::update

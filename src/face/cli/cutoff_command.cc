@@ -131,10 +131,7 @@ void print_json(const job::CutoffJob& job, const Trace& trace, const Tried& trie
       one["coverage90"] = found.orders.in90;
       one["worker_coverage50"] = found.workers.in50;
       one["worker_coverage90"] = found.workers.in90;
-      one["recalibrated_coverage50"] = found.recalibrated.in50;
-      one["recalibrated_coverage90"] = found.recalibrated.in90;
       one["crps"] = found.crps;
-      one["recalibrated_crps"] = found.recalibrated_crps;
       one["decision_ms_p50"] = 1e3 * found.decision_p50;
       one["decision_ms_p99"] = 1e3 * found.decision_p99;
       one["decision_ms_per_iteration"] = 1e3 * found.decisions_per_iteration;

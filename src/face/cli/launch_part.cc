@@ -3,13 +3,14 @@
 #include "cli/launch_part.h"
 
 #include "command_line/command_line.h"
+#include "wire/environment.h"
 
 namespace outpace::cli {
 
 std::optional<launch::TrainPart> join_launch(job::OptionList& options, const LaunchedJob& job) {
   const bool given = options.given("workers");
   auto part = launch::find_train_part(
-      command_line::environment_variables(),
+      wire::environment_variables(),
       {.launcher = job.launcher,
        .token_file = job.token_file,
        .listen = job.serving.listen,

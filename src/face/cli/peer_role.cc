@@ -32,22 +32,6 @@ std::vector<float> first_weights(const std::string& file, const worker::Gradient
   return std::move(loaded.numbers);
 }
 
-collective::Averaging averaging_of(job::Averaging averaging) {
-  switch (averaging) {
-    case job::Averaging::kCoupled:
-      return collective::Averaging::kCoupled;
-    case job::Averaging::kFree:
-      return collective::Averaging::kFree;
-    case job::Averaging::kPull:
-      return collective::Averaging::kPull;
-    case job::Averaging::kPush:
-      return collective::Averaging::kPush;
-    case job::Averaging::kElastic:
-      return collective::Averaging::kElastic;
-  }
-  return collective::Averaging::kCoupled;
-}
-
 collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t examples) {
   const job::Resolved resolved = job::resolve(
       job.training, {.patience = job.patience}, {.workers_max = protocol::kWorkersMax});
@@ -70,7 +54,7 @@ collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t exam
                    .weight_decay = resolved.shard.weight_decay},
           .clip_norm = resolved.shard.clip_norm,
           .bucket_bytes = job.bucket_kib * kKib,
-          .averaging = averaging_of(job.gossip.averaging),
+          .averaging = job.gossip.averaging,
           .graph = job.gossip.graph,
           .average_every = job.gossip.average_every,
           .elasticity = job.gossip.elasticity};

@@ -9,8 +9,8 @@
 #include "job/layers.h"
 #include "job/simulate_job.h"
 #include "record/worker_table.h"
-#include "run/large_pages.h"
 #include "run/simulated_run.h"
+#include "wire/kept_memory.h"
 
 namespace outpace::cli {
 namespace {
@@ -39,7 +39,7 @@ int simulate(const job::SimulateJob& job, const std::string& resolved) {
   if (job.learn) {
     require_libtorch("--learn " + job.learn->text);
   }
-  run::ask_for_large_pages();
+  wire::ask_for_large_pages();
   const run::SimulatedRun run = run::simulate(job, resolved, learner());
   print_simulated(run, job.output.json);
   if (run.result.code != ExitCode::kDone) {

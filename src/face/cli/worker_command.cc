@@ -5,6 +5,7 @@
 #include "command_line/command_line.h"
 #include "job/live_job.h"
 #include "run/worker_role.h"
+#include "wire/environment.h"
 
 namespace outpace::cli {
 
@@ -15,7 +16,7 @@ Run add_worker(job::OptionList& list) {
     if (job->work.paced.empty()) {
       require_libtorch("worker without --paced");
     }
-    run::be_worker(*job, {.environment = command_line::environment_variables()}, learner());
+    run::be_worker(*job, {.environment = wire::environment_variables()}, learner());
     return 0;
   };
 }

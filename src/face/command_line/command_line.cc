@@ -14,6 +14,7 @@
 #include "job/options_page.h"
 #include "record/run_directory.h"
 #include "run/whole_file.h"
+#include "wire/environment.h"
 
 namespace outpace::command_line {
 namespace {
@@ -199,17 +200,6 @@ void parse_words(CLI::App& app, std::vector<std::string> words) {
   } catch (const CLI::ParseError& error) {
     throw usage_error(error.what());
   }
-}
-
-Variables environment_variables() {
-  Variables variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
-  }
-  return variables;
 }
 
 }  // namespace outpace::command_line

@@ -47,7 +47,4 @@ void set_options(const CLI::App& command,
 // Throws a usage error in one line instead of CLI11's errors; --help and --version pass through.
 void parse_words(CLI::App& app, std::vector<std::string> words);
 
-// The variables of this process.
-[[nodiscard]] Variables environment_variables();
-
 }  // namespace outpace::command_line

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
-#include <malloc.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -18,6 +17,8 @@
 #include "command_line/command_line.h"
 #include "job/options_page.h"
 #include "run/side_writer.h"
+#include "wire/environment.h"
+#include "wire/kept_memory.h"
 
 namespace outpace::command_line {
 namespace {
@@ -128,7 +129,7 @@ int run_chosen(const Program& program, const DeclaredCommands& declared, const C
   known.insert(known.end(), program.known_elsewhere.begin(), program.known_elsewhere.end());
   const Declared& command = declared.at(chosen.get_name());
   set_options(chosen,
-              program.reads_environment ? environment_variables() : Variables{},
+              program.reads_environment ? wire::environment_variables() : Variables{},
               known,
               *command.options);
   return command.run(*command.options);
@@ -156,8 +157,7 @@ int run(const Program& program, const std::vector<std::string>& words) {
 
 int run_main(const std::string& name, const std::function<int()>& body) {
   // Gradients and weights come and go thousands of times a second: keep their memory.
-  mallopt(M_MMAP_THRESHOLD, 1 << 28);
-  mallopt(M_TRIM_THRESHOLD, 1 << 29);
+  wire::keep_large_blocks();
   // A file that would exceed the user's limit is one that cannot be written, as on a full disk.
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
   // A reader that goes away does not end a run.

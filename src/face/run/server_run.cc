@@ -70,7 +70,9 @@ live::ServerOptions to_server_options(const job::Training& training,
 }
 
 void check(const job::TrainJob& job, const Learner& learner, bool has_server) {
-  const live::ServerOptions server = to_server_options(job.training, job.membership, job.serving);
+  job::Serving serving = job.serving;
+  serving.weights.clear();  // They are read once, by what begins with them.
+  const live::ServerOptions server = to_server_options(job.training, job.membership, serving);
   if (has_server) {
     (void)tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
   }

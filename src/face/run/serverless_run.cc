@@ -24,12 +24,6 @@ namespace {
 
 constexpr std::uint64_t kNever = std::uint64_t{1} << 62U;  // Examples; no run gets there.
 
-collective::Topology without_server(job::Topology topology) {
-  CHECK(topology != job::Topology::kServer);
-  return topology == job::Topology::kRing ? collective::Topology::kRing
-                                          : collective::Topology::kGossip;
-}
-
 // What each worker is told, but for its rank.
 job::PeerJob shared_by_peers(const job::TrainJob& job,
                              const collective::HostOptions& host,
@@ -56,7 +50,7 @@ job::PeerJob shared_by_peers(const job::TrainJob& job,
 collective::HostOptions host_options(const job::TrainJob& job, const ScratchDirectory& scratch) {
   const live::ServerOptions checked = to_server_options(job.training, job.membership, job.serving);
   const bool learns = job.work.paced.empty();
-  return {.topology = without_server(job.topology),
+  return {.topology = job.topology,
           .centre = job.gossip.averaging == job::Averaging::kElastic,
           .workers = job.training.workers,
           .batch = job.training.batch,

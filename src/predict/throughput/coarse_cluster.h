@@ -12,10 +12,11 @@
 #include "throughput/computing.h"
 #include "throughput/hidden_transfers.h"
 #include "throughput/measured_profile.h"
+#include "worker/topology.h"
 
 namespace outpace::throughput {
 
-enum class Topology : std::uint8_t { kServer, kRing, kGossip };  // "ps", "ring", "gossip".
+using worker::Topology;  // "ps", "ring", "gossip".
 [[nodiscard]] std::string_view name(Topology topology);
 
 // The network between the hosts.

@@ -5,19 +5,12 @@
 
 #include "base/check.h"
 #include "throughput/own_time.h"
+#include "throughput/quantile.h"
 
 namespace outpace::throughput {
 namespace {
 
 constexpr std::size_t kMedianOfMost = 64;
-
-// REQUIRES: not empty.
-double median(std::vector<double>& values) {
-  CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
 
 // Columns that are not empty; at most kMedianOfMost of them, evenly spread.
 std::vector<std::size_t> judges(const std::vector<Column>& columns) {
@@ -70,7 +63,7 @@ std::vector<Column> median_columns(const std::vector<Column>& columns, MedianOf 
         }
       }
       if (!at.empty()) {  // Nobody else: it is as it was.
-        medians[worker].own[i] = median(at);
+        medians[worker].own[i] = quantile(at, 0.5);
       }
     }
   }

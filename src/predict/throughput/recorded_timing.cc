@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/median.h"
 
 namespace outpace::throughput {
 namespace {
@@ -47,8 +48,7 @@ std::vector<double> levels_of(const std::vector<double>& own) {
     const auto middle = own.begin() + static_cast<std::ptrdiff_t>(i);
     const auto distance = static_cast<std::ptrdiff_t>(reach);
     window.assign(middle - distance, middle + distance + 1);
-    std::nth_element(window.begin(), window.begin() + distance, window.end());
-    levels.push_back(window[reach]);
+    levels.push_back(upper_median(window));
   }
   return levels;
 }

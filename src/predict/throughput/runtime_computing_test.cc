@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/order_statistics.h"
+#include "sim/order_statistics_test.h"
 #include "throughput/coarse.h"
 
 namespace outpace::throughput {

@@ -12,6 +12,7 @@
 #include "sim/draw.h"
 #include "throughput/columns.h"
 #include "throughput/own_time.h"
+#include "throughput/quantile.h"
 
 namespace outpace::throughput {
 namespace {
@@ -73,16 +74,6 @@ std::vector<Blocks> draw_blocks(const record::RecordedRun& run,
     all.push_back(std::move(drawn));
   }
   return all;
-}
-
-// Between the values on both sides of the place. REQUIRES: not empty.
-double quantile_of(std::vector<double> values, double probability) {
-  std::sort(values.begin(), values.end());
-  const double place = probability * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  const double part = place - static_cast<double>(below);
-  return (1.0 - part) * values[below] + part * values[above];
 }
 
 std::string number_of_workers(std::uint32_t workers) {
@@ -208,8 +199,8 @@ Answer WhatIf::answer(const Scenario& scenario) const {
   }
   if (ratios.size() > 1) {
     // The answer itself is one more draw, of the record as it is.
-    answer.low = std::min(answer.ratio, quantile_of(ratios, 0.05));
-    answer.high = std::max(answer.ratio, quantile_of(ratios, 0.95));
+    answer.low = std::min(answer.ratio, quantile(ratios, 0.05));
+    answer.high = std::max(answer.ratio, quantile(ratios, 0.95));
   }
   return answer;
 }

@@ -18,6 +18,7 @@
 
 #include "record/recent_decisions.h"
 #include "watch/metrics_text.h"
+#include "wire/environment.h"
 
 namespace outpace::dashboard {
 namespace {
@@ -26,30 +27,10 @@ constexpr auto kAlarmCommandMost = std::chrono::seconds(30);
 constexpr auto kAtEndMost = std::chrono::seconds(2);
 constexpr std::size_t kAlarmsWaiting = 64;
 
-// This process's variables, and these.
-std::vector<std::string> variables_with(
-    const std::vector<std::pair<std::string, std::string>>& more) {
-  std::vector<std::string> all;
-  for (char** one = environ; *one != nullptr; ++one) {
-    if (!std::string_view(*one).starts_with("OUTPACE_ALARM")) {
-      all.emplace_back(*one);
-    }
-  }
-  for (const auto& [name, value] : more) {
-    all.emplace_back(name).append("=").append(value);
-  }
-  return all;
-}
-
 // Starts sh with the command, its standard input empty and its standard output where errors go, for
 // that of this process may be JSON; -1: it cannot.
 pid_t start_shell(const std::string& command, std::vector<std::string> variables) {
-  std::vector<char*> environment;
-  environment.reserve(variables.size() + 1);
-  for (std::string& one : variables) {
-    environment.push_back(one.data());
-  }
-  environment.push_back(nullptr);
+  const std::vector<char*> environment = wire::pointers_to(variables);
   std::string words[] = {"sh", "-c", command};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   posix_spawn_file_actions_t files;
@@ -130,12 +111,13 @@ bool AlarmCommand::is_late(std::chrono::steady_clock::time_point begun,
 void AlarmCommand::run_for(const watch::Alarm& alarm, const std::stop_token& stop) {
   const pid_t child = start_shell(
       command_,
-      variables_with({{"OUTPACE_ALARM", alarm.words},
-                      {"OUTPACE_ALARM_KIND", to_text(alarm.kind)},
-                      {"OUTPACE_ALARM_WORKER",
-                       alarm.worker ? std::to_string(index(*alarm.worker)) : std::string()},
-                      {"OUTPACE_ALARM_OVER", alarm.over ? "1" : "0"},
-                      {"OUTPACE_RUN", run_}}));
+      wire::environment_with(
+          {"OUTPACE_ALARM=" + alarm.words,
+           std::string("OUTPACE_ALARM_KIND=") + to_text(alarm.kind),
+           "OUTPACE_ALARM_WORKER=" + (alarm.worker ? std::to_string(index(*alarm.worker)) : ""),
+           std::string("OUTPACE_ALARM_OVER=") + (alarm.over ? "1" : "0"),
+           "OUTPACE_RUN=" + run_},
+          [](std::string_view name) { return !name.starts_with("OUTPACE_ALARM"); }));
   if (child < 0) {
     said_("--on-alarm: /bin/sh cannot be started");
     return;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/median.h"
 #include "base/spec.h"
 #include "policy/switch_spec.h"
 #include "watch/board.h"
@@ -19,9 +20,7 @@ constexpr std::size_t kRecentLeast = 8;  // Updates that it looks back at least.
 }  // namespace
 
 double median(std::vector<float> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<double>(*middle);
+  return static_cast<double>(upper_median(values));
 }
 
 bool WorkerView::longer() const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/median.h"
+
 namespace outpace::watch {
 namespace {
 
@@ -24,9 +26,7 @@ double SlowWatch::common_change() {
   if (changes_.size() < kEnough) {
     return 0.0;
   }
-  const auto middle = changes_.begin() + static_cast<std::ptrdiff_t>(changes_.size() / 2);
-  std::nth_element(changes_.begin(), middle, changes_.end());
-  return *middle;
+  return upper_median(changes_);
 }
 
 double SlowWatch::host_change(std::size_t worker) {
@@ -46,9 +46,7 @@ double SlowWatch::host_change(std::size_t worker) {
   if (changes_.empty()) {
     return 0.0;
   }
-  const auto middle = changes_.begin() + static_cast<std::ptrdiff_t>((changes_.size() - 1) / 2);
-  std::nth_element(changes_.begin(), middle, changes_.end());
-  return std::max(0.0, *middle);
+  return std::max(0.0, lower_median(changes_));
 }
 
 void SlowWatch::is_at(WorkerId worker, const std::string& host) {

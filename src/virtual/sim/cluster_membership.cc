@@ -14,7 +14,7 @@ constexpr int kBeatsPerTimeout = 5;  // As live.
 }  // namespace
 
 void Cluster::join(std::uint32_t worker, bool again) {
-  using enum MessageFaults::Way;
+  using enum Way;
   if (server_back_) {  // It tries until there is one.
     queue_.push(*server_back_ + kReconnect, {Kind::kJoin, worker, again ? 1U : 0U});
     return;

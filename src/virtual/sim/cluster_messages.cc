@@ -25,7 +25,7 @@ void Cluster::post(const Event& event, bool with_payload) {
   }
   const bool to_worker = event.kind == Kind::kAtWorker;
   transfers_->send(now_,
-                   {.way = to_worker ? Transfers::Way::kToWorker : Transfers::Way::kToServer,
+                   {.way = to_worker ? Way::kToWorker : Way::kToServer,
                     .worker = event.worker,
                     .label = 2 * event.number + (event.kind == Kind::kGone ? 1U : 0U)},
                    with_payload);
@@ -38,13 +38,13 @@ void Cluster::after_latency(const Event& event) {
   Time& last = event.kind == Kind::kAtWorker ? worker.last_arrival : worker.last_departure;
   const Time arrival = std::max(last, now_ + options_.latency);
   if (event.kind == Kind::kGone) {
-    last = message_faults_.open(id, MessageFaults::Way::kToServer, arrival);
+    last = message_faults_.open(id, Way::kToServer, arrival);
     queue_.push(last, event);
     return;
   }
   const MessageFaults::Passage passage = message_faults_.pass(
       id,
-      event.kind == Kind::kAtServer ? MessageFaults::Way::kToServer : MessageFaults::Way::kToWorker,
+      event.kind == Kind::kAtServer ? Way::kToServer : Way::kToWorker,
       {.at = now_, .arrives = arrival, .may_stray = may_stray(mail_[event.number].message)});
   if (passage.lost) {
     (void)take_out(event.number);
@@ -66,11 +66,11 @@ void Cluster::take_arrivals() {
   arrived.clear();
   transfers_->arrive(now_, arrived);
   for (const auto& [way, worker, label, piece] : arrived) {
-    if (way == Transfers::Way::kToWorker && piece > 0) {
+    if (way == Way::kToWorker && piece > 0) {
       queue_.push(now_ + options_.latency, {Kind::kPiece, worker, piece});
       continue;
     }
-    if (way == Transfers::Way::kToServer && !overlapped_.empty()) {
+    if (way == Way::kToServer && !overlapped_.empty()) {
       const bool is_message = overlapped_[worker].queue.front().slot.has_value();
       sent(worker);
       if (!is_message) {
@@ -78,8 +78,7 @@ void Cluster::take_arrivals() {
       }
     }
     const Kind to_server = label % 2 == 1 ? Kind::kGone : Kind::kAtServer;
-    after_latency(
-        {way == Transfers::Way::kToWorker ? Kind::kAtWorker : to_server, worker, label / 2});
+    after_latency({way == Way::kToWorker ? Kind::kAtWorker : to_server, worker, label / 2});
   }
   transfers_told_.swap(arrived);  // For its memory.
 }
@@ -110,8 +109,7 @@ void Cluster::lose_transfers(std::uint32_t worker) {
     (void)take_out(lost.label / 2);
   }
   Time& last = workers_[worker].last_departure;
-  last = std::max(last,
-                  now_ + transfers_->latency(Transfers::Way::kToServer, worker) + options_.latency);
+  last = std::max(last, now_ + transfers_->latency(Way::kToServer, worker) + options_.latency);
 }
 
 std::size_t Cluster::store(Mail mail) {

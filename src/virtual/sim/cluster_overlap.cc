@@ -95,7 +95,7 @@ void Cluster::send_first(std::uint32_t worker) {
   Outgoing& first = overlapped_[worker].queue.front();
   first.begun = now_;
   const Transfers::Message message{
-      .way = Transfers::Way::kToServer, .worker = worker, .label = 2 * first.slot.value_or(0)};
+      .way = Way::kToServer, .worker = worker, .label = 2 * first.slot.value_or(0)};
   if (first.bytes > 0.0) {
     transfers_->send_bytes(now_, message, first.bytes);
   } else {

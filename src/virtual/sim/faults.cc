@@ -16,7 +16,7 @@ using Kind = Fault::Kind;
 constexpr double kSecondsMost = 1e9;
 constexpr double kSlowDownMost = 1e6;
 
-// In the order of Fault::Kind, and of Fault::Way.
+// In the order of Fault::Kind.
 const std::array<std::string, 13> kKinds{"crash",
                                          "leave",
                                          "join",
@@ -50,7 +50,9 @@ void read_link_fault(SpecReader& options, std::uint32_t workers, Fault& fault) {
   if (fault.kind == Kind::kPartition) {
     fault.workers = parse_workers(options.text("workers", "numbers joined by +"), workers);
     const std::string way = options.word("way", kWays, "both");
-    fault.way = static_cast<Fault::Way>(std::find(kWays.begin(), kWays.end(), way) - kWays.begin());
+    if (way != "both") {
+      fault.way = way == "to_server" ? Way::kToServer : Way::kToWorker;
+    }
     return;
   }
   const bool clog = fault.kind == Kind::kClog;

@@ -38,6 +38,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "sim/way.h"
 
 namespace outpace::sim {
 
@@ -57,7 +58,6 @@ struct Fault {
     kDuplicate,
     kReorder
   };
-  enum class Way : std::uint8_t { kBoth, kToServer, kToWorker };
 
   Kind kind;
   WorkerId worker{};  // The worker whose fault it is, if it is one worker's.
@@ -65,7 +65,7 @@ struct Fault {
   std::optional<Duration> lasts;  // Without it a crashed worker stays away.
   double factor = 1.0;            // For a slow period.
   std::vector<WorkerId> workers;  // For a partition.
-  Way way = Way::kBoth;           // For a partition.
+  std::optional<Way> way;         // For a partition; nothing: both.
   double probability = 1.0;       // The chance that it befalls a message, or with clog a link.
   Duration by{};                  // How late a message is, or with clog the step.
 

@@ -33,7 +33,7 @@ TEST(Faults, OfLinksAndMessagesAreReadFromASpec) {
                    .at = Time{seconds(10)},
                    .lasts = seconds(5),
                    .workers = {WorkerId{1}, WorkerId{3}},
-                   .way = Fault::Way::kToServer}));
+                   .way = Way::kToServer}));
   const Fault clog = parse_fault("clog:at=10s,for=5s,step=100ms,share=0.5", 4);
   EXPECT_EQ(clog.by, std::chrono::milliseconds(100));
   EXPECT_EQ(clog.probability, 0.5);

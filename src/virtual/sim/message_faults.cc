@@ -33,12 +33,12 @@ MessageFaults::MessageFaults(const std::vector<Fault>& faults,
   }
 }
 
-void MessageFaults::cut(WorkerId worker, Fault::Way way, Cut cut) {
-  if (way != Fault::Way::kToWorker) {
+void MessageFaults::cut(WorkerId worker, std::optional<Way> way, Cut cut) {
+  if (way != Way::kToWorker) {
     links_[2 * index(worker)].push_back(cut);
     ++counts_.cut;
   }
-  if (way != Fault::Way::kToServer) {
+  if (way != Way::kToServer) {
     links_[2 * index(worker) + 1].push_back(cut);
     ++counts_.cut;
   }
@@ -62,7 +62,7 @@ void MessageFaults::clog(const Fault& fault, std::uint32_t workers) {
     const Time from = fault.at + place * fault.by;
     const Time until = fault.at + *fault.lasts + mended[place] * fault.by;
     if (from < until) {
-      cut(WorkerId{chosen[place]}, Fault::Way::kBoth, {from, until});
+      cut(WorkerId{chosen[place]}, std::nullopt, {from, until});
     }
   }
 }

@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "sim/faults.h"
+#include "sim/way.h"
 
 namespace outpace::sim {
 
@@ -35,7 +36,6 @@ class MessageFaults {
   // for this number of workers.
   MessageFaults(const std::vector<Fault>& faults, std::uint32_t workers, std::uint64_t seed);
 
-  enum class Way : std::uint8_t { kToServer, kToWorker };
   // What happens to a message.
   struct Passage {
     Time arrival{};
@@ -61,7 +61,7 @@ class MessageFaults {
   };
   using Link = std::vector<Cut>;
 
-  void cut(WorkerId worker, Fault::Way way, Cut cut);
+  void cut(WorkerId worker, std::optional<Way> way, Cut cut);
   void clog(const Fault& fault, std::uint32_t workers);
   [[nodiscard]] const Link& link(WorkerId worker, Way way) const {
     return links_[2 * index(worker) + (way == Way::kToServer ? 0 : 1)];

@@ -11,8 +11,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-constexpr auto kThere = MessageFaults::Way::kToServer;
-constexpr auto kBack = MessageFaults::Way::kToWorker;
+constexpr auto kThere = Way::kToServer;
+constexpr auto kBack = Way::kToWorker;
 
 constexpr WorkerId kFirst{0};
 constexpr WorkerId kSecond{1};

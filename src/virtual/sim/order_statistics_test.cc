@@ -1,4 +1,4 @@
-#include "sim/order_statistics.h"
+#include "sim/order_statistics_test.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/refusal_test.h"
-#include "sim/order_statistics.h"
+#include "sim/order_statistics_test.h"
 
 namespace outpace::sim {
 namespace {

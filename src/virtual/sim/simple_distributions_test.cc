@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/order_statistics.h"
+#include "sim/order_statistics_test.h"
 #include "sim/sample_test.h"
 
 namespace outpace::sim {

@@ -31,6 +31,7 @@
 #include "links/flows.h"
 #include "links/topology.h"
 #include "sim/link_use.h"
+#include "sim/way.h"
 
 namespace outpace::sim {
 
@@ -53,7 +54,6 @@ class Transfers {
     std::vector<double> pieces = {};
     LinkUse* use = nullptr;  // Measures the links, if there; belongs to the caller.
   };
-  enum class Way : std::uint8_t { kToServer, kToWorker };
   struct Message {
     Way way;
     std::uint32_t worker;

@@ -10,8 +10,8 @@ namespace {
 using std::chrono::milliseconds;
 using Message = Transfers::Message;
 
-constexpr auto kToServer = Transfers::Way::kToServer;
-constexpr auto kToWorker = Transfers::Way::kToWorker;
+constexpr auto kToServer = Way::kToServer;
+constexpr auto kToWorker = Way::kToWorker;
 
 constexpr Time at(Duration since_start) {
   return Time{since_start};

@@ -13,6 +13,7 @@
 
 #include "c_interface/to_c.h"
 #include "live/environment.h"
+#include "live/worker_steps.h"
 #include "outpace/worker.h"
 
 // What the opaque handle points to.
@@ -163,6 +164,7 @@ void write(const PushResult& result, outpace_verdict& out) {
 
 using outpace::c_interface::for_c;
 using outpace::c_interface::require;
+using outpace::live::WorkerSteps;
 
 int outpace_role(outpace_error* error) {
   int role = -1;
@@ -240,7 +242,7 @@ outpace_memory* outpace_worker_memory(const outpace_worker* worker, outpace_erro
   outpace_memory* memory = nullptr;
   for_c(error, [&] {
     require(worker != nullptr, "memory: the worker is null");
-    memory = new outpace_memory{worker->worker.memory()};
+    memory = new outpace_memory{WorkerSteps::memory(worker->worker)};
   });
   return memory;
 }
@@ -270,7 +272,7 @@ int outpace_worker_push(outpace_worker* worker,
 int outpace_worker_start_push(outpace_worker* worker, double loss, outpace_error* error) {
   return for_c(error, [&] {
     require(worker != nullptr, "start_push: the worker is null");
-    worker->worker.start_push(loss);
+    WorkerSteps::start_push(worker->worker, loss);
   });
 }
 
@@ -279,18 +281,19 @@ int outpace_worker_await(outpace_worker* worker,
                          outpace_verdict* verdict,
                          outpace_minibatch* minibatch,
                          outpace_error* error) {
-  using News = outpace::Worker::News;
+  using News = WorkerSteps::News;
   News news = News::kReady;
   const int code = for_c(error, [&] {
     require(worker != nullptr && verdict != nullptr && minibatch != nullptr,
             "await: an argument is null");
     require(seconds >= 0.0 && seconds <= 1e9, "await: a time must be between 0 and 1e9 seconds");
-    news = worker->worker.await_news(std::chrono::duration_cast<std::chrono::nanoseconds>(
-        std::chrono::duration<double>(seconds)));
+    news = WorkerSteps::await_news(worker->worker,
+                                   std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                       std::chrono::duration<double>(seconds)));
     if (news == News::kNone) {
       return;
     }
-    outpace::c_interface::write(worker->worker.finish_push(), *verdict);
+    outpace::c_interface::write(WorkerSteps::finish_push(worker->worker), *verdict);
     if (news == News::kReady) {
       outpace::c_interface::next(*worker, *minibatch);
     }
@@ -302,7 +305,7 @@ int outpace_worker_await(outpace_worker* worker,
 }
 
 int outpace_worker_slowed(const outpace_worker* worker) {
-  return worker != nullptr && worker->worker.slowed() ? 1 : 0;
+  return worker != nullptr && WorkerSteps::slowed(worker->worker) ? 1 : 0;
 }
 
 int outpace_worker_abandon(outpace_worker* worker, outpace_error* error) {

@@ -9,17 +9,11 @@
 #include "collective/batch_plan.h"
 #include "collective/stepper.h"
 #include "worker/neighbour.h"
+#include "worker/topology.h"
 
 namespace outpace::collective {
 
-// How the workers of a gossip average their weights; meetings.h says it in full.
-enum class Averaging : std::uint8_t {
-  kCoupled,  // Two meet in the middle; each gradient goes with one meeting.
-  kFree,     // The same, but no gradient waits for a meeting.
-  kPull,     // One moves to the middle; each gradient goes with one pull.
-  kPush,     // One sends, the other moves; each gradient goes with one push.
-  kElastic,  // All move towards one centre, and it towards them (EASGD).
-};
+using worker::Averaging;
 
 struct PeerOptions {
   WorkerId worker{};

@@ -16,14 +16,15 @@
 #include "collective/batch_plan.h"
 #include "protocol/messages.h"
 #include "server/statistics.h"
+#include "worker/topology.h"
 
 namespace outpace::collective {
 
-enum class Topology : std::uint8_t { kRing, kGossip };
+using worker::Topology;
 
 class Tally {
  public:
-  // `batches`: as the workers have it. Only `workers` counts for a gossip.
+  // `batches`: as the workers have it. Only `workers` counts for a gossip. REQUIRES: not kServer.
   Tally(Topology topology, const BatchPlanOptions& batches);
 
   void joined(WorkerId worker, const std::string& host);

@@ -19,6 +19,7 @@
 #include "launch/place.h"
 #include "live/token_file.h"
 #include "protocol/messages.h"
+#include "wire/environment.h"
 #include "wire/tls_files.h"
 
 namespace outpace::live {
@@ -29,21 +30,11 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-launch::Variables all_variables() {
-  launch::Variables variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
-  }
-  return variables;
-}
-
 // Nothing if nothing is missing that a launcher says.
 std::optional<launch::Place> place() {
   const std::string choice = variable("OUTPACE_LAUNCHER");
-  return launch::find_place(all_variables(), choice.empty() ? launch::kAnyLauncher : choice);
+  return launch::find_place(wire::environment_variables(),
+                            choice.empty() ? launch::kAnyLauncher : choice);
 }
 
 // A shell of `srun --pty` has the variables of a step of several processes, and so has what is
@@ -62,7 +53,7 @@ std::string server() {
     return value;
   }
   if (const auto found = place()) {
-    if (const auto address = launch::server_address(all_variables(), *found)) {
+    if (const auto address = launch::server_address(wire::environment_variables(), *found)) {
       return *address;
     }
   }

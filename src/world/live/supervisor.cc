@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "live/capped_log.h"
+#include "wire/environment.h"
 
 namespace outpace::live {
 namespace {
@@ -104,41 +105,6 @@ std::vector<std::string> last_lines(const std::string& path,
 
 int open_log(const std::string& path) {
   return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
-}
-
-std::string name_of(const std::string& variable) {
-  return variable.substr(0, variable.find('='));
-}
-
-// The variables of this process, with `changes` as ChildSpec::variables.
-std::vector<std::string> variables_with(const std::vector<std::string>& changes) {
-  std::set<std::string> changed;
-  for (const std::string& change : changes) {
-    changed.insert(name_of(change));
-  }
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!changed.contains(name_of(*entry))) {
-      all.emplace_back(*entry);
-    }
-  }
-  for (const std::string& change : changes) {
-    if (change.find('=') != std::string::npos) {
-      all.push_back(change);
-    }
-  }
-  return all;
-}
-
-// As exec takes it; as long as the words are where they are.
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) {
-    pointers.push_back(word.data());
-  }
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 // What exec is told.
@@ -333,9 +299,9 @@ void Supervisor::start(Child& child) {
   }
   const bool is_self = child.spec.prefix.empty() && !child.spec.is_users;
   const std::string program = is_self ? kSelf : words.front();
-  std::vector<std::string> variables = variables_with(child.spec.variables);
-  const std::vector<char*> arguments = pointers_to(words);
-  const std::vector<char*> environment = pointers_to(variables);
+  std::vector<std::string> variables = wire::environment_with(child.spec.variables);
+  const std::vector<char*> arguments = wire::pointers_to(words);
+  const std::vector<char*> environment = wire::pointers_to(variables);
   child.log_size = size_of(child.spec.log);
   const int log = open_log(child.spec.log);
   const int output = child.spec.output.empty() ? log : open_log(child.spec.output);

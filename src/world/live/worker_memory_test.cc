@@ -17,6 +17,7 @@
 
 #include "base/temporary_directory_test.h"
 #include "live/server.h"
+#include "live/worker_steps.h"
 #include "outpace/worker.h"
 
 namespace outpace {
@@ -119,7 +120,7 @@ TEST_P(WorkerMemoryTest, MayBeKeptLongerThanTheWorker) {
   ASSERT_TRUE(view);
   const std::span<float> gradient = worker().gradient();
   std::iota(gradient.begin(), gradient.end(), 0.0F);
-  const std::shared_ptr<const void> memory = worker().memory();
+  const std::shared_ptr<const void> memory = live::WorkerSteps::memory(worker());
   end();
   EXPECT_EQ(gradient.back(), static_cast<float>(kNumbers - 1));
   // Nobody has written there since.

@@ -1,4 +1,4 @@
-// Slices of gradients and weights as include/outpace/worker.h offers them, over TCP.
+// Slices of gradients and weights as outpace/torch.h takes them, over TCP.
 
 #include <algorithm>
 #include <chrono>
@@ -15,11 +15,14 @@
 #include <gtest/gtest.h>
 
 #include "live/server.h"
+#include "live/worker_steps.h"
 #include "outpace/worker.h"
 #include "wire/transports.h"
 
 namespace outpace {
 namespace {
+
+using live::WorkerSteps;
 
 constexpr const char* kSlicesToken = "open-sesame";
 constexpr std::uint64_t kSlicedExamples = 24;
@@ -56,10 +59,10 @@ class WorkerSlicesTest : public testing::Test {
   // Trains to the end, each gradient in two slices and the front.
   static std::uint64_t train(Worker& worker) {
     std::uint64_t updates = 0;
-    while (const auto minibatch = worker.next_early()) {
-      EXPECT_TRUE(worker.wait_for(1));
+    while (const auto minibatch = WorkerSteps::next_early(worker)) {
+      EXPECT_TRUE(WorkerSteps::wait_for(worker, 1));
       const float first = minibatch->weights[0];
-      EXPECT_TRUE(worker.wait_for(2 * kWide));
+      EXPECT_TRUE(WorkerSteps::wait_for(worker, 2 * kWide));
       for (const float weight : minibatch->weights) {
         if (weight != first) {
           ADD_FAILURE() << "weights of two versions";
@@ -68,9 +71,9 @@ class WorkerSlicesTest : public testing::Test {
       }
       const std::span<float> gradient = worker.gradient();
       std::fill(gradient.begin() + kWide, gradient.end(), 1.0F);
-      worker.push_slice(kWide, 2 * kWide);
+      WorkerSteps::push_slice(worker, kWide, 2 * kWide);
       std::fill(gradient.begin() + 10, gradient.begin() + kWide, 1.0F);
-      worker.push_slice(10, kWide);
+      WorkerSteps::push_slice(worker, 10, kWide);
       std::fill(gradient.begin(), gradient.begin() + 10, 1.0F);
       updates += worker.push(gradient, 1.0).accepted() ? 1U : 0U;
     }
@@ -106,10 +109,10 @@ TEST_F(WorkerSlicesTest, AreDiscardedWithTheirMiniBatchAndTheNextOneIsRight) {
   serve();
   Worker worker = joined();
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(worker.next_early());
+    ASSERT_TRUE(WorkerSteps::next_early(worker));
     const std::span<float> gradient = worker.gradient();
     std::fill(gradient.begin(), gradient.end(), 1000.0F);
-    worker.push_slice(kWide, 2 * kWide);
+    WorkerSteps::push_slice(worker, kWide, 2 * kWide);
     if (i % 2 == 0) {
       worker.abandon();
     }  // Else next_early() does.
@@ -123,10 +126,10 @@ TEST_F(WorkerSlicesTest, AreDiscardedWithTheirMiniBatchAndTheNextOneIsRight) {
 TEST_F(WorkerSlicesTest, OfALossThatIsNotFiniteAreRefusedWhole) {
   serve();
   Worker worker = joined();
-  ASSERT_TRUE(worker.next_early());
+  ASSERT_TRUE(WorkerSteps::next_early(worker));
   const std::span<float> gradient = worker.gradient();
   std::fill(gradient.begin(), gradient.end(), 1.0F);
-  worker.push_slice(1, 2 * kWide);
+  WorkerSteps::push_slice(worker, 1, 2 * kWide);
   EXPECT_EQ(worker.push(gradient, HUGE_VAL).outcome, PushOutcome::kRefused);
   const std::uint64_t updates = train(worker);
   EXPECT_EQ(result().weights, std::vector<float>(2 * kWide, -static_cast<float>(updates)));
@@ -142,18 +145,18 @@ TEST_F(WorkerSlicesTest, NothingLeavesEarlyWithoutSlices) {
 TEST_F(WorkerSlicesTest, WhoUsesThemWronglyIsTold) {
   serve();
   Worker worker = joined();
-  EXPECT_EQ(refusal([&] { (void)worker.wait_for(1); }),
+  EXPECT_EQ(refusal([&] { (void)WorkerSteps::wait_for(worker, 1); }),
             "wait_for: this worker has no mini-batch; call next_early() first");
-  EXPECT_EQ(refusal([&] { worker.push_slice(0, 1); }),
+  EXPECT_EQ(refusal([&] { WorkerSteps::push_slice(worker, 0, 1); }),
             "push_slice: write the gradient into gradient() first");
-  ASSERT_TRUE(worker.next_early());
-  EXPECT_EQ(refusal([&] { (void)worker.wait_for(2 * kWide + 1); }),
+  ASSERT_TRUE(WorkerSteps::next_early(worker));
+  EXPECT_EQ(refusal([&] { (void)WorkerSteps::wait_for(worker, 2 * kWide + 1); }),
             "wait_for: 400001 weights, the parameters hold 400000");
   (void)worker.gradient();
-  EXPECT_EQ(refusal([&] { worker.push_slice(5, 400'001); }),
+  EXPECT_EQ(refusal([&] { WorkerSteps::push_slice(worker, 5, 400'001); }),
             "numbers [5, 400001) of the gradient are none; it has 400000");
-  worker.push_slice(kWide, 2 * kWide);
-  EXPECT_EQ(refusal([&] { worker.push_slice(2 * kWide - 1, 2 * kWide); }),
+  WorkerSteps::push_slice(worker, kWide, 2 * kWide);
+  EXPECT_EQ(refusal([&] { WorkerSteps::push_slice(worker, 2 * kWide - 1, 2 * kWide); }),
             "numbers [399999, 400000) of the gradient were final before");
   EXPECT_EQ(refusal([&] { worker.push(std::vector<float>(2 * kWide), 1.0); }),
             "push: slices of gradient() have left; push gradient() itself");
@@ -190,14 +193,14 @@ TEST_F(WorkerSlicesTest, WeightsThatWillNotComeAreNotWaitedFor) {
       {{.name = "huge", .shape = {16U << 20U}}},
       [] { return std::vector<float>(); },
       kSlicedExamples);
-  ASSERT_TRUE(worker.next_early());
+  ASSERT_TRUE(WorkerSteps::next_early(worker));
   server.reset();
   // All or not: what matters is that it returns.
-  if (!worker.wait_for(16U << 20U)) {
+  if (!WorkerSteps::wait_for(worker, 16U << 20U)) {
     EXPECT_TRUE(worker.cancelled());
   }
   worker.abandon();
-  EXPECT_THROW((void)worker.next_early(), WorkerError);
+  EXPECT_THROW((void)WorkerSteps::next_early(worker), WorkerError);
 }
 
 }  // namespace

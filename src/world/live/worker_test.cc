@@ -21,6 +21,7 @@
 
 #include "base/temporary_directory_test.h"
 #include "live/server.h"
+#include "live/worker_steps.h"
 #include "wire/transports.h"
 
 namespace outpace {
@@ -328,9 +329,10 @@ TEST_F(WorkerTest, ALostConnectionIsMadeAgainByTheSameProcess) {
   worker.join(line(), zeros, kExamples);
   if (worker.next()) {  // Or the connection was lost before.
     std::ranges::fill(worker.gradient(), 0.0F);
-    worker.start_push(0.0);
-    EXPECT_EQ(worker.await_news(std::chrono::seconds(30)), Worker::News::kLost);
-    EXPECT_EQ(worker.finish_push().outcome, PushOutcome::kUnanswered);
+    live::WorkerSteps::start_push(worker, 0.0);
+    EXPECT_EQ(live::WorkerSteps::await_news(worker, std::chrono::seconds(30)),
+              live::WorkerSteps::News::kLost);
+    EXPECT_EQ(live::WorkerSteps::finish_push(worker).outcome, PushOutcome::kUnanswered);
     EXPECT_TRUE(worker.cancelled());
     EXPECT_FALSE(worker.next());
   }

@@ -12,6 +12,7 @@
 #include <toml++/toml.h>
 
 #include "base/error.h"
+#include "base/median.h"
 #include "base/spec.h"
 #include "policy/switch_spec.h"
 #include "protocol/messages.h"
@@ -319,9 +320,7 @@ double typical_seconds(const std::vector<RecordedIteration>& iterations) {
     seconds.push_back(to_seconds(one.end - one.begin));
     sum += seconds.back();
   }
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return std::min(*middle, sum / static_cast<double>(seconds.size()));
+  return std::min(upper_median(seconds), sum / static_cast<double>(seconds.size()));
 }
 
 // A typical iteration less what is computed: what summary.json has of each worker.
