@@ -8,6 +8,7 @@
 #include "policy/balance.h"
 #include "swarm/seed_run.h"
 #include "swarm/words.h"
+#include "worker/ledger.h"
 
 namespace outpace::swarm {
 namespace {
@@ -39,7 +40,10 @@ std::optional<policy::BalanceOptions> balance_of(const Plan& plan) {
 }  // namespace
 
 InvariantChecker::InvariantChecker(const Plan& plan, bool keeps_events)
-    : plan_(plan), keeps_events_(keeps_events), known_(nothing()) {}
+    : plan_(plan),
+      keeps_events_(keeps_events),
+      admission_(plan.ledger ? worker::Ledger(plan.examples).manifest() : protocol::Manifest{}),
+      known_(nothing()) {}
 
 InvariantChecker::Known InvariantChecker::nothing() const {
   Known known{.decisions = {Spec::parse(plan_.policy), plan_.workers, balance_of(plan_)},
@@ -56,6 +60,7 @@ void InvariantChecker::restarted(Time now) {
   if (keeps_events_) {
     keep(now, "another server goes on");
   }
+  admission_.restarted();
   Known back = kept_ ? *kept_ : nothing();
   back.decisions.restarted();
   back.coordination.restarted();
@@ -91,10 +96,25 @@ void InvariantChecker::answered(Time now,
   }
 }
 
+void InvariantChecker::greeted(Time now, const admission::Input& input) {
+  if (keeps_events_) {
+    keep(now, to_words(input));
+  }
+  admission_.came(input);
+}
+
+void InvariantChecker::admitted(Time now, const admission::Effect& effect) {
+  if (keeps_events_) {
+    keep(now, to_words(effect));
+  }
+  admission_.check(effect);
+}
+
 bool InvariantChecker::after(Time now,
                              const server::Coordinator& coordinator,
                              const server::Shard* shard) {
   ++events_;
+  admission_.at_rest();
   known_->coordination.at_rest(now, coordinator.live(), coordinator.started());
   known_->state.check(coordinator, shard == nullptr ? std::span<const float>{} : shard->weights());
   if (now < plan_.healed) {
@@ -114,6 +134,7 @@ bool InvariantChecker::after(Time now,
 }
 
 void InvariantChecker::ended(const sim::ClusterResult& result) {
+  admission_.at_rest();  // Those that came late were answered.
   const bool as_planned =
       result.code == ExitCode::kDone && (plan_.epochs == 0 || result.why == "epochs done");
   hold(as_planned, "I5", [&] { return "the run ended: " + result.why; });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "invariants/admission_rules.h"
 #include "invariants/audit.h"
 #include "invariants/coordinator_rules.h"
 #include "invariants/decisions.h"
@@ -29,6 +30,8 @@ class InvariantChecker final : public sim::ClusterObserver {
   [[nodiscard]] bool after(Time now,
                            const server::Coordinator& coordinator,
                            const server::Shard* shard) override;
+  void greeted(Time now, const admission::Input& input) override;
+  void admitted(Time now, const admission::Effect& effect) override;
   void restarted(Time now) override;
   void ended(const sim::ClusterResult& result);
 
@@ -54,6 +57,7 @@ class InvariantChecker final : public sim::ClusterObserver {
   const Plan& plan_;
   const bool keeps_events_;
   // State.
+  invariants::AdmissionRules admission_;
   std::optional<Known> known_;  // Always; its parts cannot be assigned to.
   std::optional<Known> kept_;   // At the newest checkpoint.
   std::uint64_t decided_ = 0;   // Since the last answer.

@@ -108,6 +108,18 @@ class Faults {
     }
   }
 
+  // Peers that are none of the workers.
+  void add_greetings() {
+    for (const char* kind : {"foreign", "double"}) {
+      for (std::uint64_t left = draw_.one_in(2) ? draw_.between(1, 3) : 0; left > 0; --left) {
+        plan_.faults.push_back(std::string(kind) + ":" + any_worker() + at());
+      }
+    }
+    for (std::uint64_t left = draw_.one_in(2) ? draw_.between(1, 3) : 0; left > 0; --left) {
+      plan_.faults.push_back("evaluator:" + at().substr(1) + lasts());
+    }
+  }
+
   // Hanging workers whose hearts go on: the server must find out by the progress timeout.
   void add_hangs() {
     for (std::uint64_t left = draw_.one_in(2) ? draw_.between(1, 3) : 0; left > 0; --left) {
@@ -254,6 +266,7 @@ Plan draw_plan(std::uint64_t seed) {
   faults.add_joins();
   faults.add_servers();
   faults.add_hangs();
+  faults.add_greetings();
   return plan;
 }
 

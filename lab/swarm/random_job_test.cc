@@ -88,7 +88,10 @@ TEST(Plan, DrawsEveryPolicyAndEveryFaultAndOftenLeavesOneOut) {
                            "delay",
                            "lose",
                            "duplicate",
-                           "reorder"}) {
+                           "reorder",
+                           "foreign",
+                           "double",
+                           "evaluator"}) {
     EXPECT_GT(with[kind], 500) << kind;  // A lone worker never leaves.
     EXPECT_LT(with[kind], 1500) << kind;
   }

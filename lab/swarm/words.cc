@@ -10,6 +10,10 @@ std::string name(const protocol::GradientId& id) {
          std::to_string(number(id.sequence));
 }
 
+std::string name(ConnectionId connection) {
+  return "connection " + std::to_string(static_cast<std::uint64_t>(connection));
+}
+
 std::string to_words(const policy::Action& action) {
   using Text = std::string;
   return std::visit(
@@ -81,6 +85,55 @@ std::string to_words(const server::Input& input) {
           },
           [](const server::OtherInput&) { return std::string("time passes"); }},
       input);
+}
+
+std::string to_words(const admission::Input& input) {
+  return std::visit(
+      Overloaded{
+          [](const admission::WorkerGreets& worker) {
+            return name(worker.worker) + " greets over " + name(worker.peer) + ", process " +
+                   std::to_string(worker.process);
+          },
+          [](const admission::EvaluatorGreets& evaluator) {
+            return "an evaluator greets over " + name(evaluator.peer);
+          },
+          [](const admission::WorkerLeaves& leaves) { return "goodbye over " + name(leaves.peer); },
+          [](const admission::ConnectionEnds& end) { return name(end.peer) + " ends"; },
+          [](const admission::RunEnds&) { return std::string("the run has ended"); }},
+      input);
+}
+
+std::string to_words(const admission::Effect& effect) {
+  using Text = std::string;
+  return std::visit(
+      Overloaded{
+          [](const admission::Accept& accepted) {
+            return "accept " + name(accepted.peer) + " as incarnation " +
+                   std::to_string(accepted.incarnation) + " of " + name(accepted.worker);
+          },
+          [](const admission::Welcome& again) { return "welcome " + name(again.peer) + " again"; },
+          [](const admission::Refuse& refused) {
+            return "refuse " + name(refused.peer) + ": " + refused.stop.why;
+          },
+          [](const admission::HangUp& ended) { return "hang up " + name(ended.peer); },
+          [](const admission::Open&) { return Text("make the coordinator"); },
+          [](const admission::Reset&) { return Text("drop the coordinator"); },
+          [](const admission::Join& join) {
+            return std::to_string(join.workers.size()) + " workers join";
+          },
+          [](const admission::Leave& leave) { return name(leave.worker) + " leaves"; },
+          [](const admission::ScriptChanged&) { return Text("another script"); },
+          [](const admission::ForgetWeights&) { return Text("forget the first weights"); },
+          [](const admission::Serve& serve) {
+            return "serve the evaluator of " + name(serve.peer);
+          },
+          [](const admission::EvaluatorLost&) { return Text("the evaluator is lost"); },
+          [](const admission::MeasureLast&) { return Text("measure the final weights"); },
+          [](const admission::StartEvaluator&) { return Text("start an evaluator"); },
+          [](const admission::Warn& warning) { return "warn: " + warning.text; },
+          [](const admission::Awaits& awaits) { return awaits.text; },
+          [](const admission::End& end) { return "end: " + end.why; }},
+      effect);
 }
 
 }  // namespace outpace::swarm

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "admission/effects.h"
+#include "admission/input.h"
 #include "policy/policy.h"
 #include "server/input.h"
 
@@ -12,5 +14,7 @@ namespace outpace::swarm {
 [[nodiscard]] std::string to_words(const policy::Event& event);
 [[nodiscard]] std::string to_words(const policy::Decision& decision);
 [[nodiscard]] std::string to_words(const server::Input& input);
+[[nodiscard]] std::string to_words(const admission::Input& input);
+[[nodiscard]] std::string to_words(const admission::Effect& effect);
 
 }  // namespace outpace::swarm

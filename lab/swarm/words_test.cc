@@ -24,5 +24,17 @@ TEST(Words, SayWhatWasToldAndDecided) {
   EXPECT_EQ(to_words(policy::Decision{}), "nothing changed");
 }
 
+TEST(Words, SayWhoCameAndWasSentAway) {
+  const ConnectionId peer{7};
+  EXPECT_EQ(to_words(admission::Input{admission::WorkerGreets{peer, WorkerId{2}, 5, {}}}),
+            "worker 2 greets over connection 7, process 5");
+  EXPECT_EQ(to_words(admission::Input{admission::ConnectionEnds{peer}}), "connection 7 ends");
+  EXPECT_EQ(to_words(admission::Effect{admission::Accept{peer, WorkerId{2}, 3, false}}),
+            "accept connection 7 as incarnation 3 of worker 2");
+  EXPECT_EQ(to_words(admission::Effect{
+                admission::Refuse{peer, {protocol::Farewell::kFenced, "worker 2 is alive"}}}),
+            "refuse connection 7: worker 2 is alive");
+}
+
 }  // namespace
 }  // namespace outpace::swarm

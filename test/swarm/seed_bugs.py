@@ -96,6 +96,17 @@ BUGS = [
     ("cutoff_one_more", "I17", "An update waits for more gradients than the live can give.",
      "core/policy/first_come.cc",
      "accepted_ < cutoff)) {", "accepted_ < cutoff + (BUG ? 1 : 0))) {"),
+    ("foreign_accepted", "I19", "A worker of another network is accepted.",
+     "core/admission/terms.cc",
+     "if (terms.network && network != *terms.network) {",
+     "if (terms.network && network != *terms.network && !BUG) {"),
+    ("two_evaluators", "I19", "A second evaluator is served beside the first.",
+     "core/admission/evaluators.cc",
+     "  if (served_) {", "  if (served_ && !BUG) {"),
+    ("late_joiner", "I19", "A worker that comes after the end is accepted.",
+     "core/admission/admission.cc",
+     "  if (end_) {\n    return say_that_it_is_over(from, out);",
+     "  if (end_ && !BUG) {\n    return say_that_it_is_over(from, out);"),
 ]
 
 

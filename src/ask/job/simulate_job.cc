@@ -43,9 +43,9 @@ void declare_cluster(OptionList& options, SimulatedCluster& cluster) {
   options
       .add("fault",
            cluster.faults,
-           "Inject a fault: crash, leave, join, slow, pause, partition, clog, delay, lose, "
-           "duplicate or reorder, such as crash:worker=3,at=10s,for=5s; docs/simulation.md lists "
-           "their options (repeatable)")
+           "Inject a fault: crash, leave, join, slow, pause, hang, server, partition, clog, delay, "
+           "lose, duplicate, reorder, foreign, double or evaluator, such as "
+           "crash:worker=3,at=10s,for=5s; docs/simulation.md lists their options (repeatable)")
       .type("SPEC");
 }
 

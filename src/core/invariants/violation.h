@@ -1,7 +1,7 @@
 // What must always hold did not.
 //
 // Thrown, not returned: a run must stop at the event that broke it, before what comes of it hides
-// what it was. The numbers I1 to I18 are those of docs/simulation.md.
+// what it was. The numbers I1 to I19 are those of docs/simulation.md.
 
 #pragma once
 

@@ -37,6 +37,8 @@ class BoardFeed final : public sim::ClusterObserver {
   void answered(Time /*now*/,
                 const server::Input& /*input*/,
                 const server::Effects& /*effects*/) override {}
+  void greeted(Time /*now*/, const admission::Input& /*input*/) override {}
+  void admitted(Time /*now*/, const admission::Effect& /*effect*/) override {}
   bool after(Time now, const server::Coordinator& coordinator, const server::Shard* shard) override;
   void restarted(Time now) override;
   [[nodiscard]] watch::Board& board() { return board_; }

@@ -34,6 +34,7 @@ Cluster::Cluster(const ClusterOptions& options,
       at_once_(options.latency == Duration{} && options.links == nullptr && !hearts_beat_),
       warned_(std::move(warned)),
       decided_(std::move(decided)),
+      network_(learning == nullptr ? protocol::Manifest{} : learning->gradients.manifest()),
       message_faults_(options.faults, options.coordinator.workers, options.coordinator.seed),
       evaluations_(options.target),
       workers_(options.coordinator.workers) {
@@ -61,6 +62,7 @@ Cluster::Cluster(const ClusterOptions& options,
     }
   }
   coordinator_ = make_coordinator();
+  admission_ = make_admission();
 }
 
 Cluster::~Cluster() = default;
@@ -96,6 +98,9 @@ ClusterResult Cluster::run() {
       schedule_transfers();
     }
   }
+  if (options_.observer != nullptr) {
+    greet_late();
+  }
   return result();
 }
 
@@ -115,7 +120,7 @@ void Cluster::schedule_beginning() {
   for (std::size_t i = 0; i < options_.faults.size(); ++i) {
     const Fault& fault = options_.faults[i];
     if (fault.at != Fault::kNeverComes &&
-        (befalls_worker(fault.kind) || fault.kind == Fault::Kind::kServer)) {
+        (befalls_worker(fault.kind) || fault.kind == Fault::Kind::kServer || greets(fault.kind))) {
       queue_.push(fault.at, {Kind::kFault, static_cast<std::uint32_t>(index(fault.worker)), i});
     }
   }
@@ -185,7 +190,7 @@ void Cluster::handle_now(const Event& event) {
     case Kind::kFault:
       return befall(options_.faults[event.number]);
     case Kind::kGone:
-      return gone(event.worker, event.number);
+      return gone(event.number);
     case Kind::kDeadline: {
       deadline_.reset();
       deadline_at_ = Time::max();
@@ -252,12 +257,19 @@ void Cluster::serve_push(const protocol::Push& push, std::vector<float> gradient
 }
 
 void Cluster::carry_out_effects() {
+  if (coordinator_->started()) {
+    admission_->began();
+  }
   server::carry_out(
       effects_,
       shard_ ? &*shard_ : nullptr,
       Overloaded{[this](server::Send& sent) { send(sent); },
                  [this](const server::Disconnect& disconnected) {
                    // The simulated connection of a worker ends with the run, or with the worker.
+                   const auto refused = admission_->dismiss(disconnected.worker, disconnected.stop);
+                   if (refused && options_.observer != nullptr) {
+                     options_.observer->admitted(now_, *refused);
+                   }
                    if (disconnected.stop.how == protocol::Farewell::kPresumedDead) {
                      to_worker(static_cast<std::uint32_t>(index(disconnected.worker)),
                                disconnected.stop,
@@ -276,7 +288,10 @@ void Cluster::carry_out_effects() {
                      warned_(warning.text);
                    }
                  },
-                 [this](const server::Finish& finish) { finish_ = finish; },
+                 [this](const server::Finish& finish) {
+                   finish_ = finish;
+                   admission_->ended(finish);
+                 },
                  [this](const server::TakeCheckpoint&) { take_checkpoint(); },
                  [this](const server::Stalled&) { ++fault_counts_.stalled; },
                  // An observer sees the policy's action in its decision.

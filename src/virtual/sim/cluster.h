@@ -1,5 +1,5 @@
-// A cluster in virtual time: the coordinator, shard, inboxes and policies of a live run, driven by
-// a queue of events instead of sockets and processes.
+// A cluster in virtual time: the admission, coordinator, shard, inboxes and policies of a live run,
+// driven by a queue of events instead of sockets and processes.
 //
 // The cluster decides nothing. It does with effects and messages what the live server and the live
 // worker's loop do, but at a virtual time. A run is a function of its options alone: the same
@@ -24,6 +24,9 @@
 #include <utility>
 #include <vector>
 
+#include "admission/admission.h"
+#include "admission/input.h"
+#include "base/connection_id.h"
 #include "base/digest.h"
 #include "base/memory_archive.h"
 #include "base/spec.h"
@@ -84,6 +87,9 @@ struct FaultCounts {
   std::uint64_t stalled = 0;        // By the server: workers set aside.
   std::uint64_t presumed_dead = 0;  // By the server, of workers that lived.
   std::uint64_t servers = 0;        // Servers that died.
+  std::uint64_t foreign = 0;        // Workers of another network that came.
+  std::uint64_t doubles = 0;        // Processes that claimed the rank of a living worker.
+  std::uint64_t evaluators = 0;
   MessageFaults::Counts messages;
 };
 
@@ -165,6 +171,8 @@ class Cluster {
     bool keeps_part = false;  // It was cancelled, and pushes what it has.
     bool rejoins = false;     // Its connection broke, and it is about to join over a new one.
     std::uint32_t incarnation = 0;
+    ConnectionId connection{};  // The newest.
+    std::uint64_t process = 0;
     std::uint32_t examples = 0;  // It will push this many: all, or the part that it keeps.
     EventId done{};              // When it pushes.
     Time begun{};
@@ -229,6 +237,17 @@ class Cluster {
   // A worker that hangs differs from a paused one in that its heart beats.
   void pause(std::uint32_t worker, Duration lasts, bool hangs);
   void beat(std::uint32_t worker, std::uint64_t incarnation);
+  // Greetings: cluster_admission.cc.
+  [[nodiscard]] std::unique_ptr<admission::Admission> make_admission() const;
+  void greet(const admission::WorkerGreets& greeting);
+  void close(ConnectionId connection);
+  void tell_observer(const admission::Input& input);
+  // Carries out what the admission has decided.
+  void admit(admission::Effects& effects);
+  // A peer that is none of the cluster's workers greets the server.
+  void befall_greeting(const Fault& fault);
+  // After the end, for the observer.
+  void greet_late();
   // The server's death, and another one in its place: cluster_server.cc.
   [[nodiscard]] server::CoordinatorOptions coordinator_options() const;
   [[nodiscard]] std::unique_ptr<server::Coordinator> make_coordinator();
@@ -242,8 +261,8 @@ class Cluster {
   void cut_off(std::uint32_t worker, bool said_goodbye);
   // Breaks the worker's connection. The worker itself lives, and joins again.
   void lose_connection(std::uint32_t worker);
-  // `how`: twice the incarnation, and one more if it said goodbye.
-  void gone(std::uint32_t worker, std::uint64_t how);
+  // `how`: twice the connection, and one more if its worker said goodbye.
+  void gone(std::uint64_t how);
   // Computes the task's gradient, or the part of it that is kept, and sends it off.
   void push(std::uint32_t worker);
   void to_server(std::uint32_t worker, Mail mail);
@@ -301,6 +320,7 @@ class Cluster {
   const bool at_once_;  // Messages arrive at once.
   const Warned warned_;
   const Decided decided_;
+  const protocol::Manifest network_;  // Empty without learning.
   std::vector<double> needed_after_;  // By piece, with overlap: the share of computing before it.
   std::vector<double> ready_before_;  // By slice: the share of computing behind it.
   // State.
@@ -317,6 +337,9 @@ class Cluster {
   Digest digest_;
   std::optional<server::Shard> shard_;
   std::unique_ptr<server::Coordinator> coordinator_;
+  std::unique_ptr<admission::Admission> admission_;
+  std::uint64_t connections_ = 0;  // So far, and so the next.
+  std::uint64_t processes_ = 0;
   server::Evaluations evaluations_;
   std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
   std::deque<server::MeasuredNorms> norms_;         // Not told to the coordinator yet.

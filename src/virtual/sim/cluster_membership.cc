@@ -31,14 +31,16 @@ void Cluster::join(std::uint32_t worker, bool again) {
   }
   newcomer.alive = true;
   newcomer.rejoins = false;
-  ++newcomer.incarnation;
   newcomer.inbox = {};
-  const bool joined = coordinator_->join(
-      now_,
-      {.worker = WorkerId{worker}, .incarnation = newcomer.incarnation, .host = ""},
-      effects_);
-  CHECK(joined);
-  carry_out(server::JoinInput{WorkerId{worker}, newcomer.incarnation});
+  newcomer.connection = ConnectionId{++connections_};
+  if (!again) {
+    newcomer.process = ++processes_;
+  }
+  greet({.peer = newcomer.connection,
+         .worker = WorkerId{worker},
+         .process = newcomer.process,
+         .network = network_});
+  CHECK(finish_ || admission_->member(WorkerId{worker}) == newcomer.connection);
   if (hearts_beat_) {
     beat(worker, newcomer.incarnation);
   }
@@ -47,6 +49,9 @@ void Cluster::join(std::uint32_t worker, bool again) {
 void Cluster::befall(const Fault& fault) {
   const auto id = static_cast<std::uint32_t>(index(fault.worker));
   Worker& worker = workers_[id];
+  if (greets(fault.kind)) {
+    return befall_greeting(fault);
+  }
   if (fault.kind == Fault::Kind::kServer) {
     return server_dies(*fault.lasts);
   }
@@ -103,8 +108,9 @@ void Cluster::cut_off(std::uint32_t worker, bool said_goodbye) {
     end_task(lost);
   }
   // The server hears of it after what was sent before.
-  const Event news{
-      Kind::kGone, worker, std::uint64_t{2} * lost.incarnation + (said_goodbye ? 1U : 0U)};
+  const Event news{Kind::kGone,
+                   worker,
+                   2 * static_cast<std::uint64_t>(lost.connection) + (said_goodbye ? 1U : 0U)};
   if (said_goodbye) {
     post(news, false);
   } else {
@@ -142,13 +148,16 @@ void Cluster::beat(std::uint32_t worker, std::uint64_t incarnation) {
   }
 }
 
-void Cluster::gone(std::uint32_t worker, std::uint64_t how) {
-  coordinator_->leave(now_,
-                      WorkerId{worker},
-                      static_cast<std::uint32_t>(how / 2),
-                      how % 2 == 1 ? policy::Departure::kLeft : policy::Departure::kDead,
-                      effects_);
-  carry_out(server::LeaveInput{WorkerId{worker}, static_cast<std::uint32_t>(how / 2)});
+void Cluster::gone(std::uint64_t how) {
+  const ConnectionId connection{how / 2};
+  const admission::Peer* const peer = admission_->find(connection);
+  if (how % 2 == 1 && peer != nullptr && peer->role == admission::Role::kWorker) {
+    tell_observer(admission::WorkerLeaves{connection});
+    admission::Effects effects;
+    admission_->goodbye(connection, effects);
+    admit(effects);
+  }
+  close(connection);
 }
 
 }  // namespace outpace::sim

@@ -106,7 +106,9 @@ void Cluster::lose_transfers(std::uint32_t worker) {
   transfers_told_.clear();
   transfers_->cut_off(now_, worker, transfers_told_);
   for (const Transfers::Message& lost : transfers_told_) {
-    (void)take_out(lost.label / 2);
+    if (lost.label % 2 == 0) {  // Not that an earlier connection of the worker ended.
+      (void)take_out(lost.label / 2);
+    }
   }
   Time& last = workers_[worker].last_departure;
   last = std::max(last, now_ + transfers_->latency(Way::kToServer, worker) + options_.latency);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "admission/effects.h"
+#include "admission/input.h"
 #include "base/time.h"
 #include "server/coordinator.h"
 #include "server/effects.h"
@@ -19,6 +21,10 @@ class ClusterObserver {
 
   // The coordinator answered `input` with `effects`. None of them is carried out yet.
   virtual void answered(Time now, const server::Input& input, const server::Effects& effects) = 0;
+  // A peer greets, or its connection ends.
+  virtual void greeted(Time now, const admission::Input& input) = 0;
+  // The admission's effect, which is not carried out yet.
+  virtual void admitted(Time now, const admission::Effect& effect) = 0;
   // An event is over, with everything that followed from it at once. True ends the run, as done.
   // `shard` is null without learning.
   [[nodiscard]] virtual bool after(Time now,

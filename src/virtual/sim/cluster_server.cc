@@ -133,6 +133,7 @@ void Cluster::server_back() {
   server_back_.reset();
   ++generation_;
   coordinator_ = make_coordinator();
+  admission_ = make_admission();
   evaluations_ = server::Evaluations(options_.target);
   if (shard_) {
     make_shard();
@@ -144,6 +145,9 @@ void Cluster::server_back() {
     if (shard_) {
       (*checkpoint_)("shard", *shard_);
     }
+    admission_->resume(
+        {.network = network_, .examples = options_.coordinator.examples, .script = std::nullopt},
+        coordinator_->version());
   }
   server_free_ = now_;
   if (options_.observer != nullptr) {

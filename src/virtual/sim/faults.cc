@@ -17,7 +17,7 @@ constexpr double kSecondsMost = 1e9;
 constexpr double kSlowDownMost = 1e6;
 
 // In the order of Fault::Kind.
-const std::array<std::string, 13> kKinds{"crash",
+const std::array<std::string, 16> kKinds{"crash",
                                          "leave",
                                          "join",
                                          "slow",
@@ -29,8 +29,15 @@ const std::array<std::string, 13> kKinds{"crash",
                                          "delay",
                                          "lose",
                                          "duplicate",
-                                         "reorder"};
+                                         "reorder",
+                                         "foreign",
+                                         "double",
+                                         "evaluator"};
 const std::array<std::string, 3> kWays{"both", "to_server", "to_worker"};
+
+bool befalls_messages(Kind kind) {
+  return kind >= Kind::kPartition && kind <= Kind::kReorder;
+}
 
 std::vector<WorkerId> parse_workers(const std::string& text, std::uint32_t workers) {
   std::vector<WorkerId> found;
@@ -68,8 +75,12 @@ bool befalls_worker(Kind kind) {
   return kind <= Kind::kHang;
 }
 
+bool greets(Kind kind) {
+  return kind >= Kind::kForeign;
+}
+
 bool can_silence(const Fault& fault) {
-  return fault.kind == Kind::kPause || (!befalls_worker(fault.kind) && fault.kind != Kind::kServer);
+  return fault.kind == Kind::kPause || befalls_messages(fault.kind);
 }
 
 bool takes_heartbeats(const Fault& fault) {
@@ -94,12 +105,13 @@ Fault parse_fault(std::string_view text, std::uint32_t workers) {
     throw usage_error("unknown fault '" + spec.name + "'" + suggestion(spec.name, kKinds));
   }
   Fault fault{.kind = static_cast<Kind>(kind - kKinds.begin()), .at = {}, .lasts = std::nullopt};
-  if (befalls_worker(fault.kind)) {
+  if (befalls_worker(fault.kind) || fault.kind == Kind::kForeign || fault.kind == Kind::kDouble) {
     fault.worker =
         WorkerId{static_cast<std::uint32_t>(options.count("worker", std::nullopt, 0, workers - 1))};
   }
   fault.at = Time{from_seconds(options.seconds("at", std::nullopt, 0.0, kSecondsMost))};
-  if (fault.kind != Kind::kLeave && fault.kind != Kind::kJoin) {
+  if (fault.kind != Kind::kLeave && fault.kind != Kind::kJoin && fault.kind != Kind::kForeign &&
+      fault.kind != Kind::kDouble) {
     const bool may_end_never = fault.kind == Kind::kCrash;
     const double lasts = options.seconds(
         "for", may_end_never ? std::optional(0.0) : std::nullopt, 0.0, kSecondsMost);
@@ -109,7 +121,7 @@ Fault parse_fault(std::string_view text, std::uint32_t workers) {
   }
   if (fault.kind == Kind::kSlow) {
     fault.factor = options.number("factor", std::nullopt, 1.0, kSlowDownMost);
-  } else if (!befalls_worker(fault.kind) && fault.kind != Kind::kServer) {
+  } else if (befalls_messages(fault.kind)) {
     read_link_fault(options, workers, fault);
   }
   options.finish();

@@ -19,6 +19,10 @@
 //                                  a random half of the links is cut one by one, a step apart, and
 //                                  from 15 s on mended one by one in another order
 //
+//   foreign:worker=3,at=10s        a process of another network greets as this worker
+//   double:worker=3,at=10s         another process greets as this worker while it is alive
+//   evaluator:at=10s,for=5s        an evaluator comes, and goes 5 s later; it measures nothing
+//
 // These faults happen to each message that is sent in a span of time, with a probability:
 //
 //   delay:at=10s,for=60s,probability=0.1,by=50ms      takes 50 ms longer, and so do those behind
@@ -56,7 +60,10 @@ struct Fault {
     kDelay,
     kLose,
     kDuplicate,
-    kReorder
+    kReorder,
+    kForeign,
+    kDouble,
+    kEvaluator
   };
 
   Kind kind;
@@ -76,6 +83,8 @@ struct Fault {
 
 // Whether it befalls one worker at one moment, as opposed to links and messages.
 [[nodiscard]] bool befalls_worker(Fault::Kind kind);
+// A peer greets the server that is none of the cluster's workers.
+[[nodiscard]] bool greets(Fault::Kind kind);
 // Whether a worker that is alive may not be heard for a while.
 [[nodiscard]] bool can_silence(const Fault& fault);
 // Whether it shows only if hearts beat: it can silence a live worker, or hangs one whose heart

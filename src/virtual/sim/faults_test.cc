@@ -52,6 +52,21 @@ TEST(Faults, AHangIsNotSilentAndStillTakesHeartbeats) {
   EXPECT_NE(fault_refusal("hang:worker=1,at=1s").find("for"), std::string::npos);
 }
 
+TEST(Faults, OfPeersThatGreetAreReadFromASpec) {
+  EXPECT_EQ(parse_fault("foreign:worker=2,at=1s", 4),
+            (Fault{.kind = Fault::Kind::kForeign, .worker = WorkerId{2}, .at = Time{seconds(1)}}));
+  EXPECT_EQ(parse_fault("double:worker=2,at=1s", 4).kind, Fault::Kind::kDouble);
+  const Fault evaluator = parse_fault("evaluator:at=1s,for=3s", 4);
+  EXPECT_EQ(evaluator.lasts, Duration{seconds(3)});
+  EXPECT_TRUE(greets(evaluator.kind));
+  EXPECT_FALSE(greets(Fault::Kind::kReorder));
+  EXPECT_FALSE(can_silence(evaluator));
+  EXPECT_FALSE(takes_heartbeats(evaluator));
+  EXPECT_NE(fault_refusal("evaluator:at=1s").find("for"), std::string::npos);
+  EXPECT_NE(fault_refusal("double:worker=4,at=1s").find("worker"), std::string::npos);
+  EXPECT_NE(fault_refusal("foreign:at=1s").find("worker"), std::string::npos);
+}
+
 TEST(Faults, CanSilenceALivingWorkerOrNot) {
   EXPECT_FALSE(can_silence(parse_fault("crash:worker=3,at=10s,for=5s", 4)));
   EXPECT_FALSE(can_silence(parse_fault("slow:worker=3,at=10s,for=5s,factor=2", 4)));

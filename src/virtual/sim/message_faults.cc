@@ -27,7 +27,7 @@ MessageFaults::MessageFaults(const std::vector<Fault>& faults,
       }
     } else if (fault.kind == Fault::Kind::kClog) {
       clog(fault, workers);
-    } else if (!befalls_worker(fault.kind)) {
+    } else if (!befalls_worker(fault.kind) && !greets(fault.kind)) {
       of_messages_.push_back(fault);
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "admission/driver.h"
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "collective/batch_plan.h"
@@ -16,12 +17,16 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr Duration kStatusPeriod = std::chrono::milliseconds(100);
+constexpr Duration kNever = std::chrono::hours(24 * 365);
 
 }  // namespace
 
 Host::Host(HostOptions options, HostCallbacks callbacks)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
+      admission_({.workers = options_.workers,
+                  .heartbeat_timeout = kNever,  // Hearts beat once all have come.
+                  .started_together = true}),
       evaluations_(options_.target),
       next_snapshot_(next_snapshot(0, options_.evaluate_every)),
       transport_(wire::serve(
@@ -79,7 +84,7 @@ HostResult Host::run() {
     go_on(moment);
     if (tally_ && moment >= next_status && callbacks_.status) {
       next_status = moment + kStatusPeriod;
-      callbacks_.status(run_time(moment), *tally_, dataset_, evaluations_);
+      callbacks_.status(run_time(moment), *tally_, admission_.terms().examples, evaluations_);
     }
   }
   return result();
@@ -111,15 +116,21 @@ void Host::stop_asked(Time now, const StopAsked& asked) {
 }
 
 void Host::receive(Time now, wire::ConnectionId from, wire::Received received) {
-  if (from == evaluator_) {
-    return receive_from_evaluator(now, received.message);
-  }
-  const auto found = peers_.find(from);
-  if (found == peers_.end()) {
+  const admission::Peer* peer = admission_.find(from);
+  if (peer == nullptr) {
     return receive_first(now, from, received.message);
   }
-  found->second.last_heard = now;
-  receive_from_worker(now, found->second, std::move(received));
+  switch (peer->role) {
+    case admission::Role::kEvaluator:
+      return receive_from_evaluator(now, received.message);
+    case admission::Role::kWorker: {
+      Peer& worker = peers_.at(from);
+      worker.last_heard = now;
+      return receive_from_worker(now, worker, std::move(received));
+    }
+    case admission::Role::kSentAway:
+      return;
+  }
 }
 
 void Host::receive_from_evaluator(Time now, const protocol::Message& message) {
@@ -132,20 +143,22 @@ void Host::receive_from_evaluator(Time now, const protocol::Message& message) {
 }
 
 void Host::receive_first(Time now, wire::ConnectionId from, const protocol::Message& message) {
-  const auto refused = [&] {
-    refuse(from, "this run has no server; train starts all its workers");
-  };
-  std::visit(Overloaded{[&](const protocol::Hello& hello) { greet(now, from, hello); },
-                        [&](const protocol::Observe&) {
-                          if (evaluator_) {
-                            return refused();
-                          }
-                          evaluator_ = from;
-                          begin_when_all_are_there(now);
-                        },
-                        // Also a message that is new: it is no greeting.
-                        [&](const auto&) { refused(); }},
-             message);
+  admission::Effects effects;
+  std::visit(
+      Overloaded{
+          [&](const protocol::Hello& worker) {
+            admission_.hello(now, from, worker, Version{0}, effects);
+          },
+          [&](const protocol::Observe& evaluator) { admission_.observe(from, evaluator, effects); },
+          // Also a message that is new: it is no greeting.
+          [&](const auto&) {
+            admission_.refuse(from,
+                              {protocol::Farewell::kIncompatible,
+                               "this run has no server; train starts all its workers"},
+                              effects);
+          }},
+      message);
+  admit(now, std::move(effects));
 }
 
 void Host::receive_from_worker(Time now, Peer& peer, wire::Received received) {
@@ -173,41 +186,52 @@ void Host::receive_from_worker(Time now, Peer& peer, wire::Received received) {
       received.message);
 }
 
-void Host::greet(Time now, wire::ConnectionId from, const protocol::Hello& hello) {
-  if (!fits(hello)) {
-    refuse(from, name(hello.worker) + " does not fit this run: another program, network or data");
-    return;
-  }
-  manifest_ = hello.manifest;
-  dataset_ = hello.dataset_examples;
-  peers_[from] = {.worker = hello.worker, .host = hello.host, .last_heard = now, .quiet = false};
-  transport_->authorise(from, manifest_->numbers());
-  begin_when_all_are_there(now);
-}
-
-bool Host::fits(const protocol::Hello& hello) const {
-  const bool another =
-      manifest_ && (hello.manifest != *manifest_ || hello.dataset_examples != dataset_);
-  const bool there = std::ranges::any_of(
-      peers_, [&](const auto& peer) { return peer.second.worker == hello.worker; });
-  return phase_ == Phase::kGathering && hello.protocol == protocol::kProtocolVersion &&
-         index(hello.worker) < options_.workers && hello.dataset_examples > 0 && !another && !there;
-}
-
-void Host::refuse(wire::ConnectionId from, const std::string& why) {
-  transport_->send(from, protocol::Stop{protocol::Farewell::kIncompatible, why}, nullptr);
-  transport_->close(from);
+void Host::admit(Time now, admission::Effects effects) {
+  admission::carry_out(
+      admission_,
+      now,
+      effects,
+      Overloaded{[&](const admission::Accept& accepted) {
+                   peers_[accepted.peer] = {.worker = accepted.worker,
+                                            .host = admission_.find(accepted.peer)->host,
+                                            .last_heard = now,
+                                            .quiet = false};
+                   awaited_.insert(accepted.worker);  // Also one that had gone.
+                   transport_->authorise(accepted.peer, admission_.terms().network->numbers());
+                   begin_when_all_are_there(now);
+                 },
+                 [&](const admission::Refuse& refused) {
+                   peers_.erase(refused.peer);
+                   transport_->send(refused.peer, refused.stop, nullptr);
+                   transport_->close(refused.peer);
+                 },
+                 [&](const admission::HangUp& ended) { transport_->close(ended.peer); },
+                 [&](const admission::Serve&) { begin_when_all_are_there(now); },
+                 [&](const admission::EvaluatorLost&) { evaluations_.lost(); },
+                 [&](const admission::Warn& warning) { say(warning.text); },
+                 // All begin at once, each with its own weights.
+                 Ignoring<admission::Welcome,
+                          admission::Open,
+                          admission::Reset,
+                          admission::Join,
+                          admission::Leave,
+                          admission::ScriptChanged,
+                          admission::ForgetWeights,
+                          admission::MeasureLast,
+                          admission::StartEvaluator,
+                          admission::Awaits,
+                          admission::End>{}});
 }
 
 void Host::begin_when_all_are_there(Time now) {
-  if (peers_.size() < awaited_.size() || (options_.expects_evaluator && !evaluator_) ||
+  if (peers_.size() < awaited_.size() || (options_.expects_evaluator && !admission_.evaluator()) ||
       phase_ != Phase::kGathering || too_few()) {
     return;
   }
   tally_.emplace(options_.topology,
                  BatchPlanOptions{.workers = options_.workers,
                                   .batch = options_.batch,
-                                  .examples = dataset_,
+                                  .examples = admission_.terms().examples,
                                   .updates = options_.limits.updates,
                                   .iterations = options_.limits.iterations,
                                   .epochs = options_.limits.epochs});
@@ -225,6 +249,7 @@ void Host::begin_when_all_are_there(Time now) {
   }
   began_ = now;
   phase_ = Phase::kRunning;
+  admission_.began();
   if (callbacks_.joined) {
     for (const auto& [connection, peer] : peers_) {
       callbacks_.joined(run_time(now), peer.worker);
@@ -235,16 +260,12 @@ void Host::begin_when_all_are_there(Time now) {
 }
 
 void Host::closed(Time now, wire::ConnectionId from, const wire::Closed& closed) {
-  if (from == evaluator_) {
-    evaluator_.reset();
-    evaluations_.lost();
-    return;
+  admission::Effects effects;
+  admission_.closed(from, closed.why, effects);
+  if (peers_.contains(from)) {
+    lose(now, from, closed.why);
   }
-  const auto found = peers_.find(from);
-  if (found == peers_.end()) {
-    return;
-  }
-  lose(now, from, closed.why);
+  admit(now, std::move(effects));
 }
 
 }  // namespace outpace::collective

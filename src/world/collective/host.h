@@ -1,7 +1,8 @@
 // The process that starts a run without a server, and keeps its record: it hears what the workers
 // report (member.h), has weights evaluated now and then, says when it is time to end, and gathers
 // the last weights. It sees no gradient, and a ring does not wait for it. A worker that dies or is
-// silent is out, and the host has the others form a new group (formation.h).
+// silent is out, and the host has the others form a new group (formation.h). The admission decides
+// which workers fit and which evaluator is served (admission/admission.h).
 //
 // Threads: the transport's threads post messages to a mailbox, and so does a thread that calls
 // stop(). run() does all the rest, on its caller's thread.
@@ -19,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "admission/admission.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "collective/formation.h"
@@ -150,9 +152,8 @@ class Host {
   void receive_first(Time now, wire::ConnectionId from, const protocol::Message& message);
   void receive_from_evaluator(Time now, const protocol::Message& message);
   void receive_from_worker(Time now, Peer& peer, wire::Received received);
-  void greet(Time now, wire::ConnectionId from, const protocol::Hello& hello);
-  [[nodiscard]] bool fits(const protocol::Hello& hello) const;
-  void refuse(wire::ConnectionId from, const std::string& why);
+  // Carries out what the admission has decided.
+  void admit(Time now, admission::Effects effects);
   void begin_when_all_are_there(Time now);
   void closed(Time now, wire::ConnectionId from, const wire::Closed& closed);
   void stop_asked(Time now, const StopAsked& asked);
@@ -207,8 +208,7 @@ class Host {
   const std::chrono::steady_clock::time_point created_ = std::chrono::steady_clock::now();
   // State of run()'s thread.
   Phase phase_ = Phase::kGathering;
-  std::optional<protocol::Manifest> manifest_;
-  std::uint64_t dataset_ = 0;
+  admission::Admission admission_;
   std::map<wire::ConnectionId, Peer> peers_;  // The workers.
   std::set<WorkerId> awaited_;                // Among those, and those that may still come.
   Formation formation_;
@@ -217,7 +217,6 @@ class Host {
   std::optional<Time> broken_since_;
   Time broken_said_{};         // When it is to be said next.
   bool broken_alarm_ = false;  // It was said.
-  std::optional<wire::ConnectionId> evaluator_;
   Time began_{};
   std::optional<Tally> tally_;
   server::Evaluations evaluations_;

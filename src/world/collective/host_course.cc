@@ -45,7 +45,7 @@ void Host::take_report(Time now, const protocol::Push& report, float runtime) {
 }
 
 void Host::take_weights(Time now, WorkerId worker, Version version, std::vector<float> weights) {
-  if (weights.size() != manifest_->numbers()) {
+  if (weights.size() != admission_.terms().network->numbers()) {
     give_up(ExitCode::kIncompatible, name(worker) + " brought weights of another size");
     return;
   }
@@ -115,13 +115,13 @@ void Host::ask_for_weights(Version version) {
 }
 
 void Host::evaluate(Version version, Time committed, std::uint64_t examples) {
-  if (evaluator_ && evaluations_.sent(version, committed, examples)) {
+  if (admission_.evaluator() && evaluations_.sent(version, committed, examples)) {
     send_to_evaluator(version, weights_);
   }
 }
 
 void Host::send_to_evaluator(Version version, const std::vector<float>& weights) {
-  transport_->send(*evaluator_,
+  transport_->send(*admission_.evaluator(),
                    protocol::Snapshot{version},
                    std::make_shared<const std::vector<float>>(weights));
 }
@@ -138,7 +138,7 @@ const char* Host::limit_reached(Time now) const {
   if (limits.iterations > 0 && done.gradients_applied >= limits.iterations) {
     return "iterations done";
   }
-  if (limits.epochs > 0 && done.examples_applied >= limits.epochs * dataset_) {
+  if (limits.epochs > 0 && done.examples_applied >= limits.epochs * admission_.terms().examples) {
     return kEpochsDone;
   }
   if (limits.seconds > Duration{} && run_time(now) >= Time{limits.seconds}) {
@@ -165,12 +165,13 @@ void Host::check_silence(Time now) {
   for (const wire::ConnectionId connection : silent) {
     const std::string why =
         fmt::format("silent for {:g} s", to_seconds(options_.heartbeat_timeout));
-    transport_->send(connection,
-                     protocol::Stop{protocol::Farewell::kPresumedDead,
-                                    "the run goes on without this worker: it was " + why},
-                     nullptr);
-    transport_->close(connection);
+    admission::Effects effects;
+    admission_.refuse(
+        connection,
+        {protocol::Farewell::kPresumedDead, "the run goes on without this worker: it was " + why},
+        effects);
     lose(now, connection, why);
+    admit(now, std::move(effects));
   }
 }
 
@@ -217,7 +218,8 @@ void Host::go_on(Time now) {
   }
   const bool measured = evaluations_.waiting() == 0 &&
                         (last_weights_.size() == 1 || replicas_.size() == last_weights_.size());
-  if (phase_ == Phase::kEvaluating && (measured || !evaluator_)) {
+  const bool measures = admission_.evaluator() && tally_ && tally_->statistics().updates > 0;
+  if (phase_ == Phase::kEvaluating && (measured || !measures)) {
     dismiss_all();
     phase_ = Phase::kOver;
   }
@@ -256,11 +258,10 @@ void Host::evaluate_last(Time now) {
   deadline_ = now + std::chrono::seconds(interrupted ? 10 : 60);
   weights_ = of_run(last_weights_);
   if (callbacks_.trained) {
-    callbacks_.trained(*manifest_, weights_, tally_->version());
+    callbacks_.trained(*admission_.terms().network, weights_, tally_->version());
   }
   const server::Statistics& done = tally_->statistics();
-  if (!evaluator_ || done.updates == 0) {
-    evaluator_.reset();
+  if (!admission_.evaluator() || done.updates == 0) {
     return;
   }
   if (evaluations_.newest_sent() != tally_->version()) {
@@ -278,9 +279,9 @@ void Host::dismiss_all() {
   for (const auto& [connection, peer] : peers_) {
     transport_->close(connection);
   }
-  if (evaluator_) {
-    transport_->send(*evaluator_, protocol::Stop{protocol::Farewell::kFinished, ""}, nullptr);
-    transport_->close(*evaluator_);
+  if (const auto evaluator = admission_.evaluator()) {
+    transport_->send(*evaluator, protocol::Stop{protocol::Farewell::kFinished, ""}, nullptr);
+    transport_->close(*evaluator);
   }
 }
 
@@ -291,7 +292,7 @@ HostResult Host::result() const {
                     .evaluations = evaluations_.all(),
                     .reached_target = evaluations_.reached(),
                     .worst_replica = std::nullopt,
-                    .manifest = manifest_.value_or(protocol::Manifest{}),
+                    .manifest = admission_.terms().network.value_or(protocol::Manifest{}),
                     .weights = weights_};
   if (tally_) {
     result.statistics = tally_->statistics();

@@ -20,6 +20,22 @@ Time to_time(steady_clock::time_point point) {
   return Time{std::chrono::duration_cast<Duration>(point.time_since_epoch())};
 }
 
+admission::Options admission_options(const ServerOptions& options) {
+  return {.job = options.coordinator.job,
+          .workers = options.coordinator.workers,
+          .later = options.coordinator.later,
+          .heartbeat_timeout = options.coordinator.heartbeat_timeout,
+          .patience = options.coordinator.patience,
+          .expects_evaluator = options.expects_evaluator,
+          .needs_evaluator = options.needs_evaluator,
+          .starts_evaluator = options.starts_evaluator,
+          .begins_again = options.begins_again,
+          .network = options.manifest,
+          .has_weights = options.manifest.has_value(),
+          .shard = options.shard,
+          .script_conflict = options.script.conflict};
+}
+
 steady_clock::time_point to_steady(Time time) {
   return steady_clock::time_point(
       std::chrono::duration_cast<steady_clock::duration>(time.time_since_epoch()));
@@ -30,6 +46,7 @@ steady_clock::time_point to_steady(Time time) {
 Server::Server(ServerOptions options, ServerCallbacks callbacks)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
+      admission_(admission_options(options_)),
       evaluations_(options_.target),
       strand_([this](Post post) { take(std::move(post)); }, [this] { rest(); }) {
   // What can be wrong in the options shows before anybody connects.
@@ -38,14 +55,12 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
   set_policy_ = options_.policy.text;
   policy_ = phases_.front().policy.text;
   server::check(options_.shard);
-  manifest_ = options_.manifest;
-  if (manifest_) {
-    shard_.emplace(options_.shard, std::move(options_.weights), manifest_->sizes());
+  if (options_.manifest) {
+    shard_.emplace(options_.shard, std::move(options_.weights), options_.manifest->sizes());
   }
   if (options_.resumed) {
     keep(now(), *options_.resumed);
     options_.resumed.reset();
-    resumed_at_ = coordinator_->version();
   }
   const auto warned = [this](const std::string& text) { strand_.post(TransportWarned{text}); };
   transport_ =
@@ -64,14 +79,13 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
 Server::~Server() = default;
 
 RunResult Server::run() {
-  gathers_since_ = now();
-  looked_for_ = gathers_since_;
+  admission_.listens(now(), transport_->address());
   tell_constants();  // Constants of the run that goes on.
   strand_.open();
   for (bool over = false; !over;) {
     Time next{};
     strand_.run([&] {  // The loop rests here.
-      over = finish_.has_value();
+      over = admission_.end().has_value();
       next = wake_at_ = std::min(next_tick(), now() + kStatusPeriod);
     });
     if (!over) {
@@ -126,10 +140,11 @@ void Server::rest() {
     return;
   }
   const Time now = this->now();
-  if (!finish_ && !put_off_.puts_off(now, due(), [this] { return transport_->has_unread(); })) {
+  if (!admission_.end() &&
+      !put_off_.puts_off(now, due(), [this] { return transport_->has_unread(); })) {
     tick(now);
   }
-  if (finish_ || next_tick() < wake_at_) {
+  if (admission_.end() || next_tick() < wake_at_) {
     strand_.wake();
   }
 }
@@ -147,74 +162,40 @@ void Server::handle(Time now, Post post) {
                         },
                         [&](const StopAsked& asked) { stop_asked(now, asked); },
                         [&](const NobodyWillJoin&) { nobody_joins(now); },
-                        [&](const EvaluatorFailed&) { evaluator_comes_ = false; },
-                        [&](const NobodyWillAsk&) { asks_no_more_ = true; },
+                        [&](const EvaluatorFailed&) { admission_.evaluator_failed(); },
+                        [&](const NobodyWillAsk&) { admission_.nobody_will_ask(); },
                         [&](const TransportWarned& warning) { warn(warning.text); }},
              post);
 }
 
 void Server::stop_asked(Time now, const StopAsked& asked) {
-  if (finish_) {
-    hurries_ = true;
-    return;
+  admission::Effects before;
+  admission_.stop(asked.code, asked.why, before);
+  admit(now, std::move(before));
+  if (coordinator_ && !admission_.end()) {
+    server::Effects effects;
+    coordinator_->finish(now, asked.code, asked.why, effects);
+    carry_out(now, effects);
   }
-  if (!coordinator_) {
-    finish_ = {asked.code, asked.why};
-    return;
-  }
-  server::Effects effects;
-  coordinator_->finish(now, asked.code, asked.why, effects);
-  carry_out(now, effects);
 }
 
 void Server::nobody_joins(Time now) {
-  if (finish_) {
-    return;
+  admission::Effects before;
+  admission_.nobody_will_join(before);
+  admit(now, std::move(before));
+  if (coordinator_ && !admission_.end()) {
+    server::Effects effects;
+    coordinator_->nobody_will_join(now, effects);
+    carry_out(now, effects);
   }
-  if (!coordinator_) {
-    finish_ = {ExitCode::kTooFewWorkers, "too few workers: all ended before they joined"};
-    return;
-  }
-  server::Effects effects;
-  coordinator_->nobody_will_join(now, effects);
-  carry_out(now, effects);
 }
 
 void Server::closed(Time now, wire::ConnectionId from, const wire::Closed& closed) {
-  const auto found = peers_.find(from);
-  if (found == peers_.end()) {
-    return;
-  }
-  const Peer peer = std::move(found->second);
-  peers_.erase(found);
-  std::erase(next_evaluators_, from);
-  if (evaluator_ == from) {
-    replace_evaluator(closed.why);
-  }
-  if (peer.joined && coordinator_ && connection_of_[index(peer.worker)] == from) {
-    server::Effects effects;
-    connection_of_[index(peer.worker)].reset();
-    if (!coordinator_->finished()) {
-      warn(name(peer.worker) + " is gone: " + closed.why);
-    }
-    coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
-    carry_out(now, effects);
-  }
-  forget_offers_of(now, from);
-}
-
-void Server::dismiss(wire::ConnectionId connection,
-                     protocol::Farewell how,
-                     const std::string& why) {
-  if (const auto peer = peers_.find(connection); peer != peers_.end()) {
-    peer->second.role = Role::kSentAway;
-  }
-  transport_->send(connection, protocol::Stop{how, why}, nullptr);
-  transport_->close(connection);
-  // Every worker of a wrong program comes, and with --restart-workers again and again.
-  if (how == protocol::Farewell::kIncompatible && why != std::exchange(refused_, why)) {
-    warn("refused a connection: " + why);
-  }
+  brought_.erase(from);
+  has_constants_.erase(from);
+  admission::Effects effects;
+  admission_.closed(from, closed.why, effects);
+  admit(now, std::move(effects));
 }
 
 void Server::warn(const std::string& text) const {
@@ -252,13 +233,24 @@ void Server::carry_out(Time now, server::Effects& effects) {
                    if (finish.code != ExitCode::kDone) {  // It may be gone on with.
                      take_checkpoint(now);
                    }
-                   finish_ = finish;
+                   admission_.ended(finish);
                    give_up_asked(finish.why);
                  }});
   for (const server::MeasuredNorms& norms : measured) {
     server::Effects next;
     coordinator_->measured_norms(now, norms.version, norms.norms, next);
     carry_out(now, next);
+  }
+}
+
+void Server::tell_begin() {
+  if (!begun()) {
+    return;
+  }
+  admission_.began();
+  if (callbacks_.begins) {
+    callbacks_.begins(*admission_.terms().network);
+    callbacks_.begins = nullptr;
   }
 }
 
@@ -278,7 +270,7 @@ void Server::look_ahead(const server::Effects& effects) {
 }
 
 void Server::send(const server::Send& send, wire::More more) {
-  const auto& connection = connection_of_[index(send.worker)];
+  const auto connection = admission_.member(send.worker);
   if (!connection) {
     return;
   }
@@ -289,7 +281,7 @@ void Server::send(const server::Send& send, wire::More more) {
 }
 
 void Server::send_snapshot(Version version, Time committed, std::uint64_t examples) {
-  if (!evaluator_) {
+  if (!admission_.evaluator()) {
     return;
   }
   if (evaluations_.sent(version, committed, examples)) {
@@ -300,10 +292,8 @@ void Server::send_snapshot(Version version, Time committed, std::uint64_t exampl
 }
 
 void Server::disconnect(const server::Disconnect& disconnect) {
-  auto& connection = connection_of_[index(disconnect.worker)];
-  if (connection) {
-    dismiss(*connection, disconnect.stop.how, disconnect.stop.why);
-    connection.reset();
+  if (const auto refused = admission_.dismiss(disconnect.worker, disconnect.stop)) {
+    refuse(*refused);
   }
 }
 
@@ -312,21 +302,17 @@ Time Server::next_tick() const {
 }
 
 Time Server::due() const {
-  const Time due = coordinator_
-                       ? coordinator_->next_deadline()
-                       : asks_others_at().value_or(gathers_since_ + options_.coordinator.patience);
-  return begun() || !callbacks_.awaits ? due : std::min(due, looked_for_ + kAwaitsPeriod);
+  const Time due = coordinator_ ? coordinator_->next_deadline() : Time::max();
+  return std::min(due, admission_.next_deadline());
 }
 
 void Server::tick(Time now) {
-  say_what_it_waits_for(now);
+  if (now >= admission_.next_deadline()) {
+    admission::Effects due;
+    admission_.tick(now, due);
+    admit(now, std::move(due));
+  }
   if (!coordinator_) {
-    if (const auto due = asks_others_at(); due && now >= *due) {
-      ask_others_for_weights();
-    }
-    if (now >= gathers_since_ + options_.coordinator.patience) {
-      start_without_evaluator(now);
-    }
     return;
   }
   if (now >= coordinator_->next_deadline()) {
@@ -343,53 +329,30 @@ void Server::tick(Time now) {
 
 void Server::hand_over_weights() {
   if (shard_ && callbacks_.trained) {
-    callbacks_.trained(
-        *manifest_, shard_->weights(), coordinator_ ? coordinator_->version() : Version{0});
+    callbacks_.trained(*admission_.terms().network, shard_->weights(), version());
   }
 }
 
 void Server::await_evaluations() {
-  // A run that is interrupted may be killed within the minute.
-  const bool interrupted = static_cast<int>(finish_->code) > 128;
-  const Duration patience = std::chrono::seconds(interrupted ? 10 : 60);
-  // A worker's question comes at the end of its script's loop.
-  constexpr Duration kToAsk = std::chrono::seconds(5);
-  const Time ended = now();
-  Time deadline{};
-  strand_.run([this] { send_last_snapshot(); });
-  for (bool waits = true; waits;) {
+  strand_.run([this] {
+    admission::Effects effects;
+    admission_.trained(now(), effects);
+    admit(now(), std::move(effects));
+  });
+  for (std::optional<Time> until = now(); until;) {
     strand_.run([&] {
-      const bool began = coordinator_ && coordinator_->started();
-      const bool may_ask = options_.starts_evaluator && !evaluator_asked_ && !asks_no_more_ &&
-                           finish_->code == ExitCode::kDone;
-      const bool measures = evaluator_ ? evaluations_.waiting() > 0 : evaluator_comes_;
-      const bool asks = !evaluator_ && !measures && may_ask;
-      deadline = std::max(ended, evaluator_asked_at_) + (asks ? kToAsk : patience);
-      waits = began && (measures || asks) && !hurries_ && now() < deadline;
-      if (began && measures && !waits) {
-        warn(hurries_ ? "the last weights are not measured"
-                      : "the evaluator has not measured the last weights in " +
-                            std::to_string(static_cast<int>(to_seconds(patience))) +
-                            " s: their accuracy is unknown");
-      }
+      admission::Effects effects;
+      until = admission_.waits_until(now(), evaluations_.waiting() > 0, effects);
+      admit(now(), std::move(effects));
     });
-    if (waits) {
-      strand_.wait_until(to_steady(deadline));
+    if (until) {
+      strand_.wait_until(to_steady(*until));
     }
   }
-  strand_.run([this] {
-    evaluator_.reset();
-    next_evaluators_.clear();
-    for (const auto& [connection, peer] : peers_) {
-      if (peer.role == Role::kEvaluator) {
-        dismiss(connection, protocol::Farewell::kFinished, "");
-      }
-    }
-  });
 }
 
 void Server::send_last_snapshot() {
-  if (!coordinator_ || !coordinator_->started() || !evaluator_) {
+  if (!begun() || !admission_.evaluator()) {
     return;
   }
   const bool known =
@@ -405,11 +368,9 @@ void Server::send_last_snapshot() {
 void Server::close_the_run() {
   over_ = true;
   callbacks_ = {};
-  for (const auto& [connection, peer] : peers_) {
-    if (peer.role == Role::kWorker) {  // It came, and never joined.
-      say_that_it_is_over(connection);
-    }
-  }
+  admission::Effects effects;
+  admission_.close(effects);
+  admit(now(), std::move(effects));
 }
 
 void Server::take_late(const Post& post) {
@@ -417,47 +378,35 @@ void Server::take_late(const Post& post) {
   if (from == nullptr) {
     return;
   }
-  if (std::holds_alternative<wire::Closed>(from->event)) {
-    peers_.erase(from->connection);
+  if (const auto* why = std::get_if<wire::Closed>(&from->event)) {
+    closed(now(), from->connection, *why);
     return;
   }
   const auto& message = std::get<wire::Received>(from->event).message;
-  if (std::holds_alternative<protocol::Hello>(message) ||
-      std::holds_alternative<protocol::Observe>(message)) {
-    say_that_it_is_over(from->connection);
+  if (const auto* worker = std::get_if<protocol::Hello>(&message)) {
+    greet(now(), from->connection, *worker);
+  } else if (const auto* evaluator = std::get_if<protocol::Observe>(&message)) {
+    observe(now(), from->connection, *evaluator);
   } else if (std::holds_alternative<protocol::SetPolicy>(message) ||
              std::holds_alternative<protocol::SlowDown>(message) ||
              std::holds_alternative<protocol::AskStatus>(message) ||
              std::holds_alternative<protocol::AskEvaluator>(message) ||
              std::holds_alternative<protocol::EndRun>(message)) {
-    answer(from->connection, ExitCode::kFailure, "the run is over: " + finish_->why);
+    answer(from->connection, ExitCode::kFailure, "the run is over: " + admission_.end()->why);
   } else if (const auto* ask = std::get_if<protocol::AskEvaluated>(&message)) {
     tell_evaluated(now(), from->connection, *ask);
   }
 }
 
-void Server::say_that_it_is_over(wire::ConnectionId to) {
-  if (finish_->code == ExitCode::kWouldBeginAnew) {  // Workers wait for the run that goes on.
-    if (const auto peer = peers_.find(to); peer != peers_.end()) {
-      peer->second.role = Role::kSentAway;
-    }
-    transport_->close(to);
-    return;
-  }
-  const bool done = finish_->code == ExitCode::kDone;
-  dismiss(to,
-          done ? protocol::Farewell::kFinished : protocol::Farewell::kFailed,
-          "the run is over: " + finish_->why);
-}
-
 RunResult Server::result() const {
-  RunResult result{.code = finish_->code,
-                   .why = finish_->why,
+  const admission::Terms& terms = admission_.terms();
+  RunResult result{.code = admission_.end()->code,
+                   .why = admission_.end()->why,
                    .statistics = {},
                    .evaluations = evaluations_.all(),
                    .reached_target = evaluations_.reached(),
-                   .script = script_.value_or(protocol::Script{}),
-                   .manifest = manifest_.value_or(protocol::Manifest{}),
+                   .script = terms.script.value_or(protocol::Script{}),
+                   .manifest = terms.network.value_or(protocol::Manifest{}),
                    .weights = {}};
   if (coordinator_) {
     result.statistics = coordinator_->statistics();

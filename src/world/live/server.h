@@ -4,23 +4,16 @@
 // and so does a thread that calls stop() or nobody_will_join(). The posting thread mostly handles
 // its post at once. run(), on its caller's thread, handles timers that are due when nobody posts.
 //
-// Until the run starts, an offer counts only while a peer that made it is connected: the network
-// while any worker or evaluator is there, the size of the data set while any worker is, and the
-// initial weights while the worker that brought them is. When that worker leaves, the others are
-// asked for weights again. The start of the run fixes all three. Weights that the server was given
-// fix the network from the beginning.
-//
-// One evaluator is served at a time, the first that came. Others wait in line: one that was started
-// in place of a lost one takes over as soon as the lost one's connection ends, and one that was
-// started by mistake takes nothing from the first.
+// The server decides nothing. The admission decides which peers join, what the run waits for and
+// which evaluator is served (admission/admission.h). The coordinator decides the rest.
 
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "admission/admission.h"
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/spec.h"
@@ -164,18 +158,11 @@ class Server {
                             NobodyWillAsk,
                             TransportWarned>;
 
-  // A peer that was sent away is not heard any more, although its connection may still be open.
-  enum class Role : std::uint8_t { kUnknown, kWorker, kEvaluator, kSentAway };
-  struct Peer {
-    Role role = Role::kUnknown;
-    WorkerId worker{};
-    std::uint32_t incarnation = 0;  // Given by this server.
-    protocol::Hello hello;          // Without the manifest, which is the job's.
-    Time last_heard{};              // For a worker.
-    bool joined = false;
-    protocol::Assembly constants{};                          // The constants that it brings.
-    std::map<std::uint32_t, update::BroughtState> states{};  // States that it brings, by tensor.
-    bool has_constants = false;                              // An evaluator.
+  using Peer = admission::Peer;
+  // What a worker brings beside the first weights, as far as it has come.
+  struct Brought {
+    protocol::Assembly constants{};
+    std::map<std::uint32_t, update::BroughtState> states{};  // By tensor.
   };
 
   void take(Post post);
@@ -192,47 +179,36 @@ class Server {
                            wire::ConnectionId from,
                            const Peer& peer,
                            wire::Received received);
-  void greet_worker(Time now, wire::ConnectionId from, const protocol::Hello& hello);
-  // Why the job cannot use this worker, leaving aside who holds its rank; empty if it can.
-  [[nodiscard]] std::string unfit(const protocol::Hello& hello) const;
-  // Why the job cannot use what the worker's script says; empty if it can.
-  [[nodiscard]] std::string unfit(const protocol::Script& script) const;
+  // What the admission decides: server_admission.cc.
+  void greet(Time now, wire::ConnectionId from, const protocol::Hello& worker);
+  void observe(Time now, wire::ConnectionId from, const protocol::Observe& evaluator);
+  // Carries out what the admission has decided.
+  void admit(Time now, admission::Effects effects);
+  void welcome(wire::ConnectionId worker, std::uint32_t incarnation, bool needs_weights);
+  void refuse(const admission::Refuse& refused);
+  void refuse(Time now, wire::ConnectionId peer, protocol::Farewell how, const std::string& why);
+  void make_coordinator(Time now);
+  void join(Time now, const admission::Join& join);
+  void leave(Time now, const admission::Leave& leave);
+  // The script is another one. `groups`: its parameter groups, too.
+  void script_changed(bool groups);
   // With the optimizer of the script.
   [[nodiscard]] server::ShardOptions shard_options(const protocol::Script& script) const;
-  [[nodiscard]] server::CoordinatorOptions coordinator_options() const;
-  // The run's script is this one from now on, or none.
-  void take_script(std::optional<protocol::Script> script);
-  void take_rates(Time now,
-                  wire::ConnectionId from,
-                  const Peer& peer,
-                  const protocol::Rates& rates);
+  [[nodiscard]] server::CoordinatorOptions coordinator_options(const admission::Terms& terms) const;
+  void take_rates(Time now, wire::ConnectionId from, const protocol::Rates& rates);
   void ask_for_evaluator(Time now);
-  // Makes room for the newcomer. False if another process that is alive holds the rank; the
-  // newcomer is told.
-  [[nodiscard]] bool clear_rank(Time now, wire::ConnectionId from, const protocol::Hello& newcomer);
-  void welcome(wire::ConnectionId worker, std::uint32_t incarnation);
-  void greet_evaluator(wire::ConnectionId from, const protocol::Observe& observe);
-  // The next one in line takes the place of the evaluator that is gone.
-  void replace_evaluator(const std::string& why);
-  // The evaluator has not come in time, or is gone before the start: the run starts without it if
-  // it can.
   [[nodiscard]] bool begun() const { return coordinator_ && coordinator_->started(); }
-  static constexpr Duration kAwaitsPeriod = std::chrono::seconds(2);
-  void say_what_it_waits_for(Time now);
-  void start_without_evaluator(Time now);
   void take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights);
   void take_push(Time now,
                  wire::ConnectionId from,
                  const Peer& peer,
                  const protocol::Push& push,
                  wire::Received&& received);
-  void take_goodbye(Time now, wire::ConnectionId from, const Peer& peer, server::Effects& effects);
   // Why a peer cannot answer the release of this identity; empty if it can.
   [[nodiscard]] std::string why_not_from(const Peer& peer, const protocol::GradientId& id) const;
   // Ends the connection of a worker that broke the protocol, so that it does not wait.
   void expel(Time now,
              wire::ConnectionId from,
-             const Peer& peer,
              const std::string& why,
              protocol::Farewell how = protocol::Farewell::kFailed);
   void take_measurement(Time now, const protocol::Measurement& measurement);
@@ -241,38 +217,29 @@ class Server {
   // Why this policy cannot be set now; empty if it can. Throws a usage error if no such policy
   // exists.
   [[nodiscard]] std::string why_not(const Spec& policy) const;
-  void slow_down(wire::ConnectionId from, const protocol::SlowDown& slow);
+  void slow_down(Time now, wire::ConnectionId from, const protocol::SlowDown& slow);
   void tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol);
   // What scripts ask for over connections of their own: server_asked.cc.
   void end_run(Time now, wire::ConnectionId from, const protocol::EndRun& end);
   void tell_evaluated(Time now, wire::ConnectionId from, const protocol::AskEvaluated& ask);
   void answer(wire::ConnectionId asker, ExitCode code, const std::string& text);
+  // The run's; 0 without a coordinator.
+  [[nodiscard]] Version version() const {
+    return coordinator_ ? coordinator_->version() : Version{0};
+  }
   // Another policy decides now: tells the record, and the connection that asked for it.
   void policy_switched(const server::Switched& seam);
   // Answers that the requested policy will not take over any more.
   void give_up_asked(const std::string& why);
   void closed(Time now, wire::ConnectionId from, const wire::Closed& closed);
-  // Before the run starts: what only this peer offered counts no more.
-  void forget_offers_of(Time now, wire::ConnectionId gone);
-  [[nodiscard]] bool anybody_is(Role role) const;
   // The run's state: server_state.cc.
   void keep(Time now, Archive& archive);
-  void keep_network(Archive& archive);
+  // As it was read. Throws Error if its parts do not fit each other.
+  void go_on(Time now, const admission::Terms& terms);
   void keep_constants(Archive& archive);
-  // REQUIRES: script_ was read. Throws Error if it is not of this network.
-  void check_script() const;
   // Refuses options that the state does not fit.
   void keep_options(Archive& archive);
   void take_checkpoint(Time now);
-  // Says what the worker had reached with an earlier server, and is lost. False if the run must not
-  // begin for that, and ends.
-  [[nodiscard]] bool look_back(const protocol::Hello& hello);
-  // Whether this worker is to bring the first weights: rank 0, as other systems broadcast its; or
-  // anybody, if it does not come.
-  [[nodiscard]] bool asks_for_weights(WorkerId worker) const;
-  // When the others are asked; nothing if they are not to be.
-  [[nodiscard]] std::optional<Time> asks_others_at() const;
-  void ask_others_for_weights();
   void take_constants(Time now, wire::ConnectionId from, protocol::Constants part);
   void take_state(Time now,
                   wire::ConnectionId from,
@@ -282,18 +249,12 @@ class Server {
   void send_constants(wire::ConnectionId to);
   // To the evaluator. REQUIRES: there is one.
   void send_weights(Version version);
-  // Lets waiting workers join, once there are weights and, if one is expected, an evaluator.
-  void join_waiting(Time now);
-  void join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects);
-  [[nodiscard]] static std::string wrong_protocol(std::uint32_t protocol);
-  [[nodiscard]] std::string incompatible(std::uint32_t protocol,
-                                         const protocol::Manifest& other) const;
-  void dismiss(wire::ConnectionId connection, protocol::Farewell how, const std::string& why);
   void warn(const std::string& text) const;
 
   void carry_out(Time now, server::Effects& effects);
-  // Finds the last message to each worker in `effects`, and whether the run ends with them.
+  // Once the run has begun.
   void tell_begin();
+  // Finds the last message to each worker in `effects`, and whether the run ends with them.
   void look_ahead(const server::Effects& effects);
   void send(const server::Send& send, wire::More more);
   void send_snapshot(Version version, Time committed, std::uint64_t examples);
@@ -306,63 +267,38 @@ class Server {
   void hand_over_weights();
   // Once a second or less often: weights that are not finite end the run.
   void look_at_weights(Time now);
-  // Waits after the end for the last version's evaluation, at most some seconds. A script may ask
-  // for an evaluator as late as that: at the end of its only epoch, or after its last.
+  // Waits after the end for the last version's evaluation.
   void await_evaluations();
   void send_last_snapshot();
   // run() returns: peers that never joined hear of the end, and the callbacks are not called again.
   void close_the_run();
-  // What comes in after that: those that would join hear that it is too late.
+  // What comes in after that.
   void take_late(const Post& post);
-  // REQUIRES: finish_.
-  void say_that_it_is_over(wire::ConnectionId to);
   [[nodiscard]] RunResult result() const;
 
   // Constant after construction.
   ServerOptions options_;
   ServerCallbacks callbacks_;  // From the call of run() to its return.
   // State of the strand.
-  std::optional<protocol::Manifest> manifest_;      // As offered, or given; fixed by the start.
-  std::uint64_t examples_ = 0;                      // As offered; 0 if by nobody.
-  std::optional<protocol::Script> script_;          // As examples_; kept after the start.
-  std::optional<protocol::Rates> rates_;            // The rates that a worker reported last.
-  std::optional<server::Shard> shard_;              // Once there are initial weights.
-  std::optional<wire::ConnectionId> weights_from_;  // The worker that brought them.
-  std::string constants_;                           // The constants that came with them.
+  admission::Admission admission_;
+  std::map<wire::ConnectionId, Brought> brought_;
+  std::set<wire::ConnectionId> has_constants_;  // Evaluators that were sent them.
+  std::optional<protocol::Rates> rates_;        // The rates that a worker reported last.
+  std::optional<server::Shard> shard_;          // Once there are initial weights.
+  std::string constants_;                       // The constants that came with them.
   std::optional<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
-  std::map<wire::ConnectionId, Peer> peers_;
-  // By worker; of those that joined.
-  std::vector<std::optional<wire::ConnectionId>> connection_of_;
-  std::map<WorkerId, std::uint32_t> incarnations_;  // The newest that was given.
-  std::vector<const server::Send*> last_send_;      // By worker; of the current effects.
-  Time evaluator_asked_at_{};
-  bool evaluator_asked_ = false;
-  bool evaluator_comes_ = false;  // One was asked for, and has neither come nor failed.
-  bool asks_no_more_ = false;     // Nobody will.
-  bool hurries_ = false;          // A stop was asked for when the run was over.
-  bool awaits_rank_0_ = true;     // For the first weights.
-  bool over_ = false;             // run() has returned.
+  std::vector<const server::Send*> last_send_;  // By worker; of the current effects.
+  bool over_ = false;                           // run() has returned.
   bool warned_of_skipping_ = false;
   bool warned_of_no_loss_ = false;
-  std::optional<wire::ConnectionId> evaluator_;
-  std::deque<wire::ConnectionId> next_evaluators_;  // In line, as they came.
   Time last_status_{};
   Time next_weights_look_{};
-  std::optional<server::Finish> finish_;
   std::vector<policy::Phase> phases_;        // The policy's; a Switched names one by its index.
   std::string policy_;                       // The one that decides at present.
   std::optional<wire::ConnectionId> asker_;  // Asked for a policy that does not decide yet.
   std::string set_policy_;                   // The spec that phases_ are of.
-  std::optional<Version> resumed_at_;
-  std::uint64_t lost_ = 0;  // Updates that workers saw after the checkpoint.
-  std::string refused_;     // Why a connection was refused last.
-  Time gathers_since_{};    // Without a coordinator.
-  // What the run waits for: looked at, and said.
-  Time looked_for_{};
-  Time said_awaits_{};
-  std::string awaits_;
-  Time wake_at_{};  // When run() looks again.
+  Time wake_at_{};                           // When run() looks again.
   PutOff put_off_;
   Strand<Post> strand_;
   std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads post to the strand.

@@ -1,108 +1,81 @@
-// How workers and the evaluator come to take part: they are greeted, fit the job or are sent away,
-// and join once there are weights. What they offered is forgotten with them until the run starts.
-// Tested by src/world/live/worker_test.cc.
+// Carries out what the admission decides: who is welcome, joins or is sent away.
+// Tested by src/world/live/server_test.cc.
 
-#include <algorithm>
 #include <utility>
 
+#include "admission/driver.h"
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "live/server.h"
 #include "policy/catalogue.h"
 
 namespace outpace::live {
 
-void Server::greet_worker(Time now, wire::ConnectionId from, const protocol::Hello& hello) {
-  if (finish_) {
-    say_that_it_is_over(from);
-    return;
+void Server::greet(Time now, wire::ConnectionId from, const protocol::Hello& worker) {
+  const auto held = admission_.in_the_way(now, worker);
+  if (held && transport_->hung_up(*held)) {  // A process that follows another at once.
+    transport_->close(*held);
+    brought_.erase(*held);
+    admission::Effects gone;
+    admission_.hung_up(*held, gone);
+    admit(now, std::move(gone));
   }
-  if (const std::string why = unfit(hello); !why.empty()) {
-    dismiss(from, protocol::Farewell::kIncompatible, why);
-    return;
-  }
-  if (!clear_rank(now, from, hello)) {
-    return;
-  }
-  if (!look_back(hello)) {
-    return;
-  }
-  manifest_ = hello.manifest;
-  examples_ = hello.dataset_examples;
-  if (!script_) {
-    take_script(hello.script);
-  }
-  const std::uint32_t incarnation = ++incarnations_[hello.worker];
-  peers_[from] = {.role = Role::kWorker,
-                  .worker = hello.worker,
-                  .incarnation = incarnation,
-                  .hello = hello,
-                  .last_heard = now,
-                  .joined = false};
-  peers_[from].hello.manifest = {};
-  peers_[from].hello.script = {};
-  transport_->authorise(from, manifest_->numbers());
-  welcome(from, incarnation);
-  if (hello.wants_evaluator) {
-    ask_for_evaluator(now);
-  }
+  admission::Effects effects;
+  admission_.hello(now, from, worker, version(), effects);
+  admit(now, std::move(effects));
 }
 
-std::string Server::unfit(const protocol::Hello& hello) const {
-  if (std::string why = incompatible(hello.protocol, hello.manifest); !why.empty()) {
-    return why;
-  }
-  if (examples_ != 0 && hello.dataset_examples != examples_) {
-    return "this worker's data set has " + std::to_string(hello.dataset_examples) +
-           " examples, the job's has " + std::to_string(examples_);
-  }
-  if (index(hello.worker) >= options_.coordinator.workers) {
-    return name(hello.worker) + " is out of range: this job " +
-           (options_.coordinator.later > 0 ? "is full at --max-workers " : "has --workers ") +
-           std::to_string(options_.coordinator.workers) + ", so --worker takes 0 to " +
-           std::to_string(options_.coordinator.workers - 1);
-  }
-  return unfit(hello.script);
+void Server::observe(Time now, wire::ConnectionId from, const protocol::Observe& evaluator) {
+  admission::Effects effects;
+  admission_.observe(from, evaluator, effects);
+  admit(now, std::move(effects));
 }
 
-bool Server::clear_rank(Time now, wire::ConnectionId from, const protocol::Hello& newcomer) {
-  const auto held = std::ranges::find_if(peers_, [&](const auto& peer) {
-    return peer.second.role == Role::kWorker && peer.second.worker == newcomer.worker;
-  });
-  if (held == peers_.end()) {
-    return true;
-  }
-  const Peer& holder = held->second;
-  if (holder.hello.process == newcomer.process) {
-    dismiss(held->first, protocol::Farewell::kFenced, "this process has connected anew");
-    return true;
-  }
-  // The coordinator judges the silence of those that have joined.
-  if (!holder.joined && now - holder.last_heard >= options_.coordinator.heartbeat_timeout) {
-    dismiss(held->first, protocol::Farewell::kPresumedDead, "silent for too long");
-    return true;
-  }
-  if (transport_->hung_up(held->first)) {  // A process that follows another at once.
-    const wire::ConnectionId ended = held->first;
-    transport_->close(ended);
-    closed(now, ended, {.why = "end of stream"});
-    peers_[ended].role = Role::kSentAway;  // What it sent before may still come.
-    return true;
-  }
-  const std::string why = name(newcomer.worker) + " is alive at " + holder.hello.host;
-  dismiss(from,
-          protocol::Farewell::kFenced,
-          why + "; end that process first, or take another --worker");
-  if (callbacks_.warned) {
-    callbacks_.warned("refused a process at " + newcomer.host + ": " + why);
-  }
-  return false;
+void Server::admit(Time now, admission::Effects effects) {
+  admission::carry_out(
+      admission_,
+      now,
+      effects,
+      Overloaded{[&](const admission::Accept& accepted) {
+                   transport_->authorise(accepted.peer, admission_.terms().network->numbers());
+                   welcome(accepted.peer, accepted.incarnation, accepted.needs_weights);
+                 },
+                 [&](const admission::Welcome& again) {
+                   welcome(again.peer, again.incarnation, again.needs_weights);
+                 },
+                 [&](const admission::Refuse& refused) { refuse(refused); },
+                 [&](const admission::HangUp& ended) { transport_->close(ended.peer); },
+                 [&](const admission::Open&) { make_coordinator(now); },
+                 [&](const admission::Reset&) { coordinator_.reset(); },
+                 [&](const admission::Join& joining) { join(now, joining); },
+                 [&](const admission::Leave& leaving) { leave(now, leaving); },
+                 [&](const admission::ScriptChanged& script) { script_changed(script.groups); },
+                 [&](const admission::ForgetWeights&) {
+                   shard_.reset();
+                   constants_.clear();
+                 },
+                 Ignoring<admission::Serve>{},  // It is sent the next snapshot.
+                 [&](const admission::EvaluatorLost&) { evaluations_.lost(); },
+                 [&](const admission::MeasureLast&) { send_last_snapshot(); },
+                 [&](const admission::StartEvaluator&) {
+                   if (callbacks_.wants_evaluator) {
+                     callbacks_.wants_evaluator();
+                   }
+                 },
+                 [&](const admission::Warn& warning) { warn(warning.text); },
+                 [&](const admission::Awaits& awaits) {
+                   if (callbacks_.awaits) {
+                     callbacks_.awaits(awaits.text);
+                   }
+                 },
+                 Ignoring<admission::End>{}});  // run() looks for the end.
 }
 
-void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation) {
+void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation, bool needs_weights) {
   transport_->send(worker,
                    protocol::Welcome{.job = options_.coordinator.job,
                                      .generation = options_.coordinator.generation,
-                                     .needs_weights = asks_for_weights(peers_[worker].worker),
+                                     .needs_weights = needs_weights,
                                      .heartbeat = options_.coordinator.heartbeat_timeout / 5,
                                      .seed = options_.coordinator.seed,
                                      .with_replacement = options_.coordinator.with_replacement,
@@ -110,153 +83,62 @@ void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation) {
                    nullptr);
 }
 
-void Server::greet_evaluator(wire::ConnectionId from, const protocol::Observe& observe) {
-  const std::string why = incompatible(observe.protocol, observe.manifest);
-  if (!why.empty()) {
-    dismiss(from, protocol::Farewell::kIncompatible, why);
-    return;
-  }
-  peers_[from].role = Role::kEvaluator;
-  manifest_ = observe.manifest;
-  if (evaluator_) {
-    next_evaluators_.push_back(from);
-    warn("another evaluator has come: it waits in line until the present one is gone");
-    return;
-  }
-  evaluator_ = from;
-  evaluator_comes_ = false;
-  if (finish_) {
-    send_last_snapshot();
-  }
+void Server::refuse(const admission::Refuse& refused) {
+  transport_->send(refused.peer, refused.stop, nullptr);
+  transport_->close(refused.peer);
 }
 
-void Server::replace_evaluator(const std::string& why) {
-  evaluator_.reset();
-  evaluations_.lost();
-  if (next_evaluators_.empty()) {
-    if (!finish_) {
-      warn("the evaluator is gone: " + why +
-           (options_.needs_evaluator ? "; the run's target or policy waits for another one"
-                                     : "; nothing is measured until another one comes"));
-    }
-    return;
-  }
-  evaluator_ = next_evaluators_.front();
-  next_evaluators_.pop_front();
-  warn("the evaluator is gone: " + why + "; the next one in line takes over");
-  if (finish_) {
-    send_last_snapshot();
-  }
+void Server::refuse(Time now,
+                    wire::ConnectionId peer,
+                    protocol::Farewell how,
+                    const std::string& why) {
+  admission::Effects effects;
+  admission_.refuse(peer, {how, why}, effects);
+  admit(now, std::move(effects));
 }
 
-void Server::start_without_evaluator(Time now) {
-  const bool workers_wait = shard_ && examples_ != 0;
-  if (workers_wait && !options_.needs_evaluator) {
-    warn("starting without the evaluator: it has not come in " +
-         std::to_string(static_cast<int>(to_seconds(options_.coordinator.patience))) + " s");
-    options_.expects_evaluator = false;
-    join_waiting(now);
-    return;
-  }
-  finish_ = {ExitCode::kTooFewWorkers,
-             workers_wait ? "the evaluator has not come, and the run's target or policy needs one"
-                          : "too few workers: none has come"};
+void Server::expel(Time now,
+                   wire::ConnectionId from,
+                   const std::string& why,
+                   protocol::Farewell how) {
+  admission::Effects effects;
+  admission_.expel(from, {how, why}, effects);
+  admit(now, std::move(effects));
 }
 
-std::string Server::wrong_protocol(std::uint32_t protocol) {
-  return "protocol " + std::to_string(protocol) + " was offered, this server speaks " +
-         std::to_string(protocol::kProtocolVersion);
+void Server::ask_for_evaluator(Time now) {
+  admission::Effects effects;
+  admission_.ask_evaluator(now, effects);
+  admit(now, std::move(effects));
 }
 
-std::string Server::incompatible(std::uint32_t protocol, const protocol::Manifest& other) const {
-  if (protocol != protocol::kProtocolVersion) {
-    return wrong_protocol(protocol);
-  }
-  if (manifest_ && other != *manifest_) {
-    return "another network: " + protocol::first_difference(other, *manifest_);
-  }
-  return "";
+void Server::make_coordinator(Time now) {
+  coordinator_.emplace(coordinator_options(admission_.terms()),
+                       policy::make_settable_policy(
+                           options_.policy, options_.coordinator.workers, options_.policy_inputs),
+                       callbacks_.decided,
+                       now);
 }
 
-bool Server::anybody_is(Role role) const {
-  return std::ranges::any_of(peers_, [role](const auto& peer) { return peer.second.role == role; });
-}
-
-void Server::forget_offers_of(Time now, wire::ConnectionId gone) {
-  if (finish_ || resumed_at_ || (coordinator_ && coordinator_->started())) {
-    return;
-  }
-  const bool workers = anybody_is(Role::kWorker);
-  if (!workers) {
-    examples_ = 0;
-    take_script(std::nullopt);
-    manifest_ = anybody_is(Role::kEvaluator) ? manifest_ : options_.manifest;
-  }
-  const bool weights_left = weights_from_ && (weights_from_ == gone || !workers);
-  if (workers && !weights_left) {
-    return;
-  }
-  if (coordinator_) {  // Workers that joined it join the next one.
-    coordinator_.reset();
-    connection_of_.clear();
-    gathers_since_ = now;
-  }
-  if (weights_left) {
-    shard_.reset();
-    constants_.clear();
-    weights_from_.reset();
-    awaits_rank_0_ = true;
-    gathers_since_ = now;
-  }
-  for (auto& [connection, peer] : peers_) {
-    peer.joined = false;
-    if (weights_left && peer.role == Role::kWorker) {
-      welcome(connection, peer.incarnation);
-    }
-  }
-}
-
-void Server::join_waiting(Time now) {
-  if (!shard_ || examples_ == 0 || (options_.expects_evaluator && !evaluator_ && !coordinator_)) {
-    return;
-  }
-  if (!coordinator_) {
-    options_.coordinator.examples = examples_;
-    coordinator_.emplace(coordinator_options(),
-                         policy::make_settable_policy(
-                             options_.policy, options_.coordinator.workers, options_.policy_inputs),
-                         callbacks_.decided,
-                         now);
-  }
+void Server::join(Time now, const admission::Join& join) {
   server::Effects effects;
-  for (auto& [connection, peer] : peers_) {
-    if (peer.role == Role::kWorker && !peer.joined) {
-      join(now, connection, peer, effects);
+  for (const admission::Join::Worker& worker : join.workers) {
+    if (!worker.has_constants) {
+      send_constants(worker.peer);
     }
+    const bool joined = coordinator_->join(now, worker.newcomer, effects);
+    CHECK(joined);  // Each greeting gives a newer incarnation.
   }
   carry_out(now, effects);
 }
 
-void Server::join(Time now, wire::ConnectionId connection, Peer& peer, server::Effects& effects) {
-  if (finish_) {
-    say_that_it_is_over(connection);
-    return;
+void Server::leave(Time now, const admission::Leave& leave) {
+  server::Effects effects;
+  coordinator_->leave(now, leave.worker, leave.incarnation, leave.how, effects);
+  if (!leave.news.empty() && !coordinator_->finished()) {
+    warn(leave.news);
   }
-  const std::size_t worker = index(peer.worker);
-  if (connection_of_.size() <= worker) {
-    connection_of_.resize(worker + 1);
-  }
-  connection_of_[worker] = connection;  // Before the join, whose effects go to the newcomer.
-  if (peer.hello.seen_job != options_.coordinator.job) {
-    send_constants(connection);
-  }
-  peer.joined = coordinator_->join(now,
-                                   {.worker = peer.worker,
-                                    .incarnation = peer.incarnation,
-                                    .host = peer.hello.host,
-                                    .ahead = peer.hello.ahead},
-                                   effects);
-  CHECK(peer.joined);  // Each greeting gives a newer incarnation.
+  carry_out(now, effects);
 }
 
 }  // namespace outpace::live

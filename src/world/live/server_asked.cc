@@ -8,12 +8,12 @@ namespace outpace::live {
 
 void Server::end_run(Time now, wire::ConnectionId from, const protocol::EndRun& end) {
   if (end.protocol != protocol::kProtocolVersion) {
-    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(end.protocol));
+    refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(end.protocol));
     return;
   }
-  if (!finish_ && !end.why.empty()) {
+  if (!admission_.end() && !end.why.empty()) {
     stop_asked(now, {ExitCode::kDone, end.why});
-  } else if (!finish_ && coordinator_) {
+  } else if (!admission_.end() && coordinator_) {
     server::Effects effects;
     coordinator_->loop_ended(now, effects);
     carry_out(now, effects);
@@ -23,24 +23,21 @@ void Server::end_run(Time now, wire::ConnectionId from, const protocol::EndRun& 
 
 void Server::tell_evaluated(Time now, wire::ConnectionId from, const protocol::AskEvaluated& ask) {
   if (ask.protocol != protocol::kProtocolVersion) {
-    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(ask.protocol));
+    refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(ask.protocol));
     return;
   }
-  const bool begun = coordinator_ && coordinator_->started();
-  const Version version = begun ? coordinator_->version() : Version{0};
+  const Version version = begun() ? coordinator_->version() : Version{0};
   const server::Evaluation* found = evaluations_.of_epoch(ask.epoch, version);
-  if (!found && evaluations_.waiting() == 0 && begun && !finish_ && evaluator_) {
+  if (!found && evaluations_.waiting() == 0 && begun() && !admission_.end() &&
+      admission_.evaluator()) {
     // A worker waits for it, so --evaluate-every does not count.
     send_snapshot(
         version, coordinator_->run_time(now), coordinator_->statistics().examples_applied);
   }
-  if (!found && !finish_ && options_.starts_evaluator) {
+  if (!found && !admission_.end() && options_.starts_evaluator) {
     ask_for_evaluator(now);  // A worker's own question may still be on its way.
   }
-  // Under `outpace server` a person starts it.
-  const bool may_come = evaluator_comes_ || (!finish_ && !options_.starts_evaluator);
-  const bool measures = !finish_ || evaluations_.waiting() > 0;
-  const bool comes = !found && !over_ && (evaluator_ ? measures : may_come);
+  const bool comes = !found && admission_.measurement_comes(evaluations_.waiting() > 0);
   if (!found && !comes && !evaluations_.all().empty()) {
     found = &evaluations_.all().back();  // The last that there will be.
   }

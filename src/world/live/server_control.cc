@@ -14,7 +14,7 @@ namespace outpace::live {
 
 void Server::set_policy(Time now, wire::ConnectionId from, const protocol::SetPolicy& set) {
   if (set.protocol != protocol::kProtocolVersion) {
-    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(set.protocol));
+    refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(set.protocol));
     return;
   }
   try {
@@ -38,17 +38,17 @@ void Server::set_policy(Time now, wire::ConnectionId from, const protocol::SetPo
 std::string Server::why_not(const Spec& policy) const {
   (void)policy::make_policy(
       policy, options_.coordinator.workers, {.fitted = options_.policy_inputs.fitted});
-  if (finish_) {
-    return "the run is over: " + finish_->why;
+  if (admission_.end()) {
+    return "the run is over: " + admission_.end()->why;
   }
-  if (!coordinator_ || !coordinator_->started()) {
+  if (!begun()) {
     return "the run has not begun: it waits for its workers";
   }
   if (asker_) {
     return "the policy is changing to " + phases_.front().policy.text +
            " already; ask again when it has";
   }
-  if (policy::waits_for_evaluator(policy) && !evaluator_) {
+  if (policy::waits_for_evaluator(policy) && !admission_.evaluator()) {
     return "'" + policy.text + "' waits for what an evaluator measures, and this run has none";
   }
   const std::optional<update::StalenessRule>& given = options_.coordinator.staleness;
@@ -60,18 +60,17 @@ std::string Server::why_not(const Spec& policy) const {
   return "";
 }
 
-void Server::slow_down(wire::ConnectionId from, const protocol::SlowDown& slow) {
+void Server::slow_down(Time now, wire::ConnectionId from, const protocol::SlowDown& slow) {
   if (slow.protocol != protocol::kProtocolVersion) {
-    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(slow.protocol));
+    refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(slow.protocol));
     return;
   }
-  const bool there =
-      index(slow.worker) < connection_of_.size() && connection_of_[index(slow.worker)].has_value();
-  if (!there) {
+  const auto connection = admission_.member(slow.worker);
+  if (!connection) {
     answer(from, ExitCode::kFailure, name(slow.worker) + " takes no part at present");
     return;
   }
-  transport_->send(*connection_of_[index(slow.worker)], slow, nullptr);
+  transport_->send(*connection, slow, nullptr);
   const std::string news =
       fmt::format("{} takes {:g} times as long from now on, as asked by outpace ctl",
                   name(slow.worker),
@@ -84,10 +83,10 @@ void Server::slow_down(wire::ConnectionId from, const protocol::SlowDown& slow) 
 
 void Server::tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol) {
   if (protocol != protocol::kProtocolVersion) {
-    dismiss(from, protocol::Farewell::kIncompatible, wrong_protocol(protocol));
+    refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(protocol));
     return;
   }
-  if (!coordinator_ || !coordinator_->started()) {
+  if (!begun()) {
     answer(from, ExitCode::kFailure, "the run has not begun: it waits for its workers");
     return;
   }

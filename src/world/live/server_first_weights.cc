@@ -12,33 +12,6 @@
 
 namespace outpace::live {
 
-bool Server::asks_for_weights(WorkerId worker) const {
-  return !shard_ && (index(worker) == 0 || !awaits_rank_0_);
-}
-
-std::optional<Time> Server::asks_others_at() const {
-  const auto is_0 = [](const auto& peer) {
-    return peer.second.role == Role::kWorker && index(peer.second.worker) == 0;
-  };
-  if (shard_ || !awaits_rank_0_ || !anybody_is(Role::kWorker) ||
-      std::ranges::any_of(peers_, is_0)) {
-    return std::nullopt;
-  }
-  return gathers_since_ + options_.coordinator.patience / 2;
-}
-
-void Server::ask_others_for_weights() {
-  awaits_rank_0_ = false;
-  warn("worker 0 has not come in " +
-       std::to_string(static_cast<int>(to_seconds(options_.coordinator.patience / 2))) +
-       " s: the run begins with another worker's weights");
-  for (const auto& [connection, peer] : peers_) {
-    if (peer.role == Role::kWorker) {
-      welcome(connection, peer.incarnation);
-    }
-  }
-}
-
 void Server::tell_constants() const {
   if (callbacks_.constants && !constants_.empty()) {
     callbacks_.constants(constants_);
@@ -51,58 +24,60 @@ void Server::send_constants(wire::ConnectionId to) {
 }
 
 void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights) {
-  if (shard_) {  // Another worker was asked, too, and was faster.
-    peers_[from].states.clear();
+  Brought brought = std::exchange(brought_[from], {});
+  if (!admission_.needs_weights()) {
+    return;  // Another worker was asked, too, and was faster.
+  }
+  const protocol::Manifest& network = *admission_.terms().network;
+  const protocol::Script& script = *admission_.terms().script;
+  const auto refuse = [&](const std::string& why) {
+    this->refuse(now, from, protocol::Farewell::kIncompatible, why);
+  };
+  if (const std::string why = server::why_unfit(network, weights, script); !why.empty()) {
+    refuse("initial weights: " + why);
     return;
   }
-  if (const std::string why = server::why_unfit(*manifest_, weights, *script_); !why.empty()) {
-    dismiss(from, protocol::Farewell::kIncompatible, "initial weights: " + why);
+  if (!brought.constants.complete()) {
+    refuse("initial weights: constants are missing");
     return;
   }
-  if (!peers_[from].constants.complete()) {
-    dismiss(from, protocol::Farewell::kIncompatible, "initial weights: constants are missing");
-    return;
-  }
-  shard_.emplace(shard_options(*script_), std::move(weights), manifest_->sizes());
-  for (const auto& [tensor, state] : std::exchange(peers_[from].states, {})) {
+  shard_.emplace(shard_options(script), std::move(weights), network.sizes());
+  for (const auto& [tensor, state] : brought.states) {
     if (const std::string why = shard_->begin_from(tensor, state); !why.empty()) {
       shard_.reset();
-      dismiss(from,
-              protocol::Farewell::kIncompatible,
-              "the optimizer's state of tensor '" + printable(manifest_->tensors[tensor].name) +
-                  "': " + why);
+      refuse("the optimizer's state of tensor '" + printable(network.tensors[tensor].name) +
+             "': " + why);
       return;
     }
   }
-  constants_ = peers_[from].constants.take();
+  constants_ = brought.constants.take();
   tell_constants();
-  weights_from_ = from;
-  join_waiting(now);
+  admission_.weights_came(from);
+  admit(now, {});
 }
 
 void Server::take_state(Time now,
                         wire::ConnectionId from,
                         protocol::OptimizerState part,
                         std::vector<float> numbers) {
-  if (shard_) {
+  if (!admission_.needs_weights()) {
     return;  // Another worker was asked, too, and was faster.
   }
-  const auto refuse = [&](const std::string& why) {
-    expel(now, from, peers_[from], "optimizer_state: " + why);
-  };
-  if (part.tensor >= manifest_->tensors.size() ||
-      numbers.size() != manifest_->tensors[part.tensor].numbers()) {
+  const protocol::Manifest& network = *admission_.terms().network;
+  const auto refuse = [&](const std::string& why) { expel(now, from, "optimizer_state: " + why); };
+  if (part.tensor >= network.tensors.size() ||
+      numbers.size() != network.tensors[part.tensor].numbers()) {
     refuse("it is of no tensor of the network");
     return;
   }
-  update::BroughtState& state = peers_[from].states[part.tensor];
+  update::BroughtState& state = brought_[from].states[part.tensor];
   if (!state.parts.empty() && part.updates != state.updates) {
     refuse("its parts count other updates");
     return;
   }
   if (std::ranges::find(state.parts, part.part, &update::BroughtPart::name) != state.parts.end() ||
       state.parts.size() >= update::kStatePartsMax) {
-    refuse("a part of tensor '" + printable(manifest_->tensors[part.tensor].name) + "' came twice");
+    refuse("a part of tensor '" + printable(network.tensors[part.tensor].name) + "' came twice");
     return;
   }
   state.updates = part.updates;
@@ -110,19 +85,20 @@ void Server::take_state(Time now,
 }
 
 void Server::take_constants(Time now, wire::ConnectionId from, protocol::Constants part) {
-  if (shard_) {
+  if (!admission_.needs_weights()) {
     return;  // Another worker was asked, too, and was faster.
   }
-  if (const std::string why = peers_[from].constants.add(std::move(part)); !why.empty()) {
-    expel(now, from, peers_[from], why);
+  if (const std::string why = brought_[from].constants.add(std::move(part)); !why.empty()) {
+    expel(now, from, why);
   }
 }
 
 void Server::send_weights(Version version) {
-  if (!std::exchange(peers_[*evaluator_].has_constants, true)) {
-    send_constants(*evaluator_);
+  const wire::ConnectionId evaluator = *admission_.evaluator();
+  if (has_constants_.insert(evaluator).second) {
+    send_constants(evaluator);
   }
-  transport_->send(*evaluator_, protocol::Snapshot{version}, shard_->snapshot());
+  transport_->send(evaluator, protocol::Snapshot{version}, shard_->snapshot());
 }
 
 }  // namespace outpace::live

@@ -13,15 +13,17 @@
 namespace outpace::live {
 
 void Server::receive(Time now, wire::ConnectionId from, wire::Received received) {
-  switch (Peer& peer = peers_[from]; peer.role) {
-    case Role::kUnknown:
-      return receive_first(now, from, received.message);
-    case Role::kEvaluator:
+  const Peer* peer = admission_.find(from);
+  if (peer == nullptr) {
+    return receive_first(now, from, received.message);
+  }
+  switch (peer->role) {
+    case admission::Role::kEvaluator:
       return receive_from_evaluator(now, received.message);
-    case Role::kWorker:
-      peer.last_heard = now;
-      return receive_from_worker(now, from, peer, std::move(received));
-    case Role::kSentAway:
+    case admission::Role::kWorker:
+      admission_.heard(now, from);
+      return receive_from_worker(now, from, *peer, std::move(received));
+    case admission::Role::kSentAway:
       return;
   }
 }
@@ -29,16 +31,10 @@ void Server::receive(Time now, wire::ConnectionId from, wire::Received received)
 void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Message& message) {
   std::visit(
       Overloaded{
-          [&](const protocol::Hello& hello) {
-            greet_worker(now, from, hello);
-            join_waiting(now);
-          },
-          [&](const protocol::Observe& observe) {
-            greet_evaluator(from, observe);
-            join_waiting(now);
-          },
+          [&](const protocol::Hello& worker) { greet(now, from, worker); },
+          [&](const protocol::Observe& evaluator) { observe(now, from, evaluator); },
           [&](const protocol::SetPolicy& set) { set_policy(now, from, set); },
-          [&](const protocol::SlowDown& slow) { slow_down(from, slow); },
+          [&](const protocol::SlowDown& slow) { slow_down(now, from, slow); },
           [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
           [&](const protocol::EndRun& end) { end_run(now, from, end); },
           [&](const protocol::AskEvaluated& ask) { tell_evaluated(now, from, ask); },
@@ -47,7 +43,8 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
             answer(from, ExitCode::kDone, "");
           },
           [&](const auto&) {  // Also one that is new: it is no greeting.
-            dismiss(from, protocol::Farewell::kIncompatible, "the first message must be a hello");
+            refuse(
+                now, from, protocol::Farewell::kIncompatible, "the first message must be a hello");
           }},
       message);
 }
@@ -66,7 +63,6 @@ void Server::receive_from_worker(Time now,
                                  const Peer& peer,
                                  wire::Received received) {
   server::Effects effects;
-  const bool joined = coordinator_ && peer.joined;  // Hearts beat while the job gathers, too.
   std::visit(
       Overloaded{[&](const protocol::Push& push) {
                    take_push(now, from, peer, push, std::move(received));
@@ -83,21 +79,20 @@ void Server::receive_from_worker(Time now,
                    if (why.empty()) {
                      coordinator_->abandon(now, abandoned, effects);
                    } else {
-                     expel(now, from, peer, "abandoned: " + why);
+                     expel(now, from, "abandoned: " + why);
                    }
                  },
-                 [&](const protocol::Rates& rates) { take_rates(now, from, peer, rates); },
+                 [&](const protocol::Rates& rates) { take_rates(now, from, rates); },
                  [&](const protocol::AskEvaluator&) { ask_for_evaluator(now); },
                  [&](const protocol::Heartbeat&) {
-                   if (joined) {
+                   if (peer.joined) {  // Hearts beat while the job gathers, too.
                      coordinator_->heard(now, peer.worker, peer.incarnation);
                    }
                  },
                  [&](const protocol::Goodbye&) {
-                   if (joined) {
-                     take_goodbye(now, from, peer, effects);
-                   }
-                   peers_[from].role = Role::kSentAway;  // Another may take its place.
+                   admission::Effects leaves;
+                   admission_.goodbye(from, leaves);
+                   admit(now, std::move(leaves));
                  },
                  // It has said hello before, and belongs to no group; and slices are put
                  // together where they are received.
@@ -109,21 +104,8 @@ void Server::receive_from_worker(Time now,
   carry_out(now, effects);
 }
 
-void Server::take_goodbye(Time now,
-                          wire::ConnectionId from,
-                          const Peer& peer,
-                          server::Effects& effects) {
-  coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
-  if (auto& connection = connection_of_[index(peer.worker)]; connection == from) {
-    connection.reset();  // The connection closes now, which is no news.
-    if (!coordinator_->finished()) {
-      warn(name(peer.worker) + " has left");
-    }
-  }
-}
-
 std::string Server::why_not_from(const Peer& peer, const protocol::GradientId& id) const {
-  if (!coordinator_ || !peer.joined) {
+  if (!peer.joined) {
     return "this worker has no mini-batch: it has not joined yet";
   }
   if (id.job != options_.coordinator.job || id.generation != options_.coordinator.generation) {
@@ -139,40 +121,24 @@ std::string Server::why_not_from(const Peer& peer, const protocol::GradientId& i
   return "";
 }
 
-void Server::expel(Time now,
-                   wire::ConnectionId from,
-                   const Peer& peer,
-                   const std::string& why,
-                   protocol::Farewell how) {
-  warn(name(peer.worker) + " is sent away: " + why);
-  if (!peer.joined || !coordinator_ || connection_of_[index(peer.worker)] != from) {
-    dismiss(from, how, why);
-    return;
-  }
-  server::Effects effects;
-  effects.emplace_back(server::Disconnect{peer.worker, {how, why}});
-  coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kDead, effects);
-  carry_out(now, effects);
-}
-
 void Server::take_push(Time now,
                        wire::ConnectionId from,
                        const Peer& peer,
                        const protocol::Push& push,
                        wire::Received&& received) {
   if (const std::string why = why_not_from(peer, push.id); !why.empty()) {
-    return expel(now, from, peer, "push: " + why);
+    return expel(now, from, "push: " + why);
   }
   std::vector<float> gradient = std::move(received.payload).take();
-  if (gradient.size() != manifest_->numbers()) {
+  const std::uint64_t numbers = admission_.terms().network->numbers();
+  if (gradient.size() != numbers) {
     return expel(now,
                  from,
-                 peer,
                  "push: the gradient has " + std::to_string(gradient.size()) +
-                     " numbers, the job's network has " + std::to_string(manifest_->numbers()));
+                     " numbers, the job's network has " + std::to_string(numbers));
   }
   if (const std::string why = shard_->why_not_without(push.without); !why.empty()) {
-    return expel(now, from, peer, "push: " + why);
+    return expel(now, from, "push: " + why);
   }
   const bool awaited = coordinator_->awaits(push.id);
   const update::Judgement judgement =

@@ -13,8 +13,10 @@
 #include "policy/catalogue.h"
 
 namespace outpace::live {
-void Server::keep_network(Archive& archive) {
-  protocol::Manifest manifest = manifest_.value_or(protocol::Manifest{});
+namespace {
+
+void keep_network(Archive& archive, std::optional<protocol::Manifest>& network) {
+  protocol::Manifest manifest = network.value_or(protocol::Manifest{});
   archive("network", manifest.tensors);
   if (!archive.reads()) {
     return;
@@ -22,8 +24,24 @@ void Server::keep_network(Archive& archive) {
   if (manifest.numbers() == 0 || manifest.numbers() > protocol::kWeightsMax) {
     throw Error(ExitCode::kUnreadable, "state 'network' has no weights, or too many");
   }
-  manifest_ = std::move(manifest);
+  network = std::move(manifest);
 }
+
+void check_script(const admission::Terms& terms, const std::optional<protocol::Rates>& rates) {
+  if (!terms.script || terms.script->groups.empty()) {
+    return;
+  }
+  const protocol::Script& script = *terms.script;
+  const bool fits = script.group_of.size() == terms.network->tensors.size() &&
+                    std::ranges::all_of(script.group_of, [&](std::uint32_t group) {
+                      return group < script.groups.size();
+                    });
+  if (!fits || (rates && rates->rates.size() != script.groups.size())) {
+    throw Error(ExitCode::kUnreadable, "state 'script' does not fit the network");
+  }
+}
+
+}  // namespace
 
 // As bit patterns of float32 numbers, which a state holds beside its text.
 void Server::keep_constants(Archive& archive) {
@@ -70,36 +88,43 @@ void Server::keep_options(Archive& archive) {
 
 // REQUIRES: writing: there are weights and a coordinator.
 void Server::keep(Time now, Archive& archive) {
-  archive("examples", examples_)("policy", policy_)("set_policy", set_policy_);
+  admission::Terms terms = admission_.terms();
+  archive("examples", terms.examples)("policy", policy_)("set_policy", set_policy_);
   keep_options(archive);
-  keep_network(archive);
-  archive("script", script_)("rates", rates_);
+  keep_network(archive, terms.network);
+  archive("script", terms.script)("rates", rates_);
   keep_constants(archive);
   if (archive.reads()) {
-    if (examples_ == 0) {
-      throw Error(ExitCode::kUnreadable, "state 'examples' is 0");
-    }
-    phases_ = policy::phases_of(Spec::parse(set_policy_));
-    check_script();
-    options_.coordinator.examples = examples_;
-    shard_.emplace(shard_options(script_.value_or(protocol::Script{})),
-                   std::vector<float>(manifest_->numbers()),
-                   manifest_->sizes());
-    coordinator_.emplace(
-        coordinator_options(),
-        policy::make_settable_policy(
-            options_.policy, options_.coordinator.workers, options_.policy_inputs),
-        // The run's record is looked up when it is used: watch() comes later.
-        [this](Time at, const policy::Event& event, const policy::Decision& made) {
-          if (callbacks_.decided) {
-            callbacks_.decided(at, event, made);
-          }
-        },
-        now);
+    go_on(now, terms);
   }
   archive.group("coordinator", [&] { coordinator_->keep(now, archive); });
   archive.group("shard", [&] { shard_->keep(archive); });
   archive("evaluations", evaluations_);
+  if (archive.reads()) {
+    admission_.resume(std::move(terms), coordinator_->version());
+  }
+}
+
+void Server::go_on(Time now, const admission::Terms& terms) {
+  if (terms.examples == 0) {
+    throw Error(ExitCode::kUnreadable, "state 'examples' is 0");
+  }
+  phases_ = policy::phases_of(Spec::parse(set_policy_));
+  check_script(terms, rates_);
+  shard_.emplace(shard_options(terms.script.value_or(protocol::Script{})),
+                 std::vector<float>(terms.network->numbers()),
+                 terms.network->sizes());
+  coordinator_.emplace(
+      coordinator_options(terms),
+      policy::make_settable_policy(
+          options_.policy, options_.coordinator.workers, options_.policy_inputs),
+      // The run's record is looked up when it is used: watch() comes later.
+      [this](Time at, const policy::Event& event, const policy::Decision& made) {
+        if (callbacks_.decided) {
+          callbacks_.decided(at, event, made);
+        }
+      },
+      now);
 }
 
 void Server::take_checkpoint(Time now) {
@@ -115,7 +140,7 @@ void Server::take_checkpoint(Time now) {
 void Server::look_at_weights(Time now) {
   constexpr Duration kPeriod = std::chrono::seconds(1);
   constexpr int kShare = 100;  // At most one part in this many of this thread's time.
-  if (finish_ || !shard_ || !coordinator_->started() || now < next_weights_look_) {
+  if (admission_.end() || !shard_ || !coordinator_->started() || now < next_weights_look_) {
     return;
   }
   const bool finite = shard_->finite();
@@ -129,38 +154,6 @@ void Server::look_at_weights(Time now) {
                          effects);
     carry_out(now, effects);
   }
-}
-
-bool Server::look_back(const protocol::Hello& hello) {
-  if (finish_ || hello.seen_job == 0 || hello.seen_version == Version{0}) {
-    return true;  // Or it has computed for nobody.
-  }
-  const std::string reached = name(hello.worker) + " at " + hello.host + " had reached update " +
-                              std::to_string(count(hello.seen_version));
-  if (hello.seen_job != options_.coordinator.job) {
-    if (options_.begins_again) {
-      warn(reached + ", which is lost: the server had died before its first checkpoint");
-      return true;
-    }
-    if (coordinator_ && coordinator_->started() && coordinator_->version() > Version{0}) {
-      return true;  // This run is under way: the worker changes jobs.
-    }
-    finish_ = {ExitCode::kWouldBeginAnew,
-               reached +
-                   " of a run that this server would begin anew; go on with it by --resume "
-                   "RUN, or end its workers first"};
-    return false;
-  }
-  if (!resumed_at_ || coordinator_->started() || hello.seen_version <= *resumed_at_) {
-    return true;
-  }
-  const std::uint64_t lost = count(hello.seen_version) - count(*resumed_at_);
-  if (lost > lost_) {
-    warn(reached + ": " + std::to_string(lost) + (lost == 1 ? " update" : " updates") +
-         " after the checkpoint are lost, and computed again");
-  }
-  lost_ = std::max(lost_, lost);
-  return true;
 }
 
 }  // namespace outpace::live

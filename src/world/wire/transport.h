@@ -31,13 +31,14 @@
 #include <variant>
 #include <vector>
 
+#include "base/connection_id.h"
 #include "base/time.h"
 #include "protocol/messages.h"
 #include "wire/payload.h"
 
 namespace outpace::wire {
 
-enum class ConnectionId : std::uint64_t {};
+using outpace::ConnectionId;
 
 struct Received {
   protocol::Message message;
