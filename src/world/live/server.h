@@ -195,6 +195,7 @@ class Server {
   void greet_worker(Time now, wire::ConnectionId from, const protocol::Hello& hello);
   // Why the job cannot use this worker, leaving aside who holds its rank; empty if it can.
   [[nodiscard]] std::string unfit(const protocol::Hello& hello) const;
+  [[nodiscard]] std::string cannot_step_locally(const protocol::Hello& hello) const;
   // Why the job cannot use what the worker's script says; empty if it can.
   [[nodiscard]] std::string unfit(const protocol::Script& script) const;
   // With the optimizer of the script.

@@ -61,7 +61,25 @@ std::string Server::unfit(const protocol::Hello& hello) const {
            std::to_string(options_.coordinator.workers) + ", so --worker takes 0 to " +
            std::to_string(options_.coordinator.workers - 1);
   }
+  if (const std::string why = cannot_step_locally(hello); !why.empty()) {
+    return why;
+  }
   return unfit(hello.script);
+}
+
+std::string Server::cannot_step_locally(const protocol::Hello& hello) const {
+  if (!options_.coordinator.local_steps) {
+    return "";
+  }
+  if (!hello.steps_locally) {
+    return "this job has --local-steps, and this worker pushes each mini-batch; start the server "
+           "without --local-steps";
+  }
+  if (!hello.script.groups.empty()) {
+    return "this job has --local-steps, and this network has running statistics, which workers "
+           "would have to average at each step; start the server without --local-steps";
+  }
+  return "";
 }
 
 bool Server::clear_rank(Time now, wire::ConnectionId from, const protocol::Hello& newcomer) {
@@ -99,6 +117,7 @@ bool Server::clear_rank(Time now, wire::ConnectionId from, const protocol::Hello
 }
 
 void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation) {
+  const std::optional<server::LocalSteps>& local = options_.coordinator.local_steps;
   transport_->send(worker,
                    protocol::Welcome{.job = options_.coordinator.job,
                                      .generation = options_.coordinator.generation,
@@ -106,7 +125,9 @@ void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation) {
                                      .heartbeat = options_.coordinator.heartbeat_timeout / 5,
                                      .seed = options_.coordinator.seed,
                                      .with_replacement = options_.coordinator.with_replacement,
-                                     .incarnation = incarnation},
+                                     .incarnation = incarnation,
+                                     .inner_optimizer = local ? local->optimizer : "",
+                                     .inner_weight_decay = local ? local->weight_decay : 0.0},
                    nullptr);
 }
 
