@@ -307,6 +307,10 @@ Plan draw_plan(std::uint64_t seed) {
   faults.add_hangs();
   if (!plan.ledger && draw.one_in(2)) {  // A ledger counts single gradients.
     plan.local_steps = static_cast<std::uint32_t>(draw.between(2, 6));
+    plan.recovery *= plan.local_steps;
+    if (plan.progress_timeout) {  // A release takes as many times as long.
+      *plan.progress_timeout *= plan.local_steps;
+    }
   }
   return plan;
 }

@@ -61,16 +61,17 @@ void HandIns::pass_on(Time now, Decision& out) {
   const std::vector<Action>& actions = inside_decision_.actions;
   out.reason = inside_decision_.reason;
   for (std::size_t i = 0; i < actions.size(); ++i) {
-    if (std::holds_alternative<Commit>(actions[i]) && cuts_off(i)) {
+    if (std::holds_alternative<Commit>(actions[i]) && leaves_parts(i)) {
       return hold(now, i, out);
     }
     append(now, actions[i], out);
   }
 }
 
-bool HandIns::cuts_off(std::size_t commit) {
+bool HandIns::leaves_parts(std::size_t commit) {
   const std::vector<Action>& actions = inside_decision_.actions;
-  return std::any_of(actions.begin() + static_cast<std::ptrdiff_t>(commit),
+  return inside_->cuts_off() &&
+         std::any_of(actions.begin() + static_cast<std::ptrdiff_t>(commit),
                      actions.end(),
                      [&](const Action& action) {
                        const auto* cancel = std::get_if<Cancel>(&action);
@@ -121,9 +122,6 @@ void HandIns::append(Time now, const Action& action, Decision& out) {
 // ---- While a commit waits -----------------------------------------------------------------------
 
 void HandIns::collect(Time now, const Event& event, Decision& out) {
-  out.reason = {.why = Why::kWaiting,
-                .a = static_cast<double>(came_),
-                .b = static_cast<double>(came_ + asked_)};
   std::visit(Overloaded{[&](const GradientArrived& gradient) { take_gradient(now, gradient, out); },
                         [&](const ReleaseEnded& ended) {
                           asked_ -= std::exchange(workers_[ended.worker].asked, false) ? 1U : 0U;
@@ -154,6 +152,11 @@ void HandIns::collect(Time now, const Event& event, Decision& out) {
                         },
                         [&](const auto& other) { later_.emplace_back(other); }},
              event);
+  if (holds_ && out.reason.why == Why::kNone) {
+    out.reason = {.why = Why::kWaiting,
+                  .a = static_cast<double>(came_),
+                  .b = static_cast<double>(came_ + asked_)};
+  }
 }
 
 void HandIns::take_gradient(Time now, const GradientArrived& event, Decision& out) {

@@ -66,7 +66,7 @@ class HandIns final : public Policy {
   // Notes what `inside_decision_` does, and passes it on, or holds its commit back.
   void pass_on(Time now, Decision& out);
   // Whether the decision from `commit` on cuts off somebody whose part would count.
-  [[nodiscard]] bool cuts_off(std::size_t commit);
+  [[nodiscard]] bool leaves_parts(std::size_t commit);
   void hold(Time now, std::size_t commit, Decision& out);
   void append(Time now, const Action& action, Decision& out);
   void hear(const Event& event);

@@ -48,7 +48,8 @@ class RandomMessages {
                      .seen_job = rng_.next(),
                      .seen_version = Version{rng_.next()},
                      .wants_evaluator = coin(),
-                     .ahead = static_cast<std::uint32_t>(rng_.below(kAheadMax + 1))};
+                     .ahead = static_cast<std::uint32_t>(rng_.below(kAheadMax + 1)),
+                     .steps_locally = coin()};
       case 1:
         return Observe{.protocol = small(), .manifest = manifest()};
       case 2:
@@ -101,7 +102,9 @@ class RandomMessages {
                        .needs_weights = coin(),
                        .heartbeat = Duration{static_cast<std::int64_t>(rng_.below(1U << 30U)) + 1},
                        .seed = rng_.next(),
-                       .with_replacement = coin()};
+                       .with_replacement = coin(),
+                       .inner_optimizer = coin() ? "" : "adam",
+                       .inner_weight_decay = rng_.uniform()};
       case 1:
         return Release{.sequence = Sequence{rng_.next()},
                        .version = Version{rng_.next()},
@@ -109,7 +112,8 @@ class RandomMessages {
                        .may_keep_part = coin(),
                        .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}},
                        .ranges = ranges(),
-                       .ahead = coin() ? std::vector<Ranges>{} : std::vector{ranges(), ranges()}};
+                       .ahead = coin() ? std::vector<Ranges>{} : std::vector{ranges(), ranges()},
+                       .inner_rate = rng_.uniform()};
       case 2:
         return Cancel{.sequence = Sequence{rng_.next()}, .keep_part = coin()};
       case 3:
@@ -453,6 +457,9 @@ TEST(Codec, ChecksWhatAReleaseTellsOfTheNext) {
   EXPECT_EQ(refusal(release), "release.ahead is of more than 256 releases");
   release.ahead.assign(1, Ranges(kRangesMax + 1, {.epoch = 0, .begin = 0, .end = 1}));
   EXPECT_EQ(refusal(release), "release.ahead is of more than 4096 ranges");
+  release.ahead.clear();
+  release.inner_rate = NAN;
+  EXPECT_EQ(refusal(release), "release.inner_rate must be finite and at least 0");
 
   const auto refused = [](const std::vector<std::uint64_t>& numbers) {
     pb::Frame frame;
@@ -478,6 +485,8 @@ TEST(Codec, ChecksTheOtherMessages) {
   measurement = {.version = Version{1}, .accuracy = 1, .loss = std::nan("")};
   EXPECT_EQ(refusal(measurement), "measurement.loss must be finite");
   EXPECT_EQ(refusal(Welcome{}), "welcome.heartbeat must be above 0");
+  EXPECT_EQ(refusal(Welcome{.heartbeat = std::chrono::seconds(1), .inner_weight_decay = -1.0}),
+            "welcome.inner_weight_decay must be finite and at least 0");
   EXPECT_EQ(refusal(Welcome{.heartbeat = std::chrono::seconds(1), .incarnation = 0}),
             "welcome.incarnation must be at least 1");
 

@@ -314,7 +314,7 @@ struct Welcome {
   std::uint64_t seed;  // Of the epochs' orders.
   bool with_replacement;
   std::uint32_t incarnation = 1;  // Of this worker from now on: part of its gradients' identity.
-  // A release is a phase of local steps (worker/local_phase.h), each a mini-batch of
+  // A release is a phase of local steps (update/local_phase.h), each a mini-batch of
   // Release::nominal examples, by this optimizer; empty: it is one mini-batch.
   std::string inner_optimizer{};
   double inner_weight_decay = 0.0;

@@ -42,10 +42,10 @@
 #include "sim/overlap.h"
 #include "sim/timing.h"
 #include "sim/transfers.h"
+#include "update/local_phase.h"
 #include "worker/attack.h"
 #include "worker/gradient_source.h"
 #include "worker/inbox.h"
-#include "worker/local_phase.h"
 #include "worker/order.h"
 
 namespace outpace::sim {
@@ -176,7 +176,7 @@ class Cluster {
     Time slow_until{};
     worker::Inbox inbox;
     Weights weights;                            // The task's, with learning.
-    std::unique_ptr<worker::LocalPhase> phase;  // Null before its first local steps.
+    std::unique_ptr<update::LocalPhase> phase;  // Null before its first local steps.
     // Used only with faults or links.
     double slow_factor = 1.0;
     Time paused_until{};  // It computes and reads nothing before,

@@ -133,7 +133,7 @@ double Cluster::step_locally(std::uint32_t worker,
   Worker& from = workers_[worker];
   if (from.phase == nullptr) {
     const server::LocalSteps& local = *options_.coordinator.local_steps;
-    from.phase = std::make_unique<worker::LocalPhase>(
+    from.phase = std::make_unique<update::LocalPhase>(
         Spec::parse(local.optimizer), local.weight_decay, learning_->gradients.manifest().sizes());
   }
   const protocol::Release& release = from.inbox.newest();

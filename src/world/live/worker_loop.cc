@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "live/slowed.h"
+#include "update/local_phase.h"
 #include "worker/inbox.h"
-#include "worker/local_phase.h"
+#include "worker/order.h"
 #include "worker/slices.h"
 
 namespace outpace::live {
@@ -92,7 +93,7 @@ class Work {
         !session().wait_for_weights(gradient_.size())) {
       return false;
     }
-    worker::LocalPhase& phase = this->phase();
+    update::LocalPhase& phase = this->phase();
     phase.begin(task.work.weights);
     WorkerSession::Result result{};
     while (result.examples < whole && session().cancelled() == CancelMode::kNone) {
@@ -123,7 +124,7 @@ class Work {
   }
 
   // False if it was given up.
-  bool step(worker::LocalPhase& phase,
+  bool step(update::LocalPhase& phase,
             double rate,
             std::span<const std::uint64_t> batch,
             WorkerSession::Result& result) {
@@ -140,7 +141,7 @@ class Work {
     return true;
   }
 
-  worker::LocalPhase& phase() {
+  update::LocalPhase& phase() {
     if (!phase_) {
       const protocol::Welcome& welcome = session().welcome();
       phase_.emplace(Spec::parse(welcome.inner_optimizer),
@@ -296,7 +297,7 @@ class Work {
   std::span<float> gradient_;           // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
-  std::optional<worker::LocalPhase> phase_;  // Its optimizer lasts from phase to phase.
+  std::optional<update::LocalPhase> phase_;  // Its optimizer lasts from phase to phase.
 };
 
 }  // namespace

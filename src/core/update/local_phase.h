@@ -20,14 +20,13 @@
 #include <vector>
 
 #include "base/spec.h"
-#include "protocol/messages.h"
 #include "update/optimizer.h"
 
-namespace outpace::worker {
+namespace outpace::update {
 
 class LocalPhase {
  public:
-  // `optimizer` as update::make_optimizer() takes it; `tensors`: the sizes of the network's, in
+  // `optimizer` as make_optimizer() takes it; `tensors`: the sizes of the network's, in
   // order. Throws a usage error for a wrong optimizer.
   LocalPhase(Spec optimizer, double weight_decay, std::vector<std::size_t> tensors);
 
@@ -53,14 +52,11 @@ class LocalPhase {
   const Spec spec_;
   const double weight_decay_;
   const std::vector<std::size_t> tensors_;
-  std::unique_ptr<update::Optimizer> optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   std::vector<float> weights_;
   std::vector<float> gradient_;
   double loss_sum_ = 0.0;
   std::uint64_t examples_ = 0;
 };
 
-// The epoch of the example at `place` of these ranges, in their order. REQUIRES: there is one.
-[[nodiscard]] std::uint64_t epoch_at(const protocol::Ranges& ranges, std::uint64_t place);
-
-}  // namespace outpace::worker
+}  // namespace outpace::update

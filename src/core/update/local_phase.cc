@@ -1,13 +1,12 @@
-#include "worker/local_phase.h"
+#include "update/local_phase.h"
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "base/check.h"
 #include "update/gradient.h"
 
-namespace outpace::worker {
+namespace outpace::update {
 
 LocalPhase::LocalPhase(Spec optimizer, double weight_decay, std::vector<std::size_t> tensors)
     : spec_(std::move(optimizer)), weight_decay_(weight_decay), tensors_(std::move(tensors)) {
@@ -16,7 +15,7 @@ LocalPhase::LocalPhase(Spec optimizer, double weight_decay, std::vector<std::siz
 }
 
 void LocalPhase::begin_optimizer() {
-  optimizer_ = update::make_optimizer(spec_, gradient_.size(), tensors_);
+  optimizer_ = make_optimizer(spec_, gradient_.size(), tensors_);
 }
 
 void LocalPhase::begin(std::span<const float> weights) {
@@ -38,18 +37,9 @@ void LocalPhase::difference(std::span<const float> released, std::span<float> de
   for (std::size_t i = 0; i < delta.size(); ++i) {
     delta[i] = released[i] - weights_[i];
   }
-  if (!update::all_finite(delta)) {
+  if (!all_finite(delta)) {
     begin_optimizer();
   }
 }
 
-std::uint64_t epoch_at(const protocol::Ranges& ranges, std::uint64_t place) {
-  const auto* range = ranges.begin();
-  for (; range != ranges.end() && place >= range->size(); ++range) {
-    place -= range->size();
-  }
-  CHECK(range != ranges.end());
-  return range->epoch;
-}
-
-}  // namespace outpace::worker
+}  // namespace outpace::update

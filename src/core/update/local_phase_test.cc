@@ -1,4 +1,4 @@
-#include "worker/local_phase.h"
+#include "update/local_phase.h"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace outpace::worker {
+namespace outpace::update {
 namespace {
 
 // The gradient of |w - target|^2 / 2.
@@ -85,14 +85,5 @@ TEST(LocalPhase, AWrongOptimizerIsRefused) {
   EXPECT_THROW(LocalPhase(Spec::parse("sdg"), 0.0, {1}), Error);
 }
 
-TEST(LocalPhase, FindsTheEpochOfAnExample) {
-  const protocol::Ranges ranges{{.epoch = 3, .begin = 8, .end = 10},
-                                {.epoch = 4, .begin = 0, .end = 5}};
-  EXPECT_EQ(epoch_at(ranges, 0), 3U);
-  EXPECT_EQ(epoch_at(ranges, 1), 3U);
-  EXPECT_EQ(epoch_at(ranges, 2), 4U);
-  EXPECT_EQ(epoch_at(ranges, 6), 4U);
-}
-
 }  // namespace
-}  // namespace outpace::worker
+}  // namespace outpace::update
