@@ -35,7 +35,7 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	@$(if $(T),,touch build/dev/tests-passed)
 
 FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
-test-faults: dev  ## the tests of docs/reliability.md
+test-faults: dev  ## the tests of docs/failures.md
 	ctest --preset dev -R '$(FAULTS)'
 
 KILLS ?= 9
@@ -208,7 +208,7 @@ reproduce-speed-up: release  ## how much sooner more learners are done, in virtu
 saps-bound: release  ## what the bound of saps costs, and that nobody starves; virtual time
 	python3 -B tools/saps_bound.py $(ARGS)
 
-# Of the three traces, only one: ARGS="--traces fixed".
+# One of the three traces only: ARGS="--traces fixed".
 saps-sooner: release  ## is saps the first to 84 %? rates tuned for each policy; virtual time
 	@mkdir -p build/saps-sooner
 	@for workers in 8 32; do for regime in fixed drifting; do python3 tools/make_delays.py \

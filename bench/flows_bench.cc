@@ -30,7 +30,7 @@ namespace s4u = simgrid::s4u;
 constexpr std::size_t kSenders = 1000;
 constexpr std::size_t kMessages = 4;
 
-// Who sends what to whom; the links lie between them.
+// Senders and receivers; the links lie between them.
 struct Scene {
   std::string name;
   std::string shape;

@@ -29,8 +29,8 @@ namespace outpace::sim {
 namespace {
 
 // What we hold ourselves to.
-constexpr double kMillionEventsPerSecond = 3.0;  // Of `async` with the fewest workers.
-constexpr double kSeconds = 60.0;                // Of 100 iterations of 100,000 workers.
+constexpr double kMillionEventsPerSecond = 3.0;  // Events of `async` with the fewest workers.
+constexpr double kSeconds = 60.0;                // For 100 iterations of 100,000 workers.
 constexpr double kMebibytes = 2048.0;
 
 struct Job {
@@ -60,7 +60,7 @@ struct Found {
   std::uint64_t events = 0;
   std::uint64_t hash = 0;
   double wall_seconds = 0.0;
-  double seconds = 0.0;  // Of the processor.
+  double seconds = 0.0;  // Processor time.
   double mebibytes = 0.0;
 
   [[nodiscard]] double nanoseconds_per_event() const {

@@ -89,7 +89,7 @@ constexpr wire::UnreadMax kNoLimit{.messages = SIZE_MAX, .payloads = SIZE_MAX};
 // What a receiver hears. Numbers are compared by their bits.
 struct Heard {
   std::vector<wire::Received> messages;
-  std::vector<std::pair<std::string, std::string>> bytes;  // Of each message and its numbers.
+  std::vector<std::pair<std::string, std::string>> bytes;  // Each message and its numbers.
   std::string end;
 
   bool operator==(const Heard& other) const { return bytes == other.bytes && end == other.end; }

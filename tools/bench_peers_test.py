@@ -126,8 +126,8 @@ class Arithmetic(unittest.TestCase):
     def test_ratios_are_of_pairs(self):
         row = bench_peers.compare([run(100, 10), run(200, 30), run(400, 20)],
                                   [run(300, 5), run(200, 10), run(800, None)])
-        self.assertEqual(row["faster"], 2.0)  # Of 3, 1 and 2.
-        self.assertEqual(row["sooner"], 2.0)  # Of 2, 3 and never.
+        self.assertEqual(row["faster"], 2.0)  # The median of 3, 1 and 2.
+        self.assertEqual(row["sooner"], 2.0)  # The median of 2, 3 and never.
         self.assertEqual((row["rate"], row["rate_min"], row["rate_max"]), (300, 200, 800))
         self.assertEqual(row["reached"], "2/3")
 

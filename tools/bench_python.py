@@ -29,7 +29,7 @@ POLICIES = {"calm-8": "sync", "fixed-8": "async", "drifting-8": "async"}
 RATES = {PEER: 0.2, "sync": 0.2, "dynamic": 0.2, "async": 0.1}
 GOALS = {"calm-8": (1.0, 1.2), "fixed-8": (2.2, 2.5), "drifting-8": (1.7, 2.0)}
 EXAMPLE_OF = {"policies": "fixed-8=backup:cutoff=6", "lr": "async=0.1"}
-SHARE_GOAL, RATIO_GOAL = 0.05, 1.2  # Of a worker's cost: of its passes; to the C++ worker's.
+SHARE_GOAL, RATIO_GOAL = 0.05, 1.2  # A worker's cost: as a share of its passes; relative to the C++ worker's.
 PERIOD = 0.02  # Seconds of a row of a trace.
 CONSECUTIVE = 3
 START_AND_END = 60.0  # Seconds that a run's processes have beside --seconds.

@@ -103,7 +103,7 @@ def title(trace, traces):
     return stem if [pathlib.Path(one).stem for one in traces].count(stem) == 1 else trace
 
 
-# Of a result, as they are named in the JSON.
+# A result's numbers, as they are named in the JSON.
 NUMBERS = ("relative_to_sync", "relative_to_oracle", "worker_coverage50", "worker_coverage90", "coverage50",
            "coverage90", "recalibrated_coverage50", "recalibrated_coverage90", "crps")
 INTERVALS = ("relative_to_sync_95", "relative_to_oracle_95")

@@ -22,7 +22,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "examples" 
 from resnet import resnet18  # noqa: E402 (its folder has just been added)
 
 WARM_UP = 10  # Steps: the first ones choose kernels and allocate memory.
-WORDS, LENGTH, WIDTH = 8192, 128, 512  # Of the transformer.
+WORDS, LENGTH, WIDTH = 8192, 128, 512  # The transformer's.
 
 
 class Indices(Dataset):

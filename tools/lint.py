@@ -29,7 +29,7 @@ import time
 ENTRY_DAYS = 60  # A hash that nobody asked for in this time is removed.
 LINTED = re.compile(r"CMakeFiles/outpace(?!_wire)[\w-]*(?<!_test)\.dir/")
 LIBTORCH = "torch/csrc/api/include"
-# Neither decides what clang-tidy says, and both differ from build to build.
+# These flags do not change what clang-tidy says, and differ from build to build.
 IGNORED_FLAG = re.compile(r"-(g\d?|O\w|f\w+-prefix-map=.*|D_GLIBCXX_ASSERTIONS)$")
 INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 LINE_MARKER = re.compile(rb'^# \d+ "([^"<]+)"', re.MULTILINE)
@@ -39,7 +39,7 @@ LINE_MARKER = re.compile(rb'^# \d+ "([^"<]+)"', re.MULTILINE)
 class Source:
     path: pathlib.Path
     group: str  # What is checked as one file: a target's sources.
-    flags: tuple  # Of the compiler, without names of files.
+    flags: tuple  # The compiler's, without names of files.
     folder: str  # Where the compiler is started.
 
 
@@ -73,7 +73,7 @@ def sources_of(build):
 @dataclasses.dataclass(frozen=True)
 class Looked:
     hash: str | None  # None: it cannot even be preprocessed.
-    stamps: tuple  # Of each of our files: path, time of the last change, size.
+    stamps: tuple  # For each of our files: path, time of the last change, size.
 
 
 def stamp(path):

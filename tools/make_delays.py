@@ -26,7 +26,7 @@ FIXED_SLOWDOWN = 4.0
 DRIFT_SPREAD = 1.0  # Standard deviation of the logarithm of a slowdown, before the cut.
 DRIFT_MEMORY = 150  # Iterations after which a slowdown has forgotten 63 % of where it was.
 BURST_EVERY = 60  # Iterations between two bursts of one machine, on average.
-BURST_SHAPE = 1.5  # Of the Pareto distribution: its mean is 3, its variance infinite.
+BURST_SHAPE = 1.5  # For the Pareto distribution: its mean is 3, its variance infinite.
 SLOWDOWN_MAX = 50.0  # No delay is more than this many times the base, or a run would never end.
 
 

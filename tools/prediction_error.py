@@ -19,7 +19,7 @@ import measured_runs
 
 BATCH = 32
 NEAR = 0.1
-SEED = 101  # Of the first long run; predictions take another.
+SEED = 101  # For the first long run; predictions take another.
 RUNTIMES = {
     "heavy tails": "pareto(mean=100ms,shape=1.5)",
     "two speeds": "{half}*constant(100ms),{rest}*constant(300ms)",

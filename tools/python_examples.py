@@ -29,7 +29,7 @@ AGAIN = 0.05  # Seconds between two looks for what a server says.
 class Example(typing.NamedTuple):
     metric: str  # What its evaluation calls it.
     words: tuple = ()
-    batch: int = 32  # Of a worker.
+    batch: int = 32  # A worker's.
     batch_words: bool = False  # Whether --batch-size counts in a job, too.
 
 

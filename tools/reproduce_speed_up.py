@@ -28,7 +28,7 @@ import paper_optimizer
 
 RUN_SECONDS = 3600
 CONSECUTIVE = 3  # Evaluations that must reach the accuracy, in a row; the first of them counts.
-SOONER = 0.9  # Of the time of fewer learners: more of them pay.
+SOONER = 0.9  # More learners pay if they take at most this share of the time.
 PROTOCOLS = ("sync", "n = 1", "n = learners")
 
 

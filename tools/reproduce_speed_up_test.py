@@ -62,7 +62,7 @@ class SpeedUp(ToolTest):
         self.assertEqual(len(more), first)
         for call in more:
             self.assertEqual(call["--optimizer"], "momentum:mu=0.9,over=update")
-            self.assertEqual(call["--schedule"], "step:every=90000,factor=0.1")  # Of 3 epochs.
+            self.assertEqual(call["--schedule"], "step:every=90000,factor=0.1")  # 3 epochs.
 
     def test_a_rate_that_steps_before_the_start_is_refused(self):
         with self.assertRaises(SystemExit):

@@ -85,7 +85,7 @@ class Reproduce(ToolTest):
         self.assertEqual(code, 0, errors)
         for call in self.calls():
             self.assertEqual(call["--optimizer"], "momentum:mu=0.9,over=update")
-            self.assertEqual(call["--schedule"], "step:every=300,factor=0.1")  # Of 100 x 4 examples.
+            self.assertEqual(call["--schedule"], "step:every=300,factor=0.1")  # 100 x 4 examples.
         self.assertIn("momentum 0.9, a tenth of the rate from 0.75, mean", out)
 
     def test_simulates_if_asked_to(self):

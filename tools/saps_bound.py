@@ -18,7 +18,7 @@ import measured_runs
 
 BASE = 0.1  # Seconds of a mini-batch.
 POLICIES = ("async", "saps", "saps:s=2.5x", "saps:action=refresh", "saps:action=shrink")
-BELOW_MEAN = 0.5  # Of W - 1: the bound of the last row, which must drop some.
+BELOW_MEAN = 0.5  # The share of W - 1: the bound of the last row, which must drop some.
 CLUSTERS = ("equal", "one 50x slower", "drifting")
 
 

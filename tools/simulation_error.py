@@ -22,7 +22,7 @@ import measured_runs
 
 GRACE = 120  # Seconds for a run to start and end, beyond those that it trains.
 CALM = 0.025  # Seconds that the lone worker sleeps.
-UPDATES = 300  # Of the lone worker.
+UPDATES = 300  # Made by the lone worker.
 POLICIES = ("sync", "backup:cutoff=6", "async", "ssp:s=3")
 
 

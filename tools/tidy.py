@@ -1,4 +1,4 @@
-"""Checks what no compiler does: includes between folders, words, hard phrases, length of pages.
+"""Checks what no compiler does: includes between folders, words, hard phrases, pages and links.
 
 Run by ctest as the test "tidy" and by `make tidy`. The outpace_module() calls of CMakeLists.txt say
 which folder may include which, and which are pure, so that there is only one list.
@@ -58,10 +58,13 @@ PHRASES = {  # CONTRIBUTING.md, "Words": never right in a sentence that a person
     r"(?i)\bnot alike\b": "'heterogeneous', 'different'",
     r"(?i)\bthrice\b": "'three times'",
     r"(?:^|[.:;] )Who (?!else\b)[a-z](?![^.]*\?)": "'A worker that ...': name the noun",
-    r"(?:^|[.:;] )Of (?:what|which)\b": "the subject first",
+    r"(?:^|[.:;?!|] )Of [a-z0-9`]+": "the subject first: 'The weights' version', 'One of four'",
 }
+# What a formatter leaves of an indented table: the last word of a line, alone on the next one.
+LONE_WORD = re.compile(r"^\s*(?://|#) {2,}[A-Za-z][\w./-]*[).,:]*$")
 PROSE_SUFFIXES = (".h", ".cc", ".proto", ".py", ".md", ".toml", ".yaml")
-PROSE_FOLDERS = ("docs", "src", "lab", "include", "tools", "examples", "fuzz")
+PROSE_FOLDERS = ("docs", "src", "lab", "include", "python", "bench", "test", "tools", "examples",
+                 "fuzz")
 PROSE_EXCEPT = ("tidy.py", "tidy_test.py")  # They name the phrases.
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 TORCH = re.compile(r"#include <(torch|ATen|c10|caffe2)/|#include <torch\.h>|\btorch::")
@@ -174,6 +177,7 @@ def line_problems(path, place, modules):
     is_test = path.stem.endswith("_test")
     banned = {**BANNED, **(BANNED_IN_PURE if pure and not is_test else {})}
     allowed = reachable(folder, modules) if folder else set()
+    before = ""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         included = re.match(r'#include "(\w+)/', line)
         if included and folder and included[1] not in allowed | {"outpace"}:
@@ -185,6 +189,9 @@ def line_problems(path, place, modules):
             yield number, "Gloo belongs in src/world/collective/gloo_group.cc"
         if NETWORK.search(code) and folder != "wire":
             yield number, "sockets and TLS belong in src/world/wire"
+        if LONE_WORD.match(line) and re.match(r"^\s*(?://|#) {2,}\S", before):
+            yield number, f"'{line.split()[-1]}' stands alone in an indented comment; mend the table"
+        before = line
         for pattern, instead in banned.items():
             if re.search(pattern, line):
                 yield number, f"{pattern} is banned: {instead}"
@@ -223,6 +230,32 @@ def page_problems(root):
         if lines > PAGE_LINES_MAX and path.name not in GENERATED_PAGES:
             yield path, 1, (f"{lines} lines; split the page at {PAGE_LINES_MAX}, and put the proof "
                             "on the second one")
+
+
+def anchors_of(text):
+    """The names that GitHub gives to the headings of a page."""
+    found = []
+    for heading in re.findall(r"^#+ (.*)$", re.sub(r"(?ms)^```.*?^```$", "", text), re.MULTILINE):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        found.append(f"{name}-{found.count(name)}" if name in found else name)
+    return found
+
+
+def link_problems(root):
+    """Links of pages to files and headings that are not there."""
+    for path in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")]):
+        text = path.read_text()
+        for link in re.finditer(r"\]\(([^()\s]+)\)", text):
+            place, _, anchor = link[1].partition("#")
+            if re.match(r"\w+:", place):
+                continue
+            number = text.count("\n", 0, link.start()) + 1
+            target = path.parent / place if place else path
+            if not target.exists():
+                yield path, number, f"the link {link[1]} leads nowhere"
+            elif anchor and target.suffix == ".md" and anchor not in anchors_of(target.read_text()):
+                yield path, number, f"the link {link[1]} names no heading of that page"
 
 
 def unrun_problems(root):
@@ -269,6 +302,7 @@ def problems(root):
                 yield from tested_by_problems(path, root)
     yield from page_problems(root)
     yield from phrase_problems(root)
+    yield from link_problems(root)
     yield from unrun_problems(root)
 
 

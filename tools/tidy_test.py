@@ -44,6 +44,9 @@ HARD = (  # What is found, and a sentence with it: at least one for each of tidy
     ("Who d", "Who dies, or hangs, ends the run."),
     (". Who i", "It ends. Who is late is cancelled."),
     ("Of what", "Of what a payload costs, one half is the worker's."),
+    ("Of the", "Of the weights: the updates applied so far."),
+    (". Of four", "All wait. Of four workers one is slow."),
+    ("| Of 60", "| Of 60 scrapes none failed. |"),
 )
 
 
@@ -196,9 +199,20 @@ class Tidy(unittest.TestCase):
                 self.assertTrue(any(re.search(pattern, text) for _, text in HARD))
 
     def test_right_sentences_and_names_in_code_may_stay(self):
-        self.write("docs/page.md", "It lost so many workers that it stopped. Who wins? Who else?\n")
+        self.write("docs/page.md", "It lost so many workers that it stopped. Who wins? Who else? The Art Of\nWar. Of Mice and Men.\n")
         self.write("src/world/live/loop.cc", "double foretold = whoever(in_hand);  // The prediction.\n")
         self.write("tools/tidy.py", "# Refuses foretold.\n")
+        self.assert_clean()
+
+    def test_an_indented_comment_that_a_formatter_broke(self):
+        for word in ("every", "counts.", "m)", "docs/wire.md"):
+            with self.subTest(word):
+                self.write("src/world/live/loop.cc", f"//   1. a row of a table\n  //   {word}\n")
+                self.assert_found("src/world/live/loop.cc:2", f"'{word}' stands alone in an indented")
+
+    def test_single_words_that_are_no_remainder(self):
+        self.write("src/world/live/loop.cc", "// Two kinds:\n//   first\n//\n"
+                                             "//   while (next()) {\n//     a, b\n//   }\n// Done.\n")
         self.assert_clean()
 
     def test_a_page_that_is_too_long(self):
@@ -206,6 +220,23 @@ class Tidy(unittest.TestCase):
         self.assert_clean()
         self.write("docs/page.md", "\n" * (tidy.PAGE_LINES_MAX + 1))
         self.assert_found("docs/page.md:1", "251 lines; split the page")
+
+    def test_a_link_that_leads_nowhere(self):
+        self.write("README.md", "# Read\n\n[gone](docs/gone.md)\n")
+        self.assert_found("README.md:3", "the link docs/gone.md leads nowhere")
+
+    def test_a_link_to_a_heading_that_is_not_there(self):
+        self.write("docs/other.md", "# Other\n\n## The `--clip` of it\n")
+        self.write("docs/page.md", "[here](#pages) [there](other.md#the---clip)\n\n# Page\n")
+        found = [text for _, _, text in tidy.problems(self.root)]
+        self.assertEqual(found, ["the link #pages names no heading of that page",
+                                 "the link other.md#the---clip names no heading of that page"])
+
+    def test_links_that_are_right(self):
+        self.write("docs/other.md", "# Other\n\n```sh\n# no heading\n```\n## The `--clip` of it\n\n# Other\n")
+        self.write("docs/page.md", "[a](other.md#the---clip-of-it) [b](other.md#other-1) [c](../docs/)\n"
+                                   "[d](https://example.org/#x) [e](#page)\n\n# Page\n")
+        self.assert_clean()
 
     def test_a_generated_page_may_be_long(self):
         self.write("docs/options.md", "\n" * (tidy.PAGE_LINES_MAX + 1))

@@ -40,7 +40,7 @@ import measured_runs
 
 FARTHEST = 3  # Rates tried beyond those of --rates, at most, on either side.
 BEST = 3  # Rates of the coarse search that the fine one takes up.
-DRAWS = 2000  # Of the bootstrap.
+DRAWS = 2000  # For the bootstrap.
 PATIENCE = 3600.0  # Seconds of this machine until a run counts as hung.
 DIVERGED = "diverged"
 # Student's t, 97.5 %, by degrees of freedom: half a 95 % interval is t s / sqrt(n).
@@ -181,7 +181,7 @@ class Study:
         self.runs = measured_runs.Runs(self.folder / "tuning.json",
                                        {"program": measured_runs.digest(options.outpace),
                                         "file": measured_runs.digest(path)})
-        self.lock = threading.Lock()  # Of what is kept in self.runs.
+        self.lock = threading.Lock()  # Guards what is kept in self.runs.
         self.seeds = compare["seeds"]
         self.delays = compare["delays"]
         if options.traces:

@@ -30,7 +30,7 @@ import validate_throughput
 
 PORT = 5000
 WARM_UP = 5  # Iterations of each worker that do not count.
-# Of a frame on the link: 1448 of 1514 bytes are numbers.
+# The share of a frame on the link: 1448 of 1514 bytes are numbers.
 PAYLOAD_OF_LINK = 1448 / 1514
 # Layers with the same size and time. Seconds of an iteration's computing, by bytes of weights.
 NETWORKS = {"1MB": {"bytes": 1e6, "layers": 16, "forward": 0.020, "backward": 0.040},

@@ -33,18 +33,18 @@ import measured_runs
 import network_hosts
 
 PORT = 5000
-ROUNDS = 6  # Of each worker in a run, at least.
-FREE_ROUNDS = 20  # And exactly, where phases decide: as many as the model simulates.
+ROUNDS = 6  # For each worker in a run, at least.
+FREE_ROUNDS = 20  # Exactly this many, where phases decide: as many as the model simulates.
 GOSSIP_ROUNDS = 60  # At least.
 GOSSIP_SECONDS = 10.0  # At least: the record has a line a second, and its first fifth does not count.
-# Of a frame on the link: 1448 of 1514 bytes are numbers.
+# The share of a frame on the link: 1448 of 1514 bytes are numbers.
 PAYLOAD_OF_LINK = 1448 / 1514
-BOUND_ROUNDS = 300  # And at most, where it takes long until a bound binds.
+BOUND_ROUNDS = 300  # At most, where it takes long until a bound binds.
 SLOWED = 4  # Workers of the rows in which some are slow.
-BUSY = 0.7  # Of the processors.
-STOLEN = 0.03  # Of their time, by the host of a virtual machine.
+BUSY = 0.7  # The share of the processors that may be busy.
+STOLEN = 0.03  # The share of their time that the host of a virtual machine may take.
 PHASES = 32  # Workers of all runs of a row together, at least, where runs differ by phases.
-TRIES = 3  # Of a row, while more is stolen.
+TRIES = 3  # For a row, while more is stolen.
 POLICIES = ("sync", "async", "ssp:s=3", "backup:cutoff=3")
 TOPOLOGIES = ("ring", "gossip:coupled", "gossip:free", "gossip:pull", "gossip:push", "gossip:easgd")
 FREE = ("async", "ssp")
@@ -87,8 +87,8 @@ def parse(arguments):
     parser.add_argument("--repeats", type=int, default=4,
                         help="least number of runs of a row whose workers have no rounds")
     parser.add_argument("--show", nargs="+", type=pathlib.Path, default=[], metavar="FILE",
-                        help="measure nothing; print these results as one table in Markdown. Of a row "
-                        "that several files have, the last counts")
+                        help="measure nothing; print these results as one table in Markdown. If "
+                        "several files have a row, the last counts")
     parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
     parser.add_argument("--out", type=pathlib.Path,
                         default=pathlib.Path("build/validate-throughput.json"))

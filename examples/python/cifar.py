@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import Dataset
 
 RECORD = 1 + 3 * 32 * 32
-MEAN = torch.tensor([0.4914, 0.4822, 0.4465]).view(3, 1, 1)  # Of the training images, by colour.
+MEAN = torch.tensor([0.4914, 0.4822, 0.4465]).view(3, 1, 1)  # By colour, over the training images.
 DEVIATION = torch.tensor([0.2470, 0.2435, 0.2616]).view(3, 1, 1)
 PADDING = 4  # Pixels by which a crop may move.
 

@@ -28,7 +28,7 @@ def main():
             worker.gradient()[:] = x.T @ error / len(batch)
             worker.push(loss=0.5 * float(error @ error) / len(batch))
 
-    # Those that this worker pulled last; the run's are in its weights.safetensors.
+    # The weights that this worker pulled last; the run's are in its weights.safetensors.
     print(f"worker {worker.rank}: weights {weights.round(2).tolist()}")
 
 

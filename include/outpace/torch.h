@@ -256,7 +256,7 @@ class Trainer {
   std::vector<std::pair<::torch::Tensor, unsigned>> hooks_;
   std::vector<std::pair<std::shared_ptr<::torch::autograd::Node>, std::uintptr_t>>
       accumulated_hooks_;
-  // Of the current mini-batch.
+  // The current mini-batch:
   bool pushing_ = false;
   std::span<float> gradient_;
   std::vector<bool> written_;  // By parameter: it is in the gradient.

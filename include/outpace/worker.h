@@ -126,9 +126,9 @@ struct ParameterGroup {
   double weight_decay = 0.0;  // L2; decoupled in AdamW.
   double momentum = 0.9;      // Momentum, Nesterov, RMSprop (0: without) and kAverage; in [0, 1).
   double beta1 = 0.9;         // Adam, AdamW and LAMB alone.
-  double beta2 = 0.999;       // The same; RMSprop's alpha and Adadelta's rho.
-  double epsilon = 1e-8;      // These, and Adagrad.
-  double rate_decay = 0.0;    // This and the next: Adagrad, lr_decay in PyTorch.
+  double beta2 = 0.999;       // Adam, AdamW and LAMB; RMSprop's alpha, Adadelta's rho.
+  double epsilon = 1e-8;      // Adam, AdamW, LAMB, RMSprop, Adadelta and Adagrad.
+  double rate_decay = 0.0;    // Adagrad's, as is the next; lr_decay in PyTorch.
   double initial = 0.0;       // The sum of squares before the first update.
 };
 
@@ -139,7 +139,7 @@ struct ParameterGroup {
 struct OptimizerState {
   std::uint32_t tensor = 0;  // Its place among the parameters.
   std::string part;
-  std::uint64_t updates = 0;   // That the optimizer has made.
+  std::uint64_t updates = 0;   // Updates that the optimizer has made.
   std::vector<float> numbers;  // One for each of the tensor's weights.
 };
 
@@ -168,8 +168,8 @@ struct Minibatch {
   // The weights at which to compute the gradient, in the parameters' order.
   std::vector<float> weights;
   std::vector<std::uint64_t> examples;  // Indices into the data set; at least one.
-  std::uint64_t version = 0;            // Of the weights: the updates applied so far.
-  std::uint64_t epoch = 0;              // Of the first example: 0, 1, 2, ...
+  std::uint64_t version = 0;            // The weights' version: the updates applied so far.
+  std::uint64_t epoch = 0;              // The first example's epoch: 0, 1, 2, ...
 };
 
 // The same without a copy: where server and worker are processes of one machine, the weights lie in
@@ -329,7 +329,7 @@ class Worker {
   // if the server is gone.
   struct Evaluated {
     bool comes = false;
-    std::uint64_t version = 0;  // Of the weights that were measured.
+    std::uint64_t version = 0;  // The measured weights' version.
     std::optional<Measured> found;
   };
   [[nodiscard]] Evaluated evaluated(std::uint64_t epoch) const;

@@ -89,7 +89,7 @@ enum {
   OUTPACE_ADAMW = 4,
   OUTPACE_LAMB = 5,
   OUTPACE_YELLOWFIN = 6,
-  OUTPACE_AVERAGE = 7,    // Of buffers: the gradient has the worker's own values in their place.
+  OUTPACE_AVERAGE = 7,    // For buffers: the gradient has the worker's own values in their place.
   OUTPACE_BY_SERVER = 8,  // The optimizer of the server's options, at its rate.
   OUTPACE_RMSPROP = 9,
   OUTPACE_CENTERED_RMSPROP = 10,
@@ -103,12 +103,12 @@ typedef struct outpace_group {
   int method;
   double rate;  // Learning rate.
   double weight_decay;
-  double momentum;  // Of OUTPACE_AVERAGE: the share of the server's value that an update keeps.
+  double momentum;  // For OUTPACE_AVERAGE: the share of the server's value that an update keeps.
   double beta1;
-  double beta2;  // Of RMSprop: alpha; of Adadelta: rho.
+  double beta2;  // For RMSprop: alpha; for Adadelta: rho.
   double epsilon;
-  double rate_decay;  // Of Adagrad.
-  double initial;     // Of Adagrad: the sum of squares before the first update.
+  double rate_decay;  // For Adagrad.
+  double initial;     // For Adagrad: the sum of squares before the first update.
 } outpace_group;
 
 // Writes `numbers` initial weights, in the parameters' order; returns 0, or anything else if it
@@ -123,7 +123,7 @@ typedef int (*outpace_constants)(const void** bytes, size_t* size, void* context
 typedef struct outpace_optimizer_state {
   uint32_t tensor;   // Its place among the parameters.
   const char* part;  // Such as "velocity".
-  uint64_t updates;  // That the optimizer has made.
+  uint64_t updates;  // Updates that the optimizer has made.
   const float* numbers;
   size_t count;  // As many as the tensor's weights.
 } outpace_optimizer_state;
@@ -149,11 +149,11 @@ typedef struct outpace_job {
 // `examples` until the next call of outpace_worker_next().
 typedef struct outpace_minibatch {
   const float* weights;
-  size_t numbers;            // Of weights, and of a gradient.
+  size_t numbers;            // How many weights there are, and numbers in a gradient.
   const uint64_t* examples;  // Indices into the data set, from 0.
-  size_t count;              // Of examples; 0: the run is over.
-  uint64_t version;          // Of the weights: the updates applied so far.
-  uint64_t epoch;            // Of the first example: 0, 1, 2, ...
+  size_t count;              // Number of examples; 0: the run is over.
+  uint64_t version;          // The weights' version: the updates applied so far.
+  uint64_t epoch;            // The first example's epoch: 0, 1, 2, ...
   // Examples of the next mini-batches, to load them early: `ahead_sizes[i]` of them in the i-th of
   // `ahead_count`. A next mini-batch may have others all the same; then it alone counts.
   const uint64_t* ahead;
@@ -268,7 +268,7 @@ typedef struct outpace_measured {
 typedef struct outpace_evaluated {
   int comes;
   int found;
-  uint64_t version;  // Of the weights that were measured.
+  uint64_t version;  // The measured weights' version.
   outpace_measured measured;
 } outpace_evaluated;
 OUTPACE_API int outpace_worker_evaluated(outpace_worker* worker,
@@ -307,7 +307,7 @@ typedef struct outpace_snapshot {
 
 OUTPACE_API outpace_evaluator* outpace_evaluator_from_environment(outpace_error* error);
 OUTPACE_API void outpace_evaluator_close(outpace_evaluator* evaluator);
-// Of `job` the parameters' names and shapes count.
+// Only the parameters' names and shapes in `job` count.
 OUTPACE_API int outpace_evaluator_join(outpace_evaluator* evaluator,
                                        const outpace_job* job,
                                        outpace_error* error);

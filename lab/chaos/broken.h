@@ -18,7 +18,7 @@ struct Broken {
 // What the run left behind.
 struct FinalState {
   std::vector<float> weights;  // Each the uses of its example, negative; empty if there are none.
-  std::uint64_t epochs = 0;    // That the run was to have.
+  std::uint64_t epochs = 0;    // The run was to have this many.
 };
 
 }  // namespace outpace::chaos

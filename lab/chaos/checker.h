@@ -8,12 +8,12 @@
 //                      the newest checkpoint, and while that one was written
 //   checkpoint kept    a server goes on from the newest checkpoint that was whole, and not before
 //   same bits          one version of one history has the same weights wherever it is seen
-//   monotonic          what a process sees goes forward: generation, then version; incarnations
-//   rise generations        no server takes the generation of one before it no untold end      a
-//   process ends when it is killed or told to, and then as it should no hang            what chaos
-//   waits for comes within its limit, and gradients are accepted no orphan          no process
-//   outlives the run bounded memory     the server's memory stays within the formula of
-//   docs/wire.md
+//   monotonic          what a process sees goes forward: generation, version, incarnation
+//   generations        no server takes the generation of one before it
+//   no untold end      a process ends when it is killed or told to, and then as it should
+//   no hang            what chaos waits for comes within its limit, and gradients are accepted
+//   no orphan          no process outlives the run
+//   bounded memory     the server's memory stays within the formula of docs/wire.md
 //
 // A gradient that was sent and whose verdict was never heard is unknown: it counts once or not at
 // all, and either is right if the sum is.
@@ -39,7 +39,7 @@ struct Totals {
   std::uint64_t skipped = 0;                      // Faults whose target was not there.
   std::map<std::string, std::uint64_t> restarts;  // Role -> how often.
   std::uint64_t updates = 0;                      // In the final weights.
-  std::uint64_t lost_updates = 0;                 // That died with a server.
+  std::uint64_t lost_updates = 0;                 // Updates that died with a server.
   std::uint64_t lost_most = 0;                    // With one server.
   std::uint64_t pushed = 0;
   std::uint64_t accepted = 0;

@@ -98,7 +98,7 @@ std::uint64_t seen_at(const Trail& trail, std::uint64_t generation, std::int64_t
 // A server's end, as chaos wrote it down.
 struct ServerEnd {
   const Record* record;
-  std::uint64_t generation = 0;  // Of the newest checkpoint at that moment.
+  std::uint64_t generation = 0;  // The newest checkpoint's at that moment.
   std::uint64_t update = 0;
 };
 

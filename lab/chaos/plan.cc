@@ -24,8 +24,8 @@ constexpr std::array kKinds{Kind::kKill,
                             Kind::kClockJump,
                             Kind::kBallast};
 
-constexpr double kKeptShare = 0.75;  // Of the kinds of faults.
-constexpr double kKills = 0.15;      // Of the faults, beside those that are drawn as any kind.
+constexpr double kKeptShare = 0.75;  // The share of the kinds of faults that a plan has.
+constexpr double kKills = 0.15;      // The share that kills, beside faults drawn as any kind.
 // A target is left alone for this long after a fault, so that its recovery is tried too.
 constexpr Duration kRest = std::chrono::milliseconds(1500);
 constexpr Duration kRestOfServer = std::chrono::seconds(4);

@@ -82,7 +82,7 @@ struct Job {
   std::string policy;
   Carrier carrier = Carrier::kSharedMemory;
   std::uint32_t workers = 4;
-  std::uint64_t examples = 1024;         // Of the data set, which is the size of the weights too.
+  std::uint64_t examples = 1024;         // In the data set; also the number of weights.
   std::uint64_t checkpoint_every = 100;  // Updates.
   Duration mini_batch{};                 // What one takes.
 
@@ -93,7 +93,7 @@ struct Plan {
   std::uint64_t seed = 0;
   Duration length{};  // From the first fault to the last.
   Job job;
-  std::vector<Kind> kinds;  // That may come.
+  std::vector<Kind> kinds;  // Kinds of faults that may come.
   std::vector<Fault> faults;
 
   bool operator==(const Plan&) const = default;
@@ -105,7 +105,7 @@ struct Wishes {
   std::optional<std::string> policy{};
   std::optional<Carrier> carrier{};
   std::vector<Kind> only{};                          // Empty: a drawn subset of all.
-  std::vector<Kind> without{};                       // That this machine cannot inject.
+  std::vector<Kind> without{};                       // Kinds that this machine cannot inject.
   Duration every = std::chrono::milliseconds(2200);  // Mean time from one fault to the next.
 };
 

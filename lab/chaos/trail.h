@@ -44,8 +44,8 @@ struct Release {
   bool whole = true;  // Every weight is a whole number.
   std::vector<Position> positions;
   Outcome outcome = Outcome::kNotPushed;
-  // Of the next release to the same process in the same generation: the gradient was taken up at
-  // that version at the latest.
+  // The version of the next release to the same process in the same generation. The gradient was
+  // applied at that version at the latest.
   std::optional<std::uint64_t> next_version{};
 };
 

@@ -36,7 +36,7 @@ class Injector {
   };
   struct Slowed {
     std::string who;
-    std::uint32_t start;  // Of its lives: another process is left alone.
+    std::uint32_t start;  // Which of its lives: another process is left alone.
     double share;
     bool stopped = false;
   };

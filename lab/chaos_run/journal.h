@@ -36,9 +36,9 @@ class Journal {
   // Takes in what the processes have written since.
   void read();
 
-  // Of this worker: gradients that were accepted.
+  // The gradients of this worker that were accepted.
   [[nodiscard]] std::uint64_t accepted(const std::string& who) const;
-  [[nodiscard]] std::uint64_t accepted() const;  // Of all.
+  [[nodiscard]] std::uint64_t accepted() const;  // The gradients of all workers.
   [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
   [[nodiscard]] std::uint64_t version() const { return version_; }        // The newest release's.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }  // As above.

@@ -87,7 +87,7 @@ class Stage {
   Journal& journal_;
   std::vector<Member> members_;
   std::unique_ptr<wire::FaultProxy> proxy_;
-  std::string address_;  // Of the server; empty until it listens.
+  std::string address_;  // The server's; empty until it listens.
   std::uint64_t epochs_ = 0;
 };
 

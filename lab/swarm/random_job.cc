@@ -138,7 +138,7 @@ class Faults {
  public:
   Faults(Draw& draw, Plan& plan, Duration mean) : draw_(draw), plan_(plan), mean_(mean) {
     const Duration whole = plan.healed.time_since_epoch();
-    most_ = whole / 10 * 7;  // Of the beginning, and of what follows the rest.
+    most_ = whole / 10 * 7;  // Faults begin in the first 70 %; they recover in the rest.
     long_ = whole / 10;
   }
 
@@ -159,7 +159,7 @@ class Faults {
     }
   }
 
-  // Of workers whose hearts go on: the server must find out by the progress timeout.
+  // Hanging workers whose hearts go on: the server must find out by the progress timeout.
   void add_hangs() {
     for (std::uint64_t left = draw_.one_in(2) ? draw_.between(1, 3) : 0; left > 0; --left) {
       const Duration whole = plan_.healed.time_since_epoch();
@@ -262,7 +262,7 @@ void draw_data(Draw& draw, Plan& plan, Duration mean) {
   static constexpr std::array<std::uint32_t, 4> kBatches{1, 2, 4, 8};
   static constexpr std::array<const char*, 4> kRules{
       "none", "inverse", "exponential:rate=0.2", "polynomial:power=0.5"};
-  constexpr std::uint64_t kGradientsLeast = 1000;  // Of a run that ends with its epochs.
+  constexpr std::uint64_t kGradientsLeast = 1000;  // For a run that ends with its epochs.
   plan.batch = draw.one_of(kBatches);
   plan.examples = draw.between(plan.batch, 64);
   plan.with_replacement = draw.one_in(4);

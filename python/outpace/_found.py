@@ -9,7 +9,7 @@ from outpace import _library
 class Found(NamedTuple):
     """What weights reached on the test set."""
 
-    version: int  # Of the weights that were measured: the updates in them.
+    version: int  # The measured weights' version: the updates in them.
     accuracy: Optional[float]  # The share of right answers; None: not measured.
     loss: Optional[float]  # Mean; None: not measured.
     values: Dict[str, float]  # Anything else.

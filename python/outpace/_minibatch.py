@@ -39,11 +39,11 @@ class Minibatch:
 
     def __init__(self, worker: "Worker", raw: _library.Minibatch) -> None:
         self._worker = worker
-        self.address: int = raw.weights  # Of the weights, while `current`.
+        self.address: int = raw.weights  # Where the weights lie, while `current`.
         self.numbers: int = raw.numbers  # How many weights there are.
         self.indices: List[int] = raw.examples[: raw.count]  # Into the data set, from 0.
-        self.version: int = raw.version  # Of the weights: the updates applied so far.
-        self.epoch: int = raw.epoch  # Of the first example: 0, 1, 2, ...
+        self.version: int = raw.version  # The weights' version: the updates applied so far.
+        self.epoch: int = raw.epoch  # The first example's epoch: 0, 1, 2, ...
         self.ahead: List[List[int]] = []  # Indices of the next mini-batches, to load them early.
         begin = 0
         for size in raw.ahead_sizes[: raw.ahead_count]:

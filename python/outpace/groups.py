@@ -16,7 +16,7 @@ class Method(enum.Enum):
     ADAMW = 4
     LAMB = 5
     YELLOWFIN = 6
-    AVERAGE = 7  # Of buffers: a worker pushes its own values in place of a gradient.
+    AVERAGE = 7  # For buffers: a worker pushes its own values in place of a gradient.
     RMSPROP = 9
     CENTERED_RMSPROP = 10
     ADAGRAD = 11
@@ -32,9 +32,9 @@ class Group(NamedTuple):
     weight_decay: float = 0.0  # L2; decoupled in ADAMW.
     momentum: float = 0.9  # MOMENTUM, NESTEROV, RMSPROP; of AVERAGE, the share the server keeps.
     beta1: float = 0.9  # ADAM, ADAMW and LAMB.
-    beta2: float = 0.999  # The same; alpha of RMSPROP, rho of ADADELTA.
-    epsilon: float = 1e-8  # These, and ADAGRAD.
-    rate_decay: float = 0.0  # This and the next: ADAGRAD.
+    beta2: float = 0.999  # ADAM, ADAMW and LAMB; alpha of RMSPROP, rho of ADADELTA.
+    epsilon: float = 1e-8  # ADAM, ADAMW, LAMB, RMSPROP, ADADELTA and ADAGRAD.
+    rate_decay: float = 0.0  # ADAGRAD's, as is the next.
     initial: float = 0.0  # The sum of squares before the first update.
 
 
@@ -48,5 +48,5 @@ class OptimizerState(NamedTuple):
 
     tensor: int  # Its place among join()'s parameters.
     part: str
-    updates: int  # That the optimizer has made.
+    updates: int  # Updates that the optimizer has made.
     numbers: Any  # A float32 number for each of the tensor's weights.

@@ -41,13 +41,13 @@ class Worker:
                  deadline: float = 60.0, rejoin_for: float = 600.0, keep_alive: float = 20.0,
                  tls_certificate: str = "", tls_key: str = "", tls_ca: str = "",
                  insecure_no_tls: bool = False) -> None:
-        self._handle: Optional[int] = None  # Of the C worker.
+        self._handle: Optional[int] = None  # The C worker.
         self._library = _library.library()
         self._error = _library.Error()
         self._waiting = Waiting()
         self._process = os.getpid()
         self._offered: Optional[_library.Job] = None  # The C worker calls back into it.
-        self._failure: Optional[BaseException] = None  # Of the function of the initial weights.
+        self._failure: Optional[BaseException] = None  # What the function of the initial weights raised.
         self._gradient: Optional[int] = None  # Its address.
         self.minibatch: Optional[Minibatch] = None  # The current one.
         self.void_memory = True  # As push_and_next() says.
@@ -60,7 +60,7 @@ class Worker:
             self._handle = self._library.outpace_worker_open(options, self._error)
         if not self._handle:
             raise self._last_error()
-        # Of push_and_next(), which is called once an iteration.
+        # For push_and_next(), which is called once an iteration.
         self._start_push = self._library.outpace_worker_start_push
         self._await = self._library.outpace_worker_await
         self._raw_verdict, self._raw_minibatch = _library.Verdict(), _library.Minibatch()

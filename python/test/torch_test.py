@@ -78,7 +78,7 @@ class LayersOfAGpu(unittest.TestCase):
                 mock.patch("time.monotonic", lambda: 0.0):
             marks = marks_for(torch.device("cuda:1"), lambda *words: heard.append(words))
             marks.taken()
-            marks.layer(7)  # Of a mini-batch that is given up.
+            marks.layer(7)  # This mini-batch is given up.
             marks.taken()
             for number, FakeEvent.clock in enumerate(times[:-1]):
                 marks.layer(number)

@@ -209,7 +209,7 @@ std::vector<double> our_ends(const RandomCase& play) {
   return ends;
 }
 
-// Of the transfer's duration; beside it the nanosecond to which we round.
+// Relative to the transfer's duration; beside it the nanosecond to which we round.
 constexpr double kTolerance = 1e-6;
 constexpr double kRounding = 1e-9;
 

@@ -33,7 +33,7 @@ class Chaos(ProgramTest):
 
 
 class Smoke(Chaos):
-    """Rows 1, 2, 3 and 7 of docs/reliability.md, by shared memory and through the proxy."""
+    """Rows 1, 2, 3 and 7 of docs/failures.md, by shared memory and through the proxy."""
 
     def test_shared_memory(self):
         result, history = self.survives(
@@ -56,7 +56,7 @@ class Smoke(Chaos):
 
 
 class Fault(Chaos):
-    """One kind of fault alone: rows 4, 5, 6, 10 and 17 of docs/reliability.md."""
+    """One kind of fault alone: rows 4, 5, 6, 10 and 17 of docs/failures.md."""
 
     def of_kind(self, kind, carrier, least=2):
         result, history = self.survives("--seed", 1, "--minutes", 0.2, "--every", "1s", "--faults",

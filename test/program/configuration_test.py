@@ -127,6 +127,15 @@ class Options(ProgramTest):
         self.assertEqual(process.wait(60), 0)
         self.assertEqual(process.out, page.read_text(), "make docs writes it anew")
 
+    def test_the_page_lists_an_option_once_for_all_commands_that_take_it(self):
+        process = self.start("options")
+        self.assertEqual(process.wait(60), 0)
+        rows = [line.split(" | ", 2) for line in process.out.splitlines() if line.startswith("| ")]
+        same = [(name, rest) for name, _, rest in rows]
+        self.assertEqual(len(same), len(set(same)))
+        commands = {name: taken for name, taken, _ in rows}
+        self.assertEqual(commands["| `--schedule`"], "train, run, server, peer, simulate")
+
 
 if __name__ == "__main__":
     main()

@@ -10,7 +10,7 @@ from jobs import ProgramTest, main  # noqa: E402
 
 EXIT_USAGE = 2
 ITERATIONS = 40
-# Of four workers one always takes ten times as long: waiting for three gives 3 / 0.1 s gradients a
+# One of four workers always takes ten times as long: waiting for three gives 3 / 0.1 s gradients a
 # second, waiting for all 4 / 1 s.
 UNEVEN = "# seconds\n" + "0.1,0.1,0.1,1.0\n" * ITERATIONS
 
@@ -90,7 +90,7 @@ class Trial(Cutoff):
         self.assertLessEqual(max(map(len, lines)), 80)
         self.assertTrue(any(line.startswith("elfving-truncated  during") for line in lines))
 
-    def test_draws_what_it_foretold_and_did(self):
+    def test_draws_its_forecasts_and_choices(self):
         self.path("r.csv", UNEVEN)
         self.cutoff("r.csv", "--models", "last", "--decide", "during", "--plot", "p.svg",
                     "--plot-from", "22")

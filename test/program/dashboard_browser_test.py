@@ -153,7 +153,7 @@ class Trained(BrowserTest):
         print(f"the report has {report.stat().st_size / 1e3:.0f} kB", file=sys.stderr)
         self.browser.call("Page.navigate", url="about:blank")
         self.browser.until("location.href === 'about:blank'", "an empty page")
-        self.browser.problems.clear()  # Of a page whose server has gone.
+        self.browser.problems.clear()  # These are problems of a page whose server has gone.
         self.browser.go_offline()
         self.browser.open(report.as_uri())
         # It asks for nothing but itself.

@@ -686,7 +686,7 @@ class Alarm(DashboardTest):
         asked = time.monotonic()
         events.until(lambda frame: frame["ended"], "the end")
         job.server.wait()
-        self.assertLess(time.monotonic() - asked, 20)  # Of the 30 that a command has otherwise.
+        self.assertLess(time.monotonic() - asked, 20)  # A command otherwise has 30.
         self.assertIn("--on-alarm: the command took too long", job.server.err)
         self.assertNotIn("begun", job.server.out)
 

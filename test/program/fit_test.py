@@ -8,7 +8,7 @@ from jobs import LedgerJob, ProgramTest, main, read_json_lines  # noqa: E402
 
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 6
-# Of four workers one takes five times as long, but in every eighth iteration.
+# One of four workers takes five times as long, but for every eighth iteration.
 ROWS = "".join(f"0.1,0.11,0.09,{0.1 if i % 8 == 0 else 0.5}\n" for i in range(80))
 
 

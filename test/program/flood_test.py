@@ -12,7 +12,7 @@ from jobs import LEDGER_WORKER, ProgramTest, main, wait_until  # noqa: E402
 STRANGER = pathlib.Path(__file__).with_name("stranger.py")
 MIB = 1 << 20
 GROWTH_MOST = 32 * MIB
-GRADIENTS = 20  # Of the workers while strangers come: training goes on.
+GRADIENTS = 20  # From the workers while strangers come: training goes on.
 
 
 def memory(process, key):

@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 OUTPACE = os.environ["OUTPACE"]
 LEDGER_WORKER = os.environ.get("LEDGER_WORKER", "")
 DEADLINE = 100.0  # Seconds, for what takes a few on an idle machine.
-BATCH = 4  # Of ledger jobs; small, so that 1 / n times n is 1 in float32 for every n that occurs.
+BATCH = 4  # For ledger jobs; small, so that 1 / n times n is 1 in float32 for every n that occurs.
 
 
 def wait_until(condition, what, seconds=DEADLINE):
@@ -186,7 +186,7 @@ class LedgerJob:
         self.worker_options = (worker_options if callable(worker_options)
                                else lambda worker: worker_options)
         self.token = token or test.folder / "token"
-        self.variables = variables  # Of the server.
+        self.variables = variables  # The server's.
         cutoff = {"sync": workers, "dynamic": workers, "backup": 3, "softsync": workers // 2,
                   "kbatchsync": 3, "kasync": 3}.get(
             policy.partition(":")[0], 1)

@@ -201,7 +201,7 @@ class Return(ProgramTest):
         job.until_gradients(0, job.gradients(0) + 10)
         before = job.gradients(1)
         job.workers[1].send(signal.SIGCONT)
-        # One that it had in hand, and one of its new life.
+        # One that it was computing, and one of its new life.
         job.until_gradients(1, before + 3)
         job.finish()
         summary = job.summary()

@@ -35,8 +35,8 @@ struct Options {
   double rejoin_for = 20.0;
   std::uint64_t hang_at = 0;  // This gradient, from 1 on, or the next that gets so far,
   std::string hang_until;     // is not done before this file is there.
-  std::uint64_t tensors = 1;  // The ledger is in so many,
-  std::uint64_t slice = 0;    // and leaves in slices of at least so many bytes.
+  std::uint64_t tensors = 1;  // Parts of the ledger,
+  std::uint64_t slice = 0;    // which leave in slices of at least this many bytes.
 };
 
 Options parse(int argc, char** argv) {

@@ -2,10 +2,11 @@
 
 import json
 import math
+import os
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import LEDGER_WORKER, ProgramTest, main, read_weights  # noqa: E402
+from jobs import ProgramTest, main, read_weights  # noqa: E402
 
 
 class Trained(ProgramTest):
@@ -38,8 +39,8 @@ class Trained(ProgramTest):
         self.assertLess(math.dist(expected, found), 1e-6 * norm)
 
     def test_who_is_cut_off_hands_in_what_it_has_done(self):
-        found, out = self.train("--workers", 3, "--policy", "backup:cutoff=2", "--local-steps", 12,
-                                "--epochs", 1, "--slow", "worker=2,factor=8")
+        found, out = self.train("--workers", 3, "--policy", "backup:cutoff=2", "--batch", 64,
+                                "--local-steps", 8, "--epochs", 1, "--slow", "worker=2,factor=4")
         self.assertEqual(found["examples"], 60000)
         self.assertEqual(found["examples_used_per_epoch_max"], 1)
         self.assertGreater(found["workers_detail"][2]["partial"], 0)
@@ -63,11 +64,12 @@ class Refused(ProgramTest):
         token.chmod(0o600)
         address = f"unix:{self.folder}/s"
         server = self.start("server", "--workers", 1, "--local-steps", 4, "--listen", address,
-                            "--token-file", token, "--out", self.folder / "run", "--patience",
-                            "60s")
-        worker = self.start("--server", address, "--token-file", token, "--worker", 0,
-                            "--examples", 64, program=LEDGER_WORKER)
-        self.assertEqual(worker.wait(), 4)
+                            "--token-file", token, "--out", self.folder / "run")
+        worker = self.start(program=os.environ["SCRIPT_WORKER"],
+                            variables={"OUTPACE_ROLE": "worker", "OUTPACE_SERVER": address,
+                                       "OUTPACE_TOKEN_FILE": str(token), "OUTPACE_WORKER": "0",
+                                       "OUTPACE_WORKERS": "1"})
+        self.assertEqual(worker.wait(), 4, worker.err)
         self.assertIn("this job has --local-steps, and this worker pushes each mini-batch; start "
                       "the server without --local-steps", worker.err)
         server.process.terminate()

@@ -10,10 +10,10 @@ sys.dont_write_bytecode = True
 from jobs import ProgramTest, main, read_json_lines, wait_until  # noqa: E402
 
 RUDE_WORKER = os.environ.get("RUDE_WORKER", "")
-NUMBERS = 2_500_000  # Of the network: 10 MB.
+NUMBERS = 2_500_000  # The network's size: 10 MB.
 MIB = 1 << 20
 GREEDY = 4
-VERDICTS = 60  # Of the greedy workers: 600 MB have been handled, and as much is on its way.
+VERDICTS = 60  # For the greedy workers: 600 MB have been handled, and as much is on its way.
 VERDICTS_OF_EACH = 5  # None is starved by the others.
 GIVEN_UP = 5  # Releases of the deaf worker: versions of the weights that it does not read.
 

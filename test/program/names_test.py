@@ -7,7 +7,7 @@ sys.dont_write_bytecode = True
 from jobs import LEDGER_WORKER, main, wait_until  # noqa: E402
 from namespaces import TwoHosts  # noqa: E402
 
-NAMESERVER = "127.0.0.1"  # Of the namespace: a socket that takes every question and never answers.
+NAMESERVER = "127.0.0.1"  # The namespace's: a socket that takes every question and never answers.
 SILENT = """
 import signal, socket
 one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

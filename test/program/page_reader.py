@@ -46,7 +46,7 @@ class Events:
         self.connection.request("GET", "/events", headers=headers or {})
         self.answer = self.connection.getresponse()
         self.status = self.answer.status
-        self.news = []  # Of all frames that were read.
+        self.news = []  # From all frames that were read.
 
     def next(self):
         """The next frame; nothing at the end."""

@@ -1,7 +1,7 @@
 """A network that is cut between two hosts, both ways or one way: both sides go on when it is over.
 
 A server and one worker on one host, three workers on the other, TLS between them. Takes root and
-iproute2. PARTITION_GRADIENTS=1500 cuts it for a minute: so many gradients the near worker computes
+iproute2. PARTITION_GRADIENTS=1500 cuts it for a minute: the near worker computes this many gradients
 meanwhile, 25 a second.
 """
 

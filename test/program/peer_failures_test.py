@@ -9,8 +9,8 @@ import sys
 sys.dont_write_bytecode = True
 from jobs import (ProgramTest, children_of, main, read_json_lines, wait_until)  # noqa: E402
 
-EXAMPLES = 60_000  # Of fashion-mnist.
-SECONDS = "0.01"  # Of a mini-batch.
+EXAMPLES = 60_000  # In fashion-mnist.
+SECONDS = "0.01"  # For a mini-batch.
 SILENT = 4  # Seconds: on a busy machine, a worker may stand still for one or two.
 
 

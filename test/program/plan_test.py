@@ -85,7 +85,7 @@ class Measured(Plan):
         found = self.plan(*words)
         for one in found["plan"]:
             with self.subTest(one["policy"], workers=one["workers"]):
-                mixed = 8 * one["workers"]  # Of async the gradients in flight, but for the start.
+                mixed = 8 * one["workers"]  # For async: the gradients in flight, but for the start.
                 self.assertAlmostEqual(one["mixed_examples"] / mixed, 1, delta=0.03)
                 self.assertAlmostEqual(one["efficiency"], 16 / (8 + one["mixed_examples"]))
                 self.assertAlmostEqual(one["goodput"],

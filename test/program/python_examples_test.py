@@ -63,7 +63,7 @@ class Images(Example):
     def test_vae(self):
         alone, found, _ = self.both("vae", *self.SMALL, "--epochs", 2)
         for one in (alone[-1], found):
-            self.assertLess(one["loss"], 0.8 * 784 * math.log(2))  # Of images that are grey.
+            self.assertLess(one["loss"], 0.8 * 784 * math.log(2))  # For images that are grey.
 
     def test_super_resolution(self):
         alone, found, _ = self.both("super_resolution", *self.SMALL, "--epochs", 2)

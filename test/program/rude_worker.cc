@@ -28,13 +28,13 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr auto kPeriod = std::chrono::milliseconds(50);  // Of a deaf worker's attempts.
+constexpr auto kPeriod = std::chrono::milliseconds(50);  // Between a deaf worker's attempts.
 
 struct RudeOptions {
   std::string server;
   std::string token_file;
   std::uint32_t worker = 0;
-  std::uint64_t numbers = 0;  // Of the network.
+  std::uint64_t numbers = 0;  // The network's size.
   std::uint32_t copies = 8;   // Pushes for each release.
   bool deaf = false;
 };

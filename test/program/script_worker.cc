@@ -24,7 +24,7 @@ constexpr std::uint64_t kExamples = 256;
 struct Options {
   std::uint64_t fail_at = 0;    // Throws at this mini-batch, from 1 on; 0: never.
   std::string fail_once;        // A file: the process that makes it fails, later ones do not.
-  std::uint32_t exit_code = 1;  // Of a failure.
+  std::uint32_t exit_code = 1;  // On a failure.
   std::string hold;             // Takes no mini-batch before this file is there.
   // Worker 1 fails with its first mini-batch, and when it is started again it does not join before
   // this file is there.

@@ -34,7 +34,7 @@ def parts(job, rate=0.01):
 
 
 def train(job, net, optimizer, data, most=None):
-    """One pass, of at most so many mini-batches; returns how many it had."""
+    """One pass of at most `most` mini-batches; returns how many it had."""
     count = 0
     for a, b in data:
         count += 1

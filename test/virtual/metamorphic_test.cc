@@ -208,7 +208,7 @@ TEST_P(Metamorphic, RelationsHold) {
 
 // What equal, constant workers are promised by the catalogue.
 struct Promise {
-  double share = 1.0;      // Of the gradients that they compute, those that are used.
+  double share = 1.0;      // The share of computed gradients that is used.
   int extra_messages = 0;  // An update waits for, beside the weights and the gradient.
 };
 

@@ -48,7 +48,7 @@ class _Shuffled:
 
 
 class _Counted:
-    """A stream, of which so many examples make an epoch."""
+    """A stream, and the number of its examples that make an epoch."""
 
     def __init__(self, data: Data, batch_size: int, drop_last: bool, options: Any) -> None:
         self._stream = Stream(data.dataset, options)

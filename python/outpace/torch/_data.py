@@ -25,8 +25,8 @@ class Data(NamedTuple):
     """Of a loader, checked."""
 
     dataset: Any
-    examples: int  # Of an epoch; 0: as many as a stream gives, which only a script alone can have.
-    weights: Optional[torch.Tensor]  # Of each example; None: all alike.
+    examples: int  # In an epoch; 0: as many as a stream gives, which only a script alone can have.
+    weights: Optional[torch.Tensor]  # Each example's weight; None: all are equal.
 
     @property
     def is_stream(self) -> bool:

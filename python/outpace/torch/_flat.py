@@ -47,7 +47,7 @@ class Flat:
         self.weights = torch.empty(self.numbers, device=self.device)
         self._own_gradient = torch.zeros(self.numbers, device=self.device)
         self.gradient = self._own_gradient
-        self._gradient_address: Optional[int] = None  # Of the wire's memory, if it is there.
+        self._gradient_address: Optional[int] = None  # Where the wire's memory lies, if it is there.
         self._own_views = self._views_of(self._own_gradient)
         self._views = self._own_views
         self._weights_address = self.weights.data_ptr()

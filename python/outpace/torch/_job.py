@@ -144,7 +144,7 @@ class Job(abc.ABC):
 
         With `drop_last`, a mini-batch of fewer examples, which the run's end may have, is left out.
 
-        With `accumulate`, it gives each mini-batch in so many slices, whose gradients add up:
+        With `accumulate`, it gives each mini-batch in this many slices, whose gradients add up:
         backward(loss / accumulate) is True after the last one, when optimizer.step() is to come.
         Alone, a slice has `batch_size` examples; in a job, all slices together have --batch.
 

@@ -7,7 +7,7 @@ import torch
 from outpace._error import OutpaceError
 from outpace.torch._several import Optimizers, optimizers_of
 
-VARIABLE = "OUTPACE_GRADIENTS"  # Of an update; `outpace run` sets it.
+VARIABLE = "OUTPACE_GRADIENTS"  # The gradients of an update; `outpace run` sets it.
 WARM_UP_MOST = 5  # Epochs, as Goyal et al. have it.
 
 

@@ -41,7 +41,7 @@ class DeviceMarks(Marks):
         self._events: List[Tuple[int, Any]] = []
 
     def taken(self) -> None:
-        self._events.clear()  # Of a mini-batch that was given up.
+        self._events.clear()  # The events belong to a mini-batch that was given up.
 
     def layer(self, numbers: int) -> None:
         self._events.append((numbers, self._event_now()))

@@ -21,7 +21,7 @@ def draw_own(rank: int) -> None:
     if rank == 0:
         return
     seed = seed_of(torch.initial_seed(), rank)
-    torch.manual_seed(seed)  # Of the GPUs, too.
+    torch.manual_seed(seed)  # This seeds the GPUs, too.
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

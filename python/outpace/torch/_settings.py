@@ -28,14 +28,14 @@ class Settings:
         self._named = named
         self._optimizer = optimizer
         self._large = large
-        self._epochs = 0  # That the script wants; 0: it has not said.
+        self._epochs = 0  # Epochs that the script wants; 0: it has not said.
         self._joined_with: List[Group] = []
         self.of_updates = False  # Whether the rates are those of an update, and not of an epoch.
         self._rates: Tuple[Optional[int], List[float]] = (0, [])  # When, and the rates.
         self._checked: Optional[Tuple[Optional[int], List[Any]]] = None
         self._of = [_reader(group) for group in optimizer.param_groups]
         self._last: Optional[int] = None  # Update of this worker's last gradient.
-        self._said = False  # That a schedule counts something else.
+        self._said = False  # Whether it was said that a schedule counts something else.
 
     @property
     def are_the_scripts(self) -> bool:

@@ -15,7 +15,7 @@ from torch.optim.swa_utils import AveragedModel
 
 from outpace._error import OutpaceError
 
-Copies = weakref.WeakSet  # Of modules: a later one may have the address of one that is gone.
+Copies = weakref.WeakSet  # A weak set of modules: a later module may have the address of one that is gone.
 
 
 def copies_of(networks: Sequence[torch.nn.Module]) -> Copies:

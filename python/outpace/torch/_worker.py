@@ -48,10 +48,10 @@ class WorkerJob(Job):
         self._named: Optional[Named] = None
         self._large = LargeBatch(1, False)
         self._flat: Optional[Flat] = None
-        self._examples: Optional[int] = None  # Of the data set.
-        self._alone_batch: Optional[int] = None  # Of the loader; it counts alone.
+        self._examples: Optional[int] = None  # The data set's size.
+        self._alone_batch: Optional[int] = None  # The loader's batch size; it counts alone.
         self._ahead = 0  # Mini-batches that the loader loads early.
-        self._epochs = 0  # That the script wants; 0: it has not said.
+        self._epochs = 0  # Epochs that the script wants; 0: it has not said.
         self._settings: Optional[Settings] = None
         self._joined = False
         self._handed_out = False  # The current mini-batch, to the script.
@@ -68,8 +68,8 @@ class WorkerJob(Job):
         self._without: Set[int] = set()  # Parameters that the gradient at hand lacks.
         self._let_go = False  # No update needs the gradient of the mini-batch that the script has.
         self._unleased = False  # The script's loop runs without a mini-batch.
-        self._slices_left = 0  # Of the mini-batch, for job.loader(accumulate=...).
-        self._marks: Optional[Marks] = None  # Of a script that is profiled.
+        self._slices_left = 0  # The mini-batch's, for job.loader(accumulate=...).
+        self._marks: Optional[Marks] = None  # The marks of a script that is profiled.
         self._version = 0
         self._seed = 0  # The script's, before this worker draws its own.
         atexit.register(self._end)
@@ -310,7 +310,7 @@ class WorkerJob(Job):
                                f"mini-batch has {wanted}")
         if not self._passes.step(member):
             flat.finish(member.parameters)  # Later passes must not change it.
-            self._tell_settings()  # Nor do later rates count.
+            self._tell_settings()  # Later rates do not count either.
             return
         self._push()
 

@@ -118,7 +118,7 @@ void declare(OptionList& options, CutoffJob& job) {
 }
 
 void check(const CutoffJob& job) {
-  if (!(job.fit_fraction >= 0.0 && job.fit_fraction < 1.0)) {  // Nor NaN.
+  if (!(job.fit_fraction >= 0.0 && job.fit_fraction < 1.0)) {  // This refuses NaN, too.
     throw usage_error("--fit-fraction is " + number_text(job.fit_fraction) +
                       "; it takes a number from 0 to less than 1");
   }

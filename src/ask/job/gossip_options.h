@@ -37,7 +37,7 @@ struct GossipOptions {
   Averaging averaging = Averaging::kCoupled;
   worker::Graph graph = worker::Graph::kBipartite;
   std::uint32_t average_every = 1;  // Gradients for each averaging.
-  double elasticity = 0.9;          // Of easgd: beta.
+  double elasticity = 0.9;          // For easgd: beta.
 };
 void declare(OptionList& options, GossipOptions& gossip);
 // The same without the elasticity, on which throughput does not depend.

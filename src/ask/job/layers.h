@@ -24,15 +24,15 @@ struct Given {
   std::string origin;
 };
 
-// Of the TOML text of the file at `path`. Throws a usage error "path:line: ..." for a wrong file or
-// an unknown key, with the nearest one.
+// The options in the TOML text of the file at `path`. Throws a usage error "path:line: ..." for a
+// wrong file or an unknown key, with the nearest one.
 [[nodiscard]] std::vector<Given> from_toml(std::string_view text,
                                            const std::string& path,
                                            const OptionList& options);
 
-// Of the variables OUTPACE_*. One that names an option of another command (`known_elsewhere`) is
-// left alone: who sets it for many commands means no harm. Throws a usage error for any other, with
-// the nearest one.
+// The options in the variables OUTPACE_*. A variable that names an option of another command
+// (`known_elsewhere`) is left alone: users set it for many commands at once. Throws a usage error
+// for any other, with the nearest one.
 [[nodiscard]] std::vector<Given> from_environment(
     const std::map<std::string, std::string, std::less<>>& variables,
     const OptionList& options,

@@ -68,7 +68,7 @@ struct TlsOptions {
 };
 // `whose`: the side whose files count by default, "server" or "worker".
 void declare_tls(OptionList& options, TlsOptions& tls, const std::string& whose);
-// Of a process that connects to the server.
+// For a process that connects to the server.
 void declare_tls_of_client(OptionList& options, TlsOptions& tls, bool& insecure_no_tls);
 
 // Where a server listens, and what it begins with.
@@ -125,14 +125,14 @@ struct TrainJob {
   Checkpoints checkpoints;
   Output output;
   Topology topology = Topology::kServer;
-  std::string peer_interface;       // Of workers without a server; empty: loopback.
+  std::string peer_interface;       // For workers without a server; empty: loopback.
   std::uint32_t bucket_kib = 1024;  // KiB of gradient that a ring sums at a time, at least.
   GossipOptions gossip;
   Work work;
   std::string worker_prefix;  // Words before each worker's command.
   bool restart_workers = false;
-  std::string token_file;                       // Of processes that a launcher starts.
-  Duration rejoin_for = Reaching{}.rejoin_for;  // Of these.
+  std::string token_file;                       // For processes that a launcher starts.
+  Duration rejoin_for = Reaching{}.rejoin_for;  // For these, too.
   std::string launcher = launch::kAnyLauncher;
 };
 void declare(OptionList& options, TrainJob& job);

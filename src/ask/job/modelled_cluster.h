@@ -23,14 +23,14 @@ struct ModelledCluster {
   std::optional<Bandwidth> bandwidth;  // Nothing: links cost no time.
   Duration latency{};
   SliceSize slice;                   // As of train; 0: transfers do not overlap with computing.
-  std::uint32_t bucket_kib = 1024;   // Of a ring.
+  std::uint32_t bucket_kib = 1024;   // For a ring.
   GossipOptions gossip;              // But for its elasticity.
   std::optional<Bytes> send_window;  // Nothing: weights for several workers go out together.
   std::string runtime;               // Empty: the profile's computing.
   Delays delays;
   std::uint32_t cores = 0;
   bool plain = false;            // Coarse without heuristics.
-  std::uint32_t iterations = 0;  // Of each worker; 0: as many as it takes.
+  std::uint32_t iterations = 0;  // For each worker; 0: as many as it takes.
   std::uint64_t seed = 1;
 };
 void declare(OptionList& options, ModelledCluster& cluster);

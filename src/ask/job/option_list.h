@@ -38,7 +38,7 @@ class Option {
   Option& default_words(std::string words);
   // What a right text looks like, where the type or the range says too little.
   Option& takes(std::string takes);
-  // Of a number: both ends are allowed.
+  // For a number: both ends are allowed.
   Option& between(double least, double most = std::numeric_limits<double>::max());
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -85,7 +85,7 @@ class Option {
   std::string default_words_;
   std::vector<std::string> defaults_;
   std::string takes_;
-  std::vector<std::string> words_;  // Of an enumeration: all there are.
+  std::vector<std::string> words_;  // All words of an enumeration.
   char letter_ = '\0';
   char separator_ = '\0';
   bool is_flag_ = false;
@@ -97,9 +97,9 @@ class Option {
   std::string origin_;
   std::function<std::vector<std::string>()> get_;
   std::function<bool(const std::string& text)> is_value_;
-  // False if the text is no value of the type. Of a repeatable option, it appends.
+  // False if the text is no value of the type. Appends to a repeatable option.
   std::function<bool(const std::string& text)> put_;
-  std::function<void()> clear_;  // Of a repeatable option.
+  std::function<void()> clear_;  // For a repeatable option.
 };
 
 class OptionList {

@@ -14,7 +14,8 @@ namespace outpace::job {
 // them. Empty if it has none, and of a flag.
 [[nodiscard]] std::string default_in_words(const Option& option);
 
-// A table for each command, in the order given. Pointers are not null.
+// A row for each option, by name, with the commands that take it. An option that differs between
+// commands has a row for each meaning and default. Pointers are not null.
 [[nodiscard]] std::string options_page(
     const std::vector<std::pair<std::string, const OptionList*>>& commands);
 

@@ -63,7 +63,7 @@ void declare_objective(OptionList& options, PlanJob& job) {
 }
 
 void check_above_zero(const std::string& option, double value, const std::string& takes) {
-  if (!(std::isfinite(value) && value > 0.0)) {  // Nor NaN.
+  if (!(std::isfinite(value) && value > 0.0)) {  // This refuses NaN, too.
     throw usage_error("--" + option + " is " + number_text(value) + "; it takes " + takes +
                       " above 0");
   }

@@ -24,7 +24,7 @@ struct Choices<ProfileKind> {
   static constexpr std::array<std::pair<std::string_view, ProfileKind>, 2> kWords{
       {{"measured", ProfileKind::kMeasured}, {"calibrated", ProfileKind::kCalibrated}}};
 };
-// Of the word in the file `path`. Throws a usage error for any other word.
+// The kind that the file `path` names. Throws a usage error for any other word.
 [[nodiscard]] ProfileKind profile_kind(const std::string& word, const std::string& path);
 
 // By events in virtual time, or by a formula.
@@ -52,7 +52,7 @@ struct PredictJob {
   std::optional<CountList> workers;   // Nothing: kWorkersByDefault, or --configurations.
   std::vector<std::string> policies;  // Empty: kPoliciesByDefault.
   std::vector<std::string>
-      topologies;  // Empty: ps. Of a calibrated profile, as its table has them.
+      topologies;  // Empty: ps. For a calibrated profile: as its table has them.
   CountList shards = count_list("1");
   std::vector<PredictionModel> models{PredictionModel::kFine, PredictionModel::kCoarse};
   ModelledCluster cluster;
@@ -70,7 +70,7 @@ void check(const OptionList& options, const PredictJob& job, ProfileKind kind);
 
 inline constexpr const char* kWorkersByDefault = "1..16";
 inline constexpr const char* kPoliciesByDefault = "sync,async";
-// Of a measured profile. REQUIRES: check() passed.
+// For a measured profile. REQUIRES: check() passed.
 [[nodiscard]] std::vector<std::uint32_t> workers_in_force(const PredictJob& job);
 // The policies of --policy, or those by default.
 [[nodiscard]] std::vector<std::string> policies_in_force(const std::vector<std::string>& given);

@@ -18,7 +18,7 @@
 
 namespace outpace::job {
 
-// Of a network's parameters: "28938", "11.7M", "1.3B", decimal, as papers write them.
+// How many parameters a network has: "28938", "11.7M", "1.3B", decimal, as papers write them.
 struct ParameterCount {
   double count;  // At least 1.
   std::string text;

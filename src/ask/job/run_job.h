@@ -16,7 +16,7 @@
 
 namespace outpace::job {
 
-// Whose standard output is shown while the run goes on.
+// The workers whose standard output is shown while the run goes on.
 enum class ShowOutput : std::uint8_t { kFirst, kAll, kNone };
 template <>
 struct Choices<ShowOutput> {
@@ -36,7 +36,7 @@ struct RunJob {
   Delays delays;
   std::string worker_prefix;
   bool restart_workers = false;
-  std::string token_file;  // Of processes that a launcher starts.
+  std::string token_file;  // For processes that a launcher starts.
   Duration rejoin_for = Reaching{}.rejoin_for;
   std::string launcher = launch::kAnyLauncher;
   // For `outpace profile`: the file in which workers note their passes (live/pass_log.h), and no

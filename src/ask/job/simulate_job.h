@@ -40,7 +40,7 @@ struct SimulatedLinks {
   std::optional<Bandwidth> bandwidth;  // Instead of it, of a regular shape.
   std::optional<Spec> shape;           // Nothing: a star.
   std::optional<Bytes> payload;
-  std::uint32_t shards = 1;  // Of the server.
+  std::uint32_t shards = 1;  // The server's shards.
   std::vector<std::string> server_hosts;
   std::optional<Bytes> send_window;  // Nothing: weights for several workers go out together.
 

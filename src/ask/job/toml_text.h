@@ -12,10 +12,10 @@
 
 namespace outpace::job {
 
-// Of a text, a number or a truth value. Throws a usage error that begins with `where` for others.
+// A text, number or truth value as text. Throws a usage error that begins with `where` for others.
 [[nodiscard]] std::string toml_text(const toml::node& node, const std::string& where);
 
-// Of each element of an array, or of the only value.
+// The text of each element of an array, or of the only value.
 [[nodiscard]] std::vector<std::string> toml_texts(const toml::node& node, const std::string& where);
 
 // Throws a usage error if its values nest deeper than the parser can take.

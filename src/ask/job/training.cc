@@ -87,8 +87,8 @@ void declare_local_steps(OptionList& options, Training& training) {
   options
       .add("local-steps",
            training.local_steps,
-           "Workers step for themselves, so many mini-batches by --optimizer and --lr, and push "
-           "what that has changed: fewer messages by this factor")
+           "Mini-batches that a worker steps by itself, with --optimizer and --lr, between two "
+           "pushes; it pushes what these steps have changed")
       .default_words("a push for each mini-batch")
       .between(1, kBatchMost);
   options

@@ -130,7 +130,7 @@ struct Resolved {
 };
 struct ResolveOptions {
   std::uint32_t workers_max;  // The most that this driver takes.
-  // Of --runtime-model; null without one.
+  // The file of --runtime-model; null without one.
   std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
 };
 // Throws a usage error that names the option that is wrong.

@@ -93,7 +93,7 @@ struct Value<Spec> {
   static std::string text(const Spec& value) { return value.text; }
 };
 
-// Of an enumeration whose words are listed in Choices<T>::kWords.
+// The words of an enumeration, listed in Choices<T>::kWords.
 template <typename T>
 struct Choices;
 

@@ -16,7 +16,7 @@ struct WhatifJob {
   std::vector<std::string> policies;
   std::vector<std::uint32_t> workers;
   std::uint64_t seed = 1;
-  std::uint32_t resamplings = 20;  // Of the record's time, for the intervals; 0: there are none.
+  std::uint32_t resamplings = 20;  // For the record's time, for the intervals; 0: there are none.
   std::string plot;                // A file; empty: none.
   bool json = false;
 };

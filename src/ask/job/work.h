@@ -71,7 +71,7 @@ struct Value<SliceSize> {
 };
 void declare(OptionList& options, SliceSize& slice);
 
-inline constexpr double kBucketKibMost = 1U << 20U;  // Of --bucket-kib.
+inline constexpr double kBucketKibMost = 1U << 20U;  // For --bucket-kib.
 
 struct Work {
   Spec network = Spec::parse("mlp");

@@ -73,7 +73,7 @@ class MemoryArchive final : public Archive {
   bool reads_ = false;
   std::size_t next_ = 0;
   std::vector<Named> values_;
-  std::vector<std::set<std::string>> names_{1};  // Of each group that is open.
+  std::vector<std::set<std::string>> names_{1};  // The names in each group that is open.
 };
 
 }  // namespace outpace

@@ -21,7 +21,7 @@ TEST(FromSeconds, RoundsToTheNearestNanosecondAndHalvesAwayFromZero) {
 TEST(FromSeconds, IsWhatTheCLibraryMakesOfIt) {
   Rng rng(1, 0);
   for (int i = 0; i < 1'000'000; ++i) {
-    // Of every size, from far below a nanosecond to a hundred years.
+    // Numbers of every size, from far below a nanosecond to a hundred years.
     const double sign = rng.below(2) == 0 ? 1.0 : -1.0;
     const double seconds = sign * std::exp2(45.0 * rng.uniform() - 13.0) * rng.uniform();
     for (const double some : {seconds, seconds * 0x1p-32, std::round(2e9 * seconds) / 2e9}) {

@@ -10,7 +10,7 @@ namespace {
 
 // Roundings of one number in an update: the gradient's, the mean's, the step's and the sum's.
 constexpr double kRoundings = 8.0;
-constexpr double kHalfUlp = 0x1p-24;  // Of a float32 of 1.
+constexpr double kHalfUlp = 0x1p-24;  // Half an ulp of a float32 near 1.
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 namespace outpace::invariants {
 namespace {
 
-constexpr std::size_t kVerdictsKept = 64;  // Of a worker.
+constexpr std::size_t kVerdictsKept = 64;  // For each worker.
 
 std::string text(std::optional<Sequence> sequence) {
   return sequence ? std::to_string(number(*sequence)) : "none";

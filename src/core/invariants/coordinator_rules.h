@@ -56,7 +56,7 @@ class Coordination {
     std::optional<protocol::Release> open;
     Time released{};
     std::optional<Sequence> stalled_at;              // It is stalled, at this release.
-    std::uint64_t version = 0;                       // Of the last release.
+    std::uint64_t version = 0;                       // The last release's version.
     std::map<Sequence, protocol::Outcome> verdicts;  // The first of each of its last gradients.
   };
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
@@ -76,7 +76,7 @@ class Coordination {
     std::optional<WorkerId> worker;
     bool answers = false;
     bool returns = false;  // It answers the release at which its worker is stalled.
-    bool current = true;   // Of the incarnation that takes part.
+    bool current = true;   // It comes from the incarnation that takes part.
     std::optional<Sequence> sequence;
     std::uint32_t examples = 0;
     bool finite = true;

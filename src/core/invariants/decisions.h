@@ -98,8 +98,8 @@ class Decisions {
   // Gradients that an update takes when it has to wait for no more.
   [[nodiscard]] std::uint64_t awaited() const;
 
-  std::vector<policy::Phase> phases_;  // Of the policy; a Switched names one by its index.
-  Rules rules_;                        // Of the present one.
+  std::vector<policy::Phase> phases_;  // The policy's; a Switched names one by its index.
+  Rules rules_;                        // For the present phase.
   const double share_most_;
   const bool hand_ins_;  // Parts are taken up beside what the cutoff waits for.
   std::vector<Worker> workers_;

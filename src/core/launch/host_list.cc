@@ -9,7 +9,7 @@
 namespace outpace::launch {
 namespace {
 
-constexpr std::size_t kHostMax = 253;  // Of a name in DNS.
+constexpr std::size_t kHostMax = 253;  // The longest name in DNS.
 
 bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';

@@ -93,7 +93,7 @@ class Balance {
   std::uint32_t nominal_ = 0;  // 0: not known yet.
   double size_most_ = 0.0;
   Members<Worker> workers_;
-  std::vector<double> speeds_;  // Of the known, in worker order; holds all live without growing.
+  std::vector<double> speeds_;  // Known speeds, in worker order; holds all live without growing.
   std::uint32_t answers_ = 0;   // In this round.
   bool somebody_left_ = false;  // In this round.
 };

@@ -56,7 +56,7 @@ class Cluster {
     const std::uint32_t size = balance_.size(id(worker));
     return size == 0 ? nominal_ : size;
   }
-  // Of the worker's next mini-batch.
+  // The time of the worker's next mini-batch.
   [[nodiscard]] double time(std::size_t worker) {
     return fixed_[worker] + seconds_[worker] * size(worker);
   }

@@ -58,7 +58,7 @@ class Balanced final : public Policy {
   void end(Time now, const ReleaseEnded& event);
   // Gives releases their sizes, and a lone gradient its weight.
   void adjust(Time now, Decision& out);
-  // Of the worker's open release, in nominal mini-batches.
+  // The size of the worker's open release, in nominal mini-batches.
   [[nodiscard]] double share(WorkerId worker);
 
   const std::unique_ptr<Policy> inside_;

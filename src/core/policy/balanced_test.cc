@@ -43,7 +43,7 @@ class SlowLast {
   [[nodiscard]] std::uint32_t examples(std::uint32_t worker) const {
     return static_cast<std::uint32_t>(std::lround(driver_.worker(worker).share * kFull));
   }
-  // Of the gradient that was answered last.
+  // The share of the gradient that was answered last.
   [[nodiscard]] double share() const { return share_; }
   [[nodiscard]] CheckedDriver& driver() { return driver_; }
 

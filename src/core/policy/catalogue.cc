@@ -120,7 +120,7 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options,
   if (objective == "progress") {
     noise.emplace();
   }
-  // Of one gradient alone nobody can tell what is noise.
+  // A single gradient does not tell its noise: at least two are needed.
   const std::uint64_t asked = options.count("min", 1, 1, most);
   const std::uint64_t least = noise ? std::max(asked, std::min<std::uint64_t>(2, most)) : asked;
   static constexpr std::array kImputations{
@@ -297,7 +297,7 @@ const std::array<Entry, 15> kEntries{{
      {{"low", "", "iterations that anybody may be ahead of the slowest"},
       {"high", "", "iterations that the fastest may be ahead at most; at least low"}},
      make_dssp},
-    {"psp", "Every gradient is an update; who is ahead of one in a random sample waits.",
+    {"psp", "Every gradient is an update; a worker ahead of one in a random sample waits.",
      "Wang et al., Probabilistic Synchronous Parallel, 2017",
      kAsynchronous, !kKeepsSlots, always<BarrierKind::kBoundedStaleness>, kShare,
      {{"beta", "", "workers in a sample; 0 is async, all is ssp"},

@@ -23,7 +23,7 @@ namespace outpace::policy {
 struct PolicyInputs {
   // Mini-batches are in proportion to the workers' speeds.
   std::optional<BalanceOptions> balance = std::nullopt;
-  // Of a deep runtime model that was fitted beforehand, for `dynamic`; null if there is none.
+  // The deep runtime model that was fitted earlier, for `dynamic`; null if there is none.
   std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
   // Workers that are cut off hand in what they have done (hand_ins.h).
   bool hand_ins = false;

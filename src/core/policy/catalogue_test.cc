@@ -39,7 +39,7 @@ TEST(Catalogue, TellsWhatMakesAWorkerWait) {
 TEST(Catalogue, ReadsEveryDocumentedOptionAndNoOther) {
   for (const Entry& entry : catalogue()) {
     if (entry.name == "switch") {
-      continue;  // Of a form of its own: switch_spec_test.cc.
+      continue;  // It has a form of its own: switch_spec_test.cc.
     }
     std::string spec = entry.name;
     for (const OptionDoc& option : entry.options) {

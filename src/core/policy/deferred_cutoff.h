@@ -26,10 +26,10 @@ class DeferredCutoff {
   // Shows the model an iteration that has ended, if there is one, and begins the next.
   void think();
 
-  // Of this iteration. A runtime of no time at all, on a clock too coarse, says nothing.
+  // Takes in this iteration's observations. A runtime of 0, on a clock too coarse, says nothing.
   void observe(WorkerId worker, runtime_model::Observation seen);
-  // Of a worker that is cold (warm_up.h): its runtime says nothing. An iteration in which most are
-  // cold does not count for the rate.
+  // A cold worker (warm_up.h) answered: its runtime says nothing. An iteration in which most
+  // workers are cold does not count for the rate.
   void observe_cold() { ++cold_; }
   // A worker that was cut off in an iteration before has come after all.
   void correct(WorkerId worker, double seconds);
@@ -86,7 +86,7 @@ class DeferredCutoff {
   std::uint32_t warm_ = 0;                               // Workers observed in this iteration,
   std::uint32_t cold_ = 0;                               // and those that say nothing.
   std::optional<Ended> ended_;  // An iteration that the model has not been shown yet.
-  std::vector<runtime_model::Cutoff::Participant> participants_;  // Of the next.
+  std::vector<runtime_model::Cutoff::Participant> participants_;  // In the next iteration.
 };
 
 }  // namespace outpace::policy

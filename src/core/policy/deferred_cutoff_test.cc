@@ -47,7 +47,7 @@ TEST(DeferredCutoff, ShowsAnIterationWhenThereIsTimeToThink) {
   cutoff.observe(WorkerId{1}, {.seconds = 2.0, .fate = Fate::kLonger});
   cutoff.end(1, 2.0);
   cutoff.take_part(WorkerId{0}, 0.0);
-  cutoff.observe(WorkerId{0}, {.seconds = 9.0, .fate = Fate::kArrived});  // Of the next one.
+  cutoff.observe(WorkerId{0}, {.seconds = 9.0, .fate = Fate::kArrived});  // In the next iteration.
   EXPECT_TRUE(shown.iterations.empty());
   cutoff.think();
   ASSERT_EQ(shown.iterations.size(), 1);

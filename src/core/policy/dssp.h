@@ -10,10 +10,10 @@
 //   s_w = a - 1 + r,   r of 0..high - a + 1 with the least wait, from its own r-th next finish to
 //                      the slowest's next one; the smallest of equals
 //
-// Of workers that are equally far behind, the slowest is the one that is expected last, because the
-// lowest clock rises when all of them have finished; or one of unknown pace.
-//
 // so that after r more iterations it waits for one of the slowest's. For all others s_w = low.
+//
+// If workers are equally far behind, the slowest is the one that is expected last, because the
+// lowest clock rises when all of them have finished; or one of unknown pace.
 // low = high is ssp:s. Finding r costs a look at every worker, only when one is that far ahead.
 
 #pragma once

@@ -28,17 +28,17 @@ class GradientNoise {
   // gradients, then the norm of their mean. Other measures are ignored.
   void hear(const Measured& measured, std::uint32_t gradients);
 
-  // Of updates, as progress. Nothing before an update of more than one gradient was heard of.
+  // What updates are worth, as progress; nothing before an update of several gradients was seen.
   [[nodiscard]] std::optional<runtime_model::Worth> worth() const;
 
-  // Of a single gradient; 0 before it is known.
+  // The variance of a single gradient; 0 before it is known.
   [[nodiscard]] double variance() const { return freedom_ > 0.0 ? deviations_ / freedom_ : 0.0; }
   // The simple noise scale V b / ||grad F||^2 of gradients of b examples, in examples (McCandlish
   // et al., 2018): updates of so many make half of the progress that exact gradients would. Nothing
   // before it is known, and where noise is all that is seen.
   [[nodiscard]] std::optional<double> scale(double examples) const;
 
-  // Of the loss's gradient, squared; at least 0.
+  // The squared norm of the loss's gradient; at least 0.
   [[nodiscard]] double squared_norm() const;
 
   void keep(Archive& archive) {
@@ -47,13 +47,13 @@ class GradientNoise {
   }
 
  private:
-  static constexpr double kKeep = 0.99;  // Of the past, from one update to the next.
+  static constexpr double kKeep = 0.99;  // The share of the past that each update keeps.
 
   double single_norm_ = 0.0;  // Measured last.
   // Sums over updates, discounted.
-  double deviations_ = 0.0;  // Of each update (c - 1) V.
-  double freedom_ = 0.0;     // Of each update c - 1.
-  double squares_ = 0.0;     // Of the means' norms.
+  double deviations_ = 0.0;  // The sum of (c - 1) V.
+  double freedom_ = 0.0;     // The sum of c - 1.
+  double squares_ = 0.0;     // The sum of the means' squared norms.
   double inverse_counts_ = 0.0;
   double updates_ = 0.0;
 };

@@ -1,5 +1,5 @@
-// Any policy, where a worker that is cut off hands in what it has done: under local steps, a phase
-// of so many mini-batches, of which those that are done are worth having.
+// Any policy, where a worker that is cut off hands in what it has done. Under local steps a release
+// is a phase of several mini-batches, and those that are done are worth having.
 //
 // The policy inside decides all that it decides by itself, and to it a worker that it cuts off has
 // nothing, as ever. When it commits and tells workers to stop that compute on the present version,

@@ -2,9 +2,9 @@
 // that follows the cluster.
 //
 //   Given       s
-//   ByWorkers   s = max(1, 2 (W - 1)),                  W live workers
-//   ByLag       s = max(1, ceil(factor * median lag)),  of the lag of each live worker's last
-//   answer
+//   ByWorkers   s = max(1, 2 (W - 1)), with W live workers
+//   ByLag       s = max(1, ceil(factor * median lag)), where the median is over the lags of the
+//               live workers' last answers
 //
 // W workers are W - 1 versions behind on average, whatever their speeds (Zhang, Gupta, Lian, Liu,
 // "Staleness-aware Async-SGD", IJCAI 2016, section 3.1), and equal ones hardly ever twice as many.

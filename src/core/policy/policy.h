@@ -9,10 +9,10 @@
 //   for (const Action& action : decision.actions) carry_out(action);
 //
 // What holds between the two:
-//  1. A worker computes at most one release at a time. Between its WorkerJoined and WorkerLeft
-//  every
-//     release ends in exactly one event: GradientArrived, or ReleaseEnded (abandoned, refused or
-//     filtered). WorkerLeft ends an open release too.
+//  1. A worker computes at most one release at a time. Between its WorkerJoined and its
+//     WorkerLeft, every release ends in exactly one event: GradientArrived, or ReleaseEnded
+//     (abandoned, refused or filtered). If a release is still open when the worker leaves,
+//     WorkerLeft ends it too.
 //  2. The decision for a GradientArrived holds exactly one Accept or Drop of that gradient.
 //  3. Nothing comes from a worker without a release, and a release is given only to a live worker
 //     that has none open.
@@ -89,7 +89,7 @@ enum class Measure : std::uint8_t {
   kTrainingLoss,
   kTestLoss,
   kTestAccuracy,
-  kGradientNorm,        // Of the mean that the commit before took.
+  kGradientNorm,        // The norm of the mean that the previous commit took.
   kSingleGradientNorm,  // Root mean square of the norms that went into it; comes before it.
 };
 struct Measured {
@@ -133,7 +133,7 @@ struct Commit {};
 // The worker gets the weights as they are at this point of the stream, and computes.
 struct Release {
   WorkerId worker;
-  double share = 1.0;  // Of a full mini-batch, in (0, 1]; at least one example is computed.
+  double share = 1.0;  // A full mini-batch's share, in (0, 1]; at least one example is computed.
                        // Beyond 1, up to kShareMost, only under --balance (balanced.h).
 };
 // The worker should abandon what it computes or, with keep_part, push the part it has.
@@ -176,7 +176,7 @@ struct Outlook {
   std::uint32_t gradients = 0;   // Planned; 0: no plan.
   double seconds = 0.0;          // Until then.
   double seconds_for_all = 0.0;  // Until the gradients of all workers would be there.
-  std::vector<Band> bands;       // Of the workers that were planned.
+  std::vector<Band> bands;       // For the planned workers.
 };
 
 // ---- The policy -------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ class Preemption {
   std::uint64_t bound_;
   std::vector<Worker> workers_;
   std::vector<std::uint32_t> heads_;
-  std::uint32_t first_ = kNobody;  // Of the queue.
+  std::uint32_t first_ = kNobody;  // The queue's front.
   std::uint32_t last_ = kNobody;
   std::uint32_t earned_ = 0;  // Interruptions.
 };

@@ -27,9 +27,9 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 struct Promise {
   std::string spec;
-  std::uint64_t staleness_most = kNever;  // Of a gradient that is taken up.
+  std::uint64_t staleness_most = kNever;  // The greatest staleness of a gradient that is applied.
   std::uint64_t slack = kNever;           // SSP's s.
-  std::uint64_t lag_most = kNever;        // Of a release that nobody has cancelled.
+  std::uint64_t lag_most = kNever;        // The greatest lag of a release that nobody cancelled.
   std::uint32_t uncommitted_most = 0;     // Gradients that wait for an update.
   bool cancels = false;
   bool earns = false;  // A cancellation for each whole gradient taken up; lag_most then holds while
@@ -244,8 +244,8 @@ class RandomRun {
   }
 
   const Sets sets_;
-  std::vector<Phase> phases_;  // Of the policy; a Switched names one by its index.
-  const Promise* promise_;     // Of the present one.
+  std::vector<Phase> phases_;  // The policy's; a Switched names one by its index.
+  const Promise* promise_;     // For the present phase.
   CheckedDriver driver_;
   Rng rng_;
   Time now_{};

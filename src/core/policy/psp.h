@@ -26,7 +26,7 @@ class Psp final : public ByEvent {
   struct Options {
     std::uint64_t beta;   // The size of a sample.
     std::uint64_t slack;  // The paper's s.
-    std::uint64_t seed;   // Of the samples.
+    std::uint64_t seed;   // For the samples.
   };
 
   explicit Psp(Options options) : options_(options), rng_(options.seed, 0) {}
@@ -43,7 +43,7 @@ class Psp final : public ByEvent {
     std::uint64_t wait = 0;       // Which one it is in; 0: none.
     std::uint32_t waits_for = 0;  // How many of its sample are too far behind.
   };
-  // Of a worker in another's sample: who waits, and until its clock is what.
+  // A worker that waits for another one in its sample, until that one's clock is `until`.
   struct Waiter {
     WorkerId worker;
     std::uint64_t wait;  // An ended wait is no longer the worker's.
@@ -67,7 +67,7 @@ class Psp final : public ByEvent {
   Rng rng_;
   Members<Worker> workers_;
   std::vector<WorkerId> live_;                // In any order: a sample is drawn from the front.
-  std::vector<std::vector<Waiter>> waiters_;  // Of each worker.
+  std::vector<std::vector<Waiter>> waiters_;  // By the worker that they wait for.
   std::vector<WorkerId> freed_;               // Kept for its memory.
   std::uint64_t version_ = 0;                 // Commits so far.
   std::uint64_t waits_ = 0;                   // So far.

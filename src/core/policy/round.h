@@ -21,7 +21,7 @@
 
 namespace outpace::policy {
 
-enum class Answers : std::uint8_t { kOnce, kAgain };  // Of a worker, in a round.
+enum class Answers : std::uint8_t { kOnce, kAgain };  // How often a worker answers in a round.
 
 class Round : public ByEvent {
  public:

@@ -8,8 +8,8 @@
 // done about a straggler is one of
 //
 //   refresh   it is interrupted as soon as its gradient would be dropped, and gets the current
-//             weights. No work is ever saved: one that is always slower than s updates never
-//             counts.
+//             weights. No work is ever saved: a worker that is always slower than s
+//             updates never counts.
 //   preempt   it is told to push the part it has early enough to arrive with lag <= s
 //             (preemption.h). A worker that cannot be interrupted is treated as by refresh.
 //   shrink    as refresh; and once late, it gets smaller mini-batches (shrinking.h).
@@ -41,7 +41,7 @@ class Saps final : public ByEvent {
   struct Options {
     LagBound::Rule bound;  // The paper's s.
     Remedy remedy;
-    std::uint32_t workers;  // That the run is planned with.
+    std::uint32_t workers;  // The run is planned with this many.
   };
 
   explicit Saps(Options options);
@@ -55,7 +55,7 @@ class Saps final : public ByEvent {
   struct Worker {
     std::uint64_t version = 0;     // At its last release,
     std::optional<Time> released;  // and when that was; not known of the first one.
-    double share = 1.0;            // Of a mini-batch, in it.
+    double share = 1.0;            // The share of a mini-batch, in that release.
     bool overdue = false;          // It was interrupted, because its gradient would be dropped.
   };
 

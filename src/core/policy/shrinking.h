@@ -2,8 +2,8 @@
 //
 //   share_w = min(1, median(time) / time_w) / 2^halvings_w
 //
-// where time is the last runtime, scaled to a full mini-batch, and the median is over the live. Of
-// a worker that was interrupted it is the time until then.
+// where time is the last runtime, scaled to a full mini-batch, and the median is over the live.
+// The time of a worker that was interrupted is the time until then.
 // Only a worker that has been late gets less than a whole one; being late again halves its share,
 // eight answers in time in a row give one halving back, and a time within 1.5 medians ends it.
 // The halvings cover what the ratio leaves out, such as a link that is as slow for few examples.
@@ -28,7 +28,7 @@ class Shrinking {
   void arrived(const GradientArrived& gradient, bool late);
   // It was told to stop, because it was late: a full mini-batch takes it these seconds or longer.
   void interrupted(WorkerId worker, std::optional<double> seconds);
-  // Of a mini-batch, for its next release: from 1/65536 to 1.
+  // The share of a mini-batch, for its next release: from 1/65536 to 1.
   [[nodiscard]] double share(WorkerId worker);
 
  private:
@@ -41,7 +41,7 @@ class Shrinking {
   };
 
   void late(Worker& state);
-  // Of the times seen of the live; the lower of two. 0 if there is none.
+  // The median of the live workers' times; the lower of two. 0 if there is none.
   [[nodiscard]] double median_time();
 
   Members<Worker> workers_;

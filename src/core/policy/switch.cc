@@ -50,7 +50,7 @@ void Switch::advance() {
   ++next_;
 }
 
-// Of a policy that was set meanwhile, two specs count: that of the present policy, and the new one.
+// If a policy was set meanwhile, two specs count: that of the present policy, and the new one.
 void Switch::keep(Archive& archive) {
   std::string phase = phase_;
   std::uint32_t at = at_;
@@ -148,7 +148,7 @@ bool Switch::met(Time now, const Event& event) const {
 
 void Switch::hold_back(Decision& out) {
   std::erase_if(out.actions, [&](const Action& action) {
-    // Of those held back the old policy thinks that they compute.
+    // The old policy thinks that the workers held back are computing.
     const auto* cancel = std::get_if<Cancel>(&action);
     return std::holds_alternative<Release>(action) ||
            (cancel != nullptr && !workers_[cancel->worker].computing);

@@ -48,7 +48,7 @@ class Switch final : public Policy {
     return present_->take_warning();
   }
 
-  // Of the present policy. Drivers ask once: the unit of --lr-scale stays the first policy's.
+  // The present policy's. Drivers ask once: the unit of --lr-scale stays the first policy's.
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return present_->nominal_cutoff(workers);
   }
@@ -92,7 +92,7 @@ class Switch final : public Policy {
   std::uint32_t at_ = 0;
   std::string planned_;  // The spec that coming_ is of.
   std::unique_ptr<Policy> present_;
-  std::optional<Condition> until_;  // Of the present policy.
+  std::optional<Condition> until_;  // Ends the present phase.
   std::vector<Coming> coming_;      // The phases; those before next_ are empty.
   std::uint32_t next_ = 0;
   bool draining_ = false;

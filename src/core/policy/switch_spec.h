@@ -1,8 +1,8 @@
 // What stands in a switch: "async until loss<0.6 then sync until updates>2000 then ssp:s=3".
 //
 //   phases    := policy { 'until' condition 'then' policy }
-//   condition := ('loss' | 'test-loss' | 'test-accuracy' | 'updates' | 'seconds') ('<' | '>')
-//   number
+//   condition := quantity ('<' | '>') number
+//   quantity  := 'loss' | 'test-loss' | 'test-accuracy' | 'updates' | 'seconds'
 
 #pragma once
 
@@ -38,8 +38,8 @@ struct Phase {
   std::optional<Condition> until;  // The last one has none.
 };
 
-// Of a switch; any other policy is its own one phase. Throws a usage error if it is not of the form
-// above; whether there are such policies, make_policy (catalogue.h) finds out.
+// The phases of a switch; any other policy is its own one phase. Throws a usage error if it is not
+// of the form above; whether there are such policies, make_policy (catalogue.h) finds out.
 [[nodiscard]] std::vector<Phase> phases_of(const Spec& policy);
 
 // True if a phase ends by what only learning gives: a loss or an accuracy.

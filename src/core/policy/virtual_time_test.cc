@@ -21,7 +21,7 @@ constexpr std::uint32_t kNominal = 32;
 // Workers that compute example after example, and can be interrupted between two.
 class VirtualCluster {
  public:
-  using Runtime = std::function<double(std::uint32_t worker, Rng& rng)>;  // Of a full mini-batch.
+  using Runtime = std::function<double(std::uint32_t worker, Rng& rng)>;  // For a full mini-batch.
 
   struct Count {
     std::uint64_t accepted = 0;

@@ -320,7 +320,7 @@ Push a_push() {
           .loss = 0.5,
           .compute_seconds = 0.1};
 }
-// Of a gradient of 8 numbers.
+// The refusal of a slice of a gradient of 8 numbers.
 std::string said_of_slice(std::uint64_t begin, std::uint64_t numbers, std::uint64_t whole = 8) {
   return refusal(Slice{.sequence = Sequence{3}, .begin = begin, .whole = whole}, numbers);
 }

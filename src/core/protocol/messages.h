@@ -33,8 +33,8 @@ inline constexpr std::size_t kTextMax = 1024;
 inline constexpr std::size_t kRangesMax = 4096;
 inline constexpr std::size_t kGroupsMax = 4096;
 inline constexpr std::uint32_t kAheadMax = 256;                       // Mini-batches.
-inline constexpr std::size_t kValuesMax = 256;                        // Of an evaluation.
-inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Of a message.
+inline constexpr std::size_t kValuesMax = 256;                        // Values of an evaluation.
+inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Bytes of a message.
 inline constexpr std::uint64_t kConstantBytesMax = sizeof(float) * kWeightsMax;
 inline constexpr std::size_t kStatePartNameMax = 32;
 inline constexpr std::size_t kConstantPartMax = std::size_t{4} << 20U;  // Bytes of one message.
@@ -124,10 +124,10 @@ using Ranges = absl::InlinedVector<Range, 1>;
 // Identifies a gradient, together with the job: it is applied exactly once or not at all.
 struct GradientId {
   std::uint64_t job;         // Drawn by the server at its start.
-  std::uint32_t generation;  // Of the server: counts its restarts.
+  std::uint32_t generation;  // The server's: counts its restarts.
   WorkerId worker;
-  std::uint32_t incarnation;  // Of the worker, as the server counts: how often it came.
-  Sequence sequence;          // Of the release that it answers.
+  std::uint32_t incarnation;  // The worker's, as the server counts: how often it came.
+  Sequence sequence;          // The release that it answers.
 
   bool operator==(const GradientId&) const = default;
 };
@@ -144,7 +144,7 @@ struct Hello {
   std::string host;  // For people.
   std::uint64_t dataset_examples;
   Manifest manifest;
-  // Of the last release that it had: what a server must not fall behind unseen.
+  // The last release that it had: the server must not fall behind it unseen.
   std::uint64_t seen_job = 0;  // 0: none yet.
   Version seen_version{};
   Script script{};
@@ -181,7 +181,7 @@ struct Constants {
 // tensor's weights.
 struct OptimizerState {
   std::uint32_t tensor = 0;   // Its place in the manifest.
-  std::uint64_t updates = 0;  // That the optimizer has made; the same in all parts of a tensor.
+  std::uint64_t updates = 0;  // Updates that the optimizer made; the same in all parts of a tensor.
   std::string part;           // As update::StatePart's name.
 
   bool operator==(const OptimizerState&) const = default;
@@ -194,7 +194,7 @@ struct Push {
   std::uint32_t examples;
   bool partial;
   double loss;             // Mean training loss of the examples.
-  double compute_seconds;  // Of the forward and backward pass, without delays.
+  double compute_seconds;  // Time of the forward and backward pass, without delays.
   // Tensors that it has no gradient of, by their place in the manifest, ascending: the update
   // leaves them as they are, unless another gradient of it has one.
   std::vector<std::uint32_t> without{};
@@ -206,7 +206,7 @@ struct Push {
 // one before began. They count only with the Push of the same sequence, whose payload is what is in
 // front of them; an Abandoned discards them.
 struct Slice {
-  Sequence sequence;    // Of the release that the gradient answers.
+  Sequence sequence;    // The release that the gradient answers.
   std::uint64_t begin;  // At least 1: the front comes with the Push.
   std::uint64_t whole;  // Numbers of the gradient.
 
@@ -284,9 +284,9 @@ struct SlowDown {
 };
 inline constexpr double kSlowDownMost = 1e3;
 
-// Of a worker's script, over a connection of its own, because the worker may have left before. With
-// a reason the run ends now, as the script wants. Without one this worker's loop has ended as its
-// script wants; once all have left, that is the end of the run.
+// A worker's script sends it, over a connection of its own, because the worker may have left
+// before. With a reason the run ends now, as the script wants. Without one this worker's loop has
+// ended as its script wants; once all have left, that is the end of the run.
 struct EndRun {
   std::uint32_t protocol = kProtocolVersion;
   std::string why;
@@ -311,9 +311,9 @@ struct Welcome {
   std::uint32_t generation;
   bool needs_weights;  // Send InitialWeights: the server has none yet.
   Duration heartbeat;  // Send one at least this often.
-  std::uint64_t seed;  // Of the epochs' orders.
+  std::uint64_t seed;  // For the epochs' orders.
   bool with_replacement;
-  std::uint32_t incarnation = 1;  // Of this worker from now on: part of its gradients' identity.
+  std::uint32_t incarnation = 1;  // This worker's from now on: part of its gradients' identity.
   // A release is a phase of local steps (update/local_phase.h), each a mini-batch of
   // Release::nominal examples, by this optimizer; empty: it is one mini-batch.
   std::string inner_optimizer{};
@@ -394,7 +394,7 @@ struct Status {
   Version version;
   std::uint32_t live;
   std::uint32_t workers;  // Planned.
-  double staleness_mean;  // Of all gradients so far.
+  double staleness_mean;  // The mean over all gradients so far.
   double training_loss;   // As in summary.json.
   Time now;               // The run's clock.
   std::string stalled;    // Workers by name, for people; empty if none is.
@@ -408,7 +408,7 @@ struct Status {
 // A worker's answer to Regroup. Unasked, of its present generation: its group is broken.
 struct Standing {
   std::uint32_t generation;
-  Version version;  // Of its weights.
+  Version version;  // The version of its weights.
 
   bool operator==(const Standing&) const = default;
 };
@@ -421,7 +421,7 @@ struct Regroup {
 // To each member: form this group. Its ranks are the places in `members`.
 struct Group {
   std::uint32_t generation;
-  Version version;                // That all have, once `behind` got the last update from `ahead`.
+  Version version;                // All have it, once `behind` got the last update from `ahead`.
   std::vector<WorkerId> members;  // At least one.
   WorkerId ahead{};
   std::vector<WorkerId> behind;

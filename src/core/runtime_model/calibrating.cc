@@ -19,23 +19,23 @@ Calibrating::Calibrating(std::unique_ptr<RuntimeModel> model) : model_(std::move
 }
 
 void Calibrating::observe(std::span<const Observation> iteration) {
-  if (std::exchange(has_forecast_, false) && foretold_.shifts().size() == 1) {
+  if (std::exchange(has_forecast_, false) && forecast_.shifts().size() == 1) {
     learn(iteration);
   }
   model_->observe(iteration);
 }
 
 void Calibrating::learn(std::span<const Observation> iteration) {
-  CHECK(iteration.size() == foretold_.workers());
+  CHECK(iteration.size() == forecast_.workers());
   for (double& count : counts_) {
     count *= kKeepRanks;
   }
-  const double shift = foretold_.shifts().front().bins;
+  const double shift = forecast_.shifts().front().bins;
   for (std::uint32_t w = 0; w < iteration.size(); ++w) {
     if (iteration[w].fate == Fate::kBusy) {
       continue;
     }
-    const double rank = foretold_.cdf(w, foretold_.grid().position(iteration[w].seconds) - shift);
+    const double rank = forecast_.cdf(w, forecast_.grid().position(iteration[w].seconds) - shift);
     if (iteration[w].fate == Fate::kArrived) {
       counts_[std::min(static_cast<std::size_t>(rank * kParts), kParts - 1)] += 1.0;
     } else {
@@ -48,7 +48,7 @@ void Calibrating::learn(std::span<const Observation> iteration) {
 void Calibrating::add_longer(double rank) {
   const double at = std::min(rank * kParts, kParts - 1e-6);
   const auto part = static_cast<std::size_t>(at);
-  const double left = static_cast<double>(part) + 1.0 - at;  // Of that part.
+  const double left = static_cast<double>(part) + 1.0 - at;  // What is left of that part.
   const auto share_of = [&](std::size_t i) { return below_[i + 1] - below_[i]; };
   double sum = left * share_of(part);
   for (std::size_t i = part + 1; i < kParts; ++i) {
@@ -84,7 +84,7 @@ bool Calibrating::forecast(Forecast& out) {
   if (!has_forecast_) {
     return false;
   }
-  foretold_ = out;
+  forecast_ = out;
   if (out.shifts().size() == 1) {
     for (std::uint32_t w = 0; w < out.workers(); ++w) {
       for (float& rank : out.row(w)) {
@@ -97,7 +97,7 @@ bool Calibrating::forecast(Forecast& out) {
 
 void Calibrating::keep(Archive& archive) {
   archive.group("model", [&] { model_->keep(archive); });
-  archive("counts", counts_)("predicted", foretold_)("has_forecast", has_forecast_);
+  archive("counts", counts_)("predicted", forecast_)("has_forecast", has_forecast_);
   if (archive.reads()) {
     sum_up();
   }

@@ -49,7 +49,7 @@ class Calibrating final : public RuntimeModel {
   const std::unique_ptr<RuntimeModel> model_;  // Constant after construction.
   std::array<double, kParts> counts_;          // Ranks in each part, with decaying weights.
   std::array<float, kParts + 2> below_{};      // Their share below each part; the last twice.
-  Forecast foretold_;                          // As the model made it.
+  Forecast forecast_;                          // As the model made it.
   bool has_forecast_ = false;
 };
 

@@ -111,9 +111,9 @@ class Cutoff {
  private:
   // A worker that began late, or was busy at the beginning.
   struct Late {
-    std::vector<float> row;              // Of the forecast, as if it had begun with the others.
+    std::vector<float> row;              // Its row of the forecast, as if it had begun in time.
     double seconds = 0.0;                // How late.
-    std::optional<double> when_planned;  // That, as the plan knew it; nothing: it did not.
+    std::optional<double> when_planned;  // `seconds`, as the plan knew it; nothing: it did not.
 
     void keep(Archive& archive) {
       archive("row", row)("seconds", seconds)("when_planned", when_planned);

@@ -54,11 +54,11 @@ class Deep final : public RuntimeModel {
   std::size_t workers_ = 0;
   DeepFeatures features_;
   RankHistory ranks_;
-  std::optional<Forecast> forecast_;  // Of the next iteration, if it was made.
+  std::optional<Forecast> forecast_;  // For the next iteration, if it was made.
   DeepNetwork::State state_;          // After the last iteration.
   DeepNetwork::State before_;         // Before the last iteration of each worker that was cut off.
-  std::vector<float> seen_then_;      // That iteration's features, features x workers.
-  std::vector<double> reference_then_;  // And its reference level, in log seconds.
+  std::vector<float> seen_then_;      // Features of that iteration, features x workers.
+  std::vector<double> reference_then_;  // Its reference level, in log seconds.
   std::vector<bool> open_;              // Workers that were cut off last and may still come.
   LognormalTable lognormals_;
   // Scratch space.

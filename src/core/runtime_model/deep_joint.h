@@ -58,7 +58,7 @@ class DeepJoint final : public RuntimeModel {
   DeepWeights unit_;  // Without numbers.
   DeepNetwork network_;
   std::size_t draws_;
-  std::vector<float> noise_;  // Of each draw: z_t, z_t+1, and the workers' runtimes.
+  std::vector<float> noise_;  // For each draw: z_t, z_t+1, and the workers' runtimes.
   // State.
   MovingGrid grid_;
   std::deque<std::vector<Observation>> window_;

@@ -123,7 +123,7 @@ DeepNetwork::State DeepNetwork::begin(std::size_t columns) const {
 void DeepNetwork::step(std::span<const float> features, State& state) {
   apply(layer(kGruWeightInput, kGruBiasInput), features, from_features_);
   apply(layer(kGruWeightHidden, kGruBiasHidden), state.hidden, from_hidden_);
-  const std::size_t size = state.hidden.size();  // Of each gate: reset, update, new.
+  const std::size_t size = state.hidden.size();  // The size of each gate: reset, update, new.
   for (std::size_t i = 0; i < size; ++i) {
     const float reset = sigmoid(from_features_[i] + from_hidden_[i]);
     const float update = sigmoid(from_features_[size + i] + from_hidden_[size + i]);

@@ -104,7 +104,7 @@ TEST(Deep, ALateTimeTakesThePlaceOfWhatWasCutOff) {
   ASSERT_TRUE(corrected.forecast(late));
   ASSERT_TRUE(cut.forecast(never));
   EXPECT_NE(rows_of(late), rows_of(never));
-  for (std::uint32_t w = 0; w < 4; ++w) {  // Of the others nothing is changed.
+  for (std::uint32_t w = 0; w < 4; ++w) {  // The four others do not change.
     EXPECT_NEAR(late.quantile(w, 0.5), never.quantile(w, 0.5), 1e-9);
   }
 }

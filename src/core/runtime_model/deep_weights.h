@@ -16,7 +16,7 @@ struct DeepShape {
   std::uint32_t hidden = 24;     // Units of the recurrent network and of the other hidden layers.
   std::uint32_t latent = 8;      // Dimensions of z.
   std::uint32_t components = 3;  // Lognormals of an emission.
-  // Of deep-joint, the workers of its cluster. 0: deep, whose weights serve each worker by itself.
+  // For deep-joint: the workers of its cluster. 0: deep, whose weights serve each worker alone.
   std::uint32_t workers = 0;
 
   bool operator==(const DeepShape&) const = default;
@@ -26,7 +26,7 @@ struct DeepShape {
 inline constexpr std::uint32_t kDeepShapeMost = 256;
 inline constexpr std::uint32_t kJointWorkersMost = 65'536;
 
-// Of a joint model, for a cluster of this many workers. REQUIRES: workers <= kJointWorkersMost.
+// The shape of a joint model for this many workers. REQUIRES: workers <= kJointWorkersMost.
 [[nodiscard]] DeepShape joint_shape(std::uint32_t workers);
 
 [[nodiscard]] inline bool is_joint(const DeepShape& shape) {
@@ -48,8 +48,8 @@ struct DeepTensor {
 
 struct DeepWeights {
   DeepShape shape;
-  std::vector<float> numbers;  // Of deep_tensors(shape), one after another.
-  // Of log seconds in the traces that a joint model was fitted to: its unit.
+  std::vector<float> numbers;  // The numbers of deep_tensors(shape), one after another.
+  // A joint model's unit: these are of log seconds in the traces that it was fitted to.
   double mean = 0.0;
   double deviation = 1.0;
 };

@@ -22,7 +22,7 @@ std::string refused_because(const DeepWeights& weights) {
 
 TEST(DeepWeights, AreAsManyAsTheirShapeSays) {
   EXPECT_EQ(refused_because(random_weights(1)), "");
-  // Of one unit, one latent number, one component: the recurrence has 3 x (7 + 1 + 1 + 1) = 30.
+  // One unit, one latent number, one component: the recurrence has 3 x (7 + 1 + 1 + 1) = 30.
   const DeepShape smallest{.hidden = 1, .latent = 1, .components = 1};
   EXPECT_EQ(random_weights(1, smallest).numbers.size(), 30U + 2U + 10U + 8U * 2U + 9U);
 }

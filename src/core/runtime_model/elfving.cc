@@ -48,7 +48,7 @@ Alike elfving_moments(std::span<const Observation> iteration, ElfvingFit fit) {
   constexpr double kClose = 1e-6;  // In sigmas.
   Moments came;
   Moments all;
-  double least = 0.0;  // Of the times after which workers were cut off.
+  double least = 0.0;  // The least time after which a worker was cut off.
   for (const Observation& seen : iteration) {
     if (seen.fate == Fate::kBusy) {
       continue;

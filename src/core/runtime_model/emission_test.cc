@@ -52,7 +52,7 @@ TEST(Emission, LearnsTheWidthOfTheCoreAndHowManyAreOutliers) {
   }
   emission.refresh();
   Emission::Likelihood parts = of_levels(200);
-  emission.density(spread, 300.0, parts);  // Of level 100 exactly: the top of the core.
+  emission.density(spread, 300.0, parts);  // The density at level 100 exactly: the top of the core.
   const double top = 0.95 / (0.05 * std::sqrt(2.0 * 3.14159265358979));
   EXPECT_NEAR(parts.core[100], top, 0.1 * top);  // Widths come in steps of 15 %.
 }

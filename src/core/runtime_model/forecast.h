@@ -89,8 +89,8 @@ class Forecast {
   // The quantile, in seconds. REQUIRES: 0 < probability < 1.
   [[nodiscard]] double quantile(std::uint32_t worker, double probability) const;
 
-  // Of all workers: the mean of the longest runtime, in seconds, by the rows without a common
-  // shift.
+  // The mean of the longest runtime of all workers, in seconds. It is taken from the rows without a
+  // common shift.
   [[nodiscard]] double mean_of_slowest() const;
 
   void keep(Archive& archive) {

@@ -36,9 +36,10 @@ class ForecastScore {
   void end(double seconds);
 
   // The share inside the central 50 and 90 % intervals of their forecasts; NaN without forecasts.
-  // Of workers' runtimes:
+  // First, that of workers' runtimes:
   [[nodiscard]] Coverage workers() const { return workers_.shares(); }
-  // Of order statistics, in draws of the forecast, and in recalibrated draws (order_calibration.h).
+  // That of order statistics, in draws of the forecast, and in ones recalibrated
+  // (order_calibration.h).
   [[nodiscard]] Coverage orders() const { return orders_.shares(); }
   [[nodiscard]] Coverage recalibrated() const { return recalibrated_.shares(); }
   // Mean continuous ranked probability score of order statistics, in seconds: E|X - y| - E|X - X'|
@@ -71,7 +72,7 @@ class ForecastScore {
   double crps_ = 0.0;
   double recalibrated_crps_ = 0.0;
   OrderCalibration calibration_;
-  Draws draws_;               // Of the last iteration, recalibrated.
+  Draws draws_;               // The last iteration's, recalibrated.
   std::vector<double> came_;  // In it, the shortest first.
   std::uint64_t seed_ = 0;
   std::vector<std::uint32_t> numbers_;  // Scratch space.

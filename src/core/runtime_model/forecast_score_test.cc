@@ -31,7 +31,7 @@ TEST(ForecastScore, ATrueForecastCoversWhatItSaysAndAWrongOneScoresWorse) {
       score->end(HUGE_VAL);
     }
   }
-  // Of 5,700, in rows of three that hang together: a standard deviation of at most 0.011.
+  // 5,700 values, in rows of three that hang together: a standard deviation of at most 0.011.
   EXPECT_NEAR(right_score.orders().in50, 0.5, 0.04);
   EXPECT_NEAR(right_score.orders().in90, 0.9, 0.025);
   EXPECT_NEAR(right_score.workers().in50, 0.5, 0.03);

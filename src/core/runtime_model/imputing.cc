@@ -23,7 +23,7 @@ Imputing::Imputing(std::unique_ptr<RuntimeModel> model, Imputation imputation)
 bool Imputing::forecast(Forecast& out) {
   has_forecast_ = model_->forecast(out);
   if (has_forecast_) {
-    foretold_ = out;
+    forecast_ = out;
   }
   return has_forecast_;
 }
@@ -42,7 +42,7 @@ void Imputing::observe(std::span<const Observation> iteration) {
     collect_cut_off(scale);
     const std::span<const float> row = draw_row();
     for (const CutOff& one : cut_off_) {
-      const double seconds = scale * foretold_.quantile(one.worker, draw_probability(one, row));
+      const double seconds = scale * forecast_.quantile(one.worker, draw_probability(one, row));
       complete_[one.worker] = {
           .seconds = imputation_ == Imputation::kTruncated ? std::max(seconds, one.given) : seconds,
           .fate = Fate::kArrived};
@@ -52,18 +52,18 @@ void Imputing::observe(std::span<const Observation> iteration) {
   model_->observe(complete_);
 }
 
-// Of the common shift: one for all workers.
+// The common shift is one for all workers.
 double Imputing::draw_scale() {
   double rest = rng_.uniform();
   double bins = 0.0;
-  for (const Forecast::Shift& one : foretold_.shifts()) {
+  for (const Forecast::Shift& one : forecast_.shifts()) {
     bins = one.bins;
     rest -= one.chance;
     if (rest < 0.0) {
       break;
     }
   }
-  return std::exp(bins * foretold_.grid().step());
+  return std::exp(bins * forecast_.grid().step());
 }
 
 void Imputing::collect_cut_off(double scale) {
@@ -72,7 +72,7 @@ void Imputing::collect_cut_off(double scale) {
     if (complete_[w].fate == Fate::kLonger) {
       const double given = complete_[w].seconds;
       const double passed = imputation_ == Imputation::kTruncated
-                                ? foretold_.cdf(w, foretold_.grid().position(given / scale))
+                                ? forecast_.cdf(w, forecast_.grid().position(given / scale))
                                 : 0.0;
       cut_off_.push_back({.worker = w, .given = given, .passed = passed});
     }
@@ -82,11 +82,11 @@ void Imputing::collect_cut_off(double scale) {
 // The ranks of a joint draw, of those in which the most workers are longer than what they were
 // given; empty if the forecast has none.
 std::span<const float> Imputing::draw_row() {
-  const std::span<const float> ranks = foretold_.ranks();
+  const std::span<const float> ranks = forecast_.ranks();
   if (ranks.empty() || cut_off_.empty()) {
     return {};
   }
-  const std::size_t workers = foretold_.workers();
+  const std::size_t workers = forecast_.workers();
   best_rows_.clear();
   std::ptrdiff_t most = 0;
   for (std::size_t from = 0; from < ranks.size(); from += workers) {

@@ -42,7 +42,7 @@ class Imputing final : public RuntimeModel {
   [[nodiscard]] bool forecast(Forecast& out) override;
   void keep(Archive& archive) override {
     archive.group("model", [&] { model_->keep(archive); });
-    archive("rng", rng_)("predicted", foretold_)("has_forecast", has_forecast_);
+    archive("rng", rng_)("predicted", forecast_)("has_forecast", has_forecast_);
   }
   [[nodiscard]] const std::string& believed() const override { return model_->believed(); }
 
@@ -63,7 +63,7 @@ class Imputing final : public RuntimeModel {
   const Imputation imputation_;
 
   Rng rng_;
-  Forecast foretold_;  // Of the iteration that is observed next.
+  Forecast forecast_;  // For the iteration that is observed next.
   bool has_forecast_ = false;
   std::vector<Observation> complete_;  // Scratch space.
   std::vector<CutOff> cut_off_;

@@ -48,7 +48,7 @@ bool Last::forecast(Forecast& out) {
   }
   const TimeGrid& grid = grid_.now();
   out.reset(grid, static_cast<std::uint32_t>(last_.size()));
-  const double middle = grid.edge(grid.bins() / 2.0);  // Of a worker that was never seen.
+  const double middle = grid.edge(grid.bins() / 2.0);  // For a worker that was never seen.
   centers_.clear();
   for (const double seconds : last_) {
     centers_.push_back(seconds > 0.0 ? seconds : middle);

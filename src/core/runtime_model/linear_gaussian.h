@@ -43,7 +43,7 @@ class LinearGaussian {
   };
 
   // `keep`: a of each factor, in [0, 1).
-  LinearGaussian() = default;  // Of no factor, to be read.
+  LinearGaussian() = default;  // Has no factor; to be read.
   explicit LinearGaussian(std::span<const double> keep);
 
   void keep(Archive& archive) {

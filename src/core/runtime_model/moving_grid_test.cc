@@ -17,7 +17,7 @@ TEST(RecentMedian, OneIterationUnlikeTheOthersDoesNotChangeIt) {
   EXPECT_EQ(recent.take(arrived({1.0, 2.0, 9.0})), 2.0);
   EXPECT_EQ(recent.take(arrived({100.0, 200.0, 900.0})), 200.0);
   EXPECT_EQ(recent.take(arrived({1.0, 3.0, 9.0})), 3.0);
-  EXPECT_EQ(recent.take(arrived({1.0, 4.0, 9.0})), 4.0);  // Of 200, 3 and 4.
+  EXPECT_EQ(recent.take(arrived({1.0, 4.0, 9.0})), 4.0);  // The median of 200, 3 and 4.
   EXPECT_EQ(recent.take(arrived({1.0, 5.0, 9.0})), 4.0);
 }
 

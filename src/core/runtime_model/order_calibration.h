@@ -51,7 +51,7 @@ class OrderCalibration {
   void keep(Archive& archive) { archive("past", past_)("rng", rng_); }
 
  private:
-  // Of one c.
+  // What is known of one c.
   struct Past {
     std::deque<double> in_time;  // The oldest first.
     std::vector<double> sorted;

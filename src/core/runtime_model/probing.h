@@ -12,7 +12,7 @@
 
 namespace outpace::runtime_model {
 
-// Of one worker.
+// Counts how often one worker was cut off in a row.
 class Probing {
  public:
   static constexpr std::uint32_t kInVain = 20;  // Times in a row that it is cut off before.

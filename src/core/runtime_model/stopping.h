@@ -84,11 +84,11 @@ class Stopping {
   const Forecast* forecast_ = nullptr;
   std::vector<Likely> shifts_;
   std::vector<std::uint32_t> waited_for_;  // At the last call.
-  std::vector<double> medians_;            // Of each worker's forecast, where needed.
+  std::vector<double> medians_;            // By worker: its forecast's median, where needed.
   double rate_ = 0.0;
   Worth worth_;
   double tick_ = 0.0;
-  std::vector<double> edges_;  // Of the grid, in seconds.
+  std::vector<double> edges_;  // The grid's edges, in seconds.
   // Scratch space, by edge.
   std::vector<float> arrivals_;
   std::vector<float> all_;

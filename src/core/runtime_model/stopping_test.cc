@@ -26,7 +26,7 @@ TEST(Stopping, WaitsForWhoIsAboutToComeAndNotForWhoIsFarOff) {
   EXPECT_TRUE(stopping.look(1.0, 2, std::vector<std::uint32_t>{2}).stop);
 }
 
-// Of 2,000 workers a few stand for all. The twin: everybody in the formula, every millisecond.
+// A few workers stand for 2,000. The twin puts everybody into the formula, every millisecond.
 TEST(Stopping, PlansForThousandsAsIfItAskedForEach) {
   std::vector<double> seconds;
   std::vector<std::uint32_t> out;

@@ -41,10 +41,10 @@ class Switching final : public RuntimeModel {
 
  private:
   struct Worker {
-    Emission::Spread spread;  // Of its own residuals.
+    Emission::Spread spread;  // Its own residuals'.
     // For correct(): iterations since it was observed as longer; 0 if that has been settled.
     std::uint32_t iterations_since = 0;
-    double shift = 0.0;  // Of that iteration.
+    double shift = 0.0;  // The common shift in that iteration.
 
     void keep(Archive& archive) {
       archive("spread", spread)("iterations_since", iterations_since)("shift", shift);
@@ -52,8 +52,8 @@ class Switching final : public RuntimeModel {
   };
   // Posterior probabilities of how the level came about.
   struct Evidence {
-    double jumped;   // That the level has just jumped.
-    double drifted;  // That it has just drifted.
+    double jumped;   // Probability that the level has just jumped.
+    double drifted;  // Probability that it has just drifted.
   };
 
   void begin(std::span<const Observation> iteration);
@@ -95,7 +95,7 @@ class Switching final : public RuntimeModel {
   Emission emission_;
   ClusterShift cluster_shift_;
   Forecast forecast_;   // The newest.
-  double shift_ = 0.0;  // Of the last iteration, in bins.
+  double shift_ = 0.0;  // The last iteration's, in bins.
   // Expected counts, including the priors.
   double steps_ = 0.0;
   double jumped_count_ = 0.0;

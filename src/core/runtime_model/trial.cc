@@ -85,16 +85,16 @@ class Trial {
       }
       cutoff_.begin(participants);
     });
-    const bool is_foretold = cutoff_.forecast() != nullptr;
-    std::optional<Forecast> foretold;
-    const bool is_scored = is_foretold && (judged || !options_.fitted);
+    const bool has_forecast = cutoff_.forecast() != nullptr;
+    std::optional<Forecast> forecast;
+    const bool is_scored = has_forecast && (judged || !options_.fitted);
     if (is_scored) {
       score_.add(*cutoff_.forecast(), arrivals_by_worker(), judged);
     }
-    if (judged && is_foretold) {
+    if (judged && has_forecast) {
       ++believed_[cutoff_.believed()];
       if (options_.watch) {
-        foretold = *cutoff_.forecast();  // A late worker changes the forecast.
+        forecast = *cutoff_.forecast();  // A late worker changes the forecast.
       }
     }
     lets_finish_ = false;
@@ -111,7 +111,7 @@ class Trial {
       if (options_.watch) {
         const std::vector<double> came = arrivals_seconds();
         options_.watch(
-            {.row = i, .forecast = foretold ? &*foretold : nullptr, .came = came, .ended = ended_});
+            {.row = i, .forecast = forecast ? &*forecast : nullptr, .came = came, .ended = ended_});
       }
     }
   }
@@ -262,7 +262,7 @@ class Trial {
   std::vector<Task> tasks_;
   std::vector<Probing> probing_;
   bool lets_finish_ = false;       // In this iteration nobody was cut off.
-  std::vector<Arrival> arrivals_;  // Of the present iteration, in order of time.
+  std::vector<Arrival> arrivals_;  // The present iteration's, in order of time.
   std::vector<Observation> observations_;
   TrialRow ended_{};
   std::vector<TrialRow> rows_;

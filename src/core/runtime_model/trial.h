@@ -48,7 +48,7 @@ class Trace {
 };
 
 struct TrialRow {
-  double seconds;  // Of the iteration.
+  double seconds;  // How long the iteration took.
   std::uint32_t count;
 };
 

@@ -85,18 +85,18 @@ TEST(Trial, ACutoffGainsMostOfWhatThereIsToGain) {
 TEST(Trial, ShowsEachIterationThatIsJudged) {
   const Trace trace = slow_worker(40);
   std::vector<TrialRow> ended;
-  std::size_t foretold = 0;
+  std::size_t forecasts = 0;
   const TrialResult found = try_model(
       trace, {.fit_rows = 30, .watch = [&](const TrialView& view) {
                 EXPECT_EQ(view.row, 30 + ended.size());
                 std::vector<double> came(trace.row(view.row).begin(), trace.row(view.row).end());
                 std::sort(came.begin(), came.end());
                 EXPECT_TRUE(std::equal(came.begin(), came.end(), view.came.begin()));
-                foretold += view.forecast != nullptr ? 1 : 0;
+                forecasts += view.forecast != nullptr ? 1 : 0;
                 ended.push_back(view.ended);
               }});
   ASSERT_EQ(ended.size(), found.rows.size());
-  EXPECT_EQ(foretold, 10U);
+  EXPECT_EQ(forecasts, 10U);
   for (std::size_t i = 0; i < ended.size(); ++i) {
     EXPECT_EQ(ended[i].count, found.rows[i].count);
     EXPECT_EQ(ended[i].seconds, found.rows[i].seconds);

@@ -20,11 +20,11 @@ struct Worth {
 
   void keep(Archive& archive) { archive("saturation", saturation); }
 
-  // Of an update; no gradients are no update, and worth nothing.
+  // What an update is worth; no gradients are no update, and worth nothing.
   [[nodiscard]] double of(double gradients) const {
     return gradients / (1.0 + saturation * gradients);
   }
-  // Of `more` gradients, in addition to the `arrived` ones.
+  // What `more` gradients are worth, in addition to the `arrived` ones.
   [[nodiscard]] double gain(double arrived, double more) const {
     return more / ((1.0 + saturation * arrived) * (1.0 + saturation * (arrived + more)));
   }

@@ -73,13 +73,13 @@ struct CoordinatorOptions {
   std::uint32_t later = 0;        // less those that come later, or perhaps never.
   std::uint32_t min_workers = 1;  // With fewer for `patience` the run fails.
   std::uint32_t batch = 32;       // Examples in a full mini-batch.
-  // A release is a phase of so many mini-batches, which its worker steps by for itself.
+  // A release is a phase of several mini-batches; its worker makes a step of its own with each.
   std::optional<LocalSteps> local_steps = std::nullopt;
   std::uint64_t examples = 1;  // In the data set.
   std::uint64_t seed = 1;
   bool with_replacement = false;
   Limits limits;
-  // Whose defaults hold; nothing: every gradient counts in full, unless a rule is given.
+  // The policy with the default rules; nothing: each gradient counts in full without a given rule.
   std::optional<Spec> policy = std::nullopt;
   // Given by the user: under every policy. Nothing: each policy has its own.
   std::optional<update::StalenessRule> staleness = std::nullopt;
@@ -88,7 +88,7 @@ struct CoordinatorOptions {
   update::RateScale rate_scale = update::RateScale::kNone;
   std::uint64_t evaluate_every = 5120;  // Applied examples between snapshots.
   CheckpointEvery checkpoint_every;
-  Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
+  Duration heartbeat_timeout = std::chrono::seconds(5);  // A worker silent for this is dead.
   Duration resume_patience = std::chrono::seconds(5);    // For one more to come, on resuming.
   std::optional<Duration> progress_timeout;              // As in StallRule.
   Duration patience = std::chrono::seconds(60);          // For workers to come,
@@ -114,8 +114,8 @@ class Coordinator {
               Observer observer,
               Time created);
 
-  // These two will say something, the one soon and the other next: asks the processor for what is
-  // known of them, as far as it can be found by then. Changes nothing.
+  // Messages of worker `soon`, and then of worker `next`, are about to be handled. Prefetches their
+  // state into the processor's cache. Changes nothing.
   void prepare(WorkerId soon, WorkerId next) const;
 
   // ---- What workers said. `out` is appended to. ----
@@ -133,7 +133,7 @@ class Coordinator {
   // The effects, of this call or a later one, say from which version on it decides. REQUIRES: the
   // run has started; the policy is a policy::Switch; there is a policy of this spec.
   void set_policy(Time now, std::string_view policy, Effects& out);
-  // Of a step that asked for them (norms_for).
+  // The norms of a step that asked for them (norms_for).
   void measured_norms(Time now, Version version, const GradientNorms& norms, Effects& out);
 
   // ---- Time and the end ----
@@ -182,15 +182,15 @@ class Coordinator {
   enum class State : std::uint8_t { kAbsent, kIdle, kComputing, kParked, kStalled };
   struct Member {
     State state = State::kAbsent;
-    // Of the arrived gradient, between its arrival and the policy's answer.
+    // The arrived gradient's, between its arrival and the policy's answer:
     bool partial = false;
     bool answered = true;
-    bool cancelled = false;  // Of the open release.
+    bool cancelled = false;  // The open release is.
     std::uint32_t incarnation = 0;
-    std::uint32_t examples = 0;  // Of the arrived gradient, too.
+    std::uint32_t examples = 0;  // The arrived gradient's, too.
     double loss = 0.0;
     Time last_heard{};
-    // The open release; meaningful while computing. Of a stalled worker, the one that it was at.
+    // The open release; meaningful while computing. A stalled worker's: the one that it was at.
     Sequence sequence{};
     Version version{};
     Time released{};
@@ -202,7 +202,7 @@ class Coordinator {
     std::optional<protocol::Verdict> last_verdict;
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
     bool turned_away = false;   // Its last gradient was: refused, or filtered.
-    bool warned_of = false;     // That it is starved.
+    bool warned_of = false;     // People know that it is starved.
     std::uint32_t ended = 0;    // As in StallRule, the next one as well.
     std::uint32_t stalls_in_a_row = 0;
   };
@@ -299,7 +299,7 @@ class Coordinator {
   FailedExamples failed_;
   std::vector<Member> members_;
   std::uint32_t live_ = 0;             // Members that are neither absent nor stalled.
-  std::set<Parked> parked_;            // Those that found no data.
+  std::set<Parked> parked_;            // Workers that found no data.
   Time silence_check_ = Time::max();   // No live member is silent too long before.
   Time stall_check_ = Time::max();     // No member is at a release for too long before.
   Time spared_until_ = Time::min();    // Nobody counts as silent or stalled before.
@@ -311,12 +311,12 @@ class Coordinator {
   std::uint64_t sequences_ = 0;
   std::uint64_t iterations_ = 0;  // Gradients that were accepted, dropped or turned away.
   std::uint64_t turned_away_in_a_row_ = 0;
-  std::uint64_t filtered_in_a_row_ = 0;  // Of those.
-  std::set<WorkerId> turned_away_;       // Whose they are.
+  std::uint64_t filtered_in_a_row_ = 0;  // Gradients that the filter turned away.
+  std::set<WorkerId> turned_away_;       // Workers that were turned away.
   std::uint32_t warned_of_ = 0;          // Members.
   std::uint64_t next_snapshot_;          // Applied examples at which one is due.
   std::optional<Time> started_;
-  Duration run_before_{};    // Of the run, before this server went on with it.
+  Duration run_before_{};    // How long the run took before this server went on with it.
   std::uint32_t awaited_;    // Members with which the run starts,
   Duration start_patience_;  // or after this time with fewer.
   bool resumed_ = false;

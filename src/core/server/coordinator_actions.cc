@@ -238,7 +238,7 @@ void Coordinator::turn_away(Member& member,
   const bool filtered = update::is_filtered(judgement);
   statistics_.turned_away(worker, judgement);
   ++iterations_;
-  // These two pass as soon as other workers' gradients come.
+  // These two judgements pass as soon as other workers' gradients come.
   const bool passes =
       judgement == update::Judgement::kTooEarly || judgement == update::Judgement::kTooOften;
   member.turned_away = true;

@@ -273,7 +273,7 @@ TEST(CoordinatorActions, TellPeopleOnceThatAWorkerIsStarved) {
   EXPECT_EQ(job.coordinator().statistics().workers[0].starved, 30U);
 }
 
-// Of a thousand workers a thousand may be starved in turn, again and again.
+// If there are a thousand workers, each of them may be starved in turn, again and again.
 TEST(CoordinatorActions, TellPeopleOfAFewStarvedWorkers) {
   Job job("async", {.workers = 9, .batch = 4, .examples = 6400});
   std::vector<std::string> said;
@@ -390,7 +390,7 @@ TEST(CoordinatorActions, LeaveTheExamplesOfWhoIsTurnedAwayToOthers) {
   EXPECT_EQ(all<Finish>(last).at(0).why, "epochs done");
 }
 
-// Of three gradients under `backup:cutoff=2` the first two are an update; the third is none.
+// `backup:cutoff=2` makes an update of the first two of three gradients, and none of the third.
 TEST(CoordinatorActions, MakeTheLastGradientThatIsAllowedAnUpdateIfOneIsDue) {
   const CoordinatorOptions options{
       .workers = 2, .batch = 4, .examples = 64, .limits = {.iterations = 3}};

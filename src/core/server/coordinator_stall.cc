@@ -26,7 +26,7 @@ void Coordinator::spare_if_late(Time now, Effects& out) {
 }
 
 void Coordinator::look_for_stalled(Time now, Effects& out) {
-  // A member's first mini-batch that takes so long is told once: its moment is one of the checks.
+  // A member's first mini-batch that takes this long is told once: its moment is one of the checks.
   constexpr Duration kToSay = std::chrono::minutes(2);
   const Time since = std::exchange(stall_check_, Time::max());
   for (std::size_t at = 0; at < members_.size() && !finished_; ++at) {

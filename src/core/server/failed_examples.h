@@ -19,11 +19,11 @@ namespace outpace::server {
 
 class FailedExamples {
  public:
-  static constexpr std::uint32_t kTries = 3;        // And as many workers.
-  static constexpr std::uint32_t kTriesMost = 100;  // Of fewer workers: the others do not come.
+  static constexpr std::uint32_t kTries = 3;        // By as many workers.
+  static constexpr std::uint32_t kTriesMost = 100;  // With fewer workers: the others do not come.
 
   struct Outcome {
-    protocol::Ranges again;     // Of the ranges: what is to be tried again.
+    protocol::Ranges again;     // The ranges to be tried again.
     protocol::Ranges left_out;  // What has failed often enough, and is forgotten here.
     bool fresh = false;         // Some of them had not failed before.
   };

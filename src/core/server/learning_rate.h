@@ -13,7 +13,7 @@ struct LearningRate {
   double base = 0.1;
   update::Schedule schedule;
   update::RateScale scale = update::RateScale::kNone;
-  std::uint64_t nominal_examples = 1;  // Of an update when all workers live; at least 1.
+  std::uint64_t nominal_examples = 1;  // In an update when all workers live; at least 1.
 
   // For an update of `examples` after `before` applied examples.
   [[nodiscard]] double of_update(std::uint64_t examples, std::uint64_t before) const {

@@ -54,7 +54,7 @@ class Leases {
   // The examples of these ranges are in the weights.
   void use(const protocol::Ranges& ranges);
 
-  // These ranges will be used soon: asks the processor for what is known of them. Changes nothing.
+  // These ranges will be used soon: prefetches their state. Changes nothing.
   void prepare(const protocol::Ranges& ranges) const;
 
   // `out`: what is with workers when it is written; it was given back, by nobody, when it is read.
@@ -101,7 +101,7 @@ class Leases {
   std::uint64_t position_ = 0;
   GivenBackMap given_back_;  // (epoch, begin) -> rest: the oldest epoch goes out first.
   std::uint64_t first_open_ = 0;
-  std::vector<UsedPositions> used_;  // Of epochs first_open_, first_open_ + 1, ...
+  std::vector<UsedPositions> used_;  // For epochs first_open_, first_open_ + 1, ...
   std::uint64_t used_max_ = 1;
 };
 

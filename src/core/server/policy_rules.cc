@@ -16,7 +16,7 @@ bool is_one_of(Kind kind, std::initializer_list<Kind> kinds) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-// These wait for the slowest, so that many of their gradients are hardly stale.
+// These policies wait for the slowest worker, so that many of their gradients are hardly stale.
 bool bounds_staleness(const std::string& policy) {
   static const std::array<std::string, 3> kBounding{"ssp", "dssp", "psp"};
   return std::find(kBounding.begin(), kBounding.end(), policy) != kBounding.end();

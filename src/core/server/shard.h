@@ -98,7 +98,7 @@ class Shard {
   struct Held {
     std::vector<float> gradient;
     double squared_norm = 0.0;
-    std::vector<float> newest;           // Of buffers, taken out of the gradient.
+    std::vector<float> newest;           // Buffers, taken out of the gradient.
     std::vector<std::uint32_t> without;  // Tensors.
   };
 
@@ -114,11 +114,11 @@ class Shard {
   std::unique_ptr<update::Correction> correction_;  // Null: the rule is a weight alone.
   std::optional<update::Kardam> kardam_;            // Nothing: no gradient is judged.
   update::Aggregate aggregate_;
-  std::shared_ptr<std::vector<float>> weights_;  // Of the present version.
+  std::shared_ptr<std::vector<float>> weights_;  // The present version's.
   std::vector<float> spare_;                     // For the next one; empty: none is left.
   std::vector<Held> held_;                       // By worker.
-  std::vector<float> sum_;  // Of an update's gradients; a field only to keep its memory.
-  double squares_ = 0.0;    // Of the norms of the accepted gradients.
+  std::vector<float> sum_;  // The sum of an update's gradients; a field only to keep its memory.
+  double squares_ = 0.0;    // The sum of the accepted gradients' squared norms.
   GradientNorms norms_;
   std::uint64_t clipped_ = 0;
 };

@@ -150,7 +150,7 @@ TEST(Shard, CompensatesEachGradientBeforeTheMean) {
   take(shard, kRival, {-1.0F});
   shard.step({.rate = 1.0});  // w = 1
   (void)shard.release(kRival);
-  take(shard, kRival, {2.0F});   // Of the present weights.
+  take(shard, kRival, {2.0F});   // Computed on the present weights.
   take(shard, kHolder, {2.0F});  // 2 + 4 * (1 - 0) = 6
   shard.step({.rate = 1.0});
   EXPECT_EQ(shard.weights()[0], 1.0F - 4.0F);

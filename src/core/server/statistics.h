@@ -22,13 +22,13 @@ struct WorkerStatistics {
   std::uint64_t dropped = 0;       // Arrived and forgotten.
   std::uint64_t refused = 0;       // Arrived and not finite.
   std::uint64_t filtered = 0;      // Arrived and turned away by the filter.
-  std::uint64_t too_often = 0;     // Of the filtered: by the frequency filter.
+  std::uint64_t too_often = 0;     // Filtered by the frequency filter; counted there too.
   std::uint64_t cancelled = 0;     // Releases given up when asked to.
-  std::uint64_t partial = 0;       // Of the accepted: the part that was done when cancelled.
+  std::uint64_t partial = 0;       // Accepted ones that hold the part that was done when cancelled.
   std::uint64_t lost = 0;          // Releases open when it died.
   std::uint64_t stalls = 0;        // Releases that it was at for too long.
   std::uint64_t examples_applied = 0;
-  double compute_seconds = 0.0;  // Of forward and backward passes, of all gradients that arrived.
+  double compute_seconds = 0.0;  // Forward and backward passes of all gradients that arrived.
   std::uint64_t starved = 0;     // Longest run of releases in a row of which nothing was applied.
   std::vector<float> runtimes;   // Seconds from release to arrival of each gradient, in order.
   std::string host;              // Last, for a run never looks at it.
@@ -72,9 +72,9 @@ struct Statistics {
     }
     return names;
   }
-  // Of the applied gradients; 0 before the first.
   void keep(Archive& archive);
 
+  // Over the applied gradients; 0 before the first.
   [[nodiscard]] double staleness_mean() const {
     double sum = 0.0;
     for (std::size_t tau = 0; tau < staleness.size(); ++tau) {

@@ -83,7 +83,7 @@ class Aggregate {
   // kWorkerOrder: the accepted gradients, sorted by worker, then release; the mean is put in
   // buffer_.
   std::vector<Slot> slots_;
-  std::vector<float> factors_;  // Of the slots; a field only to keep its memory.
+  std::vector<float> factors_;  // The slots'; a field only to keep its memory.
   std::vector<float> buffer_;   // Empty until it is first needed.
   std::vector<std::vector<float>> free_;
 };

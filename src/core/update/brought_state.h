@@ -17,9 +17,9 @@ struct BroughtPart {
   std::string name;  // As StatePart's.
   std::vector<float> numbers;
 };
-// Of one tensor.
+// One tensor's state, as a script brought it.
 struct BroughtState {
-  std::uint64_t updates = 0;  // That the optimizer has made.
+  std::uint64_t updates = 0;  // Updates that the optimizer has made.
   std::vector<BroughtPart> parts;
 };
 

@@ -69,7 +69,7 @@ TEST(DcAsgd, KnowsEachWorkersWeightsAndSquares) {
   rule.released(kRival, shared({0}));
   rule.released(kOne, shared({1}));
   (void)corrected(rule, 0, {100}, {1});
-  // Of worker 1: it was released with 1 and its s is its own: 1/4 * 16 = 4; 4 + 2 / 2 * 16 * 1.
+  // Worker 1 was released with 1, and its s is its own: 1/4 * 16 = 4; 4 + 2 / 2 * 16 * 1.
   EXPECT_NEAR(corrected(rule, 1, {4}, {2})[0], 20.0, 1e-5);
 }
 

@@ -47,7 +47,7 @@ class DynSgd final : public Correction {
  private:
   struct Clock {
     std::uint32_t open = 0;      // Releases that are not answered.
-    std::uint64_t examples = 0;  // Of its gradients so far.
+    std::uint64_t examples = 0;  // Examples of its gradients so far.
     std::vector<float> mean;     // U; empty before the first.
   };
 
@@ -57,7 +57,7 @@ class DynSgd final : public Correction {
   const std::size_t size_;
   std::uint64_t newest_ = 0;
   std::uint64_t begun_ = 0;                         // Clocks, since the last step.
-  std::map<std::uint64_t, Clock> clocks_;           // Those with open releases.
+  std::map<std::uint64_t, Clock> clocks_;           // Clocks with open releases.
   std::vector<std::optional<std::uint64_t>> open_;  // By worker: the clock of its release.
 };
 

@@ -110,7 +110,7 @@ TEST(Gap, CorrectsLikeAPlainImplementation) {
         .stepped = [steps](double before,
                            double after) { steps->push_back(std::abs(after - before)); }};
   };
-  // Of the mean's some 10 terms, each is rounded three times.
+  // The mean has some 10 terms, and each is rounded three times.
   expect_corrects_like(StalenessRule::parse(Spec::parse("gap:m=0.9")), twin, 40 * FLT_EPSILON);
 }
 

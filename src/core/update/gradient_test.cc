@@ -73,7 +73,7 @@ TEST(Clip, LeavesAGradientWithinTheLimit) {
 }
 
 TEST(Clip, UsesTheNormOfTheWholeGradientForASliceOfIt) {
-  std::vector<float> slice{3.0F};  // Of (3, 4).
+  std::vector<float> slice{3.0F};  // A slice of (3, 4).
   EXPECT_TRUE(clip(slice, 25.0, 2.5));
   EXPECT_EQ(slice, std::vector<float>{1.5F});
 }

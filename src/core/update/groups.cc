@@ -22,7 +22,7 @@ bool holds_buffers(const Group& group) {
   return averages(group) || group.optimizer.name == kNewest;
 }
 
-// Of buffers. The mean of a scale-invariant optimizer is not weighted.
+// Averages buffers. A scale-invariant optimizer's mean is not weighted.
 class Average final : public Optimizer {
  public:
   Average(double mu, bool mean_is_weighted) : mu_(mu), mean_is_weighted_(mean_is_weighted) {}

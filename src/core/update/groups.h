@@ -113,14 +113,14 @@ class GroupedOptimizer final : public Optimizer {
   bool by_tensor_ = true;  // Each part is a tensor.
   std::vector<Part> parts_;
   std::vector<double> rates_;  // By group.
-  // Of the accepted gradients since the last step: of all such parts, one after another.
+  // All such parts of the gradients accepted since the last step, one after another.
   std::vector<float> newest_;
   std::uint64_t newest_sequence_ = 0;
-  // Of the same gradients: the examples of all, and of those that lack a part; empty: none lacks
-  // any.
+  // The examples of the same gradients: all, and those that lack a part; empty: none lacks any
+  // part.
   std::uint64_t examples_ = 0;
   std::vector<std::uint64_t> lacking_;
-  std::vector<float> scaled_;  // Of mean_of(); a field only to keep its memory.
+  std::vector<float> scaled_;  // For mean_of(); a field only to keep its memory.
 };
 
 }  // namespace outpace::update

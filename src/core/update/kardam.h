@@ -73,7 +73,7 @@ class Kardam {
   // What outlasts its workers.
   void keep(Archive& archive) { archive("recent", recent_)("last", last_)("step", step_); }
 
-  // Of the worker's last gradient.
+  // The coefficient of the worker's last gradient.
   [[nodiscard]] double coefficient(WorkerId worker) const {
     return workers_.at(index(worker)).coefficient;
   }
@@ -82,7 +82,7 @@ class Kardam {
   static constexpr double kUnknown = std::numeric_limits<double>::infinity();
   struct Worker {
     SharedWeights released;       // Null: it is not there.
-    SharedWeights weights;        // Of its last gradient; null before the first.
+    SharedWeights weights;        // What its last gradient was computed on; null before the first.
     std::vector<float> gradient;  // The last.
     double coefficient = kUnknown;
     double way = 0.0;  // Between the last two weights that differ; 0 before.
@@ -101,7 +101,7 @@ class Kardam {
   const Options options_;
   const std::size_t size_;
   std::vector<Worker> workers_;
-  std::deque<WorkerId> recent_;  // Of the last 2 f taken up, the newest last.
+  std::deque<WorkerId> recent_;  // The workers of the last 2 f taken up, the newest last.
   std::vector<double> all_;      // A field only to keep its memory.
   // With of_server alone.
   std::vector<float> last_;  // Taken up; empty before the first.

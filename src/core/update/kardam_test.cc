@@ -82,7 +82,7 @@ TEST(Kardam, AsksFrequencyOnlyOfThoseWhoCompute) {
   EXPECT_EQ(line.sends(0, 1), kSound);
   line.computing = 4;
   EXPECT_EQ(line.sends(0, 1, 1), kTooOften);
-  line.computing = 3;  // Of three none may be wrong.
+  line.computing = 3;  // With three, none may be wrong.
   EXPECT_EQ(line.sends(0, 1, 2), kSound);
 }
 
@@ -92,7 +92,7 @@ TEST(Kardam, ForgetsWhoIsGone) {
     line.sends(worker, 1);
     line.sends(worker, 2, 1);
   }
-  line.filter.forget(WorkerId{3});  // Of three all must be right: the bound is the greatest.
+  line.filter.forget(WorkerId{3});  // With three, all must be right: the bound is the greatest.
   EXPECT_EQ(line.sends(0, 1000, 2), kSound);
   line.filter.released(WorkerId{3}, at({5}));
   EXPECT_EQ(line.sends(3, 1), kTooSteep) << "unknown again, and the others are not";

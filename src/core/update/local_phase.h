@@ -36,8 +36,8 @@ class LocalPhase {
   [[nodiscard]] std::span<const float> weights() const { return weights_; }
   // Room for its mean gradient.
   [[nodiscard]] std::span<float> gradient() { return gradient_; }
-  // Steps along the gradient that was written there, of a mini-batch of so many examples and this
-  // mean loss.
+  // Steps along the gradient that was written there. `loss` is the mean over the mini-batch, which
+  // has this many examples.
   void step(double rate, double loss, std::size_t examples);
 
   // The mean of the losses since begin(), by examples. REQUIRES: a step was made.

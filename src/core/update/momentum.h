@@ -28,8 +28,8 @@ namespace outpace::update {
 // With s < 1, and m = mu^s:
 //
 //   v1 = m * v + (1 - m) / (1 - mu) * g' / s
-//   w -= rate * (s * v1 + L * (v1 - v)),    L = s * (m + m^2 + ... + m^(1/s)) = s m (1 - mu) / (1 -
-//   m)
+//   w -= rate * (s * v1 + L * (v1 - v))
+//   L  = s * (m + m^2 + ... + m^(1/s)) = s m (1 - mu) / (1 - m)
 //
 // The way of 1 / s updates without gradients is rate * L * v, by which w is ahead. Gradients that
 // are all alike change v in 1 / s updates as their mean does in a synchronous one; s = 1 is

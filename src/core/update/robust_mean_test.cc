@@ -54,7 +54,7 @@ TEST(RobustMean, MedianOfAnEvenNumberIsTheMeanOfTheTwoInTheMiddle) {
 // f = 0 within krum: s counts n - 2 neighbours.
 TEST(RobustMean, KrumIsTheGradientInTheCrowd) {
   const Rows rows{{0}, {1}, {1.5F}, {2.25F}, {40}};
-  // f = 1: s counts the two nearest. Of 0: 1 + 2.25; 1: .25 + 1; 1.5: .25 + .5625; 2.25: .5625 +
+  // f = 1: s counts the two nearest. For 0: 1 + 2.25; 1: .25 + 1; 1.5: .25 + .5625; 2.25: .5625 +
   // 1.5625.
   EXPECT_EQ(krum_choice(spans(rows), 1, 2), (std::vector<std::size_t>{2, 1}));
   EXPECT_EQ(robust("krum:f=1", rows), (std::vector<float>{1.5F}));
@@ -77,7 +77,7 @@ TEST(RobustMean, KrumOfFewerThanItTakesIsThatOfTheGreatestFTheyAllow) {
 TEST(RobustMean, IsTheSameInEveryOrder) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Rng rng(seed, 1);
-    // Of three, the two that are nearest to each other are equals to krum.
+    // With three rows, the two that are nearest to each other are equals to krum.
     Rows rows = random_rows(rng, 4 + rng.below(8), 1 + rng.below(3000));
     for (const char* rule : {"median", "trimmed:f=2", "krum:f=2"}) {
       const std::vector<float> found = robust(rule, rows);

@@ -24,7 +24,7 @@ class StalenessRule {
   // Over how many updates every worker computes once: live / gradients. Each is at least 1.
   struct Round {
     std::uint32_t live;           // Workers that take part now.
-    std::uint32_t gradients = 1;  // Of an update.
+    std::uint32_t gradients = 1;  // In an update.
   };
   // In (0, 1]; never rises with tau. Always 1 for a correction.
   [[nodiscard]] double weight(std::uint64_t tau, const Round& round) const;

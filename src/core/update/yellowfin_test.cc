@@ -23,7 +23,7 @@ Numbers moved(YellowFin& yellowfin, const Numbers& gradient) {
   return weights;
 }
 
-// Of the next step: without a gradient, it is all that remains of the last move.
+// The momentum of the next step: without a gradient, it is all that remains of the last move.
 double momentum(YellowFin copy, const Numbers& last_move) {
   return double{moved(copy, Numbers(last_move.size()))[0]} / double{last_move[0]};
 }
@@ -96,7 +96,7 @@ struct PlainYellowFin {
   double gamma;
   std::size_t tau;
   std::vector<std::vector<double>> gradients{};
-  std::vector<double> squares{};  // Of the gradients' norms.
+  std::vector<double> squares{};  // The squared norms of the gradients.
   std::vector<double> log_least{};
   std::vector<double> log_greatest{};
   std::vector<double> ratios_of_means{};

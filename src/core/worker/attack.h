@@ -26,7 +26,7 @@ struct Attack {
   enum class Kind : std::uint8_t { kSignFlip, kNoise, kZero, kNan };
 
   Kind kind;
-  double scale;  // Of signflip and noise; at least 0.
+  double scale;  // For signflip and noise; at least 0.
   std::vector<WorkerId> workers;
 
   // Throws a usage error. REQUIRES: workers >= 1.

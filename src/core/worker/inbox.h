@@ -28,7 +28,7 @@ class Inbox {
   [[nodiscard]] bool has_next() const { return waiting_; }
   // REQUIRES: a release has come.
   [[nodiscard]] const protocol::Release& newest() const { return *newest_; }
-  // Of the release that was taken last.
+  // How the release that was taken last was cancelled.
   [[nodiscard]] CancelMode cancelled() const { return cancelled_; }
   // The verdict on the release that was taken last, if it has come.
   [[nodiscard]] const std::optional<protocol::Verdict>& verdict() const { return verdict_; }

@@ -16,7 +16,7 @@ namespace outpace::worker {
 
 class Ledger final : public GradientSource {
  public:
-  // Of every `broken_every` gradients one is not finite; 0: none. The ledger is in `tensors` parts.
+  // One in `broken_every` gradients is not finite; 0: none. The ledger is in `tensors` parts.
   // REQUIRES: 1 <= tensors <= examples.
   explicit Ledger(std::uint64_t examples, std::uint64_t broken_every = 0, std::uint64_t tensors = 1)
       : manifest_(manifest_of(examples, tensors)),

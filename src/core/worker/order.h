@@ -26,7 +26,7 @@ class Order {
   std::uint64_t examples_;
   std::uint64_t seed_;
   bool with_replacement_;
-  std::map<std::uint64_t, Permutation> orders_;  // Of the epochs seen last; a few.
+  std::map<std::uint64_t, Permutation> orders_;  // For the epochs seen last; a few.
 };
 
 // The epoch of the example at `place` of these ranges, in their order. REQUIRES: there is one.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of a cell, for a message: a binary file taken for a trace must not fill the screen.
+// A cell's beginning, for a message: a binary file taken for a trace must not fill the screen.
 std::string excerpt(std::string_view cell) {
   constexpr std::size_t kLettersMax = 24;
   std::string text(cell.substr(0, kLettersMax));

@@ -60,7 +60,7 @@ enum class DelaysBy : std::uint8_t { kTime, kIteration };
 
 struct PaceOptions {
   DelaysBy by = DelaysBy::kTime;
-  Duration period = std::chrono::milliseconds(20);  // Of a row, by time. At least 1 ns.
+  Duration period = std::chrono::milliseconds(20);  // How long a row lasts, by time. At least 1 ns.
   double factor = 1.0;                              // From slow_factor().
 };
 

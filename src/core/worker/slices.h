@@ -22,7 +22,7 @@ struct Slice {
 
 class Slices {
  public:
-  // Of gradients of `numbers` numbers; a slice has at least `least`. 0: nothing is sliced.
+  // For gradients of `numbers` numbers; a slice has at least `least`. 0: nothing is sliced.
   Slices(std::size_t numbers, std::size_t least)
       : numbers_(numbers), least_(least), final_from_(numbers), unsent_(numbers) {}
 

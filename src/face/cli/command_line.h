@@ -18,7 +18,7 @@ namespace outpace::cli {
 // of this program starts: a resolved configuration, which is all that counts.
 inline constexpr const char* kConfigOption = "config";
 inline constexpr const char* kResolvedOption = "resolved";
-// Of a command that goes on with a run: its directory, whose configuration is all that counts.
+// The option of a command that goes on with a run: its directory, whose configuration counts.
 inline constexpr const char* kResumeOption = "resume";
 
 // Adds each option of the list to CLI11's command, for --help and for reading words.

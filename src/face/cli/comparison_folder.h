@@ -49,12 +49,12 @@ class ComparisonFolder {
  private:
   [[nodiscard]] std::filesystem::path record(const compare::Cell& cell) const;
   [[nodiscard]] compare::Identity identity(const compare::Cell& cell);
-  // Of a file's content; 0 if there is none of that name.
+  // A digest of the file's content; 0 if there is none of that name.
   [[nodiscard]] std::uint64_t digest(const std::string& path);
 
   const std::filesystem::path path_;
   int lock_;
-  std::map<std::string, std::uint64_t> digests_;  // Of files as they were when first asked for.
+  std::map<std::string, std::uint64_t> digests_;  // Digests of files as first asked for.
 };
 
 }  // namespace outpace::cli

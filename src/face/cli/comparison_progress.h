@@ -34,7 +34,7 @@ class ComparisonProgress {
   const std::uint32_t jobs_;
   const bool is_terminal_;
   std::size_t done_ = 0;
-  double seconds_ = 0.0;  // Of the runs that are done, together.
+  double seconds_ = 0.0;  // The sum over the runs that are done.
   std::set<std::string> running_;
   run::SideWriter out_;
 };

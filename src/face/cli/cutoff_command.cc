@@ -36,7 +36,7 @@ using runtime_model::TrialResult;
 using runtime_model::TriedRule;
 using Tried = std::vector<TriedRule>;
 
-// Of the files, and fitted to the first rows for a model that needs some and has no file.
+// The weights in the files, and weights fitted to the first rows for each model that has no file.
 std::vector<DeepWeights> fitted_weights(const Trace& trace,
                                         std::size_t fit_rows,
                                         const job::CutoffJob& job) {

@@ -37,7 +37,7 @@ class NeedsLibtorch : public std::exception {
 // Throws NeedsLibtorch, for `what`, where there is none.
 void require_libtorch(const std::string& what);
 
-// Of the commands that need it, by name. Without it: those that can do a part of what they do.
+// The commands that need it, by name. Without it: those that can do a part of what they do.
 [[nodiscard]] std::map<std::string, AddCommand> libtorch_commands();
 
 // What computes gradients. Each of its functions throws NeedsLibtorch where there is none.

@@ -197,7 +197,7 @@ int run(const std::vector<std::string>& words) {
       const std::vector<std::string> names = other.options->names();
       known_elsewhere.insert(known_elsewhere.end(), names.begin(), names.end());
     }
-    known_elsewhere.emplace_back("role");  // Of a process that `outpace run` starts.
+    known_elsewhere.emplace_back("role");  // For a process that `outpace run` starts.
     set_options(*chosen, known_elsewhere, *command.options);
     return command.run(*command.options);
   } catch (const CLI::Success& success) {

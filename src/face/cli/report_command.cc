@@ -38,7 +38,7 @@ struct Shown {
   std::vector<std::string> notes;
 };
 
-// Of the record's decisions: the run goes on, its server was killed, or it recorded no page.
+// Read from the record's decisions: the run goes on, its server was killed, or it recorded no page.
 Shown shown_of_decisions(const std::string& directory) {
   dashboard::FollowedRun run(directory);
   watch::Board board(run.about(), run.lanes());

@@ -71,7 +71,7 @@ void announce(std::uint64_t seed) {
 struct Totals {
   std::uint64_t seeds = 0;
   std::uint64_t events = 0;
-  std::uint64_t events_least = UINT64_MAX;  // Of a seed.
+  std::uint64_t events_least = UINT64_MAX;  // Events of a seed.
   Duration simulated{};
   std::uint64_t updates = 0;
   std::map<std::string, std::uint64_t> faults;    // Kind -> how often it came to pass.

@@ -78,7 +78,7 @@ void CheckpointWriter::write(const Taken& taken) {
     if (std::exchange(failing_, false)) {
       options_.warn(fmt::format("checkpoints can be written again: update {}", count(version)));
     }
-  } catch (const std::exception& error) {  // Of whatever kind: training goes on.
+  } catch (const std::exception& error) {  // Whatever it is, training goes on.
     if (!std::exchange(failing_, true)) {
       options_.warn(fmt::format(
           "{}; training goes on, {}",

@@ -36,7 +36,7 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Copies the state. Of several that wait because the disk is slow, only the newest is written.
+  // Copies the state. If several copies wait because the disk is slow, only the newest is written.
   void take(Version version, const std::function<void(Archive&)>& keep);
 
  private:
@@ -55,9 +55,9 @@ class CheckpointWriter {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Taken> waiting_;
-  checkpoint::Tensors spare_;  // Of the one written last: their memory serves the next.
+  checkpoint::Tensors spare_;  // The tensors written last: their memory serves the next.
   bool over_ = false;
-  // Of the thread that writes.
+  // The writing thread's:
   std::optional<Version> written_;
   bool failing_ = false;
   std::thread thread_;

@@ -94,7 +94,7 @@ class ChildRuns {
   std::condition_variable changed_;
   std::vector<ChildRunEnd> ended_;
   int signal_ = 0;
-  // Of the calling thread; last, so that its threads end before what they share.
+  // The calling thread's; last, so that its threads end before what they share.
   std::map<std::size_t, std::unique_ptr<live::Supervisor>> running_;
 };
 

@@ -20,7 +20,7 @@ struct ChildRunEnd {
   std::size_t run;  // Index of the run.
   int code;         // Exit code, or 128 + the signal that killed it.
   std::string last_line;
-  double seconds;  // That it took.
+  double seconds;  // How long the child ran.
 };
 
 struct ChildRunEvents {

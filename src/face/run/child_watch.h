@@ -24,7 +24,7 @@ namespace outpace::run {
 [[nodiscard]] std::string without_program(const std::string& line);
 
 struct ChildWatchOptions {
-  // Of a run without a server: a worker was lost. Null: with a server.
+  // In a run without a server: a worker was lost. Null: with a server.
   std::function<void(const std::string& worker, const std::string& how)> worker_lost{};
   // Why the run does not end without evaluations, for people; empty: it does.
   std::string needs_evaluator{};
@@ -62,7 +62,7 @@ class ChildWatch {
   void keep_refusal(const live::ChildEnd& end);
 
   const ChildWatchOptions options_;
-  std::string first_loss_;    // Of the supervisor's thread.
+  std::string first_loss_;    // For the supervisor's thread.
   mutable std::mutex mutex_;  // The main thread reads what the supervisor's thread wrote.
   std::optional<Error> refusal_;
 };

@@ -18,12 +18,12 @@ namespace outpace::run {
 // there. Changes no result; where the system gives no such pages, nothing. Call before much is
 // allocated, with one thread.
 inline void ask_for_large_pages() {
-  constexpr int kReserve = 1 << 30;  // Of addresses; memory is given where it is touched.
+  constexpr int kReserve = 1 << 30;  // Bytes of addresses; memory is given where it is touched.
   constexpr std::size_t kPage = 2U << 20U;
   mallopt(M_MMAP_THRESHOLD, kReserve);
   mallopt(M_TOP_PAD, kReserve);
   auto* const before = static_cast<char*>(sbrk(0));
-  void* const grows = std::malloc(kPage);  // And the heap with it, by the reserve.
+  void* const grows = std::malloc(kPage);  // The heap grows with it, by the reserve.
   auto* const after = static_cast<char*>(sbrk(0));
   char* const begin = before + (kPage - reinterpret_cast<std::uintptr_t>(before) % kPage) % kPage;
   if (grows != nullptr && after > begin) {

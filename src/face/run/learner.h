@@ -30,7 +30,7 @@ struct Layout {
 struct Learner {
   std::function<std::unique_ptr<worker::GradientSource>(const Lesson&)> gradients;
   std::function<std::unique_ptr<worker::Evaluator>(const Lesson&)> evaluator;
-  // Of the network for that data, without loading it.
+  // The network's layout for that data, without loading it.
   std::function<Layout(const Spec& network, const Spec& data)> layout;
 };
 

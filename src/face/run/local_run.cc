@@ -28,7 +28,7 @@ namespace {
 struct Course {
   std::atomic<bool> begun{false};
   std::atomic<bool> evaluated{false};     // Since it was asked last.
-  std::function<void()> start_evaluator;  // This and the next: set before the server runs.
+  std::function<void()> start_evaluator;  // Set before the server runs, as is the next.
   std::function<void(bool done)> run_ends;
 };
 

@@ -28,10 +28,10 @@ struct LocalJob {
   job::Serving serving;
   job::Checkpoints checkpoints;
   job::Output output;
-  std::string name;  // As RecordedJob's, and so the next two.
+  std::string name;  // As RecordedJob's; so are `network` and `data`.
   std::string network;
   std::string data;
-  std::string token_file;          // Of processes that a launcher starts.
+  std::string token_file;          // For processes that a launcher starts.
   bool expects_evaluator = false;  // One of the children is an evaluator.
   bool delayed = false;            // As RecordedJob's.
   // The workers run a user's command; the evaluator waits until one of them wants it.

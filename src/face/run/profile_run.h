@@ -19,7 +19,7 @@ namespace outpace::run {
 
 struct MeasuredWorker {
   throughput::MeasuredProfile profile;
-  std::string events;  // Of a Chrome trace.
+  std::string events;  // The events of a Chrome trace.
 };
 
 // As collective::measure_peer_cost(), which needs Gloo. Empty: nobody measures it.

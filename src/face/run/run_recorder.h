@@ -50,7 +50,7 @@ struct RecordedJob {
   std::string network;
   std::string data;
   job::Checkpoints checkpoints;
-  checkpoint::Head head;                         // Of the run's checkpoints.
+  checkpoint::Head head;                         // For the run's checkpoints.
   std::optional<Resumed> resumed{};              // Nothing: the run begins.
   std::optional<dashboard::PageOptions> page{};  // Nothing: no page is served.
   bool delayed = false;                          // Delays are replayed, or workers slowed.
@@ -75,7 +75,7 @@ class RunRecorder {
   // The directory for the children's logs.
   [[nodiscard]] std::string make_log_directory() const;
   [[nodiscard]] live::ServerCallbacks watch();
-  // Of a run without a server, which decides nothing.
+  // For a run without a server, which decides nothing.
   [[nodiscard]] collective::HostCallbacks host_watch();
   // Where `outpace ctl` finds the job, until finish().
   void reachable(const std::string& server, const std::string& token_file);
@@ -142,7 +142,7 @@ class RunRecorder {
   record::RuntimeTable runtimes_;
   record::UnusableExamples unusable_;
   record::ProcessorMeter processors_;
-  bool said_shared_ = false;  // That workers share processors.
+  bool said_shared_ = false;  // Whether it was said that workers share processors.
   Time next_metrics_{};
   bool said_where_ = false;  // The run's directory.
   bool weights_kept_ = false;

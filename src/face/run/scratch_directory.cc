@@ -24,7 +24,7 @@ wire::Descriptor open_directory(const fs::path& path) {
   return wire::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// Of this user, and made by this program: a folder of somebody's may have such a name.
+// This program made it, for this user: a folder of somebody else may have such a name.
 bool is_ours(int directory) {
   struct stat status {};
   struct stat mark {};

@@ -162,7 +162,7 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
                      .head = head_of(options),
                      .resumed = std::move(run.resumed),
                      .page = page_of(job.output, serving, job.token_file),
-                     .delayed = true};  // Of workers that are elsewhere this is not known.
+                     .delayed = true};  // Workers may be elsewhere, so this is not known.
   live::Server server(std::move(options), {});
   RunRecorder recorder(std::move(record), resolved);
   server.watch(recorder.watch());

@@ -38,7 +38,7 @@ struct ShownRunOptions {
   record::WriteQueue* disk;  // Looks at the disk, which may hang. It is empty before this ends.
   // What a worker does beside computing is sending: no delays are replayed.
   bool tells_sending = true;
-  // Of a run without a server.
+  // For a run without a server.
   std::optional<watch::GroupFeed> group{};
 };
 
@@ -52,7 +52,7 @@ class ShownRun {
   void status(Time now,
               const server::Coordinator& coordinator,
               const record::ProcessorMeter& processors);
-  // Of a run without a server. REQUIRES: there is a group.
+  // For a run without a server. REQUIRES: there is a group.
   void joined(Time now, WorkerId worker);
   void left(Time now, WorkerId worker, bool dead);
   void links(Time now, bool broken, const std::string& words);
@@ -79,7 +79,7 @@ class ShownRun {
   [[nodiscard]] std::string url() const { return board_.url(); }
 
  private:
-  // Of a worker's runtimes and computing, what was looked at.
+  // How far a worker's runtimes and computing were looked at.
   struct Looked {
     std::size_t runtimes = 0;
     double computed = 0.0;

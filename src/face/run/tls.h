@@ -9,16 +9,16 @@
 
 namespace outpace::run {
 
-// Of a process that connects to `server`. Throws a usage error as wire::find_tls() does, and if
-// traffic would go beyond this machine with neither TLS nor leave to go without.
+// The files of a process that connects to `server`. Throws a usage error as wire::find_tls() does,
+// and if traffic would go beyond this machine with neither TLS nor leave to go without.
 [[nodiscard]] wire::TlsFiles tls_to(const std::string& server,
                                     const job::TlsOptions& given,
                                     const std::string& token_file,
                                     bool insecure_no_tls);
 
-// Of a job's server, or of another process that a launcher started with the same options. `listen`
-// is where the server listens; empty: a Unix socket. Throws a usage error, also if traffic would
-// go beyond this machine with neither TLS nor leave to go without.
+// The files of a job's server, or of another process that a launcher started with the same options.
+// `listen` is where the server listens; empty: a Unix socket. Throws a usage error, also if traffic
+// would go beyond this machine with neither TLS nor leave to go without.
 [[nodiscard]] wire::TlsFiles tls_of(const job::Serving& serving,
                                     const std::string& token_file,
                                     wire::TlsSide side);

@@ -7,7 +7,7 @@
 namespace outpace::run {
 
 void trace_links(const sim::Transfers::Options& links, Time ended, record::ChromeTrace& trace) {
-  const Time begin{ended - links.use->end()};  // Of the measurements, which a job starts after.
+  const Time begin{ended - links.use->end()};  // When the measurements begin; a job starts later.
   for (std::size_t i = 0; i < links.topology.links.size(); ++i) {
     std::vector<double> used = links.use->rates(links::LinkId(i));
     for (double& rate : used) {

@@ -18,7 +18,7 @@ std::string whole(const std::string& path) {
   return text;
 }
 
-// Of some blocks, and hard to pack.
+// A text of some blocks, and hard to pack.
 std::string long_text() {
   std::string text;
   std::uint32_t state = 1;

@@ -15,7 +15,7 @@ using policy::BarrierKind;
 struct Barrier {
   BarrierKind kind;
   std::uint32_t cutoff = 0;  // Gradients of an update; 0 unless kCutoff, kRestarting or kDistinct.
-  Spec policy = {};          // Of kDistinct, kBoundedStaleness and kLateOnes.
+  Spec policy = {};          // For kDistinct, kBoundedStaleness and kLateOnes.
 };
 
 // The barrier of a policy on `workers` workers. Throws a usage error where policy::make_policy()

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array kLaws = {Growth::kLogarithmic, Growth::kSaturating, Growth::kLinear};
 // Share of the logarithmic law's held-out error that the linear one must stay below.
 constexpr double kMuchBetter = 0.6;
-constexpr double kBetterLeast = 0.02;  // And by how much it must be smaller; less is noise.
+constexpr double kBetterLeast = 0.02;  // It must be smaller by this much; less is noise.
 // A law fits badly if its error exceeds kFitsBadly times the best law's plus kFitsBadlyLeast.
 constexpr double kFitsBadly = 2.0;
 constexpr double kFitsBadlyLeast = 0.01;

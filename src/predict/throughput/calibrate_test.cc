@@ -54,8 +54,8 @@ TEST(Calibrate, KeepsTheLawsThatTheRowsDoNotRuleOut) {
 }
 
 TEST(Calibrate, DoesNotPretendToKnowWhatOverlaps) {
-  // Alone: 0.2 s and 0.4 s. Of four workers with the smaller batch: 0.3 s. With the larger one that
-  // is 0.4 s if computing hides the rest, 0.5 s if nothing is hidden.
+  // One worker: 0.2 s and 0.4 s. Four workers with the smaller batch: 0.3 s. With the larger one
+  // that is 0.4 s if computing hides the rest, 0.5 s if nothing is hidden.
   const auto row = [](std::uint32_t workers, double batch, double seconds) {
     return Row{.configuration = {.workers = workers, .nodes = workers, .batch_per_worker = batch},
                .iteration_seconds = seconds};

@@ -25,7 +25,7 @@ namespace outpace::throughput {
 // The workers of a cluster, and how fast they are.
 struct ModelledWorkers {
   std::vector<worker::Pace> paces;
-  std::vector<double> factors;  // Of computing; a trace's delays have theirs already.
+  std::vector<double> factors;  // For computing; a trace's delays have theirs already.
   double trace_seconds = 0.0;   // How long the trace is, by time; 0 without one.
   DrawSeconds draw;
   Computing computing;
@@ -81,7 +81,7 @@ class ClusterModel {
                                              const ModelledWorkers& workers,
                                              const Spread& spread,
                                              std::uint32_t iterations) const;
-  // Of the fine model, before it is widened.
+  // The fine model's estimate, before it is widened.
   [[nodiscard]] ThroughputEstimate of_iterations(const ClusterKind& kind,
                                                  const ModelledWorkers& workers,
                                                  const Spread& spread,
@@ -104,7 +104,7 @@ class ClusterModel {
   [[nodiscard]] SampledTimingOptions timing(const ModelledWorkers& workers, double besides) const;
   [[nodiscard]] GossipOfEvents gossip_of_events(const ModelledWorkers& workers) const;
   [[nodiscard]] RingOfEvents ring_of_events(const ModelledWorkers& workers) const;
-  // Of a simulation with a server, from the beginning on; `spread` as in Spread.
+  // For a simulation with a server, from the beginning on; `spread` as in Spread.
   [[nodiscard]] std::uint32_t iterations_each(const ClusterKind& kind,
                                               const ModelledWorkers& workers,
                                               double spread) const;
@@ -116,7 +116,7 @@ class ClusterModel {
   const job::ModelledCluster& options_;
   const job::ReadFile read_file_;
   const Wires wires_;
-  const std::optional<sim::Overlap> overlap_;  // Of the transfers with one server.
+  const std::optional<sim::Overlap> overlap_;  // For the transfers with one server.
   const std::optional<sim::Overlap> simple_;   // The same, as predictions simulate it.
   const std::vector<double> seconds_;
   const double uncertainty_;

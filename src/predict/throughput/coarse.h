@@ -84,8 +84,8 @@ struct Gossiping {
   job::GossipOptions options;
   double neighbours = 1.0;
 };
-// Of two workers: one asks, then the payload goes over; both ways at once if both move. Elastic
-// averaging: the weights go to the centre, and then the centre comes back.
+// How long two workers meet: one asks, then the payload goes over; both ways at once if both move.
+// Elastic averaging: the weights go to the centre, and then the centre comes back.
 [[nodiscard]] double meeting_seconds(const RingCluster& cluster, job::Averaging averaging);
 // How much of its time a worker that answers, or is visited, is at meetings, if each of the workers
 // that choose among `neighbours` of them is always at a meeting or waits for one. An arrival finds

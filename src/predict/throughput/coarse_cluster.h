@@ -20,8 +20,8 @@ enum class Topology : std::uint8_t { kServer, kRing, kGossip };  // "ps", "ring"
 
 // The network between the hosts.
 struct Wires {
-  double bytes_per_second = 0.0;  // Of a host's link, each way; 0: unlimited.
-  double latency_seconds = 0.0;   // Of a message.
+  double bytes_per_second = 0.0;  // A host's link, each way; 0: unlimited.
+  double latency_seconds = 0.0;   // For a message.
   double window_bytes = 0.0;      // As sim::Transfers::Options::window.
 };
 

@@ -11,7 +11,7 @@ namespace outpace::throughput {
 
 // A span of time in which speeds vary only by chance.
 struct Period {
-  std::vector<double> mean;                // Of each worker, in seconds per mini-batch.
+  std::vector<double> mean;                // By worker, in seconds per mini-batch.
   std::vector<std::vector<double>> draws;  // Joint draws of all workers' times, draws x workers.
 };
 using Computing = std::vector<Period>;

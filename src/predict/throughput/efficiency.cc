@@ -15,7 +15,7 @@ double efficiency(double noise_scale, const Batches& batches) {
 
 namespace {
 
-// Of workers that wait for nobody, by how often each computes: sqrt(tau_max tau_avg). The mean
+// The staleness if no worker waits, by how often each computes: sqrt(tau_max tau_avg). The mean
 // staleness of W workers is W - 1, whatever their speeds; the slowest one's gradient is as stale as
 // the updates of all others in its time.
 double free_staleness(const Computing& computing) {

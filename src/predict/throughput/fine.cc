@@ -66,7 +66,7 @@ class Harvest {
   struct Point {
     double seconds;
     double examples;
-    std::size_t worker;  // Whose gradient caused it.
+    std::size_t worker;  // The worker whose gradient caused it.
   };
   std::vector<std::uint32_t> held_;
   double examples_ = 0.0;

@@ -28,7 +28,7 @@ struct Served {
   Rate rate;
   // Averages over the whole run, for the efficiency of examples (efficiency.h).
   double examples_an_update;
-  // Of accepted gradients: the geometric mean of the mean and the most.
+  // Over accepted gradients: the geometric mean of the mean and the most.
   double staleness;
 };
 
@@ -62,7 +62,7 @@ void perform_by_events(const sim::ClusterOptions& options, const SampledTimingOp
 
 struct RingOfEvents {
   DrawSeconds computing;            // Before the factor of each worker.
-  std::vector<double> factors;      // Of each worker.
+  std::vector<double> factors;      // By worker.
   std::vector<worker::Pace> paces;  // By worker: it sleeps first, then computes.
   // The buckets, in the order of the backward pass. `ready` is the share of computing after which
   // the gradients of the bucket are complete; `seconds` is the time its bytes take over one link.
@@ -71,8 +71,8 @@ struct RingOfEvents {
     double seconds;
   };
   std::vector<Bucket> buckets;  // The last is there when all is.
-  double latency_seconds;       // Of a message to the neighbour.
-  double fixed_seconds;         // Of an iteration, in addition.
+  double latency_seconds;       // For a message to the neighbour.
+  double fixed_seconds;         // For an iteration, in addition.
   std::uint32_t batch;
   // Told of each operation; a sum is what each worker sends, and a step is what it applies. May be
   // empty.

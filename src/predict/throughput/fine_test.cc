@@ -43,7 +43,7 @@ TEST(Fine, AgreesWithWhatCanBeToldByHand) {
   const Served served = serve_by_events(cluster("async", 3, 3000), nobody_waits);
   const Rate free = served.rate;
   EXPECT_DOUBLE_EQ(served.examples_an_update, kMiniBatch);
-  // Of the mean, 2, which are those of the two others, and the slow one's 8.
+  // The mean is 2: 1 for each of the two others, and 8 for the slow one.
   EXPECT_NEAR(served.staleness, 4.0, 0.01);
   EXPECT_NEAR(free.examples_per_second, 2.25 * kMiniBatch / 0.1, 0.5);
   EXPECT_LE(free.low, free.examples_per_second);

@@ -27,7 +27,7 @@ PlanOptions search_options(const job::PlanJob& job, double margin) {
           .verified_most = kVerifiedLeast + kVerifiedForEachShown * job.top};
 }
 
-// Those of one topology and policy are of one kind.
+// Clusters of one topology and policy are of one kind.
 std::vector<Candidate> candidates_of(const std::vector<PlanRow>& rows,
                                      const std::vector<std::size_t>& among) {
   std::map<std::pair<std::string, std::string>, std::size_t> kinds;

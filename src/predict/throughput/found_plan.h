@@ -18,10 +18,10 @@ struct FoundPlan {
   std::vector<PlanRow> best;
   std::optional<PlanRow> nearly;  // Nearly as good for less (throughput/cluster_search.h).
   std::size_t choices = 0;
-  std::size_t can_run = 0;   // Of the choices.
+  std::size_t can_run = 0;   // Among the choices.
   std::size_t verified = 0;  // By a fine model.
   std::vector<std::string> left_out;
-  std::string caveat = {};  // Of a free gossip, if it is among the choices.
+  std::string caveat = {};  // About a free gossip, if it is among the choices.
 };
 
 // Weighs the choices by the job's objective, and verifies those that could be best. REQUIRES: some

@@ -67,8 +67,8 @@ class GossipInEvents {
 
  private:
   enum class Kind : std::uint8_t { kBegin, kInvited, kMet, kVisits, kCame, kServed, kBack };
-  // Of kInvited: by the other. Of kMet: the worker answered, the other asked. Of kVisits, kCame
-  // (the weights of a visit) and kServed: the worker visits the other.
+  // kInvited: the other invites the worker. kMet: the worker answered, the other asked. kVisits,
+  // kCame (the weights of a visit) and kServed: the worker visits the other.
   struct Event {
     Kind kind;
     std::uint32_t worker;

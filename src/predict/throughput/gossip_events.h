@@ -32,7 +32,7 @@ struct GossipOfEvents {
   double message_seconds = 0.0;  // An invitation; each message of a visit.
   double apply_seconds;
   std::uint32_t batch;
-  std::uint64_t seed = 1;         // Of the meetings.
+  std::uint64_t seed = 1;         // For the meetings.
   sim::Performed performed = {};  // Told of each operation; a meeting is what both workers send.
 };
 

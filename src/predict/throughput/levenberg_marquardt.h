@@ -18,7 +18,7 @@ struct Bounds {
 
 struct LeastSquares {
   Eigen::VectorXd parameters;
-  double sum = 0.0;  // Of the squared residuals.
+  double sum = 0.0;  // The sum of the squared residuals.
 };
 
 // The method of Levenberg and Marquardt (Marquardt 1963; Nocedal & Wright, Numerical Optimization,

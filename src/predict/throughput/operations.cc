@@ -24,7 +24,7 @@ double record_bytes(double payload) {
 std::vector<sim::Overlap::Piece> pieces_of(const std::vector<LayerShare>& layers, double payload) {
   const double record = record_bytes(payload);
   std::vector<sim::Overlap::Piece> pieces;
-  double end = 0.0;   // Of the layer's weights.
+  double end = 0.0;   // Where the layer's weights end.
   double sent = 0.0;  // With the pieces so far.
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     end += kBytesOfFloat * static_cast<double>(layers[layer].numbers);
@@ -68,7 +68,7 @@ struct BytesAndTime {
 
 // The first point, the last one, and the one furthest above the line between them, if there is one.
 std::vector<std::size_t> bent(const std::vector<BytesAndTime>& points) {
-  constexpr double kStraight = 1e-3;  // Of an iteration's computing.
+  constexpr double kStraight = 1e-3;  // The share of an iteration's computing.
   std::vector<std::size_t> kept{0};
   const BytesAndTime& first = points.front();
   const BytesAndTime& last = points.back();

@@ -134,7 +134,7 @@ TEST(Simplified, KeepsWhatCanDelayAnIteration) {
 }
 
 TEST(BucketsOf, AreReadyWithTheirFirstTensor) {
-  // Of 90 ms; the last layer's gradient is there after 50.
+  // Computing takes 90 ms; the last layer's gradient is there after 50.
   const MeasuredProfile profile = layered({100, 200, 700});
   const auto buckets = buckets_of(profile, 700 * 4);
   ASSERT_EQ(buckets.size(), 2U);

@@ -23,7 +23,7 @@ struct PassMarks {
 // layers cannot be told: the passes have different numbers of marks, or an odd number.
 [[nodiscard]] std::vector<MeasuredLayer> layers_of(std::span<const PassMarks> passes);
 
-// Of all passes but the last: its computing, and the rest until the next one begins.
+// All passes but the last: its computing, and the rest until the next one begins.
 [[nodiscard]] std::vector<MeasuredIteration> iterations_of(std::span<const PassMarks> passes);
 
 }  // namespace outpace::throughput

@@ -118,7 +118,7 @@ class MeasuredChoices {
 
   const job::PlanJob& job_;
   const ClusterModel model_;
-  std::vector<ClusterKind> kinds_;  // Of each choice.
+  std::vector<ClusterKind> kinds_;  // One for each choice.
   std::set<std::string> possible_;  // Policies, as they were asked for.
 };
 

@@ -18,10 +18,10 @@ struct PlanRow {
   std::uint32_t workers = 0;
   std::uint32_t shards = 0;  // 0: none, or not known.
   double examples_per_second = 0.0;
-  std::optional<double> low;  // Of the interval; nothing where the model has none.
+  std::optional<double> low;  // The interval's; nothing where the model has none.
   std::optional<double> high;
   double mixed_examples = 0.0;       // M of throughput/efficiency.h.
-  std::optional<double> efficiency;  // Of --objective goodput.
+  std::optional<double> efficiency;  // For --objective goodput.
   double cost = 0.0;                 // An hour.
   std::string bottleneck;
   bool is_modelled = true;            // By the model; otherwise there is no rate yet.
@@ -47,7 +47,7 @@ struct PlanChoices {
   double batch = 0.0;   // Examples of a worker's mini-batch: an update of these has efficiency 1.
   // What is impossible, and why.
   std::map<std::string, std::string> left_out;
-  std::string caveat = {};  // Of a free gossip, if it is among the rows.
+  std::string caveat = {};  // About a free gossip, if it is among the rows.
 };
 
 }  // namespace outpace::throughput

@@ -68,7 +68,7 @@ class PolicyRun {
     Time began{};
     Duration length{};
     double share = 1.0;
-    double held = 0.0;  // Of a full mini-batch, in the gradient that arrived.
+    double held = 0.0;  // The share of a full mini-batch in the gradient that arrived.
   };
   // When, whose, and of which release: one that was cancelled does not arrive.
   using Arrival = std::tuple<Time, std::uint32_t, std::uint64_t>;

@@ -13,8 +13,8 @@
 namespace outpace::throughput {
 
 struct IterationPrediction {
-  std::optional<double> seconds;  // Of an iteration; nothing if refused.
-  double low = 0.0;               // Of the interval for one measurement; about 9 in 10 lie inside.
+  std::optional<double> seconds;  // For an iteration; nothing if refused.
+  double low = 0.0;               // The interval for one measurement; about 9 in 10 lie inside.
   std::optional<double> high;     // Nothing if no row bounds it from above.
   bool sync_bound = false;        // Synchronising takes longer than computing.
   // Where it extrapolates, one clause each; identical for rows that extrapolate in the same way.
@@ -36,7 +36,7 @@ struct IterationPrediction {
 // Errors of the predictions for which there is a measurement.
 struct Errors {
   std::size_t measured = 0;  // Rows; if 0, so is everything else.
-  double median = 0.0;       // Of |predicted / measured - 1|.
+  double median = 0.0;       // The median of |predicted / measured - 1|.
   double ninety = 0.0;       // Its 90th percentile.
   double worst = 0.0;
   double within = 0.0;  // Share of the measurements inside their interval.

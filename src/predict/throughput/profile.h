@@ -29,7 +29,7 @@ struct Seen {
 // Errors of predicting the largest numbers of workers after leaving them out.
 struct HeldOut {
   std::size_t rows = 0;
-  double median = 0.0;  // Of exp|log(predicted / measured)| - 1, a relative error either way.
+  double median = 0.0;  // The median of exp|log(predicted / measured)| - 1, either way.
   double ninety = 0.0;  // Its 90th percentile.
 
   friend bool operator==(const HeldOut&, const HeldOut&) = default;
@@ -42,7 +42,7 @@ struct CalibratedGroup {
   IterationCost cost;
   // The other laws of growth that the rows do not rule out; the interval covers them.
   std::vector<IterationCost> others;
-  double spread = 0.0;      // Of log T: 9 in 10 measurements lie within it if the law is right.
+  double spread = 0.0;      // In log T: 9 in 10 measurements lie within it if the law is right.
   double fit_median = 0.0;  // As HeldOut::median, over the fitted rows.
   std::optional<HeldOut> held_out;
   Seen seen;

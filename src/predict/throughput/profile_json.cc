@@ -20,7 +20,7 @@ constexpr std::array<std::pair<Growth, const char*>, 3> kGrowthNames = {
     {{Growth::kLogarithmic, "logarithmic"},
      {Growth::kSaturating, "saturating"},
      {Growth::kLinear, "linear"}}};
-// Of any number in the file, so that nothing computed from them is infinite.
+// The largest number in the file, so that nothing computed from them is infinite.
 constexpr double kMost = 1e15;
 constexpr std::uint64_t kWorkersMost = 1'000'000;
 

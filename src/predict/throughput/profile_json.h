@@ -21,7 +21,7 @@ inline constexpr const char* kMeasured = "measured";      // Written by outpace 
 // Returns the JSON object of a profile of any kind. Throws a usage error that names `name` if the
 // text is not a profile, or has another format or version.
 [[nodiscard]] nlohmann::json parse_profile(const std::string& text, const std::string& name);
-// Returns its kind; throws likewise if it has none.
+// Returns its kind; throws a usage error if it has none.
 [[nodiscard]] std::string kind_of(const nlohmann::json& profile, const std::string& name);
 
 // REQUIRES: `profile` comes from parse_profile() and has kind kCalibrated. Throws a usage error

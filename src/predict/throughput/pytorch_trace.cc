@@ -38,8 +38,8 @@ struct RawEvent {
   std::optional<double> duration;
   std::int64_t sequence = -1;
   std::int64_t correlation = -1;
-  std::optional<double> numbers;    // Of the first input.
-  std::optional<std::string> type;  // Of the first input.
+  std::optional<double> numbers;    // The first input's.
+  std::optional<std::string> type;  // The first input's.
 };
 
 std::string cut(const std::string& word) {

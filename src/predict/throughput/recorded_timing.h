@@ -41,7 +41,7 @@ struct Column {
 // Maps simulated time to record time, in blocks of equal length that are resampled or in their own
 // order.
 struct Blocks {
-  Duration length{};  // Of the record; above 0.
+  Duration length{};  // The record's length; above 0.
   // The block of the record that each block of simulated time uses; at least one.
   std::vector<std::uint32_t> order;
 

@@ -36,7 +36,7 @@ struct ComputingAlone {
 struct Sweep {
   std::vector<ClusterPrediction> predictions;  // At least one.
   std::vector<ComputingAlone> ideal;           // For each number of workers.
-  std::string caveat;                          // Of a free gossip, if one was asked for.
+  std::string caveat;                          // About a free gossip, if one was asked for.
   // Policies that some number of workers is too small for, and why.
   std::map<std::string, std::string> left_out;
 };

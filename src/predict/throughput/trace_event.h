@@ -48,7 +48,7 @@ struct TraceEvent {
   double end;           // Not before `begin`.
   // Joins an operation and its node, or a launch and its kernel; -1 if not recorded.
   std::int64_t sequence;
-  double gradient_bytes;  // Of a kGradient with a recorded shape; else -1.
+  double gradient_bytes;  // For a kGradient with a recorded shape; else -1.
 };
 
 }  // namespace outpace::throughput

@@ -155,7 +155,7 @@ std::vector<double> gradients_of(std::span<const TraceEvent> events) {
       bytes.push_back(event.gradient_bytes);
     }
   }
-  std::sort(bytes.begin(), bytes.end());  // Those of one layer may be in any order.
+  std::sort(bytes.begin(), bytes.end());  // The tensors of one layer may be in any order.
   return bytes;
 }
 

@@ -24,7 +24,7 @@ TEST(TracePass, TellsLayersBySequenceNumber) {
   EXPECT_NEAR(layers[0].backward_seconds, 100 * kMicro, 1e-12);
 }
 
-// Of a node from 400.9 to 440.2 the legacy dialect has 400 and 39; of its part at 439.8 it has 439.
+// A node from 400.9 to 440.2 is 400 and 39 in the legacy dialect; its part at 439.8 is 439.
 TEST(TracePass, AllowsForRounding) {
   TraceWriter trace = small_trace(6, {});
   trace.add({"aten::empty", 3440, 0});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMilliseconds = 1e3;
 
-// Of all steps, one of their times: its quantile in milliseconds.
+// A quantile of one of the steps' times, in milliseconds.
 template <typename Time>
 double milliseconds(const std::vector<TraceStep>& steps, double share, Time time) {
   std::vector<double> seconds;

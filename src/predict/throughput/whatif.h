@@ -30,7 +30,7 @@ struct Answer {
   std::uint32_t workers = 0;
   double examples_per_second = 0.0;  // What was measured, times the ratio.
   double ratio = 1.0;                // To the run as it was, both simulated.
-  // Of nine in ten resamplings of the record's time; nothing if it is too short for any.
+  // The interval that has nine in ten resamplings of the record's time; nothing if it is too short.
   std::optional<double> low;
   std::optional<double> high;
 };
@@ -66,13 +66,13 @@ class WhatIf {
   [[nodiscard]] Answer without(std::uint32_t worker) const;
   // Each mini-batch takes the median over the workers of what one begun then took of its own.
   [[nodiscard]] Answer at_the_median() const;
-  // Nothing where it cannot be told what of an iteration was communication.
+  // Nothing where it is not known how much of an iteration was communication.
   [[nodiscard]] std::optional<Answer> with_a_faster_link() const;
   [[nodiscard]] Answer under(const std::string& policy) const;
   // More than there were: copies of them, whose record is read from another moment on.
   [[nodiscard]] Answer with_workers(std::uint32_t workers) const;
 
-  // Of the slowest workers, eight at most, by number.
+  // What the slowest workers cost, eight at most, by number.
   [[nodiscard]] std::vector<LostTo> lost_to_workers() const;
 
  private:
@@ -101,7 +101,7 @@ class WhatIf {
   std::vector<WorkerId> unknown_;
   std::vector<Column> columns_;    // A pace after the other, each of all workers.
   std::vector<Blocks> blocks_;     // The record in its order, then the resamplings.
-  std::vector<double> as_it_was_;  // Of each of them.
+  std::vector<double> as_it_was_;  // The rate of each of them.
 };
 
 }  // namespace outpace::throughput

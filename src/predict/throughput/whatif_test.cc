@@ -173,7 +173,7 @@ TEST(WhatIf, ChanceIsDrawnAnewUnderAnotherPolicyAndSlowPeriodsAreNot) {
     for (const char* policy : {"async", "backup:cutoff=6"}) {
       SCOPED_TRACE(policy);
       const double truth = recorded(policy, runtime, 8).examples_per_second();
-      // Of 20 s, which is some 200 updates of a policy that waits.
+      // The record has 20 s, which is some 200 updates of a policy that waits.
       EXPECT_NEAR(WhatIf(run, {}).under(policy).examples_per_second / truth, 1.0, 0.05);
     }
   }

@@ -313,7 +313,7 @@ class Reader {
 
   const std::string path_;
   const KnownOptions& known_;
-  std::set<std::string> options_;  // That a cell may be given in this mode.
+  std::set<std::string> options_;  // Options that a cell may be given in this mode.
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct Option {
 struct Row {
   std::string name;  // The policy, unless the user names the row; no two are alike.
   std::string policy;
-  std::vector<Option> options;  // That replace those of the same name in the comparison.
+  std::vector<Option> options;  // Options that replace those of the same name in the comparison.
   std::size_t line;
 };
 
@@ -35,7 +35,7 @@ inline constexpr std::size_t kGroupRowsMost = 7;
 // The plot shows these rows in colour together, in front of all others in grey.
 struct Group {
   std::string name;               // May be empty if it is the only one; no two are alike.
-  std::vector<std::size_t> rows;  // Of Config::rows, at least one, in the order of the legend.
+  std::vector<std::size_t> rows;  // Rows of Config::rows, at least one, in the order of the legend.
 };
 
 struct Trace {
@@ -45,7 +45,7 @@ struct Trace {
 };
 
 struct Config {
-  std::string path;  // Of the file, for messages.
+  std::string path;  // The file's, for messages.
   Mode mode;
   std::vector<Row> rows;             // At least one.
   std::vector<std::uint64_t> seeds;  // At least one, no two alike.

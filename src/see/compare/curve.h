@@ -10,7 +10,7 @@ namespace outpace::compare {
 
 struct CurvePoint {
   double seconds;
-  double mean;  // Of the runs' accuracies, interpolated linearly between evaluations.
+  double mean;  // The mean of the runs' accuracies, interpolated linearly between evaluations.
   double least;
   double greatest;
 

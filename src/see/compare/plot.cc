@@ -294,7 +294,7 @@ void draw_curves(Panel& panel,
 // A block is a group: its heading, a panel for each trace, and its legend.
 struct Layout {
   std::size_t columns;
-  double width;   // Of the area of a panel's curves,
+  double width;   // The area of a panel's curves,
   double height;  // in pixels both.
   [[nodiscard]] double panel_width() const { return kPanelLeft + width + kPanelRight; }
   [[nodiscard]] double panel_height() const { return kPanelTop + height + kPanelFoot; }

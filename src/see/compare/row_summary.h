@@ -25,7 +25,7 @@ struct Summary {
   std::size_t row;
   std::size_t trace;
   std::size_t seeds = 0;     // Planned.
-  std::size_t finished = 0;  // Of the planned seeds; the others failed.
+  std::size_t finished = 0;  // How many of the planned seeds; the others failed.
   std::size_t reached = 0;   // Finished runs that reached the target.
   std::string failure;       // The first; empty if none failed.
   std::optional<Mean> examples_per_second;

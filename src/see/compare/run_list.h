@@ -13,14 +13,14 @@
 namespace outpace::compare {
 
 struct Cell {
-  std::size_t row;    // Of config.rows.
-  std::size_t trace;  // Of config.traces.
+  std::size_t row;    // In config.rows.
+  std::size_t trace;  // In config.traces.
   std::uint64_t seed;
   // Below the output folder: "drifting/ssp-s-3/seed-1". A name that no shell reads otherwise; no
   // two cells have the same.
   std::string place;
   std::string command;              // "train" or "simulate".
-  std::vector<job::Given> options;  // Of that command, without --out.
+  std::vector<job::Given> options;  // The options of that command, without --out.
 };
 
 // Seed by seed: who stops early has something of every row and trace.

@@ -13,7 +13,7 @@ namespace outpace::compare {
 
 // What a cell's run depends on besides the program.
 struct Identity {
-  std::vector<std::string> words;  // Of identity_of().
+  std::vector<std::string> words;  // The words of identity_of().
   std::uint64_t files = 0;         // A digest of the content of the files that the words name.
 
   friend bool operator==(const Identity&, const Identity&) = default;
@@ -21,12 +21,12 @@ struct Identity {
 
 struct AccuracyAt {
   double seconds;   // On the run's clock, when the weights that were measured were committed.
-  double accuracy;  // Of the test set, in [0, 1].
+  double accuracy;  // On the test set, in [0, 1].
 
   friend bool operator==(const AccuracyAt&, const AccuracyAt&) = default;
 };
 
-// Of one run; what it did not measure is nothing.
+// One run's result; what it did not measure is nothing.
 struct RunResult {
   std::optional<double> examples_per_second;  // Applied ones.
   double seconds = 0.0;                       // Until the last update.
@@ -44,7 +44,7 @@ struct RunResult {
 [[nodiscard]] RunResult result_of(const nlohmann::json& summary);
 
 struct KeptRun {
-  std::string commit;  // Of the program that ran it.
+  std::string commit;  // The commit of the program that ran it.
   RunResult result;
 };
 

@@ -47,7 +47,7 @@ std::uint64_t whole(const nlohmann::json& json, const char* key) {
       "{}: worker {}: at most {} workers can be shown", file.string(), worker, watch::kShownMost));
 }
 
-// Of the event, and of the actions.
+// Checks the workers of the event and of the actions.
 void check_workers(const record::LoggedDecision& decision, const std::filesystem::path& file) {
   const auto check = [&file]<typename Of>(const Of& one) {
     if constexpr (requires { one.worker; }) {

@@ -24,7 +24,7 @@ struct Asked {
 
 struct GateOptions {
   bool local = true;       // Only this machine can connect: no token is asked for.
-  std::string token = {};  // Of the page.
+  std::string token = {};  // The page's.
   std::string pass = {};   // What a browser gets for the token, as a cookie
   // of this name. A server adds its port: browsers send a cookie to all ports of its host.
   std::string cookie = "outpace_pass";

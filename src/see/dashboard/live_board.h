@@ -54,7 +54,7 @@ class AlarmCommand {
 class LiveBoard {
  public:
   struct Options {
-    std::string version;                           // Of the program.
+    std::string version;                           // The program's.
     std::optional<PageOptions> page;               // Nothing: no page.
     std::string on_alarm;                          // A command; empty: none.
     std::function<void(const std::string&)> said;  // A line of an alarm, for the log.

@@ -21,7 +21,7 @@ struct Shared {
   PageContent content;
   GateOptions gate;
   WrongTokens wrong{};
-  std::size_t readers = 0;  // Of /events.
+  std::size_t readers = 0;  // Connections that read /events.
   std::size_t traces = 0;   // On their way, each of them some megabytes.
 };
 

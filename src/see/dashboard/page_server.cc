@@ -39,7 +39,7 @@ namespace http = beast::http;
 using Tcp = asio::ip::tcp;
 
 constexpr std::size_t kConnectionsMost = 128;
-constexpr std::size_t kReadersMost = 32;  // Of /events.
+constexpr std::size_t kReadersMost = 32;  // Connections that read /events.
 constexpr std::size_t kTracesMost = 2;
 constexpr std::size_t kRequestMost = 16'384;
 constexpr std::size_t kBodyMost = 4'096;
@@ -414,7 +414,7 @@ class PageServer::Loop {
     tick();
   }
 
-  // Of the thread, once it runs. Connections refer to it, and end with the loop that holds them.
+  // The thread's, once it runs. Connections refer to it, and end with the loop that holds them.
   Shared shared_;
   std::string url_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};
@@ -422,7 +422,7 @@ class PageServer::Loop {
   Tcp::acceptor acceptor_;
   asio::steady_timer again_;  // After an accept() that failed.
   asio::steady_timer timer_;
-  std::list<std::weak_ptr<Connection>> connections_;  // Those that their own calls hold.
+  std::list<std::weak_ptr<Connection>> connections_;  // Held by their own calls.
   std::jthread thread_;                               // Last: it ends first.
 };
 

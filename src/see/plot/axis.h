@@ -16,7 +16,7 @@ struct Range {
 };
 
 struct Axis {
-  Range range;                // Of the data, widened to whole ticks.
+  Range range;                // The data's, widened to whole ticks.
   std::vector<double> ticks;  // From low to high; unless said otherwise, 1, 2 or 5 times a power
                               // of ten apart.
   bool logarithmic = false;

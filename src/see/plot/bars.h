@@ -27,7 +27,7 @@ struct Bar {
 
 struct BarChart {
   std::string title;
-  std::string unit;       // Of the level axis.
+  std::string unit;       // The level axis's.
   std::vector<Bar> bars;  // At least one.
   std::vector<std::string> notes;
 };

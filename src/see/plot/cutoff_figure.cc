@@ -29,9 +29,9 @@ CutoffIteration to_iteration(const runtime_model::TrialView& view) {
   CutoffIteration one{.came = {view.came.begin(), view.came.end()},
                       .chosen = {.seconds = view.ended.seconds, .count = view.ended.count},
                       .oracle = {},
-                      .foretold = {}};
+                      .forecast = {}};
   if (view.forecast != nullptr) {
-    one.foretold = band_of(view);
+    one.forecast = band_of(view);
   }
   return one;
 }

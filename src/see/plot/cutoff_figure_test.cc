@@ -16,7 +16,7 @@ TEST(CutoffFigure, HasTheArrivalsAndTheStopOfAnIteration) {
   EXPECT_EQ(one.came, came);
   EXPECT_EQ(one.chosen.seconds, 0.2);
   EXPECT_EQ(one.chosen.count, 2);
-  EXPECT_FALSE(one.foretold);
+  EXPECT_FALSE(one.forecast);
 }
 
 TEST(CutoffFigure, HasTheForecastOfTheGradientThatItStoppedWith) {
@@ -26,12 +26,12 @@ TEST(CutoffFigure, HasTheForecastOfTheGradientThatItStoppedWith) {
   forecast.set_lognormal_rows(came, 0.1);
   const CutoffIteration one = to_iteration(
       {.row = 7, .forecast = &forecast, .came = came, .ended = {.seconds = 0.2, .count = 2}});
-  ASSERT_TRUE(one.foretold);
-  EXPECT_LT(one.foretold->low90, one.foretold->low50);
-  EXPECT_LT(one.foretold->low50, 0.2);  // The median of the second of three.
-  EXPECT_GT(one.foretold->high50, 0.2);
-  EXPECT_LT(one.foretold->high50, one.foretold->high90);
-  EXPECT_LT(one.foretold->high90, 0.3);
+  ASSERT_TRUE(one.forecast);
+  EXPECT_LT(one.forecast->low90, one.forecast->low50);
+  EXPECT_LT(one.forecast->low50, 0.2);  // The median of the second of three.
+  EXPECT_GT(one.forecast->high50, 0.2);
+  EXPECT_LT(one.forecast->high50, one.forecast->high90);
+  EXPECT_LT(one.forecast->high90, 0.3);
 }
 
 TEST(CutoffFigure, ShowsTheLastHundredIterationsOrThoseFromARow) {

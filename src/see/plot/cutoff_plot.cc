@@ -177,7 +177,7 @@ void draw_bands(Svg& svg, const Panel& panel, Iterations iterations) {
   std::vector<Box> wide;
   std::vector<Box> narrow;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
-    if (const auto& band = iterations[i].foretold) {
+    if (const auto& band = iterations[i].forecast) {
       const double place = static_cast<double>(i);
       const auto box = [&](double low, double high) {
         const Point upper = panel.nearest({place + 0.06, high});
@@ -294,7 +294,7 @@ void draw_notes(Svg& svg, const CutoffFigure& figure, std::size_t shown, double 
       first + shown - 1);
   if (arrivals > kRanksMost) {
     note +=
-        fmt::format(" Of {} arrivals {} are drawn, evenly spaced in rank.", arrivals, kRanksMost);
+        fmt::format(" {} of {} arrivals are drawn, evenly spaced in rank.", kRanksMost, arrivals);
   }
   const Font font{.size = 11, .colour = kNoteColour};
   svg.text({kPanelLeft, top}, note, font);

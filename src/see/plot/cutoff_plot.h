@@ -28,7 +28,7 @@ struct CutoffIteration {
   std::vector<double> came;  // Seconds of all workers' arrivals, the shortest first.
   CutoffStop chosen;
   CutoffStop oracle;
-  std::optional<ForecastBand> foretold;  // Of the gradient that it stopped with: the count-th.
+  std::optional<ForecastBand> forecast;  // For the gradient that it stopped with: the count-th.
 };
 
 struct CutoffFigure {

@@ -23,7 +23,7 @@ CutoffFigure uneven(std::size_t iterations, std::size_t workers) {
     figure.iterations.push_back({.came = came,
                                  .chosen = {.seconds = 0.02, .count = count},
                                  .oracle = {.seconds = 0.02, .count = count},
-                                 .foretold = {}});
+                                 .forecast = {}});
   }
   return figure;
 }
@@ -41,7 +41,7 @@ TEST(CutoffPlot, SaysHowFastItWas) {
 TEST(CutoffPlot, DrawsAForecastWhereThereWasOne) {
   CutoffFigure figure = uneven(30, 4);
   const std::string without = cutoff_plot_of(figure);
-  figure.iterations[3].foretold = ForecastBand{0.01, 0.015, 0.025, 100.0};  // Beyond the axis.
+  figure.iterations[3].forecast = ForecastBand{0.01, 0.015, 0.025, 100.0};  // Beyond the axis.
   const std::string with = cutoff_plot_of(figure);
   EXPECT_EQ(times_in(with, "z\" fill"), times_in(without, "z\" fill") + 2);
 }
@@ -59,7 +59,7 @@ TEST(CutoffPlot, OfManyIterationsShowsAWindowAndSaysSo) {
 
 TEST(CutoffPlot, OfManyWorkersDrawsSomeRanksAndSaysSo) {
   const std::string svg = cutoff_plot_of(uneven(10, 158));
-  EXPECT_EQ(times_in(svg, "Of 158 arrivals 32 are drawn, evenly spaced in rank."), 1);
+  EXPECT_EQ(times_in(svg, "32 of 158 arrivals are drawn, evenly spaced in rank."), 1);
   EXPECT_EQ(times_in(svg, "h0"), 32 * 10 + 1);
   EXPECT_EQ(times_in(cutoff_plot_of(uneven(10, 32)), "evenly spaced"), 0);
 }
@@ -69,7 +69,7 @@ TEST(CutoffPlot, OfOneIterationOfOneWorker) {
   figure.iterations.push_back({.came = {1.0},
                                .chosen = {.seconds = 1.0, .count = 1},
                                .oracle = {.seconds = 1.0, .count = 1},
-                               .foretold = {}});
+                               .forecast = {}});
   const std::string svg = cutoff_plot_of(figure);
   EXPECT_EQ(times_in(svg, "1.000 x sync"), 2);
   EXPECT_EQ(times_in(svg, "nan"), 0);

@@ -16,7 +16,7 @@ constexpr std::string_view kGrid = "#e4e4e4";
 constexpr std::string_view kFrame = "#888888";
 
 constexpr double kLegendLine = 30.0;  // The sample of a line.
-constexpr double kLetterWidth = 6.7;  // Of 12 px letters, on average, or a little more.
+constexpr double kLetterWidth = 6.7;  // For 12 px letters, on average, or a little more.
 constexpr std::size_t kLevelTicksMost = 6;
 
 }  // namespace

@@ -34,15 +34,15 @@ inline constexpr double kLegendGap = 8.0;  // Above it.
 
 struct PanelPlace {
   Point corner;  // The upper left one of the panel.
-  double width;  // Of the area of the curves.
+  double width;  // The width of the curves' area.
   double height = kPlotHeight;
 };
 
 // Words that are empty are not drawn.
 struct PanelWords {
   std::string title;
-  std::string level;    // Of the level axis.
-  std::string upright;  // Of the other.
+  std::string level;    // The level axis's.
+  std::string upright;  // The other's.
 };
 
 class Panel {

@@ -42,7 +42,7 @@ std::vector<std::string> AlarmLines::take(Time now, const std::deque<Alarm>& ala
   return lines;
 }
 
-// Of an alarm that begins and ends before it is told nothing is said.
+// An alarm that begins and ends before it is told is not reported.
 void AlarmLines::wait(const Alarm& alarm) {
   const auto same = std::find_if(waiting_.begin(), waiting_.end(), [&](const Alarm& other) {
     return other.kind == alarm.kind && other.worker == alarm.worker;

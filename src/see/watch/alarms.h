@@ -56,7 +56,7 @@ class Alarms {
   [[nodiscard]] bool is_on(AlarmKind kind, std::optional<WorkerId> worker) const {
     return on_.contains({kind, worker});
   }
-  // That are on at present, in the order of their kinds.
+  // The alarms that are on at present, in the order of their kinds.
   [[nodiscard]] const std::map<std::pair<AlarmKind, std::optional<WorkerId>>, Alarm>& on() const {
     return on_;
   }

@@ -400,7 +400,7 @@ void Board::heed_loss(double loss) {
   loss_least_ = std::min(loss_least_, loss);
   constexpr double kTimesLeast = 2.0;
   constexpr double kTimesFirst = 1.5;
-  constexpr double kOver = 0.9;  // An alarm ends below this part of where it began, lest it flap.
+  constexpr double kOver = 0.9;  // An alarm ends below this share of its beginning: no flapping.
   // A loss that is not above 0 at first has no scale by which to tell.
   const double at = *loss_first_ > 0.0
                         ? std::max(kTimesLeast * loss_least_, kTimesFirst * *loss_first_)

@@ -42,7 +42,7 @@ struct About {
   std::string run;  // The directory of its record.
   std::uint32_t workers = 0;
   std::string policy;  // A spec; empty: there is none, as without a server.
-  // Of the policy in force. Without one, of the topology: a ring awaits all.
+  // The present policy's. Without a policy, the topology's: a ring awaits all.
   policy::Stragglers stragglers = policy::Stragglers::kCutOff;
   bool live = true;  // It goes on; false: what is shown is over.
   std::optional<double> target;
@@ -57,11 +57,11 @@ struct About {
 
 // What the process knows that runs the server.
 struct ServerUse {
-  double seconds_a_gradient = 0.0;  // Of its processor time.
+  double seconds_a_gradient = 0.0;  // Processor time.
   double processor_seconds = 0.0;
   std::uint64_t resident_bytes = 0;
-  std::uint64_t gradient_bytes = 0;  // Of one gradient, and of the weights that a worker gets.
-  double disk_free_share = 1.0;      // Of the record's disk,
+  std::uint64_t gradient_bytes = 0;  // One gradient's, and that of the weights that a worker gets.
+  double disk_free_share = 1.0;      // Free on the record's disk,
   std::uint64_t disk_free_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -72,8 +72,8 @@ struct Point {
   std::uint64_t gradients = 0;  // In the updates.
   std::uint64_t applied = 0;    // Examples, as the next three.
   double dropped = 0.0;
-  double cancelled = 0.0;  // That were computed in vain, by the time that they took.
-  double waiting = 0.0;    // That could have been computed while workers waited.
+  double cancelled = 0.0;  // Computed in vain, by the time that it took.
+  double waiting = 0.0;    // Could have been computed while workers waited.
   std::optional<double> loss;
   std::uint32_t live = 0;
   double update_seconds = 0.0;  // Sum of the times from one update to the next.
@@ -93,10 +93,10 @@ struct Evaluated {
 struct Told {
   Time at{};
   policy::Event event;
-  std::string policy;  // That a PolicySet names.
+  std::string policy;  // The policy that a PolicySet names.
   std::vector<policy::Action> actions;
   policy::Reason reason;
-  std::string reason_words;  // Of a recorded decision, in place of the reason.
+  std::string reason_words;  // For a recorded decision, in place of the reason.
 };
 
 struct NewsLine {
@@ -129,7 +129,7 @@ struct WorkerView {
   double share = 1.0;
   std::uint32_t joined = 0;  // Times.
   std::uint32_t nominal = 0;
-  std::uint32_t examples = 0;  // Of its last gradient.
+  std::uint32_t examples = 0;  // In its last gradient.
   std::uint64_t computed_on = 0;
   std::uint64_t accepted = 0;
   std::uint64_t dropped = 0;
@@ -137,9 +137,9 @@ struct WorkerView {
   std::uint64_t turned_away = 0;
   std::uint64_t applied = 0;    // Examples.
   std::uint32_t in_bound = 0;   // Gradients in a row that were not too stale.
-  double runtime_sum = 0.0;     // Of whole runtimes, in seconds,
+  double runtime_sum = 0.0;     // The sum of whole runtimes, in seconds,
   std::uint64_t runtimes = 0;   // which are this many.
-  double waited_counted = 0.0;  // Of its waiting, what is in the sums.
+  double waited_counted = 0.0;  // The part of its waiting that is in the sums.
   Recent whole;
   Recent cut;                      // The times after which it was cut off,
   std::uint32_t cut_in_a_row = 0;  // this many since its last whole runtime.
@@ -147,7 +147,7 @@ struct WorkerView {
 
   // Its recent runtimes, or the times after which it was cut off, if it is longer().
   [[nodiscard]] std::vector<float> sample() const { return longer() ? cut.all() : whole.all(); }
-  // Of its sample is only known that it takes longer: it is cut off time and again, and what it
+  // Its sample only says that it takes longer than that: it is cut off time and again, and what it
   // took before does not explain that.
   [[nodiscard]] bool longer() const;
 };
@@ -228,9 +228,9 @@ class Board {
   [[nodiscard]] std::uint64_t gradients_cancelled() const { return gradients_cancelled_; }
   [[nodiscard]] std::uint64_t gradients_turned_away() const { return turned_away_; }
 
-  // Of late: examples applied a second, and the time from one update to the next. Points of the
-  // course are minutes apart in a long run, so these do not come from them. The
-  // rate is not finite where all updates are of the same moment.
+  // The recent rate, in examples applied a second, and the recent time from one update to the next.
+  // Points of the course are minutes apart in a long run, so these do not come from them. The rate
+  // is not finite where all updates are of the same moment.
   [[nodiscard]] std::optional<double> rate() const;
   [[nodiscard]] std::optional<double> update_seconds() const;
   // Live workers that a typical recent update did without; nothing under a policy that cuts nobody
@@ -287,11 +287,11 @@ class Board {
   // The update from which on they are recent. REQUIRES: there is one.
   [[nodiscard]] std::size_t first_recent() const;
   [[nodiscard]] double seconds_for_all() const;
-  [[nodiscard]] bool any_longer() const;  // Of the live.
+  [[nodiscard]] bool any_longer() const;  // Among the live.
   void news_line(std::string words);
 
   About about_;
-  Lanes lanes_;  // Of late,
+  Lanes lanes_;  // Recent lanes,
   Lanes whole_;  // and of the whole run.
   Time now_{};
   std::vector<WorkerView> workers_;

@@ -1,4 +1,4 @@
-// The board's other half: how fast the run is of late, and what it gains by not waiting.
+// The board's other half: the recent rate of the run, and what it gains by not waiting.
 
 #include <algorithm>
 #include <cmath>

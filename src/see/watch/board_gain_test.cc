@@ -20,7 +20,7 @@ TEST(BoardGain, SaysInWordsWhatIsGained) {
     run.tell(run.arrived(2, 400ms),
              {policy::Drop{WorkerId{2}, Sequence{1}, policy::Why::kAfterCutoff}});
   }
-  run.rounds(60);  // Of the time that the gain looks back on, all.
+  run.rounds(60);  // This is the whole time that the gain looks back on.
   EXPECT_EQ(run.board.gain_in_words(), "1 of 3 cut off now; 2.7x waiting for all");
 }
 

@@ -50,7 +50,7 @@ class JsonText {
   fmt::memory_buffer out_;
 };
 
-// Of a list that keeps the newest of `said` elements: where those begin that the reader lacks.
+// Where those elements begin that the reader lacks, in a list that keeps the newest of `said`.
 std::size_t first_new(std::size_t kept, std::uint64_t said, std::uint64_t& got) {
   const std::uint64_t fresh = std::min<std::uint64_t>(kept, said - std::min(got, said));
   got = said;

@@ -9,7 +9,7 @@ namespace {
 const double kShift = std::log(1.5);  // What the test is best at; larger ones show sooner.
 constexpr double kSpreadLeast = 0.06;
 constexpr double kMemory = 100.0;      // Runtimes over which the baseline forgets.
-constexpr double kLevelMemory = 20.0;  // And the level of a slow worker.
+constexpr double kLevelMemory = 20.0;  // The same for the level of a slow worker.
 
 // log P(Z > x) of a standard normal Z.
 double log_tail(double x) {

@@ -42,8 +42,8 @@ class ChangePoint {
   // log of the likelihood under a mean of `alternative` over that under one of `usual`.
   [[nodiscard]] double term(Seen seen, double alternative, double usual) const;
 
-  std::uint64_t seen_ = 0;  // Of the baseline.
-  double mean_ = 0.0;       // Of log seconds.
+  std::uint64_t seen_ = 0;  // Runtimes in the baseline.
+  double mean_ = 0.0;       // In log seconds.
   double last_ = 0.0;
   double half_squares_ = 0.0;  // Mean of half the squared differences of neighbours: the variance.
   double sum_ = 0.0;           // S.

@@ -42,7 +42,7 @@ class GroupFeed {
   const bool together_;
   std::uint64_t version_ = 0;
   std::uint64_t releases_ = 0;   // Told so far: workers number theirs alike.
-  Time begun_{};                 // Of the update that goes on, in a ring.
+  Time begun_{};                 // When the present update began, in a ring.
   std::vector<Report> waiting_;  // For their update, in a ring.
   std::vector<WorkerId> live_;
 };

@@ -9,7 +9,7 @@
 namespace outpace::watch {
 namespace {
 
-constexpr double kCutLeast = 0.2;  // Of a cell.
+constexpr double kCutLeast = 0.2;  // The share of a cell.
 
 }  // namespace
 

@@ -67,7 +67,7 @@ class Lanes {
   using Cell = std::array<std::uint8_t, kCellDigits>;
   struct Lane {
     Doing doing = Doing::kAbsent;
-    Time since{};  // Of `doing`, in the open cell.
+    Time since{};  // When `doing` began, in the open cell.
     std::array<double, kDoings> open{};
     bool cut = false;  // In the open cell.
     double waited = 0.0;

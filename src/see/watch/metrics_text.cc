@@ -94,10 +94,10 @@ void add_training(const Board& board, MetricsText& out) {
   if (!board.evaluations().points().empty()) {
     const Evaluated& last = board.evaluations().points().back();
     if (last.accuracy) {
-      out.one("outpace_test_accuracy_ratio", "gauge", "Of the last evaluation.", *last.accuracy);
+      out.one("outpace_test_accuracy_ratio", "gauge", "As last evaluated.", *last.accuracy);
     }
     if (last.loss) {
-      out.one("outpace_test_loss", "gauge", "Of the last evaluation.", *last.loss);
+      out.one("outpace_test_loss", "gauge", "As last evaluated.", *last.loss);
     }
     out.one("outpace_test_version",
             "gauge",
@@ -238,7 +238,7 @@ void add_server(const Board& board, MetricsText& out) {
   }
   out.one("outpace_disk_free_ratio",
           "gauge",
-          "Of the disk with the run's record.",
+          "Free share of the disk with the run's record.",
           use.disk_free_share);
   out.one("process_cpu_seconds_total",
           "counter",

@@ -16,7 +16,7 @@ class Series {
   // `most`: points kept; even. `period`: seconds between them, at first.
   Series(std::size_t most, double period) : most_(most), period_(period) {}
 
-  // Whether a point of this time is wanted. Of a series with period 0, always.
+  // Whether a point of this time is wanted. A series with period 0 wants all.
   [[nodiscard]] bool due(double seconds) const { return points_.empty() || seconds >= next_; }
   void add(double seconds, Point point) {
     if (points_.size() >= most_) {

@@ -10,7 +10,7 @@ constexpr std::size_t kEnough = 5;  // Workers that tell a change of the cluster
 // The common change is taken so often while each worker ends a mini-batch, and judged once: the
 // test takes each of its values for a new one.
 constexpr std::size_t kParts = 4;
-constexpr std::size_t kOthers = 16;  // Of one host that are looked at, at most.
+constexpr std::size_t kOthers = 16;  // Workers of one host that are looked at, at most.
 
 }  // namespace
 

@@ -48,12 +48,12 @@ class SlowWatch {
   struct Worker {
     std::uint32_t ended = 0;  // Mini-batches of its process; counts to kWarmUp.
     ChangePoint test;
-    double change = 0.0;  // Of its last whole runtime's logarithm, from the baseline.
+    double change = 0.0;  // From the baseline to the logarithm of its last whole runtime.
     std::string host;
   };
-  // Of all workers whose baseline is known; 0 if they are too few to tell.
+  // The change common to all workers whose baseline is known; 0 if they are too few to tell.
   [[nodiscard]] double common_change();
-  // Of the others on its host, if they have become slower; else 0.
+  // The change of the others on its host, if they have become slower; else 0.
   [[nodiscard]] double host_change(std::size_t worker);
   // REQUIRES: the common change has just been taken.
   [[nodiscard]] std::optional<SlowChange> see_cluster();
@@ -62,7 +62,7 @@ class SlowWatch {
   std::map<std::string, std::vector<std::size_t>> hosts_;  // The workers at each.
   std::vector<double> changes_;                            // Kept for its memory.
   ChangePoint cluster_;
-  bool told_ = false;  // Of the cluster's present slowness.
+  bool told_ = false;  // Whether the cluster's present slowness was told.
   double common_ = 0.0;
   std::size_t since_ = 0;  // Runtimes since the common change was taken.
   std::size_t parts_ = 0;  // How often it was taken since it was judged.

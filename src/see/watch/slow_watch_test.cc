@@ -101,7 +101,7 @@ TEST(SlowWatch, ForgetsThePastOfAProcessThatIsReplaced) {
   EXPECT_EQ(watch.factor(WorkerId{9}), 1.0);
 }
 
-// Of `workers` on one host, all but those in `slow` keep their pace.
+// All of `workers` on one host keep their pace, but for those in `slow`.
 std::vector<std::string> said_of_a_host(std::uint64_t seed,
                                         std::uint32_t workers,
                                         const std::set<std::uint32_t>& slow) {

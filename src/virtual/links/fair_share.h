@@ -72,7 +72,7 @@ class FairShare {
     bool changed = false;  // It is in Changes::links.
     bool unclear = false;  // The next three fields are invalid, so all its flows must be visited.
     double due = kUnlimited;    // The level that the link should have, as of its last visit.
-    double weight = 0.0;        // Of the flows that it would limit at that level.
+    double weight = 0.0;        // Weight of the flows that it would limit at that level.
     double spare = 0.0;         // The spare bandwidth that it would have by now at that level.
     double key = kUnlimited;    // Its place in the queue; infinite if it is not queued.
     bool crowded = false;       // Some of its flows may have other live links.

@@ -7,9 +7,9 @@ namespace {
 // elsewhere at the same level count as free; otherwise a fatpipe's result would depend on the last
 // bit.
 struct Parted {
-  double demand = 0.0;             // Of all flows.
+  double demand = 0.0;             // All flows'.
   double taken = 0.0;              // By flows that are limited below.
-  double weight = 0.0;             // Of the other flows; on a fatpipe, of the heaviest of them.
+  double weight = 0.0;             // The other flows'; on a fatpipe, the heaviest one's.
   double last_below = 0.0;         // The highest level elsewhere of the first,
   double first_free = kUnlimited;  // and the lowest of the others.
 };

@@ -33,7 +33,7 @@ struct Capacity {
 struct Full {
   // The lowest level at which the link is full; infinite if it never is.
   double level = kUnlimited;
-  double weight = 0.0;  // Of the flows that it limits.
+  double weight = 0.0;  // Weight of the flows that it limits.
   double spare = 0.0;   // If it never is: the bandwidth that the flows' demand leaves.
 };
 

@@ -9,8 +9,8 @@
 //       link carries; by default it is 1, and the link is as short as the hosts'.
 //   fat-tree[:k=8][,latency=25us]
 //       k pods, k * k * k / 4 hosts, all links alike (Al-Fares et al., "A Scalable, Commodity Data
-//       Center Network Architecture", SIGCOMM 2008, section 2.2). By default k is as small as can
-//       be.
+//       Center Network Architecture", SIGCOMM 2008, section 2.2). k is as small as possible
+//       by default.
 
 #pragma once
 
@@ -23,7 +23,7 @@ namespace outpace::links {
 
 struct ShapeOptions {
   std::uint64_t hosts;  // At least this many; 1 to a million.
-  double bandwidth;     // Of a host's links, in bytes/s; above 0 and finite.
+  double bandwidth;     // Bandwidth of a host's links, in bytes/s; above 0 and finite.
 };
 
 // Throws a usage error.

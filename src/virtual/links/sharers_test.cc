@@ -57,7 +57,7 @@ TEST(Sharers, KeepEachHopsPlaceWhateverComesAndGoes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng(seed, 0);
     Sharers sharers(make_links(6));
-    std::vector<std::set<std::uint32_t>> routes(8);  // Of the flows; empty if it is not there.
+    std::vector<std::set<std::uint32_t>> routes(8);  // By flow; empty if it is not there.
     for (int step = 0; step < 50; ++step) {
       const auto flow = static_cast<Sharers::Flow>(rng.below(routes.size()));
       if (rng.below(3) == 0) {

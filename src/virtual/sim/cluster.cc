@@ -304,7 +304,7 @@ void Cluster::send(server::Send& send) {
     return;
   }
   std::visit([&](const auto& message) { to.inbox.receive(message); }, send.message);
-  if (!std::holds_alternative<protocol::Verdict>(send.message)) {  // That asks nothing of it.
+  if (!std::holds_alternative<protocol::Verdict>(send.message)) {  // A verdict asks nothing of it.
     read_inbox(worker, with);
   }
 }

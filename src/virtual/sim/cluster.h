@@ -63,7 +63,7 @@ struct ClusterOptions {
   server::CoordinatorOptions coordinator;
   server::ShardOptions shard;
   server::Evaluations::Options target;
-  Duration latency{};  // Of every message, each way; on top of what it takes over the links.
+  Duration latency{};  // Each message's, each way; on top of what it takes over the links.
   Duration apply{};    // What the server needs for a gradient; they queue before it.
   std::vector<Fault> faults;
   std::vector<worker::Attack> attacks;        // Used only with learning.
@@ -85,7 +85,7 @@ struct FaultCounts {
   std::uint64_t hung = 0;
   std::uint64_t stalled = 0;        // By the server: workers set aside.
   std::uint64_t presumed_dead = 0;  // By the server, of workers that lived.
-  std::uint64_t servers = 0;        // That died.
+  std::uint64_t servers = 0;        // Servers that died.
   MessageFaults::Counts messages;
 };
 
@@ -95,10 +95,10 @@ struct ClusterResult {
   server::Statistics statistics;
   std::vector<server::Evaluation> evaluations;
   std::optional<Time> reached_target;
-  std::vector<float> weights;  // Of the last version; empty without learning.
+  std::vector<float> weights;  // The last version's; empty without learning.
   Time ended{};                // On the run's clock.
   std::uint64_t events = 0;    // Taken from the queue.
-  std::uint64_t hash = 0;      // Of every event and decision, in order.
+  std::uint64_t hash = 0;      // Over every event and decision, in order.
   FaultCounts faults;
 };
 
@@ -157,7 +157,7 @@ class Cluster {
   // A message on its way, with its payload.
   struct Mail {
     protocol::Message message;
-    std::uint32_t incarnation;  // Of the worker that sent it, or that it is for.
+    std::uint32_t incarnation;  // The incarnation of the worker that sent it, or that it is for.
     Weights weights;
     std::vector<float> gradient;
   };
@@ -167,7 +167,7 @@ class Cluster {
     bool keeps_part = false;  // It was cancelled, and pushes what it has.
     bool rejoins = false;     // Its connection broke, and it is about to join over a new one.
     std::uint32_t incarnation = 0;
-    std::uint32_t examples = 0;  // That it will push: all, or the part that it keeps.
+    std::uint32_t examples = 0;  // It will push this many: all, or the part that it keeps.
     EventId done{};              // When it pushes.
     Time begun{};
     Time done_at{};
@@ -186,7 +186,7 @@ class Cluster {
   };
   // What a worker has for the server, in the order in which it goes out.
   struct Outgoing {
-    std::optional<std::size_t> slot;  // Of a message; nothing for a slice.
+    std::optional<std::size_t> slot;  // The message's; nothing for a slice.
     double bytes = 0.0;
     std::size_t part = 0;  // The last slice that it has.
     Time begun{};          // When its first byte left.
@@ -201,7 +201,7 @@ class Cluster {
     Duration waited{};             // For weights.
     std::vector<Time> arrived;     // The pieces.
     bool complete = false;         // All of them have arrived.
-    std::size_t next_slice = 0;    // That is not computed yet.
+    std::size_t next_slice = 0;    // The next slice that is not computed yet.
     std::optional<EventId> slice;  // When it is.
     double sliced = 0.0;           // Bytes that slices have taken.
   };
@@ -331,7 +331,7 @@ class Cluster {
   std::unique_ptr<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
   std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
-  std::deque<server::MeasuredNorms> norms_;         // Neither.
+  std::deque<server::MeasuredNorms> norms_;         // Not told to the coordinator yet.
   std::optional<worker::Order> order_;
   std::vector<Worker> workers_;
   std::vector<Overlapped> overlapped_;                      // By worker; empty without overlap.
@@ -339,7 +339,7 @@ class Cluster {
   std::vector<Mail> mail_;
   std::vector<std::size_t> free_mail_;
   Time server_free_{};
-  server::Effects effects_;                  // Of the current event; kept for its memory.
+  server::Effects effects_;                  // The current event's; kept for its memory.
   std::optional<MemoryArchive> checkpoint_;  // The newest, if servers die.
   std::optional<Time> server_back_;          // When there is one again.
   std::uint32_t generation_ = 1;

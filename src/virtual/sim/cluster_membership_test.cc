@@ -22,7 +22,7 @@ struct LedgerJob {
   std::optional<Duration> progress_timeout = std::nullopt;
 };
 
-// Of 64 examples in mini-batches of 4: 16 gradients an epoch. The weights count the uses.
+// 64 examples in mini-batches of 4 make 16 gradients an epoch. The weights count the uses.
 ClusterResult run_with_ledger(const LedgerJob& job) {
   const auto policy = policy::make_policy(Spec::parse(job.policy), job.workers);
   ClusterOptions options{.policy = Spec::parse(job.policy),

@@ -70,7 +70,7 @@ TEST(Cluster, TakesOneEventForAGradientWithoutANetwork) {
   EXPECT_EQ(found.events, 8U + 1000U);  // Eight joined.
 }
 
-// Of any sample mean: the probability to be further off is below one in a million.
+// Any sample mean is further off with a probability below one in a million.
 constexpr double kFiveDeviations = 5.0;
 
 TEST(Cluster, WaitsForAllAsLongAsTheMaximumOfExponentialRuntimes) {

@@ -27,7 +27,7 @@ class Ledger final : public worker::GradientSource {
     sums_.push_back(std::accumulate(weights.begin(), weights.end(), 0.0));
     return counts_.compute(weights, examples, gradient, cancelled);
   }
-  // Of those weights: minus the examples applied by then.
+  // The sums of those weights: minus the examples applied by then.
   [[nodiscard]] const std::vector<double>& sums() const { return sums_; }
 
  private:

@@ -72,9 +72,9 @@ class Machines final : public Distribution {
  public:
   struct Options {
     std::uint32_t size;                                // Workers of a machine; at least 1.
-    double cv;                                         // Of the factor; above 0.
+    double cv;                                         // The factor's; above 0.
     std::optional<Dwell> lasts;                        // Nothing: for the whole run.
-    std::unique_ptr<const Distribution> distribution;  // Of the workers' own runtimes.
+    std::unique_ptr<const Distribution> distribution;  // For the workers' own runtimes.
   };
 
   explicit Machines(Options options);

@@ -81,7 +81,7 @@ class EventQueue {
  private:
   static constexpr unsigned kSlotBits = 24;
   static constexpr std::uint64_t kSlotMask = kPendingMax - 1;
-  static constexpr std::uint64_t kNobody = ~std::uint64_t{0};  // Of a slot without an event.
+  static constexpr std::uint64_t kNobody = ~std::uint64_t{0};  // Marks a slot without an event.
 
   // Ids are an event's number among all pushes, then its slot: no two entries are equal.
   using Entry = EventEntry;
@@ -103,7 +103,7 @@ class EventQueue {
   static constexpr std::size_t kNext = 6;
 
   struct Slot {
-    std::uint64_t id;  // Of the pending event in it, or kNobody.
+    std::uint64_t id;  // The pending event's in it, or kNobody.
     Payload payload;
   };
 

@@ -117,8 +117,8 @@ void compare_with_dumb_twin(std::uint64_t seed) {
   DumbTwin twin;
   std::vector<std::pair<EventId, DumbTwin::Key>> pushed;
   std::int64_t now = 0;
-  const std::uint64_t pushes = 1 + rng.below(8);  // Of 10 steps: queues that grow and that drain.
-  const std::uint64_t cancels = rng.below(8);     // Of 10 other steps.
+  const std::uint64_t pushes = 1 + rng.below(8);  // In 10 steps: queues that grow and that drain.
+  const std::uint64_t cancels = rng.below(8);     // In 10 other steps.
   const bool ties = rng.below(2) == 0;
   for (std::uint32_t step = 0; step < 400; ++step) {
     if (rng.below(10) < pushes) {
@@ -201,7 +201,7 @@ double told_before(std::uint32_t workers) {
 
 TEST(EventQueue, TellsOfNearlyAllEventsBeforeTheyComeUp) {
   EXPECT_GT(told_before(1000), 0.9);
-  EXPECT_GT(told_before(10'000), 0.9);  // Of these most are far.
+  EXPECT_GT(told_before(10'000), 0.9);  // Most of these are far.
 }
 
 }  // namespace

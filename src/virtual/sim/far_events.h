@@ -81,7 +81,7 @@ class FarEvents {
   unsigned shift_ = 0;
   std::size_t current_ = 0;
   std::size_t used_ = 0;
-  std::vector<std::vector<EventEntry>> buckets_;  // Those beyond used_ are empty.
+  std::vector<std::vector<EventEntry>> buckets_;  // Buckets beyond used_ are empty.
   std::vector<EventEntry> later_;
 };
 

@@ -6,8 +6,8 @@
 //   leave:worker=3,at=10s          says goodbye
 //   join:worker=3,at=10s           comes only then: the run begins without it
 //   slow:worker=3,at=10s,for=60s,factor=4
-//                                  mini-batches that it begins in that minute take four times as
-//                                  long
+//                                  a mini-batch that it begins in that minute takes four times
+//                                  its runtime
 //   pause:worker=3,at=10s,for=5s   stands still, and then goes on where it was
 //   hang:worker=3,at=10s,for=60s   the same, but its heart beats
 //   partition:workers=1+3,at=10s,for=5s[,way=to_server]
@@ -21,7 +21,7 @@
 //
 // These faults happen to each message that is sent in a span of time, with a probability:
 //
-//   delay:at=10s,for=60s,probability=0.1,by=50ms      takes so much longer, and so do those behind
+//   delay:at=10s,for=60s,probability=0.1,by=50ms      takes 50 ms longer, and so do those behind
 //   lose:at=10s,for=60s,probability=0.01              is lost, and with it the connection
 //   duplicate:at=10s,for=60s,probability=0.1,by=1s    comes again, some time up to 1 s later
 //   reorder:at=10s,for=60s,probability=0.1,by=1s      is up to 1 s late, and overtaken meanwhile
@@ -60,21 +60,21 @@ struct Fault {
   enum class Way : std::uint8_t { kBoth, kToServer, kToWorker };
 
   Kind kind;
-  WorkerId worker{};  // Of a fault of one worker.
+  WorkerId worker{};  // The worker whose fault it is, if it is one worker's.
   Time at;
   std::optional<Duration> lasts;  // Without it a crashed worker stays away.
-  double factor = 1.0;            // Of a slow period.
-  std::vector<WorkerId> workers;  // Of a partition.
-  Way way = Way::kBoth;           // Of a partition.
-  double probability = 1.0;       // That it befalls a message, or with clog a link.
+  double factor = 1.0;            // For a slow period.
+  std::vector<WorkerId> workers;  // For a partition.
+  Way way = Way::kBoth;           // For a partition.
+  double probability = 1.0;       // The chance that it befalls a message, or with clog a link.
   Duration by{};                  // How late a message is, or with clog the step.
 
-  static constexpr Time kNeverComes = Time::max();  // Of a worker that could join.
+  static constexpr Time kNeverComes = Time::max();  // For a worker that could join.
 
   bool operator==(const Fault&) const = default;
 };
 
-// Of one worker, at one moment, as opposed to links and messages.
+// Whether it befalls one worker at one moment, as opposed to links and messages.
 [[nodiscard]] bool befalls_worker(Fault::Kind kind);
 // Whether a worker that is alive may not be heard for a while.
 [[nodiscard]] bool can_silence(const Fault& fault);

@@ -47,7 +47,7 @@ class LinkUse {
     double left;  // Bytes that are not counted yet.
   };
 
-  // Counts what the flow has carried meanwhile, now that so much of it is left.
+  // Counts what the flow has carried, now that only this much of it is left.
   void count(UnderWay& flow, double left);
   void complete(std::span<const links::FlowId> flows);
   void next_window();
@@ -60,7 +60,7 @@ class LinkUse {
   std::size_t present_ = 0;    // The window that now_ is in, or at whose end it is.
   Time now_{};
   std::map<links::FlowId, UnderWay> under_way_;
-  std::vector<std::vector<double>> bytes_;  // Of each link that has carried any, by window.
+  std::vector<std::vector<double>> bytes_;  // By link that has carried any, and by window.
 };
 
 }  // namespace outpace::sim

@@ -5,7 +5,7 @@
 namespace outpace::sim {
 namespace {
 
-constexpr std::uint64_t kStream = 0x6661756c7473;  // Of the seed's streams, one that no worker has.
+constexpr std::uint64_t kStream = 0x6661756c7473;  // One of the seed's streams that no worker has.
 
 std::vector<std::uint32_t> shuffled(std::vector<std::uint32_t> numbers, Rng& rng) {
   for (std::size_t left = numbers.size(); left > 1; --left) {

@@ -9,7 +9,7 @@
 namespace outpace::sim {
 namespace {
 
-constexpr double kKept = 0.99;  // Of the past, each iteration.
+constexpr double kKept = 0.99;  // The share of the past kept each iteration.
 
 }  // namespace
 

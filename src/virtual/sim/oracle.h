@@ -54,7 +54,7 @@ class Oracle final : public policy::Policy {
   std::uint64_t version_ = 0;
   std::uint32_t accepted_ = 0;  // In this round.
   Time begun_{};
-  double gradients_ = 0.0;  // Of past iterations, discounted, like the next.
+  double gradients_ = 0.0;  // Gradients of past iterations, discounted, like the next.
   double seconds_ = 0.0;
   std::vector<double> waits_;  // Used within a call; kept for its memory.
 };

@@ -9,10 +9,10 @@
 namespace outpace::sim {
 namespace {
 
-// Of each interval: they add up. No smaller than what beta_cdf rounds away, which no step mends.
+// For each interval: errors add up. It covers what beta_cdf rounds away, which no step mends.
 constexpr double kRelativeError = 1e-12;
 constexpr double kRoundingOfOne = 1e-14;
-constexpr int kDepthMin = 3;  // Of halvings, before two estimates are believed.
+constexpr int kDepthMin = 3;  // Halvings before two estimates are believed.
 constexpr int kHalvingsMax = 45;
 // Intervals double from about the least runtime of interest to the greatest, in seconds.
 constexpr double kRangeLeast = 0x1p-60;

@@ -1,10 +1,10 @@
 // How the transfers of an iteration overlap with its computing: its graph of elementary operations.
 //
-//   operation                       needs
-//   weights of piece k arrive       piece k - 1; the link from the server, shared with other
-//   workers forward pass of layer l         the pieces with its weights; the forward pass of layer
-//   l - 1 backward pass of layer l        the backward pass of layer l + 1; the whole forward pass
-//   slice k of the gradient is sent the backward pass of its layer; slice k - 1; the link, shared
+//   operation                         needs
+//   weights of piece k arrive         piece k - 1; the link from the server, which workers share
+//   forward pass of layer l           the pieces with its weights; the forward pass of layer l - 1
+//   backward pass of layer l          the backward pass of layer l + 1; the whole forward pass
+//   slice k of the gradient is sent   the backward pass of its layer; slice k - 1; the shared link
 //
 // A worker computes one operation after another, so each operation of a pass has a fixed place in
 // the iteration's computing time, and all that can delay it is a piece of weights that is late.
@@ -63,7 +63,7 @@ struct Overlap {
 struct Operation {
   enum class Kind : std::uint8_t { kReceive, kForward, kBackward, kCompute, kSend, kApply };
   Kind kind;
-  std::uint32_t worker;  // Whose gradient, if the server applies it.
+  std::uint32_t worker;  // The worker whose gradient the server applies.
   std::size_t part;      // The piece, layer or slice; 0 if there is one only.
   Time begin;
   Time end;

@@ -22,7 +22,7 @@ Draw at_time(double seconds) {
           .start = Time{from_seconds(seconds)}};
 }
 
-// Of many processes, how many have had no redraw between the two draws, as a fraction.
+// The fraction of many processes that have had no redraw between the two draws.
 constexpr std::uint32_t kProcesses = 40'000;
 double unchanged(const Redraws& redraws, const Draw& before, const Draw& after) {
   std::uint32_t same = 0;

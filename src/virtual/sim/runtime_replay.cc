@@ -11,7 +11,7 @@
 namespace outpace::sim {
 namespace {
 
-// Of the first row; 0 if there is none.
+// The columns of the first row; 0 if there is none.
 std::size_t count_columns(std::string_view text) {
   for (const std::string_view whole_line : split(text, '\n')) {
     const std::string_view line = trim(whole_line);

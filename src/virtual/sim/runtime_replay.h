@@ -22,7 +22,7 @@ class Replay final : public Distribution {
  public:
   struct Options {
     Axis axis = Axis::kIteration;
-    Duration period = std::chrono::seconds(1);  // Of a row, by time; at least 1 ns.
+    Duration period = std::chrono::seconds(1);  // How long a row lasts, by time; at least 1 ns.
   };
 
   // Reads the table as --delays does (worker/pace.h). Throws a usage error, with `name` for the

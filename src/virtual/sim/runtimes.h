@@ -60,7 +60,7 @@ class Runtimes {
   // Constant after construction.
   std::vector<Class> classes_;
   std::vector<std::uint32_t> ends_;   // The first worker behind each class.
-  std::vector<std::uint64_t> seeds_;  // Of each class: it has machines of its own.
+  std::vector<std::uint64_t> seeds_;  // By class: each has machines of its own.
 };
 
 }  // namespace outpace::sim

@@ -59,7 +59,7 @@ inline double distance_of_cdf(std::vector<double> values,
   return distance;
 }
 
-// Of independent values: P(distance > bound) <= 2 exp(-2 n bound^2) = 1e-6 (Massart, The Tight
+// For independent values: P(distance > bound) <= 2 exp(-2 n bound^2) = 1e-6 (Massart, The Tight
 // Constant in the Dvoretzky-Kiefer-Wolfowitz Inequality, 1990).
 inline double cdf_distance_bound(std::size_t count) {
   return std::sqrt(std::log(2e6) / (2.0 * static_cast<double>(count)));

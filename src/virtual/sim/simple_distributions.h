@@ -71,7 +71,7 @@ class Lognormal final : public Distribution {
 class Exponential final : public Distribution {
  public:
   struct Options {
-    double mean;   // Of the sum; seconds.
+    double mean;   // The sum's; seconds.
     double shift;  // Seconds, from 0 to below the mean.
   };
 
@@ -111,7 +111,7 @@ class Gamma final : public Distribution {
 class Pareto final : public Distribution {
  public:
   struct Options {
-    double mean;   // Of the sum; seconds.
+    double mean;   // The sum's; seconds.
     double shape;  // Above 1.
     double shift;  // Seconds, from 0 to below the mean.
   };

@@ -39,7 +39,7 @@ class Transfers {
   struct Options {
     links::Topology topology;
     double payload;  // Bytes of a gradient, and of the weights; at least 0 and finite.
-    // Of the shards, no two the same. Workers are on the hosts that are left, in order.
+    // Where the shards are, no two on one host. Workers are on the hosts that are left, in order.
     std::vector<links::HostId> servers{links::HostId{0}};
     // Bytes that a shard sends of one message before the next has its turn; each turn pays the
     // route's latency again. 0: all at the same time.
@@ -58,7 +58,7 @@ class Transfers {
     Way way;
     std::uint32_t worker;
     std::uint64_t label;      // The sender's own, to know it again.
-    std::uint32_t piece = 0;  // Of weights in pieces: the one that has arrived.
+    std::uint32_t piece = 0;  // For weights in pieces: the piece that has arrived.
 
     bool operator==(const Message&) const = default;
   };
@@ -91,14 +91,14 @@ class Transfers {
     Message message;
     std::uint64_t serial;
     std::uint32_t part;
-    bool last;                          // Of the message's parts.
+    bool last;                          // The message's last part.
     std::optional<links::FlowId> flow;  // Nothing while it waits for its turn, and in the end.
     bool in_turn = false;
     bool in_pieces = false;
     bool has_bytes = false;   // The flow.
     double left = 0.0;        // Bytes that no flow has taken yet.
-    double turn_left = 0.0;   // Of these, bytes of the present turn.
-    double piece_left = 0.0;  // Of these, bytes of message.piece.
+    double turn_left = 0.0;   // Bytes that are left of the present turn, too.
+    double piece_left = 0.0;  // Bytes that are left of message.piece, too.
     bool complete = false;    // It waits for those before it.
   };
   struct Lane : std::deque<Waiting> {  // In the order of sending.
@@ -129,9 +129,9 @@ class Transfers {
   void find_route(Way way, std::uint32_t worker, links::HostId server);
 
   const Options& options_;
-  std::vector<links::HostId> hosts_;  // Of the workers; constant after construction.
+  std::vector<links::HostId> hosts_;  // The workers'; constant after construction.
   links::Flows flows_;
-  std::vector<Lane> lanes_;  // Of each worker, there and back.
+  std::vector<Lane> lanes_;  // By worker, there and back.
   std::map<links::FlowId, Lane*> lanes_of_;
   // For a shard that sends in turn: the messages that wait for their turn, by lane and serial
   // number.

@@ -23,9 +23,9 @@ struct outpace_worker {
 
   outpace::Worker worker;
   const std::uint32_t rank;
-  std::size_t numbers = 0;               // Of a gradient.
-  std::vector<std::uint64_t> examples;   // Of the current mini-batch.
-  std::vector<std::uint64_t> ahead;      // Of the next ones, one after another,
+  std::size_t numbers = 0;               // In a gradient.
+  std::vector<std::uint64_t> examples;   // The current mini-batch's.
+  std::vector<std::uint64_t> ahead;      // The next ones', one after another,
   std::vector<std::size_t> ahead_sizes;  // and how many of each.
   outpace::Worker::Evaluated evaluated;  // What was asked for last,
   std::vector<outpace_value> values;     // and its values.

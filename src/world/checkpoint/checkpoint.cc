@@ -72,7 +72,7 @@ json parsed(const fs::path& path, const std::string& text) {
   }
 }
 
-// Of the bytes that a reader will see.
+// The size and checksum of the file that a reader will see.
 json described(const fs::path& path) {
   std::uint64_t bytes = 0;
   std::uint32_t checksum = 0;
@@ -101,7 +101,7 @@ void check_file(const fs::path& checkpoint, const json& head, const char* name) 
   }
 }
 
-// Of all that the head file says but the checksum itself.
+// Over all that the head file says but the checksum itself.
 std::uint32_t checksum_of(const json& head) {
   json rest = head;
   rest.erase(kChecksum);
@@ -189,7 +189,7 @@ void write_files(const fs::path& folder, const Checkpoint& checkpoint) {
   record::write_atomically(folder / kHeadFile, in_text(text));
 }
 
-// Of a training that had diverged there is nothing to go on from.
+// If the training had diverged, there is nothing to go on from.
 void check_weights(const fs::path& checkpoint, const State& state) {
   const auto weights = state.tensors.find("shard/weights");
   if (weights != state.tensors.end() &&
@@ -224,7 +224,7 @@ void write(const fs::path& folder, const Checkpoint& checkpoint) {
     }
     write_files(unfinished, checkpoint);
     sync_folder(unfinished);
-    if (fs::exists(path, error)) {  // Of this very update. One of the two is whole all along.
+    if (fs::exists(path, error)) {  // This very update was written before. One of the two is whole.
       exchange(unfinished, path);
       fs::remove_all(unfinished, error);
     } else {

@@ -28,7 +28,7 @@ struct Head {
   std::uint32_t generation = 1;
   Version version{};
   std::string policy;   // Its spec.
-  std::string program;  // That wrote it: "outpace 0.1.0 (4f2c1ab)".
+  std::string program;  // The program that wrote it: "outpace 0.1.0 (4f2c1ab)".
 
   void keep(Archive& archive);
 };

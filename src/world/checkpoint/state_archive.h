@@ -48,7 +48,7 @@ class StateWriter final : public Archive {
   State state_;
   Tensors spare_;
   std::vector<nlohmann::json*> groups_;  // From the outermost to the present one.
-  std::vector<std::string> paths_;       // Of each.
+  std::vector<std::string> paths_;       // By group.
 };
 
 class StateReader final : public Archive {
@@ -79,7 +79,7 @@ class StateReader final : public Archive {
 
   State state_;
   std::vector<Group> groups_;
-  std::string path_;  // Of the value that was found last.
+  std::string path_;  // The path of the value that was found last.
 };
 
 }  // namespace outpace::checkpoint

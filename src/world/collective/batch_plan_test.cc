@@ -26,7 +26,7 @@ TEST(BatchPlan, EpochsOverlapWithoutALimitOnThem) {
 }
 
 TEST(BatchPlan, TheLastEpochDrains) {
-  // Of 11 examples the second update has 5: 3 for worker 0, 2 for worker 1.
+  // The second update has 5 of the 11 examples: 3 for worker 0, 2 for worker 1.
   BatchPlan plan({.workers = 2, .batch = 3, .examples = 11, .epochs = 1});
   (void)plan.next(WorkerId{1});
   const auto last = plan.next(WorkerId{1});

@@ -50,8 +50,8 @@ class Formation {
   std::set<WorkerId> workers_;
   std::uint32_t generation_ = 0;
   bool formed_ = false;
-  std::map<WorkerId, Version> standing_;  // Of those that have answered.
-  Version version_{};                     // Of the newest group.
+  std::map<WorkerId, Version> standing_;  // By worker that has answered.
+  Version version_{};                     // The newest group's.
   std::uint32_t breaks_ = 0;              // In a row, with nobody lost and no update.
 };
 

@@ -32,9 +32,9 @@ struct GroupOptions {
   // Groups that follow each other in one folder have different generations.
   std::uint32_t generation = 1;
   Duration deadline = std::chrono::seconds(10);   // For all processes to join.
-  Duration dead_link = std::chrono::seconds(10);  // A machine that is silent for so long is away.
+  Duration dead_link = std::chrono::seconds(10);  // A machine that is silent for this time is away.
   std::string interface;  // Network interface, such as "eth0"; empty: loopback.
-  std::string token;      // Of the job.
+  std::string token;      // The job's.
   std::function<void(const std::string&)> refused;  // Told of strangers; may be null.
 };
 

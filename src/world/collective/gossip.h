@@ -93,7 +93,7 @@ class Gossip {
   bool ending_ = false;
   bool begun_ = false;          // There has been a group, or there will be none.
   GlooGroup* group_ = nullptr;  // The present one.
-  std::exception_ptr failure_;  // Of the averaging thread.
+  std::exception_ptr failure_;  // Thrown on the averaging thread.
   std::jthread averaging_;      // Last, because it uses all of the above.
 };
 

@@ -32,7 +32,7 @@ namespace outpace::collective {
 
 struct HostOptions {
   Topology topology = Topology::kRing;
-  bool centre = false;  // Of a gossip: the first worker that is left brings the weights of the run.
+  bool centre = false;  // In a gossip: the first worker that is left brings the weights of the run.
   std::uint32_t workers = 1;
   std::uint32_t batch = 32;
   // With fewer live workers the run ends; a ring or gossip of several needs two in any case.
@@ -46,7 +46,7 @@ struct HostOptions {
   std::uint64_t evaluate_every = 5120;  // Applied examples; a ring's worker 0 sees to it.
   server::Evaluations::Options target;
   bool expects_evaluator = true;                         // The run begins when it is there too.
-  Duration heartbeat_timeout = std::chrono::seconds(5);  // Silent so long: dead.
+  Duration heartbeat_timeout = std::chrono::seconds(5);  // A worker silent for this is dead.
   Duration patience = std::chrono::seconds(60);          // For all workers to come.
   // For the end of a run whose workers cannot reach each other.
   Duration patience_if_broken = std::chrono::seconds(10);
@@ -77,7 +77,7 @@ struct HostResult {
   std::optional<Time> reached_target;
   std::optional<double> worst_replica;  // Accuracy of the worst worker's own weights, at the end.
   protocol::Manifest manifest;
-  std::vector<float> weights;  // Of a gossip, the mean of all workers'; empty if they never came.
+  std::vector<float> weights;  // In a gossip, the mean of all workers'; empty if they never came.
 };
 
 class Host {
@@ -210,7 +210,7 @@ class Host {
   std::optional<protocol::Manifest> manifest_;
   std::uint64_t dataset_ = 0;
   std::map<wire::ConnectionId, Peer> peers_;  // The workers.
-  std::set<WorkerId> awaited_;                // Of those, and of those that may still come.
+  std::set<WorkerId> awaited_;                // Among those, and those that may still come.
   Formation formation_;
   Time last_looked_{};  // For silence.
   // Since when connections are broken, with nobody lost and no gradient reported from then on.
@@ -224,11 +224,11 @@ class Host {
   std::uint64_t next_snapshot_ = 0;
   std::map<Version, Gathered> gathering_;  // By the version at which they were asked for.
   std::map<WorkerId, std::vector<float>> last_weights_;  // Once the run is over.
-  std::vector<float> weights_;                           // Of the run: the newest that came.
+  std::vector<float> weights_;                           // The run's: the newest that came.
   std::vector<double> replicas_;                         // Accuracy of each of the last weights.
   std::map<std::string, std::string> ended_;             // By worker: how its process ended.
   std::string gone_;                                     // Why there are too few workers.
-  Time deadline_ = Time::max();                          // Of the phase.
+  Time deadline_ = Time::max();                          // The phase's.
   ExitCode code_ = ExitCode::kDone;
   std::string why_;
   // Constant, but for what is inside.

@@ -131,7 +131,7 @@ class Member {
   std::optional<protocol::Stop> stop_;
   std::optional<wire::Closed> closed_;
   std::uint32_t asked_ = 0;               // The newest generation that the host began.
-  std::uint32_t generation_ = 0;          // Of the present group, or the last.
+  std::uint32_t generation_ = 0;          // The present group's, or the last one's.
   std::optional<protocol::Group> group_;  // The newest that came.
   std::function<void()> leave_;
   bool resigned_ = false;

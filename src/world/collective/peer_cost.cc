@@ -27,7 +27,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kWarmUps = 5;
 
-// Of each repeat, after a few that do not count, in order.
+// The seconds of each repeat, after a few that do not count, in order.
 std::vector<double> sorted_seconds(std::size_t repeats, const std::function<double()>& once) {
   std::vector<double> seconds;
   seconds.reserve(repeats);
@@ -84,8 +84,8 @@ std::string draw_token() {
   return token;
 }
 
-// Of one number, and of all. Both members measure the same, because a sum ends when both have
-// arrived.
+// The seconds to sum one number, and all. Both members measure the same, because a sum ends when
+// both have arrived.
 std::array<double, 2> sum_seconds(const GroupOptions& meeting,
                                   std::size_t numbers,
                                   std::size_t repeats) {

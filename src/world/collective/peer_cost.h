@@ -9,7 +9,7 @@
 namespace outpace::collective {
 
 struct PeerCost {
-  double message_seconds;  // Of one step of the ring: an empty message to the neighbour.
+  double message_seconds;  // A step of the ring: an empty message to the neighbour.
   double byte_seconds;     // In addition, of each byte that goes once around.
   // Half of a meeting of two workers of one weight each: to ask, and to exchange.
   double meeting_message_seconds;

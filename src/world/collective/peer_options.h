@@ -24,7 +24,7 @@ enum class Averaging : std::uint8_t {
 struct PeerOptions {
   WorkerId worker{};
   BatchPlanOptions batches;  // A gossip uses `workers`, `batch` and `examples` only.
-  std::uint64_t seed = 1;    // Of the examples' order.
+  std::uint64_t seed = 1;    // For the examples' order.
   bool with_replacement = false;
   std::uint64_t evaluate_every = 5120;  // Applied examples.
   StepRule rule;
@@ -33,7 +33,7 @@ struct PeerOptions {
   Averaging averaging = Averaging::kCoupled;  // REQUIRES of the next: not kComplete, unless this
   worker::Graph graph = worker::Graph::kBipartite;  // is kPull or kPush.
   std::uint32_t average_every = 1;  // Gradients for each averaging that a worker begins.
-  double elasticity = 0.9;          // Of kElastic: beta; alpha is beta / workers.
+  double elasticity = 0.9;          // For kElastic: beta; alpha is beta / workers.
 };
 
 }  // namespace outpace::collective

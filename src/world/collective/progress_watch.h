@@ -27,9 +27,9 @@ class ProgressWatch {
 
  private:
   server::StallRule rule_;
-  std::optional<Time> begun_;    // Of the present mini-batch.
+  std::optional<Time> begun_;    // The present mini-batch began then.
   std::uint32_t ended_ = 0;      // Mini-batches.
-  std::vector<float> runtimes_;  // Of the last ones, in seconds.
+  std::vector<float> runtimes_;  // The last ones', in seconds.
 };
 
 }  // namespace outpace::collective

@@ -81,7 +81,7 @@ class Ring {
   std::vector<float> weights_;
   std::uint64_t version_ = 0;
   std::optional<BatchPlan::Update> open_;  // Update version_ + 1, once it is begun.
-  std::optional<Member::Report> report_;   // Of this worker's gradient for it.
+  std::optional<Member::Report> report_;   // On this worker's gradient for it.
   std::vector<float> sum_;                 // The gradient; the last number counts the votes to end.
   std::vector<float> last_;                // The sum of update version_.
   bool ended_ = false;                     // By votes: version_ is the last update.

@@ -32,7 +32,7 @@ class Stepper {
   struct Update {
     std::uint64_t examples;  // The examples that `mean` averages over.
     std::uint64_t nominal;   // The usual number.
-    std::uint64_t applied;   // Of the whole run, including these.
+    std::uint64_t applied;   // In the whole run, including these.
   };
   // Changes the weights in place, as Coordinator::commit() and Shard::step() do for gradients that
   // are not stale.

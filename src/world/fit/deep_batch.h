@@ -34,8 +34,8 @@ class DeepBatch {
 
   // Iterations x sequences x features.
   [[nodiscard]] at::Tensor features();
-  // Of deep the runtimes relative to the reference of the iteration before, iterations x sequences;
-  // of deep-joint those in its unit, iterations x sequences x workers.
+  // For deep: the runtimes relative to the reference of the iteration before, iterations x
+  // sequences. For deep-joint: those in its unit, iterations x sequences x workers.
   [[nodiscard]] at::Tensor seen();
 
  private:
@@ -53,7 +53,7 @@ class DeepBatch {
   const double held_out_;
   const runtime_model::DeepWeights unit_;
   const std::size_t piece_;
-  // Of the present batch, by iteration.
+  // The present batch, by iteration:
   std::size_t sequences_ = 0;
   std::vector<std::vector<float>> features_;
   std::vector<std::vector<float>> seen_;

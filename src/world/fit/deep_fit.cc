@@ -35,10 +35,10 @@ constexpr std::size_t kWarmUp = 20;        // Iterations before the model is jud
 
 enum class Ends : std::uint8_t { kAll, kByDeadline, kByLast };
 
-double foretold_by(runtime_model::RuntimeModel& model,
-                   const Trace& trace,
-                   std::size_t from,
-                   Ends ends) {
+double log_score(runtime_model::RuntimeModel& model,
+                 const Trace& trace,
+                 std::size_t from,
+                 Ends ends) {
   runtime_model::Forecast forecast;
   double sum = 0.0;
   std::size_t judged = 0;
@@ -171,13 +171,13 @@ DeepWeights initial_deep_weights(const DeepShape& shape, std::uint64_t seed) {
   return weights;
 }
 
-double foretold_by(const DeepWeights& weights, const Trace& trace, std::size_t from) {
+double log_score(const DeepWeights& weights, const Trace& trace, std::size_t from) {
   double sum = 0.0;
   for (const Ends ends : {Ends::kAll, Ends::kByDeadline, Ends::kByLast}) {
     const auto model = is_joint(weights.shape)
                            ? runtime_model::make_model("deep-joint", trace.workers(), &weights)
                            : runtime_model::make_model("deep", trace.workers(), &weights);
-    sum += foretold_by(*model, trace, from, ends) / 3.0;
+    sum += log_score(*model, trace, from, ends) / 3.0;
   }
   return sum;
 }
@@ -201,7 +201,7 @@ DeepWeights fit_deep(
     for (const Trace& trace : traces) {
       const auto from =
           static_cast<std::size_t>((1.0 - options.held_out) * static_cast<double>(trace.rows()));
-      sum += foretold_by(weights, trace, from);
+      sum += log_score(weights, trace, from);
     }
     return sum / static_cast<double>(traces.size());
   };
@@ -231,7 +231,7 @@ DeepWeights fit_deep(
     const at::Tensor lower = bound.reconstruction - bound.divergence;
     const double runtimes = std::max(1U, best.shape.workers);  // In a sequence's iteration.
     const at::Tensor loss =
-        is_joint(best.shape) ? -lower / runtimes : -kBoundWeight * lower - bound.foretold;
+        is_joint(best.shape) ? -lower / runtimes : -kBoundWeight * lower - bound.predicted;
     optimizer.zero_grad();
     loss.backward();
     shorten(modules.parameters());

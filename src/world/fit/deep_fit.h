@@ -49,9 +49,9 @@ struct DeepFitProgress {
 // Mean log density of the held-out part under the forecasts of a model with these weights. It is
 // the average of two cases: the model sees every runtime, and the model sees only what came by a
 // deadline soon after the fast workers.
-[[nodiscard]] double foretold_by(const runtime_model::DeepWeights& weights,
-                                 const runtime_model::Trace& trace,
-                                 std::size_t from);
+[[nodiscard]] double log_score(const runtime_model::DeepWeights& weights,
+                               const runtime_model::Trace& trace,
+                               std::size_t from);
 
 // Fits on a GPU if there is one. `progress` receives each measurement with its weights; returning
 // false ends the fit. REQUIRES: at least deep_fit_rows(options) rows in each trace.

@@ -41,8 +41,8 @@ TEST(DeepFit, TheLowerBoundAndWhatIsForetoldRise) {
       });
   ASSERT_EQ(seen.size(), 3U);
   EXPECT_GT(seen.back().bound, seen.front().bound);
-  const double before = foretold_by(initial_deep_weights(options.shape, options.seed), trace, 255);
-  EXPECT_GT(foretold_by(found, trace, 255), before + 0.1);
+  const double before = log_score(initial_deep_weights(options.shape, options.seed), trace, 255);
+  EXPECT_GT(log_score(found, trace, 255), before + 0.1);
 }
 
 TEST(DeepFit, OfAJointModelTheBoundAndWhatIsForetoldRise) {
@@ -62,7 +62,7 @@ TEST(DeepFit, OfAJointModelTheBoundAndWhatIsForetoldRise) {
   initial.mean = found.mean;
   initial.deviation = found.deviation;
   EXPECT_NEAR(std::exp(found.mean), 0.03, 0.02);  // Between 0.02 and 0.1, nearer the former.
-  EXPECT_GT(foretold_by(found, trace, 255), foretold_by(initial, trace, 255) + 0.1);
+  EXPECT_GT(log_score(found, trace, 255), log_score(initial, trace, 255) + 0.1);
 }
 
 TEST(DeepFit, IsTheSameEachTimeAndGoesOnFromWhatItGave) {
@@ -74,7 +74,7 @@ TEST(DeepFit, IsTheSameEachTimeAndGoesOnFromWhatItGave) {
   // It never gives back anything worse than it began with.
   options.begin = one;
   const DeepWeights other = fit_deep(std::span(&trace, 1), options, go_on);
-  EXPECT_GE(foretold_by(other, trace, 51), foretold_by(one, trace, 51));
+  EXPECT_GE(log_score(other, trace, 51), log_score(one, trace, 51));
 }
 
 TEST(DeepFit, EndsWhenItIsToldTo) {

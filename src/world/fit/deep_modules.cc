@@ -140,7 +140,7 @@ DeepModules::Normals DeepModules::infer(const at::Tensor& features) const {
   return {.mean = at::stack(means), .log_sigma = at::stack(log_sigmas)};
 }
 
-at::Tensor DeepModules::foretell(const Normals& before, const at::Tensor& seen) const {
+at::Tensor DeepModules::log_forecast(const Normals& before, const at::Tensor& seen) const {
   const auto move = [&](const Normals& from, std::int64_t which) {
     return from.mean + at::exp(from.log_sigma) * draws_.select(1, which).unsqueeze(1).unsqueeze(1);
   };
@@ -170,7 +170,7 @@ DeepModules::Bound DeepModules::bound(const at::Tensor& features,
       0.5 * (at::exp(2.0 * (q.log_sigma - p.log_sigma)) + apart * apart - 1.0);
   return {.reconstruction = log_density(draw(q), scores).mean(),
           .divergence = divergence.sum(-1).mean(),
-          .foretold = is_joint(shape_) ? at::Tensor() : foretell(before, scores).mean()};
+          .predicted = is_joint(shape_) ? at::Tensor() : log_forecast(before, scores).mean()};
 }
 
 }  // namespace outpace::fit

@@ -49,7 +49,7 @@ class DeepModules {
     // Log of the mean over draws of p(x_t | z_t), with z_t ~ p(z_t | z_t-1) and z_t-1 ~ q: the
     // forecast of runtime_model/deep.h, with the same draws. Undefined for a joint model, which is
     // fitted by the bound alone.
-    at::Tensor foretold;
+    at::Tensor predicted;
   };
   // `features`: iterations x sequences x features; `seen`: iterations x sequences, for a joint
   // model x workers.
@@ -64,7 +64,7 @@ class DeepModules {
   // q(z_t) of every iteration.
   [[nodiscard]] Normals infer(const at::Tensor& features) const;
   // log p(x_t | the past), from q(z_t-1) and x_t; iterations x sequences.
-  [[nodiscard]] at::Tensor foretell(const Normals& before, const at::Tensor& seen) const;
+  [[nodiscard]] at::Tensor log_forecast(const Normals& before, const at::Tensor& seen) const;
 
   // Lognormals x workers, in place of the last dimension.
   [[nodiscard]] at::Tensor by_worker(const at::Tensor& emitted) const;

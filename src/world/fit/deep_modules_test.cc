@@ -124,7 +124,7 @@ TEST(DeepModules, ForetellAsTheRuntimeModelForecasts) {
           .bound(at::from_blob(features.data(), {kIterations, kSequences, kDeepFeatures}),
                  at::from_blob(seen.data(), {kIterations, kSequences}),
                  generator);
-  EXPECT_NEAR(bound.foretold.item<double>(), expected, 0.02);
+  EXPECT_NEAR(bound.predicted.item<double>(), expected, 0.02);
 }
 
 TEST(DeepModules, TheDensityIsThatOfTheMixture) {

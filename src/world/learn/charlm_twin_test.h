@@ -155,7 +155,7 @@ class CharlmTwin {
   std::size_t heads_;
   std::size_t width_ = 0;
   std::size_t vocabulary_ = 0;
-  std::map<std::string, std::size_t> begin_;  // Of each tensor.
+  std::map<std::string, std::size_t> begin_;  // By tensor.
 };
 
 }  // namespace outpace::learn

@@ -55,7 +55,7 @@ class Lines {
 
  private:
   std::string_view rest_;
-  std::size_t number_ = 0;  // Of the line that next() returned, from 1.
+  std::size_t number_ = 0;  // The number of the line that next() returned, from 1.
 };
 
 Error at_line(const std::string& file, std::size_t line, const std::string& what) {

@@ -54,7 +54,7 @@ Cifar10Options cifar10_options(SpecReader& reader) {
           .test = reader.count("test", otherwise.test, 1, otherwise.test)};
 }
 
-// Of a data set of images.
+// What a data set of images needs.
 struct ImageOptions {
   std::string folder;
   Cifar10Options cifar10;

@@ -23,10 +23,10 @@ enum class DataKind : std::uint8_t { kImages, kFeatures, kText };
 
 struct DataShape {
   DataKind kind;
-  std::size_t height;        // Of an image; otherwise 1.
-  std::size_t width;         // Of an image; the features of a row; the characters of a context.
+  std::size_t height;        // Rows of an image; otherwise 1.
+  std::size_t width;         // An image's columns; a row's features; the characters of a context.
   std::size_t classes;       // Labels are below it. For text, the number of distinct characters.
-  std::size_t channels = 1;  // Of an image: 1 is grey, 3 are red, green and blue.
+  std::size_t channels = 1;  // An image's: 1 is grey, 3 are red, green and blue.
 
   // Numbers and labels per example. A text has a label at each place, the next character.
   [[nodiscard]] std::size_t inputs() const { return channels * height * width; }

@@ -14,7 +14,7 @@
 namespace outpace::learn {
 
 struct LearnOptions {
-  std::uint64_t seed = 1;  // Of the initial weights.
+  std::uint64_t seed = 1;  // For the initial weights.
   int threads = 1;         // For one gradient or evaluation.
 };
 
@@ -24,7 +24,7 @@ struct LearnOptions {
 [[nodiscard]] std::unique_ptr<worker::GradientSource> make_gradient_source(
     const Spec& network, const Spec& data, const LearnOptions& options);
 
-// Accuracy and mean cross-entropy of the labels of the whole test part. Throws likewise.
+// Accuracy and mean cross-entropy of the labels of the whole test part. Throws as above.
 [[nodiscard]] std::unique_ptr<worker::Evaluator> make_evaluator(const Spec& network,
                                                                 const Spec& data,
                                                                 const LearnOptions& options);

@@ -168,7 +168,7 @@ struct Network::Layers {
   std::vector<std::int64_t> example;  // The shape of one example, as the first layer takes it.
   torch::nn::Sequential sequence;
   std::vector<torch::Tensor> parameters;  // In the manifest's order, which `statistics` end.
-  std::vector<torch::Tensor> statistics;  // Of batch normalisation.
+  std::vector<torch::Tensor> statistics;  // The statistics of batch normalisation.
   std::vector<std::string> statistics_names;
 
   Layers(const Spec& spec, const DataShape& data) : sequence(make_layers(spec, data)) {

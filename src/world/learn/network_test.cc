@@ -307,7 +307,7 @@ class PlainResnet18 {
     return at::linear(values.mean({2, 3}), weight, parameters_({10}));
   }
 
-  // Of each normalisation in turn: its mini-batch's mean and variance, one after another.
+  // For each normalisation in turn: its mini-batch's mean and variance, one after another.
   std::vector<float> seen;
 
  private:

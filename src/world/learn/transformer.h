@@ -1,6 +1,6 @@
 // charlm: a small causal transformer that predicts the next character.
 //
-// Of C characters x, out of V different ones, with width d:
+// For C characters x, out of V different ones, with width d:
 //
 //   a(0) = tokens[x] + positions                           [n, C, d]
 //   a'   = a + attention(norm(a))                          of each of the layers, and then

@@ -109,7 +109,7 @@ std::chrono::nanoseconds duration_from(const char* name, std::chrono::nanosecond
   return *found;
 }
 
-// Of `--slow`, one after another: "worker=3,factor=4;worker=5,factor=2".
+// The worker's factor in the values of `--slow`: "worker=3,factor=4;worker=5,factor=2".
 double slow_factor(WorkerId worker, std::size_t workers) {
   std::vector<worker::Slow> slow;
   std::istringstream all(variable("OUTPACE_SLOW"));

@@ -47,12 +47,12 @@ class LastingEvaluator {
   const Duration rejoin_for_;
   // State.
   SessionOptions options_;
-  protocol::Assembly came_;  // Of constants.
+  protocol::Assembly came_;  // The constants.
   std::string constants_;
   Backoff backoff_;
-  std::chrono::steady_clock::time_point begun_;  // Of the connection.
+  std::chrono::steady_clock::time_point begun_;  // When the connection began.
   std::deque<wire::ConnectionEvent> events_;
-  std::unique_ptr<Mailbox<wire::ConnectionEvent>> mailbox_;  // Of the connection.
+  std::unique_ptr<Mailbox<wire::ConnectionEvent>> mailbox_;  // The connection's.
   std::unique_ptr<wire::ClientTransport> transport_;         // Last: its thread posts there.
 };
 

@@ -27,7 +27,7 @@ class LastingSession {
   struct Task {
     WorkerSession::Task work;
     std::vector<std::uint64_t> examples;  // Indices into the data set.
-    // Those of the next releases, as far as the server has told them.
+    // Examples of the next releases, as far as the server has told them.
     std::vector<std::vector<std::uint64_t>> ahead;
   };
   // Waits for the next release, over a new connection if need be; nothing when the run is over.

@@ -35,7 +35,7 @@ class Leaving {
   // From any thread: the process was sent this signal. Only the first counts.
   void ask(int signal);
   [[nodiscard]] bool asked() const;
-  // Of the process: 0 if it was told to terminate, else 128 + the signal.
+  // The process's: 0 if it was told to terminate, else 128 + the signal.
   [[nodiscard]] int exit_code() const;
 
   // `give_up` is called, on any thread, with how the present mini-batch is to be given up; at once

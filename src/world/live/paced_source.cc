@@ -33,7 +33,7 @@ class PacedSource final : public worker::GradientSource {
       tensors += layer.tensors;
     }
     CHECK(options_.layers.empty() || tensors == options_.manifest.tensors.size());
-    prctl(PR_SET_TIMERSLACK, 1);  // Of this thread: by default it wakes up to 50 us late.
+    prctl(PR_SET_TIMERSLACK, 1);  // For this thread: by default it wakes up to 50 us late.
   }
 
   [[nodiscard]] const protocol::Manifest& manifest() const override { return options_.manifest; }

@@ -25,10 +25,10 @@ struct NotedPass {
 // All that a worker noted, as its file has it.
 struct NotedPasses {
   protocol::Manifest manifest;
-  std::uint64_t examples = 0;  // Of the data set.
+  std::uint64_t examples = 0;  // In the data set.
   std::vector<NotedPass> passes{};
-  // Of the last pass's layers, in the order of the forward pass: how many of the weights each
-  // needs, with those of the layers before.
+  // By layer of the last pass, in the order of the forward pass: how many weights it needs, with
+  // those of the layers before.
   std::vector<std::size_t> needs{};
 
   bool operator==(const NotedPasses&) const = default;

@@ -66,11 +66,11 @@ Server::~Server() = default;
 RunResult Server::run() {
   gathers_since_ = now();
   looked_for_ = gathers_since_;
-  tell_constants();  // Of the run that goes on.
+  tell_constants();  // Constants of the run that goes on.
   strand_.open();
   for (bool over = false; !over;) {
     Time next{};
-    strand_.run([&] {  // And rests.
+    strand_.run([&] {  // The loop rests here.
       over = finish_.has_value();
       next = wake_at_ = std::min(next_tick(), now() + kStatusPeriod);
     });

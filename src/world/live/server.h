@@ -46,7 +46,7 @@
 
 namespace outpace::live {
 
-// What of a script (protocol::Script) counts beside the server's own options.
+// The part of a script (protocol::Script) that counts beside the server's own options.
 struct ScriptTerms {
   // The option that stands against an optimizer of the script, such as "--optimizer adam"; empty:
   // the script's counts.
@@ -171,10 +171,10 @@ class Server {
     WorkerId worker{};
     std::uint32_t incarnation = 0;  // Given by this server.
     protocol::Hello hello;          // Without the manifest, which is the job's.
-    Time last_heard{};              // Of a worker.
+    Time last_heard{};              // For a worker.
     bool joined = false;
-    protocol::Assembly constants{};                          // That it brings.
-    std::map<std::uint32_t, update::BroughtState> states{};  // The same, by tensor.
+    protocol::Assembly constants{};                          // The constants that it brings.
+    std::map<std::uint32_t, update::BroughtState> states{};  // States that it brings, by tensor.
     bool has_constants = false;                              // An evaluator.
   };
 
@@ -326,10 +326,10 @@ class Server {
   std::optional<protocol::Manifest> manifest_;      // As offered, or given; fixed by the start.
   std::uint64_t examples_ = 0;                      // As offered; 0 if by nobody.
   std::optional<protocol::Script> script_;          // As examples_; kept after the start.
-  std::optional<protocol::Rates> rates_;            // That a worker has reported last.
+  std::optional<protocol::Rates> rates_;            // The rates that a worker reported last.
   std::optional<server::Shard> shard_;              // Once there are initial weights.
   std::optional<wire::ConnectionId> weights_from_;  // The worker that brought them.
-  std::string constants_;                           // That came with them.
+  std::string constants_;                           // The constants that came with them.
   std::optional<server::Coordinator> coordinator_;
   server::Evaluations evaluations_;
   std::map<wire::ConnectionId, Peer> peers_;
@@ -351,9 +351,9 @@ class Server {
   Time last_status_{};
   Time next_weights_look_{};
   std::optional<server::Finish> finish_;
-  std::vector<policy::Phase> phases_;        // Of the policy; a Switched names one by its index.
+  std::vector<policy::Phase> phases_;        // The policy's; a Switched names one by its index.
   std::string policy_;                       // The one that decides at present.
-  std::optional<wire::ConnectionId> asker_;  // Of a policy that does not decide yet.
+  std::optional<wire::ConnectionId> asker_;  // Asked for a policy that does not decide yet.
   std::string set_policy_;                   // The spec that phases_ are of.
   std::optional<Version> resumed_at_;
   std::uint64_t lost_ = 0;  // Updates that workers saw after the checkpoint.

@@ -217,7 +217,7 @@ void Server::forget_offers_of(Time now, wire::ConnectionId gone) {
   if (workers && !weights_left) {
     return;
   }
-  if (coordinator_) {  // Those that have joined it join the next one.
+  if (coordinator_) {  // Workers that joined it join the next one.
     coordinator_.reset();
     connection_of_.clear();
     gathers_since_ = now;

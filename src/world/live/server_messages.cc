@@ -42,7 +42,7 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
           [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
           [&](const protocol::EndRun& end) { end_run(now, from, end); },
           [&](const protocol::AskEvaluated& ask) { tell_evaluated(now, from, ask); },
-          [&](const protocol::AskEvaluator&) {  // Of a worker that has left, or whose run is over.
+          [&](const protocol::AskEvaluator&) {  // From a worker that has left, or whose run ended.
             ask_for_evaluator(now);
             answer(from, ExitCode::kDone, "");
           },
@@ -115,7 +115,7 @@ void Server::take_goodbye(Time now,
                           server::Effects& effects) {
   coordinator_->leave(now, peer.worker, peer.incarnation, policy::Departure::kLeft, effects);
   if (auto& connection = connection_of_[index(peer.worker)]; connection == from) {
-    connection.reset();  // That it closes now is no news.
+    connection.reset();  // The connection closes now, which is no news.
     if (!coordinator_->finished()) {
       warn(name(peer.worker) + " has left");
     }
@@ -182,7 +182,7 @@ void Server::take_push(Time now,
   const auto sends = [](const server::Effect& effect) {
     return std::holds_alternative<server::Send>(effect);
   };
-  if (!awaited && std::ranges::none_of(effects, sends)) {  // Nor is its verdict known any more.
+  if (!awaited && std::ranges::none_of(effects, sends)) {  // Its verdict is not known any more.
     server::emplace<server::Send>(
         effects,
         peer.worker,

@@ -114,7 +114,7 @@ void Server::take_checkpoint(Time now) {
 
 void Server::look_at_weights(Time now) {
   constexpr Duration kPeriod = std::chrono::seconds(1);
-  constexpr int kShare = 100;  // Of this thread's time, this part at most.
+  constexpr int kShare = 100;  // At most one part in this many of this thread's time.
   if (finish_ || !shard_ || !coordinator_->started() || now < next_weights_look_) {
     return;
   }

@@ -30,7 +30,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kLook = milliseconds(100);
 constexpr milliseconds kLogsLook = milliseconds(1000);   // At how large logs are.
-constexpr milliseconds kLongRun = milliseconds(60'000);  // A child that ran for so long did well.
+constexpr milliseconds kLongRun = milliseconds(60'000);  // A child that ran for this time did well.
 constexpr milliseconds kGraceOfInterrupted = milliseconds(3000);
 // Launchers repeat a signal that the terminal has sent too: those of one moment count as one.
 constexpr milliseconds kMoment = milliseconds(1000);
@@ -110,7 +110,7 @@ std::string name_of(const std::string& variable) {
   return variable.substr(0, variable.find('='));
 }
 
-// Those of this process, with `changes` as ChildSpec::variables.
+// The variables of this process, with `changes` as ChildSpec::variables.
 std::vector<std::string> variables_with(const std::vector<std::string>& changes) {
   std::set<std::string> changed;
   for (const std::string& change : changes) {

@@ -52,8 +52,8 @@ struct ChildEnd {
   bool is_worker;
   int code;                               // Exit code, or 128 + the signal that killed it.
   bool restarted;                         // It will be started again.
-  std::string last_line;                  // Of its log: what it said last.
-  std::vector<std::string> last_lines{};  // Of its log since it was started, at most 30.
+  std::string last_line;                  // What its log said last.
+  std::vector<std::string> last_lines{};  // In its log since it was started, at most 30.
   std::uint32_t crashes = 1;              // In a row.
   std::chrono::milliseconds restart_in{0};
 };
@@ -61,7 +61,7 @@ struct ChildEnd {
 struct SupervisorEvents {
   // While the run goes on; later only of a user's process that nobody told to end.
   std::function<void(const ChildEnd&)> ended;
-  std::function<void()> workers_all_ended;      // And none will be started again.
+  std::function<void()> workers_all_ended;      // None will be started again.
   std::function<void(int signal)> interrupted;  // On the thread of signals.
   // On it, too. A second signal came: this process ends when it returns, so it must not wait for
   // anything.
@@ -130,12 +130,12 @@ class Supervisor {
   void end_all(std::chrono::milliseconds grace, std::chrono::milliseconds patience);
   [[nodiscard]] bool any_running() const;
 
-  std::vector<Child> children_;  // Of the thread.
+  std::vector<Child> children_;  // The thread's.
   const SupervisorEvents events_;
   std::atomic<bool> start_waiting_{false};
   std::chrono::steady_clock::time_point next_look_at_logs_{};
   bool told_all_ended_ = false;
-  bool told_to_end_ = false;              // Those that were left.
+  bool told_to_end_ = false;              // The children that were left were told.
   std::atomic<bool> interrupted_{false};  // By the first signal.
   std::mutex running_mutex_;
   std::vector<Running> running_;

@@ -357,7 +357,7 @@ class Worker::Job {
   }
 
   const WorkerOptions options_;
-  const std::optional<worker::Pace> pace_;  // Of delays on demand.
+  const std::optional<worker::Pace> pace_;  // For delays on demand.
   // State.
   std::uint64_t iteration_ = 0;
   bool joined_ = false;
@@ -365,13 +365,13 @@ class Worker::Job {
   std::uint64_t numbers_ = 0;
   std::size_t groups_ = 0;
   std::size_t tensors_ = 0;
-  std::vector<std::uint32_t> without_;           // Of the current mini-batch's gradient.
+  std::vector<std::uint32_t> without_;           // Tensors that the current gradient lacks.
   std::optional<protocol::Rates> rates_;         // To be told before the next push.
   std::optional<live::LastingSession> session_;  // From join() to the end.
   std::size_t in_hand_ = 0;  // Examples of the mini-batch that awaits its answer.
   bool pushing_ = false;     // From start_push() to finish_push().
   steady_clock::time_point begun_;
-  wire::Numbers weights_;      // Of the current mini-batch, if it is a view.
+  wire::Numbers weights_;      // The current mini-batch's, if it is a view.
   std::span<float> gradient_;  // The session's, if it was asked for.
   live::PassLog log_;          // For `outpace profile`.
 };

@@ -41,12 +41,12 @@ struct SessionOptions {
   WorkerId worker{};
   std::uint64_t process = 0;                     // As in protocol::Hello.
   Duration deadline = std::chrono::seconds(60);  // To be welcomed.
-  // Of the last release that this worker had, over whatever connection.
+  // The last release that this worker had, over whatever connection:
   std::uint64_t seen_job = 0;
   Version seen_version{};
-  Leaving* leaving = nullptr;  // Of the process, which may be told to end; outlives the session.
+  Leaving* leaving = nullptr;  // The process's, which may be told to end; outlives the session.
   Duration keep_alive = wire::kKeepAlive;  // As in wire::ConnectOptions.
-  // At least so much of a gradient is sent at a time, while the rest is computed; and a task comes
+  // At least this much of a gradient is sent at a time, while the rest is computed; a task comes
   // before all of its weights are there. 0: both travel whole.
   std::uint64_t slice_bytes = 0;
   std::shared_ptr<wire::KeptNumbers> kept = nullptr;  // As in wire::ConnectOptions.
@@ -194,15 +194,15 @@ class WorkerSession {
   const std::function<std::vector<float>()> initial_weights_;
   const std::function<std::string()> constants_;
   const std::function<std::vector<BroughtState>()> state_;
-  const std::uint64_t numbers_;               // Of weights and gradients.
+  const std::uint64_t numbers_;               // In the weights, and in a gradient.
   std::optional<protocol::Welcome> welcome_;  // The first; never set once constructed.
-  Reaching reaching_;                         // Of the transport's thread.
+  Reaching reaching_;                         // For the transport's thread.
   // State below is guarded by mutex_.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   worker::Inbox inbox_;
-  wire::Numbers weights_;       // Of the newest release.
-  std::uint64_t arrived_ = 0;   // Of these.
+  wire::Numbers weights_;       // The newest release's.
+  std::uint64_t arrived_ = 0;   // How many of these have arrived.
   protocol::Assembly came_;     // Constants.
   bool needs_weights_ = false;  // The server has none, or none any more.
   bool takes_parts_ = false;    // The policy, when it released the current task.
@@ -210,7 +210,7 @@ class WorkerSession {
   bool reached_ = false;  // The server has accepted the connection.
   std::optional<wire::Closed> closed_;
   std::optional<std::chrono::steady_clock::duration> clock_offset_;  // steady clock minus run's.
-  // Of the thread that computes.
+  // The computing thread's:
   Sequence current_{};
   wire::Room gradient_;  // If it has been asked for.
   worker::Slices slices_;

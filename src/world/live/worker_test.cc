@@ -45,7 +45,7 @@ struct Gradient {
   double loss = 0.0;
 };
 
-// Of the mean of (slope x + offset - y)^2 / 2 over points of the line y = 3x + 1.
+// The gradient of the mean of (slope x + offset - y)^2 / 2 over points of the line y = 3x + 1.
 Gradient gradient_of(const Minibatch& minibatch) {
   Gradient gradient{.numbers = {0, 0}};
   const auto size = static_cast<float>(minibatch.examples.size());
@@ -271,7 +271,7 @@ TEST_F(WorkerTest, AWorkerOfTheSameMachineComputesWhereTheServerReadsAndWrites) 
     const std::span<float> gradient = worker.gradient();
     ASSERT_EQ(gradient.size(), kWide);
     shared += is_shared(view->weights.data()) && is_shared(gradient.data()) ? 1U : 0U;
-    // Of half the square of the weights' distance from their places.
+    // The gradient of half the squared distance of the weights from their places.
     for (std::size_t i = 0; i < kWide; ++i) {
       gradient[i] = view->weights[i] - static_cast<float>(i);
     }

@@ -65,7 +65,7 @@ class ChromeTrace {
     tell(now, event, {.actions = decision.actions, .reason = decision.reason});
   }
   void tell(Time now, const policy::Event& event, const Decided& decided);
-  // What of a link was in use, 1 being all of it, over windows of this length from `begin` on. It
+  // The used share of a link, 1 being all of it, over windows of this length from `begin` on. It
   // may be told when all the rest has been.
   void append_link(const std::string& name,
                    Time begin,

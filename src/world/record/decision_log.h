@@ -51,12 +51,12 @@ struct DecisionLogHeader {
 
 struct DecisionLogOptions {
   std::uint64_t every = 1;      // Keep each `every`-th decision.
-  std::uint64_t bytes_max = 0;  // Of all parts together, about; 0: one part without end.
+  std::uint64_t bytes_max = 0;  // All parts together, about; 0: one part without end.
   GapTold told{};               // The log may have gaps (output_file.h); null: failures are thrown.
   WriteQueue* queue = nullptr;  // Writes the log (output_file.h); null: the caller does.
 };
 
-inline constexpr std::uint32_t kDecisionPartsMax = 8;  // Of a log that is kept below a size.
+inline constexpr std::uint32_t kDecisionPartsMax = 8;  // For a log that is kept below a size.
 
 // decisions.jsonl, decisions-2.jsonl, ...; the first part is 1.
 [[nodiscard]] std::filesystem::path part_of_log(const std::filesystem::path& path,
@@ -83,7 +83,7 @@ class DecisionLogWriter {
   const DecisionLogHeader header_;
   const DecisionLogOptions options_;
   std::uint64_t skipped_ = 0;  // Decisions since the last one that was kept.
-  // Of the thread that writes.
+  // The writing thread's:
   std::uint32_t part_ = 1;
   std::uint64_t part_max_;  // Bytes of the present part, at which the next one begins.
   OutputFile file_;
@@ -95,7 +95,7 @@ class DecisionLogWriter {
 
 struct LoggedDecision {
   Time now{};
-  std::string policy;  // That was set; `event` looks at it.
+  std::string policy;  // The policy that was set; `event` looks at it.
   policy::Event event;
   std::vector<policy::Action> actions;
   std::string reason;
@@ -124,10 +124,10 @@ class DecisionLogReader {
   // Once next() was false: where and why decisions are missing, after which none is read. Empty if
   // none are.
   [[nodiscard]] const std::string& gap() const { return gap_; }
-  // Of the line last read: its part, and its number there, from 1.
+  // The place of the line last read: its part, and its number there, from 1.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::uint64_t line() const { return line_; }
-  // Of its part, up to the end of that line.
+  // Bytes of its part, up to the end of that line.
   [[nodiscard]] std::uint64_t bytes_read() const { return static_cast<std::uint64_t>(read_); }
 
  private:
@@ -149,7 +149,7 @@ class DecisionLogReader {
   std::uint32_t part_ = 1;
   std::uint64_t line_ = 0;
   std::streamoff read_ = 0;  // Bytes of the part, up to the end of that line.
-  Time now_{};               // Of that line.
+  Time now_{};               // When that line was written.
   bool cut_short_ = false;
   std::string gap_;
   DecisionLogHeader header_;

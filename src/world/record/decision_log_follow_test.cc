@@ -1,4 +1,4 @@
-// Of logs whose writer goes on.
+// Logs that are read while their writer goes on.
 
 #include <filesystem>
 #include <fstream>

@@ -77,14 +77,14 @@ class OutputFile {
   const std::string name_;
   const Gaps gaps_;
   const std::function<void(OutputFile&)> before_write_;
-  // Of the caller.
+  // The caller's:
   fmt::memory_buffer buffer_;
   std::uint64_t lines_ = 0;     // In the buffer.
   std::uint64_t left_out_ = 0;  // Lines that the queue did not take since it took some.
-  // Of the thread that writes.
+  // The writing thread's:
   std::filesystem::path path_;
   int file_;                   // -1 once closed.
-  std::uint64_t size_ = 0;     // Of the file: whole lines.
+  std::uint64_t size_ = 0;     // The file's: whole lines.
   std::uint64_t missing_ = 0;  // Lines, of the gap that is open; 0: none is.
 };
 

@@ -1,4 +1,4 @@
-// Of policies by their names: for titles, and for what a page shows.
+// Names of policies: for titles, and for what a page shows.
 
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace outpace::record {
 
-// What a run was decided by: "dynamic, then sync", when `next` comes after `names`. Of more than
-// three the first and the last are named.
+// The policies that decided a run: "dynamic, then sync", when `next` comes after `names`. If there
+// are more than three, the first and the last are named.
 [[nodiscard]] std::string in_turn(std::string names, std::string_view next);
 
 }  // namespace outpace::record

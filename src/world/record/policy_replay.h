@@ -57,7 +57,7 @@ struct Replay {
   // The first decision that came out differently; in the words of the log.
   struct Difference {
     std::filesystem::path file;  // The log's part.
-    std::uint64_t line;          // Of it, from 1.
+    std::uint64_t line;          // Its line there, from 1.
     Time now;
     std::string event;
     std::string recorded;
@@ -67,14 +67,14 @@ struct Replay {
   // The first recorded decision that breaks an invariant.
   struct Broken {
     std::filesystem::path file;  // The log's part.
-    std::uint64_t line;          // Of it, from 1.
+    std::uint64_t line;          // Its line there, from 1.
     Time now;
     std::string what;  // With the invariant's number in front.
   };
 
   DecisionLogHeader header;
-  std::string policy;           // Those that were set after the header's too.
-  std::uint64_t decisions = 0;  // That were identical.
+  std::string policy;           // The header's, and those that were set later.
+  std::uint64_t decisions = 0;  // Decisions that were identical.
   bool cut_short = false;       // The log's writer was killed: its last line was left out.
   std::string gap;              // Where and why decisions are missing; empty: none are.
   std::optional<Difference> difference;

@@ -15,8 +15,8 @@ namespace {
 
 class ReplayTest : public testing::Test {
  protected:
-  // Two workers, each of which answers and is released again in turn. Of the forged gradient's
-  // decision an action is missing; the skewed one names a version that its worker never had.
+  // Two workers, each of which answers and is released again in turn. The forged gradient's
+  // decision lacks an action; the skewed one names a version that its worker never had.
   void record(const std::string& spec,
               std::uint64_t gradients,
               std::uint64_t forged = UINT64_MAX,

@@ -20,7 +20,7 @@
 namespace outpace::record {
 
 struct ProcessorUse {
-  std::uint32_t cores = 1;  // Of this machine, as available to this process and its children.
+  std::uint32_t cores = 1;  // On this machine, as available to this process and its children.
   double server_seconds_a_gradient = 0;  // Processor seconds, over all threads.
   // Processor seconds per iteration, by worker; nothing if unknown.
   std::vector<std::optional<double>> worker_seconds_an_iteration;

@@ -23,7 +23,7 @@ struct Status {
   std::uint64_t examples = 0;
   double epochs = 0.0;
   std::optional<double> training_loss;  // Nothing before the first gradient.
-  std::optional<double> accuracy;       // Of the last evaluation.
+  std::optional<double> accuracy;       // The last evaluation's.
   double examples_per_second = 0.0;
   std::uint32_t live = 0;
   std::uint32_t workers = 0;

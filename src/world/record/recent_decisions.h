@@ -27,8 +27,8 @@ class RecentDecisions {
       Time now;
       policy::Event event;
       policy::Reason reason;
-      std::string words;        // Of a recorded decision, in place of the reason.
-      std::size_t actions_end;  // Of its actions, which begin where those before it end.
+      std::string words;        // For a recorded decision, in place of the reason.
+      std::size_t actions_end;  // Where its actions end; they begin where those before it end.
     };
     ChromeTrace::Underway begin;
     std::vector<One> decided;

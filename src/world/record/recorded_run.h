@@ -17,7 +17,7 @@ namespace outpace::record {
 struct RecordedIteration {
   Time begin;
   Time end;              // After begin.
-  double share = 1.0;    // Of a full mini-batch; above 0.
+  double share = 1.0;    // The share of a full mini-batch; above 0.
   bool partial = false;  // It was cut off: how long the whole would have taken is not known.
 };
 
@@ -31,7 +31,7 @@ struct RecordedWorker {
   std::vector<Absence> absences;              // In order.
   // Processor time of a full mini-batch, if the worker is on the server's machine; else nothing.
   std::optional<double> processor_seconds;
-  // Of a typical iteration: what is not computing; nothing where it cannot be told.
+  // The part of a typical iteration that is not computing; nothing where it cannot be told.
   std::optional<double> communication_seconds;
 };
 
@@ -42,9 +42,9 @@ struct RecordedRun {
   Time last_commit{};          // From the first weights handed out.
   std::uint64_t examples = 0;  // Applied up to then.
   std::vector<RecordedWorker> workers;
-  std::uint32_t cores = 0;      // Of the server's machine; 0: not known, and nothing is made of it.
-  double server_seconds = 0.0;  // Of a processor, for a gradient.
-  // Of the whole run, where what is here is a sample of it.
+  std::uint32_t cores = 0;      // The server machine's; 0: not known, and nothing is made of it.
+  double server_seconds = 0.0;  // Processor time for a gradient.
+  // The whole run's rate, where what is here is a sample of it.
   std::optional<double> measured{};  // Examples a second.
 
   [[nodiscard]] double examples_per_second() const {

@@ -185,7 +185,7 @@ class Follower {
   Time now_{};
   Time end_{};  // The last one that was followed.
   bool sampled_ = false;
-  Time begin_{};      // Of the stretch, on the run's clock,
+  Time begin_{};      // When the stretch began, on the run's clock,
   Duration shift_{};  // and what it is moved by.
   std::vector<Present> present_;
   // Examples of gradients that were neither accepted nor dropped yet, by worker and release.
@@ -377,7 +377,7 @@ void add_notes(const RunDecisions& log, const Follower& follower, FoundRun& foun
   }
 }
 
-// Of the whole run, where a sample was read.
+// Adds the whole run's rate, where a sample was read.
 void add_measured(const nlohmann::json& summary, FoundRun& found) {
   const nlohmann::json rate = summary.value("examples_per_second", nlohmann::json());
   if (rate.is_number() && rate.get<double>() > 0.0) {

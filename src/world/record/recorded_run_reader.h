@@ -15,7 +15,7 @@ namespace outpace::record {
 [[nodiscard]] std::uint64_t sampled_gradients(std::uint32_t workers);
 
 // decisions.jsonl has all but processor time and communication, so the record of a run that was
-// killed will do; those two are in summary.json and config.toml. Of a run of more gradients than
+// killed will do; those two are in summary.json and config.toml. If the run has more gradients than
 // `most` (nothing: sampled_gradients() of its workers), some stretches of the record are read, one
 // after another as if nothing had been between them; a note says so. Throws a usage error that
 // names the file if one of them is not what a run writes.

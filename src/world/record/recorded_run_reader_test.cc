@@ -174,7 +174,7 @@ TEST_F(RecordedRunReader, ReadsMoreOfMoreWorkersUpToALimit) {
   EXPECT_EQ(sampled_gradients(8), 20'000U);
   EXPECT_EQ(sampled_gradients(158), 79'000U);
   EXPECT_EQ(sampled_gradients(2000), 100'000U);
-  write_long(directory_ / "decisions.jsonl", 30'000);  // Of two workers.
+  write_long(directory_ / "decisions.jsonl", 30'000);  // From two workers.
   EXPECT_EQ(read().notes.back(), "a sample of 20000 gradients of the record was read");
 }
 

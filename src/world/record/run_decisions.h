@@ -29,11 +29,11 @@ class RunDecisions {
   // what is read of one is wrong; so does next().
   explicit RunDecisions(const RunDirectory& files);
 
-  // Of the first server whose log is there.
+  // The header of the first server whose log is there.
   [[nodiscard]] const DecisionLogHeader& header() const { return header_; }
-  // Of the server that the last decision is of.
+  // The header of the server that made the last decision.
   [[nodiscard]] const DecisionLogHeader& present() const { return log_->header(); }
-  // Those before the newest, whose logs are there.
+  // The servers before the newest whose logs are there.
   [[nodiscard]] std::vector<Server> earlier() const;
   // As DecisionLogReader::next().
   [[nodiscard]] bool next(LoggedDecision& out);
@@ -44,7 +44,7 @@ class RunDecisions {
 
   // Bytes of all logs.
   [[nodiscard]] std::uint64_t bytes() const;
-  // Of the present log: up to the last decision.
+  // Bytes of the present log, up to the last decision.
   [[nodiscard]] std::uint64_t bytes_read() const { return log_->bytes_read(); }
   // Goes on at the first line at this byte of them or later; false if there is none.
   bool go_to(std::uint64_t byte);
@@ -57,7 +57,7 @@ class RunDecisions {
  private:
   struct Log {
     std::filesystem::path path;
-    GoesOn from;  // Of the first server: the run's begin.
+    GoesOn from;  // For the first server: the run's begin.
   };
   void open(std::size_t server);
   // A decision that was lost when the next server went on.

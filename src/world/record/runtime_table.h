@@ -22,7 +22,7 @@ namespace outpace::record {
 
 class RuntimeTable {
  public:
-  // This and all below throw Error if the file system refuses. With `told`, the file may have gaps
+  // All functions throw Error if the file system refuses. With `told`, the file may have gaps
   // once it exists; with `queue`, that writes it (output_file.h).
   explicit RuntimeTable(const std::filesystem::path& path,
                         GapTold told = nullptr,

@@ -153,7 +153,7 @@ class HeaderTokens final : public json::json_sax_t {
   std::string name_;  // At depth 1.
   std::string key_;   // At depth 2.
   std::set<std::string> names_;
-  std::set<std::string> fields_;  // Of the present tensor.
+  std::set<std::string> fields_;  // The present tensor's.
   int offsets_ = 0;
 };
 

@@ -63,9 +63,9 @@ class TensorBoardLog {
   const std::filesystem::path path_;
   const GapTold told_;
   WriteQueue* const queue_;
-  // Of the thread that writes.
+  // The writing thread's:
   std::ofstream file_;
-  std::uint64_t size_ = 0;  // Of whole records.
+  std::uint64_t size_ = 0;  // Bytes of whole records.
 };
 
 }  // namespace outpace::record

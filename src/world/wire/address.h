@@ -48,7 +48,7 @@ void check_address(const std::string& address);
 struct Listener {
   Descriptor socket;                 // Does not block.
   std::string address;               // As given, with the port that it got.
-  Duration keep_alive = kKeepAlive;  // Of the connections that it accepts.
+  Duration keep_alive = kKeepAlive;  // For the connections that it accepts.
 };
 enum class Reach : std::uint8_t {
   kAddress,     // Listens at the address alone.

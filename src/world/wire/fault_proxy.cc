@@ -15,7 +15,7 @@ namespace outpace::wire {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{16} << 10U;
-constexpr std::size_t kQueuedMost = std::size_t{4} << 20U;  // Of a flow; then it reads no more.
+constexpr std::size_t kQueuedMost = std::size_t{4} << 20U;  // Bytes of a flow that is full.
 constexpr std::chrono::milliseconds kLook{100};
 constexpr std::chrono::seconds kToConnect{2};
 // A handshake is a few hundred bytes. A flipped bit in it reads as a wrong token or a wrong

@@ -113,7 +113,7 @@ class FaultProxy {
   const Descriptor waker_;
   std::mutex mutex_;
   std::string server_;  // Guarded by mutex_; empty: none yet.
-  // Of the thread.
+  // The thread's:
   std::list<Connection> connections_;
   Rng rng_;
   std::jthread thread_;  // Last: stops first.

@@ -3,8 +3,8 @@
 //   client: an opening of 40 bytes: "OUTPACE2", a nonce of 32 random bytes
 //   server: an answer of 44 bytes: "OUTPACE2", a code, its nonce
 //   client: a proof of 32 bytes: HMAC-SHA256(token, "client", both nonces, binding)
-//   server: an answer: its code says accepted, or why not; with "server" in place of "client",
-//   proof
+//   server: an answer of 44 bytes: its code says accepted, or why not; and a proof, with "server"
+//           in place of "client"
 //
 // The binding is keying material of the TLS connection, or zeros. So the token never crosses the
 // wire, what was recorded proves nothing later, and nobody in between can pass a proof on over TLS.

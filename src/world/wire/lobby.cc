@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kPatience = 10s;       // For a whole handshake.
-constexpr auto kGrace = 1s;           // Of a stranger, before it gives way to the next.
+constexpr auto kGrace = 1s;           // A stranger's, before it gives way to the next.
 constexpr auto kBetweenWords = 1s;    // From one refusal that is told to the next.
 constexpr auto kBetweenFull = 10s;    // The same, while nobody can come.
 constexpr char kTlsFirstByte = 0x16;  // A handshake record.

@@ -55,7 +55,7 @@ class Lobby {
     std::string peer;
     Clock::time_point since;
     Step step = Step::kFirstByte;
-    bool writes = false;  // Of TLS: waits until the socket takes more.
+    bool writes = false;  // For TLS: waits until the socket takes more.
     std::array<char, sizeof(OpeningBytes)> bytes{};
     std::size_t have = 0;
     Proven proven{};
@@ -90,7 +90,7 @@ class Lobby {
   const TlsContext* const tls_;
   const Callbacks callbacks_;
   const Descriptor waker_;
-  // Of the thread.
+  // The thread's:
   std::list<Stranger> strangers_;  // The oldest first.
   bool full_ = false;              // No descriptor for one more, a moment ago.
   Clock::time_point told_{};

@@ -18,7 +18,7 @@ namespace outpace::wire {
 
 struct ServeOptions {
   std::string address;  // "127.0.0.1:4000", "[::1]:0" (port 0: any free one) or "unix:/path".
-  std::string token;    // Of the job: printable ASCII without blanks, not empty.
+  std::string token;    // The job's: printable ASCII without blanks, not empty.
   TlsFiles tls;         // Without files no TLS. A Unix socket never has it.
   UnreadMax unread_max;
   std::function<void(const std::string&)> refused;  // "refused 10.0.0.7:4000: a wrong token".

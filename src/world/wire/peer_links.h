@@ -35,7 +35,7 @@ class PeerListener {
   struct Options {
     std::string address;  // "127.0.0.1:0"
     std::string token;
-    Duration keep_alive;                              // Of the connections.
+    Duration keep_alive;                              // For the connections.
     std::function<void(const std::string&)> refused;  // As ServeOptions'; may be null.
   };
   // Throws a usage error if the address cannot be listened on.

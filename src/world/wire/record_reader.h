@@ -78,11 +78,11 @@ class RecordReader {
   std::optional<Received> pending_;  // Its payload is not whole yet.
   bool handed_on_ = false;           // The pending one, before it was whole.
   std::optional<std::uint64_t> arrived_;
-  // Of the pending payload, or of a gradient's slices. Shared with the readers of a release that
-  // was handed on.
+  // The numbers of the pending payload, or of a gradient's slices. Shared with the readers of a
+  // release that was handed on.
   std::shared_ptr<Buffer> numbers_;
-  SquareSum squares_;  // Of a push's numbers before at_, unless it has slices.
-  // Of the pending payload: where the next numbers go, and where they end.
+  SquareSum squares_;  // Over a push's numbers before at_, unless it has slices.
+  // Where the pending payload's next numbers go, and where they end:
   std::uint64_t begun_ = 0;  // Where those of the last record went.
   std::uint64_t at_ = 0;
   std::uint64_t end_ = 0;

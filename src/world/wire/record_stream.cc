@@ -408,7 +408,7 @@ void RecordStream::check(std::string_view body, const RecordHead& head) const {
 
 Moved RecordStream::receive() {
   make_space();
-  // Of numbers, all that is missing goes to its place, and no more than the next head behind it.
+  // All numbers that are missing go to their place, and no more than the next head behind them.
   const bool numbers = !room_.empty();
   const std::size_t space = capacity_ - end_;
   const std::array<iovec, 2> parts = {

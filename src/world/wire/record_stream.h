@@ -132,14 +132,14 @@ class RecordStream {
   const Descriptor waker_;
   std::atomic<std::uint64_t> authorised_{0};
   std::atomic<std::uint64_t> sent_bytes_{0};
-  // Of the stream's thread: what was received and not parsed, received_[begin_..end_).
+  // The stream's thread's: what was received and not parsed, received_[begin_..end_).
   std::unique_ptr<char[]> received_;
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   RecordReader reader_;
   std::optional<RecordHead> head_;  // Its body has not come whole.
-  std::span<char> room_;            // Of numbers: where they go.
+  std::span<char> room_;            // Where numbers go.
   std::size_t filled_ = 0;          // Bytes of it.
   // State below is guarded by mutex_.
   std::mutex mutex_;
@@ -147,8 +147,8 @@ class RecordStream {
   bool slicing_ = false;           // Slices were queued, and not the push that completes them.
   Sharing sharing_;                // Its read() is the stream's thread's.
   std::size_t controls_ = 0;       // Records of sharing_ in current_.
-  std::deque<Piece> current_;      // Of records that have been begun.
-  std::size_t sent_of_first_ = 0;  // Of current_'s first piece.
+  std::deque<Piece> current_;      // Records that have been begun.
+  std::size_t sent_of_first_ = 0;  // Bytes of current_'s first piece.
   std::optional<Piece> farewell_;
   std::string why_ = "the connection was lost";
   bool blocked_ = false;  // The socket takes no more; next() waits for it.

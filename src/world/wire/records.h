@@ -48,7 +48,7 @@ inline constexpr std::size_t kNumbersMax = std::size_t{1} << 16U;
 struct RecordHead {
   RecordKind kind;
   std::uint32_t bytes;
-  std::uint32_t checksum;  // Of the body.
+  std::uint32_t checksum;  // The body's.
 };
 
 // A head as it is sent, for this body.

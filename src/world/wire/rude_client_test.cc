@@ -296,7 +296,7 @@ TEST_P(RudeClientTest, ReadsNoMoreOfAClientThanItsReceiverHandles) {
   std::latch handled(1);
   std::atomic<int> in_hand{0};
   std::atomic<int> most{0};
-  std::vector<std::jthread> handlers;  // Of the connection's thread, as long as it lives.
+  std::vector<std::jthread> handlers;  // The connection's thread fills it, as long as it lives.
   const auto server = wire::serve(
       {.address = any_address(), .token = kToken},
       [&, sink = server_.server_sink()](ConnectionId id, ConnectionEvent event) {

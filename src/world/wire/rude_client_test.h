@@ -124,8 +124,8 @@ struct RudeCase {
   std::string why;
 };
 
-// Of each: a client that may send 8 numbers writes it, hears why that ends its connection, and
-// nothing but its hello has arrived.
+// For each case: a client that may send 8 numbers writes it, hears why that ends its connection,
+// and nothing but its hello has arrived.
 inline void expect_farewells(ServerTransport& server,
                              Recorder& events,
                              const std::vector<RudeCase>& cases) {

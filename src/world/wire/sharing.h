@@ -56,7 +56,7 @@ class Lender {
 };
 
 struct SharingOptions {
-  std::shared_ptr<Lender> lender;  // Of the transport; null: nothing is shared.
+  std::shared_ptr<Lender> lender;  // The transport's; null: nothing is shared.
   std::size_t peer_places = 0;     // The places that the peer may lend.
   bool in_place = false;           // Numbers are read where they lie; else they are copied first.
 };
@@ -116,11 +116,11 @@ class Sharing {
   void give_up(const std::string& why);
 
   const SharingOptions options_;
-  State state_ = State::kNothing;  // Of lent_.
+  State state_ = State::kNothing;  // The state of lent_.
   std::shared_ptr<LentMemory> lent_;
   std::vector<Control> controls_;
   std::string warning_;
-  int offers_ = 0;  // Of the peer.
+  int offers_ = 0;  // The peer's.
   std::shared_ptr<const BorrowedMemory> borrowed_;
   const std::shared_ptr<Returns> returns_ = std::make_shared<Returns>();
 };

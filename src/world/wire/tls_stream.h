@@ -64,8 +64,8 @@ class TlsStream final : public ByteStream {
   [[nodiscard]] Moved moved(int result);
 
   SSL* const ssl_;
-  std::string problem_;       // Of the handshake, or of the receiver.
-  mutable std::mutex mutex_;  // Of ssl_: OpenSSL does not let a sender and a receiver in together.
+  std::string problem_;       // Set by the handshake, or by the receiver.
+  mutable std::mutex mutex_;  // Guards ssl_: OpenSSL lets no sender and receiver in together.
   bool open_ = false;
   std::string staged_;             // Small parts that are sealed as one piece.
   std::string sealed_;             // What the socket has not taken,
@@ -74,7 +74,7 @@ class TlsStream final : public ByteStream {
   std::unique_ptr<char[]> ahead_;  // What came and OpenSSL has not asked for yet,
   std::size_t given_ = 0;          // from here
   std::size_t received_ = 0;       // to here.
-  bool more_ = false;  // Of the receiver: bytes may have come that the socket no longer shows.
+  bool more_ = false;  // For the receiver: bytes may have come that the socket no longer shows.
 };
 
 }  // namespace outpace::wire

@@ -42,8 +42,8 @@ enum class ConnectionId : std::uint64_t {};
 struct Received {
   protocol::Message message;
   Numbers payload;  // Empty if the message carries none. On a server never in shared memory.
-  std::uint64_t arrived = 0;  // Of the payload's numbers, from the front: all, but for `progress`.
-  // Of a push: its payload's SquareSum, which the transport adds up while the numbers pass by.
+  std::uint64_t arrived = 0;  // Numbers of the payload, from the front: all, but for `progress`.
+  // For a push: its payload's SquareSum, which the transport adds up while the numbers pass by.
   std::optional<double> squares = std::nullopt;
   // On a server: while a copy of this lives, the message counts as not handled.
   std::shared_ptr<void> turn;

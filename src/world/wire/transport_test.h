@@ -72,7 +72,7 @@ class Recorder {
   bool wait_closed(ConnectionId id) {
     return wait([&](const auto& logs) { return logs.contains(id) && !logs.at(id).closed.empty(); });
   }
-  // Of the connection that said hello under this name; 0 if none did in time.
+  // The connection that said hello under this name; 0 if none did in time.
   ConnectionId wait_hello(const std::string& host) {
     ConnectionId found{0};
     wait([&](const auto& logs) {

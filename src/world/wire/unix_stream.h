@@ -20,7 +20,7 @@ class UnixStream final : public ByteStream {
   [[nodiscard]] Descriptor take_descriptor() override { return std::move(descriptor_); }
 
  private:
-  // Of the thread that receives.
+  // The receiving thread's:
   bool accepts_ = false;
   Descriptor descriptor_;  // Came, and was not taken.
 };

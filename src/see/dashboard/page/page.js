@@ -9,7 +9,7 @@ const $ = (id) => document.getElementById(id);
 
 const run = { about: {}, points: [], evaluations: [], lanes: [], firstCell: 0, cells: 0, workers: [],
   staleness: [], expected: null, byExamples: false, chosen: -1, told: [], frame: {}, kept: 450 };
-// Of a report: a frame of each run, and what is said of it.
+// In a report: a frame of each run, and what is said about it.
 const recorded = $("recorded") ? JSON.parse($("recorded").textContent) : null;
 const charts = {};
 // run.lanes: of each worker the newest `kept` cells, each of six parts of 15.
@@ -330,7 +330,7 @@ function addNews(rows) {
   for (const one of rows) body.prepend(one);
   while (body.rows.length > 200) body.lastChild.remove();
 }
-// Of each row its cells and their names. What is there already stays, and changes its words: new
+// For each row: its cells and their names. Rows that are there stay, and change their words: new
 // elements for hundreds of workers, twice a second, would be tens of megabytes of garbage.
 function setRows(id, rows) {
   const body = $(id).tBodies[0];
