@@ -46,7 +46,10 @@ InvariantChecker::InvariantChecker(const Plan& plan, bool keeps_events)
       known_(nothing()) {}
 
 InvariantChecker::Known InvariantChecker::nothing() const {
-  Known known{.decisions = {Spec::parse(plan_.policy), plan_.workers, balance_of(plan_)},
+  Known known{.decisions = {Spec::parse(plan_.policy),
+                            plan_.workers,
+                            balance_of(plan_),
+                            plan_.local_steps > 0},
               .coordination = {plan_.workers, silence_of(plan_), progress_of(plan_)},
               .state = {},
               .audit = std::nullopt};

@@ -267,15 +267,24 @@ Plan draw_plan(std::uint64_t seed) {
   faults.add_servers();
   faults.add_hangs();
   faults.add_greetings();
+  if (!plan.ledger && draw.one_in(2)) {  // A ledger counts single gradients.
+    plan.local_steps = static_cast<std::uint32_t>(draw.between(2, 6));
+    plan.recovery *= plan.local_steps;
+    if (plan.progress_timeout) {  // A release takes as many times as long.
+      *plan.progress_timeout *= plan.local_steps;
+    }
+  }
   return plan;
 }
 
 std::string to_words(const Plan& plan) {
   std::string text =
       "--workers " + std::to_string(plan.workers) + " --policy '" + plan.policy + "'" +
-      (plan.balance ? " --balance" : "") + " --staleness " + plan.staleness + " --runtime '" +
-      plan.runtime + "' --batch " + std::to_string(plan.batch) + " --examples " +
-      std::to_string(plan.examples) + " --epochs " + std::to_string(plan.epochs) + " --sampling " +
+      (plan.balance ? " --balance" : "") +
+      (plan.local_steps > 0 ? " --local-steps " + std::to_string(plan.local_steps) : "") +
+      " --staleness " + plan.staleness + " --runtime '" + plan.runtime + "' --batch " +
+      std::to_string(plan.batch) + " --examples " + std::to_string(plan.examples) + " --epochs " +
+      std::to_string(plan.epochs) + " --sampling " +
       (plan.with_replacement ? "replacement" : "epoch") + " --latency " + words(plan.latency) +
       " --apply " + words(plan.apply) + " --heartbeat-timeout " + words(plan.heartbeat_timeout) +
       (plan.progress_timeout ? " --progress-timeout " + words(*plan.progress_timeout) : "") +

@@ -20,6 +20,7 @@ struct Plan {
   std::uint32_t workers = 1;
   std::string policy;
   bool balance = false;
+  std::uint32_t local_steps = 0;  // Mini-batches of a phase; 0: none, each is pushed.
   std::string staleness;
   std::string runtime;
   std::uint32_t batch = 1;

@@ -36,6 +36,11 @@ sim::ClusterOptions options_of(const Plan& plan) {
   if (plan.balance) {
     options.policy_inputs.balance.emplace();
   }
+  if (plan.local_steps > 0) {
+    options.coordinator.local_steps = {
+        .most = plan.local_steps, .optimizer = "sgd", .schedule = {}};
+    options.policy_inputs.hand_ins = true;
+  }
   // Undoes the mean over an update's examples: each moves its number by its weight.
   const auto policy = policy::make_policy(options.policy, plan.workers);
   options.coordinator.rate = static_cast<double>(plan.batch) * policy->nominal_cutoff(plan.workers);
@@ -45,19 +50,27 @@ sim::ClusterOptions options_of(const Plan& plan) {
   return options;
 }
 
+std::unique_ptr<sim::Timing> timing_of(const Plan& plan) {
+  auto drawn = std::make_unique<sim::DrawnTiming>(
+      sim::Runtimes::parse(plan.runtime,
+                           {.workers = plan.workers, .seed = plan.seed, .read_file = {}}),
+      std::vector<double>{});
+  if (plan.local_steps > 0) {
+    return std::make_unique<sim::SteppedTiming>(std::move(drawn), plan.local_steps);
+  }
+  return drawn;
+}
+
 // One run under checker. Throws Violation.
 sim::ClusterResult run_once(const Plan& plan, InvariantChecker& checker) {
   sim::ClusterOptions options = options_of(plan);
   options.observer = &checker;
-  sim::DrawnTiming timing(
-      sim::Runtimes::parse(plan.runtime,
-                           {.workers = plan.workers, .seed = plan.seed, .read_file = {}}),
-      {});
+  const std::unique_ptr<sim::Timing> timing = timing_of(plan);
   worker::Ledger ledger(plan.examples, plan.broken_every);
   sim::Learning learning{ledger};
   sim::Cluster cluster(
       options,
-      timing,
+      *timing,
       plan.ledger ? &learning : nullptr,
       [&checker](Time now, const policy::Event& event, const policy::Decision& decision) {
         checker.decided(now, event, decision);

@@ -9,12 +9,13 @@ namespace {
 
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
-    "balance",   "balance-most",    "runtime-model",    "staleness",
-    "filter",    "reduce",          "listen",           "trace",
-    "decisions", "restart-workers", "checkpoint-every", "checkpoint-keep",
-    "resume",    "token-file",      "rejoin-for",       "tls-cert",
-    "tls-key",   "tls-ca",          "launcher",         "attack",
-    "slice",     "alarm-staleness", "max-workers"};
+    "balance",        "balance-most",    "runtime-model",    "staleness",
+    "filter",         "reduce",          "listen",           "trace",
+    "decisions",      "restart-workers", "checkpoint-every", "checkpoint-keep",
+    "resume",         "token-file",      "rejoin-for",       "tls-cert",
+    "tls-key",        "tls-ca",          "launcher",         "attack",
+    "slice",          "alarm-staleness", "max-workers",      "local-steps",
+    "outer-optimizer"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);

@@ -250,7 +250,7 @@ std::unique_ptr<sim::Timing> make_timing(const SimulateJob& job, const ReadFile&
   for (std::uint32_t worker = 0; worker < workers && !job.delays.slow.empty(); ++worker) {
     factors.push_back(slow_factor(job.delays, worker, workers));
   }
-  return std::make_unique<sim::DrawnTiming>(
+  auto drawn = std::make_unique<sim::DrawnTiming>(
       sim::Runtimes::parse(
           job.cluster.runtime.empty() ? kRuntimeByDefault : job.cluster.runtime,
           {.workers = workers,
@@ -258,6 +258,10 @@ std::unique_ptr<sim::Timing> make_timing(const SimulateJob& job, const ReadFile&
            .read_file =
                [&read_file](const std::string& path) { return read_file("runtime", path); }}),
       std::move(factors));
+  if (job.training.local_steps) {
+    return std::make_unique<sim::SteppedTiming>(std::move(drawn), *job.training.local_steps);
+  }
+  return drawn;
 }
 
 std::optional<sim::Transfers::Options> make_links(const SimulateJob& job,

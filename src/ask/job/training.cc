@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "policy/switch_spec.h"
+#include "update/optimizer.h"
 
 namespace outpace::job {
 namespace {
@@ -14,6 +15,10 @@ namespace {
 // ranges in each epoch, stays small.
 constexpr double kBatchMost = 1U << 20U;
 constexpr double kRateMost = 1e6;
+
+// Douillard et al., "DiLoCo", 2023, section 2.
+constexpr const char* kOuterByDefault = "nesterov:mu=0.9,lr=0.7";
+constexpr double kOuterRate = 0.7;
 
 constexpr std::uint64_t kEpochsByDefault = 5;
 constexpr std::uint64_t kEpochsTowardsTarget = 50;
@@ -76,6 +81,22 @@ void declare_step(OptionList& options, Training& training) {
               training.filter,
               "Filter wrong gradients: kardam:f=2 for asynchronous policies; median, trimmed:f=2 "
               "or krum:f=2 for updates of several gradients");
+}
+
+void declare_local_steps(OptionList& options, Training& training) {
+  options
+      .add("local-steps",
+           training.local_steps,
+           "Mini-batches that a worker steps by itself, with --optimizer and --lr, between two "
+           "pushes; it pushes what these steps have changed")
+      .default_words("a push for each mini-batch")
+      .between(1, kBatchMost);
+  options
+      .add("outer-optimizer",
+           training.outer_optimizer,
+           "With --local-steps, the server's optimizer, with its rate: sgd:lr=1 averages")
+      .type("OPTIMIZER")
+      .default_words(kOuterByDefault);
 }
 
 void declare_data(OptionList& options, Training& training) {
@@ -202,6 +223,7 @@ void declare(OptionList& options, Training& training) {
       .default_words("--workers");
   declare_policy(options, training);
   declare_step(options, training);
+  declare_local_steps(options, training);
   declare_data(options, training);
   declare_end(options, training);
 }
@@ -236,6 +258,23 @@ double rate_in_force(const Training& training) {
   return training.rate.value_or(finds_its_own ? 1.0 : 0.1);
 }
 
+OuterOptimizer parse_outer(const Spec& spec) {
+  OuterOptimizer outer{.optimizer = {.name = spec.name, .options = {}, .text = spec.name}};
+  Spec rate{.name = spec.name, .options = {}, .text = spec.text};
+  for (const auto& [key, value] : spec.options) {
+    if (key == "lr") {
+      rate.options.emplace_back(key, value);
+      continue;
+    }
+    outer.optimizer.text += outer.optimizer.options.empty() ? ":" : ",";
+    outer.optimizer.text += (key.empty() ? "" : key + "=") + value;
+    outer.optimizer.options.emplace_back(key, value);
+  }
+  outer.rate = SpecReader("outer optimizer", rate).number("lr", kOuterRate, 0.0, kRateMost);
+  (void)update::make_optimizer(outer.optimizer, 1);
+  return outer;
+}
+
 std::optional<policy::BalanceOptions> balance_in_force(const Training& training) {
   if (!training.balance) {
     if (training.balance_most) {
@@ -255,11 +294,53 @@ void check_runtime_model(const Training& training) {
   }
 }
 
+namespace {
+
+void check_local_steps(const Training& training) {
+  if (!training.local_steps) {
+    if (training.outer_optimizer) {
+      throw usage_error("--outer-optimizer without --local-steps; add --local-steps, or remove it");
+    }
+    return;
+  }
+  const std::string steps = "--local-steps " + std::to_string(*training.local_steps);
+  if (std::uint64_t{training.batch} * *training.local_steps > std::uint64_t{1} << 20U) {
+    throw usage_error(steps + " of --batch " + std::to_string(training.batch) +
+                      " are more than 1,048,576 examples between two pushes; lower one of them");
+  }
+  if (training.rate_scale != update::RateScale::kNone) {
+    throw usage_error("--lr-scale " + Value<update::RateScale>::text(training.rate_scale) +
+                      " conflicts with " + steps +
+                      ", where --lr is the rate of each worker's own steps; remove --lr-scale");
+  }
+}
+
+// The workers' own steps take the user's optimizer, rate, schedule and decay; the server's take the
+// outer optimizer.
+void move_steps_to_workers(const Training& training, Resolved& resolved) {
+  const OuterOptimizer outer =
+      parse_outer(training.outer_optimizer.value_or(Spec::parse(kOuterByDefault)));
+  (void)update::make_optimizer(training.optimizer, 1);
+  resolved.coordinator.local_steps = server::LocalSteps{.most = *training.local_steps,
+                                                        .optimizer = training.optimizer.text,
+                                                        .weight_decay = training.weight_decay,
+                                                        .rate = rate_in_force(training),
+                                                        .schedule = resolved.coordinator.schedule};
+  resolved.policy_inputs.hand_ins = true;
+  resolved.coordinator.rate = outer.rate;
+  resolved.coordinator.schedule = update::Schedule::parse(Spec::parse("constant"));
+  resolved.shard.optimizer = outer.optimizer;
+  resolved.shard.weight_decay = 0.0;
+}
+
+}  // namespace
+
 Resolved resolve(const Training& training,
                  const Membership& membership,
                  const ResolveOptions& options) {
   check_workers(training, membership, options.workers_max);
   check_target(training);
+  check_local_steps(training);
   check_runtime_model(training);
   const policy::Entry& entry = policy::find(training.policy.name);
   Resolved resolved;
@@ -298,6 +379,9 @@ Resolved resolve(const Training& training,
       .weight_decay = training.weight_decay,
       .clip_norm = training.clip_norm,
       .filter = update::FilterRule::parse(training.filter)};
+  if (training.local_steps) {
+    move_steps_to_workers(training, resolved);
+  }
   server::check(resolved.shard);
   update::check_suits(resolved.shard.filter,
                       {.policy = training.policy.text,

@@ -65,7 +65,9 @@ struct Training {
   double weight_decay = 0.0;
   double clip_norm = 0.0;
   Spec filter = Spec::parse("none");
-  std::uint32_t batch = 32;  // Examples.
+  std::uint32_t batch = 32;                  // Examples.
+  std::optional<std::uint32_t> local_steps;  // Mini-batches; nothing: a push for each.
+  std::optional<Spec> outer_optimizer;       // Nothing: OuterOptimizer's default.
   std::uint64_t seed = 1;
   Sampling sampling = Sampling::kEpoch;
   std::optional<update::Reduce> reduce;  // Nothing: the policy's default.
@@ -102,6 +104,15 @@ struct Membership {
 
 // The learning rate in force: given, or the optimizer's default.
 [[nodiscard]] double rate_in_force(const Training& training);
+
+// What steps the server's weights along what phases of local steps have changed.
+struct OuterOptimizer {
+  Spec optimizer;  // As update::make_optimizer() takes it.
+  double rate = 0.7;
+};
+// "nesterov:mu=0.9,lr=0.7" and such: an optimizer with its learning rate among its options. Throws
+// a usage error.
+[[nodiscard]] OuterOptimizer parse_outer(const Spec& spec);
 
 // Whether and how mini-batches are balanced. Throws a usage error that names the option.
 [[nodiscard]] std::optional<policy::BalanceOptions> balance_in_force(const Training& training);

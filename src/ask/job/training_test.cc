@@ -27,6 +27,65 @@ TEST(Training, TheDefaultIsDynamicForFiveEpochs) {
   EXPECT_EQ(found.shard.reduce, update::Reduce::kWorkerOrder);
 }
 
+TEST(Training, LocalStepsTakeTheOptimizerAndTheServerTakesAnOuterOne) {
+  Given given;
+  given.give("local-steps", "50");
+  given.give("optimizer", "adam");
+  given.give("lr", "0.01");
+  given.give("weight-decay", "0.5");
+  given.give("schedule", "step:every=1000,factor=0.1");
+  const Resolved found = resolved(given.job);
+  ASSERT_TRUE(found.coordinator.local_steps.has_value());
+  const server::LocalSteps& local = *found.coordinator.local_steps;
+  EXPECT_EQ(local.most, 50U);
+  EXPECT_EQ(local.optimizer, "adam");
+  EXPECT_EQ(local.rate, 0.01);
+  EXPECT_EQ(local.weight_decay, 0.5);
+  EXPECT_DOUBLE_EQ(local.schedule.factor(1000), 0.1);
+  EXPECT_EQ(found.shard.optimizer.text, "nesterov:mu=0.9");
+  EXPECT_EQ(found.coordinator.rate, 0.7);
+  EXPECT_EQ(found.coordinator.schedule.factor(1000), 1.0);
+  EXPECT_EQ(found.shard.weight_decay, 0.0);
+  EXPECT_TRUE(found.policy_inputs.hand_ins);
+  EXPECT_FALSE(resolved(Given().job).coordinator.local_steps.has_value());
+  EXPECT_FALSE(resolved(Given().job).policy_inputs.hand_ins);
+}
+
+TEST(Training, ReadsTheRateOfAnOuterOptimizer) {
+  const OuterOptimizer mean = parse_outer(Spec::parse("sgd:lr=1"));
+  EXPECT_EQ(mean.optimizer.text, "sgd");
+  EXPECT_EQ(mean.rate, 1.0);
+  const OuterOptimizer momentum = parse_outer(Spec::parse("momentum:mu=0.5,lr=0.25,over=update"));
+  EXPECT_EQ(momentum.optimizer.text, "momentum:mu=0.5,over=update");
+  EXPECT_EQ(momentum.rate, 0.25);
+  EXPECT_EQ(parse_outer(Spec::parse("nesterov")).rate, 0.7);
+  EXPECT_THROW((void)parse_outer(Spec::parse("nesterov:lr=-1")), Error);
+  EXPECT_THROW((void)parse_outer(Spec::parse("nesterof")), Error);
+  EXPECT_THROW((void)parse_outer(Spec::parse("sgd:rate=1")), Error);
+}
+
+TEST(Training, RefusesWhatDoesNotGoWithLocalSteps) {
+  Given without;
+  without.give("outer-optimizer", "sgd:lr=1");
+  EXPECT_EQ(refusal(without),
+            "--outer-optimizer without --local-steps; add --local-steps, or remove it");
+  Given scaled;
+  scaled.give("local-steps", "2");
+  scaled.give("lr-scale", "linear");
+  EXPECT_EQ(refusal(scaled),
+            "--lr-scale linear conflicts with --local-steps 2, where --lr is the rate of each "
+            "worker's own steps; remove --lr-scale");
+  Given large;
+  large.give("local-steps", "1048576");
+  EXPECT_EQ(refusal(large),
+            "--local-steps 1048576 of --batch 32 are more than 1,048,576 examples between two "
+            "pushes; lower one of them");
+  Given wrong;
+  wrong.give("local-steps", "2");
+  wrong.give("optimizer", "adamm");
+  EXPECT_NE(refusal(wrong).find("did you mean 'adam'"), std::string::npos);
+}
+
 TEST(Training, ATargetGivesItTimeAndAnotherLimitReplacesTheDefault) {
   Given given;
   given.give("target-accuracy", "0.8");

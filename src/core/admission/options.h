@@ -36,6 +36,7 @@ struct Options {
   bool has_weights = false;
   // The script's optimizer is checked with these.
   server::ShardOptions shard;
+  bool local_steps = false;  // Workers step for themselves between two pushes.
   // The option that stands against an optimizer of the script; empty: the script's counts.
   std::string script_conflict;
   // Incarnations that an earlier server has given, where its messages may still be under way.

@@ -18,6 +18,18 @@ std::string why_unfit(std::uint32_t protocol,
   return "";
 }
 
+std::string why_no_local_steps(const protocol::Hello& worker) {
+  if (!worker.steps_locally) {
+    return "this job has --local-steps, and this worker pushes each mini-batch; start the server "
+           "without --local-steps";
+  }
+  if (!worker.script.groups.empty()) {
+    return "this job has --local-steps, and this network has running statistics, which workers "
+           "would have to average at each step; start the server without --local-steps";
+  }
+  return "";
+}
+
 std::string why_unfit(const protocol::Script& script, const Terms& terms, const Options& options) {
   const std::string brought = server::optimizer_in_words(script);
   if (!brought.empty() && !options.script_conflict.empty()) {
@@ -64,6 +76,9 @@ std::string why_unfit(const protocol::Hello& worker, const Terms& terms, const O
            (options.later > 0 ? "is full at --max-workers " : "has --workers ") +
            std::to_string(options.workers) + ", so --worker takes 0 to " +
            std::to_string(options.workers - 1);
+  }
+  if (const std::string why = options.local_steps ? why_no_local_steps(worker) : ""; !why.empty()) {
+    return why;
   }
   return why_unfit(worker.script, terms, options);
 }

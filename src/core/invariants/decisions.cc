@@ -11,10 +11,12 @@ namespace outpace::invariants {
 
 Decisions::Decisions(const Spec& policy,
                      std::uint32_t workers,
-                     const std::optional<policy::BalanceOptions>& balance)
+                     const std::optional<policy::BalanceOptions>& balance,
+                     bool hand_ins)
     : phases_(policy::phases_of(policy)),
       promise_(policy::promise_of(phases_.front().policy)),
       share_most_(balance ? balance->most : 1.0),
+      hand_ins_(hand_ins),
       workers_(workers) {}
 
 void Decisions::check(Time /*now*/,
@@ -133,7 +135,8 @@ void Decisions::committed(bool at_seam) {
     return "a commit of " + std::to_string(accepted_) + " gradients, not " +
            std::to_string(awaited());
   });
-  hold(promise_.awaits != policy::Awaits::kWorkers || accepted_ <= promise_.gradients, "I17", [&] {
+  const bool counts_workers = promise_.awaits == policy::Awaits::kWorkers && !hand_ins_;
+  hold(!counts_workers || accepted_ <= promise_.gradients, "I17", [&] {
     return "a commit of " + std::to_string(accepted_) + " gradients, beyond the cutoff";
   });
   accepted_ = 0;
@@ -152,13 +155,15 @@ void Decisions::released(const policy::Release& release) {
            ", and the slowest is at " + std::to_string(least_clock());
   });
   worker.open = true;
+  worker.asked = false;
   worker.version = commits_;
   ++open_;
 }
 
 void Decisions::cancelled(const policy::Cancel& cancel) {
-  const Worker& worker = live(cancel.worker, "was cancelled");
+  Worker& worker = live(cancel.worker, "was cancelled");
   hold(worker.open, "I6", [&] { return name(cancel.worker) + " was cancelled and is idle"; });
+  worker.asked = worker.asked || cancel.keep_part;
 }
 
 void Decisions::switched(const policy::Switched& seam) {
@@ -180,7 +185,8 @@ void Decisions::at_rest(const policy::Event& event) {
     return "a gradient without a verdict";
   });
   // Where workers are awaited it is what can still come; more would be somebody who is gone.
-  hold(accepted_ == 0 || promise_.awaits == policy::Awaits::kAny || accepted_ < awaited(),
+  hold(accepted_ == 0 || promise_.awaits == policy::Awaits::kAny || accepted_ < awaited() ||
+           awaits_part(),
        promise_.awaits == policy::Awaits::kWorkers ? "I6" : "I17",
        [&] {
          return "an update waits with " + std::to_string(accepted_) + " gradients, and " +
@@ -206,6 +212,12 @@ std::uint64_t Decisions::least_clock() const {
     least = worker.live ? std::min(least, worker.clock) : least;
   }
   return least == UINT64_MAX ? 0 : least;
+}
+
+bool Decisions::awaits_part() const {
+  return hand_ins_ && std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+           return worker.open && worker.asked;
+         });
 }
 
 std::uint64_t Decisions::awaited() const {

@@ -39,7 +39,8 @@ class Decisions {
   // Throws a usage error if there is no such policy, or it is a switch not of a switch's form.
   Decisions(const Spec& policy,
             std::uint32_t workers,
-            const std::optional<policy::BalanceOptions>& balance = std::nullopt);
+            const std::optional<policy::BalanceOptions>& balance = std::nullopt,
+            bool hand_ins = false);
 
   // The policy was told `event`, and decided on `actions`. Throws Violation.
   void check(Time now, const policy::Event& event, std::span<const policy::Action> actions);
@@ -52,7 +53,8 @@ class Decisions {
  private:
   struct Worker {
     bool live = false;
-    bool open = false;          // It computes a release.
+    bool open = false;          // It computes a release,
+    bool asked = false;         // and was asked for its part of it.
     std::uint64_t version = 0;  // Commits at its last release.
     std::uint64_t clock = 0;    // Iterations, as ssp counts them.
   };
@@ -71,12 +73,15 @@ class Decisions {
   void at_rest(const policy::Event& event);
   Worker& live(WorkerId worker, const char* what);
   [[nodiscard]] std::uint64_t least_clock() const;
+  // The update waits for a part that somebody hands in.
+  [[nodiscard]] bool awaits_part() const;
   // Gradients that an update takes when it has to wait for no more.
   [[nodiscard]] std::uint64_t awaited() const;
 
   std::vector<policy::Phase> phases_;  // The policy's; a Switched names one by its index.
   policy::Promise promise_;            // The present phase's.
   const double share_most_;
+  const bool hand_ins_;  // Parts are taken up beside what the cutoff waits for.
   std::vector<Worker> workers_;
   std::uint64_t live_ = 0;
   std::uint64_t open_ = 0;

@@ -14,6 +14,7 @@
 #include "policy/balanced.h"
 #include "policy/draw.h"
 #include "policy/dssp.h"
+#include "policy/hand_ins.h"
 #include "policy/kasync.h"
 #include "policy/kbatchasync.h"
 #include "policy/kbatchsync.h"
@@ -381,10 +382,12 @@ const Entry kEntries[] = {
 };
 #pragma GCC diagnostic pop
 
-std::unique_ptr<Policy> balanced(std::unique_ptr<Policy> policy,
-                                 const std::optional<BalanceOptions>& balance) {
-  if (balance) {
-    policy = std::make_unique<Balanced>(std::move(policy), *balance);
+std::unique_ptr<Policy> wrapped(std::unique_ptr<Policy> policy, const PolicyInputs& inputs) {
+  if (inputs.hand_ins) {
+    policy = std::make_unique<HandIns>(std::move(policy));
+  }
+  if (inputs.balance) {
+    policy = std::make_unique<Balanced>(std::move(policy), *inputs.balance);
   }
   return policy;
 }
@@ -412,13 +415,13 @@ std::unique_ptr<Policy> make_policy(const Spec& spec,
   SpecReader options("policy", spec);
   std::unique_ptr<Policy> policy = find(spec.name).make(options, workers, inputs);
   options.finish();
-  return balanced(std::move(policy), inputs.balance);
+  return wrapped(std::move(policy), inputs);
 }
 
 std::unique_ptr<Policy> make_settable_policy(const Spec& spec,
                                              std::uint32_t workers,
                                              const PolicyInputs& inputs) {
-  return balanced(std::make_unique<Switch>(spec, workers, inputs.fitted), inputs.balance);
+  return wrapped(std::make_unique<Switch>(spec, workers, inputs.fitted), inputs);
 }
 
 BarrierKind barrier_of(const Spec& spec) {

@@ -28,6 +28,8 @@ struct PolicyInputs {
   std::optional<BalanceOptions> balance = std::nullopt;
   // The deep runtime model that was fitted earlier, for `dynamic`; null if there is none.
   std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
+  // Workers that are cut off hand in what they have done (hand_ins.h).
+  bool hand_ins = false;
 };
 
 struct OptionDoc {

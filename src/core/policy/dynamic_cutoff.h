@@ -61,6 +61,7 @@ class DynamicCutoff final : public Policy {
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return workers;
   }
+  [[nodiscard]] bool cuts_off() const override { return true; }
   [[nodiscard]] bool asks_for_norms() const override { return noise_.has_value(); }
   [[nodiscard]] bool outlook(Outlook& out) const override { return cutoff_.outlook(out); }
   void keep(Archive& archive) override;

@@ -209,6 +209,10 @@ class Policy {
   // True if it may Cancel with keep_part: workers then compute so that there is a part.
   [[nodiscard]] virtual bool asks_for_parts() const { return false; }
 
+  // True if an update takes the gradients of one version that came until it was decided, and its
+  // workers are told to stop then: what they have could still be in it (hand_ins.h).
+  [[nodiscard]] virtual bool cuts_off() const { return false; }
+
   // True if it wants to hear the training loss after every update; else nobody tells it.
   [[nodiscard]] virtual bool asks_for_training_loss() const { return false; }
   // True if it wants to hear the gradients' norms after each commit, if there are gradients.

@@ -29,6 +29,7 @@ class Round : public ByEvent {
   explicit Round(std::uint32_t cutoff, Answers answers = Answers::kOnce);
 
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override;
+  [[nodiscard]] bool cuts_off() const final { return true; }
   void prepare(WorkerId worker) const final { workers_.prepare(worker); }
   void keep(Archive& archive) final { archive("cutoff", cutoff_)("version", version_); }
   // From the next event on. REQUIRES: cutoff >= 1.

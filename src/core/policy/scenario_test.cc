@@ -7,10 +7,10 @@
 //   accept worker=2 weight=1  # waiting: 1 of 2     the actions, in order, and the reason
 //
 // worker=0,1,2 is one event for each. The events are `policy SPEC workers=N` (begins anew; balanced
-// with balance=MOST), joined, left, dead, drained, arrived, abandoned, refused, timer, measured
-// (test_loss=0.5, training_loss=0.5 or test_accuracy=0.5) and `set SPEC`. A runtime is the time
-// from the release to the arrival, the examples are those of the release, and a gradient that was
-// asked for its part is `partial`.
+// with balance=MOST; with hand_ins, who is cut off hands in its part), joined, left, dead, drained,
+// arrived, abandoned, refused, timer, measured (test_loss=0.5, training_loss=0.5 or
+// test_accuracy=0.5) and `set SPEC`. A runtime is the time from the release to the arrival, the
+// examples are those of the release, and a gradient that was asked for its part is `partial`.
 //
 // To accept new output, run with UPDATE_GOLDEN=1 and read the diff: commit it only if you can say
 // why each line changed.
@@ -46,8 +46,8 @@ struct Command {
     words >> command.name;
     const bool has_spec = command.name == "policy" || command.name == "set";
     for (std::string word; words >> word;) {
-      const bool known =
-          word.starts_with("workers=") || word.starts_with("balance=") || word.starts_with("t=");
+      const bool known = word.starts_with("workers=") || word.starts_with("balance=") ||
+                         word.starts_with("t=") || word == "hand_ins";
       if (has_spec && !known) {  // A switch is many words.
         std::string& spec = command.fields["spec"];
         spec += (spec.empty() ? "" : " ") + word;
@@ -105,10 +105,11 @@ class Scenario {
   std::string run(const Command& command) {
     if (command.name == "policy") {
       const auto most = balance(command);
-      driver_.emplace(make_settable_policy(Spec::parse(command.fields.at("spec")),
-                                           command.count("workers", 1),
-                                           {.balance = most}),
-                      most);
+      driver_.emplace(
+          make_settable_policy(Spec::parse(command.fields.at("spec")),
+                               command.count("workers", 1),
+                               {.balance = most, .hand_ins = command.fields.contains("hand_ins")}),
+          most);
       return "ok\n";
     }
     if (command.fields.contains("t")) {

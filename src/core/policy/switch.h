@@ -53,6 +53,7 @@ class Switch final : public Policy {
     return present_->nominal_cutoff(workers);
   }
   [[nodiscard]] bool asks_for_parts() const override { return present_->asks_for_parts(); }
+  [[nodiscard]] bool cuts_off() const override { return present_->cuts_off(); }
   [[nodiscard]] bool asks_for_norms() const override { return present_->asks_for_norms(); }
   [[nodiscard]] bool outlook(Outlook& out) const override { return present_->outlook(out); }
   [[nodiscard]] bool asks_for_training_loss() const override {

@@ -136,7 +136,8 @@ Message read(const pb::Hello& hello) {
             .seen_job = hello.seen_job(),
             .seen_version = Version{hello.seen_version()},
             .wants_evaluator = hello.wants_evaluator(),
-            .ahead = hello.ahead()};
+            .ahead = hello.ahead(),
+            .steps_locally = hello.steps_locally()};
   out.script = read_script(hello.script(), out.manifest.tensors.size());
   return out;
 }
@@ -207,13 +208,18 @@ Message read(const pb::Abandoned& abandoned) {
 Message read(const pb::Welcome& welcome) {
   require(welcome.heartbeat_ns() >= 1, "welcome.heartbeat", "must be above 0");
   require(welcome.incarnation() >= 1, "welcome.incarnation", "must be at least 1");
+  require(std::isfinite(welcome.inner_weight_decay()) && welcome.inner_weight_decay() >= 0.0,
+          "welcome.inner_weight_decay",
+          "must be finite and at least 0");
   return Welcome{.job = welcome.job(),
                  .generation = welcome.generation(),
                  .needs_weights = welcome.needs_weights(),
                  .heartbeat = Duration{welcome.heartbeat_ns()},
                  .seed = welcome.seed(),
                  .with_replacement = welcome.with_replacement(),
-                 .incarnation = welcome.incarnation()};
+                 .incarnation = welcome.incarnation(),
+                 .inner_optimizer = read_name(welcome.inner_optimizer(), "welcome.inner_optimizer"),
+                 .inner_weight_decay = welcome.inner_weight_decay()};
 }
 std::vector<Ranges> read_ahead(const google::protobuf::RepeatedField<std::uint64_t>& numbers) {
   const auto fourths = static_cast<std::size_t>(numbers.size());
@@ -237,6 +243,9 @@ std::vector<Ranges> read_ahead(const google::protobuf::RepeatedField<std::uint64
 Message read(const pb::Release& release) {
   require(release.nominal() >= 1, "release.nominal", "must be at least 1");
   require(release.now_ns() >= 0, "release.now", "must not be negative");
+  require(std::isfinite(release.inner_rate()) && release.inner_rate() >= 0.0,
+          "release.inner_rate",
+          "must be finite and at least 0");
   const google::protobuf::RepeatedField<std::uint64_t>& positions = release.ranges();
   const auto thirds = static_cast<std::size_t>(positions.size());
   require(thirds % 3 == 0, "release.ranges", "must be triples");
@@ -258,6 +267,7 @@ Message read(const pb::Release& release) {
     out.ranges.push_back(range);
   }
   out.ahead = read_ahead(release.ahead());
+  out.inner_rate = release.inner_rate();
   return out;
 }
 Message read(const pb::Cancel& cancel) {

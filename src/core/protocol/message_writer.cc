@@ -60,6 +60,7 @@ void write(const Hello& hello, pb::Frame& frame) {
   }
   out.set_wants_evaluator(hello.wants_evaluator);
   out.set_ahead(hello.ahead);
+  out.set_steps_locally(hello.steps_locally);
 }
 void write(const Observe& observe, pb::Frame& frame) {
   frame.mutable_observe()->set_protocol(observe.protocol);
@@ -121,6 +122,8 @@ void write(const Welcome& welcome, pb::Frame& frame) {
   out.set_seed(welcome.seed);
   out.set_with_replacement(welcome.with_replacement);
   out.set_incarnation(welcome.incarnation);
+  out.set_inner_optimizer(welcome.inner_optimizer);
+  out.set_inner_weight_decay(welcome.inner_weight_decay);
 }
 void write(const Release& release, pb::Frame& frame) {
   pb::Release& out = *frame.mutable_release();
@@ -129,6 +132,7 @@ void write(const Release& release, pb::Frame& frame) {
   out.set_nominal(release.nominal);
   out.set_may_keep_part(release.may_keep_part);
   out.set_now_ns(release.now.time_since_epoch().count());
+  out.set_inner_rate(release.inner_rate);
   for (const Range& range : release.ranges) {
     out.add_ranges(range.epoch);
     out.add_ranges(range.begin);

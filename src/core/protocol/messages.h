@@ -22,7 +22,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 7;
+inline constexpr std::uint32_t kProtocolVersion = 8;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -150,6 +150,7 @@ struct Hello {
   Script script{};
   bool wants_evaluator = false;  // As AskEvaluator.
   std::uint32_t ahead = 0;       // How many mini-batches it prefetches the examples of.
+  bool steps_locally = false;    // It can answer with a phase of local steps.
 
   bool operator==(const Hello&) const = default;
 };
@@ -186,7 +187,8 @@ struct OptimizerState {
   bool operator==(const OptimizerState&) const = default;
 };
 // Payload: the mean gradient over the first `examples` examples of the release's ranges, or its
-// front, if slices have brought the rest.
+// front, if slices have brought the rest. A phase of local steps pushes what its steps over these
+// examples have taken off the weights.
 struct Push {
   GradientId id;
   std::uint32_t examples;
@@ -312,6 +314,10 @@ struct Welcome {
   std::uint64_t seed;  // For the epochs' orders.
   bool with_replacement;
   std::uint32_t incarnation = 1;  // This worker's from now on: part of its gradients' identity.
+  // A release is a phase of local steps (update/local_phase.h), each a mini-batch of
+  // Release::nominal examples, by this optimizer; empty: it is one mini-batch.
+  std::string inner_optimizer{};
+  double inner_weight_decay = 0.0;
 
   bool operator==(const Welcome&) const = default;
 };
@@ -327,6 +333,7 @@ struct Release {
   // The ranges of the worker's next releases, in order, so that it can load their examples. It does
   // not compute on them yet, and the next release may have others: it alone counts.
   std::vector<Ranges> ahead{};
+  double inner_rate = 0.0;  // The learning rate of local steps; finite and at least 0.
 
   bool operator==(const Release&) const = default;
 };

@@ -31,13 +31,13 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
             .schedule = options.schedule,
             .scale = options.rate_scale,
             .nominal_examples =
-                std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch},
+                std::uint64_t{policy_->nominal_cutoff(options_.workers)} * whole_lease()},
       leases_(options_.examples, options_.limits.epochs),
       next_snapshot_(options_.evaluate_every),
       awaited_(options_.workers - options_.later),
       start_patience_(options_.patience),
       too_few_since_(created),
-      noise_(options_.batch) {
+      noise_(whole_lease()) {
   CHECK(options_.batch >= 1 && options_.workers > options_.later);
 }
 
@@ -164,7 +164,7 @@ void Coordinator::push(Time now,
                                     .release = push.id.sequence,
                                     .computed_on = member->version,
                                     .examples = push.examples,
-                                    .nominal = options_.batch,
+                                    .nominal = whole_lease(),
                                     .partial = push.partial,
                                     .runtime = runtime});
   }

@@ -57,6 +57,15 @@ struct CheckpointEvery {
   bool operator==(const CheckpointEvery&) const = default;
 };
 
+// A worker's own steps between a release and its push.
+struct LocalSteps {
+  std::uint32_t most = 1;  // Mini-batches of a whole phase; times `batch` below 2^32.
+  std::string optimizer;   // As update::make_optimizer() takes it.
+  double weight_decay = 0.0;
+  double rate = 0.1;  // Before the schedule, which counts applied examples.
+  update::Schedule schedule;
+};
+
 struct CoordinatorOptions {
   std::uint64_t job = 1;
   std::uint32_t generation = 1;
@@ -64,7 +73,9 @@ struct CoordinatorOptions {
   std::uint32_t later = 0;        // less those that come later, or perhaps never.
   std::uint32_t min_workers = 1;  // With fewer for `patience` the run fails.
   std::uint32_t batch = 32;       // Examples in a full mini-batch.
-  std::uint64_t examples = 1;     // In the data set.
+  // A release is a phase of several mini-batches; its worker makes a step of its own with each.
+  std::optional<LocalSteps> local_steps = std::nullopt;
+  std::uint64_t examples = 1;  // In the data set.
   std::uint64_t seed = 1;
   bool with_replacement = false;
   Limits limits;
@@ -218,6 +229,12 @@ class Coordinator {
   void release(Time now, const policy::Release& action, Effects& out);
   // Leases examples for the release that begins, and for those after it.
   void lease(Member& member, const policy::Release& action);
+  // Examples of a release of share 1.
+  [[nodiscard]] std::uint32_t whole_lease() const {
+    return options_.batch * (options_.local_steps ? options_.local_steps->most : 1);
+  }
+  // The learning rate of local steps that begin now.
+  [[nodiscard]] double inner_rate() const;
   // What is leased for later releases goes back.
   void give_back_ahead(Member& member, WorkerId worker);
   void cancel(const policy::Cancel& action, Effects& out);

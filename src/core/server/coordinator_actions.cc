@@ -51,7 +51,7 @@ void Coordinator::switch_to(std::uint32_t phase, Effects& out) {
   rules_.switch_to(phase);
   if (!options_.staleness) {
     rate_.nominal_examples =
-        std::uint64_t{policy_->nominal_cutoff(options_.workers)} * options_.batch;
+        std::uint64_t{policy_->nominal_cutoff(options_.workers)} * whole_lease();
   }
   out.emplace_back(Switched{version_, phase, staleness().name()});
   if (auto misfit = rules_.misfit()) {
@@ -160,16 +160,22 @@ void Coordinator::release(Time now, const policy::Release& action, Effects& out)
                                   .may_keep_part = policy_->asks_for_parts(),
                                   .now = run_time(now),
                                   .ranges = member.ranges,
-                                  .ahead = member.ahead});
+                                  .ahead = member.ahead,
+                                  .inner_rate = inner_rate()});
+}
+
+double Coordinator::inner_rate() const {
+  const std::optional<LocalSteps>& local = options_.local_steps;
+  return local ? local->rate * local->schedule.factor(statistics().examples_applied) : 0.0;
 }
 
 void Coordinator::lease(Member& member, const policy::Release& action) {
   CHECK(member.ranges.empty());
   const std::uint64_t wanted =
       action.share == 1.0
-          ? options_.batch
+          ? whole_lease()
           : std::max<std::uint64_t>(
-                1, static_cast<std::uint64_t>(std::llround(action.share * options_.batch)));
+                1, static_cast<std::uint64_t>(std::llround(action.share * whole_lease())));
   const bool own = may_take_its_own(member);
   if (!member.ahead.empty()) {
     member.ranges = std::move(member.ahead.front());
@@ -184,7 +190,7 @@ void Coordinator::lease(Member& member, const policy::Release& action) {
     leases_.take(action.worker, wanted, member.ranges, own);
   }
   while (member.ahead.size() < member.ahead_most &&
-         leases_.fresh_left((live() + 1) * std::uint64_t{options_.batch})) {
+         leases_.fresh_left((live() + 1) * std::uint64_t{whole_lease()})) {
     leases_.take(action.worker, wanted, member.ahead.emplace_back(), own);
   }
 }

@@ -21,6 +21,45 @@ TEST(Coordinator, TakesANewProcessAfterTheDeathOfANewerIncarnation) {
   EXPECT_TRUE(std::holds_alternative<protocol::Release>(std::get<Send>(effects.back()).message));
 }
 
+TEST(Coordinator, LeasesAPhaseOfLocalStepsAndTellsTheirRate) {
+  Coordinator coordinator(
+      {.workers = 1,
+       .batch = 4,
+       .local_steps =
+           LocalSteps{.most = 3,
+                      .optimizer = "sgd",
+                      .rate = 0.5,
+                      .schedule = update::Schedule::parse(Spec::parse("step:every=10,factor=0.1"))},
+       .examples = 100},
+      policy::make_policy(Spec::parse("sync"), 1),
+      nullptr,
+      Time{});
+  Effects effects;
+  ASSERT_TRUE(coordinator.join(Time{}, {.worker = WorkerId{0}}, effects));
+  const auto released = [&] {
+    return std::get<protocol::Release>(std::get<Send>(effects.back()).message);
+  };
+  EXPECT_EQ(total_size(released().ranges), 12U);
+  EXPECT_EQ(released().nominal, 4U);  // A step's.
+  EXPECT_EQ(released().inner_rate, 0.5);
+  const Sequence sequence = released().sequence;
+  effects.clear();
+  coordinator.push(Time{},
+                   {.id = {.job = 1,
+                           .generation = 1,
+                           .worker = WorkerId{0},
+                           .incarnation = 1,
+                           .sequence = sequence},
+                    .examples = 12,
+                    .partial = false,
+                    .loss = 0.0,
+                    .compute_seconds = 0.0},
+                   update::Judgement::kSound,
+                   effects);
+  EXPECT_EQ(coordinator.statistics().examples_applied, 12U);
+  EXPECT_DOUBLE_EQ(released().inner_rate, 0.05);
+}
+
 TEST(Coordinator, FencesAnOlderIncarnation) {
   Coordinator coordinator(
       {.workers = 1, .examples = 8}, policy::make_policy(Spec::parse("async"), 1), nullptr, Time{});

@@ -1,5 +1,6 @@
 #include "worker/order.h"
 
+#include "base/check.h"
 #include "base/rng.h"
 
 namespace outpace::worker {
@@ -32,6 +33,15 @@ std::uint64_t Order::example(std::uint64_t epoch, std::uint64_t position) {
     order = orders_.emplace(epoch, Permutation(examples_, seed_, epoch)).first;
   }
   return order->second(position);
+}
+
+std::uint64_t epoch_at(const protocol::Ranges& ranges, std::uint64_t place) {
+  const auto* range = ranges.begin();
+  for (; range != ranges.end() && place >= range->size(); ++range) {
+    place -= range->size();
+  }
+  CHECK(range != ranges.end());
+  return range->epoch;
 }
 
 }  // namespace outpace::worker

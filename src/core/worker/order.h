@@ -29,4 +29,7 @@ class Order {
   std::map<std::uint64_t, Permutation> orders_;  // For the epochs seen last; a few.
 };
 
+// The epoch of the example at `place` of these ranges, in their order. REQUIRES: there is one.
+[[nodiscard]] std::uint64_t epoch_at(const protocol::Ranges& ranges, std::uint64_t place);
+
 }  // namespace outpace::worker

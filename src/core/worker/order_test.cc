@@ -31,5 +31,14 @@ TEST(Order, DrawsWithReplacementWhenAsked) {
   EXPECT_LT(distinct.size(), 710U);
 }
 
+TEST(Order, FindsTheEpochOfAnExample) {
+  const protocol::Ranges ranges{{.epoch = 3, .begin = 8, .end = 10},
+                                {.epoch = 4, .begin = 0, .end = 5}};
+  EXPECT_EQ(epoch_at(ranges, 0), 3U);
+  EXPECT_EQ(epoch_at(ranges, 1), 3U);
+  EXPECT_EQ(epoch_at(ranges, 2), 4U);
+  EXPECT_EQ(epoch_at(ranges, 6), 4U);
+}
+
 }  // namespace
 }  // namespace outpace::worker

@@ -145,6 +145,7 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
             .policy = job_.resumed ? job_.resumed->policy : job_.training.policy.text,
             .workers = job::workers_at_most(job_.training),
             .balance = job::balance_in_force(job_.training),
+            .hand_ins = job_.training.local_steps.has_value(),
             .goes_on = job_.resumed ? std::optional(job_.resumed->from) : std::nullopt},
         record::DecisionLogOptions{.every = kept.how == How::kSampled ? kept.every : 1,
                                    .bytes_max = kept.how == How::kCapped ? kept.mib << 20U : 0,

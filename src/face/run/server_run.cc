@@ -93,6 +93,11 @@ void check(const job::TrainJob& job, const Learner& learner, bool has_server) {
                       ": its running statistics are averaged by a server; remove --topology, or "
                       "take resnet8, which has none");
   }
+  if (job.training.local_steps && !layout.script.groups.empty()) {
+    throw usage_error("--local-steps conflicts with --network " + job.work.network.text +
+                      ": its running statistics are averaged at each step; remove --local-steps, "
+                      "or take resnet8, which has none");
+  }
   server::check(server::with_script(server.shard, layout.script));
 }
 

@@ -105,7 +105,8 @@ SimulatedRecord::SimulatedRecord(const job::SimulateJob& job,
     decisions_.emplace(directory_->decisions(),
                        record::DecisionLogHeader{.policy = policy,
                                                  .workers = job::workers_at_most(job.training),
-                                                 .balance = job::balance_in_force(job.training)});
+                                                 .balance = job::balance_in_force(job.training),
+                                                 .hand_ins = job.training.local_steps.has_value()});
     if (job.training.workers <= watch::kShownMost) {
       shown_ =
           std::make_unique<BoardFeed>(watch::About{.name = policy,

@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,7 @@
 #include "sim/overlap.h"
 #include "sim/timing.h"
 #include "sim/transfers.h"
+#include "update/local_phase.h"
 #include "worker/attack.h"
 #include "worker/gradient_source.h"
 #include "worker/inbox.h"
@@ -181,7 +183,8 @@ class Cluster {
     std::uint64_t iteration = 0;
     Time slow_until{};
     worker::Inbox inbox;
-    Weights weights;  // The task's, with learning.
+    Weights weights;                            // The task's, with learning.
+    std::unique_ptr<update::LocalPhase> phase;  // Null before its first local steps.
     // Used only with faults or links.
     double slow_factor = 1.0;
     Time paused_until{};  // It computes and reads nothing before,
@@ -232,7 +235,16 @@ class Cluster {
   // are not counted.
   [[nodiscard]] std::optional<Time> due(WorkerId worker) const;
   void give_up(std::uint32_t worker, worker::CancelMode mode);
+  [[nodiscard]] std::uint32_t whole_steps(std::uint32_t worker, double done) const;
   static void end_task(Worker& worker);
+  // The mean gradient of the examples on the weights that the worker was given, and their loss.
+  [[nodiscard]] double compute(std::uint32_t worker,
+                               std::span<const std::uint64_t> examples,
+                               std::span<float> gradient);
+  // The same with what the worker's own steps over the examples take off the weights.
+  [[nodiscard]] double step_locally(std::uint32_t worker,
+                                    std::span<const std::uint64_t> examples,
+                                    std::span<float> difference);
   void befall(const Fault& fault);
   // A worker that hangs differs from a paused one in that its heart beats.
   void pause(std::uint32_t worker, Duration lasts, bool hangs);

@@ -103,6 +103,7 @@ void Cluster::pause(std::uint32_t worker, Duration lasts, bool hangs) {
 void Cluster::cut_off(std::uint32_t worker, bool said_goodbye) {
   Worker& lost = workers_[worker];
   lost.alive = false;
+  lost.phase.reset();
   if (lost.computing) {
     queue_.cancel(lost.done);
     end_task(lost);

@@ -30,18 +30,18 @@ struct Job {
 };
 
 inline ClusterResult run(const Job& job) {
-  ClusterOptions options{.policy = Spec::parse(job.policy),
-                         .policy_inputs = {.balance = job.balance},
-                         .oracle = job.oracle,
-                         .coordinator = {.workers = job.workers,
-                                         .batch = job.batch,
-                                         .examples = job.examples,
-                                         .seed = job.seed,
-                                         .limits = job.limits},
-                         .shard = {.optimizer = Spec::parse("sgd")},
-                         .target = {},
-                         .latency = job.latency,
-                         .apply = job.apply};
+  ClusterOptions options;
+  options.policy = Spec::parse(job.policy);
+  options.policy_inputs.balance = job.balance;
+  options.oracle = job.oracle;
+  options.coordinator = {.workers = job.workers,
+                         .batch = job.batch,
+                         .examples = job.examples,
+                         .seed = job.seed,
+                         .limits = job.limits};
+  options.shard.optimizer = Spec::parse("sgd");
+  options.latency = job.latency;
+  options.apply = job.apply;
   for (const std::string& fault : job.faults) {
     options.faults.push_back(parse_fault(fault, job.workers));
   }

@@ -79,7 +79,9 @@ void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
   const Time unstretched = from.begun + stretched(now_ - from.begun - waited, 1.0 / from.stretch);
   const double done =
       std::min(whole, timing_.done(WorkerId{worker}, from.begun, unstretched, from.iteration));
-  const auto examples = static_cast<std::uint32_t>(done * nominal + 1e-9);
+  const auto examples = options_.coordinator.local_steps
+                            ? std::min(from.examples, whole_steps(worker, done))
+                            : static_cast<std::uint32_t>(done * nominal + 1e-9);
   if (mode == worker::CancelMode::kKeepPart && examples == from.examples) {
     return;  // It is as good as done.
   }
@@ -104,11 +106,50 @@ void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
   to_server(worker, std::move(mail));
 }
 
+// Local steps end with the mini-batch that the worker is at.
+std::uint32_t Cluster::whole_steps(std::uint32_t worker, double done) const {
+  return (static_cast<std::uint32_t>(done) + 1) * workers_[worker].inbox.newest().nominal;
+}
+
 void Cluster::end_task(Worker& worker) {
   worker.computing = false;
   worker.weights.reset();
   worker.keeps_part = false;
   ++worker.iteration;
+}
+
+double Cluster::compute(std::uint32_t worker,
+                        std::span<const std::uint64_t> examples,
+                        std::span<float> gradient) {
+  const Worker& from = workers_[worker];
+  learning_->gradients.begin_epoch(from.inbox.newest().ranges.front().epoch);
+  return learning_->gradients.compute(*from.weights, examples, gradient, [] { return false; })
+      .value();
+}
+
+double Cluster::step_locally(std::uint32_t worker,
+                             std::span<const std::uint64_t> examples,
+                             std::span<float> difference) {
+  Worker& from = workers_[worker];
+  if (from.phase == nullptr) {
+    const server::LocalSteps& local = *options_.coordinator.local_steps;
+    from.phase = std::make_unique<update::LocalPhase>(
+        Spec::parse(local.optimizer), local.weight_decay, learning_->gradients.manifest().sizes());
+  }
+  const protocol::Release& release = from.inbox.newest();
+  from.phase->begin(*from.weights);
+  for (std::size_t first = 0; first < examples.size(); first += release.nominal) {
+    const auto batch =
+        examples.subspan(first, std::min<std::size_t>(release.nominal, examples.size() - first));
+    learning_->gradients.begin_epoch(worker::epoch_at(release.ranges, first));
+    const double loss =
+        learning_->gradients
+            .compute(from.phase->weights(), batch, from.phase->gradient(), [] { return false; })
+            .value();
+    from.phase->step(release.inner_rate, loss, batch.size());
+  }
+  from.phase->difference(*from.weights, difference);
+  return from.phase->loss();
 }
 
 void Cluster::push(std::uint32_t worker) {
@@ -123,11 +164,10 @@ void Cluster::push(std::uint32_t worker) {
     gradient.resize(learning_->gradients.manifest().numbers());
     const std::vector<std::uint64_t> used =
         order_->examples(server::split_ranges(from.inbox.newest().ranges, from.examples).head);
-    learning_->gradients.begin_epoch(from.inbox.newest().ranges.front().epoch);
-    const auto loss =
-        learning_->gradients.compute(*from.weights, used, gradient, [] { return false; });
-    if (std::isfinite(*loss)) {
-      push.loss = *loss;
+    const double loss = options_.coordinator.local_steps ? step_locally(worker, used, gradient)
+                                                         : compute(worker, used, gradient);
+    if (std::isfinite(loss)) {
+      push.loss = loss;
     } else {  // As the live worker says it: by a gradient that the server refuses.
       gradient.front() = NAN;
     }

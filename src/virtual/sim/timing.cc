@@ -1,5 +1,7 @@
 #include "sim/timing.h"
 
+#include <algorithm>
+
 namespace outpace::sim {
 
 Time DrawnTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
@@ -13,6 +15,30 @@ double DrawnTiming::done(WorkerId worker, Time start, Time now, std::uint64_t it
 double DrawnTiming::seconds(WorkerId worker, Time start, std::uint64_t iteration) const {
   const double drawn = runtimes_.at(worker, iteration, start);
   return factors_.empty() ? drawn : factors_[index(worker)] * drawn;
+}
+
+Time SteppedTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
+  Time at = start;
+  for (std::uint64_t step = iteration * most_; share > 0.0; ++step, share -= 1.0) {
+    at = one_->finish(worker, at, std::min(share, 1.0), step);
+  }
+  return at;
+}
+
+double SteppedTiming::done(WorkerId worker, Time start, Time now, std::uint64_t iteration) {
+  double share = 0.0;
+  for (std::uint64_t step = iteration * most_;; ++step, share += 1.0) {
+    const Time end = one_->finish(worker, start, 1.0, step);
+    if (end > now) {
+      return share + one_->done(worker, start, now, step);
+    }
+    start = end;
+  }
+}
+
+Time SteppedTiming::finish_part(
+    WorkerId worker, Time start, Time now, double share, std::uint64_t iteration) {
+  return std::max(now, finish(worker, start, share, iteration));
 }
 
 Time PacedTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,30 @@ class DrawnTiming final : public Timing {
 
   const Runtimes runtimes_;
   const std::vector<double> factors_;
+};
+
+// Phases of local steps: each of a release's mini-batches has a runtime of its own.
+class SteppedTiming final : public Timing {
+ public:
+  // `most`: mini-batches of a whole phase; at least 1.
+  SteppedTiming(std::unique_ptr<Timing> one, std::uint32_t most)
+      : one_(std::move(one)), most_(most) {}
+
+  [[nodiscard]] Time finish(WorkerId worker,
+                            Time start,
+                            double share,
+                            std::uint64_t iteration) override;
+  [[nodiscard]] double done(WorkerId worker,
+                            Time start,
+                            Time now,
+                            std::uint64_t iteration) override;
+  // The mini-batch that it is at is finished.
+  [[nodiscard]] Time finish_part(
+      WorkerId worker, Time start, Time now, double share, std::uint64_t iteration) override;
+
+ private:
+  const std::unique_ptr<Timing> one_;
+  const std::uint32_t most_;
 };
 
 // Live workers of one machine that keep the pace of --delays: each first sleeps, then computes.

@@ -36,6 +36,29 @@ TEST(DrawnTiming, KeepsTheRuntimeThatAMiniBatchBeganWith) {
   }
 }
 
+TEST(SteppedTiming, EachMiniBatchOfAPhaseHasARuntimeOfItsOwn) {
+  const auto drawn = [] {
+    return std::make_unique<DrawnTiming>(
+        Runtimes::parse("exponential(mean=1s)", {.workers = 1, .seed = 3, .read_file = {}}),
+        std::vector<double>{});
+  };
+  const auto one = drawn();
+  SteppedTiming timing(drawn(), 4);
+  Time sum{};
+  for (std::uint64_t step = 8; step < 12; ++step) {  // The third phase.
+    sum = one->finish(WorkerId{0}, sum, 1.0, step);
+    const auto steps = static_cast<double>(step - 7);
+    EXPECT_EQ(timing.finish(WorkerId{0}, Time{}, steps, 2), sum);
+    EXPECT_NEAR(timing.done(WorkerId{0}, Time{}, sum, 2), steps, 1e-6);
+  }
+  const Time half = one->finish(WorkerId{0}, Time{}, 0.5, 8);
+  EXPECT_EQ(timing.finish(WorkerId{0}, Time{}, 0.5, 2), half);
+  EXPECT_NEAR(timing.done(WorkerId{0}, Time{}, half, 2), 0.5, 1e-6);
+  // A worker that is asked for its part finishes the mini-batch that it is at.
+  EXPECT_EQ(timing.finish_part(WorkerId{0}, Time{}, half, 1.0, 2),
+            one->finish(WorkerId{0}, Time{}, 1.0, 8));
+}
+
 // As tests of live runs give delays: a column for each worker.
 PacedTiming paced(const std::string& trace, Duration compute, std::uint32_t cores = 0) {
   std::vector<worker::Pace> paces;

@@ -33,6 +33,7 @@ admission::Options admission_options(const ServerOptions& options) {
           .network = options.manifest,
           .has_weights = options.manifest.has_value(),
           .shard = options.shard,
+          .local_steps = options.coordinator.local_steps.has_value(),
           .script_conflict = options.script.conflict};
 }
 

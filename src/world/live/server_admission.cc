@@ -72,6 +72,7 @@ void Server::admit(Time now, admission::Effects effects) {
 }
 
 void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation, bool needs_weights) {
+  const std::optional<server::LocalSteps>& local = options_.coordinator.local_steps;
   transport_->send(worker,
                    protocol::Welcome{.job = options_.coordinator.job,
                                      .generation = options_.coordinator.generation,
@@ -79,7 +80,9 @@ void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation, bool 
                                      .heartbeat = options_.coordinator.heartbeat_timeout / 5,
                                      .seed = options_.coordinator.seed,
                                      .with_replacement = options_.coordinator.with_replacement,
-                                     .incarnation = incarnation},
+                                     .incarnation = incarnation,
+                                     .inner_optimizer = local ? local->optimizer : "",
+                                     .inner_weight_decay = local ? local->weight_decay : 0.0},
                    nullptr);
 }
 

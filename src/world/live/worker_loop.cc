@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "live/slowed.h"
+#include "update/local_phase.h"
 #include "worker/inbox.h"
+#include "worker/order.h"
 #include "worker/slices.h"
 
 namespace outpace::live {
@@ -40,7 +42,6 @@ class Work {
       if (!answer(*task, iteration)) {
         session().abandon();
       }
-      ++iteration;
     }
   }
   void leave() { session().leave(); }
@@ -49,10 +50,13 @@ class Work {
   [[nodiscard]] WorkerSession& session() { return lasting_.session(); }
 
   // False if there is nothing to push: the task was given up.
-  bool answer(LastingSession::Task& task, std::uint64_t iteration) {
+  bool answer(LastingSession::Task& task, std::uint64_t& iteration) {
+    if (!session().welcome().inner_optimizer.empty()) {
+      return answer_phase(task, iteration);
+    }
     const std::size_t whole = task.examples.size();
     const std::span examples =
-        std::span(task.examples).first(wait_for_pace(task.work, whole, iteration));
+        std::span(task.examples).first(wait_for_pace(task.work, whole, iteration++));
     if (examples.empty()) {
       return false;
     }
@@ -67,13 +71,84 @@ class Work {
       attacker_->corrupt(gradient_);
     }
     task.work.weights = {};  // The server may use their memory again.
+    push(result);
+    return true;
+  }
+
+  void push(const WorkerSession::Result& result) {
     if (observer_ == nullptr) {
       session().push(result);
-      return true;
+      return;
     }
     observer_->pushes(result);
     observer_->judged(session().push(result));
+  }
+
+  // Local steps, a mini-batch each, until the lease is used or the server asks for what there is.
+  bool answer_phase(LastingSession::Task& task, std::uint64_t& iteration) {
+    const std::size_t whole = task.examples.size();
+    const protocol::Release& release = task.work.release;
+    gradient_ = session().gradient();
+    if (!session().weights_are_there(gradient_.size()) &&
+        !session().wait_for_weights(gradient_.size())) {
+      return false;
+    }
+    update::LocalPhase& phase = this->phase();
+    phase.begin(task.work.weights);
+    WorkerSession::Result result{};
+    while (result.examples < whole && session().cancelled() == CancelMode::kNone) {
+      const auto batch =
+          std::span(task.examples)
+              .subspan(result.examples,
+                       std::min<std::size_t>(release.nominal, whole - result.examples));
+      if (wait_for_pace(task.work, batch.size(), iteration++) < batch.size()) {
+        break;
+      }
+      source_.begin_epoch(worker::epoch_at(release.ranges, result.examples));
+      if (!step(phase, release.inner_rate, batch, result)) {
+        return false;
+      }
+    }
+    if (result.examples == 0 || session().cancelled() == CancelMode::kAbandon) {
+      return false;
+    }
+    result.partial = result.examples < whole;
+    result.loss = phase.loss();
+    phase.difference(task.work.weights, gradient_);
+    if (attacker_) {
+      attacker_->corrupt(gradient_);
+    }
+    task.work.weights = {};
+    push(result);
     return true;
+  }
+
+  // False if it was given up.
+  bool step(update::LocalPhase& phase,
+            double rate,
+            std::span<const std::uint64_t> batch,
+            WorkerSession::Result& result) {
+    Slowed slowed(session(), pace_);
+    const auto loss = source_.compute(phase.weights(), batch, phase.gradient(), [this] {
+      return session().cancelled() == CancelMode::kAbandon;
+    });
+    if (!loss || !slowed.wait()) {
+      return false;
+    }
+    phase.step(rate, *loss, batch.size());
+    result.examples += static_cast<std::uint32_t>(batch.size());
+    result.compute_seconds += slowed.computed_seconds();
+    return true;
+  }
+
+  update::LocalPhase& phase() {
+    if (!phase_) {
+      const protocol::Welcome& welcome = session().welcome();
+      phase_.emplace(Spec::parse(welcome.inner_optimizer),
+                     welcome.inner_weight_decay,
+                     source_.manifest().sizes());
+    }
+    return *phase_;
   }
 
   // Sleeps as long as the delays say that the mini-batch takes. How many examples are done then:
@@ -222,6 +297,7 @@ class Work {
   std::span<float> gradient_;           // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
+  std::optional<update::LocalPhase> phase_;  // Its optimizer lasts from phase to phase.
 };
 
 }  // namespace
@@ -235,7 +311,8 @@ void run_worker(const WorkerOptions& options,
                          {.manifest = source.manifest(),
                           .dataset_examples = source.dataset_examples(),
                           .initial_weights = [&source] { return source.initial_weights(); },
-                          .script = source.script()});
+                          .script = source.script(),
+                          .steps_locally = true});
   Work work(session, source, pace, attacker, observer);
   work.run();
   if (options.session.leaving != nullptr && options.session.leaving->asked()) {

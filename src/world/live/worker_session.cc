@@ -61,7 +61,8 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .seen_version = options.seen_version,
                                    .script = offer.script,
                                    .wants_evaluator = offer.wants_evaluator,
-                                   .ahead = offer.ahead},
+                                   .ahead = offer.ahead,
+                                   .steps_locally = offer.steps_locally},
                    nullptr);
   await_welcome();
   if (!welcome_) {

@@ -67,7 +67,8 @@ struct Offer {
   std::function<std::vector<BroughtState>()> state = nullptr;  // The same.
   protocol::Script script{};
   bool wants_evaluator = false;
-  std::uint32_t ahead = 0;  // As in protocol::Hello.
+  std::uint32_t ahead = 0;     // As in protocol::Hello, and the next one.
+  bool steps_locally = false;
 };
 
 // The server counted this worker as dead, or the connection broke. The worker may join again.

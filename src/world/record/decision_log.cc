@@ -184,6 +184,9 @@ std::string DecisionLogWriter::first_line(std::uint32_t part) const {
            kDecisionLogVersion,
            json_text(header_.policy),
            header_.workers);
+  if (header_.hand_ins) {
+    line.add(R"(,"hand_ins":true)");
+  }
   if (header_.balance) {
     line.add(R"(,"balance_most":{})", header_.balance->most);
   }

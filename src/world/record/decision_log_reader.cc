@@ -263,6 +263,7 @@ DecisionLogHeader read_header(const std::string& text) {
   if (header.workers == 0 || header.workers > kWorkersMost) {
     throw BadLine(fmt::format("'workers' is not a whole number from 1 to {}", kWorkersMost));
   }
+  header.hand_ins = line.has("hand_ins") && line.truth("hand_ins");
   if (line.has("balance_most")) {
     const double most = line.real("balance_most");
     if (!(most >= 1.0 && most <= policy::kShareMost)) {

@@ -23,7 +23,7 @@ namespace outpace::record {
 ReplayedPolicy::ReplayedPolicy(const RunDirectory& files, const DecisionLogHeader& header)
     : spec_(Spec::parse(header.policy)),
       planned_(header.workers),
-      inputs_({.balance = header.balance}) {
+      inputs_({.balance = header.balance, .hand_ins = header.hand_ins}) {
   const std::string log = files.decisions().string();
   if (spec_.name == "oracle") {
     throw usage_error(log +
@@ -105,7 +105,7 @@ Replay replay(const RunDirectory& files) {
   Replay result{.header = log.header(), .policy = log.header().policy};
   const DecisionLogHeader& header = log.header();
   ReplayedPolicy policy(files, header);
-  invariants::Decisions invariants(Spec::parse(header.policy), header.workers, header.balance);
+  invariants::Decisions invariants(Spec::parse(header.policy), header.workers, header.balance, header.hand_ins);
   LoggedDecision logged;
   while (log.next(logged)) {
     if (const auto& from = log.goes_on()) {

@@ -1,0 +1,45 @@
+#include "update/local_phase.h"
+
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+#include "update/gradient.h"
+
+namespace outpace::update {
+
+LocalPhase::LocalPhase(Spec optimizer, double weight_decay, std::vector<std::size_t> tensors)
+    : spec_(std::move(optimizer)), weight_decay_(weight_decay), tensors_(std::move(tensors)) {
+  gradient_.resize(std::accumulate(tensors_.begin(), tensors_.end(), std::size_t{0}));
+  begin_optimizer();
+}
+
+void LocalPhase::begin_optimizer() {
+  optimizer_ = make_optimizer(spec_, gradient_.size(), tensors_);
+}
+
+void LocalPhase::begin(std::span<const float> weights) {
+  CHECK(weights.size() == gradient_.size());
+  weights_.assign(weights.begin(), weights.end());
+  loss_sum_ = 0.0;
+  examples_ = 0;
+}
+
+void LocalPhase::step(double rate, double loss, std::size_t examples) {
+  optimizer_->step(
+      {.rate = rate, .mean_weight = 1.0, .weight_decay = weight_decay_}, gradient_, weights_);
+  loss_sum_ += loss * static_cast<double>(examples);
+  examples_ += examples;
+}
+
+void LocalPhase::difference(std::span<const float> released, std::span<float> delta) {
+  CHECK(released.size() == weights_.size() && delta.size() == weights_.size());
+  for (std::size_t i = 0; i < delta.size(); ++i) {
+    delta[i] = released[i] - weights_[i];
+  }
+  if (!all_finite(delta)) {
+    begin_optimizer();
+  }
+}
+
+}  // namespace outpace::update

@@ -1,0 +1,114 @@
+"""Workers that step for themselves: --local-steps."""
+
+import json
+import math
+import os
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import ProgramTest, main, read_weights  # noqa: E402
+
+
+class Trained(ProgramTest):
+    """`outpace train`, with libtorch."""
+
+    def train(self, *words):
+        out = self.folder / f"run-{next(self.names)}"
+        process = self.start("train", "--json", "--out", out, *words)
+        self.assertEqual(process.wait(), 0, process.err)
+        return json.loads(process.out), out
+
+    def test_one_local_step_and_a_mean_are_synchronous_sgd(self):
+        words = ("--workers", 3, "--policy", "sync", "--updates", 20, "--lr", 0.1)
+        _, plain = self.train(*words)
+        _, local = self.train(*words, "--local-steps", 1, "--outer-optimizer", "sgd:lr=1")
+        expected, _ = read_weights(plain / "weights.safetensors")
+        found, _ = read_weights(local / "weights.safetensors")
+        norm = math.sqrt(sum(one * one for one in expected))
+        self.assertLess(math.dist(expected, found), 1e-6 * norm)
+
+    def test_a_worker_alone_with_any_number_of_steps_is_plain_training(self):
+        words = ("--workers", 1, "--policy", "sync", "--iterations", 24, "--lr", 0.01,
+                 "--optimizer", "adam")
+        _, plain = self.train(*words)
+        _, local = self.train("--local-steps", 8, "--outer-optimizer", "sgd:lr=1",
+                              *words[:4], "--updates", 3, *words[6:])
+        expected, _ = read_weights(plain / "weights.safetensors")
+        found, _ = read_weights(local / "weights.safetensors")
+        norm = math.sqrt(sum(one * one for one in expected))
+        self.assertLess(math.dist(expected, found), 1e-6 * norm)
+
+    def test_who_is_cut_off_hands_in_what_it_has_done(self):
+        found, out = self.train("--workers", 3, "--policy", "backup:cutoff=2", "--batch", 64,
+                                "--local-steps", 8, "--epochs", 1, "--slow", "worker=2,factor=4")
+        self.assertEqual(found["examples"], 60000)
+        self.assertEqual(found["examples_used_per_epoch_max"], 1)
+        self.assertGreater(found["workers_detail"][2]["partial"], 0)
+        self.assertEqual(found["workers_detail"][2]["dropped"], 0)
+        self.assertGreater(found["final_accuracy"], 0.7)
+        replay = self.start("replay", out)
+        self.assertEqual(replay.wait(), 0, replay.err)
+        self.assertIn("all identical, and no invariant is broken", replay.out)
+
+    def test_running_statistics_are_refused(self):
+        process = self.start("train", "--network", "resnet18", "--data", "cifar10:/nowhere",
+                             "--local-steps", 4)
+        self.assertEqual(process.wait(), 2)
+        self.assertEqual(len(process.err.splitlines()), 1, process.err)
+
+
+class Refused(ProgramTest):
+    def test_a_worker_that_pushes_each_mini_batch_is_sent_away(self):
+        token = self.folder / "token"
+        token.write_text("0123456789abcdef0123456789abcdef\n")
+        token.chmod(0o600)
+        address = f"unix:{self.folder}/s"
+        server = self.start("server", "--workers", 1, "--local-steps", 4, "--listen", address,
+                            "--token-file", token, "--out", self.folder / "run")
+        worker = self.start(program=os.environ["SCRIPT_WORKER"],
+                            variables={"OUTPACE_ROLE": "worker", "OUTPACE_SERVER": address,
+                                       "OUTPACE_TOKEN_FILE": str(token), "OUTPACE_WORKER": "0",
+                                       "OUTPACE_WORKERS": "1"})
+        self.assertEqual(worker.wait(), 4, worker.err)
+        self.assertIn("this job has --local-steps, and this worker pushes each mini-batch; start "
+                      "the server without --local-steps", worker.err)
+        server.process.terminate()
+        server.wait()
+
+    def test_a_script_is_refused_at_once(self):
+        process = self.start("run", "--local-steps", 4, "--workers", 2, "--", "true")
+        self.assertEqual(process.wait(), 2)
+        self.assertEqual(process.err,
+                         "outpace: run: --local-steps belongs to `outpace train` and `outpace "
+                         "worker`; a script pushes each mini-batch; remove it\n")
+
+    def test_an_outer_optimizer_needs_local_steps(self):
+        process = self.start("simulate", "--outer-optimizer", "sgd:lr=1")
+        self.assertEqual(process.wait(), 2)
+        self.assertEqual(process.err, "outpace: --outer-optimizer without --local-steps; add "
+                                      "--local-steps, or remove it\n")
+
+
+class Simulated(ProgramTest):
+    def simulate(self, *words):
+        process = self.start("simulate", "--json", "--workers", 4, "--runtime",
+                             "constant(mean=10ms)", "--updates", 200, *words)
+        self.assertEqual(process.wait(), 0, process.err)
+        return json.loads(process.out)
+
+    def test_phases_take_as_many_mini_batches(self):
+        found = self.simulate("--policy", "sync", "--local-steps", 10)
+        self.assertAlmostEqual(found["seconds"], 200 * 10 * 0.01, places=6)
+        self.assertEqual(found["examples"], 200 * 4 * 10 * 32)
+
+    def test_nothing_is_lost_by_a_cutoff(self):
+        slow = ("--slow", "worker=2,factor=2", "--slow", "worker=3,factor=4", "--local-steps", 50)
+        rates = {policy: self.simulate("--policy", policy, *slow)["examples_per_second"]
+                 for policy in ("sync", "dynamic")}
+        own = (1 + 1 + 1 / 2 + 1 / 4) * 32 / 0.01  # Of the four machines by themselves.
+        self.assertGreater(rates["dynamic"], 0.8 * own)  # With warming up.
+        self.assertGreater(rates["dynamic"], 2.0 * rates["sync"])
+
+
+if __name__ == "__main__":
+    main()
