@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "base/overloaded.h"
-#include "collective/batch_plan.h"
 #include "collective/member.h"
+#include "peer/batch_plan.h"
 #include "protocol/senders.h"
 #include "wire/transports.h"
 
@@ -23,7 +23,7 @@ Host::Host(HostOptions options, HostCallbacks callbacks)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
       evaluations_(options_.target),
-      next_snapshot_(next_snapshot(0, options_.evaluate_every)),
+      next_snapshot_(peer::next_snapshot(0, options_.evaluate_every)),
       transport_(wire::serve(
           {.address = options_.listen,
            .token = options_.token,
@@ -205,12 +205,12 @@ void Host::begin_when_all_are_there(Time now) {
     return;
   }
   tally_.emplace(options_.topology,
-                 BatchPlanOptions{.workers = options_.workers,
-                                  .batch = options_.batch,
-                                  .examples = dataset_,
-                                  .updates = options_.limits.updates,
-                                  .iterations = options_.limits.iterations,
-                                  .epochs = options_.limits.epochs});
+                 peer::BatchPlanOptions{.workers = options_.workers,
+                                        .batch = options_.batch,
+                                        .examples = dataset_,
+                                        .updates = options_.limits.updates,
+                                        .iterations = options_.limits.iterations,
+                                        .epochs = options_.limits.epochs});
   for (auto& [connection, peer] : peers_) {
     tally_->joined(peer.worker, peer.host);
     peer.last_heard = now;

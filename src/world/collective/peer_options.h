@@ -6,25 +6,19 @@
 #include <cstdint>
 
 #include "base/ids.h"
-#include "collective/batch_plan.h"
 #include "collective/stepper.h"
+#include "peer/averaging.h"
+#include "peer/batch_plan.h"
 #include "worker/neighbour.h"
 
 namespace outpace::collective {
 
-// How the workers of a gossip average their weights; meetings.h says it in full.
-enum class Averaging : std::uint8_t {
-  kCoupled,  // Two meet in the middle; each gradient goes with one meeting.
-  kFree,     // The same, but no gradient waits for a meeting.
-  kPull,     // One moves to the middle; each gradient goes with one pull.
-  kPush,     // One sends, the other moves; each gradient goes with one push.
-  kElastic,  // All move towards one centre, and it towards them (EASGD).
-};
+using peer::Averaging;
 
 struct PeerOptions {
   WorkerId worker{};
-  BatchPlanOptions batches;  // A gossip uses `workers`, `batch` and `examples` only.
-  std::uint64_t seed = 1;    // Of the examples' order.
+  peer::BatchPlanOptions batches;  // A gossip uses `workers`, `batch` and `examples` only.
+  std::uint64_t seed = 1;          // Of the examples' order.
   bool with_replacement = false;
   std::uint64_t evaluate_every = 5120;  // Applied examples.
   StepRule rule;
