@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/libtorch.h"
+#include "cli/simulated_peers_run.h"
 #include "cli/swarm_run.h"
 #include "job/layers.h"
 #include "job/simulate_job.h"
@@ -56,6 +57,10 @@ Run add_simulate(job::OptionList& list) {
   declare(list, *job);
   return [job](const job::OptionList& chosen) {
     check(chosen, *job);
+    fit_peers(chosen, *job);
+    if (job->peers.any()) {
+      return simulate_peers(*job);
+    }
     return job->swarm.on ? run_swarm(job->swarm, job->output.json)
                          : simulate(*job, job::resolved_toml("simulate", chosen));
   };
